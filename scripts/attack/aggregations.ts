@@ -86,7 +86,8 @@ const checkCounts = (
   const field = lookup(kind, body.field)
   const isSingle = field && documents.every(({ _source }) => valuesOf(field, _source).length <= 1)
   if (!isSingle || body.missing !== undefined) return undefined
-  const has = countOf(field, documents)
+  // Outside of `nested`, the members of a nested list are not seen.
+  const has = field.list?.nested ? 0 : countOf(field, documents)
   const counted = countedBy(type!, body, found)
   if (counted === undefined) return undefined
   const due = type === 'missing' ? documents.length - has : has

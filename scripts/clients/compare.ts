@@ -114,6 +114,8 @@ export const sameNumbers = (
     }
     return undefined
   }
+  if (isObject(reference) && Array.isArray(reference.hits) && 'total' in reference)
+    return sameTopHits(reference, ours, path)
   if (isObject(reference)) {
     if (!isObject(ours)) return unlike()
     for (const name of new Set([...Object.keys(reference), ...Object.keys(ours)])) {
@@ -142,6 +144,7 @@ export const sameAnswer = (
   reference: Answer,
   ours: Answer,
 ): string | undefined => {
+  const isMoving = /"now\b/.test(JSON.stringify(body))
   const [theirs, own] = [reference.hits, ours.hits]
   if (theirs) {
     if (!own) return 'hits: missing'
@@ -153,22 +156,68 @@ export const sameAnswer = (
       const [a, b] = [theirs, own].map(({ hits }) => hits.map(({ sort }) => places.map(place => sort?.[place] ?? null)))
       const found = sameNumbers(a as Json, b as Json, 'hits.sort')
       if (found) return found
-    } else if (theirs.hits.length === totalOf(theirs.total)) {
-      const [a, b] = [theirs, own].map(({ hits }) =>
-        hits
-          .map(({ _id }) => _id)
-          .sort()
-          .join(' '),
-      )
-      if (a !== b) return 'hits: other ids'
     }
+    const isWhole = theirs.hits.length === totalOf(theirs.total)
+    const other = otherIds(theirs.hits, own.hits, { places: body.sort === undefined ? [] : places, isWhole })
+    if (other) return other
     for (const [i, hit] of theirs.hits.entries()) {
       const found = differs(withoutValues(hit as unknown as Json), own.hits[i] as unknown as Json, `hits[${i}]`)
       if (found) return found
     }
   }
   if (reference.aggregations === undefined) return undefined
-  return sameNumbers(reference.aggregations, ours.aggregations, 'aggregations')
+  const [a, b] = [reference, ours].map(({ aggregations }) => (isMoving ? withoutMoments(aggregations!) : aggregations))
+  return sameNumbers(a!, b, 'aggregations')
+}
+
+/** The edges of ranges, which are others at each moment. */
+const withoutMoments = (value: Json): Json => {
+  if (Array.isArray(value)) return value.map(withoutMoments)
+  if (!isObject(value)) return value
+  const lasting = Object.entries(value).filter(([name]) => !/^(key|from|to)(_as_string)?$/.test(name))
+  return Object.fromEntries(lasting.map(([name, inner]) => [name, withoutMoments(inner)]))
+}
+
+interface SortedHit {
+  _id?: string
+  sort?: Json[]
+}
+
+/**
+ * Ids in the order in which sort values tell them: those that are sorted by the same are compared as a set. Which of these are the last ones of a
+ * page is not said, unless there is no other page.
+ */
+const otherIds = (
+  theirs: readonly SortedHit[],
+  ours: readonly SortedHit[],
+  { places, isWhole }: { places: readonly number[]; isWhole: boolean },
+): string | undefined => {
+  if ([...theirs, ...ours].some(({ _id }) => _id === undefined)) return undefined
+  const tieOf = ({ sort }: SortedHit) => JSON.stringify(places.map(place => sort?.[place] ?? null))
+  let from = 0
+  while (from < theirs.length) {
+    let to = from + 1
+    while (to < theirs.length && tieOf(theirs[to]!) === tieOf(theirs[from]!)) to++
+    const [a, b] = [theirs, ours].map(hits => hits.slice(from, to).map(({ _id }) => _id!))
+    if ((to < theirs.length || isWhole) && a!.sort().join() !== b!.sort().join()) return 'hits: other ids'
+    from = to
+  }
+  return undefined
+}
+
+/** Hits in a bucket. */
+const sameTopHits = (reference: JsonObject, ours: Json | undefined, path: string): string | undefined => {
+  if (!isObject(ours) || !Array.isArray(ours.hits)) return `${path}: hits, here ${shown(ours)}`
+  const [theirs, own] = [reference.hits as JsonObject[], ours.hits as JsonObject[]]
+  const total = totals(reference.total!, ours.total, `${path}.total`)
+  if (total) return total
+  const [a, b] = [theirs, own].map(hits => hits.map(({ sort = [] }) => sort))
+  const found = sameNumbers(a!, b, `${path}.hits.sort`)
+  if (found) return found
+  const places = Array.isArray(theirs[0]?.sort) ? [...theirs[0].sort.keys()] : []
+  const isWhole = theirs.length === totalOf(reference.total as number)
+  const other = otherIds(theirs as SortedHit[], own as SortedHit[], { places, isWhole })
+  return other && `${path}: ${other}`
 }
 
 /** Places of the sort keys whose values mean the same everywhere: the order in which Lucene keeps documents does not. */

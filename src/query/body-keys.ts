@@ -31,6 +31,9 @@ export const KEYS = [
   'aggs',
   'aggregations',
   'timeout',
+  'terminate_after',
+  'indices_boost',
+  'rescore',
 ] as const
 export type BodyKey = (typeof KEYS)[number]
 
@@ -40,7 +43,7 @@ export const BODY_KEYS: Record<BodyKey, { doc: string; limit?: string }> = {
   post_filter: { doc: 'A query that hits must match, too. Aggregations ignore it.' },
   collapse: { doc: 'One hit for each value of a field, with `inner_hits`.', limit: 'Not with `"size": -1`.' },
   sort: {
-    doc: 'Names of fields, with `order`, `missing`, `unmapped_type`, `mode`, `nested`, `format` and `numeric_type`; `_doc` is the order of the chain.',
+    doc: 'Names of fields, with `order`, `missing`, `unmapped_type`, `mode`, `nested`, `format` and `numeric_type`; `_id`, `_score`; `_doc` is the order of the chain.',
   },
   size: { doc: 'Number of hits, 10 by default; -1 for all, which Elasticsearch does not have.' },
   from: { doc: 'Number of hits to skip; `from` + `size` is 10,000 at most.' },
@@ -70,6 +73,19 @@ export const BODY_KEYS: Record<BodyKey, { doc: string; limit?: string }> = {
   aggs: { doc: 'Aggregations, by name.' },
   aggregations: { doc: 'The same.' },
   timeout: { doc: 'Time after which the search fails with 408.' },
+  terminate_after: {
+    doc: 'Of each entity only so many matches count, the first ones in the chain. `terminated_early` tells whether there were more.',
+    limit:
+      'Not with `"size": -1`, cursors, `slice`, `resume` or `inner_hits` of `collapse`, nor with both `post_filter` and aggregations.',
+  },
+  indices_boost: {
+    doc: 'What scores count in each entity: `[{"event": 2}]`. Patterns are taken, and the first that fits counts.',
+    limit: 'Not with `inner_hits` of `collapse`.',
+  },
+  rescore: {
+    doc: 'Scores the best hits once more, by `rescore_query` within `window_size`, with weights and `score_mode`; or several in a row.',
+    limit: 'Of one entity; not with `explain` or cursors.',
+  },
 }
 
 /** Keys that clients send along and that cannot change an answer, each with the reason. */

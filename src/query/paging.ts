@@ -120,6 +120,8 @@ const valueIn = (sort: Sort, place: JsonNode, scope: PagingScope): Value | null 
       return readPlace(place)
     case '_score':
       return readScore(place)
+    case '_id':
+      return place.value === null ? null : scalar(place, 'an id')
     case 'field': {
       const [field] = Object.values(sort.fields)
       if (!field || isShownForMissing(place.value, sort)) return null

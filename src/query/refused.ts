@@ -7,10 +7,7 @@ const EXACT = 'Aggregations are exact and need no sample: leave it out.'
 export const REFUSED_KEYS: ReadonlyMap<string, string> = new Map([
   ['profile', 'Measure the search itself: [took] in the answer is its time in milliseconds.'],
   ['runtime_mappings', SCRIPTS],
-  ['indices_boost', 'Search one index at a time, or give clauses a [boost].'],
-  ['rescore', 'Sort by a field, or put the second query into the first.'],
   ['suggest', 'Use …/es/suggest/, which suggests names.'],
-  ['terminate_after', 'Use track_total_hits, timeout or size, which bound the cost of a search.'],
   ['ext', 'There are no plugins.'],
   ['knn', 'Similar contracts are at …/es/contract/{address}/similar/.'],
 ])
@@ -20,7 +17,6 @@ export const REFUSED_AGGREGATIONS: ReadonlyMap<string, string> = new Map([
   ['multi_terms', 'Use composite, or terms inside terms.'],
   ['significant_terms', 'Use terms for both sets, and compare.'],
   ['significant_text', 'Use terms for both sets, and compare.'],
-  ['rare_terms', 'Use terms with "order": {"_count": "asc"}, whose counts are exact.'],
   ['random_sampler', EXACT],
   ['variable_width_histogram', 'Use histogram or percentiles.'],
   ['rate', 'Use date_histogram.'],

@@ -3,7 +3,7 @@ import type { Aggregations } from './aggs/ast.ts'
 import type { LastingTexts } from './aggs/lasting-text.ts'
 import type { Node, Value } from './ast.ts'
 import type { Named } from './collected.ts'
-import type { Score } from './score.ts'
+import type { Score, Scored } from './score.ts'
 
 /** A checked search: what `parseSearch` makes of a request body. */
 export interface SearchRequest {
@@ -20,6 +20,10 @@ export interface SearchRequest {
   timeout?: number | undefined
   /** Matches that score less are none. */
   minScore?: number
+  /** Of each kind only so many matches count, the first ones in the chain. */
+  terminateAfter?: number
+  /** What the best hits are scored by once more, one after the other. */
+  rescores?: readonly Rescore[]
   /** Clauses that have names. */
   names?: readonly Named[]
   /** Whether sorted hits have scores, too. */
@@ -55,6 +59,19 @@ export interface RequestPart {
   /** What the clauses of the query ask to be shown of what they found. */
   innerHits?: InnerHits[]
 }
+
+/** The best hits get another score where a second query matches, and are ordered anew. */
+export interface Rescore {
+  /** How many of the best hits. */
+  window: number
+  /** As each kind reads it. */
+  query: Partial<Record<Kind, Scored>>
+  /** What the first score counts, and what the second one. */
+  weights: readonly [first: number, second: number]
+  mode: RescoreMode
+}
+
+export type RescoreMode = 'total' | 'multiply' | 'avg' | 'max' | 'min'
 
 /** The stored blocks of a moment. */
 export interface Seen {
@@ -96,10 +113,10 @@ export interface Place {
 
 export interface Sort {
   /**
-   * `_score`, `_doc` (chain order), `_shard_doc` (the same, and of several kinds at one position the order of these), or the field as each kind
-   * has it; a kind without it is absent from `fields`.
+   * `_score`, `_doc` (chain order), `_shard_doc` (the same, and of several kinds at one position the order of these), `_id`, or the field as
+   * each kind has it; a kind without it is absent from `fields`.
    */
-  by: '_score' | '_doc' | '_shard_doc' | 'field'
+  by: '_score' | '_doc' | '_shard_doc' | '_id' | 'field'
   fields: Partial<Record<Kind, FieldPath>>
   order: 'asc' | 'desc'
   /** Where documents without a value come; or the value that they count as. */

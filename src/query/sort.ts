@@ -7,6 +7,7 @@ import { elements, isObject, type JsonNode, known, members, string, unexpected, 
 import { parseNested } from './nested-sort.ts'
 import type { Sort, SortMode } from './request.ts'
 import { checkKnown, type Scope } from './scope.ts'
+import { idSort } from './sort-id.ts'
 import { readSortValue } from './sort-value.ts'
 import { standsForMissing } from './stand-in.ts'
 import { UTC } from './time-zone.ts'
@@ -64,6 +65,8 @@ const sortBy = (name: string, place: JsonNode, given: Options, scope: SortScope)
   const meta = META.get(name)
   if (meta !== undefined) return { by: meta, fields: {}, order, missing: plainMissing(given.missing) }
 
+  if (name === '_id') return idSort(order, given, scope)
+
   const { kinds } = scope
   const nested = parseNested(given, scope)
   const fields: Partial<Record<Kind, FieldPath>> = {}
@@ -76,7 +79,7 @@ const sortBy = (name: string, place: JsonNode, given: Options, scope: SortScope)
   const [field] = Object.values(fields)
   const unmapped = given.unmapped_type ? unmappedType(given.unmapped_type) : undefined
   if (field === undefined && unmapped === undefined) {
-    if (name === '_id' || name === '_type' || name === '_index') {
+    if (name === '_type' || name === '_index') {
       throw refuse(
         'illegal_argument_exception',
         `${where(place)}: sorting by [${name}] is not supported. [_doc] sorts in the order of the chain.`,

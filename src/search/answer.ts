@@ -127,8 +127,9 @@ export const answerRequest = (
   const request = resuming(countedFor(asked, dialect), index)
   if (options.format) return answerLines(searcher, index, request, endingBy(options, started, request), out)
   /** 1 if no greatest score is known; null without hits. */
-  const head = ({ text, total, any, maxScore = 1 }: Led) =>
+  const head = ({ text, total, any, maxScore = 1 }: Led, isEarly?: boolean) =>
     headOf({
+      isEarly,
       ...{ started, lead: text, total: totalOf(total, asked, dialect) },
       score: any && !asked.collapse && !hidesScores(request) ? asFloat(maxScore) : null,
     })
@@ -137,7 +138,10 @@ export const answerRequest = (
   if (request.size >= 0) {
     const written = searcher.write(request, endingBy(options, started, request), writing)
     // The head tells how long all of it took: it is known last.
-    return { status: 200, body: joined(encode(head(lead(written))), out.view(), tailOf(written, index)) }
+    return {
+      status: 200,
+      body: joined(encode(head(lead(written), written.isEarly)), out.view(), tailOf(written, index)),
+    }
   }
   const { limits = DEFAULT_LIMITS, mayStream = true, after } = options
   if (!mayStream) throw overNow('streams', limits)
@@ -303,11 +307,13 @@ interface Head {
   lead: string
   total: string
   score: number | null
+  isEarly?: boolean | undefined
 }
 
-const headOf = ({ started, lead, total, score }: Head): string => {
+const headOf = ({ started, lead, total, score, isEarly }: Head): string => {
   const took = Math.round(performance.now() - started)
-  return `{${lead}"took":${took},"timed_out":false,"_shards":{"total":1,"successful":1,"skipped":0,"failed":0},"hits":{${total}"max_score":${score},"hits":[`
+  const early = isEarly === undefined ? '' : `"terminated_early":${isEarly},`
+  return `{${lead}"took":${took},"timed_out":false,${early}"_shards":{"total":1,"successful":1,"skipped":0,"failed":0},"hits":{${total}"max_score":${score},"hits":[`
 }
 
 const tailOf = ({ aggregations, resumed }: Written, index: string): Uint8Array => {

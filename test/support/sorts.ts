@@ -35,6 +35,7 @@ export const arbitrarySort = (kinds: readonly Kind[]): fc.Arbitrary<unknown[]> =
     },
     { arbitrary: order.map(order => ({ _doc: { order } })), weight: 1 },
     { arbitrary: fc.constant('_score'), weight: 1 },
+    { arbitrary: order.map(order => ({ _id: { order } })), weight: 1 },
   )
   return fc.array(key, { minLength: 1, maxLength: 3 })
 }

@@ -7,7 +7,7 @@ import { renderResults } from '../../query/aggs/render.ts'
 import { bytesOfResult, type Results } from '../../query/aggs/result.ts'
 import { ALL, type Node } from '../../query/ast.ts'
 import type { SearchRequest } from '../../query/request.ts'
-import { type Among, among, isEverywhere } from '../query/among.ts'
+import { among, isEverywhere } from '../query/among.ts'
 import { type Evaluation, evaluate } from '../query/evaluate.ts'
 import { numberedAs } from '../query/places.ts'
 import { planQuery } from '../query/plan.ts'
@@ -46,7 +46,12 @@ export interface AggregateRequest {
 /** Computes aggregations as JSON text, within a reader's transaction. */
 export const createAggregating = (options: AggregatingOptions) => {
   const { reader, exact, ask, limits, hits } = options
-  const partOf = (kind: Kind, node: Node, within: Among, known?: Evaluation): AggregatedPart => ({
+  const partOf = (
+    kind: Kind,
+    node: Node,
+    within: Parameters<typeof isEverywhere>[0],
+    known?: Evaluation,
+  ): AggregatedPart => ({
     ...{ kind, query: node, isEverywhere: isEverywhere(within) },
     evaluation: known ?? evaluate({ kind, plan: among(within, planQuery(kind, node, reader)), reader, ask }),
   })

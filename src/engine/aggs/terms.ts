@@ -106,7 +106,8 @@ const TYPES: Record<ValueType, string> = {
   double: 'dterms',
 }
 
-const numberOf = (type: ValueType, key: number): { number?: number } => (type === 'keyword' ? {} : { number: key })
+export const numberOf = (type: ValueType, key: number): { number?: number } =>
+  type === 'keyword' ? {} : { number: key }
 
 /** A key as Elasticsearch shows one of its type. */
 export const keyMembers = (
@@ -131,8 +132,8 @@ export const keyMembers = (
 }
 
 /** Keeps the keys that are asked for; undefined where all are. */
-const wantedBy = (
-  { terms: { include, exclude, partition }, values }: SpecOf<'terms'>,
+export const wantedBy = (
+  { terms: { include, exclude, partition }, values }: Pick<SpecOf<'terms'>, 'terms' | 'values'>,
   keys: Keys,
 ): ((key: number) => number) | undefined => {
   if (!include && !exclude && !partition) return undefined

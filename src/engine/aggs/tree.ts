@@ -16,6 +16,7 @@ import { createKeys, spaceOf } from './keys.ts'
 import { createNumbersOf } from './numbers.ts'
 import { createPercentiles } from './percentiles.ts'
 import { createRange } from './range.ts'
+import { createRareTerms } from './rare-terms.ts'
 import { toChildren, toParents } from './relatives.ts'
 import { documentsOf } from './reverse.ts'
 import { createSample } from './sampler.ts'
@@ -73,6 +74,7 @@ const percentiles: Create<'percentiles' | 'percentile_ranks' | 'median_absolute_
 
 const CREATE = {
   terms: createTerms,
+  rare_terms: createRareTerms,
   histogram: (spec, inner, context) => createHistogram(spec, evenSteps(spec.interval, spec.offset), inner, context),
   date_histogram: (spec, inner, context) => createHistogram(spec, spec.rounding, inner, context),
   auto_date_histogram: createAutoDateHistogram,

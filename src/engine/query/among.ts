@@ -5,7 +5,13 @@ import type { Plan } from './plan-type.ts'
 /** The blocks in which a search looks, whatever it asks for; all of them where nothing is said. */
 export type Among = Pick<SearchRequest, 'within' | 'slice'>
 
-export const isEverywhere = ({ within, slice }: Among): boolean => within === undefined && slice === undefined
+/** Whether all that a query matches is found. */
+export const isEverywhere = ({
+  within,
+  slice,
+  terminateAfter,
+}: Among & Pick<SearchRequest, 'terminateAfter'>): boolean =>
+  within === undefined && slice === undefined && terminateAfter === undefined
 
 /** What a plan finds in these blocks. */
 export const among = ({ within, slice }: Among, plan: Plan): Plan => {

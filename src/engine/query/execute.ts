@@ -22,11 +22,13 @@ import { positionsOfIds } from './lookup.ts'
 import { check, type SearchOptions } from './options.ts'
 import { type Cursor, type Progress, pagesOf, walk } from './pages.ts'
 import { reached, resumeFrom } from './resume.ts'
+import { findRescored } from './score/rescored.ts'
 import { bestFirst, maxScore, withScores } from './score/scoring.ts'
 import { seenNow, stillThere } from './seen.ts'
 import { findSimilar, type SimilarOptions, type SimilarRequest } from './similar.ts'
 import { type Found, isChainOrder, sortKeysOf } from './sort.ts'
 import { endOf } from './sort-values.ts'
+import { terminated } from './terminated.ts'
 
 /** Searches one network's store, without leaving the thread. */
 export interface Searcher extends Pick<DocumentReader, 'search' | 'pages' | 'get' | 'similar'> {
@@ -49,6 +51,8 @@ export interface Written {
   hits: number
   /** Where scores are not all 1. */
   maxScore?: number
+  /** Of a search that may end before all is found: whether it did. */
+  isEarly?: boolean
   /** What stands under `aggregations`, as JSON text. */
   aggregations?: string
   /** Of a request that is one page of a cursor: what its first one saw. */
@@ -86,6 +90,15 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
     return withScores(request, parts, { reader, ask: asking(exact), exact })
   }
 
+  /** Where it is to end early: what is found until then. */
+  const ending = (request: SearchRequest, parts: Part[]): { parts: Part[]; isEarly?: boolean } => {
+    const { terminateAfter, minScore: _, ...rest } = request
+    if (terminateAfter === undefined) return { parts }
+    const first = terminated(parts, terminateAfter, reader)
+    // Scores of what is left out are not looked at.
+    return { ...first, parts: withScores(rest, first.parts, { reader, ask: asking(exact), exact }) }
+  }
+
   /** What was reorganised away since, and what came since, is left out. */
   const amongSeen = (request: SearchRequest): SearchRequest => {
     const { seen, within } = request
@@ -102,15 +115,18 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
     try {
       const request = amongSeen(asked)
       if (typeof request.resume === 'object') return findResumed(request, request.resume.point, taking(request))
-      const parts = prepare(request)
+      const { parts, isEarly } = ending(request, prepare(request))
       const total = countAll(request, parts, reader)
       const ordered = bestFirst(request, parts)
-      const found = (request.collapse ? findCollapsed : findBest)(ordered, parts, { exact, reader, limits })
+      const finding = { exact, reader, limits, ask: asking(exact) }
+      const find = request.rescores ? findRescored : request.collapse ? findCollapsed : findBest
+      const found = find(ordered, parts, finding)
       const hits = found.slice(request.from)
-      parts[0]?.scoring?.mark(hits, request.shown)
+      if (!request.rescores) parts[0]?.scoring?.mark(hits, request.shown)
       return {
         ...{ total, hits: taking(request)(hits) },
-        ...maxScore(request, parts, found, reader),
+        ...(request.rescores ? bestOf(found) : maxScore(request, parts, found, reader)),
+        ...(isEarly !== undefined && { isEarly }),
         ...(request.aggregations && writing && { aggregations: aggregated(request, parts, writing) }),
         ...(request.seen && cursorAt(ordered, hits.at(-1))),
       }
@@ -252,6 +268,9 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
     get: (kind, id) => read(() => shown.load(kind, positionOf(kind, id))[0]),
   }
 }
+
+/** The greatest score of hits that are ordered by it. */
+const bestOf = ([first]: readonly Found[]): { maxScore?: number } => (first ? { maxScore: first.score! } : {})
 
 /** What a page has put into a list, each time. */
 function* drained<T>(pages: Iterable<unknown>, list: T[]): Generator<T[]> {

@@ -16,6 +16,7 @@ import { isShared } from './column-conditions.ts'
 import { columnSource } from './column-source.ts'
 import type { Documents } from './documents.ts'
 import { INEXACT, interpreterOf, isInexact, LONGS_END, recordReader } from './field-values.ts'
+import { idReader } from './ids.ts'
 import { isRowKind, numberedAs } from './places.ts'
 import type { Scoring } from './score/scoring.ts'
 import { viewOf } from './segment-matcher.ts'
@@ -93,6 +94,10 @@ const plainReader = (kind: Kind, sort: Sort, options: KeyOptions): KeyReader => 
       in: () => (_, position) => numberOfPlace({ kind, position }, options.kinds),
       keyOf: asItIs,
     }
+  if (by === '_id') {
+    const idOf = idReader(kind, options)
+    return { in: () => (_, position) => idOf(position) ?? null, keyOf: asItIs }
+  }
   if (by === '_score')
     return options.scoring ? scoreKeys(kind, options.scoring) : { in: () => () => null, keyOf: asItIs }
   if (!field) return { in: () => () => null, keyOf: asItIs }

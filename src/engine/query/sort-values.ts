@@ -11,6 +11,7 @@ import { blockOf } from '../schema.ts'
 import { chosenReader } from './chosen.ts'
 import type { Documents } from './documents.ts'
 import { recordReader } from './field-values.ts'
+import { idReader } from './ids.ts'
 import { numberedAs, ordinalOfPosition, segmentAt } from './places.ts'
 import type { Found } from './sort.ts'
 import { BLOCK_NUMBERS, extreme, shownReader } from './sort-keys.ts'
@@ -90,6 +91,7 @@ const rawValues = ({ sort, parts }: Sorted, from: ValuesFrom): ((one: Scored) =>
 }
 
 const reading = (kind: Kind, sort: Sort, from: ValuesFrom): ((position: number) => Value | undefined) => {
+  if (sort.by === '_id') return idReader(kind, from)
   const { fields, order, missing } = sort
   const field = fields[kind]
   const instead = typeof missing === 'string' ? undefined : missing.value

@@ -59,7 +59,7 @@ const effective = (sort: readonly Sort[], isScored: boolean): Sort[] => {
   const seen = new Set<string>()
   return sort.filter(one => {
     const { by, fields, mode, nested, as, missing } = one
-    if (by === '_score' ? !isScored : !isByPlace(one) && Object.keys(fields).length === 0) return false
+    if (by === '_score' ? !isScored : by === 'field' && Object.keys(fields).length === 0) return false
     if (nested || typeof missing !== 'string') return true
     const key = [...KINDS.map(kind => fields[kind]?.path ?? by), mode, as].join()
     return !seen.has(key) && seen.add(key)

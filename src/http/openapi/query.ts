@@ -84,6 +84,9 @@ const KEYS: Record<BodyKey, Schema> = {
   aggs: mapOf(ref('Aggregation')),
   aggregations: mapOf(ref('Aggregation')),
   timeout: text,
+  terminate_after: wholeOrText,
+  indices_boost: { type: ['array', 'object'] },
+  rescore: { type: ['array', 'object'] },
 }
 
 const bodyProperties = (): Record<string, Schema> =>

@@ -94,6 +94,7 @@ export type Spec =
       format: Format | undefined
       showErrors: boolean
     }
+  | { kind: 'rare_terms'; values: Values; maxDocCount: number; terms: Terms; format: Format | undefined }
   | ({ kind: 'histogram'; values: Values; interval: number; offset: number } & HistogramSpec)
   | ({ kind: 'date_histogram'; values: Values; rounding: Rounding } & HistogramSpec)
   | {

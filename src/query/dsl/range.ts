@@ -17,17 +17,20 @@ export const range: Clause = {
     if (isMeta(name)) {
       throw refuse('illegal_argument_exception', `${where(at)}: [${name}] does not support range queries.`)
     }
-    if (relation !== undefined && relation.value !== null) checkRelation(relation)
+    if (relation) checkRelation(relation)
+    for (const flag of [given.include_lower, given.include_upper]) if (flag) boolean(flag)
+    const dateFormat = format && { place: format, text: string(format, 'a date format') }
+    const zone = time_zone && { place: time_zone, text: string(time_zone, 'a time zone') }
     const bounds = { ...lower(given), ...upper(given) }
     return onField(name, at, scope, field => {
-      const option = [format, time_zone].find(option => option !== undefined && option.value !== null)
+      const option = format ?? time_zone
       if (option !== undefined && field.compare !== 'instant') {
         throw refuse('illegal_argument_exception', `${where(option)}: [${field.path}] is not a date.`)
       }
       const dates = createDateReader({
         ...scope,
-        format: option && format ? { place: format, text: string(format, 'a date format') } : undefined,
-        zone: option && time_zone ? { place: time_zone, text: string(time_zone, 'a time zone') } : undefined,
+        format: dateFormat,
+        zone,
       })
       return constant(within(field, bounds, dates))
     })

@@ -16,6 +16,41 @@ export const CASES: readonly (readonly [name: string, kinds: string, body: objec
   ['terms of emitters', 'event', { aggs: { a: { terms: { field: 'address.raw', size: 7 } } } }],
   ['terms by key', 'tx', { aggs: { a: { terms: { field: 'blockNumber.num', size: '3', order: { _key: 'desc' } } } } }],
   [
+    'rare terms of names',
+    'event',
+    {
+      aggs: {
+        a: { rare_terms: { field: 'event.raw', max_doc_count: 5 }, aggs: { m: { max: { field: 'logIndex.num' } } } },
+      },
+    },
+  ],
+  ['rare terms of numbers', 'tx', { aggs: { a: { rare_terms: { field: 'gasUsed.num' } } } }],
+  [
+    'rare terms of addresses, some of them',
+    'tx',
+    { aggs: { a: { rare_terms: { field: 'from.raw', max_doc_count: '3', exclude: '0x[0-7].*', missing: 'none' } } } },
+  ],
+  [
+    'rare terms within terms, of dates and booleans',
+    'tx',
+    {
+      aggs: {
+        a: {
+          terms: { field: 'type.num' },
+          aggs: {
+            t: { rare_terms: { field: 'timestamp', max_doc_count: 2, include: { partition: 0, num_partitions: 3 } } },
+            b: { rare_terms: { field: 'status', max_doc_count: 100 } },
+          },
+        },
+      },
+    },
+  ],
+  [
+    'rare terms of what no document has',
+    'tx',
+    { aggs: { a: { rare_terms: { field: 'contractAddress.raw', max_doc_count: 0.1e1 } } } },
+  ],
+  [
     'terms by a sum',
     'tx',
     {

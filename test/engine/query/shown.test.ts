@@ -438,7 +438,7 @@ describe('hits show', () => {
       [{ profile: true }, /profile: \[profile\] is not supported/],
       [{ runtime_mappings: { a: {} } }, /\[runtime_mappings\]/],
       [{ script_fields: { a: {} } }, /script_fields: scripts are not supported/],
-      [{ terminate_after: 3 }, /\[terminate_after\]/],
+      [{ suggest: { a: {} } }, /\[suggest\]/],
       [{ fields: ['gsa'] }, /fields\[0\]: no field \[gsa\] in tx\. Did you mean "gas.num"/],
       [{ fields: ['gas'] }, /\[gas\] of tx is an object/],
       [{ fields: [{ field: 'gas.num', format: '#' }] }, /Field \[gas.num\] of type \[long\] doesn't support formats/],

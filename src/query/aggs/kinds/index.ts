@@ -16,6 +16,7 @@ import { missing } from './missing.ts'
 import { nested } from './nested.ts'
 import { percentileRanks, percentiles } from './percentiles.ts'
 import { range } from './range.ts'
+import { rareTerms } from './rare-terms.ts'
 import { children, parent } from './relatives.ts'
 import { reverseNested } from './reverse-nested.ts'
 import { diversifiedSampler, sampler } from './sampler.ts'
@@ -29,6 +30,7 @@ import { weightedAvg } from './weighted-avg.ts'
 /** Every aggregation by its name in the body. */
 export const AGGREGATIONS = {
   terms,
+  rare_terms: rareTerms,
   date_histogram: dateHistogram,
   auto_date_histogram: autoDateHistogram,
   histogram,

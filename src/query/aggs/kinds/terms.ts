@@ -31,13 +31,6 @@ export const terms: AggregationKind = {
     if (keys.script) throw scripts(keys.script)
     const values = readValues(place, keys, scope, 'any')
     refuseIds(place, values)
-    const read = termReader(values.type, keys.format, scope)
-    const partition = partitionOf(keys.include)
-    if (partition.partition && keys.exclude)
-      throw unexpected(
-        keys.exclude,
-        'no [exclude] beside a partition: Cannot specify any excludes when using a partition-based include',
-      )
     const order = readOrder(keys.order, [{ by: '_count', ascending: false }])
     const size = count(keys.size, 1, 10)
     const byKey = order[0]!.by === '_key'
@@ -48,7 +41,7 @@ export const terms: AggregationKind = {
       shardSize: Math.max(size, count(keys.shard_size, 1, byKey ? size : Math.floor(size * 1.5 + 10))),
       minDocCount: count(keys.min_doc_count, 0, 1),
       order,
-      terms: { ...partition, ...wantedOf(keys.include, keys.exclude, read) },
+      terms: readTerms(values.type, keys, scope),
       format: formatOf(scope, place, values, keys),
       showErrors: keys.show_term_doc_count_error !== undefined && boolean(keys.show_term_doc_count_error),
     }
@@ -78,6 +71,27 @@ const IGNORED = ['execution_hint', 'collect_mode', 'value_type', 'shard_min_doc_
 
 export const scripts = (place: JsonNode) =>
   refuse('illegal_argument_exception', `${where(place)}: scripts are not supported. Name a [field].`)
+
+interface GivenTerms {
+  include?: JsonNode | undefined
+  exclude?: JsonNode | undefined
+  format?: JsonNode | undefined
+}
+
+/** Which terms become buckets. */
+export const readTerms = (
+  type: ValueType,
+  { include, exclude, format }: GivenTerms,
+  scope: AggregationScope,
+): Terms => {
+  const partition = partitionOf(include)
+  if (partition.partition && exclude)
+    throw unexpected(
+      exclude,
+      'no [exclude] beside a partition: Cannot specify any excludes when using a partition-based include',
+    )
+  return { ...partition, ...wantedOf(include, exclude, termReader(type, format, scope)) }
+}
 
 const partitionOf = (include: JsonNode | undefined): Pick<Terms, 'partition'> => {
   if (include === undefined || !isObject(include.value)) return { partition: undefined }

@@ -60,7 +60,7 @@ const sortOf = (place: JsonNode, scope: AggregationScope): Sort => {
   const [sort, other] = parseSort(place, { ...scope, lower: lowerClause })
   if (!sort || other) throw unexpected(place, 'one sort key: [top_metrics] sorts by one')
   const [field] = Object.values(sort.fields)
-  if (sort.by === '_doc' || sort.by === '_shard_doc' || field?.es === 'keyword')
+  if (sort.by === '_doc' || sort.by === '_shard_doc' || sort.by === '_id' || field?.es === 'keyword')
     throw refuse(
       'illegal_argument_exception',
       `${where(place)}: top_metrics sorts by a number, a date or [_score]. Use top_hits for other orders.`,

@@ -119,6 +119,7 @@ const HISTOGRAMS: ReadonlySet<string> = new Set(['histogram', 'date_histogram', 
 const SEVERAL_BUCKETS: ReadonlySet<string> = new Set([
   ...HISTOGRAMS,
   'terms',
+  'rare_terms',
   'range',
   'date_range',
   'filters',
