@@ -434,8 +434,8 @@ test('a refusal names place, received value and remedy', () => {
       'illegal_argument_exception: sort[0].from: Text fields are not optimised for operations that require per-document field data like aggregations and sorting, so these operations are disabled by default. Please use a keyword field instead: sort by [from.raw].',
     ],
     [
-      { sort: { _id: 'asc' } },
-      'illegal_argument_exception: sort._id: sorting by [_id] is not supported. [_doc] sorts in the order of the chain.',
+      { sort: { _type: 'asc' } },
+      'illegal_argument_exception: sort._type: sorting by [_type] is not supported. [_doc] sorts in the order of the chain.',
     ],
     [
       { sort: { hash: { order: 'asc', mode: 'avg' } } },
