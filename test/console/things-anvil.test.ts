@@ -57,7 +57,7 @@ describe('pages of things on a running node', { skip }, () => {
     const partly = await send(anvil, { from: wallet, to: forwarder })
     await indexed(partly)
     const page = await bench.enter(t, `${AT}/tx/${failed.transactionHash}`)
-    const result = page.locator('.facts > div').filter({ hasText: 'Result' })
+    const result = page.locator('.thing-facts > div').filter({ hasText: 'Result' })
     await result.getByText('Failed').waitFor()
     await result.getByText('OwnableUnauthorizedAccount(').waitFor()
     await page.getByText('the failure began here').waitFor()

@@ -13,7 +13,7 @@ describe('pages of things', { skip }, () => {
   const first = async (kind: string, query: unknown, sort: unknown = [{ _shard_doc: 'asc' }]) =>
     (await bench.server.search(DEMO, kind, { query, size: 1, sort })).hits.hits[0]!
   const fact = (page: Page, name: string) =>
-    page.locator('.facts > div').filter({ has: page.getByText(name, { exact: true }) })
+    page.locator('.thing-facts > div').filter({ has: page.getByText(name, { exact: true }) })
   const tab = (page: Page, name: string | RegExp) => page.getByRole('tab', { name })
 
   test('a block by number and by hash, its transactions, its neighbours, and the last one without a next', async t => {
@@ -119,9 +119,9 @@ describe('pages of things', { skip }, () => {
     const upgrades = await bench.server.total(DEMO, 'event', {
       bool: { filter: [{ term: { address: PROXY } }, { term: { 'event.raw': 'Upgraded' } }] },
     })
-    const listed = proxy.locator('.facts > div').filter({ hasText: 'Upgrades' }).getByRole('listitem')
+    const listed = proxy.locator('.thing-facts > div').filter({ hasText: 'Upgrades' }).getByRole('listitem')
     assert.equal(await listed.count(), upgrades)
-    const created = proxy.locator('.facts > div').filter({ hasText: 'When it was created' })
+    const created = proxy.locator('.thing-facts > div').filter({ hasText: 'When it was created' })
     await created.getByRole('link').click()
     await tab(page, 'Contract').click()
     await proxy.locator(`a[title="${PROXY}"]`).waitFor()

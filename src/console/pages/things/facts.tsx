@@ -3,7 +3,7 @@ import { Amount } from '../../parts/amount.tsx'
 import { COIN_DECIMALS, coinOf, GWEI_DECIMALS } from './coin.ts'
 
 /** What is known of a thing, by name. */
-export const Facts = ({ children }: { children: ComponentChildren }) => <dl class="facts">{children}</dl>
+export const Facts = ({ children }: { children: ComponentChildren }) => <dl class="thing-facts">{children}</dl>
 
 /** Nothing at all where there is no value. */
 export const Fact = ({ name, children }: { name: string; children: ComponentChildren }) =>
