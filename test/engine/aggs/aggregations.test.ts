@@ -13,7 +13,7 @@ import { CASES } from './cases.ts'
 // What aggregations find over the demo chain is what Elasticsearch 7.17 finds over its documents.
 
 const NOW = Date.UTC(2025, 0, 1, 1)
-const INDEX = (kind: Kind) => `aggs-${kind}`
+const INDEX = (kind: Kind) => `aggs-${process.pid}-${kind}`
 const elasticsearch = await findElasticsearch()
 
 describe('aggregations are those of Elasticsearch 7.17', {

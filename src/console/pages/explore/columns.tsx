@@ -49,7 +49,7 @@ const workedOut = (name: string, { search: { network }, nameOf }: Shown): Column
   const title = WORKED_OUT[name]!
   switch (name) {
     case '@time':
-      return { name, title, width: '17ch', cell: ({ _source }) => <When value={at(_source, 'timestamp')} /> }
+      return { name, title, width: '21ch', cell: ({ _source }) => <When value={at(_source, 'timestamp')} /> }
     case '@block':
       return { name, title, width: '10ch', align: 'right', cell: ({ _source }) => String(heightOf(_source) ?? '') }
     case '@kind':
