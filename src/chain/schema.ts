@@ -85,6 +85,7 @@ export const BLOCK = is.open({
   excessBlobGas: optional(is.quantity),
   uncles: optional(is.list(is.word32)),
   withdrawals: optional(is.list(WITHDRAWAL)),
+  requestsHash: optional(is.word32),
   transactions: is.list(TRANSACTION),
 })
 
@@ -101,6 +102,8 @@ const RECEIPT = is.open({
   gasUsed: optional(is.quantity),
   cumulativeGasUsed: optional(is.quantity),
   effectiveGasPrice: optional(is.quantity),
+  blobGasUsed: optional(is.quantity),
+  blobGasPrice: optional(is.quantity),
   logsBloom: optional(bloom),
   logs: is.list(LOG),
 })

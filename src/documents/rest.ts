@@ -23,8 +23,12 @@ const OWN = {
   tx: PLACED,
   receipt: [...PLACED, 'logs'],
 }
-/** What a receipt repeats of its transaction. */
-const REPEATED: ReadonlySet<string> = new Set(['from', 'to', 'type'])
+/** What a receipt repeats of its transaction, by whether it has a form. Without one it tells nothing: the transaction's stands. */
+const REPEATED: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
+  ['from', value => isHexOf(value, 42, 42)],
+  ['to', value => isHexOf(value, 42, 42)],
+  ['type', value => isInteger(value)],
+])
 
 const namesOf = (kind: RestKind, origins: readonly Field['origin'][]): string[] =>
   Object.entries(MAPPING[kind].fields).flatMap(([name, field]) =>
@@ -61,8 +65,9 @@ export const restOfTx = (tx: Wire, receipt: Wire): Rest | undefined => {
   for (const name in receipt) {
     if (KNOWN.receipt.has(name)) continue
     const value = receipt[name]
-    if (value === null || value === undefined) continue
-    const told = REPEATED.has(name) ? tx[name] : (into.rare.get(name) ?? into.extra?.[name])
+    const hasForm = REPEATED.get(name)
+    if (value === null || value === undefined || hasForm?.(value) === false) continue
+    const told = hasForm ? tx[name] : (into.rare.get(name) ?? into.extra?.[name])
     if (told === undefined || told === null) keep(into, name, value)
     else if (!isSame(told, value)) {
       other ??= Object.create(null) as Record<string, unknown>

@@ -79,7 +79,9 @@ const untouched = ({ path }: Pick<Mutation<RawBlock>, 'path'>, all: All): unknow
       // Why a transaction failed comes from its receipt and its traces.
       const failure = kind === 'tx' && (isOwn || path.startsWith('traces')) ? FAILURE : {}
       if (!isOwn) return { ...document, _source: { ...document._source, ...failure } }
-      return { ...document, _source: { ...document._source, ...failure, [field]: undefined, method: undefined } }
+      // What no field shows stands in `extra`.
+      const shown = { [field]: undefined, method: undefined, extra: undefined }
+      return { ...document, _source: { ...document._source, ...failure, ...shown } }
     }),
   )
 }
