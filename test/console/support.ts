@@ -59,6 +59,8 @@ export const useConsole = (args: readonly string[] = []): Bench => {
       if (/Content Security Policy|Trusted/i.test(message.text())) faults.push(message.text())
     })
     t.after(async () => {
+      // Answers that were on their way through a test's hands are wanted no more.
+      await page.unrouteAll({ behavior: 'ignoreErrors' })
       await context.close()
       if (faults.length > 0) throw new Error(`in the page: ${faults.join('; ')}`)
     })
@@ -76,7 +78,7 @@ export const useConsole = (args: readonly string[] = []): Bench => {
 export const signIn = async (page: Page, token: string) => {
   await page.getByLabel('Token', { exact: true }).fill(token)
   await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByRole('navigation').waitFor()
+  await page.getByRole('navigation', { name: 'Pages' }).waitFor()
 }
 
 /** Revokes every token of the data folder, beside the server. */
