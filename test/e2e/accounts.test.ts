@@ -119,7 +119,7 @@ test('tokens of a team: scopes, quota, rotation, and a trail of all of it', { ti
   after(t, accounts.close)
   assert.deepEqual(
     accounts.list().map(({ scopes }) => scopes.join()),
-    ['search,rules', 'search', 'rules', 'search'],
+    ['search,rules,admin', 'search', 'rules', 'search'],
   )
 })
 
