@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { globSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
@@ -14,8 +15,19 @@ const { values, positionals: parts } = parseArgs({
 const files = globSync('test/**/*.test.ts').filter(
   file => parts.length === 0 || parts.some(part => file.includes(part)),
 )
-const run = spawnSync(process.execPath, ['--test', '--test-timeout=300000', ...files.sort()], {
-  stdio: 'inherit',
-  env: { ...process.env, ...(values.executable && { CHAINSIEVE_PROGRAM: resolve('dist/chainsieve') }) },
-})
-process.exit(run.status ?? 1)
+const STARTS_PROGRAMS = /^test\/(attack|bench|console|e2e|soak)\/|^test\/(demo|deploy|docs)\.test\.ts$/
+
+/** Runs test files, so many at a time. */
+const run = (some: readonly string[], atOnce: number): number => {
+  if (some.length === 0) return 0
+  const options = ['--test', '--test-timeout=300000', `--test-concurrency=${atOnce}`]
+  const { status } = spawnSync(process.execPath, [...options, ...some.toSorted()], {
+    stdio: 'inherit',
+    env: { ...process.env, ...(values.executable && { CHAINSIEVE_PROGRAM: resolve('dist/chainsieve') }) },
+  })
+  return status ?? 1
+}
+
+// Programs, nodes and browsers that tests start have the machine for themselves.
+const [alone, together] = [true, false].map(is => files.filter(file => STARTS_PROGRAMS.test(file) === is))
+process.exit(Math.max(run(together!, availableParallelism()), run(alone!, 1)))

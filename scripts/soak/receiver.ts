@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A webhook that was taken: answered with 200. */
+/** A webhook that was taken: answered with 200, while its sender still waited. */
 export interface Taken {
   at: number
   rule: string
@@ -28,6 +28,9 @@ const OUTAGE_MS = 8_000
 /** What it does with every so many-th request: one shape of failure each. */
 const TROUBLES = ['status', 'reset', 'hang', 'slow'] as const
 const TROUBLE_EVERY = 9
+const SLOW_MS = 1_000
+/** Time to notice that a sender is gone, where this process was held up itself. */
+const PROMPT_MS = 20
 
 /** Paths name the rule; `/hang/…` never gets an answer. */
 export const startFlakyReceiver = async (): Promise<FlakyReceiver> => {
@@ -58,9 +61,14 @@ export const startFlakyReceiver = async (): Promise<FlakyReceiver> => {
       const text = Buffer.concat(chunks).toString()
       const document = text === '' ? searchParams.get('document')! : bodyOf(text).entity._id
       const [id, type] = [String(headers['webhook-id']), String(headers['webhook-type'])]
-      taken.push({ at: Date.now(), rule, id, type, document })
-      if (trouble === 'slow') setTimeout(() => response.end(), 1_000)
-      else response.end()
+      const at = Date.now()
+      const answer = () => {
+        // The sender gave up before, and will send it again.
+        if (response.destroyed) return
+        taken.push({ at, rule, id, type, document })
+        response.end()
+      }
+      setTimeout(answer, trouble === 'slow' ? SLOW_MS : PROMPT_MS)
     })
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
