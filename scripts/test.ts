@@ -15,6 +15,11 @@ const { values, positionals: parts } = parseArgs({
 const files = globSync('test/**/*.test.ts').filter(
   file => parts.length === 0 || parts.some(part => file.includes(part)),
 )
+if (files.length === 0) {
+  console.error(`No test file has ${parts.join(' or ')} in its name.`)
+  process.exit(1)
+}
+
 const STARTS_PROGRAMS = /^test\/(attack|bench|console|e2e|soak)\/|^test\/(demo|deploy|docs)\.test\.ts$/
 
 /** Runs test files, so many at a time. */
