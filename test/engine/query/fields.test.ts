@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { type FieldPath, KINDS, type Kind, queryPaths } from '../../../src/mapping/index.ts'
+import type { RawBlock } from '../../../src/chain/wire.ts'
+import {
+  type Field,
+  type FieldPath,
+  isList,
+  KINDS,
+  type Kind,
+  MAPPING,
+  queryPaths,
+} from '../../../src/mapping/index.ts'
 import { type Bounds, compareValues, type Node, type Value } from '../../../src/query/ast.ts'
 import { compile, type Document, valuesOf } from '../../../src/query/predicate.ts'
 import { exists, fuzzy, isIn, nested, not, range } from '../../../src/query/simplify.ts'
@@ -87,19 +96,48 @@ const near = (field: FieldPath, value: string): Node[] => {
   ])
 }
 
+/** A value of a field that few chains have, as their nodes write it. */
+const rareValue = ({ kind, bytes }: Field, seed: number): unknown => {
+  const hex = (length: number) => (seed * 2_654_435_761).toString(16).padStart(length, '0').slice(-length)
+  if (kind === 'boolean') return seed % 2 === 0
+  if (kind === 'address') return `0x${hex(40)}`
+  if (kind === 'hex') return `0x${hex(2 * (bytes ?? 6))}`
+  return kind === 'keyword' ? `0.${seed}` : `0x${(seed + 1).toString(16)}`
+}
+
+/** The block with every field that few chains have, and with members that no field knows. */
+const withRare = (raw: RawBlock, at: number): RawBlock => {
+  const block = structuredClone(raw) as unknown as { block: { transactions: object[] }; receipts: object[] }
+  const give = (kind: 'block' | 'tx', place: number, wire: object, receipt: object | undefined) => {
+    for (const [name, field] of Object.entries(MAPPING[kind].fields)) {
+      if (isList(field) || field.rare === undefined) continue
+      Object.assign(field.origin === 'receipt' && receipt ? receipt : wire, {
+        [name]: rareValue(field, at * 50 + place),
+      })
+    }
+    Object.assign(wire, { unheardOf: { depth: `${at}`, of: [`${place}`] } })
+  }
+  give('block', 0, block.block, undefined)
+  block.block.transactions.forEach((tx, place) => void give('tx', place, tx, block.receipts[place]))
+  return block as unknown as RawBlock
+}
+
 describe('every field that a query may name', () => {
   let plain: Chain
   let odd: Chain
+  let rare: Chain
 
   before(() => {
     const real = createTestStore(demoBlocks().slice(0, 80), { events: demoEvents(), run: [3, 20] })
     real.add(generatedBlocks(1).map(raw => excerptOf(raw, index => index % 5 === 0)))
     plain = open(real)
     odd = open(createTestStore(oddBlocks(24), { events: oddEvents, run: [1, 2] }))
+    rare = open(createTestStore(demoBlocks().slice(0, 12).map(withRare), { events: demoEvents(), run: [3, 20] }))
   })
   after(() => {
     plain.store.close()
     odd.store.close()
+    rare.store.close()
   })
 
   for (const kind of KINDS)
@@ -107,7 +145,7 @@ describe('every field that a query may name', () => {
       const asked = new Set<string>()
       for (const field of queryPaths(kind).values()) {
         let values = 0
-        for (const { store, documents, positions } of [plain, odd]) {
+        for (const { store, documents, positions } of [plain, odd, rare]) {
           const some = someValues(field, documents[kind])
           values += some.length
           for (const condition of conditionsOn(field, some)) {
