@@ -124,6 +124,7 @@ A network has more than 256MB of node answers under way. Later requests wait.
 An answer to eth_call, eth_getCode or eth_getStorageAt has more than 256kB of JSON. It counts as no answer.
 A line of a block pack has more than 128MB of JSON. A line holds one block: check that this is a block pack, with one JSON object on each line.
 A block has more than 256kB of extraData. Ethereum allows 32 bytes, and chains with a list of validators some kilobytes: use another node.
+A block, transaction or receipt has more than 1MB of members that are not known. They are kept in extra. Raise the limit if the chain has so much.
 An input, output, code or log has more than 16MB of data. No known chain has gas for more in one block: use another node.
 An account has more than 100000 entries in the audit trail. The oldest ones are removed. So are those of refused tokens, which count together.
 An ABI that is uploaded has more than 4MB of text. Add a longer one at the server, with chainsieve abi add.
