@@ -20,7 +20,8 @@ if (files.length === 0) {
   process.exit(1)
 }
 
-const STARTS_PROGRAMS = /^test\/(attack|bench|console|e2e|soak)\/|^test\/(demo|deploy|docs)\.test\.ts$/
+/** Programs, nodes and browsers, and what is held to times, have the machine for themselves. */
+const ALONE = /^test\/(attack|bench|console|e2e|soak|search\/(fairness|inline))|^test\/(demo|deploy|docs)\.test\.ts$/
 
 /** Runs test files, so many at a time. */
 const run = (some: readonly string[], atOnce: number): number => {
@@ -33,6 +34,5 @@ const run = (some: readonly string[], atOnce: number): number => {
   return status ?? 1
 }
 
-// Programs, nodes and browsers that tests start have the machine for themselves.
-const [alone, together] = [true, false].map(is => files.filter(file => STARTS_PROGRAMS.test(file) === is))
+const [alone, together] = [true, false].map(is => files.filter(file => ALONE.test(file) === is))
 process.exit(Math.max(run(together!, availableParallelism()), run(alone!, 1)))

@@ -39,6 +39,7 @@ const fitting = (after: After, { sort, parts }: SearchRequest): After => {
 const fits = ({ by, fields, as }: Sort, value: Value): boolean => {
   if (typeof value === 'bigint') return true
   const [field] = Object.values(fields)
+  if (by === '_id') return typeof value === 'string'
   if (by !== 'field' || as) return typeof value === 'number'
   switch (field?.compare) {
     case 'long':
