@@ -92,6 +92,7 @@ describe('rules in the console', { skip }, () => {
     const took = Date.now() - before
     t.diagnostic(`the preview came ${took} ms after the last key`)
     await matches(page).locator('canvas').waitFor()
+    await matches(page).locator('details').nth(9).waitFor()
     assert.equal(await matches(page).locator('details').count(), 10)
 
     await page.getByRole('button', { name: 'Add a condition on arguments' }).click()
