@@ -28,18 +28,24 @@ export const componentsOf = async (): Promise<Bom> => {
 
 /** The packages whose files the program holds; none of them has another version beside it. */
 const bundled = async (): Promise<Set<string>> => {
-  const { metafile } = await build({
-    entryPoints: ['src/main.ts'],
-    bundle: true,
-    platform: 'node',
-    format: 'cjs',
-    outdir: 'dist',
-    write: false,
-    metafile: true,
-    logLevel: 'error',
-    logOverride: { 'empty-import-meta': 'silent' },
-  })
-  const paths = Object.keys(metafile.inputs)
+  const common = { bundle: true, outdir: 'dist', write: false, metafile: true, logLevel: 'error' } as const
+  const [program, pages] = await Promise.all([
+    build({
+      ...common,
+      entryPoints: ['src/main.ts'],
+      platform: 'node',
+      format: 'cjs',
+      logOverride: { 'empty-import-meta': 'silent' },
+    }),
+    build({
+      ...common,
+      entryPoints: ['src/console/main.tsx'],
+      format: 'esm',
+      jsx: 'automatic',
+      jsxImportSource: 'preact',
+    }),
+  ])
+  const paths = [program, pages].flatMap(({ metafile }) => Object.keys(metafile.inputs))
   return new Set(paths.flatMap(path => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []))
 }
 

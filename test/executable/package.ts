@@ -20,7 +20,7 @@ import { fileURLToPath } from 'node:url'
 import { getAddress, toEventSelector } from 'viem'
 import { componentsOf } from '../../scripts/release/components.ts'
 import { isRecent, packageOfNode } from '../../src/lib/own-node.ts'
-import { version } from '../../src/lib/runtime.ts'
+import { vectorExtensionOf, version } from '../../src/lib/runtime.ts'
 import { until } from '../e2e/program.ts'
 import { type Anvil, anvilPath, startAnvil } from '../support/anvil.ts'
 import { initCodeOf, send } from '../support/deploy.ts'
@@ -83,7 +83,7 @@ describe('the package', { skip }, () => {
     }
   }
 
-  test('is installed without a word of engines or compilers, and brings a Node and nothing else', async () => {
+  test('is installed without a word of engines or compilers, and brings a Node, sqlite-vec, and nothing else', async () => {
     const empty = mkdtempSync(join(folder, 'empty-'))
     const said = await shell(empty, 'npm', ['install', '--global', '--prefix', prefix, '--prefer-offline', tarball])
     assert.doesNotMatch(said, /EBADENGINE|gyp|deprecated/)
@@ -92,7 +92,7 @@ describe('the package', { skip }, () => {
     const brought = Object.entries(names.dependencies.chainsieve.dependencies as Record<string, { version?: string }>)
     assert.deepEqual(
       brought.filter(([, { version }]) => version !== undefined).map(([name]) => name),
-      [packageOfNode()],
+      [packageOfNode(), vectorExtensionOf().name],
     )
     for (const name of ['README.md', 'CHANGELOG.md', 'LICENSE', 'docs/install.md', 'docs/deploy/chainsieve.service'])
       assert.ok(existsSync(join(installed, name)), name)
@@ -245,23 +245,27 @@ describe('the package', { skip }, () => {
 test('the list of components has the packages that the program is made of, and each Node', async () => {
   const { metadata, components, dependencies } = await componentsOf()
   assert.equal(metadata.component.name, 'chainsieve')
-  const { devDependencies, optionalDependencies } = createRequire(import.meta.url)('../../package.json') as {
-    devDependencies: Record<string, string>
-    optionalDependencies: Record<string, string>
-  }
-  const names = [
+  const require = createRequire(import.meta.url)
+  const { optionalDependencies } = require('../../package.json') as { optionalDependencies: Record<string, string> }
+  const { packages } = require('../../package-lock.json') as { packages: Record<string, { version: string }> }
+  const server = [
     '@hono/node-server',
     '@noble/hashes',
     'better-sqlite3',
     'hash-wasm',
     'hono',
-    'minisearch',
-    'nodemailer',
+    'hyparquet',
+    'hyparquet-writer',
   ]
+  const names = [...server, 'minisearch', 'nodemailer', 'smol-toml', 'undici', 'valibot']
+  const editor = ['autocomplete', 'commands', 'lang-json', 'language', 'lint', 'state', 'streamparser', 'view']
+  names.push('preact', 'uplot', ...editor.map(name => `@codemirror/${name}`))
+  names.push(...['common', 'highlight', 'json', 'lr'].map(name => `@lezer/${name}`))
+  names.push('@marijn/find-cluster-break', 'crelt', 'style-mod', 'w3c-keyname')
   assert.deepEqual(
     components.map(component => component['bom-ref']).sort(),
     [
-      ...[...names, 'smol-toml', 'undici', 'valibot'].map(name => `${name}@${devDependencies[name]}`),
+      ...names.map(name => `${name}@${packages[`node_modules/${name}`]!.version}`),
       ...Object.entries(optionalDependencies).map(([name, version]) => `${name}@${version}`),
     ].sort(),
   )
