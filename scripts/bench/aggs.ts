@@ -7,7 +7,7 @@ import { createByteWriter } from '../../src/lib/bytes.ts'
 import type { Kind } from '../../src/mapping/index.ts'
 import type { parseSearch } from '../../src/query/parse.ts'
 import { QUESTIONS } from './agg-questions.ts'
-import { PANELS, type Span, WHOLE } from './dashboard.ts'
+import { createSpans, PANELS, type Span, WHOLE } from './dashboard.ts'
 import { showTable } from './table.ts'
 
 /**
@@ -76,16 +76,7 @@ const questions = (): Asked[] =>
 
 /** The aggregations that are asked beside OpenSearch, in the same way. */
 const panels = (whole: Span): Asked[] => {
-  let asked = 0
-  /** Each another one, of more than half of the time. */
-  const next = (): Span => {
-    asked++
-    const length = whole.to - whole.from
-    const [before, after] = [(asked * 0.381966) % 1, (asked * 0.618034) % 1].map(share =>
-      Math.round(share * length * 0.2),
-    )
-    return { from: whole.from + before!, to: whole.to - after! }
-  }
+  const next = createSpans(whole)
   return [...PANELS, ...WHOLE].map(panel => ({
     name: `panel: ${panel.name}`,
     kind: panel.entity,

@@ -102,3 +102,16 @@ export const WHOLE: readonly Panel[] = [
     },
   })),
 ]
+
+/** Spans of time, each another one, of more than half of the whole. */
+export const createSpans = (whole: Span): (() => Span) => {
+  let asked = 0
+  return () => {
+    asked++
+    const length = whole.to - whole.from
+    const [before, after] = [(asked * 0.381966) % 1, (asked * 0.618034) % 1].map(share =>
+      Math.round(share * length * 0.2),
+    )
+    return { from: whole.from + before!, to: whole.to - after! }
+  }
+}

@@ -11,7 +11,7 @@ import type { EventAbi } from '../../src/decode/types.ts'
 import { createBlockDocuments } from '../../src/documents/build.ts'
 import type { Document } from '../../src/documents/document.ts'
 import { asBigint } from '../../src/documents/show.ts'
-import { isList, KINDS, type Kind, MAPPING } from '../../src/mapping/index.ts'
+import { KINDS, type Kind } from '../../src/mapping/index.ts'
 import { compileCompare, type Face, valuesAt } from '../../src/query/compare.ts'
 import { attributesOf, stepsOf } from '../../src/rules/attributes.ts'
 import { documentOf, type Entity, entitiesOf, sourceOf } from '../../src/rules/entities.ts'
@@ -28,6 +28,7 @@ import {
   TARGET_TYPES,
   type TargetType,
 } from '../../src/rules/rule.ts'
+import { isOfFewChains } from '../support/chains.ts'
 import { oddBlocks, oddEvents } from '../support/odd.ts'
 import { conditionAt } from '../support/rules.ts'
 import {
@@ -159,15 +160,12 @@ const argumentNames = new Set<string>()
 for (const { _source } of samples.get('event')!)
   for (const { name } of _source.args as { name: string }[]) argumentNames.add(name)
 
-/** No block here has what few chains have. */
-const isRare = (kind: Kind, name: string): boolean => {
-  const field = MAPPING[kind].fields[name.split('.')[0]!]
-  return field !== undefined && !isList(field) && field.rare !== undefined
-}
-
 const namesOf = (kind: Kind): fc.Arbitrary<string[]> => {
   const own = fc
-    .tuple(fc.constantFrom(...attributesOf(kind).filter(name => name !== 'args' && !isRare(kind, name))), fc.nat(5))
+    .tuple(
+      fc.constantFrom(...attributesOf(kind).filter(name => name !== 'args' && !isOfFewChains(kind, name))),
+      fc.nat(5),
+    )
     .map(([name, place]) => (['topics', 'uncles'].includes(name) && place < 4 ? [`${name}.${place}`] : [name]))
   const often = fc.constantFrom(...OFTEN[kind].map(name => [name]))
   if (kind !== 'event') return fc.oneof(own, often)

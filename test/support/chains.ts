@@ -1,4 +1,5 @@
 import type { RawBlock, RpcTransaction } from '../../src/chain/wire.ts'
+import { isList, type Kind, MAPPING } from '../../src/mapping/index.ts'
 
 /**
  * Blocks of chains that are not Ethereum, as their nodes tell them. What was found in public repositories is named at each block; what a
@@ -264,4 +265,10 @@ export const unknownBlock = (): RawBlock => {
   Object.defineProperty(tx, '__proto__', { value: { polluted: 'yes' }, enumerable: true })
   Object.defineProperty(tx, 'constructor', { value: 'made', enumerable: true })
   return raw
+}
+
+/** Whether a field, by its path, is one that few chains have: most blocks of tests lack it. */
+export const isOfFewChains = (kind: Kind, path: string): boolean => {
+  const field = MAPPING[kind].fields[path.split('.')[0]!]
+  return field !== undefined && !isList(field) && field.rare !== undefined
 }

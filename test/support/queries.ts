@@ -3,11 +3,14 @@ import { type FieldPath, type Kind, nestedPaths, queryPaths } from '../../src/ma
 import type { Value } from '../../src/query/ast.ts'
 import { isText } from '../../src/query/conditions.ts'
 import { type Document, valuesOf } from '../../src/query/predicate.ts'
+import { isOfFewChains } from './chains.ts'
 
 /** A query clause as it stands in a body. Integers may be bigints. */
 export type Clause = Record<string, unknown>
 
 export interface QueryOptions {
+  /** Leaves out fields that few chains have. */
+  everyChain?: boolean
   /** Only what Elasticsearch takes in the same sense: addresses and ids in their own letter case, no 0x numbers. */
   asElasticsearch?: boolean
   /** How deep clauses are nested. Default 3. */
@@ -23,7 +26,9 @@ export const arbitraryQuery = (
   documents: readonly Document[],
   options: QueryOptions = {},
 ): fc.Arbitrary<Clause> => {
-  const paths = [...queryPaths(kind).values()]
+  const paths = [...queryPaths(kind).values()].filter(
+    ({ path }) => options.everyChain !== true || !isOfFewChains(kind, path),
+  )
   const outside = paths.filter(field => !field.list?.nested)
   const nestedLists = nestedPaths(kind)
   const depth = options.depth ?? 3

@@ -1,5 +1,5 @@
 import { connect, requestBytes } from '../connection.ts'
-import { PANELS, type Panel, type Span, WHOLE } from '../dashboard.ts'
+import { createSpans, PANELS, type Panel, type Span, WHOLE } from '../dashboard.ts'
 import type { BenchEffort } from '../options.ts'
 import type { Request } from '../queries.ts'
 import { type Row, row } from '../report.ts'
@@ -52,16 +52,7 @@ export const askPanels = async (
   }
   try {
     const whole = spanIn(JSON.parse(await ask('ours', PANELS[0]!, ENDS)) as Ends)
-    let asked = 0
-    /** Each another one, of more than half of the time. */
-    const next = (): Span => {
-      asked++
-      const length = whole.to - whole.from
-      const [before, after] = [(asked * 0.381966) % 1, (asked * 0.618034) % 1].map(share =>
-        Math.round(share * length * 0.2),
-      )
-      return { from: whole.from + before!, to: whole.to - after! }
-    }
+    const next = createSpans(whole)
     const all: AskedPanel[] = []
     for (const panel of [...PANELS, ...WHOLE]) {
       const body = panel.body(next())
