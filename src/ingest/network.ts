@@ -8,6 +8,7 @@ import type { Log } from '../lib/log.ts'
 import type { RestartStatus } from '../lib/restarts.ts'
 import { nativeBinding, startWorker } from '../lib/runtime.ts'
 import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
+import { holdOpen } from '../sqlite/database.ts'
 import { abiFolder } from './abis.ts'
 import { type FromIndexer, type IndexerData, type Job, type Report, type Sharing, YOUNG_MB } from './messages.ts'
 
@@ -95,6 +96,7 @@ export const startIndexing = ({
   onAlerts,
 }: IndexingOptions): Indexing => {
   const store = prepareStore(data, network, log)
+  const letGo = holdOpen(store, nativeBinding())
   const { port1, port2 } = new MessageChannel()
   const isServed = job.type === 'follow' || job.type === 'watch'
   const writer = startWorker(
@@ -124,6 +126,7 @@ export const startIndexing = ({
   let reportedAt = performance.now()
   let error: Error | null = null
 
+  void exited(writer).then(letGo)
   const ended = new Promise<Report>((resolve, reject) => {
     /** Rejects once both threads are gone, so that others can take their place. */
     const fail = async (reason: Error) => {

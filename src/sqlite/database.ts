@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { ChainsieveError } from '../lib/errors.ts'
 import { makePrivateFile } from '../lib/private.ts'
@@ -57,6 +58,31 @@ export const openReadonly = (path: string, { native, waitMs, check }: OpenOption
     return db
   })
 
+/**
+ * Keeps a store's file open while a thread writes it, until what it answers is called. SQLite copies the log when the last connection
+ * closes that may write, without checksums; where a thread is ended, its connections close in any order. With one in another thread none of
+ * them is the last. The file must be there.
+ */
+export const holdOpen = (path: string, native?: string): (() => void) =>
+  naming(path, () => {
+    const db = connect(path, { readonly: true, native })
+    db.pragma('user_version')
+    return () => {
+      db.close()
+      // A connection that only reads leaves the log's file behind. One that may write removes it; it copies nothing where nothing is left.
+      if (sizeOf(`${path}-wal`) === 0 && existsSync(`${path}-wal`)) connectOnce(path, native)
+    }
+  })
+
+const connectOnce = (path: string, native: string | undefined) => {
+  const db = connect(path, { native })
+  try {
+    db.pragma('user_version')
+  } finally {
+    db.close()
+  }
+}
+
 const closingOnFault = (db: Db, work: () => void) => {
   try {
     work()
@@ -68,7 +94,7 @@ const closingOnFault = (db: Db, work: () => void) => {
 
 /** Keeps the checksums of a store's pages as long as it is open for writing. */
 const withChecksums = (db: Db, path: string, native: string | undefined): WritableDb => {
-  // SQLite copies the log when the last connection closes that may write, also where its thread was ended: it does not while this one is open.
+  // Where the checksums cannot be written, closing must not copy the log: SQLite does not while this one is open.
   const other = connect(path, { readonly: true, native })
   let checkpoints: Checkpoints
   try {

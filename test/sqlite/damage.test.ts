@@ -16,6 +16,7 @@ import { Worker } from 'node:worker_threads'
 import { createRandom } from '../../scripts/bench/random.ts'
 import { openForReading, openForWriting } from '../../src/engine/open.ts'
 import { makePrivateFile } from '../../src/lib/private.ts'
+import { holdOpen } from '../../src/sqlite/database.ts'
 import { checkPages, sealPages } from '../../src/sqlite/pages.ts'
 import { sumsFile } from '../../src/sqlite/sums.ts'
 import { tempFolder } from '../support/pack.ts'
@@ -216,6 +217,7 @@ describe('checksums of pages', () => {
 
   it('hold where the thread that writes is ended', async t => {
     const path = await closedStore(t)
+    const letGo = holdOpen(path)
     const source = new URL('../../src/engine/open.ts', import.meta.url).href
     const worker = new Worker(
       `import(${JSON.stringify(source)}).then(({ openForWriting }) => {
@@ -227,6 +229,8 @@ describe('checksums of pages', () => {
     )
     await new Promise(resolve => worker.once('message', resolve))
     await worker.terminate()
+    letGo()
+    assert.ok(statSync(`${path}-wal`).size > 0)
     assert.deepEqual(damagedPages(path), [])
     const db = openForWriting(path)
     assert.equal(db.prepare("SELECT value FROM meta WHERE key = 'own'").pluck().get(), 1)

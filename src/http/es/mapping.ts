@@ -3,11 +3,18 @@ import type { Kind } from '../../mapping/index.ts'
 import { type Call, type Endpoint, told } from './endpoint.ts'
 import { byIndex } from './indexes.ts'
 import { isOn, namesIn, OF_CLUSTER } from './parameters.ts'
-import { pathsIn, propertiesOf } from './properties.ts'
+import { type Declare, declared, pathsIn, propertiesOf } from './properties.ts'
+
+/**
+ * `flattened` is called `flat_object` by OpenSearch, and clients of either fail to read the other's name. Both know `object`; the field's
+ * capabilities (`_field_caps`), whose types are plain text to clients, tell its own.
+ */
+const shown: Declare = (field, encoding) =>
+  encoding.es === 'flattened' ? { type: 'object' } : declared(field, encoding)
 
 /** `mappings` as version 7 shows them, or as version 6 did, by the document type. */
 export const mappingsOf = (call: Call, kind: Kind): unknown => {
-  const mapping = { properties: propertiesOf(kind) }
+  const mapping = { properties: propertiesOf(kind, shown) }
   return isTyped(call) ? { [kind]: mapping } : mapping
 }
 
@@ -41,7 +48,7 @@ export const fieldMapping: Endpoint = {
     return told(
       byIndex(call, kind => {
         const fields = Object.fromEntries(
-          pathsIn(propertiesOf(kind))
+          pathsIn(propertiesOf(kind, shown))
             .filter(
               ([path, { type }]) => type !== undefined && type !== 'nested' && patterns.some(it => fits(path, it)),
             )

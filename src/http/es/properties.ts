@@ -54,7 +54,7 @@ const propertyOf = (field: Field, declare: Declare): Property | undefined => {
   return Object.keys(inner).length === 0 ? own : { ...own, fields: inner }
 }
 
-const declared: Declare = (field, { es, ignoreAbove, compare }) => ({
+export const declared: Declare = (field, { es, ignoreAbove, compare }) => ({
   type: es,
   ...(ignoreAbove !== undefined && { ignore_above: ignoreAbove }),
   ...(compare === 'instant' && {
