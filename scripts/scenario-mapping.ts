@@ -11,18 +11,20 @@ export const openSearchIndex = (kind: Kind): { settings: object; mappings: objec
   mappings: { dynamic: false, properties: propertiesOf(kind, declared) },
 })
 
-const declared = (field: Field, { es, compare, ignoreAbove, apart }: Encoding) =>
+const declared = (field: Field, { es, compare, ignoreAbove, apart }: Encoding) => {
   // What documents do not hold is nothing to index.
-  apart
-    ? undefined
-    : {
-        type: es,
-        ...(ignoreAbove !== undefined && { ignore_above: ignoreAbove }),
-        ...(compare === 'hex' && { normalizer: 'lower_case' }),
-        ...(compare === 'instant' && {
-          format:
-            field.kind === 'seconds'
-              ? 'epoch_second||strict_date_optional_time'
-              : 'strict_date_optional_time||epoch_second',
-        }),
-      }
+  if (apart) return undefined
+  // Elasticsearch and OpenSearch call it differently.
+  if (es === 'flattened') return { type: 'object', enabled: false }
+  return {
+    type: es,
+    ...(ignoreAbove !== undefined && { ignore_above: ignoreAbove }),
+    ...(compare === 'hex' && { normalizer: 'lower_case' }),
+    ...(compare === 'instant' && {
+      format:
+        field.kind === 'seconds'
+          ? 'epoch_second||strict_date_optional_time'
+          : 'strict_date_optional_time||epoch_second',
+    }),
+  }
+}
