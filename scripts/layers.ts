@@ -62,6 +62,12 @@ export const ROOMS: Record<string, Room> = {
     may: ['limits', 'lib'],
     packages: ['undici'],
   },
+  scopes: {
+    is: 'what of a chain is wanted where not all of it is, and what of that is there',
+    may: ['limits', 'lib'],
+    types: ['chain'],
+    pure: true,
+  },
   decode: {
     is: 'from logs to events: declarations, signatures, ABI decoding, the registry of signatures and tokens',
     may: ['lib'],

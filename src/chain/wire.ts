@@ -62,6 +62,8 @@ export interface RawBlock {
   receipts: RpcReceipt[]
   /** Result of `trace_block(n)`, or what `fromCallTracer` makes of geth's: absent where no traces were asked for or to be had. */
   traces?: RpcTrace[]
+  /** The header is whole; of transactions and logs it holds what a scope wants. Absent where it holds all. */
+  partial?: true
 }
 
 /**

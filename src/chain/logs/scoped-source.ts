@@ -1,0 +1,28 @@
+import type { RawBlock, RpcBlock } from '../wire.ts'
+
+/** What one question to a node may ask for: `eth_getLogs` takes both as lists. */
+export interface LogFilter {
+  /** Contracts whose logs are wanted: lower-case addresses, sorted, each once. Empty: those of any contract. */
+  addresses: readonly string[]
+  /** First topics that are wanted: lower-case, sorted, each once. Empty: any, and anonymous logs. */
+  topics: readonly string[]
+}
+
+/**
+ * Blocks of a range that hold what is wanted, ascending, and none of the others. They are partial: the header is whole, and `transactions`
+ * and `receipts` hold those with logs that are wanted; `logs` of receipts hold no others.
+ */
+export interface ScopedPart {
+  from: number
+  /** Inclusive: all up to here was looked at. */
+  to: number
+  blocks: RawBlock[]
+}
+
+/** Finds in a chain what is wanted of it, with few questions. When a signal aborts, promises reject with its reason. */
+export interface ScopedSource {
+  /** What fits a filter in a range, part by part in ascending order without gaps. The answers have been checked. */
+  find(filter: LogFilter, range: { from: number; to: number }, signal: AbortSignal): AsyncIterable<ScopedPart>
+  /** What fits any of some filters in one block of the head, asked by its hash; undefined where nothing does. */
+  findIn(filters: readonly LogFilter[], header: RpcBlock, signal: AbortSignal): Promise<RawBlock | undefined>
+}
