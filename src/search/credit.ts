@@ -8,7 +8,10 @@ import { hash } from 'node:crypto'
 export interface Credit {
   /** `shape` gives what queries that cost the same have in common. */
   mayTry(account: number, shape: () => string): boolean
-  answered(shape: () => string): void
+  /** Whether those before it took so long that it should not make others wait: a thread is to answer it where any do. */
+  isLong(shape: () => string): boolean
+  /** It took so many milliseconds of the processor. */
+  answered(shape: () => string, ms: number): void
   /** It took so many milliseconds. */
   handedOver(account: number, shape: () => string, ms: number): void
 }
@@ -18,6 +21,13 @@ const MAX_SKIPPED = 63
 const MAX_SHAPES = 2_000
 /** Answers in a row after which a shape is known to be cheap. */
 const KNOWN = 8
+/** From so many milliseconds on, on average, queries of a shape are long. */
+const LONG_MS = 0.5
+/** What one query counts for in the average, and at most, in milliseconds: one that met the collector makes no shape a long one. */
+const WEIGHT = 0.25
+const MOST_MS = 1.5
+/** One in so many of a long shape is answered all the same: its queries may have become short. */
+const LOOK_AGAIN = 16
 /** What attempts in vain may take: a share of all time, and so many milliseconds at once. */
 const LOSSES = { all: { share: 0.25, burstMs: 80 }, account: { share: 0.1, burstMs: 40 } }
 
@@ -28,6 +38,19 @@ export const createCredit = (now: () => number = () => performance.now()): Credi
   const byAccount = new Map<number, Loss>()
   /** Answers in a row, of shapes that were answered since the first one was handed over. */
   const cheap = new Map<string, number>()
+  /** Average time of shapes of which one took long, and how many were passed on since one was answered. */
+  const long = new Map<string, { ms: number; passed: number }>()
+
+  const average = (shape: () => string, ms: number) => {
+    if (ms < LONG_MS && long.size === 0) return
+    const key = shape()
+    const before = long.get(key)?.ms ?? 0
+    const now = before + (Math.min(ms, MOST_MS) - before) * WEIGHT
+    long.delete(key)
+    if (now < LONG_MS * WEIGHT) return
+    long.set(key, { ms: now, passed: 0 })
+    if (long.size > MAX_SHAPES) long.delete(long.keys().next().value!)
+  }
 
   const lossOf = (account: number): Loss => {
     let own = byAccount.get(account)
@@ -49,7 +72,15 @@ export const createCredit = (now: () => number = () => performance.now()): Credi
       known.left--
       return false
     },
-    answered(shape) {
+    isLong(shape) {
+      if (long.size === 0) return false
+      const known = long.get(shape())
+      if (!known || known.ms < LONG_MS) return false
+      known.passed = (known.passed + 1) % LOOK_AGAIN
+      return known.passed !== 0
+    },
+    answered(shape, ms) {
+      average(shape, ms)
       if (dear.size === 0) return
       const key = shape()
       dear.delete(key)

@@ -102,6 +102,10 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
         return elapsed > budget && (clock() - used > budget || elapsed > MOST_BUDGETS * budget)
       },
     }
+    const taken = () => {
+      const elapsed = time() - started
+      return elapsed < 1 ? elapsed : clock() - used
+    }
     const handOver = () => {
       credit.handedOver(account, shape, time() - started)
       return undefined
@@ -109,11 +113,11 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
     try {
       const { body, ...answer } = work(opened.searcher, options)
       if (!(body instanceof Uint8Array)) return handOver()
-      credit.answered(shape)
+      credit.answered(shape, taken())
       return { ...answer, body }
     } catch (error) {
       if (!(error instanceof ChainsieveError && error.next === 'refuse')) return handOver()
-      credit.answered(shape)
+      credit.answered(shape, taken())
       throw error
     } finally {
       turns.spend(time() - started)
@@ -123,7 +127,7 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
   const inTurn = ({ account, signal }: Whose, shape: () => string, run: () => InlineAnswer | undefined): Found => {
     if (budgetMs === 0 || !credit.mayTry(account, shape)) return undefined
     if (turns.isFree()) return run()
-    if (mayShare()) return undefined
+    if (mayShare() || credit.isLong(shape)) return undefined
     const { promise, resolve, reject } = Promise.withResolvers<InlineAnswer | undefined>()
     const waits = turns.wait(account, () => {
       try {

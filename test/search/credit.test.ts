@@ -40,7 +40,7 @@ test('a query that turns out to be cheap is tried each time again', async () => 
   for (let i = 0; i < 200; i++) {
     await pass(100)
     if (!credit.mayTry(A, dear)) continue
-    credit.answered(dear)
+    credit.answered(dear, 0.1)
     tries.push(i)
   }
   const [first = 0] = tries
@@ -80,8 +80,8 @@ test('what was answered again and again is tried also for an account that has lo
   credit.handedOver(A, dear, 2)
   await pass(1_000)
   const often = () => 'often'
-  for (let i = 0; i < 8; i++) credit.answered(often)
-  credit.answered(cheap)
+  for (let i = 0; i < 8; i++) credit.answered(often, 0.1)
+  credit.answered(cheap, 0.1)
   for (let i = 0; i < 20; i++) credit.handedOver(A, () => `dear ${i}`, 2)
   assert.ok(credit.mayTry(A, often))
   assert.ok(!credit.mayTry(A, cheap))
@@ -89,6 +89,26 @@ test('what was answered again and again is tried also for an account that has lo
   assert.ok(credit.mayTry(B, cheap))
   credit.handedOver(A, often, 2)
   assert.ok(!credit.mayTry(A, often))
+})
+
+test('a shape whose queries take long again and again is long, and no more once they are short', () => {
+  const { credit } = setUp()
+  const long = () => 'long'
+  const short = () => 'short'
+  const times = (count: number, shape: () => string, ms: number) => {
+    for (let i = 0; i < count; i++) credit.answered(shape, ms)
+  }
+  times(1, long, 50)
+  times(1, short, 0.2)
+  assert.deepEqual([credit.isLong(long), credit.isLong(short)], [false, false])
+  times(5, long, 1.6)
+  times(5, short, 0.2)
+  assert.deepEqual([credit.isLong(long), credit.isLong(short)], [true, false])
+  // Now and then one of them is answered all the same.
+  const passed = Array.from({ length: 160 }, () => credit.isLong(long)).filter(Boolean).length
+  assert.equal(passed, 150)
+  times(5, long, 0.2)
+  assert.equal(credit.isLong(long), false)
 })
 
 test('queries that differ in numbers and hashes alone have one shape', () => {
