@@ -2,7 +2,7 @@ import { isAscii } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { retry } from '../lib/errors.ts'
-import type { Share } from './budget.ts'
+import type { Hold } from './memory.ts'
 
 export interface BodyOptions {
   /** Whether it is gzip, as its header says. */
@@ -10,7 +10,7 @@ export interface BodyOptions {
   /** Most bytes, unpacked. */
   most: number
   /** Pays for the bytes while they are held. */
-  share: Share
+  hold: Hold
   signal: AbortSignal
 }
 
@@ -18,7 +18,7 @@ export interface BodyOptions {
 export const TOO_LARGE = 'ERR_ANSWER_TOO_LARGE'
 
 /** The bytes of an HTTP body, unpacked piece by piece, so that no more of it is ever held than is paid for. */
-export const readBody = async (body: Readable, { packed, most, share, signal }: BodyOptions): Promise<Buffer> => {
+export const readBody = async (body: Readable, { packed, most, hold, signal }: BodyOptions): Promise<Buffer> => {
   const source = packed ? body.pipe(createGunzip()) : body
   // Its reason comes out of the reading below; without a listener it would end the process.
   body.on('error', error => source.destroy(error))
@@ -29,7 +29,7 @@ export const readBody = async (body: Readable, { packed, most, share, signal }: 
       size += chunk.length
       if (size > most) throw Object.assign(new Error(`the answer has more than ${most} bytes`), { code: TOO_LARGE })
       chunks.push(chunk)
-      await share.take(chunk.length, signal)
+      await hold.take(chunk.length, signal)
     }
   } finally {
     source.destroy()

@@ -35,7 +35,7 @@ export const fetchBlocks = (
   return rpc.attempt(
     async endpoint => gather.add(await readBlocks(endpoint, gather.missing(), signal, options)),
     signal,
-    { tries: options.tries, traces: options.traces },
+    { tries: options.tries, traces: options.traces, urgent: options.urgent },
   )
 }
 

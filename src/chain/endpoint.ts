@@ -1,11 +1,10 @@
-import { Pool } from 'undici'
 import { bytesOf } from '../lib/bytes.ts'
-import { ChainsieveError, messageOf, retry } from '../lib/errors.ts'
+import { ChainsieveError, retry } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
-import { backoff, type Clock, parseRetryAfter, withTimeout } from '../lib/retry.ts'
+import { type Clock, withTimeout } from '../lib/retry.ts'
 import { secretUrl } from '../lib/secret.ts'
 import { type Limits, overLimit } from '../limits/index.ts'
-import { type BodyOptions, readBody, TOO_LARGE, takeText } from './answer-body.ts'
+import { TOO_LARGE, takeText } from './answer-body.ts'
 import {
   ANSWER_TOO_LARGE,
   type Answer,
@@ -18,10 +17,14 @@ import {
   toAnswers,
 } from './answers.ts'
 import type { Budget } from './budget.ts'
-import { authorization, createHider, parseNodeUrl } from './node-url.ts'
+import { createHealth, type Health } from './health.ts'
+import { createLoad, type Load } from './load.ts'
+import type { Memory } from './memory.ts'
+import { createHider, parseNodeUrl } from './node-url.ts'
 import type { RequestCounter } from './rpc-metrics.ts'
 import type { EndpointStatus } from './source.ts'
 import type { TraceMethod } from './tracing.ts'
+import { createTransport, describeNetwork } from './transport.ts'
 import { createWindow, type Outcome } from './window.ts'
 
 export interface EndpointOptions {
@@ -33,7 +36,9 @@ export interface EndpointOptions {
   concurrency: number
   limits: Limits
   /** Pays for the bytes of all answers under way, of other nodes too. */
-  budget: Budget
+  memory: Memory
+  /** What the node may be asked for; undefined where that is not limited. */
+  budget?: Budget | undefined
   /** Told of each request. */
   count?: RequestCounter | undefined
   log: Log
@@ -55,10 +60,10 @@ export interface TraceState {
 export interface Endpoint {
   /** The address without its secrets. */
   readonly name: string
-  /** Before this time (epoch, ms) the node should be left alone. */
-  readonly restUntil: number
-  /** Before this time another node is preferred: this one gave a wrong or an old answer. */
-  readonly doubtedUntil: number
+  readonly health: Health
+  /** What is under way for the head, and for all else. */
+  readonly loads: Readonly<Record<'urgent' | 'others', Load>>
+  readonly budget: Budget | undefined
   /** Mean size of an answer to one call, in bytes. */
   readonly bytesPerCall: number
   /** The chain that the node answers for, once it was asked. */
@@ -69,8 +74,8 @@ export interface Endpoint {
   readonly traces: TraceState
   /**
    * Answers in the order of the calls. Sends them in as many requests as the node wants, splitting further where it
-   * complains. Throws `retry` with a code `node_…` where there is no answer to be had now. Urgent calls, those for the head of the chain,
-   * overtake a back-fill's that wait for a place.
+   * complains. Throws `retry` with a code `node_…` where there is no answer to be had now, and with `BUDGET_USED` where the budget does not
+   * have it. Urgent calls, those for the head of the chain, overtake a back-fill's that wait for a place.
    */
   send(calls: readonly Call[], signal: AbortSignal, urgent?: boolean): Promise<Answer[]>
   /**
@@ -86,10 +91,6 @@ export interface Endpoint {
   readonly batch: number
   /** The same for calls whose answers are small: one that is not has the error `ANSWER_TOO_LARGE`, and tells nothing about the others. */
   sendSmall(calls: readonly Call[], signal: AbortSignal): Promise<Answer[]>
-  /** Marks the beginning of a piece of work; `well` and `failed` take the mark back, so that one outage counts once. */
-  mark(): number
-  well(mark: number): void
-  failed(mark: number, error: ChainsieveError): void
   status(): EndpointStatus
   close(): Promise<void>
 }
@@ -98,42 +99,26 @@ export interface Endpoint {
 export type Take<T> = (body: Buffer) => Promise<T | Uint8Array>
 
 export const createEndpoint = (text: string, options: EndpointOptions): Endpoint => {
-  const { timeoutMs, concurrency, limits, budget, count, log, clock, random } = options
+  const { timeoutMs, concurrency, limits, memory, budget, count, log, clock, random } = options
   const url = parseNodeUrl(text, ['http:', 'https:'])
   const name = secretUrl(text).toString()
   const hide = createHider(url)
-  const pool = new Pool(url.origin, {
-    connections: concurrency,
-    connectTimeout: timeoutMs,
-  })
-  const path = url.pathname + url.search
-  const local = LOOPBACK.test(url.hostname)
-  const headers = {
-    'content-type': 'application/json',
-    accept: 'application/json',
-    // Compressing costs a local node more than the loopback gains.
-    ...(!local && { 'accept-encoding': 'gzip' }),
-    ...authorization(url),
+  const transport = createTransport(url, { connections: concurrency, timeoutMs, clock })
+  const window = createWindow({ start: Math.min(4, concurrency), max: concurrency, pace: budget?.pace, clock })
+  const loads = { urgent: createLoad(clock.now), others: createLoad(clock.now) }
+  const onUnreachable = () => {
+    endpoint.chainId = undefined
   }
-  const window = createWindow({ start: Math.min(4, concurrency), max: concurrency })
+  const health = createHealth({ name, log, clock, random, onUnreachable })
 
   let batch = options.batch
   let requests = 0
-  let errors = 0
-  let lastError: string | null = null
-  let lastErrorAt: string | null = null
-  let epoch = 0
-  let failures = 0
-  let failingSince = 0
-  let loggedAt = 0
-  let restUntil = 0
-  let doubtedUntil = 0
   let bytesPerCall = 0
 
-  const note = (message: string) => {
-    errors++
-    lastError = message
-    lastErrorAt = new Date(clock.now()).toISOString()
+  /** Throws where the budget does not have it, so that nothing of what belongs together is asked for. */
+  const checkBudget = (calls: readonly Call[], urgent: boolean) => {
+    const { credits } = budget?.costOf(calls, endpoint.chainId) ?? { credits: 0 }
+    if (budget && !budget.affords(credits, urgent)) throw budgetUsed(credits)
   }
 
   /** One HTTP request. `too large` where the node wants fewer calls at once. */
@@ -144,8 +129,15 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
     { most = limits.nodeAnswer, take }: { most?: number; take?: Take<T> | undefined } = {},
   ): Promise<Answer[] | 'too large' | { taken: T }> => {
     const messages = calls.map(({ method, params }, i) => ({ jsonrpc: '2.0', id: i + 1, method, params }))
-    let leave: ((outcome: Outcome) => void) | undefined = await window.enter(signal, urgent)
-    const share = budget.open()
+    const cost = budget?.costOf(calls, endpoint.chainId) ?? FREE
+    let leave: ((outcome: Outcome) => void) | undefined = await window.enter(signal, urgent, cost.perSecond)
+    // Others may have spent it while this waited.
+    if (budget && !budget.affords(cost.credits, urgent)) {
+      leave('neutral')
+      throw budgetUsed(cost.credits)
+    }
+    budget?.charge(cost.credits)
+    const hold = memory.open()
     let outcome: Outcome = 'overload'
     let takeFault: { error: unknown } | undefined
     requests++
@@ -156,7 +148,8 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
         timeoutMs,
         signal,
         () => retry('node_timeout', `no answer within ${timeoutMs} ms`),
-        inner => request(JSON.stringify(calls.length === 1 ? messages[0] : messages), { most, share, signal: inner }),
+        inner =>
+          transport.post(JSON.stringify(calls.length === 1 ? messages[0] : messages), { most, hold, signal: inner }),
       )
       answered = performance.now()
       let body: string
@@ -215,10 +208,12 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
         outcome = 'neutral'
         return 'too large'
       }
+      // Providers charge nothing for what they refuse to keep to a rate.
+      if (error instanceof ChainsieveError && error.code === 'node_rate_limited') budget?.charge(-cost.credits)
       if (error instanceof ChainsieveError || takeFault?.error === error) throw error
       throw retry('node_unreachable', hide(describeNetwork(error)), { cause: error })
     } finally {
-      share.close()
+      hold.close()
       leave?.(outcome)
       if (!signal.aborted) count?.(calls.length, ((answered ?? performance.now()) - began) / 1_000, outcome === 'ok')
     }
@@ -228,18 +223,16 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
     bytesPerCall = bytesPerCall === 0 ? bytes / length : bytesPerCall * 0.9 + (bytes / length) * 0.1
   }
 
-  const request = async (message: string, reading: Omit<BodyOptions, 'packed'>) => {
-    const response = await pool.request({ path, method: 'POST', headers, body: message, signal: reading.signal })
-    const packed = response.headers['content-encoding'] === 'gzip'
-    return {
-      status: response.statusCode,
-      retryAfterMs: parseRetryAfter(response.headers['retry-after'], clock.now()),
-      bytes: await readBody(response.body, { ...reading, packed }),
-    }
-  }
+  const sizeFor = (calls: readonly Call[]): number =>
+    Math.max(1, Math.floor(Math.min(batch, budget?.mostCalls(calls, endpoint.chainId) ?? batch)))
 
   const send = async (calls: readonly Call[], signal: AbortSignal, urgent = false): Promise<Answer[]> =>
     (await sendAll(calls, signal, urgent)) as Answer[]
+
+  const sendWhole: typeof sendAll = async (calls, signal, urgent, take) => {
+    checkBudget(calls, urgent)
+    return sendAll(calls, signal, urgent, take)
+  }
 
   const sendAll = async <T extends object = never>(
     calls: readonly Call[],
@@ -248,7 +241,7 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
     take?: Take<T>,
   ): Promise<Answer[] | { taken: T }> => {
     if (calls.length === 0) return []
-    const size = Math.max(1, Math.floor(batch))
+    const size = sizeFor(calls)
     if (calls.length > size) {
       const parts: Promise<Answer[]>[] = []
       for (let i = 0; i < calls.length; i += size) parts.push(send(calls.slice(i, i + size), signal, urgent))
@@ -270,7 +263,7 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
     const smaller = Math.floor(calls.length / 2)
     if (smaller < batch) {
       batch = smaller
-      note(`a batch of ${calls.length} calls was too large, sends ${smaller}`)
+      health.note(`a batch of ${calls.length} calls was too large, sends ${smaller}`)
       log.info('Made the batches to a node smaller', { endpoint: name, calls: smaller })
     }
     return send(calls, signal, urgent)
@@ -278,11 +271,11 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
 
   const sendSmall = async (calls: readonly Call[], signal: AbortSignal): Promise<Answer[]> => {
     if (calls.length === 0) return []
-    const size = Math.max(1, Math.floor(batch))
+    const size = sizeFor(calls)
     const answers =
       calls.length > size
         ? 'too large'
-        : ((await post(calls, signal, false, { most: calls.length * (limits.callAnswer + ENVELOPE_BYTES) })) as
+        : ((await post(calls, signal, true, { most: calls.length * (limits.callAnswer + ENVELOPE_BYTES) })) as
             | Answer[]
             | 'too large')
     if (answers !== 'too large') return answers
@@ -295,76 +288,46 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
     return [...(await sendSmall(calls.slice(0, half), signal)), ...(await sendSmall(calls.slice(half), signal))]
   }
 
-  return {
-    name,
-    get restUntil() {
-      return restUntil
-    },
-    get doubtedUntil() {
-      return doubtedUntil
-    },
+  const endpoint: Endpoint = {
+    ...{ name, health, loads, budget },
     get bytesPerCall() {
       return bytesPerCall
     },
     chainId: undefined,
     lacks: new Set(),
     traces: { method: undefined, why: '', asked: false },
-    send,
-    sendUnread: (calls, signal, take) => sendAll(calls, signal, false, take),
+    send: async (calls, signal, urgent = false) => (await sendWhole(calls, signal, urgent)) as Answer[],
+    sendUnread: (calls, signal, take) => sendWhole(calls, signal, false, take),
     get batch() {
-      return Math.max(1, Math.floor(batch))
+      return sizeFor(OF_A_BLOCK)
     },
     sendSmall,
-    mark: () => epoch,
-    well(mark) {
-      if (mark !== epoch || failures === 0) return
-      log.info('The node answers again', {
-        endpoint: name,
-        seconds: Math.round((clock.now() - failingSince) / 1000),
-      })
-      failures = 0
-      loggedAt = 0
-    },
-    failed(mark, error) {
-      note(error.message)
-      const now = clock.now()
-      if (now - loggedAt >= LOG_EVERY_MS) {
-        log.warn('The node gives no usable answer, will retry', { endpoint: name, error: error.message })
-        loggedAt = now
-      }
-      if (mark !== epoch) return
-      epoch++
-      if (failures++ === 0) failingSince = now
-      if (!error.code.startsWith('node_')) {
-        // A wrong answer about one block says little about the next one: only a node that does not answer is left alone.
-        doubtedUntil = now + DOUBT_MS
-        return
-      }
-      if (error.code === 'node_unreachable') this.chainId = undefined
-      restUntil = now + (error.retryAfterMs ?? 0) + backoff(failures, { random })
-    },
     status: () => ({
       url: name,
-      lastError,
-      lastErrorAt,
+      ...health.status(),
       requests,
-      errors,
-      ...(failures > 0 && { failingSince: new Date(failingSince).toISOString() }),
+      ...(budget && { budget: budget.status() }),
     }),
-    close: () => pool.destroy(),
+    async close() {
+      window.close()
+      budget?.close()
+      await transport.close()
+    },
   }
+  return endpoint
 }
 
-/** The most telling line of a failed connection. */
-export const describeNetwork = (error: unknown): string => {
-  const inner = error instanceof AggregateError && error.errors.length > 0 ? error.errors[0] : error
-  const code = (inner as NodeJS.ErrnoException).code
-  const message = messageOf(inner) || 'no connection'
-  return code === undefined || message.includes(code) ? message : `${message} (${code})`
-}
+/** Code of the error of an endpoint whose budget does not have what a request costs. */
+export const BUDGET_USED = 'node_budget_used'
 
+const budgetUsed = (credits: number) =>
+  retry(BUDGET_USED, `the budget of the node does not have the ${credits} credits of this request`)
+
+const FREE = { perSecond: 0, credits: 0 }
+/** What most requests ask for. */
+const OF_A_BLOCK: readonly Call[] = ['eth_getBlockByNumber', 'eth_getBlockReceipts'].map(method => ({
+  method,
+  params: [],
+}))
 /** What an answer has around its result. */
 const ENVELOPE_BYTES = 1000
-const DOUBT_MS = 10_000
-const LOG_EVERY_MS = 60_000
-const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/

@@ -105,7 +105,10 @@ export async function* followChain(options: FollowOptions, settings: FollowSetti
     // An error that would stop everything must be seen twice.
     for (let seen = 0; seen < 2 && ancestor === undefined; seen++) {
       if (seen > 0) await clock.sleep(SECOND_LOOK_MS, signal)
-      ancestor = await rpc.attempt(endpoint => findAncestor(endpoint, ours, top), signal, { tries: BLOCK_TRIES })
+      ancestor = await rpc.attempt(endpoint => findAncestor(endpoint, ours, top), signal, {
+        tries: BLOCK_TRIES,
+        urgent: true,
+      })
     }
     if (ancestor === undefined && settings.shrinks === true) ancestor = -1
     if (ancestor === undefined) {
@@ -162,7 +165,7 @@ export async function* followChain(options: FollowOptions, settings: FollowSetti
       const [now] = await readHeads(endpoint, head.number, head.number, signal)
       return now!.hash === head.hash
     }
-    return rpc.attempt(again, signal, { tries: BLOCK_TRIES })
+    return rpc.attempt(again, signal, { tries: BLOCK_TRIES, urgent: true })
   }
 
   /** A head that is not below our tip, from whichever node has one. */
@@ -175,7 +178,7 @@ export async function* followChain(options: FollowOptions, settings: FollowSetti
         `its head is block ${head.number}, but block ${ours.number} is already known: the node lags`,
       )
     }
-    return rpc.attempt(read, signal, { tries: rpc.endpoints.length })
+    return rpc.attempt(read, signal, { tries: rpc.endpoints.length, urgent: true })
   }
 }
 

@@ -153,7 +153,7 @@ const fetchLinked = (
       return blocks
     },
     signal,
-    { tries: RELINK_TRIES, traces: options.traces },
+    { tries: RELINK_TRIES, traces: options.traces, urgent: options.urgent },
   )
 }
 

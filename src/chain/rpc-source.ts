@@ -2,20 +2,29 @@ import { refuse, retry } from '../lib/errors.ts'
 import { type Log, silent } from '../lib/log.ts'
 import type { Metrics } from '../lib/metrics.ts'
 import { type Clock, systemClock } from '../lib/retry.ts'
+import { secretUrl } from '../lib/secret.ts'
+import type { Allowance } from '../limits/credits.ts'
 import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
 import { ANSWER_TOO_LARGE, type Answer, isMissingMethod, resultOf } from './answers.ts'
 import { createBudget } from './budget.ts'
 import { createEndpoint } from './endpoint.ts'
 import { followChain } from './follow.ts'
 import { createAnnouncer, createHeads } from './heads.ts'
+import { createMemory } from './memory.ts'
+import { parseNodeUrl } from './node-url.ts'
 import { fetchParts, fetchRange } from './range.ts'
 import { createRpc, LACKS_METHOD } from './rpc.ts'
 import { createRpcMetrics } from './rpc-metrics.ts'
 import type { ChainEvent, ChainSource, FollowOptions, StateQuestion } from './source.ts'
+import type { SpentFile } from './spent-file.ts'
 
 export interface RpcSourceOptions {
-  /** Addresses of nodes, http or https; the first is preferred, the others stand in for it. */
+  /** Addresses of nodes, http or https. They share the work; while there is little, the first does it. */
   urls: readonly string[]
+  /** What each of them may be asked for, in the same order. */
+  allowances?: readonly Allowance[]
+  /** Keeps over restarts what was spent. */
+  spent?: SpentFile
   /** Address of a WebSocket that announces new heads; without it, or while it is down, the head is polled. */
   wsUrl?: string
   /** The chain that the nodes have to be of; by default that of the first one to answer. */
@@ -59,10 +68,17 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
   const { clock = systemClock, random = Math.random } = options
   const traces = (options.traces ?? 'off') !== 'off'
   if (urls.length === 0) throw refuse('no_node_url', 'no node is named: give the URL of at least one')
-  const budget = createBudget(limits.nodeAnswers)
-  const reaching = { timeoutMs, batch, concurrency, limits, budget, log, clock, random }
+  const memory = createMemory(limits.nodeAnswers)
+  const reaching = { timeoutMs, batch, concurrency, limits, memory, log, clock, random }
   const counters = options.metrics && createRpcMetrics(options.metrics, urls)
-  const endpoints = urls.map((url, i) => createEndpoint(url, { ...reaching, count: counters?.of(i) }))
+  const budgetOf = (url: string, i: number) => {
+    parseNodeUrl(url, ['http:', 'https:'])
+    const place = { url, name: secretUrl(url).toString(), now: clock.now, spent: options.spent }
+    return createBudget(options.allowances?.[i] ?? {}, place)
+  }
+  const endpoints = urls.map((url, i) =>
+    createEndpoint(url, { ...reaching, budget: budgetOf(url, i), count: counters?.of(i) }),
+  )
   const rpc = createRpc({
     endpoints,
     log,
@@ -72,14 +88,15 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
   })
   const announcer = wsUrl === undefined ? undefined : createAnnouncer({ url: wsUrl, timeoutMs, log, clock, random })
   const chunk = Math.max(1, Math.floor(batch / (traces ? 3 : 2)))
-  const fetching = { chunk, ahead: () => concurrency, bloom: options.bloom ?? true, traces, limits, log }
+  const ahead = () => concurrency * endpoints.filter(it => !it.health.isSuspect).length
+  const fetching = { chunk, ahead, bloom: options.bloom ?? true, traces, limits, log }
 
   /**
    * While blocks of the head come in, a back-fill asks for few pieces at a time, as the node answers both from one queue: for one more than it
    * can take in at once.
    */
   let headAt = Number.NEGATIVE_INFINITY
-  const aheadOf = (taken: number) => () => (clock.now() - headAt < HEAD_BUSY_MS ? taken + 1 : concurrency)
+  const aheadOf = (taken: number) => () => (clock.now() - headAt < HEAD_BUSY_MS ? taken + endpoints.length : ahead())
 
   async function* follow(follow: FollowOptions): AsyncGenerator<ChainEvent> {
     const controller = new AbortController()
@@ -116,13 +133,16 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
       signal,
       {
         tries: CALL_TRIES * endpoints.length,
+        // The head asks for these of what its blocks show; a back-fill that gets no more blocks asks for none.
+        urgent: true,
       },
     )
 
   return {
     chainId: signal => rpc.chainId(signal),
-    head: signal => rpc.attempt(async endpoint => (await rpc.headOf(endpoint, signal)).number, signal),
-    range: range => fetchRange(rpc, range, { ...fetching, ahead: aheadOf(1) }),
+    head: signal =>
+      rpc.attempt(async endpoint => (await rpc.headOf(endpoint, signal)).number, signal, { urgent: true }),
+    range: range => fetchRange(rpc, range, { ...fetching, urgent: range.urgent ?? false, ahead: aheadOf(1) }),
     parts: (range, taker) => fetchParts(rpc, range, { ...fetching, ahead: aheadOf(taker.threads) }, taker),
     follow,
     call: (calls, signal) =>
@@ -133,8 +153,10 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
       ),
     state: (questions, signal) => askState(questions.map(toMessage), toHex, signal),
     tracing: () => (traces ? rpc.tracing() : { method: null, why: 'traces are turned off for this network' }),
+    waitsForBudget: rpc.waitsForBudget,
     endpoints: () => [...endpoints.map(it => it.status()), ...(announcer === undefined ? [] : [announcer.status()])],
     close: async () => {
+      rpc.close()
       await Promise.all(endpoints.map(it => it.close()))
     },
   }

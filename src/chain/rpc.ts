@@ -3,18 +3,21 @@ import type { Log } from '../lib/log.ts'
 import { backoff, type Clock } from '../lib/retry.ts'
 import { type Call, resultOf } from './answers.ts'
 import { type Head, readHead, readHeads } from './blocks.ts'
-import type { Endpoint } from './endpoint.ts'
-import type { Tracing } from './source.ts'
+import { createBudgetWaits } from './budget-waits.ts'
+import { BUDGET_USED, type Endpoint } from './endpoint.ts'
+import { pickSharer } from './load.ts'
+import type { BudgetWait, Tracing } from './source.ts'
 import { createTracer } from './tracing.ts'
 
 /** Several nodes of one chain, seen as one that always answers in the end. */
 export interface Rpc {
   readonly endpoints: readonly Endpoint[]
   /**
-   * Runs `work` against a node, and again until it succeeds or the signal aborts: the first node in the order given that is
-   * well, another one where it throws `retry`. Each failure shows in the status of its node. With `tries`, the last of so many
+   * Runs `work` against a node, and again until it succeeds or the signal aborts: the node that is well and likely to be done first,
+   * another one where it throws `retry`. Each failure shows in the status of its node. With `tries`, the last of so many
    * errors is thrown. Errors other than `retry` are thrown at once. With `traces`, only nodes that give traces are taken, where any
-   * does, and `endpoint.traces` is known when `work` runs.
+   * does, and `endpoint.traces` is known when `work` runs. Nodes whose budgets are used up are left out, and waited for where there is no
+   * other; what is urgent may use what is kept for the head.
    */
   attempt<T>(work: (endpoint: Endpoint) => Promise<T>, signal: AbortSignal, options?: AttemptOptions): Promise<T>
   /**
@@ -26,11 +29,19 @@ export interface Rpc {
   chainId(signal: AbortSignal): Promise<number>
   /** See `ChainSource.tracing`. */
   tracing(): Tracing | undefined
+  /** What waits because the budgets of all nodes are used up. */
+  waitsForBudget(): BudgetWait | undefined
+  /** Whether each question counts. */
+  readonly isSparing: boolean
+  /** Asks nothing more by itself. */
+  close(): void
 }
 
 export interface AttemptOptions {
   tries?: number | undefined
   traces?: boolean | undefined
+  /** For the head. Default false. */
+  urgent?: boolean | undefined
 }
 
 export interface RpcOptions {
@@ -46,23 +57,68 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
   let expected = chainId
   const tracer = createTracer({ endpoints, clock, log })
 
+  const waits = createBudgetWaits(clock, log)
+
   /** Waits for a node that may be asked: one that has not failed in this attempt if there is any. */
-  const choose = async (failed: ReadonlySet<Endpoint>, traces: boolean, signal: AbortSignal): Promise<Endpoint> => {
+  const choose = async (
+    failed: ReadonlySet<Endpoint>,
+    { traces = false, urgent = false }: AttemptOptions,
+    signal: AbortSignal,
+  ): Promise<Endpoint> => {
     for (;;) {
       const now = clock.now()
       const suited = traces ? endpoints.filter(it => tracer.suits(it)) : endpoints
-      const rested = suited.filter(it => it.restUntil <= now)
-      const open = rested.filter(it => !failed.has(it))
-      const best = open.find(it => it.doubtedUntil <= now) ?? open[0] ?? rested[0]
+      const closedUntil = (it: Endpoint) => it.budget?.closedUntil(urgent) ?? 0
+      const funded = suited.filter(it => closedUntil(it) <= now)
+      if (funded.length === 0) {
+        await waits.wait(suited, urgent, Math.min(...suited.map(closedUntil)), signal)
+        continue
+      }
+      const best = pick(funded, failed, urgent)
       if (best !== undefined) return best
-      await clock.sleep(Math.max(1, Math.min(...suited.map(it => it.restUntil)) - now), signal)
+      await clock.sleep(Math.max(1, Math.min(...funded.map(it => it.health.restUntil)) - now), signal)
+    }
+  }
+
+  /** A node that did not answer is given work again once a probe is answered, unless there is no other node. */
+  const pick = (funded: readonly Endpoint[], failed: ReadonlySet<Endpoint>, urgent: boolean) => {
+    const now = clock.now()
+    const rested = funded.filter(it => it.health.restUntil <= now)
+    const open = rested.filter(it => !failed.has(it))
+    const trusted = open.filter(it => it.health.doubtedUntil <= now)
+    const sound = trusted.filter(it => !it.health.isSuspect)
+    if (sound.length > 0) for (const it of rested) if (it.health.isSuspect) void probe(it)
+    const [from] = [sound, trusted, open, rested].filter(it => it.length > 0)
+    const lane = urgent ? 'urgent' : 'others'
+    return pickSharer((from ?? []).map(it => ({ endpoint: it, load: it.loads[lane], strain: it.budget?.strain })))
+      ?.endpoint
+  }
+
+  const probed = new Set<Endpoint>()
+  const closing = new AbortController()
+  const probe = async (endpoint: Endpoint) => {
+    const { signal } = closing
+    if (probed.has(endpoint)) return
+    probed.add(endpoint)
+    const mark = endpoint.health.mark()
+    try {
+      endpoint.chainId = undefined
+      await introduce(endpoint, signal)
+      resultOf((await endpoint.send([BLOCK_NUMBER], signal, true))[0]!, BLOCK_NUMBER.method)
+      for (const load of Object.values(endpoint.loads)) load.forget()
+      endpoint.health.well(mark)
+    } catch (error) {
+      if (!signal.aborted && error instanceof ChainsieveError && error.code !== BUDGET_USED)
+        endpoint.health.failed(mark, error)
+    } finally {
+      probed.delete(endpoint)
     }
   }
 
   /** A second node on another chain would answer everything, and all of it wrong. */
   const introduce = async (endpoint: Endpoint, signal: AbortSignal) => {
     if (endpoint.chainId !== undefined) return
-    const [answer] = await endpoint.send([CHAIN_ID], signal)
+    const [answer] = await endpoint.send([CHAIN_ID], signal, true)
     const told = resultOf(answer!, CHAIN_ID.method)
     const id = typeof told === 'number' || (typeof told === 'string' && told !== '') ? Number(told) : Number.NaN
     if (!Number.isSafeInteger(id)) throw retry('node_bad_answer', 'does not send its chain id as a number')
@@ -76,34 +132,41 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
   }
 
   const attempt: Rpc['attempt'] = async (work, signal, options = {}) => {
-    const { tries = Number.POSITIVE_INFINITY, traces = false } = options
+    const { tries = Number.POSITIVE_INFINITY, traces = false, urgent = false } = options
     const failed = new Set<Endpoint>()
     for (let tried = 1; ; ) {
       signal.throwIfAborted()
-      const endpoint = await choose(failed, traces, signal)
+      const endpoint = await choose(failed, options, signal)
       if (failed.has(endpoint)) {
         failed.clear()
         await clock.sleep(backoff(Math.ceil(tried / endpoints.length), { random, capMs: 5_000 }), signal)
       }
-      const mark = endpoint.mark()
+      const mark = endpoint.health.mark()
+      const done = endpoint.loads[urgent ? 'urgent' : 'others'].begin()
+      let isDone = false
       try {
         await introduce(endpoint, signal)
         if (traces) await tracer.ask(endpoint, signal)
         if (traces && !tracer.suits(endpoint)) continue
         const value = await work(endpoint)
-        endpoint.well(mark)
+        endpoint.health.well(mark)
+        isDone = true
         return value
       } catch (error) {
         signal.throwIfAborted()
         if (!(error instanceof ChainsieveError) || error.next !== 'retry') throw error
+        // Nothing is wrong with the node, which says itself when it may be asked again.
+        if (error.code === BUDGET_USED) continue
         failed.add(endpoint)
         // Nothing is wrong with such a node, and asking again is of no use.
         if (error.code === LACKS_METHOD) {
           if (failed.size === endpoints.length) throw error
           continue
         }
-        endpoint.failed(mark, error)
+        endpoint.health.failed(mark, error)
         if (tried++ >= tries) throw error
+      } finally {
+        done(isDone)
       }
     }
   }
@@ -124,8 +187,11 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
     endpoints,
     attempt,
     headOf,
-    chainId: signal => attempt(async endpoint => endpoint.chainId!, signal),
+    chainId: signal => attempt(async endpoint => endpoint.chainId!, signal, { urgent: true }),
     tracing: () => tracer.status(),
+    waitsForBudget: waits.now,
+    close: () => closing.abort(),
+    isSparing: endpoints.some(({ budget }) => budget !== undefined),
   }
 }
 
@@ -136,3 +202,4 @@ export const STRIDE = 32
 export const LACKS_METHOD = 'node_lacks_method'
 
 const CHAIN_ID: Call = { method: 'eth_chainId', params: [] }
+const BLOCK_NUMBER: Call = { method: 'eth_blockNumber', params: [] }

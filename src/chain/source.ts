@@ -1,3 +1,4 @@
+import type { BudgetStatus } from './budget.ts'
 import type { Part, Taken, Taker } from './taking.ts'
 import type { TraceMethod } from './tracing.ts'
 import type { RawBlock } from './wire.ts'
@@ -35,6 +36,8 @@ export interface RangeOptions {
   order: 'oldest' | 'newest'
   /** Blocks that form one run, i.e. one transaction of the store. */
   run: number
+  /** Whether the head waits for it. Default false. */
+  urgent?: boolean
   signal: AbortSignal
 }
 
@@ -52,6 +55,19 @@ export interface EndpointStatus {
   errors: number
   /** Since when nothing usable came from it, ISO-8601 UTC; absent where the last answer was good, and of a WebSocket. */
   failingSince?: string
+  /** Absent where nothing is limited. */
+  budget?: BudgetStatus
+}
+
+/** What waits until budgets of endpoints have something again. */
+export interface BudgetWait {
+  /** Whether the head waits; else others do, and the head goes on. */
+  head: boolean
+  /** Whose budgets are used up. */
+  for: string
+  /** ISO-8601 UTC. */
+  since: string
+  until: string
 }
 
 /** A question about the state at the head. */
@@ -85,6 +101,8 @@ export interface ChainSource {
    */
   tracing?(): Tracing | undefined
   endpoints(): EndpointStatus[]
+  /** What waits for the budgets of endpoints, where a source has some. */
+  waitsForBudget?(): BudgetWait | undefined
   /** Gives up connections. Nothing may be asked afterwards. */
   close?(): Promise<void>
 }

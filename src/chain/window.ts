@@ -1,28 +1,67 @@
+import { type Clock, systemClock } from '../lib/retry.ts'
+import type { Pace } from './pace.ts'
+
 /** What the outcome of a request says about the load that the other side can bear. */
 export type Outcome = 'ok' | 'overload' | 'neutral'
 
 /**
  * Bounds the requests in flight and adapts the bound by additive increase and multiplicative decrease: a whole window of good
  * answers widens it by one, an overload halves it. Requests that were under way when it was cut do not cut it again.
+ * Where there is a pace, requests wait for that as well, and hold no place meanwhile, so that urgent ones overtake them.
  */
 export interface Window {
   /** Requests that may be in flight. */
   readonly size: number
   /** Waits for a place, before all others where it is urgent. The function that comes back gives it up and must be called once. */
-  enter(signal: AbortSignal, urgent?: boolean): Promise<(outcome: Outcome) => void>
+  enter(signal: AbortSignal, urgent?: boolean, cost?: number): Promise<(outcome: Outcome) => void>
+  /** Leaves no timer behind. */
+  close(): void
 }
 
-export const createWindow = ({ start, max }: { start: number; max: number }): Window => {
+export interface WindowOptions {
+  start: number
+  max: number
+  pace?: Pace | undefined
+  clock?: Clock
+}
+
+interface Waiter {
+  cost: number
+  urgent: boolean
+  go(): void
+}
+
+export const createWindow = ({ start, max, pace, clock = systemClock }: WindowOptions): Window => {
   let size = Math.min(start, max)
   let active = 0
   let entered = 0
   let cutAt = -1
-  const waiting: (() => void)[] = []
+  const waiting: Waiter[] = []
+  const closing = new AbortController()
+  /** When the pace is looked at again. */
+  let dueAt = Number.POSITIVE_INFINITY
 
+  const look = (ms: number) => {
+    const at = clock.now() + ms
+    if (at >= dueAt) return
+    dueAt = at
+    clock.sleep(Math.max(1, Math.ceil(ms)), closing.signal).then(
+      () => {
+        if (dueAt === at) dueAt = Number.POSITIVE_INFINITY
+        admit()
+      },
+      () => {},
+    )
+  }
   const admit = () => {
     while (active < Math.floor(size) && waiting.length > 0) {
+      const [next] = waiting as [Waiter]
+      const ms = next.cost > 0 ? (pace?.waitMs(next.cost) ?? 0) : 0
+      if (ms > 0) return look(ms)
+      pace?.take(next.cost)
+      waiting.shift()
       active++
-      waiting.shift()!()
+      next.go()
     }
   }
   const leave = (ticket: number) => (outcome: Outcome) => {
@@ -34,29 +73,39 @@ export const createWindow = ({ start, max }: { start: number; max: number }): Wi
     }
     admit()
   }
+  /** Urgent ones go before all others, the newest first. */
+  const queue = (waiter: Waiter) => {
+    if (waiter.urgent) waiting.unshift(waiter)
+    else waiting.push(waiter)
+  }
   return {
     get size() {
       return Math.floor(size)
     },
-    async enter(signal, urgent = false) {
+    async enter(signal, urgent = false, cost = 0) {
       signal.throwIfAborted()
-      if (active < Math.floor(size)) active++
-      else {
-        await new Promise<void>((resolve, reject) => {
-          const place = () => {
+      let ticket = 0
+      await new Promise<void>((resolve, reject) => {
+        const waiter: Waiter = {
+          cost,
+          urgent,
+          go() {
+            ticket = ++entered
             signal.removeEventListener('abort', abort)
             resolve()
-          }
-          const abort = () => {
-            waiting.splice(waiting.indexOf(place), 1)
-            reject(signal.reason)
-          }
-          if (urgent) waiting.unshift(place)
-          else waiting.push(place)
-          signal.addEventListener('abort', abort, { once: true })
-        })
-      }
-      return leave(++entered)
+          },
+        }
+        const abort = () => {
+          waiting.splice(waiting.indexOf(waiter), 1)
+          reject(signal.reason)
+          admit()
+        }
+        signal.addEventListener('abort', abort, { once: true })
+        queue(waiter)
+        admit()
+      })
+      return leave(ticket)
     },
+    close: () => closing.abort(),
   }
 }

@@ -477,6 +477,10 @@ export const NODE = [
   'requestTimeout',
   'rpcBatch',
   'rpcConcurrency',
+  'rpcRate',
+  'rpcDaily',
+  'rpcMonth',
+  'rpcCosts',
   'storeBatch',
 ] as const satisfies readonly (keyof typeof NETWORK_SETTINGS)[]
 

@@ -96,15 +96,30 @@ const showNetwork = (status: NetworkStatus): string => {
     const left = secondsLeft === null ? '' : `, ${timeOf(secondsLeft)} left`
     rows.push(['speed', `${number(blocksPerSecond)} blocks/s, ${number(eventsPerSecond ?? 0)} events/s${left}`])
   }
-  for (const { url, requests, errors, lastError, lastErrorAt } of endpoints) {
+  for (const { url, requests, errors, lastError, lastErrorAt, budget } of endpoints) {
     const last = lastError === null ? '' : `, the last at ${lastErrorAt}: ${lastError}`
     rows.push(['node', `${url}: ${count(requests, 'request')}, ${count(errors, 'error')}${last}`])
+    if (budget) rows.push(['budget', `${url}: ${showBudget(budget)}`])
   }
   if (redecoding) rows.push(['anew', `decoded by ${redecoding.abi}, ${count(redecoding.blocksLeft, 'block')} left`])
-  if (waiting) rows.push(['waits', `since ${waiting.since} for ${waiting.for}`])
+  if (waiting) rows.push(['waits', `since ${waiting.since}${untilOf(waiting)} for ${waiting.for}`])
   else if (error !== null) rows.push(['error', error])
   if (restarts) rows.push(['failed', showRestarts(restarts)])
   return showRows(network, rows)
+}
+
+const untilOf = ({ until }: { until?: string }): string => (until === undefined ? '' : ` until ${until}`)
+
+const showBudget = ({ day, month, rate, costs }: NonNullable<NetworkStatus['endpoints'][number]['budget']>): string => {
+  const unit = costs === 'calls' ? 'calls' : 'credits'
+  const left = (period: NonNullable<typeof day>, when: string) =>
+    `${number(period.left)} of ${number(period.limit)} ${unit} left ${when}`
+  return [
+    ...(day ? [left(day, 'today')] : []),
+    ...(month ? [left(month, 'this month')] : []),
+    ...(rate === undefined ? [] : [`at most ${rate}`]),
+    ...(costs === 'calls' ? [] : [`at the prices of ${costs}`]),
+  ].join(', ')
 }
 
 const showLast = ({ number, time }: LastBlock, age: number | null): string =>

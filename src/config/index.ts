@@ -236,7 +236,7 @@ const read = ({ kind, list }: Setting, { value, place }: Raw): unknown => {
     const result = v.safeParse(kind.schema, value)
     if (result.success) return result.output
     const got = kind.secret ? '' : `, not ${JSON.stringify(value)}`
-    const why = kind.explains ? ` (${result.issues[0].message})` : ''
+    const why = kind.explains && result.issues[0].message !== '' ? ` (${result.issues[0].message})` : ''
     throw refuse('bad_setting', `${place} takes ${kind.takes}${got}${why}.`)
   }
   if (!list) return one(value)

@@ -4,6 +4,7 @@ import * as v from 'valibot'
 import { didYouMean } from '../lib/nearest.ts'
 import { type Secret, secret, secretUrl } from '../lib/secret.ts'
 import { parseTime } from '../lib/time.ts'
+import { type Allowance, BY_CALLS, BY_HOST, isCosts, PROVIDERS, type Rate } from '../limits/credits.ts'
 import { isLimit, LIMITS, type LimitName, parseAmount, TAKES } from '../limits/index.ts'
 import { CHAINS } from './chains.ts'
 
@@ -112,6 +113,49 @@ export const moment: Kind<number> = {
   placeholder: 'TIME',
 }
 
+/** So many of something: thousands, millions and billions may be written as 3k, 3M and 3B. */
+export const amount: Kind<number> = {
+  schema: v.pipe(
+    v.union([
+      integer,
+      v.pipe(
+        v.string(),
+        v.transform(text => text.match(/^(\d+(?:\.\d+)?)([kmb])$/i)),
+        v.nonNullable(v.any()),
+        v.transform(([, digits, unit]) =>
+          Math.round(Number(digits) * THOUSANDS[unit.toLowerCase() as 'k' | 'm' | 'b']),
+        ),
+        v.safeInteger(),
+      ),
+    ]),
+    v.minValue(1),
+  ),
+  takes: 'a number, such as 3M or 250k',
+  placeholder: 'N',
+}
+
+const THOUSANDS = { k: 1e3, m: 1e6, b: 1e9 } as const
+
+/** Most in any second. */
+export const rate: Kind<Rate> = {
+  schema: v.pipe(
+    v.string(),
+    v.transform(text => text.match(/^(\d{1,9})( ?(?:calls|credits))?\/s$/)),
+    v.nonNullable(v.any()),
+    v.transform(([, most, of]): Rate => ({ most: Number(most), of: of?.trim() === 'credits' ? 'credits' : 'calls' })),
+    v.check(({ most }) => most >= 1),
+  ),
+  takes: 'a number of calls or credits a second, such as 25/s or 500credits/s',
+  placeholder: 'N/s',
+}
+
+/** What calls cost. */
+export const costs: Kind<string> = {
+  schema: v.pipe(v.string(), v.check(isCosts)),
+  takes: `${[BY_HOST, BY_CALLS, ...PROVIDERS.keys()].join(', ')}, or METHOD=CREDITS such as eth_getLogs=75`,
+  placeholder: 'NAME|METHOD=N',
+}
+
 /** Bytes. */
 export const size: Kind<number> = {
   schema: measured({ b: 1, kb: 1_000, mb: 1_000_000, gb: 1e9, kib: 1_024, mib: 1_048_576, gib: 2 ** 30 }, 2 ** 31),
@@ -131,6 +175,45 @@ const url = (protocols: string[]): Kind<Secret> => ({
 })
 
 export const httpUrl = url(['http:', 'https:'])
+
+/** The address of a node, with what it may be asked for where that differs from what is set for all. */
+export type NodeUrl = Secret & { allowance?: Allowance }
+
+const ALLOWED = {
+  ...{ rate, daily: amount, month: amount },
+  costs: { ...costs, schema: v.array(costs.schema) },
+} as const satisfies Record<keyof Allowance, Kind<unknown>>
+
+/** In the config file it may be a table: `{url = "https://…", rate = "25/s"}`. */
+export const nodeUrl: Kind<NodeUrl> = {
+  ...httpUrl,
+  explains: true,
+  schema: v.pipe(
+    v.unknown(),
+    v.rawTransform(({ dataset, addIssue, NEVER }): NodeUrl => {
+      const fail = (message: string) => {
+        addIssue({ message })
+        return NEVER
+      }
+      const given = dataset.value
+      const isTable = typeof given === 'object' && given !== null && !Array.isArray(given)
+      const { url: address, ...limits } = isTable ? (given as Record<string, unknown>) : { url: given }
+      const parsed = v.safeParse(httpUrl.schema, address)
+      if (!parsed.success) return fail('')
+      if (!isTable) return parsed.output
+      const allowance: Record<string, unknown> = {}
+      for (const [name, value] of Object.entries(limits)) {
+        if (!Object.hasOwn(ALLOWED, name))
+          return fail(`${name} is not known here.${didYouMean(name, ['url', ...Object.keys(ALLOWED)])}`)
+        const { schema, takes } = ALLOWED[name as keyof typeof ALLOWED]
+        const read = v.safeParse(schema, name === 'costs' && !Array.isArray(value) ? [value] : value)
+        if (!read.success) return fail(`its ${name} takes ${takes}`)
+        allowance[name] = read.output
+      }
+      return { ...parsed.output, allowance }
+    }),
+  ),
+}
 export const wsUrl = url(['ws:', 'wss:'])
 /** A token of an account. */
 export const token: Kind<Secret> = {

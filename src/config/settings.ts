@@ -87,7 +87,10 @@ export const NETWORK_SETTINGS = {
     undefined,
     'Chain id that the nodes must have. The default is that of the stored blocks, or of the first node to answer.',
   ),
-  rpc: list(kinds.httpUrl, 'JSON-RPC endpoint of a node. If one fails, the next one is used.'),
+  rpc: list(
+    kinds.nodeUrl,
+    'JSON-RPC endpoint of a node. Several share the work. In the file, it may be a table with url, rate, daily, month and costs.',
+  ),
   ws: setting(
     kinds.wsUrl,
     undefined,
@@ -120,6 +123,25 @@ export const NETWORK_SETTINGS = {
   requestTimeout: setting(kinds.duration, '20s', 'Time within which a node must answer.'),
   rpcBatch: setting(kinds.count(1, 1_000), '20', 'Maximum number of calls in one JSON-RPC request.'),
   rpcConcurrency: setting(kinds.count(1, 256), '16', 'Maximum number of concurrent JSON-RPC requests.'),
+  rpcRate: setting(
+    kinds.rate,
+    undefined,
+    'Most calls, or credits, that each endpoint is asked in any second. The default is no limit.',
+  ),
+  rpcDaily: setting(
+    kinds.amount,
+    undefined,
+    'Credits that each endpoint may be charged in a day (UTC). A tenth is kept for the head. The default is no limit.',
+  ),
+  rpcMonth: setting(
+    kinds.amount,
+    undefined,
+    'Credits that each endpoint may be charged in a calendar month (UTC). A tenth is kept for the head. The default is no limit.',
+  ),
+  rpcCosts: list(
+    kinds.costs,
+    'What calls cost: the prices of a provider (auto: by the host), calls (each is a credit), or credits of one method.',
+  ),
   keepBlocks: setting(
     kinds.count(64),
     undefined,

@@ -1,6 +1,6 @@
 import { type Answer, type Call, isMissingMethod } from '../chain/answers.ts'
-import { createBudget } from '../chain/budget.ts'
 import { createEndpoint, type Endpoint } from '../chain/endpoint.ts'
+import { createMemory } from '../chain/memory.ts'
 import { isMissingTraces } from '../chain/tracing.ts'
 import type { Config, NetworkConfig } from '../config/index.ts'
 import { createBlocks } from '../engine/blocks.ts'
@@ -48,7 +48,7 @@ async function* checkNode(asked: Asked, url: string): AsyncGenerator<Finding> {
   const { rpcBatch: batch, rpcConcurrency: concurrency } = network
   const endpoint = createEndpoint(url, {
     timeoutMs: patienceOf(network),
-    ...{ batch, concurrency, limits: config.limits, budget: createBudget(config.limits.nodeAnswers) },
+    ...{ batch, concurrency, limits: config.limits, memory: createMemory(config.limits.nodeAnswers) },
     ...{ log: silent, clock: systemClock, random: Math.random },
   })
   const subject = `${network.network} at ${endpoint.name}`

@@ -89,7 +89,9 @@ const firstKept = async ({ source, lookups, signal }: Work, { blocks, forMs }: K
   let to = head
   while (from < to) {
     const middle = (from + to) >> 1
-    const [blocks] = await collect(source!.range({ from: middle, to: middle, order: 'oldest', run: 1, signal }))
+    const [blocks] = await collect(
+      source!.range({ from: middle, to: middle, order: 'oldest', run: 1, urgent: true, signal }),
+    )
     if (Number(blocks?.[0]?.block.timestamp ?? since) < since) from = middle + 1
     else to = middle
   }
@@ -137,7 +139,9 @@ const leaveOldBranch = async (
   for (let number = tip; number >= 0 && number > tip - finality; number--) {
     const stored = pipeline.stored(number)
     if (stored) {
-      const [blocks] = await collect(source!.range({ from: number, to: number, order: 'oldest', run: 1, signal }))
+      const [blocks] = await collect(
+        source!.range({ from: number, to: number, order: 'oldest', run: 1, urgent: true, signal }),
+      )
       if (blocks?.[0]?.block.hash !== stored.hash) continue
       if (number === tip) return
     }

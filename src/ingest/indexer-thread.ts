@@ -3,7 +3,9 @@ import { readScans } from '../alerts/alert-store.ts'
 import { createPackSource } from '../chain/pack-source.ts'
 import { createRpcSource } from '../chain/rpc-source.ts'
 import type { ChainSource } from '../chain/source.ts'
+import { openSpent } from '../chain/spent-file.ts'
 import { newestTimes } from '../engine/blocks.ts'
+import { spentFile } from '../engine/files.ts'
 import { createLookups } from '../engine/lookups/index.ts'
 import { openForReading } from '../engine/open.ts'
 import { ChainsieveError, stop } from '../lib/errors.ts'
@@ -21,7 +23,7 @@ import { openDecoding } from './open-decoding.ts'
 import { createPace, KEPT } from './pace.ts'
 import { createPipeline, type Pipeline } from './pipeline.ts'
 import { createRuleWatcher, type RuleWatcher } from './rule-watcher.ts'
-import { createSince, silence } from './waiting.ts'
+import { createSince, forBudget, silence } from './waiting.ts'
 import { watchAbis, watchRules } from './watching.ts'
 import type { State, Work } from './work.ts'
 
@@ -41,7 +43,12 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
   const lookups = createLookups(db)
   const metrics = createMetrics()
   const source =
-    'node' in data.job ? createRpcSource({ ...data.job.node, limits: data.limits, log, metrics }) : undefined
+    'node' in data.job
+      ? createRpcSource({
+          ...{ ...data.job.node, limits: data.limits, log, metrics },
+          spent: openSpent(spentFile(data.data, data.network), log),
+        })
+      : undefined
   const state: State = {
     done: 0,
     total: 0,
@@ -59,6 +66,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
   const since = createSince()
   const waiting = () =>
     since(pipeline?.stuck ?? forRules(ruleWatcher)) ??
+    forBudget(source?.waitsForBudget?.()) ??
     silence(source?.endpoints() ?? [], { answered: state.head !== null, startedAt, now: Date.now() }) ??
     pace.stale()
   const report = (): Report => ({

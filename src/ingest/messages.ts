@@ -106,7 +106,7 @@ export const YOUNG_MB = { watch: 24, follow: 24, index: 96, import: 96 } as cons
 export type BackfillOrder = 'newest' | 'oldest'
 
 /** The options of nodes that can be sent to a thread. */
-export type NodeOptions = Omit<RpcSourceOptions, 'limits' | 'log' | 'clock' | 'random' | 'metrics'>
+export type NodeOptions = Omit<RpcSourceOptions, 'limits' | 'log' | 'clock' | 'random' | 'metrics' | 'spent'>
 
 export type ToIndexer = { type: 'stop' }
 
@@ -157,12 +157,15 @@ export interface Report {
 /**
  * What something waits for, as a reason, and since when (ISO-8601 UTC). `node`: for a node that answers; `block`: for a new block, which nodes
  * that answer do not have; `disk` and `store`: until the store can be written; `rules`: for what a rule needs to know of a block; `thread`: for
- * threads that have not told anything for long.
+ * threads that have not told anything for long; `budget`: until nodes may be asked again; `fill`: the same, but of a back-fill alone, while the
+ * head goes on.
  */
 export interface Waiting {
-  kind: 'node' | 'block' | 'disk' | 'store' | 'rules' | 'thread'
+  kind: 'node' | 'block' | 'disk' | 'store' | 'rules' | 'thread' | 'budget' | 'fill'
   for: string
   since: string
+  /** When it is over, where that is known. */
+  until?: string
 }
 
 export interface RedecodingReport {

@@ -19,6 +19,7 @@ export type ReasonType =
   | 'store_damaged'
   | 'store_unreadable'
   | 'rules_waiting'
+  | 'budget_used'
   | 'network_stuck'
   | 'network_restarting'
   | 'network_stopped'
@@ -31,13 +32,16 @@ export const reasonsOf = ({ networks, deliveries, readers }: Status): Reason[] =
   ...(readers ? reasonsOfReaders(readers) : []),
 ]
 
-const WAITING: Readonly<Record<Waiting['kind'], readonly [ReasonType, reason: string]>> = {
+/** Null where what is there to be done is done: a back-fill takes its time. */
+const WAITING: Readonly<Record<Waiting['kind'], readonly [ReasonType, reason: string] | null>> = {
   node: ['nodes_failing', 'none of its nodes answers'],
   block: ['no_new_block', 'its nodes answer, but have had no new block for too long'],
   disk: ['disk_full', 'the disk is full: blocks are stored again when there is room'],
   store: ['store_not_written', 'its store cannot be written now'],
   rules: ['rules_waiting', 'a block waits for data that a rule needs and no node sends'],
   thread: ['network_stuck', 'its indexing threads have not reported'],
+  budget: ['budget_used', 'the budgets of its nodes are used up'],
+  fill: null,
 }
 
 const reasonsOfNetwork = ({ network, state, waiting, restarts, store }: NetworkStatus): Reason[] => {
@@ -52,8 +56,8 @@ const reasonsOfNetwork = ({ network, state, waiting, restarts, store }: NetworkS
       reason: 'its threads failed and restart',
     })
   else if (waiting) {
-    const [type, reason] = WAITING[waiting.kind]
-    reasons.push({ type, network, since: waiting.since, reason })
+    const told = WAITING[waiting.kind]
+    if (told) reasons.push({ type: told[0], network, since: waiting.since, reason: told[1] })
   }
   return reasons
 }

@@ -1,4 +1,4 @@
-import type { EndpointStatus } from '../chain/source.ts'
+import type { BudgetWait, EndpointStatus } from '../chain/source.ts'
 import type { Waiting } from './messages.ts'
 
 /** Nodes that fail for a moment are asked again, and nobody waits. */
@@ -23,6 +23,13 @@ export const silence = (
   if (now - Date.parse(since) < SOON_MS) return undefined
   const why = failing.map(({ url, lastError }) => `${url}: ${lastError}`).join('; ')
   return { kind: 'node', for: `a node that answers (${why})`, since }
+}
+
+/** That the budgets of nodes are used up. */
+export const forBudget = (wait: BudgetWait | undefined): Waiting | undefined => {
+  if (!wait) return undefined
+  const { head, since, until } = wait
+  return { kind: head ? 'budget' : 'fill', for: wait.for, since, until }
 }
 
 /** Keeps since when the same thing is waited for. */

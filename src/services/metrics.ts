@@ -168,11 +168,37 @@ const networkMetrics = (status: NetworkStatus, indexing: Indexing | undefined, d
         'Unusable and missing answers of a node.',
         ...endpoints.map((one, i): [number, Labels] => [one.errors, { endpoint: hosts[i]! }]),
       ),
+      ...budgetMetrics(endpoints, hosts),
       restartsOf(status.restarts?.count, { thread: 'indexing' }),
       ...report.metrics,
     ],
     { network },
   )
+}
+
+const budgetMetrics = (endpoints: NetworkStatus['endpoints'], hosts: readonly string[]): MetricSnapshot[] => {
+  const budgets = endpoints.flatMap(({ budget }, i) => (budget ? [{ budget, endpoint: hosts[i]! }] : []))
+  if (budgets.length === 0) return []
+  const periods = budgets.flatMap(({ budget: { day, month }, endpoint }) =>
+    Object.entries({ day, month }).flatMap(([period, one]) => (one ? [{ one, labels: { endpoint, period } }] : [])),
+  )
+  return [
+    counter(
+      'chainsieve_rpc_credits_total',
+      'Credits that calls to a node cost; only for nodes with a budget.',
+      ...budgets.map(({ budget, endpoint }): [number, Labels] => [budget.spent, { endpoint }]),
+    ),
+    gauge(
+      'chainsieve_rpc_budget_credits',
+      'Credits of the budget of a node, by period.',
+      ...periods.map(({ one, labels }): [number, Labels] => [one.limit, labels]),
+    ),
+    gauge(
+      'chainsieve_rpc_budget_left_credits',
+      'Credits that are left of it, by period.',
+      ...periods.map(({ one, labels }): [number, Labels] => [one.left, labels]),
+    ),
+  ]
 }
 
 const known = (name: string, help: string, value: number | null | undefined): MetricSnapshot[] =>

@@ -17,6 +17,7 @@ import type { Indexing } from '../ingest/network.ts'
 import { createStatus, publishStatus } from '../ingest/status.ts'
 import { silent } from '../lib/log.ts'
 import { nativeOption } from '../lib/runtime.ts'
+import type { Allowance } from '../limits/credits.ts'
 import { openRules, type Rules } from '../rules/store.ts'
 import { checkedPool } from '../search/checks.ts'
 import { measuredSearch } from '../search/measured.ts'
@@ -130,6 +131,7 @@ export const openPool = (config: Config, shutdown: Run['shutdown'], log = silent
 
 export const nodeOptions = (network: NetworkConfig): NodeOptions => ({
   urls: network.rpc.map(url => url.reveal()),
+  allowances: network.rpc.map(url => allowanceOf(network, url)),
   ...(network.ws && { wsUrl: network.ws.reveal() }),
   ...(network.pollInterval !== undefined && { pollMs: network.pollInterval }),
   ...(network.chainId !== undefined && { chainId: network.chainId }),
@@ -138,6 +140,12 @@ export const nodeOptions = (network: NetworkConfig): NodeOptions => ({
   timeoutMs: network.requestTimeout,
   batch: network.rpcBatch,
   concurrency: network.rpcConcurrency,
+})
+
+/** What is set for one endpoint goes before what is set for all. */
+const allowanceOf = (network: NetworkConfig, url: NetworkConfig['rpc'][number]): Allowance => ({
+  ...{ rate: network.rpcRate, daily: network.rpcDaily, month: network.rpcMonth, costs: network.rpcCosts },
+  ...url.allowance,
 })
 
 const startDeliveries = (config: Config, log: Run['log']): Delivery => {

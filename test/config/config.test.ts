@@ -76,6 +76,10 @@ const NETWORK_DEFAULTS = {
   requestTimeout: 20_000,
   rpcBatch: 20,
   rpcConcurrency: 16,
+  rpcRate: undefined,
+  rpcDaily: undefined,
+  rpcMonth: undefined,
+  rpcCosts: [],
   keepBlocks: undefined,
   keepFor: undefined,
   storeBatch: 200,
@@ -395,9 +399,52 @@ test('the table of settings is sound: names are unique, defaults are valid, ever
       '--request-timeout CHAINSIEVE_REQUEST_TIMEOUT networks[].request-timeout',
       '--rpc-batch CHAINSIEVE_RPC_BATCH networks[].rpc-batch',
       '--rpc-concurrency CHAINSIEVE_RPC_CONCURRENCY networks[].rpc-concurrency',
+      '--rpc-rate CHAINSIEVE_RPC_RATE networks[].rpc-rate',
+      '--rpc-daily CHAINSIEVE_RPC_DAILY networks[].rpc-daily',
+      '--rpc-month CHAINSIEVE_RPC_MONTH networks[].rpc-month',
+      '--rpc-costs CHAINSIEVE_RPC_COSTS networks[].rpc-costs',
       '--keep-blocks CHAINSIEVE_KEEP_BLOCKS networks[].keep-blocks',
       '--keep-for CHAINSIEVE_KEEP_FOR networks[].keep-for',
       '--store-batch CHAINSIEVE_STORE_BATCH networks[].store-batch',
     ],
   )
+})
+
+test('an endpoint may have limits of its own, as a table in the file', () => {
+  const rpc = `rpc = ["http://a", {url = "https://b/KEY", rate = "500credits/s", daily = "3M", costs = ["infura", "eth_getLogs=300"]}, {url = "http://c", month = 1_000, costs = "calls"}]`
+  const sources = {
+    flags: { config: fileOf(`[[networks]]\nnetwork = "a/b/c"\nrpc-rate = "25/s"\nrpc-month = "1.5B"\n${rpc}`) },
+  }
+  const [network] = load(sources).networks
+  assert.deepEqual(
+    network!.rpc.map(node => [node.reveal(), node.allowance]),
+    [
+      ['http://a', undefined],
+      ['https://b/KEY', { rate: { most: 500, of: 'credits' }, daily: 3_000_000, costs: ['infura', 'eth_getLogs=300'] }],
+      ['http://c', { month: 1_000, costs: ['calls'] }],
+    ],
+  )
+  assert.equal(JSON.stringify(network!.rpc[1]).includes('KEY'), false)
+  assert.deepEqual([network!.rpcRate, network!.rpcMonth], [{ most: 25, of: 'calls' }, 1_500_000_000])
+  const bad = (entry: string, why: string) =>
+    assert.throws(
+      () => load({ flags: { config: fileOf(`[[networks]]\nnetwork = "a/b/c"\nrpc = [${entry}]`) } }),
+      (error: Error) => {
+        assert.match(error.message, /: networks\[0\]: rpc takes a URL that starts with http:\/\/ or https:\/\//)
+        assert.ok(error.message.endsWith(`https://${why}.`), error.message)
+        assert.ok(!error.message.includes('KEY'))
+        return true
+      },
+    )
+  bad('"ws://KEY"', '')
+  bad('{url = "ws://KEY"}', '')
+  bad('{rate = "25/s"}', '')
+  bad('{url = "http://KEY", dayly = 3}', ' (dayly is not known here. Did you mean "daily"?)')
+  bad('{url = "http://KEY", daily = 0}', ' (its daily takes a number, such as 3M or 250k)')
+  bad(
+    '{url = "http://KEY", rate = "25"}',
+    ' (its rate takes a number of calls or credits a second, such as 25/s or 500credits/s)',
+  )
+  for (const flags of [{ rpcRate: '0/s' }, { rpcDaily: '3 M' }, { rpcCosts: ['alchemi'] }, { rpcCosts: ['eth_call='] }])
+    assert.throws(() => load({ flags: { network: 'a/b/c', ...flags } }), { code: 'bad_setting' })
 })

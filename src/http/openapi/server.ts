@@ -5,7 +5,16 @@ const ranges = listOf(closed({ from: whole, to: whole }))
 
 const reason = closed({ type: text, reason: text }, { network: text, since: time })
 
-const node = open({ url: text, requests: whole, errors: whole }, { lastError: orNull(text), lastErrorAt: orNull(time) })
+const period = closed({ limit: whole, used: whole, left: whole, endsAt: time })
+
+const node = open(
+  { url: text, requests: whole, errors: whole },
+  {
+    lastError: orNull(text),
+    lastErrorAt: orNull(time),
+    budget: closed({ costs: text, spent: whole }, { rate: text, day: period, month: period }),
+  },
+)
 
 const network = open(
   {

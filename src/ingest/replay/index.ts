@@ -1,5 +1,5 @@
-import { createBudget } from '../../chain/budget.ts'
 import { createEndpoint, type Endpoint } from '../../chain/endpoint.ts'
+import { createMemory } from '../../chain/memory.ts'
 import { createRpc } from '../../chain/rpc.ts'
 import type { RawBlock } from '../../chain/wire.ts'
 import { createDecoding } from '../../decode/decoding.ts'
@@ -47,8 +47,8 @@ type Source = Record<string, unknown>
 /** Asks a node for one transaction and its traces, and decodes them, without a store. */
 export const replayTransaction = async (options: ReplayOptions): Promise<Replayed> => {
   const { urls, hash, own, limits, signal, timeoutMs = 60_000 } = options
-  const budget = createBudget(limits.nodeAnswers)
-  const reaching = { timeoutMs, batch: 20, concurrency: 4, limits, budget, log: silent, clock: systemClock }
+  const memory = createMemory(limits.nodeAnswers)
+  const reaching = { timeoutMs, batch: 20, concurrency: 4, limits, memory, log: silent, clock: systemClock }
   const endpoints = urls.map(url => createEndpoint(url, { ...reaching, random: Math.random }))
   try {
     const rpc = createRpc({ endpoints, log: silent, clock: systemClock, random: Math.random })

@@ -1,0 +1,47 @@
+import type { Log } from '../lib/log.ts'
+import type { Clock } from '../lib/retry.ts'
+import type { Endpoint } from './endpoint.ts'
+import type { BudgetWait } from './source.ts'
+
+/** Who waits until the budgets of nodes have something again. */
+export interface BudgetWaits {
+  /** Waits until then, or for a minute: clocks are set, and long waits are none of a timer's. */
+  wait(endpoints: readonly Endpoint[], urgent: boolean, until: number, signal: AbortSignal): Promise<void>
+  now(): BudgetWait | undefined
+}
+
+export const createBudgetWaits = (clock: Clock, log: Log): BudgetWaits => {
+  const waiting = { urgent: 0, others: 0 }
+  const told = new Map<string, { until: number; since: string; for: string }>()
+  return {
+    async wait(endpoints, urgent, until, signal) {
+      const lane = urgent ? 'urgent' : 'others'
+      const known = told.get(lane)
+      if (known?.until !== until) {
+        const names = endpoints.map(({ name }) => name).join(', ')
+        const what = urgent ? `credits of ${names}` : `credits of ${names}: what is left is kept for the head`
+        const since = new Date(clock.now()).toISOString()
+        told.set(lane, { until, since, for: what })
+        log.warn(urgent ? 'The budget of the nodes is used up, waits' : 'A back-fill waits: the budget is used up', {
+          for: what,
+          until: new Date(until).toISOString(),
+        })
+      }
+      waiting[lane]++
+      try {
+        await clock.sleep(Math.min(LONGEST_MS, Math.max(1, until - clock.now())), signal)
+      } finally {
+        waiting[lane]--
+      }
+    },
+    now() {
+      const lane = waiting.urgent > 0 ? 'urgent' : waiting.others > 0 ? 'others' : undefined
+      const known = lane && told.get(lane)
+      if (!known) return undefined
+      const { until, since } = known
+      return { head: lane === 'urgent', for: known.for, since, until: new Date(until).toISOString() }
+    },
+  }
+}
+
+const LONGEST_MS = 60_000

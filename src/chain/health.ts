@@ -1,0 +1,100 @@
+import type { ChainsieveError } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
+import { backoff, type Clock } from '../lib/retry.ts'
+import type { EndpointStatus } from './source.ts'
+
+/** Whether an endpoint gives usable answers. */
+export interface Health {
+  /** Before this time (epoch, ms) the node should be left alone. */
+  readonly restUntil: number
+  /** Before this time another node is preferred: this one gave a wrong or an old answer. */
+  readonly doubtedUntil: number
+  /** Whether it has not answered since it was last left alone. */
+  readonly isSuspect: boolean
+  /** Counts a fault that is no failure. */
+  note(message: string): void
+  /** Marks the beginning of a piece of work; `well` and `failed` take the mark back, so that one outage counts once. */
+  mark(): number
+  well(mark: number): void
+  failed(mark: number, error: ChainsieveError): void
+  status(): Omit<EndpointStatus, 'url' | 'requests'>
+}
+
+export const createHealth = (options: {
+  name: string
+  log: Log
+  clock: Clock
+  random: () => number
+  /** Told that the node could not be reached: another one may be there when it can. */
+  onUnreachable(): void
+}): Health => {
+  const { name, log, clock, random, onUnreachable } = options
+  let errors = 0
+  let lastError: string | null = null
+  let lastErrorAt: string | null = null
+  let epoch = 0
+  let failures = 0
+  let failingSince = 0
+  let loggedAt = 0
+  let restUntil = 0
+  let doubtedUntil = 0
+  let isSuspect = false
+
+  const note = (message: string) => {
+    errors++
+    lastError = message
+    lastErrorAt = new Date(clock.now()).toISOString()
+  }
+
+  return {
+    get restUntil() {
+      return restUntil
+    },
+    get doubtedUntil() {
+      return doubtedUntil
+    },
+    get isSuspect() {
+      return isSuspect
+    },
+    note,
+    mark: () => epoch,
+    well(mark) {
+      if (mark !== epoch || failures === 0) return
+      log.info('The node answers again', {
+        endpoint: name,
+        seconds: Math.round((clock.now() - failingSince) / 1000),
+      })
+      failures = 0
+      loggedAt = 0
+      isSuspect = false
+    },
+    failed(mark, error) {
+      note(error.message)
+      const now = clock.now()
+      if (now - loggedAt >= LOG_EVERY_MS) {
+        log.warn('The node gives no usable answer, will retry', { endpoint: name, error: error.message })
+        loggedAt = now
+      }
+      if (mark !== epoch) return
+      epoch++
+      if (failures++ === 0) failingSince = now
+      if (!error.code.startsWith('node_')) {
+        // A wrong answer about one block says little about the next one: only a node that does not answer is left alone.
+        doubtedUntil = now + DOUBT_MS
+        return
+      }
+      isSuspect = true
+      if (error.code === 'node_unreachable') onUnreachable()
+      restUntil = now + (error.retryAfterMs ?? 0) + backoff(failures, { random })
+    },
+    status: () => ({
+      lastError,
+      lastErrorAt,
+      errors,
+      ...(failures > 0 && { failingSince: new Date(failingSince).toISOString() }),
+    }),
+  }
+}
+
+const DOUBT_MS = 10_000
+const LOG_EVERY_MS = 60_000

@@ -1,0 +1,65 @@
+/** Bytes that several answers may hold together. */
+export interface Memory {
+  /** Bytes that are held now. */
+  readonly held: number
+  open(): Hold
+}
+
+/** What one answer holds. */
+export interface Hold {
+  /** Takes so many bytes that have come, and resolves when more may come. Rejects with the signal's reason. */
+  take(bytes: number, signal: AbortSignal): Promise<void>
+  /** Gives all back. */
+  close(): void
+}
+
+/** The answer that began first never waits, so that what is under way comes to an end; the others wait while there is too much. */
+export const createMemory = (most: number): Memory => {
+  let held = 0
+  /** In the order in which they began. */
+  const holds = new Set<Hold>()
+  const waiting = new Set<() => void>()
+  const mayGoOn = (hold: Hold) => held <= most || holds.values().next().value === hold
+
+  const pause = (signal: AbortSignal) =>
+    new Promise<void>((resolve, reject) => {
+      const wake = () => {
+        waiting.delete(wake)
+        signal.removeEventListener('abort', abort)
+        resolve()
+      }
+      const abort = () => {
+        waiting.delete(wake)
+        reject(signal.reason)
+      }
+      waiting.add(wake)
+      signal.addEventListener('abort', abort, { once: true })
+    })
+
+  return {
+    get held() {
+      return held
+    },
+    open() {
+      let own = 0
+      const hold: Hold = {
+        async take(bytes, signal) {
+          own += bytes
+          held += bytes
+          while (!mayGoOn(hold)) {
+            signal.throwIfAborted()
+            await pause(signal)
+          }
+        },
+        close() {
+          held -= own
+          own = 0
+          holds.delete(hold)
+          for (const wake of [...waiting]) wake()
+        },
+      }
+      holds.add(hold)
+      return hold
+    },
+  }
+}

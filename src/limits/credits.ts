@@ -1,0 +1,113 @@
+/** What providers of nodes charge for calls, and what one endpoint may be asked for. Both are in credits, the provider's own unit. */
+
+/** What a provider charges. */
+export interface Prices {
+  /** Where they are told. They were read in November 2026. */
+  source: string
+  /** Hosts of its endpoints. */
+  hosts: RegExp
+  /** Credits of a call of each method that is not in `methods`. */
+  other: number
+  methods: Readonly<Record<string, number>>
+  /** Credits of a call in the sum of one second, where they differ from what is charged. */
+  perSecond?: Readonly<Record<string, number>>
+  /** Prices of chains, by chain id, as multiples of these. */
+  chains?: ReadonlyMap<number, number>
+}
+
+/** THE table of prices. `docs/nodes.md` is written from here. */
+export const PROVIDERS: ReadonlyMap<string, Prices> = new Map<string, Prices>([
+  [
+    'alchemy',
+    {
+      source: 'https://www.alchemy.com/docs/reference/compute-unit-costs',
+      hosts: /(^|\.)(alchemy\.com|alchemyapi\.io)$/,
+      other: 20,
+      methods: {
+        ...{ eth_chainId: 0, eth_blockNumber: 10, eth_getLogs: 60, eth_call: 26 },
+        ...{ trace_block: 20, debug_traceBlockByNumber: 40 },
+      },
+      perSecond: { eth_getBlockReceipts: 500, debug_traceBlockByNumber: 1_000 },
+    },
+  ],
+  [
+    'infura',
+    {
+      source: 'https://docs.metamask.io/services/get-started/pricing/credit-cost',
+      hosts: /(^|\.)infura\.io$/,
+      other: 80,
+      methods: {
+        ...{ eth_chainId: 5, eth_getLogs: 255, eth_getBlockReceipts: 1_000 },
+        ...{ trace_block: 300, debug_traceBlockByNumber: 1_000 },
+      },
+    },
+  ],
+  [
+    'quicknode',
+    {
+      source: 'https://www.quicknode.com/api-credits',
+      hosts: /(^|\.)quiknode\.pro$/,
+      other: 20,
+      methods: { trace_block: 40, debug_traceBlockByNumber: 40 },
+      // Gnosis, zkSync and Scroll; Celo.
+      chains: new Map([
+        [100, 1.5],
+        [324, 1.5],
+        [534_352, 1.5],
+        [42_220, 2],
+      ]),
+    },
+  ],
+  [
+    'chainstack',
+    {
+      source: 'https://docs.chainstack.com/docs/request-units',
+      hosts: /(^|\.)(chainstack\.com|p2pify\.com)$/,
+      other: 1,
+      // What may be of an old block counts as if it were.
+      methods: {
+        ...{ eth_getBlockByNumber: 2, eth_getBlockReceipts: 2, eth_getLogs: 2 },
+        ...{ trace_block: 2, debug_traceBlockByNumber: 2 },
+      },
+    },
+  ],
+  [
+    'ankr',
+    {
+      source: 'https://www.ankr.com/docs/rpc-service/pricing/',
+      hosts: /^rpc\.ankr\.com$/,
+      other: 200,
+      methods: {},
+    },
+  ],
+])
+
+/** Most that an endpoint is asked in any second. */
+export interface Rate {
+  most: number
+  of: 'calls' | 'credits'
+}
+
+/** What an endpoint may be asked for; what is absent is not limited. */
+export interface Allowance {
+  rate?: Rate | undefined
+  /** Credits of a day, and of a calendar month, in UTC. */
+  daily?: number | undefined
+  month?: number | undefined
+  /** What calls cost: names of providers, `calls`, `auto`, or `method=credits`; later ones go before. */
+  costs?: readonly string[] | undefined
+}
+
+/** Each call costs one credit. */
+export const BY_CALLS = 'calls'
+/** The prices of the provider that the host is of, and else `calls`. */
+export const BY_HOST = 'auto'
+
+/** The method and its credits in `method=credits`; `*` is each method that has no price. */
+export const parsePrice = (text: string): [method: string, credits: number] | undefined => {
+  const [, method, credits] = /^(\*|[A-Za-z]\w{0,63})=(\d{1,9}(?:\.\d{1,6})?)$/.exec(text) ?? []
+  return method === undefined ? undefined : [method, Number(credits)]
+}
+
+export const isCosts = (text: string): boolean =>
+  text === BY_CALLS || text === BY_HOST || PROVIDERS.has(text) || parsePrice(text) !== undefined

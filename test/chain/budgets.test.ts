@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { createRandom } from '../../scripts/bench/random.ts'
+import { createBudget } from '../../src/chain/budget.ts'
+import { createCosts } from '../../src/chain/costs.ts'
+import { createPace } from '../../src/chain/pace.ts'
+import { openSpent } from '../../src/chain/spent-file.ts'
+import { createWindow } from '../../src/chain/window.ts'
+import { createLog, silent } from '../../src/lib/log.ts'
+import { PROVIDERS } from '../../src/limits/credits.ts'
+import { createVirtualClock } from '../support/virtual-clock.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'chainsieve-budgets-'))
+after(() => rmSync(folder, { recursive: true }))
+const never = new AbortController().signal
+const URL_OF = 'https://one.example/v3/SECRETKEY'
+const NAME = 'https://one.example/[secret]'
+const NOON = Date.UTC(2026, 10, 22, 12)
+
+let files = 0
+const fileOf = () => join(folder, 'spent', `${++files}.json`)
+
+test('no second has more than it may, whatever is asked, and none is wasted while something waits', async () => {
+  const random = createRandom()
+  for (let seed = 0; seed < 25; seed++) {
+    random.seek(seed, 0, 0, 0)
+    const below = (most: number) => Math.floor(random.unit() * most)
+    const clock = createVirtualClock(NOON)
+    const most = 1 + below(60)
+    const window = createWindow({ start: 8, max: 8, pace: createPace(most, clock.now), clock })
+    const sent: { at: number; cost: number }[] = []
+    let left = 150
+    const ask = async () => {
+      while (left-- > 0) {
+        const cost = 1 + below(Math.max(1, Math.ceil(most / 4)))
+        const leave = await window.enter(never, random.unit() < 0.1, cost)
+        sent.push({ at: clock.now(), cost })
+        await clock.sleep(below(30))
+        leave('ok')
+        if (random.unit() < 0.05) await clock.sleep(below(3_000))
+      }
+    }
+    const asking = Promise.all(Array.from({ length: 8 }, ask))
+    await clock.run(600_000)
+    await asking
+    window.close()
+    assert.ok(sent.length >= 150)
+    for (const [i, { at }] of sent.entries()) {
+      let sum = 0
+      for (let j = i; j < sent.length && sent[j]!.at < at + 1_000; j++) sum += sent[j]!.cost
+      assert.ok(sum <= most, `seed ${seed}: ${sum} of ${most} in a second`)
+    }
+    // A quarter may be left where the next one has that much; a second counts for somewhat longer.
+    const busy = sent.at(-1)!.at - sent[0]!.at
+    const total = sent.reduce((sum, { cost }) => sum + cost, 0)
+    assert.ok(
+      busy <= ((total / most) * 1.05 * 4 * 1_000) / 3 + 150 * 8 + 3_500,
+      `seed ${seed}: took ${busy} ms for ${total} of ${most}/s`,
+    )
+  }
+})
+
+test('urgent requests go before others that wait for the second, and what is given up holds up none', async () => {
+  const clock = createVirtualClock(NOON)
+  const window = createWindow({ start: 4, max: 4, pace: createPace(2, clock.now), clock })
+  const order: string[] = []
+  const enter = async (name: string, urgent = false, signal = never) => {
+    const leave = await window.enter(signal, urgent, 1)
+    order.push(`${name} ${clock.now() - NOON}`)
+    leave('ok')
+  }
+  const controller = new AbortController()
+  const gone = assert.rejects(
+    enter('gone', false, controller.signal).then(() => enter('gone', false, controller.signal)),
+  )
+  const all = [enter('a'), enter('b'), enter('c'), enter('head', true)]
+  controller.abort(new Error('enough'))
+  await clock.run(5_000)
+  await Promise.all([...all, gone])
+  assert.deepEqual(order, ['gone 0', 'a 0', 'head 1050', 'b 1050', 'c 2100'])
+  window.close()
+})
+
+test('what costs more than a second has goes alone, and a clock that is set back stops nothing', () => {
+  let now = NOON
+  const pace = createPace(500, () => now)
+  assert.equal(pace.waitMs(1_000), 0)
+  pace.take(1_000)
+  assert.equal(pace.waitMs(1), 2_100)
+  now += 2_100
+  assert.equal(pace.waitMs(500), 0)
+  pace.take(500)
+  now -= 3_600_000
+  assert.equal(pace.waitMs(500), 0)
+})
+
+test('calls cost what the provider of the host says, what is set, or one each', () => {
+  const all = ['eth_getBlockByNumber', 'eth_getBlockReceipts', 'eth_getLogs', 'trace_block', 'eth_chainId']
+  const of = (entries: string[], host: string, chainId?: number) => {
+    const { name, credits, perSecond } = createCosts(entries, host)
+    return [name, ...all.map(it => credits([it], chainId)), perSecond(all, chainId)]
+  }
+  assert.deepEqual(of([], '10.0.0.7'), ['calls', 1, 1, 1, 1, 1, 5])
+  assert.deepEqual(of([], 'eth-mainnet.g.alchemy.com'), ['alchemy', 20, 20, 60, 20, 0, 600])
+  assert.deepEqual(of([], 'mainnet.infura.io'), ['infura', 80, 1_000, 255, 300, 5, 1_640])
+  assert.deepEqual(of([], 'x.celo-mainnet.quiknode.pro', 42_220), ['quicknode', 40, 40, 40, 80, 40, 240])
+  assert.deepEqual(of(['infura'], 'own.example'), of([], 'mainnet.infura.io'))
+  assert.deepEqual(of(['calls'], 'mainnet.infura.io'), ['calls', 1, 1, 1, 1, 1, 5])
+  assert.deepEqual(of(['infura', 'eth_getLogs=75', '*=9'], 'x'), ['infura, changed', 9, 1_000, 75, 300, 5, 1_389])
+  assert.equal(createCosts(['calls'], '').credits(['constructor', '__proto__'], 1), 2)
+  for (const [name, { source, hosts }] of PROVIDERS) {
+    assert.match(source, /^https:\/\//)
+    assert.ok(!hosts.test(`${name}.evil.example`) && !hosts.test(`not${name}.com.example`), name)
+  }
+})
+
+const budgetAt = (now: () => number, path: string, { daily = 1_000, month = undefined as number | undefined } = {}) =>
+  createBudget({ daily, month }, { url: URL_OF, name: NAME, now, spent: openSpent(path, silent) })!
+
+const calls = (count: number) => Array.from({ length: count }, () => ({ method: 'eth_call', params: [] }))
+
+test('a back-fill leaves a tenth of the day to the head, and midnight in UTC gives both a new one', () => {
+  let now = NOON
+  const budget = budgetAt(() => now, fileOf())
+  const spend = (urgent: boolean) => {
+    let spent = 0
+    for (; budget.affords(budget.costOf(calls(7), 1).credits, urgent); spent += 7) budget.charge(7)
+    return spent
+  }
+  assert.equal(spend(false), 896)
+  const midnight = Date.UTC(2026, 10, 23)
+  assert.deepEqual([budget.closedUntil(false), budget.closedUntil(true)], [midnight, 0])
+  assert.equal(spend(true), 98)
+  assert.deepEqual([budget.closedUntil(false), budget.closedUntil(true)], [midnight, midnight])
+  assert.deepEqual(budget.status(), {
+    ...{ costs: 'calls', spent: 994 },
+    day: { limit: 1_000, used: 994, left: 6, endsAt: '2026-11-23T00:00:00.000Z' },
+  })
+  now = midnight - 1
+  assert.equal(budget.affords(7, true), false)
+  now = midnight
+  assert.deepEqual([budget.closedUntil(false), budget.closedUntil(true)], [0, 0])
+  assert.equal(budget.status().day!.left, 1_000)
+  assert.equal(spend(false), 896)
+  // What is refused by the rate costs nothing.
+  budget.charge(-7)
+  assert.equal(budget.status().day!.used, 889)
+})
+
+test('the month goes on over the days, and ends with its last one', () => {
+  let now = Date.UTC(2026, 10, 29, 23)
+  const budget = budgetAt(() => now, fileOf(), { daily: 1_000, month: 1_500 })
+  assert.equal(budget.affords(900, false), true)
+  budget.charge(900)
+  now = Date.UTC(2026, 10, 30, 1)
+  assert.equal(budget.affords(451, false), false)
+  assert.equal(budget.closedUntil(false), Date.UTC(2026, 11, 1))
+  assert.equal(budget.affords(451, true), true)
+  assert.deepEqual([budget.status().day!.used, budget.status().month!.used], [0, 900])
+  assert.ok(budget.strain() < 1)
+  now = Date.UTC(2026, 11, 1)
+  assert.deepEqual([budget.status().day!.used, budget.status().month!.used, budget.closedUntil(false)], [0, 0, 0])
+  budget.charge(500)
+  assert.ok(budget.strain() > 5, 'half of the day was spent in its first moment')
+})
+
+test('a restart forgets nothing, a kill counts too much rather than too little, and few requests write', () => {
+  let now = NOON
+  const path = fileOf()
+  const before = budgetAt(() => now, path, { daily: 10_000 })
+  let writes = 0
+  let content = ''
+  for (let i = 0; i < 5_000; i++) {
+    before.charge(1)
+    const text = readFileSync(path, 'utf8')
+    if (text !== content) writes++
+    content = text
+    // Killed here.
+    if (i % 500 !== 0) continue
+    const { used } = budgetAt(() => now, path, { daily: 10_000 }).status().day!
+    assert.ok(used >= i + 1 && used <= i + 1 + 20, `${used} of ${i + 1}`)
+  }
+  assert.ok(writes <= 5_000 / 20 + 2, `${writes} writes`)
+  before.close()
+  assert.equal(budgetAt(() => now, path, { daily: 10_000 }).status().day!.used, 5_000)
+  assert.equal(statSync(path).mode & 0o777, 0o600)
+  assert.ok(!readFileSync(path, 'utf8').includes('SECRETKEY'))
+  now += 86_400_000
+  assert.equal(budgetAt(() => now, path, { daily: 10_000 }).status().day!.used, 0)
+})
+
+test('a file that is not what it should be is told of, and counted from nothing', () => {
+  for (const text of [
+    '',
+    'null',
+    '[1]',
+    '{"x": 7}',
+    '{"x": {"day": {"id": 1, "credits": "9"}}}',
+    '{"__proto__": {}}',
+  ]) {
+    const path = fileOf()
+    openSpent(path, silent).write('x', 'x', {})
+    writeFileSync(path, text)
+    const lines: string[] = []
+    const log = createLog({ write: line => lines.push(line), json: false })
+    const spent = openSpent(path, log)
+    assert.deepEqual(spent.read('x'), {})
+    assert.equal(lines.length, text === '' || text === 'null' ? 1 : 0, text)
+    spent.write('x', NAME, { day: { id: '2026-11-22', credits: 5 } })
+    assert.deepEqual(openSpent(path, log).read('x').day, { id: '2026-11-22', credits: 5 })
+  }
+  const lines: string[] = []
+  const nowhere = openSpent('/dev/null/spent.json', createLog({ write: line => lines.push(line), json: false }))
+  for (let i = 0; i < 3; i++) nowhere.write('x', NAME, {})
+  assert.equal(lines.filter(line => line.includes('a restart would forget it')).length, 1)
+})
