@@ -10,9 +10,11 @@ import {
   ANSWER_TOO_LARGE,
   type Answer,
   type Call,
+  errorIn,
   excerpt,
   parseBody,
   RATE_LIMIT_CODES,
+  type RpcError,
   statusError,
   toAnswer,
   toAnswers,
@@ -82,6 +84,11 @@ export interface Endpoint {
     signal: AbortSignal,
     take: Take<T>,
   ): Promise<Answer[] | { taken: T }>
+  /**
+   * Answers to calls that go in one request, or that they are too large. An error that is `heard` is an answer, to the first call, whatever
+   * code and HTTP status it comes with: it tells nothing about how the node is.
+   */
+  sendOnce(calls: readonly Call[], signal: AbortSignal, options: OnceOptions): Promise<Answer[] | 'too large'>
   /** Most calls in one request at the moment. */
   readonly batch: number
   /** The same for calls whose answers are small: one that is not has the error `ANSWER_TOO_LARGE`, and tells nothing about the others. */
@@ -92,6 +99,11 @@ export interface Endpoint {
   failed(mark: number, error: ChainsieveError): void
   status(): EndpointStatus
   close(): Promise<void>
+}
+
+export interface OnceOptions {
+  heard(error: RpcError): boolean
+  urgent?: boolean
 }
 
 /** Takes the body of an HTTP answer, or gives its bytes back. */
@@ -141,7 +153,7 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
     calls: readonly Call[],
     signal: AbortSignal,
     urgent: boolean,
-    { most = limits.nodeAnswer, take }: { most?: number; take?: Take<T> | undefined } = {},
+    { most = limits.nodeAnswer, take, heard }: PostOptions<T> = {},
   ): Promise<Answer[] | 'too large' | { taken: T }> => {
     const messages = calls.map(({ method, params }, i) => ({ jsonrpc: '2.0', id: i + 1, method, params }))
     let leave: ((outcome: Outcome) => void) | undefined = await window.enter(signal, urgent)
@@ -177,10 +189,15 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
         leave = await window.enter(signal, urgent)
         body = takeText(bytesOf(taken))
       } else body = takeText(bytes)
-      noteSize(body.length, calls)
+      if (!heard) noteSize(body.length, calls)
       outcome = status < 500 && status !== 429 ? 'neutral' : 'overload'
-      if (status === 413) return 'too large'
       const parsed = parseBody(body)
+      const fault = heard && errorIn(parsed)
+      if (fault && heard(fault)) {
+        outcome = 'ok'
+        return [{ error: { ...fault, message: hide(fault.message) } }]
+      }
+      if (status === 413) return 'too large'
       // Some nodes answer a batch that they refuse with HTTP 400; worse states say nothing about its size.
       const answers = status < 300 || status === 400 ? toAnswers(parsed, calls.length) : undefined
       if (answers === 'too large') return answers
@@ -314,6 +331,8 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
     get batch() {
       return Math.max(1, Math.floor(batch))
     },
+    sendOnce: async (calls, signal, { heard, urgent = false }) =>
+      (await post(calls, signal, urgent, { heard })) as Answer[] | 'too large',
     sendSmall,
     mark: () => epoch,
     well(mark) {
@@ -353,6 +372,12 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
     }),
     close: () => pool.destroy(),
   }
+}
+
+interface PostOptions<T extends object> {
+  most?: number
+  take?: Take<T> | undefined
+  heard?: OnceOptions['heard']
 }
 
 /** The most telling line of a failed connection. */

@@ -1,3 +1,4 @@
+import type { ScopedSource } from './logs/scoped-source.ts'
 import type { Part, Taken, Taker } from './taking.ts'
 import type { TraceMethod } from './tracing.ts'
 import type { RawBlock } from './wire.ts'
@@ -84,6 +85,8 @@ export interface ChainSource {
    * change while the source runs, as nodes come and go.
    */
   tracing?(): Tracing | undefined
+  /** Finds what is wanted of the chain where not all of it is. Absent where a source can only give whole blocks. */
+  scoped?: ScopedSource
   endpoints(): EndpointStatus[]
   /** Gives up connections. Nothing may be asked afterwards. */
   close?(): Promise<void>
