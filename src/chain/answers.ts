@@ -88,6 +88,10 @@ export const toAnswer = (item: unknown): Answer | undefined => {
   return result === undefined ? undefined : { result }
 }
 
+/** The first error of a body. */
+export const errorIn = (body: unknown): RpcError | undefined =>
+  (Array.isArray(body) ? body : [body]).map(toAnswer).find(it => it?.error !== undefined)?.error
+
 /** The error of an HTTP status that carries no answer. */
 export const statusError = (status: number, said: string, retryAfterMs: number | undefined): ChainsieveError => {
   const tail = said === '' ? '' : `: ${said}`

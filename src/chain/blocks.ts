@@ -144,7 +144,7 @@ export const readBodyOf = (
 export const callsPerBlock = ({ whole, traceMethod }: Pick<Question, 'whole' | 'traceMethod'>): number =>
   1 + (whole ? 1 : 0) + (traceMethod ? 1 : 0)
 
-const blockOf = (answer: Answer, number: number): RpcBlock => {
+export const blockOf = (answer: Answer, number: number): RpcBlock => {
   const block = resultOf(answer, `block ${number}`) as RpcBlock | null
   if (block === null) throw retry('block_missing', `block ${number}: the node does not have it (null)`)
   const given = checkHeader(block)
@@ -186,7 +186,7 @@ const readReceipts = async (
   urgent?: boolean,
 ): Promise<RpcReceipt[]> => {
   if (!Array.isArray(block.transactions)) return []
-  const calls = block.transactions.map(it => ({ method: 'eth_getTransactionReceipt', params: [it?.hash] }))
+  const calls = block.transactions.map(it => receiptCall(it?.hash))
   const answers = await endpoint.send(calls, signal, urgent)
   return answers.map((it, i) => resultOf(it, `receipt ${i} of block ${Number(block.number)}`) as RpcReceipt)
 }
@@ -232,6 +232,7 @@ export const toHead = (header: unknown, due?: number): Head => {
 export const toQuantity = (value: number): string => `0x${value.toString(16)}`
 
 const BLOCK = 'eth_getBlockByNumber'
-const BLOCK_RECEIPTS = 'eth_getBlockReceipts'
-const blockCall = (number: number): Call => ({ method: BLOCK, params: [toQuantity(number), true] })
-const receiptsCall = (number: number): Call => ({ method: BLOCK_RECEIPTS, params: [toQuantity(number)] })
+export const BLOCK_RECEIPTS = 'eth_getBlockReceipts'
+export const blockCall = (number: number): Call => ({ method: BLOCK, params: [toQuantity(number), true] })
+export const receiptsCall = (number: number): Call => ({ method: BLOCK_RECEIPTS, params: [toQuantity(number)] })
+export const receiptCall = (hash: string): Call => ({ method: 'eth_getTransactionReceipt', params: [hash] })

@@ -9,9 +9,11 @@ import {
   ANSWER_TOO_LARGE,
   type Answer,
   type Call,
+  errorIn,
   excerpt,
   parseBody,
   RATE_LIMIT_CODES,
+  type RpcError,
   statusError,
   toAnswer,
   toAnswers,
@@ -87,12 +89,22 @@ export interface Endpoint {
     signal: AbortSignal,
     take: Take<T>,
   ): Promise<Answer[] | { taken: T }>
+  /**
+   * Answers to calls that go in one request, or that they are too large. An error that is `heard` is an answer, to the first call, whatever
+   * code and HTTP status it comes with: it tells nothing about how the node is.
+   */
+  sendOnce(calls: readonly Call[], signal: AbortSignal, options: OnceOptions): Promise<Answer[] | 'too large'>
   /** Most calls in one request at the moment. */
   readonly batch: number
   /** The same for calls whose answers are small: one that is not has the error `ANSWER_TOO_LARGE`, and tells nothing about the others. */
   sendSmall(calls: readonly Call[], signal: AbortSignal): Promise<Answer[]>
   status(): EndpointStatus
   close(): Promise<void>
+}
+
+export interface OnceOptions {
+  heard(error: RpcError): boolean
+  urgent?: boolean
 }
 
 /** Takes the body of an HTTP answer, or gives its bytes back. */
@@ -126,7 +138,7 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
     calls: readonly Call[],
     signal: AbortSignal,
     urgent: boolean,
-    { most = limits.nodeAnswer, take }: { most?: number; take?: Take<T> | undefined } = {},
+    { most = limits.nodeAnswer, take, heard }: PostOptions<T> = {},
   ): Promise<Answer[] | 'too large' | { taken: T }> => {
     const messages = calls.map(({ method, params }, i) => ({ jsonrpc: '2.0', id: i + 1, method, params }))
     const cost = budget?.costOf(calls, endpoint.chainId) ?? FREE
@@ -170,10 +182,15 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
         leave = await window.enter(signal, urgent)
         body = takeText(bytesOf(taken))
       } else body = takeText(bytes)
-      noteSize(body.length, calls)
+      if (!heard) noteSize(body.length, calls)
       outcome = status < 500 && status !== 429 ? 'neutral' : 'overload'
-      if (status === 413) return 'too large'
       const parsed = parseBody(body)
+      const fault = heard && errorIn(parsed)
+      if (fault && heard(fault)) {
+        outcome = 'ok'
+        return [{ error: { ...fault, message: hide(fault.message) } }]
+      }
+      if (status === 413) return 'too large'
       // Some nodes answer a batch that they refuse with HTTP 400; worse states say nothing about its size.
       const answers = status < 300 || status === 400 ? toAnswers(parsed, calls.length) : undefined
       if (answers === 'too large') return answers
@@ -301,6 +318,8 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
     get batch() {
       return sizeFor(OF_A_BLOCK)
     },
+    sendOnce: async (calls, signal, { heard, urgent = false }) =>
+      (await post(calls, signal, urgent, { heard })) as Answer[] | 'too large',
     sendSmall,
     status: () => ({
       url: name,
@@ -315,6 +334,12 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
     },
   }
   return endpoint
+}
+
+interface PostOptions<T extends object> {
+  most?: number
+  take?: Take<T> | undefined
+  heard?: OnceOptions['heard']
 }
 
 /** Code of the error of an endpoint whose budget does not have what a request costs. */

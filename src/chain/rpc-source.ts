@@ -10,6 +10,7 @@ import { createBudget } from './budget.ts'
 import { createEndpoint } from './endpoint.ts'
 import { followChain } from './follow.ts'
 import { createAnnouncer, createHeads } from './heads.ts'
+import { createScopedSource } from './logs/create-scoped-source.ts'
 import { createMemory } from './memory.ts'
 import { parseNodeUrl } from './node-url.ts'
 import { fetchParts, fetchRange } from './range.ts'
@@ -44,6 +45,8 @@ export interface RpcSourceOptions {
    * decided further on. Default `off`.
    */
   traces?: 'off' | 'calls' | 'all'
+  /** Whether logs of scopes are asked of two nodes and compared. It takes two. Default false. */
+  verifyLogs?: boolean
   /** Whether the chain may be cut back, as development nodes can; see `FollowSettings`. Default false. */
   shrinks?: boolean
   limits?: Limits
@@ -68,6 +71,12 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
   const { clock = systemClock, random = Math.random } = options
   const traces = (options.traces ?? 'off') !== 'off'
   if (urls.length === 0) throw refuse('no_node_url', 'no node is named: give the URL of at least one')
+  if (options.verifyLogs && urls.length < 2) {
+    throw refuse(
+      'no_second_node',
+      'verify-logs compares the logs of two nodes, but one is named: give --rpc twice, or leave verify-logs out',
+    )
+  }
   const memory = createMemory(limits.nodeAnswers)
   const reaching = { timeoutMs, batch, concurrency, limits, memory, log, clock, random }
   const counters = options.metrics && createRpcMetrics(options.metrics, urls)
@@ -122,6 +131,18 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
     }
   }
 
+  const scoped = createScopedSource({
+    rpc,
+    batch,
+    concurrency,
+    bloom: options.bloom ?? true,
+    verify: options.verifyLogs ?? false,
+    limits,
+    log,
+    clock,
+    random,
+  })
+
   const askState = <T>(
     messages: Message[],
     read: (answer: Answer, method: string) => T,
@@ -145,6 +166,7 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
     range: range => fetchRange(rpc, range, { ...fetching, urgent: range.urgent ?? false, ahead: aheadOf(1) }),
     parts: (range, taker) => fetchParts(rpc, range, { ...fetching, ahead: aheadOf(taker.threads) }, taker),
     follow,
+    scoped,
     call: (calls, signal) =>
       askState(
         calls.map(call => ({ method: 'eth_call', params: [call, 'latest'] })),

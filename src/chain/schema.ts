@@ -95,6 +95,20 @@ const LOG = is.object({
   data: is.data('callData'),
 })
 
+/** What `eth_getLogs` gives: nothing around them tells where they belong. */
+export const LOGS = is.list(
+  is.object({
+    address: is.address,
+    topics: is.list(is.word32, 4),
+    data: is.data('callData'),
+    blockHash: is.id,
+    blockNumber: is.quantity,
+    transactionHash: is.id,
+    transactionIndex: is.quantity,
+    logIndex: is.quantity,
+  }),
+)
+
 const RECEIPT = is.open({
   status: optional(is.outcome),
   root: optional(seal),

@@ -1,4 +1,5 @@
 import type { BudgetStatus } from './budget.ts'
+import type { ScopedSource } from './logs/scoped-source.ts'
 import type { Part, Taken, Taker } from './taking.ts'
 import type { TraceMethod } from './tracing.ts'
 import type { RawBlock } from './wire.ts'
@@ -100,6 +101,8 @@ export interface ChainSource {
    * change while the source runs, as nodes come and go.
    */
   tracing?(): Tracing | undefined
+  /** Finds what is wanted of the chain where not all of it is. Absent where a source can only give whole blocks. */
+  scoped?: ScopedSource
   endpoints(): EndpointStatus[]
   /** What waits for the budgets of endpoints, where a source has some. */
   waitsForBudget?(): BudgetWait | undefined

@@ -473,6 +473,7 @@ export const NODE = [
   'staleAfter',
   'pollInterval',
   'skipBloom',
+  'verifyLogs',
   'traces',
   'requestTimeout',
   'rpcBatch',

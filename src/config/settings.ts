@@ -115,6 +115,11 @@ export const NETWORK_SETTINGS = {
     'false',
     'Accepts blocks whose logs blooms do not match their logs: some rollups leave them empty.',
   ),
+  verifyLogs: setting(
+    kinds.toggle,
+    'false',
+    'Asks two endpoints for the logs of scopes and compares the answers. Where they differ, the block is read as a whole. It requires two of --rpc.',
+  ),
   traces: setting(
     kinds.oneOf(['off', 'calls', 'all']),
     'off',

@@ -136,6 +136,7 @@ export const nodeOptions = (network: NetworkConfig): NodeOptions => ({
   ...(network.pollInterval !== undefined && { pollMs: network.pollInterval }),
   ...(network.chainId !== undefined && { chainId: network.chainId }),
   bloom: !network.skipBloom,
+  verifyLogs: network.verifyLogs,
   traces: network.traces,
   timeoutMs: network.requestTimeout,
   batch: network.rpcBatch,

@@ -72,6 +72,7 @@ const NETWORK_DEFAULTS = {
   pollInterval: undefined,
   chainId: undefined,
   skipBloom: false,
+  verifyLogs: false,
   traces: 'off',
   requestTimeout: 20_000,
   rpcBatch: 20,

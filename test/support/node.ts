@@ -5,6 +5,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Head } from '../../src/chain/blocks.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { type Clock, systemClock } from '../../src/lib/retry.ts'
+import { logsOf } from './logs.ts'
 import { hex } from './pack.ts'
 
 export interface NodeCall {
@@ -224,6 +225,8 @@ const resultOf = (node: FakeNode, { method, params }: NodeCall): unknown => {
       }
       return null
     }
+    case 'eth_getLogs':
+      return logsOf(node, params[0])
     default:
       throw new NodeError(-32601, `the method ${method} does not exist/is not available`)
   }

@@ -21,8 +21,14 @@ export interface ScopedPart {
 
 /** Finds in a chain what is wanted of it, with few questions. When a signal aborts, promises reject with its reason. */
 export interface ScopedSource {
-  /** What fits a filter in a range, part by part in ascending order without gaps. The answers have been checked. */
+  /**
+   * What fits a filter in a range, part by part in ascending order without gaps. The answers have been checked. Waits while no node has the end of the
+   * range, which should be deep enough that it is not reorganised.
+   */
   find(filter: LogFilter, range: { from: number; to: number }, signal: AbortSignal): AsyncIterable<ScopedPart>
-  /** What fits any of some filters in one block of the head, asked by its hash; undefined where nothing does. */
+  /**
+   * What fits any of some filters in one block of the head, asked by its hash; undefined where nothing does. Throws `retry` after some tries: then the
+   * block may be gone.
+   */
   findIn(filters: readonly LogFilter[], header: RpcBlock, signal: AbortSignal): Promise<RawBlock | undefined>
 }

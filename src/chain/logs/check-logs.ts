@@ -1,0 +1,74 @@
+import type { Limits } from '../../limits/index.ts'
+import { checkShape, inconsistent, MAX_PLACES } from '../check.ts'
+import { LOGS } from '../schema.ts'
+import { show } from '../shape.ts'
+import type { RpcLog } from '../wire.ts'
+import type { Fits } from './log-filter.ts'
+import type { Asked } from './log-limit.ts'
+
+/** Logs of one block, by their index. */
+export interface BlockLogs {
+  number: number
+  hash: string
+  logs: RpcLog[]
+}
+
+/**
+ * Throws `retry('block_inconsistent')` unless an answer of `eth_getLogs` is made of logs that were asked for, each once. Returns them by block,
+ * ascending. Whether they are all, and truly of these blocks, shows where the blocks are read.
+ */
+export const checkLogs = (answer: unknown, asked: Asked, fits: Fits, where: string, limits: Limits): BlockLogs[] => {
+  checkShape(LOGS, 'logs', answer, where, limits)
+  const blocks = new Map<number, BlockLogs>()
+  for (const log of answer as RpcLog[]) {
+    const number = Number(log.blockNumber)
+    const fault = !(number >= asked.from && number <= asked.to)
+      ? `is of block ${show(log.blockNumber)}`
+      : log.removed === true
+        ? 'is marked as removed'
+        : !fits(log)
+          ? `is of contract ${log.address} with the first topic ${show(log.topics[0])}, which were not asked for`
+          : Number(log.logIndex) >= MAX_PLACES || Number(log.transactionIndex) >= MAX_PLACES
+            ? 'has a place that no block has'
+            : undefined
+    if (fault !== undefined) throw inconsistent(`${where}: log ${show(log.logIndex)} ${fault}`)
+    const block = blocks.get(number)
+    if (block === undefined) blocks.set(number, { number, hash: log.blockHash, logs: [log] })
+    else {
+      if (block.hash !== log.blockHash)
+        throw inconsistent(`${where}: logs of block ${number} name ${block.hash} and ${log.blockHash} as their block`)
+      block.logs.push(log)
+    }
+  }
+  const found = [...blocks.values()].sort((a, b) => a.number - b.number)
+  for (const block of found) checkOrder(block, where)
+  return found
+}
+
+/** Some nodes give them in another order, which is as good. */
+const checkOrder = ({ number, logs }: BlockLogs, where: string) => {
+  logs.sort((a, b) => Number(a.logIndex) - Number(b.logIndex))
+  for (let i = 1; i < logs.length; i++) {
+    const [before, log] = [logs[i - 1]!, logs[i]!]
+    if (Number(before.logIndex) === Number(log.logIndex))
+      throw inconsistent(`${where}: block ${number} has log ${show(log.logIndex)} twice`)
+    if (
+      Number(before.transactionIndex) > Number(log.transactionIndex) ||
+      (before.transactionIndex === log.transactionIndex) !== (before.transactionHash === log.transactionHash)
+    )
+      throw inconsistent(`${where}: log ${show(log.logIndex)} of block ${number} is of another transaction than is due`)
+  }
+}
+
+/** Whether two nodes tell the same log. */
+export const isSameLog = (a: RpcLog, b: RpcLog): boolean =>
+  Number(a.logIndex) === Number(b.logIndex) &&
+  a.blockHash === b.blockHash &&
+  a.transactionHash === b.transactionHash &&
+  a.address.toLowerCase() === b.address.toLowerCase() &&
+  a.data.toLowerCase() === b.data.toLowerCase() &&
+  a.topics.length === b.topics.length &&
+  a.topics.every((topic, i) => topic.toLowerCase() === b.topics[i]!.toLowerCase())
+
+export const areSameLogs = (a: readonly RpcLog[], b: readonly RpcLog[]): boolean =>
+  a.length === b.length && a.every((log, i) => isSameLog(log, b[i]!))

@@ -1,0 +1,165 @@
+import { isMissingMethod, type RpcError } from '../answers.ts'
+
+/** What a node will not do at once, by what it said to `eth_getLogs`. */
+export type LogLimit =
+  /** Blocks of one call. `most` is undefined where it did not tell how many. */
+  | { of: 'blocks'; most: number | undefined }
+  /** Logs of one answer. `fits` is the number of blocks that would do, where it told. */
+  | { of: 'results'; most: number | undefined; fits: number | undefined }
+  /** Bytes of an answer, or time: fewer blocks may do. */
+  | { of: 'work' }
+  /** Addresses or topics of one call. */
+  | { of: 'values'; most: number | undefined }
+
+/** What was asked for: blocks `from` to `to`, inclusive. */
+export interface Asked {
+  from: number
+  to: number
+}
+
+/**
+ * Reads an error as a limit; undefined where it is another one. The order matters: what tells a number goes before what does not, and
+ * what names blocks before what names results, since a message may speak of both.
+ */
+export const limitOf = (error: RpcError, asked: Asked): LogLimit | undefined => {
+  const text = textOf(error)
+  if (RATE.test(text)) return undefined
+  if (VALUES.test(text)) return { of: 'values', most: numberIn(VALUES_MOST, text) }
+  const isEither = EITHER.test(text)
+  const most = isEither ? undefined : firstNumber(BLOCKS_MOST, text)
+  if (most !== undefined) return { of: 'blocks', most }
+  const fits = suggestedIn(text, asked)
+  if (isEither || fits !== undefined || RESULTS.test(text))
+    return { of: 'results', most: firstNumber(RESULTS_MOST, text), fits }
+  if (BLOCKS.test(text)) return { of: 'blocks', most: knownMost(text, asked) }
+  if (WORK.test(text)) return { of: 'work' }
+  return undefined
+}
+
+/** Whether an error says that the node does not have what was asked for, or not yet. */
+export const isMissingBlock = ({ message }: RpcError): boolean =>
+  /header not found|unknown block|block.*(not found|beyond|not available|in the future)|beyond.*head|future block/i.test(
+    message,
+  )
+
+export const isMissingLogs = (error: RpcError): boolean => isMissingMethod(error) && !isMissingBlock(error)
+
+/** Some put what counts into `data`. */
+const textOf = ({ message, data }: RpcError): string => {
+  if (data === undefined || data === null) return message.slice(0, MOST_TEXT)
+  return `${message} ${typeof data === 'string' ? data : JSON.stringify(data)}`.slice(0, MOST_TEXT)
+}
+const MOST_TEXT = 2_000
+
+/** These speak of calls by time, though they have "limit" and "exceed" in them. */
+const RATE =
+  /rate.?limit|too many requests|requests? (per|limited|count)|compute units|credits|quota|monthly|daily|throughput|slow down/i
+
+const N = '(\\d[\\d,._]*)\\s?(k\\b|m\\b)?'
+const about = (...patterns: string[]) => patterns.map(it => new RegExp(it.replaceAll('N', N), 'i'))
+
+/** How many blocks, in the words of those named. */
+const BLOCKS_MOST = about(
+  // Avalanche.
+  'requested too many blocks.*maximum is set to N',
+  // Cloudflare.
+  'max range: N',
+  // thirdweb.
+  'maximum allowed number of requested blocks is N',
+  // QuickNode, 1RPC, Blast: "limited to a 10,000 range". BlockPI: "limited to 1024 block".
+  'limited to (?:an? )?N[ -](?:blocks? )?(?:range|block)',
+  // Aurora, and Alchemy where the plan is free.
+  'up to an? N[ -]blocks? range',
+  // Blast, paid.
+  'exceeds the range allowed for your plan \\(\\d+ > N\\)',
+  // Coinbase.
+  'limit the query to at most N blocks',
+  // publicnode, BNB chain, TRON.
+  'max(?:imum)? block range:? N',
+  // Hyperliquid, reth.
+  'exceeds max(?:imum)? block range(?: of| limit)? N',
+  // Swell, Somnia.
+  'block range (?:is )?(?:greater|larger|more|wider) than N',
+  'block range exceeds N',
+  // Merkle.
+  'range is too large, max is N',
+  // Harmony.
+  'query must be smaller than size N',
+  // Moonriver.
+  'too wide \\(maximum N\\)',
+  // Ankr.
+  'blocks distance: N',
+  // dRPC.
+  'ranges over N blocks',
+  // Others by way of their words.
+  'range.{0,40}(?:max(?:imum)?|limit|at most|up to|exceeds)(?: allowed| range| block range| blocks)?(?: is| of|:)? N\\b(?! ?(?:results|logs|events|bytes|mb))',
+  '(?:max(?:imum)?|limit|at most|up to|more than|exceeds)(?: allowed)?(?: is| of|:)? N blocks',
+)
+
+/** Alchemy's: many blocks, or few of them with any number of results. */
+const EITHER = /no limit on the response size/i
+
+const RESULTS_MOST = about(
+  'more than N (?:results|logs|events)',
+  'max(?:imum)? results:? N',
+  'exceeds limit of N',
+  'cap of N logs',
+  'limit(?:ed)? (?:is |of |to )?N (?:results|logs|events)',
+)
+const RESULTS =
+  /(more than|too many|exceed\w*|limit\w*) .{0,30}(results|logs|events)\b|max results|logs matched by query exceeds|results?.{0,20}(too (large|many)|exceed)/i
+
+const BLOCKS =
+  /block range|range (is )?too (large|wide|big)|range limit|(maximum|max) (rpc )?range|too many blocks|exceeds the range|limit\w* .{0,30}range/i
+
+const WORK =
+  /response (is |size )?.{0,40}(too (large|big)|exceed|greater|larger)|size (limit )?exceed|too large|time[d -]?out|deadline exceeded|took too long|no backend is currently healthy|query (execution )?(was )?(cancel|abort)|out of memory/i
+
+const VALUES = /(less|fewer|too many|max|exceed\w*|limit\w*) .{0,30}(address(es)?|topics)\b/i
+const VALUES_MOST = about('(?:max(?:imum)?|limit|at most|up to|exceeds?|than)\\D{0,30}N')[0]!
+
+/** Ranges that are said to do: in hex (Alchemy, Infura, zkSync), or in decimals (reth and those behind it). */
+const SUGGESTED = [
+  /(?:block range|should work).{0,20}\[\s*(0x[0-9a-f]{1,14})\s*,\s*(0x[0-9a-f]{1,14})\s*\]/i,
+  /retry with the range (\d{1,15})\s*-\s*(\d{1,15})/i,
+  /"from":"(0x[0-9a-f]{1,14})".*"to":"(0x[0-9a-f]{1,14})"/i,
+]
+
+const suggestedIn = (text: string, { from, to }: Asked): number | undefined => {
+  for (const pattern of SUGGESTED) {
+    const found = pattern.exec(text)
+    if (found === null) continue
+    const blocks = Number(found[2]) - Number(found[1]) + 1
+    if (blocks >= 1 && blocks < to - from + 1) return blocks
+  }
+  return undefined
+}
+
+const firstNumber = (patterns: readonly RegExp[], text: string): number | undefined => {
+  for (const pattern of patterns) {
+    const found = numberIn(pattern, text)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+const numberIn = (pattern: RegExp, text: string): number | undefined => {
+  const found = pattern.exec(text)
+  if (found === null) return undefined
+  const unit = found[2]?.toLowerCase()
+  const value = Number(found[1]!.replace(/[,._]/g, '')) * (unit === 'k' ? 1_000 : unit === 'm' ? 1_000_000 : 1)
+  return Number.isSafeInteger(value) && value >= 1 ? value : undefined
+}
+
+/** Limits of those that do not tell them: they are the same for all. */
+const knownMost = (text: string, { from, to }: Asked): number | undefined => {
+  const blocks = to - from + 1
+  const fit = (...known: number[]) => known.find(it => it < blocks)
+  // Chainstack: by the plan.
+  if (/block range limit exceeded/i.test(text)) return fit(10_000, 100)
+  // Base.
+  if (/block range too large/i.test(text)) return fit(10_000, 2_000)
+  // Ankr.
+  if (/block range is too wide/i.test(text)) return fit(3_000, 1_000)
+  return undefined
+}

@@ -1,0 +1,118 @@
+import type { Asked, LogLimit } from './log-limit.ts'
+
+/** How many logs a block of a filter has: what the next blocks are expected to have, a little more rather than less. */
+export interface Density {
+  perBlock: number
+}
+
+/** What one node answers `eth_getLogs` for at once, as far as it is known. Holds for all filters. */
+export interface Reach {
+  /** Blocks to ask for, and logs that may come of them. */
+  span(density: Density): number
+  /** Most addresses, and most topics, of one call. */
+  readonly values: number
+  /** Whether so many blocks are within what the node is known to answer: then it makes sense to ask for several such ranges at a time. */
+  isProved(blocks: number): boolean
+  /** Notes an answer. */
+  passed(asked: Asked, logs: number, density: Density): void
+  /** Notes a limit. Blocks to ask for next, where that is known. */
+  learn(limit: LogLimit, asked: Asked, density: Density): number | undefined
+  /** Notes that a question failed for a reason that may be its size. */
+  suspect(asked: Asked): void
+}
+
+export const createReach = (): Reach => {
+  /** Blocks of one call at most: it does not change. */
+  let blocks = Number.POSITIVE_INFINITY
+  /** The same while the node is overtaxed: it is lifted again. */
+  let ceiling = Number.POSITIVE_INFINITY
+  /** Good answers at the ceiling, and how many it takes to lift it: more each time that it was lifted too early. */
+  let calm = 0
+  let patience = FIRST_PATIENCE
+  let wasLifted = false
+  let results = USUAL_RESULTS
+  let values = USUAL_VALUES
+  /** Most blocks that were answered for. */
+  let proved = 0
+
+  const cut = (asked: Asked) => {
+    const count = countOf(asked)
+    if (count === 1) return
+    if (wasLifted) patience = Math.min(MOST_PATIENCE, patience * 2)
+    wasLifted = false
+    calm = 0
+    ceiling = Math.min(ceiling, Math.floor(count / 2))
+  }
+
+  return {
+    get values() {
+      return values
+    },
+    span({ perBlock }) {
+      const growth = Math.max(FIRST_SPAN, proved * GROWTH)
+      return Math.max(1, Math.floor(Math.min(blocks, ceiling, growth, results / perBlock)))
+    },
+    isProved: count => count <= proved * 1.5,
+    passed(asked, logs, density) {
+      const count = countOf(asked)
+      proved = Math.max(proved, count)
+      noteDensity(density, logs, count)
+      if (count < ceiling * 0.9) return
+      if (++calm < patience) return
+      calm = 0
+      wasLifted = true
+      ceiling *= 2
+    },
+    learn(limit, asked, density) {
+      const count = countOf(asked)
+      switch (limit.of) {
+        case 'values':
+          values = Math.max(1, Math.min(limit.most ?? values, Math.ceil(values / 2)))
+          return undefined
+        case 'blocks':
+          if (limit.most !== undefined && limit.most < count) blocks = limit.most
+          else if (limit.most !== undefined) blocks = count === limit.most ? count - 1 : Math.floor(count / 2)
+          else blocks = guess(count, proved)
+          blocks = Math.max(1, blocks)
+          return undefined
+        case 'results':
+          if (limit.most !== undefined) results = limit.most
+          density.perBlock = Math.max(density.perBlock, results / (limit.fits ?? count * 0.6))
+          return limit.fits ?? Math.max(1, Math.min(count - 1, this.span(density)))
+        case 'work':
+          cut(asked)
+          return undefined
+      }
+    },
+    suspect: cut,
+  }
+}
+
+/** Blocks of which so many logs are expected with some certainty: twice the deviation of what comes by chance. */
+const noteDensity = (density: Density, logs: number, blocks: number) => {
+  const seen = (logs + 2 * Math.sqrt(logs) + 1) / blocks
+  density.perBlock = seen >= density.perBlock ? seen : (density.perBlock + seen) / 2
+}
+
+/** A limit that a node does not tell is a round number. */
+const guess = (refused: number, proved: number): number => {
+  const round = ROUND.findLast(it => it < refused)!
+  return proved < refused ? Math.max(round, proved) : round
+}
+const ROUND = [
+  0, 1, 2, 5, 10, 20, 50, 100, 128, 200, 250, 256, 500, 800, 1_000, 1_024, 2_000, 2_048, 3_000, 3_500, 5_000, 10_000,
+  20_000, 30_000, 50_000, 100_000, 200_000, 500_000, 1_000_000,
+]
+
+const countOf = ({ from, to }: Asked): number => to - from + 1
+
+/** Blocks of the first question to a node. */
+const FIRST_SPAN = 2_000
+/** A question may be for so many times more blocks than were ever answered for. */
+const GROWTH = 8
+/** What most providers give in one answer, and as much as is good to hold at a time. */
+const USUAL_RESULTS = 10_000
+/** go-ethereum's own limit. */
+const USUAL_VALUES = 1_000
+const FIRST_PATIENCE = 2
+const MOST_PATIENCE = 4_096
