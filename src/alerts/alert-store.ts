@@ -176,9 +176,15 @@ interface Row {
  * lower blocks that show it.
  */
 export const alertId = (
-  { rule, revision, blockHash, entity: { _type, _id } }: Pick<RuleMatch, 'rule' | 'revision' | 'blockHash' | 'entity'>,
+  {
+    rule,
+    revision,
+    blockHash,
+    entity: { _type, _id },
+    network,
+  }: Pick<RuleMatch, 'rule' | 'revision' | 'blockHash' | 'entity' | 'network'>,
   chain: unknown,
 ): string => {
   const block = _type === 'token' ? null : blockHash.toLowerCase()
-  return `alert_${hash('sha256', JSON.stringify([rule, revision, chain, block, _type, _id])).slice(0, 32)}`
+  return `alert_${hash('sha256', JSON.stringify([rule, revision, chain, block, _type, _id, ...(network === undefined ? [] : [network])])).slice(0, 32)}`
 }

@@ -24,9 +24,11 @@ export interface RuleMatch {
   source: string
   /** Epoch milliseconds at which the block was received. */
   receivedAt: number
+  /** Of a rule of several networks: which this is, since two of them may have the same blocks. */
+  network?: string | undefined
 }
 
-export interface StoredAlert extends Omit<RuleMatch, 'notifyPending'> {
+export interface StoredAlert extends Omit<RuleMatch, 'notifyPending' | 'network'> {
   /** Hash of rule, revision, chain, block and entity: the same alert has the same id however often it is found. */
   id: string
   state: AlertState

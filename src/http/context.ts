@@ -34,8 +34,22 @@ export const pathOf = (request: Request): string => {
   const end = url.slice(start).search(/[?#]/)
   const path = end < 0 ? url.slice(start) : url.slice(start, start + end)
   const single = path.includes('//') ? path.replace(/\/{2,}/g, '/') : path
-  return single.length > 1 && single.endsWith('/') ? single.slice(0, -1) : single
+  return joiningNetworks(single.length > 1 && single.endsWith('/') ? single.slice(0, -1) : single)
 }
+
+/** The names of several networks, `/a/b/c,d/e/f/es`, as if they were those of one, `/a/b/c,d%2Fe%2Ff/es`: so routes know them. */
+const joiningNetworks = (path: string): string => {
+  if (!path.includes(',') && !path.includes('%2')) return path
+  const segments = path.split('/')
+  let last = NETWORK
+  while (segments[last] !== undefined && /,|%2C/i.test(segments[last]!)) last += 2
+  if (last === NETWORK || segments[last + 1] !== 'es') return path
+  const name = segments.slice(NETWORK, last + 1).join('%2F')
+  return [...segments.slice(0, NETWORK), name, ...segments.slice(last + 1)].join('/')
+}
+
+/** The segment with the last part of a network's name. */
+const NETWORK = 3
 
 type HeaderName =
   | 'accept'

@@ -4,11 +4,13 @@ import type { DocumentReader } from '../engine/port.ts'
 import type { Hit } from '../engine/query/hits.ts'
 import type { Log } from '../lib/log.ts'
 import type { SearchRequest } from '../query/request.ts'
+import { isWide } from '../rules/networks.ts'
 import type { StoredRule } from '../rules/rule.ts'
 import { blockOfDocument, searchOf } from '../rules/search.ts'
 import type { RuleWatcher } from './rule-watcher.ts'
 
 export interface HistoryOptions {
+  network: string
   open(): DocumentReader
   ruleWatcher: RuleWatcher
   /** Takes up what has changed of the rules meanwhile. */
@@ -46,7 +48,7 @@ interface Failure {
 }
 
 const scanHistory = async (
-  { open: openDocuments, ruleWatcher, refresh, tell, settled, log, signal }: HistoryOptions,
+  { network, open: openDocuments, ruleWatcher, refresh, tell, settled, log, signal }: HistoryOptions,
   failed: Map<number, Failure>,
 ) => {
   const windows = new Map<number, number>()
@@ -87,7 +89,8 @@ const scanHistory = async (
         if (still?.rule.revision !== rule.revision || still.scan !== scan) continue
         const took = performance.now() - started
         scan.next = found.to + 1
-        await tell({ hits: found.hits, scans: [{ ...scan }] })
+        const hits = isWide(rule.network) ? found.hits.map(hit => ({ ...hit, network })) : found.hits
+        await tell({ hits, scans: [{ ...scan }] })
         windows.set(
           id,
           Math.max(1, Math.min(MAX_WINDOW, Math.round(window * Math.min(4, WINDOW_MS / Math.max(took, 1))))),

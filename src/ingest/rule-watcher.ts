@@ -13,6 +13,7 @@ import { type Clock, systemClock } from '../lib/retry.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
 import type { Kind } from '../mapping/index.ts'
 import { createMatcher, type Found, type Matches } from '../rules/matcher.ts'
+import { isWide } from '../rules/networks.ts'
 import type { StoredRule } from '../rules/rule.ts'
 import type { Rules } from '../rules/store.ts'
 import type { Contracts } from './contracts.ts'
@@ -122,8 +123,11 @@ export const createRuleWatcher = ({
   }
 
   /** A file of accounts that cannot be written now holds up no block: it is tried again. */
-  const fixStart = ({ id, startBlock }: StoredRule, stored: number) => {
-    if (startBlock !== null || head === undefined) return
+  const fixStart = (rule: StoredRule, stored: number) => {
+    const { id, startBlock } = rule
+    if (startBlock !== null) return
+    if (isWide(rule.network)) return fixOwn(rule, stored)
+    if (head === undefined) return
     const start = open.get(id) ?? Math.max(head, stored) + 1
     try {
       rules.fixStart(id, start)
@@ -134,6 +138,20 @@ export const createRuleWatcher = ({
       fixAt = clock.now() + FIX_AGAIN_MS
     }
   }
+
+  /** A rule of several networks begins in each above all that is known there, which is noted with the network's blocks. */
+  const fixOwn = (rule: StoredRule, stored: number) => {
+    if (head === undefined && stored < 0) return
+    const fixed = { ...rule, startBlock: Math.max(head ?? -1, stored) + 1 }
+    known.set(rule.id, fixed)
+    take(fixed)
+    register(fixed, [])
+    generation++
+  }
+
+  /** The rule as it is here. */
+  const toOwn = (rule: StoredRule): StoredRule =>
+    rule.startBlock === null && isWide(rule.network) ? { ...rule, startBlock: scans.get(rule.id)?.start ?? null } : rule
 
   const take = (rule: StoredRule) => {
     try {
@@ -187,7 +205,7 @@ export const createRuleWatcher = ({
       if (known.delete(id)) matcher.remove(id)
       update.gone.push(id)
     }
-    for (const rule of changed.map(withoutActions)) {
+    for (const rule of changed.map(withoutActions).map(toOwn)) {
       if (rule.enabled ? paused.delete(rule.id) : !paused.has(rule.id) && paused.add(rule.id)) pausing = true
       known.set(rule.id, rule)
       forgetTroubles(rule.id)
@@ -213,6 +231,7 @@ export const createRuleWatcher = ({
     entity: { _id: document._id, _type: kind },
     source,
     receivedAt,
+    ...(isWide(rule.network) && { network }),
   })
 
   /** Many rules may have found the same entity. */

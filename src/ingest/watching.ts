@@ -11,9 +11,10 @@ const RULES_MS = 200
 
 /** Has rules take effect also where no block comes, and what is stored gone through where they ask for it. */
 export const watchRules = async (work: Work) => {
-  const { pipeline, ruleWatcher, store, log, signal } = work
+  const { network, pipeline, ruleWatcher, store, log, signal } = work
   const refresh = () => ruleWatcher.refresh(pipeline.held())
   const scanHistory = createHistory({
+    network,
     open: () => openDocumentReader(store, { native: nativeBinding() }),
     ruleWatcher,
     refresh,

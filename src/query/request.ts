@@ -43,6 +43,8 @@ export interface SearchRequest {
   slice?: Slice | undefined
   /** What the first page of a cursor saw: nothing else is found. `now`: this is the first one, and is to tell what it sees. */
   seen?: Seen | 'now' | undefined
+  /** Of a search of several networks: the request as it reads on each, in their order. */
+  each?: readonly SearchRequest[] | undefined
   /** A reader's token, or what it stands for: hits behind it are found in the order of the chain. */
   resume?: string | { point: ResumePoint | 'now' } | undefined
 }

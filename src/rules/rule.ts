@@ -60,12 +60,15 @@ export interface RuleConfig {
   alerts: Action[]
 }
 
+/** One part of the names of networks: a name, `*` for any, or several names. */
+export type NetworkNames = string | readonly string[]
+
 export interface RuleInput {
   name: string
   maxConfirmationCount: number
-  technology: string
-  blockchain: string
-  network: string
+  technology: NetworkNames
+  blockchain: NetworkNames
+  network: NetworkNames
   config: RuleConfig
   version?: number
   description?: string | null
@@ -86,9 +89,12 @@ export interface StoredRule {
   /** Grows with changes of what is matched, so that a new name makes no alert a second time. Part of every alert's id. */
   matching: number
   enabled: boolean
-  /** `technology/blockchain/network`. */
+  /** `technology/blockchain/network`, or the pattern of several; see networks.ts. */
   network: string
-  /** First block that it looks at; null while the network's head is not known: it is fixed when the head is first followed. */
+  /**
+   * First block that it looks at; null while the network's head is not known: it is fixed when the head is first followed. Of several networks
+   * each fixes its own, and this stays null.
+   */
   startBlock: number | null
   input: RuleInput
   /** Why it cannot be worked with, in sentences; it is paused then, and its input says nothing. */

@@ -119,6 +119,24 @@ const bytesOf = (rule: object): number =>
 const NETWORK_PART = /^[a-z0-9][a-z0-9_.-]{0,63}$/
 
 const networkPart = (place: Place) => {
+  if (place.value === '*') return
+  if (Array.isArray(place.value)) return networkNames(place, place.value)
+  networkName(place)
+}
+
+/** Names in a list of one part. */
+const MAX_NAMES = 100
+
+const networkNames = (place: Place, names: readonly unknown[]) => {
+  if (names.length === 0 || names.length > MAX_NAMES)
+    return place.fault(`${place.label} must have 1 to ${MAX_NAMES} names, not ${names.length}. Write "*" for any.`)
+  for (const [i, name] of names.entries()) {
+    if (names.indexOf(name) < i) place.element(i).fault(`${place.label}[${i}] is in the list twice: leave it out.`)
+    else networkName(place.element(i))
+  }
+}
+
+const networkName = (place: Place) => {
   const what = `one part of a network's name, such as "ethereum"`
   const value = string(place, what)
   if (value === undefined || NETWORK_PART.test(value)) return

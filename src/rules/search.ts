@@ -40,6 +40,12 @@ export interface Simulation {
   hits: unknown[]
   /** How much was found by the time of blocks; null where no block of the range is stored. Absent where nobody asked. */
   series?: SimulationSeries | null
+  /** Of a rule of several networks: what each gives, but for its hits. Then holes and series are told there alone. */
+  networks?: Omit<SimulationOfNetwork, 'hits'>[]
+}
+
+export interface SimulationOfNetwork extends Simulation {
+  network: string
 }
 
 export interface SimulationSeries {

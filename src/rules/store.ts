@@ -5,7 +5,10 @@ import { ACCOUNTS_FILE, connect } from '../accounts/file.ts'
 import { createSynced, syncLog } from '../accounts/synced.ts'
 import { messageOf } from '../lib/errors.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
+import { covers, isWide, networkOf } from './networks.ts'
 import type { RuleInput, StoredRule } from './rule.ts'
+
+export { networkOf } from './networks.ts'
 
 /** The changes of a network's rules: those created or changed, and the ids of those that left it. */
 export interface RuleChanges {
@@ -43,7 +46,7 @@ export interface Rules {
     options?: { ifRevision?: number | undefined; startBlock?: number | null | undefined; by?: Actor | undefined },
   ): StoredRule | 'absent' | 'changed'
   remove(account: number, id: number, ifRevision?: number, by?: Actor): 'removed' | 'absent' | 'changed'
-  /** What happened to the rules of a network after `since`; 0: all that it has. Paused rules are among them. */
+  /** What happened to the rules of a network, also to those of several, after `since`; 0: all that it has. Paused rules are among them. */
   changes(network: string, since: number): RuleChanges
   /** Notes something else that was done with a rule, or with several. */
   note(by: Actor, id: number | null, action: string, detail?: Readonly<Record<string, unknown>>): void
@@ -52,7 +55,7 @@ export interface Rules {
   /** Another number whenever anybody, in any process, has written to the accounts file. Costs a look at shared memory. */
   version(): number
   all(): StoredRule[]
-  /** Networks that there are rules for. */
+  /** Networks that there are rules for, and patterns of several. */
   networks(): string[]
   /** Commits what `work` does at once, which is far quicker than one by one. */
   together<T>(work: () => T): T
@@ -83,7 +86,18 @@ export const openRules = (
   )
   const byId = db.prepare<[number], Row>(`${select} WHERE id = ?`)
   const revision = db.prepare<[number], number>('SELECT revision FROM rules WHERE id = ?').pluck()
-  const networks = db.prepare<[], string>('SELECT DISTINCT network FROM rules ORDER BY network').pluck()
+  // One look-up for each name, however many rules have it.
+  const namesIn = (table: 'rules' | 'rules_gone') =>
+    db
+      .prepare<[], string>(
+        `WITH RECURSIVE name (it) AS (SELECT min(network) FROM ${table} UNION ALL
+           SELECT (SELECT min(network) FROM ${table} WHERE network > it) FROM name WHERE it IS NOT NULL)
+         SELECT it FROM name WHERE it IS NOT NULL`,
+      )
+      .pluck()
+  const networks = namesIn('rules')
+  const left = namesIn('rules_gone')
+  const networkById = db.prepare<[number], string>('SELECT network FROM rules WHERE id = ?').pluck()
   const everything = db.prepare<[], Row>(`${select} ORDER BY id`)
   const changedSince = db.prepare<[string, number], Row>(`${select} WHERE network = ? AND seq > ? ORDER BY seq`)
   const goneSince = db
@@ -108,6 +122,18 @@ export const openRules = (
   let written = 0
 
   const toRule = (row: Row): StoredRule => readRow(row, limits)
+
+  /** The network's own name, and the patterns that fit it. */
+  const namesFor = (network: string, known: Pick<typeof networks, 'all'>): string[] => [
+    network,
+    ...known.all().filter(name => isWide(name) && covers(name, network)),
+  ]
+
+  /** A rule may leave a pattern for another one that fits the network, too. */
+  const stillCovers = (id: number, network: string): boolean => {
+    const now = networkById.get(id)
+    return now !== undefined && covers(now, network)
+  }
 
   const find = (id: number) => {
     const row = byId.get(id)
@@ -194,8 +220,10 @@ export const openRules = (
     changes: (network, since) =>
       db.transaction(() => ({
         seq: lastSeq.get()!,
-        changed: changedSince.all(network, since).map(toRule),
-        removed: goneSince.all(network, since),
+        changed: namesFor(network, networks).flatMap(name => changedSince.all(name, since).map(toRule)),
+        removed: namesFor(network, left)
+          .flatMap(name => goneSince.all(name, since))
+          .filter(id => !stillCovers(id, network)),
       }))(),
 
     note: (by, id, action, detail) =>
@@ -222,10 +250,6 @@ const actOn = (change: string, id: number, { name, enabled }: RuleInput) => ({
   ...{ action: `rule ${change}`, target: String(id) },
   detail: { name, ...(enabled === false && { enabled }) },
 })
-
-/** `technology/blockchain/network` of a rule. */
-export const networkOf = ({ technology, blockchain, network }: RuleInput): string =>
-  `${technology}/${blockchain}/${network}`
 
 interface Row extends Omit<StoredRule, 'enabled' | 'input' | 'unfit'> {
   enabled: number

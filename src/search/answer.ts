@@ -21,6 +21,7 @@ import type { ScrollState } from './cursors/state.ts'
 import { type Dialect, NATIVE } from './dialect.ts'
 import { answerLines } from './lines.ts'
 import type { Format, Getting, Wanted } from './service.ts'
+import { readSeveral } from './several.ts'
 
 /** Elasticsearch's envelope around what a search finds. */
 
@@ -95,12 +96,19 @@ export const readSearch = (
   const { limits, parameters, now = Date.now() } = options
   const names = entities.split(',')
   const kinds = KINDS.filter(kind => names.includes(kind))
-  const request = parseSearch(body, kinds.length > 0 ? kinds : KINDS, now, {
-    ...{ limits, parameters, index, cursor },
-    check: () => check(options),
-  })
-  return kinds.length > 0 ? request : { ...request, parts: [], after: undefined }
+  const read = (index: string) =>
+    parseSearch(body, kinds.length > 0 ? kinds : KINDS, now, {
+      ...{ limits, parameters, index, cursor },
+      check: () => check(options),
+    })
+  const request = readSeveral(index, read, options)
+  return kinds.length > 0 ? request : nothingOf(request)
 }
+
+const nothingOf = (request: SearchRequest): SearchRequest => ({
+  ...{ ...request, parts: [], after: undefined },
+  ...(request.each && { each: request.each.map(nothingOf) }),
+})
 
 /** What the head of an answer tells. */
 interface Led {

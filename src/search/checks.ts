@@ -8,6 +8,7 @@ import { rawFile } from '../sqlite/raw-file.ts'
 import { checkAtOnce } from './check-store.ts'
 import type { Checked, CheckTask } from './check-thread.ts'
 import type { Pool, PoolOptions } from './pool.ts'
+import { eachOf } from './target.ts'
 
 export interface ChecksOptions {
   stores: PoolOptions['stores']
@@ -30,8 +31,10 @@ const DAY_MS = 86_400_000
 export const checkedPool = (pool: Pool, { stores, log }: ChecksOptions): Pool => {
   const checks = startChecks(stores, log)
   const pass = (network: string) => {
-    const store = stores(network).get(network)
-    if (store !== undefined) checks.pass(store)
+    for (const one of eachOf(network)) {
+      const store = stores(one).get(one)
+      if (store !== undefined) checks.pass(store)
+    }
   }
   const after =
     <T extends { network: string }, A>(ask: (request: T) => Promise<A>) =>

@@ -14,6 +14,7 @@ import { type AnswerOptions, answerSearch, filtered, type Reply, readSearch } fr
 import type { ScrollState } from './cursors/state.ts'
 import { NATIVE } from './dialect.ts'
 import type { Form, Searching } from './service.ts'
+import { eachOf } from './target.ts'
 
 /** A search as it is asked for, but for its body, which is text here. */
 export type Asked = Omit<Searching, 'body' | 'scroll'> & { index: string; scroll?: ScrollState | undefined }
@@ -68,7 +69,9 @@ const validity =
       return json(200, { ...told, valid: false, ...(why && { error: `${error.code}: ${error.message}` }) })
     }
     const explanation = body === undefined || body.trim() === '' ? '*:*' : body.trim()
-    const explanations = namesOf(entities).map(kind => ({ index: `${index}-${kind}`, valid: true, explanation }))
+    const explanations = eachOf(index).flatMap(one =>
+      namesOf(entities).map(kind => ({ index: `${one}-${kind}`, valid: true, explanation })),
+    )
     return json(200, { ...told, valid: true, ...(why && { explanations }) })
   }
 

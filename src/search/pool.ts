@@ -7,7 +7,9 @@ import { NATIVE } from './dialect.ts'
 import { createInline } from './inline.ts'
 import type { HeldBlocks, Search } from './reader-thread.ts'
 import { type Answer, type Asking, NO_ACCOUNT, type SearchService } from './service.ts'
+import { oneOnly } from './several.ts'
 import { createStreams } from './streams.ts'
+import { eachOf, indexOf } from './target.ts'
 import { createThreads, type Message, type ThreadsState } from './threads.ts'
 
 /** The threads that answer queries, as the main thread sees them. */
@@ -84,7 +86,8 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
     asked: Extract<Search, { type: 'search' }>,
     asking: Pick<Asking, 'account' | 'signal'>,
   ): Promise<Answer> => {
-    const found = await inline.search(asked, asking)
+    // Several networks take longer than the main thread has.
+    const found = asked.more ? undefined : await inline.search(asked, asking)
     if (!found) return search(asked, asking)
     const { cursor, ...answer } = found
     cursors.used(asking.account, cursor)
@@ -119,11 +122,15 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
   }
 
   /** What every search of the network has. */
-  const searchOf = (network: string) => ({
-    ...{ id: nextId(), store: storeOf(network), index: indexOf(network), deadlineMs },
-    // What goes on with an answer counts from the moment that the first part did.
-    ...{ now: Date.now(), mayStream: true },
-  })
+  const searchOf = (network: string) => {
+    const [store, ...more] = eachOf(network).map(storeOf)
+    return {
+      ...{ id: nextId(), store: store!, index: indexOf(network), deadlineMs },
+      ...(more.length > 0 && { more }),
+      // What goes on with an answer counts from the moment that the first part did.
+      ...{ now: Date.now(), mayStream: true },
+    }
+  }
 
   // A dear query need not wait for it; cheap ones, which the main thread answers, go before it.
   const starting = setTimeout(threads.start, START_AFTER_MS)
@@ -134,6 +141,8 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
     async search(asking) {
       const { network, account: _account, signal, scroll, ...asked } = asking
       signal.throwIfAborted()
+      if (scroll !== undefined && eachOf(network).length > 1)
+        throw oneOnly('[scroll]', 'page by [search_after], or take all hits by "size": -1')
       if (scroll !== undefined) return cursors.begin({ ...asking, scroll })
       return searchOnce({ type: 'search', ...searchOf(network), ...asked }, asking)
     },
@@ -183,5 +192,3 @@ const START_AFTER_MS = 250
 const NOTHING_HELD: HeldBlocks = { ranges: [], newest: null }
 /** Processors that are left beside the main thread and one for whoever asks. */
 const SPARE = availableParallelism() - 2
-
-const indexOf = (network: string) => network.replaceAll('/', '-')

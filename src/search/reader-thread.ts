@@ -30,6 +30,8 @@ import { answerForm } from './forms.ts'
 import { holdingsOf } from './holdings.ts'
 import { type OpenStore, openStore } from './open-store.ts'
 import type { Getting, Holdings, Searching, Wanted } from './service.ts'
+import { searchSeveral } from './several.ts'
+import { eachOf } from './target.ts'
 
 /** What a reading thread is asked. `store` is the file of the network's store. */
 export type ToReader =
@@ -65,7 +67,10 @@ interface Into {
 export type Search = {
   id: number
   store: string
+  /** Of all networks that are searched, with commas between them. */
   index: string
+  /** Files of further networks, in the order of their names. */
+  more?: readonly string[]
   now: number
   deadlineMs: number
   mayStream: boolean
@@ -165,7 +170,12 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
     const options = createOptions(search.deadlineMs)
     options.begin(id)
     const asked: AnswerOptions = Object.assign(options, { limits, now, mayStream, after })
-    const { searcher } = opened(store)
+    const indexes = eachOf(index)
+    const members = [store, ...(search.more ?? [])].map((one, i) => ({
+      searcher: opened(one).searcher,
+      index: indexes[i]!,
+    }))
+    const searcher = searchSeveral(members)
     const answered =
       search.type === 'request'
         ? answerRequest(searcher, index, search.request, asked)

@@ -1,10 +1,11 @@
-import { ChainsieveError } from '../lib/errors.ts'
+import { ChainsieveError, refuse } from '../lib/errors.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { fits } from '../lib/wildcard.ts'
 import { KINDS, type Kind } from '../mapping/index.ts'
 
 /** The target of a search or a get: `{network: 'ethereum/ethereum/mainnet', entities: 'block,tx'}`. */
 export interface Target {
+  /** One, or several with commas between them, in the order of their names. */
   network: string
   /** Comma-joined, each one once; empty where none is left. */
   entities: string
@@ -29,25 +30,56 @@ export const findTarget = (
   network: string,
   expression: string,
   networks: readonly string[],
-  { ignoreUnavailable = false, allowNoIndices = true, types }: IndexOptions = {},
+  options: IndexOptions = {},
 ): Target => {
   checkNetwork(network, networks, `${network}/${expression}`)
+  const all = eachOf(network)
+  if (all.length === 1) return { network, entities: kindsIn(network, expression, { ...options, network }) }
+  const found = all.map(one => ({ one, entities: kindsIn(one, expression, { ...options, network, others: all }) }))
+  const meant = found.filter(({ entities }) => entities !== '')
+  const [first = found[0]!] = meant
+  const other = meant.find(({ entities }) => entities !== first.entities)
+  if (other)
+    throw refuse(
+      'illegal_argument_exception',
+      `[${expression}] means [${first.entities}] of ${first.one} and [${other.entities}] of ${other.one}: name the same entities for all networks, or ask each network.`,
+    )
+  return {
+    network: meant.length === 0 ? network : meant.map(({ one }) => one).join(','),
+    entities: first.entities,
+  }
+}
+
+interface Meaning extends IndexOptions {
+  /** As it was asked for. */
+  network: string
+  /** Of several networks: a name need not mean anything in each. */
+  others?: readonly string[]
+}
+
+/** Kinds of one network, comma-joined. */
+const kindsIn = (
+  one: string,
+  expression: string,
+  { network, others = [], ignoreUnavailable = false, allowNoIndices = true, types }: Meaning,
+): string => {
   const kinds = new Set<Kind>()
   let hadPattern = false
   for (const name of expression.split(',').map(it => it.trim())) {
     const isPattern = name.includes('*') || name === '_all'
-    if (hadPattern && name.startsWith('-')) for (const kind of kindsOf(network, name.slice(1))) kinds.delete(kind)
+    if (hadPattern && name.startsWith('-')) for (const kind of kindsOf(one, name.slice(1))) kinds.delete(kind)
     else {
-      const found = kindsOf(network, name)
-      if (found.length === 0 && (isPattern ? !allowNoIndices : !ignoreUnavailable))
+      const found = kindsOf(one, name)
+      const isElsewhere = () => others.some(other => kindsOf(other, name).length > 0)
+      if (found.length === 0 && !isElsewhere() && (isPattern ? !allowNoIndices : !ignoreUnavailable))
         throw unknownName(network, expression, name)
       for (const kind of found) kinds.add(kind)
     }
     hadPattern ||= isPattern
   }
-  if (kinds.size === 0 && !allowNoIndices) throw unknownName(network, expression, expression)
+  if (kinds.size === 0 && others.length === 0 && !allowNoIndices) throw unknownName(network, expression, expression)
   const all = types === undefined || types.some(type => type === '_doc' || type === '_all')
-  return { network, entities: [...kinds].filter(kind => all || types.includes(kind)).join(',') }
+  return [...kinds].filter(kind => all || types.includes(kind)).join(',')
 }
 
 const kindsOf = (network: string, name: string): readonly Kind[] => {
@@ -64,8 +96,32 @@ const kindsOf = (network: string, name: string): readonly Kind[] => {
 /** The network as it stands in names of indexes. */
 export const indexOf = (network: string): string => network.replaceAll('/', '-')
 
-/** Refuses a network that cannot be searched. `index` is what was asked for, by its path. */
+/** Several networks stand together with commas between them: so do their names in what is asked of the search room. */
+export const eachOf = (names: string): string[] => names.split(',')
+
+/** Networks that are named in one path, each one once, in the order of their names. A name may be a pattern with `*`. */
+export const namedIn = (names: string, networks: () => readonly string[]): string => {
+  if (!/[,*]/.test(names)) return names
+  const found = eachOf(names).flatMap(name => {
+    if (!name.includes('*')) return [name]
+    const some = networks().filter(network => fitsNetwork(network, name))
+    return some.length > 0 ? some : [name]
+  })
+  return [...new Set(found)].sort().join(',')
+}
+
+/** Part by part. */
+const fitsNetwork = (network: string, pattern: string): boolean => {
+  const [parts, patterns] = [network.split('/'), pattern.split('/')]
+  return parts.length === patterns.length && parts.every((part, i) => fits(part, patterns[i]!))
+}
+
+/** Refuses networks that cannot be searched. `index` is what was asked for, by its path. */
 export const checkNetwork = (network: string, networks: readonly string[], index = network): void => {
+  for (const one of eachOf(network)) checkOne(one, networks, index)
+}
+
+const checkOne = (network: string, networks: readonly string[], index: string): void => {
   if (networks.includes(network)) return
   const known = networks.length === 0 ? 'none is configured' : `known: ${networks.join(', ')}`
   throw notFound(index, `there is no network ${network}.${didYouMean(network, networks)} (${known})`)

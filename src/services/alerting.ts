@@ -6,15 +6,18 @@ import type { DeliveryInfo, DeliveryRecord } from '../delivery/ledger.ts'
 import type { DestinationInfo } from '../delivery/listing.ts'
 import type { AlertRecord, FailingReceiver } from '../delivery/messages.ts'
 import { readSource } from '../delivery/payload.ts'
+import type { RuleSeries } from '../delivery/series.ts'
 import type { Delivery } from '../delivery/service.ts'
-import type { AlertingService } from '../http/alerting/service.ts'
+import type { AlertingService, AlertPage, AlertsWanted } from '../http/alerting/service.ts'
 import type { Indexing } from '../ingest/network.ts'
 import { ChainsieveError, refuse } from '../lib/errors.ts'
+import { covers, isWide } from '../rules/networks.ts'
 import { type StoredRule, TARGET_KINDS } from '../rules/rule.ts'
 import { blockOfDocument } from '../rules/search.ts'
 import type { Pool } from '../search/pool.ts'
 import { NO_ACCOUNT } from '../search/service.ts'
-import { idleReason, warningsOf } from './advice.ts'
+import { indexOf } from '../search/target.ts'
+import { idleReason, networkWarnings, warningsOf } from './advice.ts'
 import { simulate } from './simulate.ts'
 
 export interface AlertingOptions {
@@ -38,21 +41,23 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
     return Math.max(stored ?? -1, head ?? -1)
   }
 
-  const idle = (rule: StoredRule) =>
-    idleReason(
-      rule,
-      networks(),
-      indexings.find(({ network }) => network === rule.network)?.report().withoutTraces ?? null,
-    )
+  const reportsOf = (rule: StoredRule) =>
+    indexings.filter(({ network }) => covers(rule.network, network)).map(it => it.report())
+
+  /** Of several networks it is idle where none of them has traces. */
+  const idle = (rule: StoredRule) => {
+    const traces = reportsOf(rule).map(({ withoutTraces }) => withoutTraces)
+    return idleReason(rule, networks(), traces.every(it => it !== null) ? (traces[0] ?? null) : null)
+  }
 
   return {
     idle,
 
     warnings(rule) {
-      const { id, account, network } = rule
-      const report = indexings.find(it => it.network === network)?.report()
-      const troubles = [report?.troubles.get(id), report?.accountTroubles.get(account)]
-      return [...troubles.filter(it => it !== undefined), ...advice(rule)]
+      const { id, account } = rule
+      const troubles = reportsOf(rule).flatMap(report => [report.troubles.get(id), report.accountTroubles.get(account)])
+      const told = [...networkWarnings(rule.input, networks()), ...advice(rule)]
+      return [...troubles.filter(it => it !== undefined), ...told]
     },
 
     async startBlockOf(network) {
@@ -69,12 +74,14 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
     simulate: (rule, range, asking) => simulate(options, rule, range, asking),
 
     async test(rule, id, signal) {
-      const alert = await alertFor(options, rule, id, signal)
-      const deliveries = await delivery.testFire(rule, alert, signal)
+      const { network, alert } = await alertFor(options, rule, id, signal)
+      const deliveries = await delivery.testFire({ ...rule, network }, alert, signal)
       return { entity: alert.entity, deliveries }
     },
 
     async alerts(rule, { size, before, state }) {
+      const networksOf = networks().filter(network => covers(rule.network, network))
+      if (isWide(rule.network)) return alertsOfSeveral(delivery, rule, networksOf, { size, before, state })
       const page = { size, before: pageAt(before), state }
       const records = await delivery.alerts(rule.network, rule.id, page)
       return { alerts: records.map(showAlert), next: records.length < size ? null : String(records.at(-1)!.n) }
@@ -111,15 +118,17 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
     },
 
     async series(rules, { starts, intervalMs }) {
-      const asked = rules.map(({ id, network }) => ({ id, network }))
-      const counted = await delivery.series({ rules: asked, starts, intervalMs, now: Date.now() })
+      const asked = rules.map(({ id, network }) => ({ id, networks: networks().filter(one => covers(network, one)) }))
+      const each = asked.flatMap(({ id, networks }) => networks.map(network => ({ id, network })))
+      const counted = await delivery.series({ rules: each, starts, intervalMs, now: Date.now() })
+      const found = Map.groupBy(counted.rules, ({ rule }) => rule)
       return {
         from: iso(starts[0]!),
         to: iso(starts.at(-1)! + intervalMs),
         intervalMs,
         complete: counted.complete,
-        rules: rules.map((rule, n) => {
-          const { counts, last24h, last } = counted.rules[n]!
+        rules: rules.map(rule => {
+          const { counts, last24h, last } = addedUp(found.get(rule.id) ?? [], starts.length)
           return {
             ...{ id: rule.id, name: rule.input.name, enabled: rule.enabled, idle: idle(rule) ?? null },
             ...{ counts, total: counts.reduce((sum, count) => sum + count, 0), last24h },
@@ -130,6 +139,50 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
     },
   }
 }
+
+/** What a rule found in several networks. */
+const addedUp = (each: readonly RuleSeries[], parts: number): Omit<RuleSeries, 'rule'> => ({
+  counts: Array.from({ length: parts }, (_, i) => each.reduce((sum, { counts }) => sum + counts[i]!, 0)),
+  last24h: each.reduce((sum, { last24h }) => sum + last24h, 0),
+  last: each.reduce<RuleSeries['last']>(
+    (newest, { last }) => (last && (!newest || last.receivedAt > newest.receivedAt) ? last : newest),
+    null,
+  ),
+})
+
+/** The newest first by when their blocks were received. `before` tells where each network goes on. */
+const alertsOfSeveral = async (
+  delivery: Pick<Delivery, 'alerts'>,
+  rule: StoredRule,
+  networks: readonly string[],
+  { size, before, state }: AlertsWanted,
+): Promise<AlertPage> => {
+  const places = readPlaces(before)
+  const each = await Promise.all(
+    networks.map(async network => {
+      const page = { size, before: places.get(network), state }
+      return (await delivery.alerts(network, rule.id, page)).map(record => ({ network, record }))
+    }),
+  )
+  const newest = each.flat().sort((a, b) => b.record.alert.receivedAt - a.record.alert.receivedAt)
+  const shown = newest.slice(0, size)
+  for (const { network, record } of shown) places.set(network, record.n)
+  return {
+    alerts: shown.map(({ network, record }) => ({ network, ...showAlert(record) })),
+    next: shown.length < size ? null : [...places].map(([network, n]) => `${network}:${n}`).join(','),
+  }
+}
+
+const readPlaces = (before: string | undefined): Map<string, number> =>
+  new Map(
+    (before ?? '')
+      .split(',')
+      .filter(place => place !== '')
+      .map(place => {
+        const at = place.lastIndexOf(':')
+        return [place.slice(0, at), pageAt(place.slice(at + 1))!]
+      }),
+  )
 
 /** Rules whose warnings are kept. */
 const MAX_KEPT = 20_000
@@ -187,6 +240,7 @@ const showDestination = ({ nextAt, ...destination }: DestinationInfo, failing: r
 const iso = (time: number | null): string | null => (time === null ? null : new Date(time).toISOString())
 
 interface Hit {
+  _index: string
   _id: string
   _routing?: string
   _type: StoredAlert['entity']['_type']
@@ -199,24 +253,27 @@ export const alertFor = async (
   rule: StoredRule,
   id: string | undefined,
   signal: AbortSignal,
-): Promise<StoredAlert> => {
-  const { input, network } = rule
+): Promise<{ network: string; alert: StoredAlert }> => {
+  const { input } = rule
   const kind = TARGET_KINDS[input.config.targetType]
+  const among = options.networks().filter(network => covers(rule.network, network))
   const hit =
     id === undefined
       ? ((await simulate(options, input, { size: 1 }, { account: NO_ACCOUNT, signal })).hits[0] as Hit | undefined)
-      : await documentOf(options, network, kind, id, signal)
+      : await documentOf(options.pool, among, { kind, id }, signal)
   if (hit === undefined)
     throw refuse(
       'resource_not_found_exception',
       id === undefined
         ? 'No stored document matches this rule: name one to test it with, as {"_id": "…"}.'
-        : `There is no ${kind} ${id} in ${network}.`,
+        : `There is no ${kind} ${id} in ${rule.network}.`,
     )
   const { number, hash } = blockOfDocument(hit)
   const entity = { _id: hit._id, _type: hit._type }
-  return {
-    id: alertId({ rule: rule.id, revision: rule.matching, blockHash: hash, entity }, 'test'),
+  const network = among.find(one => hit._index === `${indexOf(one)}-${hit._type}`) ?? rule.network
+  const match = { rule: rule.id, revision: rule.matching, blockHash: hash, entity }
+  const alert: StoredAlert = {
+    id: alertId({ ...match, ...(isWide(rule.network) && { network }) }, 'test'),
     rule: rule.id,
     revision: rule.matching,
     targetType: input.config.targetType,
@@ -229,16 +286,19 @@ export const alertFor = async (
     state: 'confirmed',
     changedAt: Date.now(),
   }
+  return { network, alert }
 }
 
+/** The first of some networks that has it. */
 const documentOf = async (
-  { pool, networks }: Pick<AlertingOptions, 'networks' | 'pool'>,
-  network: string,
-  kind: Hit['_type'],
-  id: string,
+  pool: Pick<Pool, 'get'>,
+  networks: readonly string[],
+  { kind, id }: { kind: Hit['_type']; id: string },
   signal: AbortSignal,
 ): Promise<Hit | undefined> => {
-  if (!networks().includes(network)) return undefined
-  const { status, body } = await pool.get({ network, entity: kind, id, account: NO_ACCOUNT, signal })
-  return status === 200 ? (readSource(Buffer.from(body as Uint8Array).toString()) as unknown as Hit) : undefined
+  for (const network of networks) {
+    const { status, body } = await pool.get({ network, entity: kind, id, account: NO_ACCOUNT, signal })
+    if (status === 200) return readSource(Buffer.from(body as Uint8Array).toString()) as unknown as Hit
+  }
+  return undefined
 }

@@ -110,7 +110,7 @@ export const createRuleBook = (options: RuleBookOptions): RuleBook => {
     async test(id, document) {
       const rule = ruleOf(id)
       if (rule.unfit !== undefined) throw refuse('bad_rule', rule.unfit)
-      const alert = await alertFor({ networks, pool: openPool() }, rule, document, signal)
+      const { network, alert } = await alertFor({ networks, pool: openPool() }, rule, document, signal)
       // HTTP and mail take a while to load, which a server's start does not wait for.
       const [{ createChannels }, { createSender }] = await Promise.all([
         import('../delivery/index.ts'),
@@ -128,7 +128,7 @@ export const createRuleBook = (options: RuleBookOptions): RuleBook => {
           clock: systemClock,
           log: silent,
         })
-        return { entity: alert.entity, deliveries: await sender.test(rule, alert, signal) }
+        return { entity: alert.entity, deliveries: await sender.test({ ...rule, network }, alert, signal) }
       } finally {
         secrets.close()
         await channels.close()

@@ -11,9 +11,10 @@ import { readStatus } from '../ingest/status.ts'
 import { refuse } from '../lib/errors.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { missingExtracts } from '../rules/extracts.ts'
+import { covers, networkOf } from '../rules/networks.ts'
 import { checkRule } from '../rules/schema.ts'
 import { openSecrets } from '../rules/secrets.ts'
-import { networkOf, openRules, type Rules } from '../rules/store.ts'
+import { openRules, type Rules } from '../rules/store.ts'
 import type { Pool } from '../search/pool.ts'
 import { NO_ACCOUNT } from '../search/service.ts'
 import { idleReason, missingReason, warningsOf } from './advice.ts'
@@ -128,13 +129,19 @@ export const createRulesService = ({ config, native, networks, openPool, shutdow
 
     async simulate(rule, { from, to, size }) {
       const network = networkOf(rule)
-      if (!networks().includes(network))
+      const [one, ...others] = networks().filter(it => covers(network, it))
+      if (one === undefined)
         throw refuse(
           'unknown_network',
           `There is no ${network} in ${data}: name the right folder with --data.${didYouMean(network, networks())}`,
         )
       const pool = openPool()
-      const top = (await pool.ranges(network)).at(-1)?.to ?? 0
+      if (others.length > 0 && (from ?? to) !== undefined)
+        throw refuse(
+          'bad_range',
+          `Blocks of ${[one, ...others].join(', ')} have numbers of their own: leave out --from and --to.`,
+        )
+      const top = (await pool.ranges(one)).at(-1)?.to ?? 0
       const blockOf = (point: BlockPoint | undefined) =>
         point && ('block' in point ? point.block : Math.max(0, top - point.latest))
       const range = { fromBlock: blockOf(from), toBlock: blockOf(to), size }

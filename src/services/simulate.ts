@@ -2,16 +2,17 @@ import { readSource } from '../delivery/payload.ts'
 import { refuse } from '../lib/errors.ts'
 import { partsBetween } from '../lib/intervals.ts'
 import { gapsIn, type Range } from '../lib/ranges.ts'
+import { covers, isWide, networkOf } from '../rules/networks.ts'
 import type { RuleInput } from '../rules/rule.ts'
 import {
   edgeOf,
   type Simulation,
+  type SimulationOfNetwork,
   type SimulationRange,
   type SimulationSeries,
   searchOf,
   withSeries,
 } from '../rules/search.ts'
-import { networkOf } from '../rules/store.ts'
 import type { Pool } from '../search/pool.ts'
 import type { Asking } from '../search/service.ts'
 
@@ -27,15 +28,50 @@ const HITS = 10
 export const simulate = async (
   { pool, networks }: SimulateOptions,
   rule: RuleInput,
+  range: SimulationRange,
+  asking: Pick<Asking, 'account' | 'signal'>,
+): Promise<Simulation> => {
+  const named = networkOf(rule)
+  const among = networks().filter(network => covers(named, network))
+  if (among.length === 0)
+    throw refuse(
+      'index_not_found_exception',
+      `${named} is neither stored nor configured here: there is nothing to search.`,
+    )
+  if (!isWide(named)) return simulateIn(pool, named, rule, range, asking)
+  const each: SimulationOfNetwork[] = []
+  for (const network of among) each.push({ network, ...(await simulateIn(pool, network, rule, range, asking)) })
+  return addUp(each, range)
+}
+
+/** Numbers of blocks, and what is missing of them, are those of each network. */
+const addUp = (each: readonly SimulationOfNetwork[], { size = HITS, buckets }: SimulationRange): Simulation => ({
+  total: each.reduce((sum, { total }) => sum + total, 0),
+  fromBlock: Math.min(...each.map(({ fromBlock }) => fromBlock)),
+  toBlock: Math.max(...each.map(({ toBlock }) => toBlock)),
+  complete: each.every(({ complete }) => complete),
+  holes: [],
+  hits: each
+    .flatMap(({ hits }) => hits)
+    .sort((a, b) => timeIn(b) - timeIn(a))
+    .slice(0, size),
+  ...(buckets !== undefined && { series: null }),
+  networks: each.map(({ hits: _, ...one }) => one),
+})
+
+/** Seconds of blocks and transactions, and dates of all else. */
+const timeIn = (hit: unknown): number => {
+  const { timestamp } = (hit as { _source: { timestamp?: unknown } })._source
+  return typeof timestamp === 'string' ? Date.parse(`${timestamp}Z`) : Number(timestamp ?? 0) * 1_000
+}
+
+const simulateIn = async (
+  pool: SimulateOptions['pool'],
+  network: string,
+  rule: RuleInput,
   { buckets, size = HITS, ...range }: SimulationRange,
   asking: Pick<Asking, 'account' | 'signal'>,
 ): Promise<Simulation> => {
-  const network = networkOf(rule)
-  if (!networks().includes(network))
-    throw refuse(
-      'index_not_found_exception',
-      `${network} is neither stored nor configured here: there is nothing to search.`,
-    )
   const ranges = await pool.ranges(network)
   const { from, to } = endsOf(range, ranges)
   const request = searchOf(rule.config, { from, to, order: 'desc', size })

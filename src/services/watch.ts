@@ -6,6 +6,7 @@ import { isPruneAsked } from '../ingest/prune-requests.ts'
 import { openRedecodings, redecodeFolder } from '../ingest/redecodings.ts'
 import { every } from '../lib/every.ts'
 import type { Log } from '../lib/log.ts'
+import { covers } from '../rules/networks.ts'
 import type { Rules } from '../rules/store.ts'
 
 export interface WatchOptions {
@@ -41,7 +42,7 @@ export const watchStored = ({ config, rules, indexed, log, onAlerts }: WatchOpti
     if (rules.version() !== version) ruled = rules.networks()
     version = rules.version()
     const stored = new Set(stores)
-    for (const network of [...ruled, ...redecoded, ...pruned]) {
+    for (const network of [...stores.filter(it => ruled.some(rule => covers(rule, it))), ...redecoded, ...pruned]) {
       if (!indexed.has(network) && !watched.has(network) && stored.has(network)) watch(network)
     }
   }

@@ -136,6 +136,7 @@ const setUp = async (
       .reverse()
   /** Goes through history as the thread does when nothing else is to be done. */
   const scan = createHistory({
+    network: 'ethereum/test/net',
     open: () => opened(openDocumentReader(store)),
     ruleWatcher,
     refresh: () => ruleWatcher.refresh(pipeline.held()),

@@ -168,6 +168,41 @@ test('a rule that came up before the head was known, and was read only after, be
   assert.deepEqual(await match(at), [`${early.id} block`, `${late.id} block`])
 })
 
+test('a rule of several networks begins in each above what is known there, which the network notes itself', async t => {
+  const { rules, ruleWatcher } = await setUp(t)
+  ruleWatcher.refresh([])
+  const early = rules.create(1, ruleOf({ blockchain: '*', network: '*' }), null)
+  ruleWatcher.refresh([])
+  assert.equal(ruleWatcher.wants(1_000), false)
+  ruleWatcher.fixStarts(20)
+  const late = rules.create(1, ruleOf({ network: ['mainnet', 'other'] }), null)
+  rules.create(1, ruleOf({ blockchain: ['other'] }), 0)
+  ruleWatcher.refresh([{ from: 0, to: 25 }])
+  assert.deepEqual(
+    ruleWatcher.takeUpdate()!.scans!.map(({ rule, start, next, last }) => [rule, start, next, last]),
+    [
+      [early.id, 21, 21, 20],
+      [late.id, 26, 26, 25],
+    ],
+  )
+  assert.deepEqual([rules.find(early.id)!.startBlock, rules.find(late.id)!.startBlock], [null, null])
+  const [at] = makeChain({ blocks: 1, from: 26 }) as [RawBlock]
+  const found = await ruleWatcher.match({ ...EMPTY, raw: at, methods: at.block.transactions.map(() => null) }, never)
+  assert.deepEqual(
+    found.map(({ rule, network }) => [rule, network]),
+    [
+      [early.id, NETWORK],
+      [late.id, NETWORK],
+    ],
+  )
+  // A change of its conditions is no other beginning.
+  rules.update(1, early.id, ruleOf({ blockchain: '*', network: '*', maxConfirmationCount: 3 }))
+  ruleWatcher.refresh([{ from: 0, to: 40 }])
+  assert.equal(ruleWatcher.rule(early.id)!.startBlock, 21)
+})
+
+const EMPTY = { logs: [], failures: [], calls: [], traces: [], contracts: [], tokens: [] }
+
 test('where a rule begins is noted as soon as the file can be written again, and nothing stops meanwhile', async t => {
   let full = true
   let time = 0

@@ -228,3 +228,29 @@ test('a long answer ends once, whichever thread gives its last part', async t =>
     for (const answer of await Promise.all(answers.map(whole))) assert.equal(answer.hits.hits.length, answer.hits.total)
   }
 })
+
+test('several networks are searched by a thread, scrolls of them are refused, and a damaged one is not left out', async t => {
+  const other = createTestStore(generatedBlocks(2, 7))
+  t.after(() => other.close())
+  const stores = new Map([
+    ['a/a/a', store.path],
+    ['b/b/b', other.path],
+    ['c/c/c', '/nowhere/else.sqlite'],
+  ])
+  const { pool } = setUp(t, { stores: () => stores })
+  const ask = (network: string, more: object = {}, body: object = { size: -1 }) =>
+    pool.search({
+      network,
+      entities: 'log',
+      body: Buffer.from(JSON.stringify(body)),
+      account: 1,
+      signal: never,
+      ...more,
+    })
+  const { hits } = await whole(await ask('a/a/a,b/b/b'))
+  assert.deepEqual([hits.total, hits.hits.length], [logs + other.all('log').length, logs + other.all('log').length])
+  await assert.rejects(ask('a/a/a,b/b/b', { scroll: '1m' }, {}), {
+    message: /\[scroll\] works on one network at a time/,
+  })
+  await assert.rejects(ask('a/a/a,c/c/c'))
+})

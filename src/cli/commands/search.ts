@@ -4,20 +4,21 @@ import { buffer } from 'node:stream/consumers'
 import { collectAtMost } from '../../lib/read.ts'
 import { type Limits, overLimit } from '../../limits/index.ts'
 import { NO_ACCOUNT } from '../../search/service.ts'
-import { findTarget } from '../../search/target.ts'
+import { findTarget, namedIn } from '../../search/target.ts'
 import { command } from '../command.ts'
 import { refusing } from '../refusing.ts'
 
 export const search = command({
   name: 'search',
   usage: 'T/B/N ENTITY[,ENTITY] [JSON|-]',
-  summary: 'Runs the same query as POST …/es/<entity>/search/. With -, reads it from standard input.',
+  summary:
+    'Runs the same query as POST …/es/<entity>/search/. With -, reads it from standard input. Several networks stand with commas between them.',
   settings: ['queryDeadline', 'readers', 'limit'],
   options: {},
   arity: [2, 3],
   run: async ({ services, config, args: [network = '', entities = '', query], streams, log, shutdown }) => {
     const service = await services.openSearch(config, { log, shutdown })
-    const target = await refusing(() => findTarget(network, entities, service.networks()))
+    const target = await refusing(() => findTarget(namedIn(network, service.networks), entities, service.networks()))
     const body =
       query === '-'
         ? await readBody(streams.stdin, config.limits)

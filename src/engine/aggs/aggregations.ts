@@ -14,13 +14,13 @@ import { planQuery } from '../query/plan.ts'
 import { type Scoring, withScores } from '../query/score/scoring.ts'
 import { type Ask, viewOf } from '../query/segment-matcher.ts'
 import type { Hits } from '../show/hits.ts'
-import type { Context } from './aggregator.ts'
+import { type Context, finishAll, type Inner, resultsOf } from './aggregator.ts'
 import { createAnswers } from './answers.ts'
 import type { At, Batch } from './batch.ts'
-import { createStateCache } from './cache.ts'
+import { createStateCache, type Kept, NOTHING_KEPT } from './cache.ts'
 import { createMatching } from './matching.ts'
 import { textOf } from './narrow.ts'
-import { type AggregatedPart, aggregate, batchOf } from './run.ts'
+import { type AggregatedPart, batchOf, collect } from './run.ts'
 import type { Stores } from './sources.ts'
 import { createInner } from './tree.ts'
 
@@ -44,7 +44,24 @@ export interface AggregateRequest {
 }
 
 /** Computes aggregations as JSON text, within a reader's transaction. */
-export const createAggregating = (options: AggregatingOptions) => {
+export interface Aggregating {
+  text(asked: AggregateRequest): string
+  /** Their part of what is computed over several stores. */
+  joined(asked: AggregateRequest): JoinedAggregating
+}
+
+/** `shared`: what all stores give numbers by. */
+export type JoinedAggregating = (shared: Context['shared']) => Begun
+
+/** Aggregations that are to be collected. */
+export interface Begun {
+  inner: Inner
+  /** Adds what is found here to what these aggregators have, by default those of its own. */
+  collect(into?: Inner): void
+  results(): Results
+}
+
+export const createAggregating = (options: AggregatingOptions): Aggregating => {
   const { reader, exact, ask, limits, hits } = options
   const partOf = (
     kind: Kind,
@@ -68,8 +85,10 @@ export const createAggregating = (options: AggregatingOptions) => {
   const cache = createStateCache(reader)
   const answers = createAnswers(reader)
 
-  const compute = ({ request, evaluations, aggregations, index, total }: AggregateRequest): Results => {
-    const kept = cache.of(request.aggregated && `${keyOf(request)} ${request.aggregated.found}`)
+  const begin = (
+    { request, evaluations, aggregations, index, total }: AggregateRequest,
+    { kept, isJoined = false }: { kept: Kept; isJoined?: boolean },
+  ): Begun => {
     const matching = createMatching({ reader, exact, ask })
     const everything = (kinds = request.parts.map(({ kind }) => kind)) => kinds.map(kind => partOf(kind, ALL, request))
     const parts = request.parts.map(({ kind, query }, i) => partOf(kind, query, request, evaluations[i]))
@@ -85,7 +104,7 @@ export const createAggregating = (options: AggregatingOptions) => {
       if (!(buckets <= left)) throw overLimit('buckets', limits)
     }
     const context: Context = {
-      ...{ reader, exact, limits, hits, matching, index, total },
+      ...{ reader, exact, limits, hits, matching, index, total, isJoined },
       // Hits inside of buckets are of the same kinds.
       request,
       kept,
@@ -111,18 +130,38 @@ export const createAggregating = (options: AggregatingOptions) => {
       }),
     }
     const inner = createInner(aggregations.aggs, context)
-    const results = aggregate(inner, { parts, everything: everything() }, context)
-    runPipelines(results, aggregations.aggs, aggregations.pipelines, {
-      check: reader.check,
-      hold: metric => hold(bytesOfResult(metric)),
-    })
-    return results
+    return {
+      inner,
+      collect: (into = inner) => collect({ inner, into }, { parts, everything: everything() }, context),
+      results() {
+        finishAll(inner, 1)
+        const results = resultsOf(inner, 0)
+        runPipelines(results, aggregations.aggs, aggregations.pipelines, {
+          check: reader.check,
+          hold: metric => hold(bytesOfResult(metric)),
+        })
+        return results
+      },
+    }
   }
-  return (asked: AggregateRequest): string => {
-    const { request, typedKeys } = asked
-    const queries = () => request.parts.map(({ kind, query }) => `${kind} ${textOf(query)}`)
-    const question = request.aggregated && `${typedKeys} ${keyOf(request)} ${queries()} ${request.aggregated.whole}`
-    return answers.of(question, () => renderResults(compute(asked), typedKeys))
+
+  const compute = (asked: AggregateRequest): Results => {
+    const { request } = asked
+    const begun = begin(asked, {
+      kept: cache.of(request.aggregated && `${keyOf(request)} ${request.aggregated.found}`),
+    })
+    begun.collect()
+    return begun.results()
+  }
+
+  return {
+    text(asked) {
+      const { request, typedKeys } = asked
+      const queries = () => request.parts.map(({ kind, query }) => `${kind} ${textOf(query)}`)
+      const question = request.aggregated && `${typedKeys} ${keyOf(request)} ${queries()} ${request.aggregated.whole}`
+      return answers.of(question, () => renderResults(compute(asked), typedKeys))
+    },
+    joined: asked => shared => begin(asked, { kept: { ...NOTHING_KEPT, shared }, isJoined: true }),
   }
 }
 

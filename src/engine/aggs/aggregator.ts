@@ -54,6 +54,8 @@ export interface Context extends Stores {
   request: SearchRequest
   index: string
   kept: Kept
+  /** Whether what is collected here is added to what other stores give: then numbers that only this one knows stand for nothing. */
+  isJoined: boolean
   /** See `Kept`. */
   shared<T>(make: () => T): T
   /** Counts buckets of the answer, and refuses too many. */

@@ -128,4 +128,4 @@ export const createStateCache = (reader: Pick<Reader, 'segments' | 'version' | '
   }
 }
 
-const NOTHING_KEPT: Kept = { shared: make => make(), states: (_, collect) => collect() }
+export const NOTHING_KEPT: Kept = { shared: make => make(), states: (_, collect) => collect() }

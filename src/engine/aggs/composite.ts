@@ -6,7 +6,7 @@ import { type Aggregator, type Context, type Inner, resultsOf } from './aggregat
 import type { At, Batch } from './batch.ts'
 import { type Grouped, group, type Rows } from './group.ts'
 import { createKeyed } from './keyed.ts'
-import { createKeys, type Keys, spaceOf } from './keys.ts'
+import { type Keys, sharedKeys } from './keys.ts'
 import { firstOf } from './order.ts'
 import { createPairs, type Pairs } from './pairs.ts'
 import { listed } from './range.ts'
@@ -29,7 +29,7 @@ const NONE = -(2 ** 100)
 
 export const createComposite = (spec: SpecOf<'composite'>, inner: Inner, context: Context): Aggregator => {
   const parts = spec.sources.map((source): Part => {
-    const keys = context.shared(() => createKeys(spaceOf(source.values), context.reader))
+    const keys = sharedKeys(source.values, context)
     const isTerms = source.by === 'terms'
     return {
       spec: source,

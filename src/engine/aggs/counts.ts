@@ -4,7 +4,7 @@ import { valueCountOf } from '../../query/aggs/metrics/value-count.ts'
 import { type Aggregator, bytesOf, type Context, createNumbers, lengthFor, type State } from './aggregator.ts'
 import { createDistinctKeys } from './distinct.ts'
 import { group, type Rows } from './group.ts'
-import { createKeys, spaceOf } from './keys.ts'
+import { sharedKeys } from './keys.ts'
 import { packArrays, taken } from './packed.ts'
 import { createSource } from './sources.ts'
 import { eachValue } from './values.ts'
@@ -15,7 +15,7 @@ interface CountState extends State {
 
 export const createValueCount = ({ values, format }: SpecOf<'value_count'>, context: Context): Aggregator => {
   // Texts are counted without telling them apart.
-  const keys = values.type === 'keyword' ? context.shared(() => createKeys(spaceOf(values), context.reader)) : undefined
+  const keys = values.type === 'keyword' ? sharedKeys(values, context) : undefined
   const source = createSource(values, keys, context)
   const counts = createNumbers()
   return {
@@ -54,7 +54,7 @@ export const createValueCount = ({ values, format }: SpecOf<'value_count'>, cont
 }
 
 export const createCardinality = ({ values, precision }: SpecOf<'cardinality'>, context: Context): Aggregator => {
-  const keys = context.shared(() => createKeys(spaceOf(values), context.reader))
+  const keys = sharedKeys(values, context)
   const source = createSource(values, keys, context)
   const distinct = createDistinctKeys(precision, context.limits.aggregationMemory / KEPT, context.reader.check)
   return {

@@ -36,6 +36,12 @@ const ownSpace = ({ kind, encoding, field, list }: FieldPath): Space => {
   return field === 'blockHash' ? 'block' : 'text'
 }
 
+/** What gives the numbers of an aggregation. Several stores share texts alone. */
+export const sharedKeys = (
+  values: Pick<Values, 'fields' | 'type'>,
+  { shared, isJoined, reader }: { shared<T>(make: () => T): T; isJoined: boolean; reader: Reader },
+): Keys => shared(() => createKeys(isJoined && values.type === 'keyword' ? 'text' : spaceOf(values), reader))
+
 export const createKeys = (space: Space, reader: Reader): Keys => {
   const places = new Map<Value, number>()
   const values: Value[] = []
@@ -95,8 +101,8 @@ export const createKeys = (space: Space, reader: Reader): Keys => {
 const compareDigits = (a: string, b: string): number | undefined => {
   for (let i = 0; i < a.length; i++) {
     const [left, right] = [a.charCodeAt(i), b.charCodeAt(i)]
-    if (left === right) continue
-    return left > NINE && right > NINE ? undefined : left - right
+    if (left > NINE && right > NINE) return undefined
+    if (left !== right) return left - right
   }
   return 0
 }

@@ -3,7 +3,7 @@ import type { Buckets } from '../../query/aggs/result.ts'
 import { type Aggregator, type Context, type Inner, resultsOf } from './aggregator.ts'
 import { group } from './group.ts'
 import { createKeyed } from './keyed.ts'
-import { createKeys, spaceOf } from './keys.ts'
+import { sharedKeys } from './keys.ts'
 import { createSource } from './sources.ts'
 import { keyMembers, numberOf, wantedBy } from './terms.ts'
 import { mapped } from './values.ts'
@@ -11,7 +11,7 @@ import { mapped } from './values.ts'
 /** Terms that few documents have, the rarest first, and of equal ones by their keys. */
 export const createRareTerms = (spec: SpecOf<'rare_terms'>, inner: Inner, context: Context): Aggregator => {
   const { values, maxDocCount } = spec
-  const keys = context.shared(() => createKeys(spaceOf(values), context.reader))
+  const keys = sharedKeys(values, context)
   const source = createSource(values, keys, context)
   const wanted = wantedBy(spec, keys)
   const keyed = createKeyed(

@@ -1,7 +1,6 @@
 import { overLimit } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { Aggregation } from '../../query/aggs/ast.ts'
-import type { Results } from '../../query/aggs/result.ts'
 import type { Node } from '../../query/ast.ts'
 import type { Evaluation } from '../query/evaluate.ts'
 import { isRowKind, numberedAs } from '../query/places.ts'
@@ -9,17 +8,7 @@ import { viewOf } from '../query/segment-matcher.ts'
 import type { OrdinalSet } from '../query/sets.ts'
 import { toArray } from '../query/sets.ts'
 import type { Reader, Segment } from '../reader.ts'
-import {
-  bytesOfAll,
-  type Context,
-  collectAll,
-  finishAll,
-  type Inner,
-  mergeAll,
-  resultsOf,
-  type State,
-  shrinkAll,
-} from './aggregator.ts'
+import { bytesOfAll, type Context, collectAll, type Inner, mergeAll, type State, shrinkAll } from './aggregator.ts'
 import { allBut, type Batch } from './batch.ts'
 import { othersIn } from './events.ts'
 import { narrowed, textOf } from './narrow.ts'
@@ -33,32 +22,35 @@ export interface AggregatedPart {
   evaluation: Evaluation
 }
 
-/** Computes aggregations over what some queries find. */
-export const aggregate = (
-  inner: Inner,
-  { parts, everything }: { parts: readonly AggregatedPart[]; everything: readonly AggregatedPart[] },
-  context: Context,
-): Results => {
-  const isGlobal = ({ aggregation }: { aggregation: Aggregation }) => aggregation.spec.kind === 'global'
-  walk(
-    inner.filter(one => !isGlobal(one)),
-    parts,
-    context,
-  )
-  walk(inner.filter(isGlobal), everything, context)
-  finishAll(inner, 1)
-  return resultsOf(inner, 0)
+/** What aggregates, and the same aggregations that what it gives is added to: those of another store, perhaps. */
+interface Collecting {
+  inner: Inner
+  into: Inner
 }
 
-const walk = (inner: Inner, parts: readonly AggregatedPart[], context: Context) => {
+/** Collects aggregations over what some queries find. */
+export const collect = (
+  { inner, into }: Collecting,
+  { parts, everything }: { parts: readonly AggregatedPart[]; everything: readonly AggregatedPart[] },
+  context: Context,
+): void => {
+  const some = (isGlobal: boolean): Collecting => {
+    const isOne = ({ aggregation }: { aggregation: Aggregation }) => (aggregation.spec.kind === 'global') === isGlobal
+    return { inner: inner.filter(isOne), into: into.filter(isOne) }
+  }
+  walk(some(false), parts, context)
+  walk(some(true), everything, context)
+}
+
+const walk = ({ inner, into }: Collecting, parts: readonly AggregatedPart[], context: Context) => {
   if (inner.length === 0) return
   const { reader, limits } = context
   for (const segment of reader.segments())
     for (const part of parts) {
       reader.check()
       const states = statesOf(inner, part, segment, context)
-      mergeAll(inner, states, ONLY)
-      if (bytesOfAll(inner) > limits.aggregationMemory) throw overLimit('aggregationMemory', limits)
+      mergeAll(into, states, ONLY)
+      if (bytesOfAll(into) > limits.aggregationMemory) throw overLimit('aggregationMemory', limits)
     }
 }
 

@@ -9,7 +9,7 @@ import type { At, Batch } from './batch.ts'
 import { elementsOf } from './elements.ts'
 import { group } from './group.ts'
 import { createKeyed, type Wanted } from './keyed.ts'
-import { createKeys, type Keys, spaceOf } from './keys.ts'
+import { type Keys, sharedKeys } from './keys.ts'
 import { bucketOrder, firstBuckets } from './order.ts'
 import { createSource } from './sources.ts'
 import { type Found, mapped } from './values.ts'
@@ -17,7 +17,7 @@ import { type Found, mapped } from './values.ts'
 export const createTerms = (spec: SpecOf<'terms'>, inner: Inner, context: Context): Aggregator => {
   const { values, size, shardSize, minDocCount } = spec
   const { reader, limits } = context
-  const keys = context.shared(() => createKeys(spaceOf(values), context.reader))
+  const keys = sharedKeys(values, context)
   const source = createSource(values, keys, context)
   const wanted = wantedBy(spec, keys)
   const found = (all: Found): Found => (wanted ? mapped(all, wanted) : all)

@@ -12,7 +12,7 @@ import { elementsOf, type Role } from './elements.ts'
 import { createExactTotal } from './exact.ts'
 import { createFilters } from './filters.ts'
 import { createHistogram, evenSteps } from './histogram.ts'
-import { createKeys, spaceOf } from './keys.ts'
+import { sharedKeys } from './keys.ts'
 import { createNumbersOf } from './numbers.ts'
 import { createPercentiles } from './percentiles.ts'
 import { createRange } from './range.ts'
@@ -88,8 +88,7 @@ const CREATE = {
   filters: createFilters,
   adjacency_matrix: createAdjacencyMatrix,
   missing({ values }, inner, context) {
-    const keys =
-      values.type === 'keyword' ? context.shared(() => createKeys(spaceOf(values), context.reader)) : undefined
+    const keys = values.type === 'keyword' ? sharedKeys(values, context) : undefined
     const source = createSource(values, keys, context)
     return createSingle('missing', inner, context, (at, batch) => {
       const has = presence(source.read(at, batch), batch)

@@ -21,6 +21,7 @@ import { type Hit, type Loading, loadInto, type Take } from './hits.ts'
 import { positionsOfIds } from './lookup.ts'
 import { check, type SearchOptions } from './options.ts'
 import { type Cursor, type Progress, pagesOf, walk } from './pages.ts'
+import { type Piece, type PiecePages, type Ranking, ranker, takePieces } from './rank.ts'
 import { reached, resumeFrom } from './resume.ts'
 import { findRescored } from './score/rescored.ts'
 import { bestFirst, maxScore, withScores } from './score/scoring.ts'
@@ -42,6 +43,10 @@ export interface Searcher extends Pick<DocumentReader, 'search' | 'pages' | 'get
   seen(): Seen
   /** As `pages`: a page is the number of its hits, which are appended as it is taken. */
   writePages(request: SearchRequest, options: SearchOptions, writing: Writing, after?: Cursor): WrittenPages
+  /** As `write`, but what is found is ranked beside what others find, and written where it is chosen. Ends with `close`. */
+  rank(request: SearchRequest, options: SearchOptions, writing: Writing): Ranking
+  /** As `writePages`: a page is its hits, each by itself. */
+  pieces(request: SearchRequest, options: SearchOptions, writing: Writing, after?: Cursor): PiecePages
   /** Appends what is answered to who asks for one document; false where there is none. */
   writeDocument(kind: Kind, id: string, writing: Writing, how?: DocumentShowing): boolean
 }
@@ -135,20 +140,48 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
     }
   }
 
+  /** What stands open until the ranking is closed is the one state that it is of. */
+  const rank = (asked: SearchRequest, options: SearchOptions, writing: Writing): Ranking => {
+    reader.begin(() => check(options))
+    try {
+      const { parts, isEarly } = ending(asked, prepare(asked))
+      const ordered = bestFirst(asked, parts)
+      const finding = { exact, reader, limits, ask: asking(exact) }
+      const found = (asked.rescores ? findRescored : findBest)(ordered, parts, finding)
+      if (!asked.rescores) parts[0]?.scoring?.mark(found, asked.shown)
+      const evaluations = parts.map(({ evaluation }, i) => (asked.parts[i]!.postFilter ? undefined : evaluation))
+      return {
+        total: countAll(asked, parts, reader),
+        ranked: found.map(ranker(ordered, { reader, exact })),
+        sort: ordered.sort,
+        descending: sortKeysOf(ordered, reader, exact, parts[0]?.scoring).descending,
+        ...(asked.rescores ? bestOf(found) : maxScore(asked, parts, found, reader)),
+        ...(isEarly !== undefined && { isEarly }),
+        write: takeInto(asked, writing),
+        ...(asked.aggregations && {
+          aggregating: aggregating.joined({
+            ...aggregateOf(asked, writing),
+            evaluations,
+            aggregations: asked.aggregations,
+          }),
+        }),
+        close: reader.end,
+      }
+    } catch (error) {
+      reader.end()
+      throw error
+    }
+  }
+
   const cursorAt = (request: SearchRequest, last: Found | undefined): Pick<Written, 'seen' | 'end'> => ({
     end: last && endOf(request, last, { documents: exact, reader }),
     seen: request.seen === 'now' ? seenNow(reader) : request.seen,
   })
 
-  const aggregated = (
-    request: SearchRequest,
-    parts: readonly Part[],
-    { index, totals, typedKeys = false }: Writing,
-  ): string => {
-    const total = (count: number) => (totals === 'object' ? `{"value":${count},"relation":"eq"}` : `${count}`)
+  const aggregated = (request: SearchRequest, parts: readonly Part[], writing: Writing): string => {
     // What was looked up to be counted is known.
     const evaluations = parts.map(({ evaluation }, i) => (request.parts[i]!.postFilter ? undefined : evaluation))
-    return aggregating({ request, evaluations, aggregations: request.aggregations!, index, total, typedKeys })
+    return aggregating.text({ ...aggregateOf(request, writing), evaluations, aggregations: request.aggregations! })
   }
 
   /** The total is that of the hits behind the token. */
@@ -255,6 +288,13 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
     seen,
     write: (request, options, writing) => find(request, options, among => takeInto(among, writing), writing),
     writePages: (request, options, writing, after) => findAll(request, options, takeInto(request, writing), after),
+    rank,
+    pieces(request, options, writing, after) {
+      const pieces: Piece[] = []
+      const take = takePieces(pieces, takeInto(request, writing), writing.out, ranker(request, { reader, exact }))
+      const all = findAll(request, options, take, after)
+      return { ...all, pages: drained(all.pages, pieces) }
+    },
     writeDocument: (kind, id, { index, out }, how) =>
       read(() => positionOf(kind, id).some(position => written.document(kind, position, index, out, how))),
     similar: (request, options) =>
@@ -268,6 +308,11 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
     get: (kind, id) => read(() => shown.load(kind, positionOf(kind, id))[0]),
   }
 }
+
+const aggregateOf = (request: SearchRequest, { index, totals, typedKeys = false }: Writing) => ({
+  ...{ request, index, typedKeys },
+  total: (count: number) => (totals === 'object' ? `{"value":${count},"relation":"eq"}` : `${count}`),
+})
 
 /** The greatest score of hits that are ordered by it. */
 const bestOf = ([first]: readonly Found[]): { maxScore?: number } => (first ? { maxScore: first.score! } : {})

@@ -17,6 +17,11 @@ const PAGE = 500
 /** The hit that an answer has come to. */
 export type Cursor = Found
 
+/** The same of several networks: to which hit each has come. */
+export interface JoinedCursor extends Cursor {
+  each?: readonly (Cursor | undefined)[]
+}
+
 /** How far an answer has come. Who sets it goes on elsewhere. */
 export interface Progress {
   at: Cursor | undefined

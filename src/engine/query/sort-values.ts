@@ -44,12 +44,16 @@ export const sortValues = (request: Sorted, from: ValuesFrom): ((one: Scored) =>
 
 /** Where a page that ends with this hit is gone on with. */
 export const endOf = (request: Sorted, last: Scored, from: ValuesFrom): After => ({
-  values: rawValues(
-    request,
-    from,
-  )(last).map((value, i) => (value === undefined || standsForMissing(value, request.sort[i]!) ? null : value)),
+  values: comparedValues(request, from)(last),
   place: { kind: last.kind, position: last.position },
 })
+
+/** What a hit is sorted by, key by key; null where it has nothing. */
+export const comparedValues = (request: Sorted, from: ValuesFrom): ((one: Scored) => (Value | null)[]) => {
+  const valuesAt = rawValues(request, from)
+  return one =>
+    valuesAt(one).map((value, i) => (value === undefined || standsForMissing(value, request.sort[i]!) ? null : value))
+}
 
 /** Beyond 2^53 JavaScript would round it: then it is text, which is taken as well. */
 const shardDoc = (place: Scored, kinds: readonly Kind[]): number | string => {

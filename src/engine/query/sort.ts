@@ -191,7 +191,7 @@ export const bySortKeys =
   (a: Found, b: Found): number =>
     compare?.(a, b) || comparePlaces(a, b, descending)
 
-const compareKeys = (a: Key | null, b: Key | null, { order, missing }: Sort): number => {
+export const compareKeys = (a: Key | null, b: Key | null, { order, missing }: Sort): number => {
   if (a === null || b === null) return a === b ? 0 : (a === null) === (missing === '_first') ? -1 : 1
   const difference = compareValues(a, b)
   return order === 'desc' ? -difference : difference

@@ -13,6 +13,7 @@ export const count: Endpoint = {
   methods: ['GET', 'POST'],
   doc: 'The number of documents that match a query.',
   parameters: [...QUERY_PARAMETERS, ...OF_SHARDS, ...BODY_PARAMETERS, 'type'],
+  several: true,
   async handle(call) {
     const { c, service, log, pairs, filterPath } = call
     const target = targetOf(call)

@@ -3,7 +3,8 @@ import { filterJson } from '../../lib/filter-json.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Limits } from '../../limits/index.ts'
 import type { SearchService } from '../../search/service.ts'
-import { checkNetwork } from '../../search/target.ts'
+import { oneOnly } from '../../search/several.ts'
+import { checkNetwork, eachOf, namedIn } from '../../search/target.ts'
 import type { Handler } from '../context.ts'
 import { errorResponse, unknownRoute, wrongMethod } from '../errors.ts'
 import { PRODUCT } from '../json.ts'
@@ -31,8 +32,9 @@ export const dispatch = (
       return found ? wrongMethod(allowed)(c) : unknownRoute(c)
     }
     const { endpoint, path } = one
-    const network = `${technology}/${blockchain}/${name}`
+    const network = namedIn(`${technology}/${blockchain}/${name}`, () => service.networks())
     checkNetwork(network, service.networks(network), [network, path.get('index')].filter(Boolean).join('/'))
+    if (!endpoint.several && eachOf(network).length > 1) throw oneOnly(`[${endpoint.paths[0]}]`)
     const pairs = parametersOf(c)
     checkParameters(c, pairs, [...(endpoint.parameters ?? []), ...(path.has('index') ? OF_INDEXES : [])])
     const parameters = new Map(pairs)

@@ -18,6 +18,8 @@ export interface Endpoint {
   doc: string
   /** What is not as in Elasticsearch, for the reference docs. */
   limit?: string
+  /** Whether several networks may stand in the path. */
+  several?: true
   /** URL parameters that it takes beside those that all take. */
   parameters?: readonly string[]
   handle(call: Call): Told | Response | Promise<Told | Response>
@@ -29,7 +31,7 @@ export interface Call {
   service: SearchService
   limits: Limits
   log: Log
-  /** `technology/blockchain/network`; it can be searched. */
+  /** `technology/blockchain/network`; it can be searched. Several, where the endpoint takes them, stand with commas between them. */
   network: string
   /** Segments of the path by the names that stand for them. */
   path: ReadonlyMap<string, string>

@@ -3,7 +3,7 @@ import { fits } from '../../lib/wildcard.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { elements, known, string } from '../../query/json-node.ts'
 import { type Call, type Endpoint, told } from './endpoint.ts'
-import { indexName, kindsOf } from './indexes.ts'
+import { indexNames, kindsOf } from './indexes.ts'
 import { isOn, namesIn } from './parameters.ts'
 import { pathsIn, propertiesOf } from './properties.ts'
 import { jsonOf } from './request-body.ts'
@@ -14,6 +14,7 @@ export const fieldCaps: Endpoint = {
   doc: 'The fields, their types, and whether they can be searched and aggregated.',
   limit: '`index_filter` and `runtime_mappings` are refused.',
   parameters: ['fields', 'include_unmapped'],
+  several: true,
   async handle(call) {
     const { fields } = known(await jsonOf(call), 'an object such as {"fields": ["*"]}', ['fields'], [])
     const named = fields
@@ -22,7 +23,7 @@ export const fieldCaps: Endpoint = {
     if (named.length === 0)
       throw refuse('illegal_argument_exception', "specified fields can't be null or empty: send fields=*, for all.")
     const kinds = kindsOf(call)
-    return told({ indices: kinds.map(kind => indexName(call, kind)), fields: capabilities(call, kinds, named) })
+    return told({ indices: indexNames(call, kinds), fields: capabilities(call, kinds, named) })
   },
 }
 
@@ -50,7 +51,7 @@ const capabilities = (call: Call, kinds: readonly Kind[], patterns: readonly str
       if (unmapped && missing.length > 0) byType.set('unmapped', { capability: UNMAPPED, kinds: missing })
       const several = byType.size > 1
       const told = Array.from(byType, ([type, { capability, kinds }]) => {
-        const indices = several && { indices: kinds.map(kind => indexName(call, kind)) }
+        const indices = several && { indices: indexNames(call, kinds) }
         return [type, { ...capability, ...indices }] as const
       })
       return [path, Object.fromEntries(told)]

@@ -1,6 +1,6 @@
 import { refuse } from '../../lib/errors.ts'
 import { KINDS, type Kind } from '../../mapping/index.ts'
-import { findTarget, indexOf, type Target } from '../../search/target.ts'
+import { eachOf, findTarget, indexOf, type Target } from '../../search/target.ts'
 import type { Call } from './endpoint.ts'
 import { isOn, namesIn } from './parameters.ts'
 
@@ -33,9 +33,18 @@ export const kindOf = (call: Call): Kind => {
 
 export const indexName = ({ network }: Pick<Call, 'network'>, kind: Kind): string => `${indexOf(network)}-${kind}`
 
+/** Those of some kinds, in all networks that are asked. */
+export const indexNames = (call: Call, kinds: readonly Kind[]): string[] =>
+  eachOf(targetOf(call).network).flatMap(network => kinds.map(kind => indexName({ network }, kind)))
+
 /** Other names of a kind's index. */
 export const aliasesOf = ({ network }: Pick<Call, 'network'>, kind: Kind): string[] => [kind, indexOf(network)].sort()
 
 /** Something of each index by its name. */
-export const byIndex = <T>(call: Call, make: (kind: Kind) => T): Record<string, T> =>
-  Object.fromEntries(kindsOf(call).map(kind => [indexName(call, kind), make(kind)]))
+export const byIndex = <T>(call: Call, make: (kind: Kind) => T): Record<string, T> => {
+  const { network, entities } = targetOf(call)
+  const kinds = KINDS.filter(kind => entities.split(',').includes(kind))
+  return Object.fromEntries(
+    eachOf(network).flatMap(one => kinds.map(kind => [indexName({ network: one }, kind), make(kind)])),
+  )
+}

@@ -30,5 +30,6 @@ export const about: Endpoint = {
   paths: [''],
   methods: ['GET'],
   doc: 'Name and version, which clients ask for first.',
+  several: true,
   handle: () => told(INFO),
 }

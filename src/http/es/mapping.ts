@@ -32,6 +32,7 @@ export const mapping: Endpoint = {
   methods: ['GET'],
   doc: 'The mapping of each index; by document type, as in version 6, with `include_type_name` or a type in the path.',
   parameters: PARAMETERS,
+  several: true,
   handle: call => told(byIndex(call, kind => ({ mappings: mappingsOf(call, kind) }))),
 }
 
@@ -43,6 +44,7 @@ export const fieldMapping: Endpoint = {
   methods: ['GET'],
   doc: 'The mapping of single fields.',
   parameters: PARAMETERS,
+  several: true,
   handle(call) {
     const patterns = namesIn(call.path.get('names')!)
     return told(

@@ -24,6 +24,7 @@ export const msearch: Endpoint = {
   limit:
     'An error in one search is reported in its place, where Elasticsearch refuses the whole request. `"size": -1` is refused.',
   parameters: [...OF_SHARDS, 'max_concurrent_searches', 'rest_total_hits_as_int', 'type', 'typed_keys'],
+  several: true,
   handle: call => searchesWith(call, body => ({ body })),
 }
 

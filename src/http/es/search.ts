@@ -14,6 +14,7 @@ export const search: Endpoint = {
   methods: ['GET', 'POST'],
   doc: 'Searches. `{index}/search` answers the total as a number, as before version 7; `_search` as an object. `scroll` opens a scroll.',
   parameters: [...Object.keys(SEARCH_PARAMETERS), ...OF_SHARDS, ...BODY_PARAMETERS, 'scroll', 'type', 'typed_keys'],
+  several: true,
   handle: async call => searchWith(call, await bodyOf(call)),
 }
 

@@ -17,6 +17,7 @@ export const searchTemplate: Endpoint = {
   doc: 'Searches by a mustache template, `source`, filled with `params`.',
   limit: 'Send the template: none are stored. `id`, `profile` and partials are refused.',
   parameters: [...OF_TEMPLATES, 'explain', ...OF_SHARDS, ...BODY_PARAMETERS],
+  several: true,
   async handle(call) {
     const { body, explain } = rendered(await sent(call), call)
     const parameters = call.pairs.filter(([name]) => !BODY_PARAMETERS.some(it => it === name))
@@ -31,6 +32,7 @@ export const msearchTemplate: Endpoint = {
   doc: 'Several searches by templates, as lines of JSON: a header and a template for each.',
   limit: 'As `_msearch` and `_search/template`.',
   parameters: [...OF_SHARDS, 'max_concurrent_searches', 'rest_total_hits_as_int', 'type', 'typed_keys'],
+  several: true,
   handle: call =>
     searchesWith(call, line => {
       const { body, explain } = rendered(Buffer.from(line).toString(), call)
@@ -44,6 +46,7 @@ export const renderTemplate: Endpoint = {
   doc: 'What a template makes of its `params`, without searching.',
   limit: 'The template is sent as `source`: none are stored.',
   parameters: BODY_PARAMETERS,
+  several: true,
   async handle(call) {
     const id = call.path.get('id')
     if (id !== undefined)

@@ -12,6 +12,7 @@ export const validate: Endpoint = {
   doc: 'Whether a query is valid; with `explain`, why it is not.',
   limit: 'The explanation of a valid query is the query as it was sent.',
   parameters: [...QUERY_PARAMETERS, ...BODY_PARAMETERS, 'explain', 'rewrite', 'all_shards', 'type'],
+  several: true,
   async handle(call) {
     const { c, service, log, pairs, filterPath } = call
     const target = targetOf(call)

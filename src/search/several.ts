@@ -1,0 +1,106 @@
+import type { Searcher } from '../engine/query/execute.ts'
+import { type Joined, joinSearchers, type Member } from '../engine/query/joined.ts'
+import { refuse } from '../lib/errors.ts'
+import type { Aggregation, AggregationType } from '../query/aggs/ast.ts'
+import type { SearchRequest } from '../query/request.ts'
+import type { Format } from './service.ts'
+import { eachOf } from './target.ts'
+
+/** Searches of several networks at once. Their names stand together, with commas between them, in paths and in what is asked of the search room. */
+
+/** Several networks as one. What asks for a single document is asked of one network alone. */
+export const searchSeveral = (members: readonly Member[]): Searcher => {
+  const [only, ...others] = members
+  if (only && others.length === 0) return only.searcher
+  const joined: Joined = joinSearchers(members)
+  const alone = (what: string) => () => {
+    throw oneOnly(what)
+  }
+  return {
+    ...joined,
+    ...{ search: alone('A table'), pages: alone('A table'), seen: alone('A scroll or a point in time') },
+    ...{ get: alone('A document'), writeDocument: alone('A document'), similar: alone('Similarity') },
+    ...{ rank: alone('A search within a search'), pieces: alone('A search within a search') },
+  }
+}
+
+/** `index`: one or several; `read` reads the request as it is on one. */
+export const readSeveral = (
+  index: string,
+  read: (index: string) => SearchRequest,
+  { format }: { format?: Format | undefined },
+): SearchRequest => {
+  const [first, ...others] = eachOf(index)
+  const request = read(first!)
+  if (others.length === 0) return request
+  checkSeveral(request, format)
+  return { ...request, each: [request, ...others.map(read)] }
+}
+
+/** Refuses what several networks have no answer to together. */
+const checkSeveral = (request: SearchRequest, format: Format | undefined): void => {
+  const { resume, collapse, after, sort, aggregations } = request
+  if (format === 'csv')
+    throw oneOnly('A table (CSV)', 'ask for lines of JSON (NDJSON), which name the network in _index')
+  if (resume !== undefined) throw oneOnly('[resume]', 'sort by timestamp and page by search_after')
+  if (collapse) throw oneOnly('[collapse]', 'use a terms aggregation')
+  if (after && sort.some(({ by }) => by === '_doc' || by === '_shard_doc'))
+    throw oneOnly(
+      '[search_after] with a sort by [_doc] or [_shard_doc]',
+      'sort by timestamp and a unique field such as _id',
+    )
+  for (const one of aggregations?.aggs ?? []) checkAggregation(one)
+}
+
+/** Whether what segments give is the same in each store. */
+const JOINS: Record<AggregationType, boolean> = {
+  terms: true,
+  rare_terms: true,
+  histogram: true,
+  date_histogram: true,
+  auto_date_histogram: true,
+  range: true,
+  date_range: true,
+  filter: true,
+  filters: true,
+  adjacency_matrix: true,
+  missing: true,
+  global: true,
+  nested: true,
+  reverse_nested: true,
+  children: true,
+  parent: true,
+  sampler: false,
+  composite: true,
+  top_hits: false,
+  top_metrics: false,
+  avg: true,
+  sum: true,
+  min: true,
+  max: true,
+  stats: true,
+  extended_stats: true,
+  value_count: true,
+  cardinality: true,
+  percentiles: true,
+  percentile_ranks: true,
+  median_absolute_deviation: true,
+  boxplot: true,
+  weighted_avg: true,
+}
+
+const checkAggregation = ({ name, spec, aggs }: Aggregation): void => {
+  const what = `aggs.${name}: [${spec.kind}]`
+  if (!JOINS[spec.kind]) throw oneOnly(what, 'use the hits of the search, or ask each network')
+  if (spec.kind === 'terms' && spec.minDocCount === 0) throw oneOnly(`${what} with [min_doc_count] 0`, 'leave it out')
+  const values = 'values' in spec ? [spec.values] : spec.kind === 'composite' ? spec.sources.map(it => it.values) : []
+  if (values.some(({ meta }) => meta === '_id')) throw oneOnly(`${what} on [_id]`, 'count hits by track_total_hits')
+  for (const one of aggs) checkAggregation(one)
+}
+
+/** `remedy`: what to do instead. */
+export const oneOnly = (what: string, remedy?: string) =>
+  refuse(
+    'illegal_argument_exception',
+    `${what} works on one network at a time, not on several: name one in the path${remedy === undefined ? '' : `, or ${remedy}`}.`,
+  )
