@@ -24,7 +24,7 @@ export interface Room {
 export const ROOMS: Record<string, Room> = {
   lib: {
     is: 'leaf code that knows nothing of chains: errors, log, retry, queue, progress bar, hex and hashes, secrets, the three forms in which the program runs',
-    packages: ['@noble/curves', '@noble/hashes', 'hash-wasm'],
+    packages: ['@bitauth/libauth', '@noble/hashes', 'hash-wasm'],
   },
   limits: {
     is: 'THE table of limits: what one caller, rule, node or file may ask of the program, and what is said beyond',

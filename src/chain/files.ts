@@ -1,6 +1,7 @@
 import { open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ChainsieveError, refuse } from '../lib/errors.ts'
+import { recoverReady } from '../lib/recover.ts'
 import { type CryoFolder, findCryo } from './cryo/folder.ts'
 import { parseCryoBlock, readCryo } from './cryo/read.ts'
 import { chainIdOfEra1, parseEra1Block, readEra1 } from './era1/file.ts'
@@ -22,10 +23,15 @@ export const findBlockFiles = async (paths: readonly string[]): Promise<BlockFil
   return files
 }
 
-/** The blocks of a file, for callers that parse them elsewhere (`parseBlockLine`). */
+/** The blocks of a file, for callers that parse them elsewhere (`parserReady`, then `parseBlockLine`). */
 export const readBlockLines = (file: BlockFile, options: PackOptions = {}): AsyncGenerator<PackLine> => {
   if (file.form === 'pack') return readPackLines(file.path, options)
   return file.form === 'era1' ? readEra1(file.path, options) : readCryo(file.folder, options)
+}
+
+/** Resolves when lines of this form may be parsed. */
+export const parserReady = async (form: PackLine['form']): Promise<void> => {
+  if (form === 'era1') await recoverReady()
 }
 
 export const parseBlockLine = (line: PackLine, options: PackOptions = {}): RawBlock =>

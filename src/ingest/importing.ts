@@ -1,4 +1,4 @@
-import { findBlockFiles, parseBlockLine, readBlockLines } from '../chain/files.ts'
+import { findBlockFiles, parseBlockLine, parserReady, readBlockLines } from '../chain/files.ts'
 import { linkPackBlock, type PackLine, placeOf } from '../chain/pack.ts'
 import type { BlockRef } from '../chain/source.ts'
 import type { RawBlock } from '../chain/wire.ts'
@@ -47,6 +47,7 @@ const createTaker = (work: Work, lane: Lane) => {
   let previous: BlockRef | undefined
 
   const one = async (line: PackLine) => {
+    await parserReady(line.form)
     const raw = parseBlockLine(line, chainId === undefined ? { limits } : { chainId, limits })
     previous = linkPackBlock(line, previous, raw)
     await lookups.prefetch([raw])

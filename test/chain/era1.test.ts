@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { dirname } from 'node:path'
-import { test } from 'node:test'
+import { before, test } from 'node:test'
 import { decodeTransaction } from '../../src/chain/era1/transaction.ts'
-import { chainIdOfFiles, findBlockFiles, parseBlockLine, readBlockLines } from '../../src/chain/files.ts'
+import { chainIdOfFiles, findBlockFiles, parseBlockLine, parserReady, readBlockLines } from '../../src/chain/files.ts'
 import type { PackOptions } from '../../src/chain/pack.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { ChainsieveError } from '../../src/lib/errors.ts'
@@ -16,6 +16,8 @@ const demo = demoBlocks()
 const firstOf = (type: string) => demo.findIndex(({ block }) => block.transactions.some(tx => tx.type === type))
 /** A few of all types, and of some without transactions. */
 const some = demo.slice(firstOf('0x4') - 2, firstOf('0x4') + 3)
+
+before(() => parserReady('era1'))
 
 const readAll = async (path: string, options: PackOptions = {}) => {
   const blocks: RawBlock[] = []

@@ -49,7 +49,7 @@ export const toOldBlocks = (blocks: readonly RawBlock[]): Era1Block[] => {
       difficulty: '0x11',
       transactionsRoot: rootOf(transactions),
       receiptsRoot: rootOf(encoded),
-      logsBloom: orOf(logs.map(({ logsBloom }) => logsBloom as Hex)),
+      logsBloom: orOf(places.map(i => receipts[i]!.logsBloom as Hex)),
     }
     const header = toRlp(HEADER.slice(0, 15).flatMap(name => itemOf(members, name)))
     parentHash = keccak256(header)
