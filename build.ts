@@ -48,7 +48,7 @@ const buildBundle = async () => {
       {
         name: 'parts in files of their own',
         setup: ({ onResolve }) =>
-          onResolve({ filter: /^[\w-]+$/ }, ({ path }) =>
+          onResolve({ filter: /^[\w@]/ }, ({ path }) =>
             Object.hasOwn(PARTS, path) ? { path: PARTS[path]!, external: true } : undefined,
           ),
       },
@@ -110,11 +110,12 @@ const makeCache = async () => {
   writeFileSync(`dist/chainsieve-${cachedDataVersionTag()}.cache`, warmCache({ text, path }))
 }
 
-/** Parts in files of their own. The clients are half of the text, and the thread that answers needs none of them; SQLite finds its native part beside it. */
+/** Parts in files of their own. The clients are half of the text, and the thread that answers needs none of them; imports of era1 files alone need the curve; SQLite finds its native part beside it. */
 const PARTS: Readonly<Record<string, string>> = {
   undici: './undici.cjs',
   nodemailer: './nodemailer.cjs',
   'better-sqlite3': './sqlite/better-sqlite3.cjs',
+  '@bitauth/libauth/build/lib/crypto/secp256k1.js': './secp256k1.cjs',
 }
 
 /** `--platform` names platforms, separated by commas or repeated; without it, the executable of this one is `dist/chainsieve`. */

@@ -24,7 +24,7 @@ export interface Room {
 export const ROOMS: Record<string, Room> = {
   lib: {
     is: 'leaf code that knows nothing of chains: errors, log, retry, queue, progress bar, hex and hashes, secrets, the three forms in which the program runs',
-    packages: ['@noble/hashes', 'hash-wasm'],
+    packages: ['@bitauth/libauth', '@noble/hashes', 'hash-wasm'],
   },
   limits: {
     is: 'THE table of limits: what one caller, rule, node or file may ask of the program, and what is said beyond',
@@ -58,9 +58,9 @@ export const ROOMS: Record<string, Room> = {
     sql: 'its own file',
   },
   chain: {
-    is: 'where blocks come from: JSON-RPC and block packs behind one interface, what a source says being checked; following, reorganisations',
+    is: 'where blocks come from: JSON-RPC and block packs behind one interface, era1 files and folders of cryo, what a source says being checked; following, reorganisations',
     may: ['limits', 'lib'],
-    packages: ['undici'],
+    packages: ['hyparquet', 'undici'],
   },
   scopes: {
     is: 'what of a chain is wanted where not all of it is, and what of that is there',

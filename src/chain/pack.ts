@@ -12,11 +12,13 @@ import type { BlockRef } from './source.ts'
 import { fromTraceBlock } from './trace.ts'
 import type { RawBlock } from './wire.ts'
 
-/** One line of a block pack that is not blank. */
+/** One line of a block pack that is not blank, or a block of a file of another form. */
 export interface PackLine {
   path: string
-  /** Counted from 1. */
+  /** Of a pack, counted from 1; else the number of the block. */
   line: number
+  /** Absent in packs. */
+  form?: 'era1' | 'cryo'
   /** The line without its line feed. */
   bytes: Uint8Array
   /** Whether the file ends with this line and without a line feed. */
@@ -29,6 +31,8 @@ export interface PackOptions extends CheckOptions {
   chainId?: number
   /** Told how many bytes of the file were read so far, packed ones where it is gzip, as often as it has changed. */
   onRead?: (bytes: number) => void
+  /** The stored block of a number. Files that tell which blocks they have leave out those that are stored. */
+  stored?: (number: number) => BlockRef | undefined
   /** Gives the memory that a line is to stand in; default memory of its own. */
   allocate?: (bytes: number) => Uint8Array
 }
@@ -111,7 +115,7 @@ export async function* readPackLines(path: string, options: PackOptions = {}): A
 /** Parses and checks one line. */
 export const parsePackLine = (packLine: PackLine, options: PackOptions = {}): RawBlock => {
   const bytes = bytesOf(packLine.bytes)
-  if (isBloated(bytes)) throw refuse('pack_not_a_block', `${place(packLine)}: ${BLOATED}. Remove the line`)
+  if (isBloated(bytes)) throw refuse('pack_not_a_block', `${placeOf(packLine)}: ${BLOATED}. Remove the line`)
   const text = textOf(bytes)
   let value: unknown
   try {
@@ -130,7 +134,7 @@ export const parsePackLine = (packLine: PackLine, options: PackOptions = {}): Ra
     if (!(error instanceof ChainsieveError)) throw error
     throw refuse(
       'pack_inconsistent_block',
-      `${place(packLine)}: ${error.message}. Record this block again, or remove the line`,
+      `${placeOf(packLine)}: ${error.message}. Record this block again, or remove the line`,
       error,
     )
   }
@@ -143,7 +147,7 @@ export const linkPackBlock = (packLine: PackLine, previous: BlockRef | undefined
   if (previous !== undefined && ref.number === previous.number + 1 && raw.block.parentHash !== previous.hash) {
     throw refuse(
       'pack_unlinked',
-      `${place(packLine)}: block ${ref.number} names ${raw.block.parentHash} as its parent, but the block ${previous.number} on the line before is ${previous.hash}. One of them was recorded from another branch: record both again`,
+      `${placeOf(packLine)}: block ${ref.number} names ${raw.block.parentHash} as its parent, but the block ${previous.number} ${packLine.form ? 'before it' : 'on the line before'} is ${previous.hash}. One of them was recorded from another branch: record both again`,
     )
   }
   return ref
@@ -163,7 +167,8 @@ const isBlank = (bytes: Uint8Array): boolean => {
   return true
 }
 
-const place = (at: PackLine) => `${at.path}, line ${at.line}`
+/** Where a line is, for messages. */
+export const placeOf = ({ path, line, form }: PackLine) => `${path}, ${form ? 'block' : 'line'} ${line}`
 
 /** The bytes of a file, unpacked where they are gzip. Every chunk is its own memory. */
 async function* readBytes(path: string, { signal, onRead }: PackOptions): AsyncGenerator<Buffer> {
@@ -244,7 +249,7 @@ const readFault = (error: unknown, path: string, line: number): unknown => {
 
 const brokenLine = (at: PackLine, text: string, cause: unknown): ChainsieveError => {
   const fault = findJsonFault(text)
-  if (fault === undefined) return refuse('pack_broken_line', `${place(at)}: ${messageOf(cause)}`, cause)
+  if (fault === undefined) return refuse('pack_broken_line', `${placeOf(at)}: ${messageOf(cause)}`, cause)
   if (fault.cut && at.last) {
     return refuse(
       'pack_truncated',
@@ -254,7 +259,7 @@ const brokenLine = (at: PackLine, text: string, cause: unknown): ChainsieveError
   }
   return refuse(
     'pack_broken_line',
-    `${place(at)}, column ${fault.offset + 1}, at ${fault.path}: this is not JSON: ${fault.what}. Record this block again, or remove the line`,
+    `${placeOf(at)}, column ${fault.offset + 1}, at ${fault.path}: this is not JSON: ${fault.what}. Record this block again, or remove the line`,
     cause,
   )
 }
@@ -264,11 +269,11 @@ const toRawBlock = (at: PackLine, value: unknown, chainId: number | undefined): 
   if (!isObject(value)) {
     throw refuse(
       'pack_not_a_block',
-      `${place(at)}: expected a JSON object {"chainId","block","receipts"}, found ${kindOf(value)}`,
+      `${placeOf(at)}: expected a JSON object {"chainId","block","receipts"}, found ${kindOf(value)}`,
     )
   }
   const missing = (name: string, kind: string, hint: string) =>
-    refuse('pack_not_a_block', `${place(at)}, at $.${name}: expected ${kind}, found ${kindOf(value[name])}. ${hint}`)
+    refuse('pack_not_a_block', `${placeOf(at)}, at $.${name}: expected ${kind}, found ${kindOf(value[name])}. ${hint}`)
   if (!isObject(value.block)) {
     const hint =
       'transactions' in value
@@ -292,7 +297,7 @@ const toRawBlock = (at: PackLine, value: unknown, chainId: number | undefined): 
     if (chainId !== undefined && id !== chainId) {
       throw refuse(
         'pack_other_chain',
-        `${place(at)}, at $.chainId: this is a block of chain ${id}, but the network holds chain ${chainId}. Import it into a network of its own`,
+        `${placeOf(at)}, at $.chainId: this is a block of chain ${id}, but the network holds chain ${chainId}. Import it into a network of its own`,
       )
     }
     value.chainId = id

@@ -1,5 +1,5 @@
-import { statSync } from 'node:fs'
-import { linkPackBlock, type PackLine, parsePackLine, readPackLines } from '../chain/pack.ts'
+import { findBlockFiles, parseBlockLine, parserReady, readBlockLines } from '../chain/files.ts'
+import { linkPackBlock, type PackLine, placeOf } from '../chain/pack.ts'
 import type { BlockRef } from '../chain/source.ts'
 import type { RawBlock } from '../chain/wire.ts'
 import { ChainsieveError, refuse } from '../lib/errors.ts'
@@ -10,25 +10,26 @@ import type { Lane, Pipeline } from './pipeline.ts'
 import { makeRoom, startBuilders } from './sharing.ts'
 import { type Work, yieldToEventLoop } from './work.ts'
 
-/** Reads packs from front to back. Blocks that are stored already are passed over, so that an import can be repeated. */
-export const importPacks = async (work: Work, files: string[]) => {
+/** Reads files from front to back. Blocks that are stored already are passed over, so that an import can be repeated. */
+export const importPacks = async (work: Work, paths: string[]) => {
   const { pipeline, signal, state, limits, storeBatch } = work
-  state.total = files.reduce((sum, file) => sum + sizeOf(file), 0)
+  const files = await findBlockFiles(paths)
+  state.total = files.reduce((sum, { size }) => sum + size, 0)
   const lane = pipeline.lane('fill')
   const builders = work.state.total < (work.sharing.from ?? WORTH_THREADS) ? undefined : startBuilders(work)
   const readGroups = createGroupReader(storeBatch)
   let before = 0
   try {
     for (const file of files) {
-      const size = sizeOf(file)
-      state.reading = file
+      const { path, size } = file
+      state.reading = path
       const onRead = (bytes: number) => {
         state.done = before + bytes
       }
-      const options = { signal, onRead, limits }
+      const options = { signal, onRead, limits, stored: pipeline.stored }
       const taker = createTaker(work, lane)
       if (builders) await takeGroups(builders, readGroups(file, options), taker, work)
-      else for await (const line of readPackLines(file, options)) await taker.one(line)
+      else for await (const line of readBlockLines(file, options)) await taker.one(line)
       before += size
     }
   } finally {
@@ -46,7 +47,8 @@ const createTaker = (work: Work, lane: Lane) => {
   let previous: BlockRef | undefined
 
   const one = async (line: PackLine) => {
-    const raw = parsePackLine(line, chainId === undefined ? { limits } : { chainId, limits })
+    await parserReady(line.form)
+    const raw = parseBlockLine(line, chainId === undefined ? { limits } : { chainId, limits })
     previous = linkPackBlock(line, previous, raw)
     await lookups.prefetch([raw])
     await links.prefetch([raw], -1, signal)
@@ -117,27 +119,19 @@ const takeGroups = async (
 /** Bytes from which on threads are worth the time that they take to start. */
 const WORTH_THREADS = 8 << 20
 
-const addFromPack = async (raw: RawBlock, { path, line }: PackLine, pipeline: Pipeline, lane: Lane) => {
+const addFromPack = async (raw: RawBlock, line: PackLine, pipeline: Pipeline, lane: Lane) => {
   const { number, hash } = raw.block
   const stored = pipeline.stored(Number(number))
   if (stored?.hash === hash) return
   if (stored)
     throw refuse(
       'block_stored',
-      `${path}, line ${line}: block ${Number(number)} is ${hash} here, but ${stored.hash} is stored: they belong to different branches or chains. Import it into another data folder`,
+      `${placeOf(line)}: block ${Number(number)} is ${hash} here, but ${stored.hash} is stored: they belong to different branches or chains. Import it into another data folder`,
     )
   try {
     await lane.add(raw)
   } catch (error) {
     if (!(error instanceof ChainsieveError) || error.code !== 'block_unlinked') throw error
-    throw refuse(error.code, `${path}, line ${line}: ${error.message}`, error)
-  }
-}
-
-const sizeOf = (file: string): number => {
-  try {
-    return statSync(file).size
-  } catch (error) {
-    throw refuse('pack_unreadable', `${file} cannot be read: ${(error as Error).message}`, error)
+    throw refuse(error.code, `${placeOf(line)}: ${error.message}`, error)
   }
 }

@@ -1,6 +1,6 @@
 import { type MessagePort, parentPort } from 'node:worker_threads'
 import { readScans } from '../alerts/alert-store.ts'
-import { createPackSource } from '../chain/pack-source.ts'
+import { chainIdOfFiles, findBlockFiles } from '../chain/files.ts'
 import { createRpcSource } from '../chain/rpc-source.ts'
 import type { ChainSource } from '../chain/source.ts'
 import { openSpent } from '../chain/spent-file.ts'
@@ -14,7 +14,6 @@ import { createMetrics } from '../lib/metrics.ts'
 import { nativeBinding, nativeOption } from '../lib/runtime.ts'
 import { aborted } from '../lib/shutdown.ts'
 import { createThreadLog } from '../lib/thread-log.ts'
-import type { Limits } from '../limits/index.ts'
 import { openRules } from '../rules/store.ts'
 import { indexRange, keepFollowing } from './following.ts'
 import { importPacks } from './importing.ts'
@@ -204,7 +203,7 @@ const chainIdOf = async (
   signal: AbortSignal,
 ): Promise<number | undefined> => {
   if (job.type === 'watch') return stored
-  if (job.type === 'import') return stored ?? packChainId(job.files, limits, signal)
+  if (job.type === 'import') return stored ?? chainIdOfFiles(await findBlockFiles(job.files), { limits, signal })
   const chainId = await source!.chainId(signal)
   const mayDiffer = 'node' in job && job.node.shrinks === true
   if (stored !== undefined && stored !== chainId && !mayDiffer)
@@ -213,18 +212,4 @@ const chainIdOf = async (
       `the node is on chain ${chainId}, but the store of this network has chain ${stored}: check --rpc and --network, or choose another data folder`,
     )
   return chainId
-}
-
-/** What the first block of the packs says; undefined where packs do not tell. */
-const packChainId = async (
-  files: readonly string[],
-  limits: Limits,
-  signal: AbortSignal,
-): Promise<number | undefined> => {
-  try {
-    return await createPackSource(files, { limits }).chainId(signal)
-  } catch (error) {
-    if (error instanceof ChainsieveError && error.code === 'pack_without_chain_id') return undefined
-    throw error
-  }
 }

@@ -7,7 +7,22 @@ export const encodeRlp = (item: Rlp): Buffer => {
   return target
 }
 
-export const decodeRlp = (bytes: Uint8Array): Rlp => read(bytes, 0).item
+/** Throws a `RangeError` where a length leads beyond the bytes. Bytes behind the item are left alone. */
+export const decodeRlp = (bytes: Uint8Array): Rlp => read(bytes, 0, bytes.length).item
+
+/** The same of a list, of at least so many items. */
+export const decodeRlpList = (bytes: Uint8Array, least = 0): readonly Rlp[] => rlpList(decodeRlp(bytes), least)
+
+export const rlpList = (item: Rlp | undefined, least = 0): readonly Rlp[] => {
+  if (item === undefined || !isList(item) || item.length < least)
+    throw new RangeError(`expected an RLP list of at least ${least} items`)
+  return item
+}
+
+export const rlpBytes = (item: Rlp | undefined): Uint8Array => {
+  if (item === undefined || isList(item)) throw new RangeError('expected RLP bytes')
+  return item
+}
 
 const isList = (item: Rlp): item is readonly Rlp[] => Array.isArray(item)
 
@@ -54,7 +69,8 @@ const write = (target: Buffer, at: number, item: Rlp): number => {
   return at
 }
 
-const read = (bytes: Uint8Array, at: number): { item: Rlp; end: number } => {
+const read = (bytes: Uint8Array, at: number, most: number): { item: Rlp; end: number } => {
+  if (at >= most) throw new RangeError(`the RLP ends at byte ${at}`)
   const first = bytes[at]!
   if (first < 0x80) return { item: bytes.subarray(at, at + 1), end: at + 1 }
   const list = first >= 0xc0
@@ -68,10 +84,11 @@ const read = (bytes: Uint8Array, at: number): { item: Rlp; end: number } => {
     start += sizeBytes
   }
   const end = start + length
+  if (!(end <= most)) throw new RangeError(`the RLP at byte ${at} has a length beyond its end`)
   if (!list) return { item: bytes.subarray(start, end), end }
   const items: Rlp[] = []
   for (let next = start; next < end; ) {
-    const inner = read(bytes, next)
+    const inner = read(bytes, next, end)
     items.push(inner.item)
     next = inner.end
   }

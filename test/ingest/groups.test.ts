@@ -35,7 +35,7 @@ test('groups hold all lines of a pack that are not blank, in their order, in mem
         const read = createGroupReader(most, bytes)
         // Each group is looked at when the next ones are read already.
         const held: (() => void)[] = []
-        for await (const group of read(path, {})) {
+        for await (const group of read({ form: 'pack', path, size: 0 }, {})) {
           assert.ok(group.lines.length > 0 && group.lines.length <= most)
           const size = group.lines.reduce((sum, { bytes }) => sum + bytes.length, 0)
           assert.ok(size <= bytes || group.lines.length === 1, `${size}`)

@@ -1,4 +1,5 @@
-import { type PackLine, type PackOptions, parsePackLine } from '../../chain/pack.ts'
+import { parseBlockLine } from '../../chain/files.ts'
+import type { PackLine, PackOptions } from '../../chain/pack.ts'
 import type { RawBlock } from '../../chain/wire.ts'
 import { creationsIn } from '../../documents/contracts.ts'
 import type { DecodedDocuments } from '../../documents/decoded-block.ts'
@@ -24,7 +25,7 @@ export const createBuilder =
       blocks = []
     }
     for (const line of lines) {
-      const raw = parsePackLine(line, pack)
+      const raw = parseBlockLine(line, pack)
       const facts = factsOf(raw, creationsIn(raw))
       const last = blocks.at(-1)
       // Whether they are linked is for whoever knows what is stored.

@@ -1,4 +1,5 @@
-import { type PackLine, type PackOptions, readPackLines } from '../../chain/pack.ts'
+import { type BlockFile, readBlockLines } from '../../chain/files.ts'
+import type { PackLine, PackOptions } from '../../chain/pack.ts'
 
 /** Neighbouring lines of a pack that are built together, in memory that threads share. */
 export interface Group {
@@ -10,11 +11,11 @@ export interface Group {
 /** Small groups, so that all threads have something to do and none holds up the others. */
 const GROUP_BYTES = 4 << 20
 
-/** Reads packs group by group. Buffers are used again, since making and dropping them takes longer than to fill them. */
+/** Reads files group by group. Buffers are used again, since making and dropping them takes longer than to fill them. */
 export const createGroupReader = (most: number, bytes = GROUP_BYTES) => {
   const free: SharedArrayBuffer[] = []
 
-  return async function* read(path: string, options: Omit<PackOptions, 'allocate'>): AsyncGenerator<Group> {
+  return async function* read(file: BlockFile, options: Omit<PackOptions, 'allocate'>): AsyncGenerator<Group> {
     let buffer = free.pop() ?? new SharedArrayBuffer(bytes)
     let used = 0
     let lines: PackLine[] = []
@@ -45,7 +46,7 @@ export const createGroupReader = (most: number, bytes = GROUP_BYTES) => {
     }
 
     try {
-      for await (const line of readPackLines(path, { ...options, allocate })) {
+      for await (const line of readBlockLines(file, { ...options, allocate })) {
         const before = full
         full = undefined
         lines.push(line)

@@ -1,4 +1,5 @@
 import { parentPort } from 'node:worker_threads'
+import { parserReady } from '../../chain/files.ts'
 import { createDecoding } from '../../decode/decoding.ts'
 import { pieceBuffers } from '../../engine/documents/piece.ts'
 import { createStoredDictionaries } from '../../engine/lookups/dictionaries.ts'
@@ -78,14 +79,19 @@ export const runBuilder = async (data: BuilderData) => {
 
   // Messages follow so closely that nothing else would get its turn.
   await keccakReady
-  parentPort!.on('message', (message: ToBuilder) => {
+  const answer = async (message: ToBuilder) => {
     let taken: ReturnType<typeof take>
     try {
+      if (message.type === 'lines') await parserReady(message.lines[0]?.form)
       taken = take(message)
     } catch {
       taken = message.type === 'read' ? moved(message.body) : [undefined]
     }
     parentPort!.postMessage(...taken)
+  }
+  let last = Promise.resolve()
+  parentPort!.on('message', (message: ToBuilder) => {
+    last = last.then(() => answer(message))
   })
 }
 

@@ -1,0 +1,98 @@
+import { accumulatorOf, type HeaderRecord, MOST_BLOCKS } from './accumulator.ts'
+import { type Entry, HEAD, readEntry, TYPES } from './entries.ts'
+import { decodeHeader, type Header } from './header.ts'
+import { unpackFrames } from './snappy.ts'
+import type { Window } from './window.ts'
+
+/** A block of a file. */
+export interface Place {
+  number: number
+  hash: string
+  /** Where the block's entries begin and end. */
+  from: number
+  to: number
+}
+
+/** Looks at all entries of a file and at all headers. Throws a `RangeError` where anything is wrong with them. */
+export const survey = async (window: Window, most: number, signal?: AbortSignal): Promise<Place[]> => {
+  const places: Place[] = []
+  const records: HeaderRecord[] = []
+  let before: Header | undefined
+  let total = 0n
+  let accumulator: Buffer | undefined
+  let entry = await readEntry(window, 0)
+  if (entry.type !== TYPES.version) throw new RangeError('it does not begin with a version')
+  while (entry.to < window.size) {
+    signal?.throwIfAborted()
+    const at = entry.to
+    entry = await readEntry(window, at)
+    if (entry.type === TYPES.index) break
+    if (entry.type === TYPES.accumulator) accumulator = Buffer.from(await fixedValue(window, entry, 32))
+    else if (entry.type === TYPES.header) {
+      const header = await headerAt(window, entry, most)
+      checkOrder(before, header)
+      for (const type of [TYPES.body, TYPES.receipts, TYPES.difficulty]) {
+        entry = await readEntry(window, entry.to)
+        if (entry.type !== type) throw new RangeError(`block ${header.number} lacks an entry of type ${type}`)
+      }
+      const totalDifficulty = Buffer.from(await fixedValue(window, entry, 32))
+      const stated = BigInt(`0x${Buffer.from(totalDifficulty).reverse().toString('hex')}`)
+      if (before && stated !== total + header.difficulty)
+        throw new RangeError(
+          `the total difficulty of block ${header.number} is ${stated}, not ${total + header.difficulty}`,
+        )
+      total = stated
+      before = header
+      places.push({ number: header.number, hash: header.hash, from: at, to: entry.to })
+      records.push({ hash: Buffer.from(header.hash.slice(2), 'hex'), totalDifficulty })
+      if (records.length > MOST_BLOCKS) throw new RangeError(`it has more than ${MOST_BLOCKS} blocks`)
+    } else if (KNOWN.has(entry.type))
+      throw new RangeError(`there is an entry of type ${entry.type} at byte ${at}, out of its place`)
+  }
+  if (entry.type !== TYPES.index) throw new RangeError('it is cut off: the index of its blocks is missing')
+  await checkIndex(window, entry, places)
+  const found = accumulatorOf(records)
+  if (!accumulator) throw new RangeError('it has no accumulator. Only era1 files, which end before the merge, are read')
+  if (!accumulator.equals(found))
+    throw new RangeError(
+      `its accumulator is ${accumulator.toString('hex')}, but that of its headers is ${found.toString('hex')}`,
+    )
+  return places
+}
+
+const KNOWN: ReadonlySet<number> = new Set(Object.values(TYPES))
+
+const checkOrder = (before: Header | undefined, { number, parentHash }: Header) => {
+  if (!before) return
+  if (number !== before.number + 1) throw new RangeError(`block ${number} follows block ${before.number}`)
+  if (parentHash !== before.hash)
+    throw new RangeError(
+      `block ${number} names ${parentHash} as its parent, but block ${before.number} is ${before.hash}`,
+    )
+}
+
+/** The index has the number of the first block, where each one is, counted from the index itself, and how many there are. */
+const checkIndex = async (window: Window, entry: Entry, places: readonly Place[]) => {
+  const { first, ends } = await readIndex(window, entry)
+  if (ends !== places.length || (ends > 0 && first !== places[0]!.number) || entry.to !== window.size)
+    throw new RangeError(`its index is of ${ends} blocks from ${first} on, but it has ${places.length}`)
+  const index = await window.bytes(entry.from, entry.to - entry.from)
+  for (const [i, { from, number }] of places.entries())
+    if (Number(index.readBigInt64LE(8 + 8 * i)) !== from - (entry.from - HEAD))
+      throw new RangeError(`its index names another place for block ${number}`)
+}
+
+export const readIndex = async (window: Window, { from, to }: Entry): Promise<{ first: number; ends: number }> => {
+  const index = await window.bytes(from, to - from)
+  const ends = index.length < 16 ? -1 : Number(index.readBigUInt64LE(index.length - 8))
+  if (index.length !== 16 + 8 * ends) throw new RangeError('the index of its blocks is damaged')
+  return { first: Number(index.readBigUInt64LE(0)), ends }
+}
+
+export const headerAt = async (window: Window, { from, to }: Entry, most: number): Promise<Header> =>
+  decodeHeader(unpackFrames(await window.bytes(from, to - from), most))
+
+const fixedValue = async (window: Window, { from, to, type }: Entry, length: number): Promise<Buffer> => {
+  if (to - from !== length) throw new RangeError(`an entry of type ${type} has ${to - from} bytes, not ${length}`)
+  return window.bytes(from, length)
+}
