@@ -4,7 +4,7 @@ import { backoff, type Clock } from '../lib/retry.ts'
 import { type Call, resultOf } from './answers.ts'
 import { type Head, readHead, readHeads } from './blocks.ts'
 import { createBudgetWaits } from './budget-waits.ts'
-import { BUDGET_USED, type Endpoint } from './endpoint.ts'
+import { BUDGET_USED, type Endpoint, LEFT_ALONE } from './endpoint.ts'
 import { pickSharer } from './load.ts'
 import type { BudgetWait, Tracing } from './source.ts'
 import { createTracer } from './tracing.ts'
@@ -74,16 +74,17 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
         await waits.wait(suited, urgent, Math.min(...suited.map(closedUntil)), signal)
         continue
       }
-      const best = pick(funded, failed, urgent)
+      const rested = funded.filter(it => it.health.restUntil <= now)
+      const best = pick(rested, failed, urgent)
       if (best !== undefined) return best
-      await clock.sleep(Math.max(1, Math.min(...funded.map(it => it.health.restUntil)) - now), signal)
+      if (rested.length > 0) await pieceDone(signal)
+      else await clock.sleep(Math.max(1, Math.min(...funded.map(it => it.health.restUntil)) - now), signal)
     }
   }
 
   /** A node that did not answer is given work again once a probe is answered, unless there is no other node. */
-  const pick = (funded: readonly Endpoint[], failed: ReadonlySet<Endpoint>, urgent: boolean) => {
+  const pick = (rested: readonly Endpoint[], failed: ReadonlySet<Endpoint>, urgent: boolean) => {
     const now = clock.now()
-    const rested = funded.filter(it => it.health.restUntil <= now)
     const open = rested.filter(it => !failed.has(it))
     const trusted = open.filter(it => it.health.doubtedUntil <= now)
     const sound = trusted.filter(it => !it.health.isSuspect)
@@ -93,6 +94,20 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
     return pickSharer((from ?? []).map(it => ({ endpoint: it, load: it.loads[lane], strain: it.budget?.strain })))
       ?.endpoint
   }
+
+  /** Who waits until some work is done, whatever became of it. */
+  const waiters = new Set<() => void>()
+  const pieceDone = (signal: AbortSignal) =>
+    new Promise<void>((resolve, reject) => {
+      const end = () => {
+        waiters.delete(end)
+        signal.removeEventListener('abort', end)
+        if (signal.aborted) reject(signal.reason)
+        else resolve()
+      }
+      waiters.add(end)
+      signal.addEventListener('abort', end, { once: true })
+    })
 
   const probed = new Set<Endpoint>()
   const closing = new AbortController()
@@ -156,7 +171,7 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
         signal.throwIfAborted()
         if (!(error instanceof ChainsieveError) || error.next !== 'retry') throw error
         // Nothing is wrong with the node, which says itself when it may be asked again.
-        if (error.code === BUDGET_USED) continue
+        if (error.code === BUDGET_USED || error.code === LEFT_ALONE) continue
         failed.add(endpoint)
         // Nothing is wrong with such a node, and asking again is of no use.
         if (error.code === LACKS_METHOD) {
@@ -167,6 +182,7 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
         if (tried++ >= tries) throw error
       } finally {
         done(isDone)
+        for (const wake of [...waiters]) wake()
       }
     }
   }
