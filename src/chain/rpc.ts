@@ -64,7 +64,7 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
     failed: ReadonlySet<Endpoint>,
     { traces = false, urgent = false }: AttemptOptions,
     signal: AbortSignal,
-  ): Promise<Endpoint> => {
+  ): Promise<{ endpoint: Endpoint; done: (isDone: boolean) => void }> => {
     for (;;) {
       const now = clock.now()
       const suited = traces ? endpoints.filter(it => tracer.suits(it)) : endpoints
@@ -76,7 +76,8 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
       }
       const rested = funded.filter(it => it.health.restUntil <= now)
       const best = pick(rested, failed, urgent)
-      if (best !== undefined) return best
+      // At once, so that whoever chooses next knows of it.
+      if (best !== undefined) return { endpoint: best, done: best.loads[laneOf(urgent)].begin() }
       if (rested.length > 0) await pieceDone(signal)
       else await clock.sleep(Math.max(1, Math.min(...funded.map(it => it.health.restUntil)) - now), signal)
     }
@@ -90,7 +91,7 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
     const sound = trusted.filter(it => !it.health.isSuspect)
     if (sound.length > 0) for (const it of rested) if (it.health.isSuspect) void probe(it)
     const [from] = [sound, trusted, open, rested].filter(it => it.length > 0)
-    const lane = urgent ? 'urgent' : 'others'
+    const lane = laneOf(urgent)
     return pickSharer((from ?? []).map(it => ({ endpoint: it, load: it.loads[lane], strain: it.budget?.strain })))
       ?.endpoint
   }
@@ -147,17 +148,18 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
   }
 
   const attempt: Rpc['attempt'] = async (work, signal, options = {}) => {
-    const { tries = Number.POSITIVE_INFINITY, traces = false, urgent = false } = options
+    const { tries = Number.POSITIVE_INFINITY, traces = false } = options
     const failed = new Set<Endpoint>()
     for (let tried = 1; ; ) {
       signal.throwIfAborted()
-      const endpoint = await choose(failed, options, signal)
+      const { endpoint, done } = await choose(failed, options, signal)
       if (failed.has(endpoint)) {
+        done(false)
         failed.clear()
         await clock.sleep(backoff(Math.ceil(tried / endpoints.length), { random, capMs: 5_000 }), signal)
+        continue
       }
       const mark = endpoint.health.mark()
-      const done = endpoint.loads[urgent ? 'urgent' : 'others'].begin()
       let isDone = false
       try {
         await introduce(endpoint, signal)
@@ -210,6 +212,8 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
     isSparing: endpoints.some(({ budget }) => budget !== undefined),
   }
 }
+
+const laneOf = (urgent: boolean) => (urgent ? 'urgent' : 'others')
 
 /** A head may rise by this many blocks without proof: reading the blocks up to it is proof enough. */
 export const STRIDE = 32
