@@ -64,7 +64,15 @@ test('two nodes share a back-fill by their speed, and with little to do the firs
   const [first, second] = nodes.map(({ calls }) => calls.length) as [number, number]
   assert.ok(second > first && first >= 30, `${first} and ${second} calls`)
   const asked = nodes.flatMap(({ calls }) => calls.map(({ method, params }) => `${method} ${params[0]}`))
-  assert.ok(first + second <= 400 + 8, JSON.stringify([asked.length, new Set(asked).size, source.endpoints(), asked.filter(it => it.startsWith('eth_chainId')).length]))
+  assert.ok(
+    first + second <= 400 + 8,
+    JSON.stringify([
+      asked.length,
+      new Set(asked).size,
+      source.endpoints(),
+      asked.filter(it => it.startsWith('eth_chainId')).length,
+    ]),
+  )
   const before = second
   for (let i = 0; i < 5; i++) await source.head(never)
   assert.equal(nodes[1]!.calls.length, before)
