@@ -288,7 +288,7 @@ const prices = () =>
         ...Object.entries(perSecond).map(([method, credits]) => `in a second ${code(method)} ${credits}`),
         ...[...(chains ?? [])].map(([id, factor]) => `chain ${id} times ${factor}`),
       ].join(', '),
-      source,
+      code(source.replace('https://', '')),
     ]),
   )
 
