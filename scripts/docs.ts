@@ -10,6 +10,7 @@ import { parseRegistry, parseTokens } from '../src/decode/registry.ts'
 import { ENDPOINTS } from '../src/http/es/index.ts'
 import { EVERYWHERE, OF_INDEXES, OF_SHARDS } from '../src/http/es/parameters.ts'
 import { READ_ONLY, UNSUPPORTED } from '../src/http/es/refused.ts'
+import { PROVIDERS } from '../src/limits/credits.ts'
 import { LIMITS, type Limit } from '../src/limits/index.ts'
 import {
   type Comparison,
@@ -275,6 +276,26 @@ const pipelines = () =>
     ],
   )
 
+const prices = () =>
+  table(
+    ['Name', 'Hosts', 'Credits of a call', 'Source'],
+    [...PROVIDERS].map(([name, { hosts, other, methods, perSecond = {}, chains, source }]) => [
+      code(name),
+      hostsIn(hosts),
+      [
+        ...Object.entries(methods).map(([method, credits]) => `${code(method)} ${credits}`),
+        `others ${other}`,
+        ...Object.entries(perSecond).map(([method, credits]) => `in a second ${code(method)} ${credits}`),
+        ...[...(chains ?? [])].map(([id, factor]) => `chain ${id} times ${factor}`),
+      ].join(', '),
+      code(source.replace('https://', '')),
+    ]),
+  )
+
+/** The names in the expression for hosts. */
+const hostsIn = ({ source }: RegExp): string =>
+  Array.from(source.matchAll(/[a-z0-9]+(?:\\\.[a-z0-9]+)+/g), ([host]) => code(host.replaceAll('\\', ''))).join(', ')
+
 const chains = () =>
   table(
     [
@@ -302,6 +323,7 @@ const PARTS: Readonly<Record<string, Parts>> = {
   'docs/compatibility.md': COMPATIBILITY_PARTS,
   'docs/decoding.md': { registry },
   'docs/fields.md': { fields: () => KINDS.map(fieldsOf).join('\n\n') },
+  'docs/nodes.md': { prices },
   'docs/search.md': { clauses, ignored, aggregations, pipelines },
   'docs/settings.md': { settings, limits },
 }

@@ -223,11 +223,15 @@ test('every flag that is named is one', () => {
     for (const [flag] of own!.matchAll(/(?<![\w-])--[a-z][a-z-]*/g)) assert.ok(known.has(flag), flag)
 })
 
-test('the config file is one', t => {
-  const [toml] = blocks.filter(({ language }) => language === 'toml')
+test('config files are such, and the one of all settings is as it says', t => {
   const path = join(tempFolder(t), 'chainsieve.toml')
-  writeFileSync(path, toml!.text)
-  const { networks, ...config } = loadConfig({ flags: { config: path }, env: {} })
+  const load = (text: string) => {
+    writeFileSync(path, text)
+    return loadConfig({ flags: { config: path }, env: {} })
+  }
+  const tomls = blocks.filter(({ language }) => language === 'toml')
+  for (const { text } of tomls) load(text)
+  const { networks, ...config } = load(tomls.find(({ text }) => text.includes('query-deadline'))!.text)
   assert.deepEqual(
     [config.host, config.queryDeadline, networks.map(({ network }) => network)],
     ['0.0.0.0', 5000, ['ethereum/ethereum/mainnet', 'ethereum/base/mainnet']],

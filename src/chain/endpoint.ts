@@ -143,6 +143,11 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
     const messages = calls.map(({ method, params }, i) => ({ jsonrpc: '2.0', id: i + 1, method, params }))
     const cost = budget?.costOf(calls, endpoint.chainId) ?? FREE
     let leave: ((outcome: Outcome) => void) | undefined = await window.enter(signal, urgent, cost.perSecond)
+    // What waited for its place goes to another node where this one has failed meanwhile, or asked to be left alone.
+    if (health.restUntil > clock.now()) {
+      leave('neutral')
+      throw retry(LEFT_ALONE, 'is left alone for a while')
+    }
     // Others may have spent it while this waited.
     if (budget && !budget.affords(cost.credits, urgent)) {
       leave('neutral')
@@ -344,6 +349,9 @@ interface PostOptions<T extends object> {
 
 /** Code of the error of an endpoint whose budget does not have what a request costs. */
 export const BUDGET_USED = 'node_budget_used'
+
+/** The same of one that is to be left alone now. Neither is a failure of the node, and it can tell when to ask again. */
+export const LEFT_ALONE = 'node_left_alone'
 
 const budgetUsed = (credits: number) =>
   retry(BUDGET_USED, `the budget of the node does not have the ${credits} credits of this request`)

@@ -2,8 +2,8 @@
 export interface Load {
   /** Pieces of work under way. */
   readonly active: number
-  /** Mean time of a piece, and how many were under way with it; undefined while none was done. */
-  readonly mean: { ms: number; active: number } | undefined
+  /** Milliseconds that a piece takes with so many under way, it included; undefined while none was done. */
+  msOf(active: number): number | undefined
   /** How long the oldest piece has been under way. */
   ageMs(): number
   /** Called back when the piece is done, with whether it came to something. */
@@ -14,13 +14,26 @@ export interface Load {
 
 export const createLoad = (now: () => number): Load => {
   const since = new Map<symbol, number>()
-  let mean: Load['mean']
+  let mean: Mean | undefined
+  /** Of the last pieces. */
+  let times: number[] = []
+  let endedAt = 0
+  const forget = () => {
+    mean = undefined
+    times = []
+  }
   return {
     get active() {
       return since.size
     },
-    get mean() {
-      return mean
+    msOf(active) {
+      // It had nothing to do for long, as it seemed slow: that may be over, or may never have been so.
+      if (mean && since.size === 0 && now() - endedAt > STALE * mean.ms) forget()
+      if (!mean) return undefined
+      const more = active - mean.active
+      // With more than there were, as if they were done one by one; with fewer, as it was seen to be.
+      const slope = more > 0 ? mean.ms / mean.active : slopeOf(mean)
+      return Math.max(Math.min(...times), mean.ms + more * slope)
     },
     ageMs() {
       const [oldest] = since.values()
@@ -33,18 +46,43 @@ export const createLoad = (now: () => number): Load => {
       const beside = since.size
       return done => {
         since.delete(piece)
+        endedAt = now()
         if (!done) return
-        const ms = Math.max(0, now() - began)
-        mean = mean
-          ? { ms: mean.ms + (ms - mean.ms) * NEWS, active: mean.active + (beside - mean.active) * NEWS }
-          : { ms, active: beside }
+        const ms = Math.max(0, endedAt - began)
+        times.push(ms)
+        if (times.length > TIMES) times.shift()
+        mean = mean ? add(mean, ms, beside) : { ms, active: beside, spread: 0, together: 0, pieces: 1 }
       }
     },
-    forget() {
-      mean = undefined
-    },
+    forget,
   }
 }
+
+/** Means over the last pieces: of their times, of how many were under way, of the square of that, and of both together. */
+interface Mean {
+  ms: number
+  active: number
+  spread: number
+  together: number
+  pieces: number
+}
+
+const add = (mean: Mean, ms: number, active: number): Mean => {
+  const pieces = mean.pieces + 1
+  const news = Math.max(NEWS, 1 / pieces)
+  const [byMs, byActive] = [ms - mean.ms, active - mean.active]
+  return {
+    ms: mean.ms + news * byMs,
+    active: mean.active + news * byActive,
+    spread: (1 - news) * (mean.spread + news * byActive * byActive),
+    together: (1 - news) * (mean.together + news * byActive * byMs),
+    pieces,
+  }
+}
+
+/** Milliseconds that each further piece under way adds, between none and all of the time. */
+const slopeOf = ({ ms, active, spread, together }: Mean): number =>
+  Math.min(ms / active, Math.max(0, together / (spread + DOUBT)))
 
 /** What can be chosen from. */
 export interface Sharer {
@@ -55,34 +93,42 @@ export interface Sharer {
 
 /**
  * The one that is likely to be done first with one more piece, if that takes as much longer as it has more to do. So each has work in
- * proportion to its speed, and one that hangs gets none as soon as the others are quicker than its oldest piece is old. One that has nothing
- * to do goes before later ones, unless it is far slower. Of those that nobody knows, the first ones get a few pieces each.
+ * proportion to its speed, and one that hangs gets none as soon as the others are quicker than its oldest piece is old. While
+ * there is little to do, earlier ones go before later ones, unless they are far slower. One that nobody
+ * knows gets two pieces, and more once the first is done: undefined where all have theirs.
  */
 export const pickSharer = <T extends Sharer>(sharers: readonly T[]): T | undefined => {
   if (sharers.length < 2) return sharers[0]
-  const known = sharers.flatMap(({ load }) => (load.mean ? [load.mean.ms] : []))
-  const quickest = known.length > 0 ? Math.min(...known) : undefined
-  const etaOf = ({ load: { active, mean, ageMs }, strain }: T): number => {
-    const strained = Math.max(1, strain?.() ?? 1)
-    const age = ageMs()
-    if (mean) return Math.max((mean.ms * (active + 1)) / mean.active, age > PATIENCE * mean.ms ? age : 0) * strained
-    if (quickest !== undefined) return Math.max(quickest * (active + 1), age > PATIENCE * quickest ? age : 0) * strained
-    return age > UNKNOWN_MS ? age : Math.floor(active / UNKNOWN_PIECES)
+  const known = sharers.flatMap(({ load }) => load.msOf(1) ?? [])
+  const quickest = known.length > 0 ? Math.min(...known) : 0
+  const etaOf = ({ load, strain }: T): number => {
+    const age = load.ageMs()
+    const ms = load.msOf(load.active + 1)
+    if (ms !== undefined)
+      return Math.max(ms, age > PATIENCE * load.msOf(load.active)! ? age : 0) * Math.max(1, strain?.() ?? 1)
+    if (load.active >= UNKNOWN_PIECES) return Number.POSITIVE_INFINITY
+    return age > UNKNOWN_MS ? age : quickest * (load.active + 1)
   }
   const etas = sharers.map(etaOf)
   const best = Math.min(...etas)
-  const idle = sharers.find(
-    ({ load, strain }, i) => load.active === 0 && (strain?.() ?? 1) <= 1 && etas[i]! <= FAR_SLOWER * best + NEARLY_MS,
-  )
+  if (best === Number.POSITIVE_INFINITY) return undefined
   const first = etas.indexOf(best)
-  return idle && sharers.indexOf(idle) < first ? idle : sharers[first]
+  if (sharers[first]!.load.active > 0) return sharers[first]
+  const isNear = (eta: number, strain = 0) => eta <= FAR_SLOWER * best + NEARLY_MS && strain <= 1
+  return sharers.find(({ load, strain }, i) => i === first || (load.active === 0 && isNear(etas[i]!, strain?.())))
 }
 
+/** Pieces of which the quickest is remembered: none will be done sooner. */
+const TIMES = 16
+/** So many times the mean a node may be idle before what was seen of it is forgotten. */
+const STALE = 10
 /** Weight of the last piece in a mean. */
-const NEWS = 0.2
+const NEWS = 0.05
 /** So many times the mean a piece may take before it is not thought to come soon. */
 const PATIENCE = 3
-const UNKNOWN_PIECES = 4
+/** Spread of numbers under way of which half of what is seen is believed. */
+const DOUBT = 1
+const UNKNOWN_PIECES = 2
 const UNKNOWN_MS = 1_000
 const FAR_SLOWER = 2
 const NEARLY_MS = 20

@@ -4,7 +4,7 @@ import { backoff, type Clock } from '../lib/retry.ts'
 import { type Call, resultOf } from './answers.ts'
 import { type Head, readHead, readHeads } from './blocks.ts'
 import { createBudgetWaits } from './budget-waits.ts'
-import { BUDGET_USED, type Endpoint } from './endpoint.ts'
+import { BUDGET_USED, type Endpoint, LEFT_ALONE } from './endpoint.ts'
 import { pickSharer } from './load.ts'
 import type { BudgetWait, Tracing } from './source.ts'
 import { createTracer } from './tracing.ts'
@@ -64,7 +64,7 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
     failed: ReadonlySet<Endpoint>,
     { traces = false, urgent = false }: AttemptOptions,
     signal: AbortSignal,
-  ): Promise<Endpoint> => {
+  ): Promise<{ endpoint: Endpoint; done: (isDone: boolean) => void }> => {
     for (;;) {
       const now = clock.now()
       const suited = traces ? endpoints.filter(it => tracer.suits(it)) : endpoints
@@ -74,25 +74,41 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
         await waits.wait(suited, urgent, Math.min(...suited.map(closedUntil)), signal)
         continue
       }
-      const best = pick(funded, failed, urgent)
-      if (best !== undefined) return best
-      await clock.sleep(Math.max(1, Math.min(...funded.map(it => it.health.restUntil)) - now), signal)
+      const rested = funded.filter(it => it.health.restUntil <= now)
+      const best = pick(rested, failed, urgent)
+      // At once, so that whoever chooses next knows of it.
+      if (best !== undefined) return { endpoint: best, done: best.loads[laneOf(urgent)].begin() }
+      if (rested.length > 0) await pieceDone(signal)
+      else await clock.sleep(Math.max(1, Math.min(...funded.map(it => it.health.restUntil)) - now), signal)
     }
   }
 
   /** A node that did not answer is given work again once a probe is answered, unless there is no other node. */
-  const pick = (funded: readonly Endpoint[], failed: ReadonlySet<Endpoint>, urgent: boolean) => {
+  const pick = (rested: readonly Endpoint[], failed: ReadonlySet<Endpoint>, urgent: boolean) => {
     const now = clock.now()
-    const rested = funded.filter(it => it.health.restUntil <= now)
     const open = rested.filter(it => !failed.has(it))
     const trusted = open.filter(it => it.health.doubtedUntil <= now)
     const sound = trusted.filter(it => !it.health.isSuspect)
     if (sound.length > 0) for (const it of rested) if (it.health.isSuspect) void probe(it)
     const [from] = [sound, trusted, open, rested].filter(it => it.length > 0)
-    const lane = urgent ? 'urgent' : 'others'
+    const lane = laneOf(urgent)
     return pickSharer((from ?? []).map(it => ({ endpoint: it, load: it.loads[lane], strain: it.budget?.strain })))
       ?.endpoint
   }
+
+  /** Who waits until some work is done, whatever became of it. */
+  const waiters = new Set<() => void>()
+  const pieceDone = (signal: AbortSignal) =>
+    new Promise<void>((resolve, reject) => {
+      const end = () => {
+        waiters.delete(end)
+        signal.removeEventListener('abort', end)
+        if (signal.aborted) reject(signal.reason)
+        else resolve()
+      }
+      waiters.add(end)
+      signal.addEventListener('abort', end, { once: true })
+    })
 
   const probed = new Set<Endpoint>()
   const closing = new AbortController()
@@ -132,17 +148,18 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
   }
 
   const attempt: Rpc['attempt'] = async (work, signal, options = {}) => {
-    const { tries = Number.POSITIVE_INFINITY, traces = false, urgent = false } = options
+    const { tries = Number.POSITIVE_INFINITY, traces = false } = options
     const failed = new Set<Endpoint>()
     for (let tried = 1; ; ) {
       signal.throwIfAborted()
-      const endpoint = await choose(failed, options, signal)
+      const { endpoint, done } = await choose(failed, options, signal)
       if (failed.has(endpoint)) {
+        done(false)
         failed.clear()
         await clock.sleep(backoff(Math.ceil(tried / endpoints.length), { random, capMs: 5_000 }), signal)
+        continue
       }
       const mark = endpoint.health.mark()
-      const done = endpoint.loads[urgent ? 'urgent' : 'others'].begin()
       let isDone = false
       try {
         await introduce(endpoint, signal)
@@ -156,7 +173,7 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
         signal.throwIfAborted()
         if (!(error instanceof ChainsieveError) || error.next !== 'retry') throw error
         // Nothing is wrong with the node, which says itself when it may be asked again.
-        if (error.code === BUDGET_USED) continue
+        if (error.code === BUDGET_USED || error.code === LEFT_ALONE) continue
         failed.add(endpoint)
         // Nothing is wrong with such a node, and asking again is of no use.
         if (error.code === LACKS_METHOD) {
@@ -167,6 +184,7 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
         if (tried++ >= tries) throw error
       } finally {
         done(isDone)
+        for (const wake of [...waiters]) wake()
       }
     }
   }
@@ -194,6 +212,8 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
     isSparing: endpoints.some(({ budget }) => budget !== undefined),
   }
 }
+
+const laneOf = (urgent: boolean) => (urgent ? 'urgent' : 'others')
 
 /** A head may rise by this many blocks without proof: reading the blocks up to it is proof enough. */
 export const STRIDE = 32

@@ -363,6 +363,43 @@ const STATUS: Status = {
   ],
 }
 
+test('status tells what is left of budgets, and until when a back-fill waits for them', async () => {
+  const [, stopped] = STATUS.networks
+  const node = { requests: 2, errors: 0, lastError: null, lastErrorAt: null }
+  const period = { used: 2_999_000, left: 1_000, endsAt: '2026-03-02T00:00:00Z' }
+  const status = async (): Promise<Status> => ({
+    version: '1.2.3',
+    networks: [
+      {
+        ...{ ...stopped!, error: null, state: 'waiting' },
+        waiting: {
+          ...{ kind: 'fill', for: 'credits of https://x/[secret]: what is left is kept for the head' },
+          ...{ since: '2026-03-01T00:00:00Z', until: '2026-03-02T00:00:00Z' },
+        },
+        endpoints: [
+          {
+            ...{ ...node, url: 'https://x/[secret]' },
+            budget: { costs: 'infura', rate: '500 credits/s', spent: 9, day: { limit: 3_000_000, ...period } },
+          },
+          {
+            ...{ ...node, url: 'https://y' },
+            budget: { costs: 'calls', spent: 9, month: { limit: 4_000_000, ...period, left: 0 } },
+          },
+        ],
+      },
+    ],
+  })
+  const { out } = await chainsieve(['status'], { status })
+  assert.deepEqual(
+    out.split('\n').filter(line => /budget|waits/.test(line)),
+    [
+      '  budget  https://x/[secret]: 1,000 of 3,000,000 credits left today, at most 500 credits/s, at the prices of infura',
+      '  budget  https://y: 0 of 4,000,000 calls left this month',
+      '  waits   since 2026-03-01T00:00:00Z until 2026-03-02T00:00:00Z for credits of https://x/[secret]: what is left is kept for the head',
+    ],
+  )
+})
+
 test('status tells what is waited for, what was started again, and which receivers fail', async () => {
   const restarts = {
     count: 2,

@@ -106,7 +106,16 @@ test('a server tells how it is by /ready, status, metrics and log, and none of i
   const { port } = new URL(node.url)
   const rpc = `http://${nodeUser}:${nodePassword}@127.0.0.1:${port}/v3/${nodeKey}?apikey=${nodeQuery}`
   const server = await serve(t, data, [
-    ...['--network', NETWORK, '--rpc', rpc, '--rpc', `http://127.0.0.1:${await closedPort()}/v3/${nodeKey}`],
+    ...[
+      '--network',
+      NETWORK,
+      '--rpc',
+      rpc,
+      '--rpc',
+      `http://127.0.0.1:${await closedPort()}/v3/${nodeKey}`,
+      '--rpc-daily',
+      '1B',
+    ],
     ...['--poll-interval', '50ms', '--allow-target', '127.0.0.0/8', '--log-requests', '--delivery-retries', '1s'],
     ...['--smtp', `smtp://user:${smtpPassword}@127.0.0.1:1`],
   ])

@@ -29,6 +29,11 @@ test('each of the things that can be wrong is a reason, and no other is', () => 
   assert.deepEqual(typesOf({ state: 'waiting', waiting: { kind: 'thread', for: '', since } }), [
     ['network_stuck', since],
   ])
+  // A back-fill that waits for its budget takes nothing from those who ask; a head that does, does.
+  assert.deepEqual(typesOf({ state: 'waiting', waiting: { kind: 'fill', for: '', since, until: since } }), [])
+  assert.deepEqual(typesOf({ state: 'waiting', waiting: { kind: 'budget', for: '', since, until: since } }), [
+    ['budget_used', since],
+  ])
   assert.deepEqual(typesOf({ state: 'restarting', restarts }), [['network_restarting', since]])
   assert.deepEqual(typesOf({ state: 'stopped', error: 'wrong chain' }), [['network_stopped', undefined]])
   assert.deepEqual(typesOf({ state: 'serving', store: 'damaged' }), [['store_damaged', undefined]])
