@@ -219,8 +219,9 @@ const resultOf = (node: FakeNode, { method, params }: NodeCall): unknown => {
     case 'eth_getBlockReceipts':
       return structuredClone(at(params[0])?.receipts) ?? null
     case 'eth_getTransactionReceipt': {
-      for (let number = node.head; number >= 0; number--) {
-        const receipt = node.blocks.get(number)?.receipts.find(it => it.transactionHash === params[0])
+      for (const [number, raw] of node.blocks) {
+        if (number > node.head) continue
+        const receipt = raw.receipts.find(it => it.transactionHash === params[0])
         if (receipt !== undefined) return structuredClone(receipt)
       }
       return null

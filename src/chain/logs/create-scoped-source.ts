@@ -8,7 +8,7 @@ import type { RawBlock, RpcBlock } from '../wire.ts'
 import { askBloom, fitsAny, mergeFilters } from './log-filter.ts'
 import type { Asked } from './log-limit.ts'
 import { createLogReader, type Found, type LogReader } from './log-reader.ts'
-import type { Density } from './reach.ts'
+import { newDensity } from './reach.ts'
 import type { LogFilter, ScopedPart, ScopedSource } from './scoped-source.ts'
 import { fetchWanted, LOGS_LEFT_OUT, type WantedOptions } from './wanted.ts'
 
@@ -46,7 +46,7 @@ export const createScopedSource = (options: ScopedSourceOptions): ScopedSource =
       } catch (error) {
         if (!(error instanceof ChainsieveError) || error.next !== 'retry') throw error
         log.warn('Received logs that do not fit their blocks, asks again', { ...slice.range, error: error.message })
-        found = await reader.read(filter, slice.range, { perBlock: 0 }, signal)
+        found = await reader.read(filter, slice.range, newDensity(), signal)
         // Where nobody gives them, the blocks themselves do.
         if (isAgain && error.code === LOGS_LEFT_OUT) found = found.map(({ number }) => ({ number, claims: [] }))
       }
@@ -118,12 +118,12 @@ export async function* readWindows(
   concurrency: number,
   signal: AbortSignal,
 ): AsyncGenerator<{ window: Asked; found: Found[] }> {
-  const density: Density = { perBlock: 0 }
+  const density = newDensity()
   const ahead = () => {
     const reach = reader.reach()
     const span = reach.span(density)
     if (!reach.isProved(span)) return 1
-    return Math.min(concurrency, Math.max(1, Math.floor(AHEAD_LOGS / (span * density.perBlock))))
+    return Math.min(concurrency, Math.max(1, Math.floor((AHEAD_ANSWERS * reach.results) / (span * density.perBlock))))
   }
   const read = async (window: Asked, inner: AbortSignal) => ({
     window,
@@ -163,8 +163,8 @@ function* slicesOf({ from, to }: Asked, found: readonly Found[], size: number): 
 
 /** Answers that may be held in memory before they are taken. */
 const AHEAD_BYTES = 16 << 20
-/** The same of logs. */
-const AHEAD_LOGS = 40_000
+/** The same of logs, in answers that are full: what they have in them says how much to ask for next. */
+const AHEAD_ANSWERS = 2.5
 /** Blocks that make up a part, or a few more. */
 const PART_BLOCKS = 200
 /** A bloom that is less likely by chance is taken for a proof that there are logs. */

@@ -53,6 +53,8 @@ export const createLogReader = ({ rpc, verify, clock, random, limits }: LogReade
   const reaches = new Map<Endpoint, Reach>()
   /** Newest blocks of nodes, as far as they were asked for. */
   const heads = new Map<Endpoint, number>()
+  /** Nodes of which the logs and the block at their end are asked for one by one. */
+  const alone = new Set<Endpoint>()
   let last = rpc.endpoints[0]!
 
   const reachOf = (endpoint: Endpoint): Reach => {
@@ -82,11 +84,17 @@ export const createLogReader = ({ rpc, verify, clock, random, limits }: LogReade
   ): Promise<BlockLogs[] | Refusal> => {
     const where = `eth_getLogs of ${rangeOf(asked)}`
     const range = { fromBlock: toQuantity(asked.from), toBlock: toQuantity(asked.to) }
-    const calls: Call[] = [{ method: GET_LOGS, params: [{ ...range, ...filterParams(filter) }] }]
+    const call: Call = { method: GET_LOGS, params: [{ ...range, ...filterParams(filter) }] }
     const isNear = asked.to > heads.get(endpoint)! - NEAR
     const header = { method: 'eth_getBlockByNumber', params: [range.toBlock, false] }
-    if (isNear && endpoint.batch > 1) calls.push(header)
-    const answers = await endpoint.sendOnce(calls, signal, { heard: error => limitOf(error, asked) !== undefined })
+    const heard = (error: RpcError) => limitOf(error, asked) !== undefined
+    const isPair = isNear && endpoint.batch > 1 && !alone.has(endpoint)
+    let answers = await endpoint.sendOnce(isPair ? [call, header] : [call], signal, { heard })
+    if (answers === 'too large' && isPair) {
+      // Or the node takes no batches.
+      answers = await endpoint.sendOnce([call], signal, { heard })
+      if (answers !== 'too large') alone.add(endpoint)
+    }
     if (answers === 'too large') return { limit: { of: 'work' }, why: `${where}: the answer is too large` }
     const [answer, last] = answers
     if (answer!.error !== undefined) {
@@ -323,7 +331,7 @@ const MAY_BE_SIZE = new Set(['node_error', 'node_timeout', 'node_http_status'])
 const GET_LOGS = 'eth_getLogs'
 /** So close to its head, not all machines behind an address may have a block. */
 const NEAR = 128
-const ROUND_COUNT = 500
+const ROUND_COUNT = 1_000
 /** Limits that a node may state in a row. */
 const MOST_TRIES = 64
 /** A block whose logs take more calls than this is read as a whole. */

@@ -3,7 +3,13 @@ import type { Asked, LogLimit } from './log-limit.ts'
 /** How many logs a block of a filter has: what the next blocks are expected to have, a little more rather than less. */
 export interface Density {
   perBlock: number
+  /** Share of an answer that is left free, since what comes is not what was: more of it where it did not fit. */
+  margin: number
+  /** The last range with too many logs for a node that did not say how many are too many, with what was found in it so far. */
+  refused?: { to: number; next: number; logs: number } | undefined
 }
+
+export const newDensity = (): Density => ({ perBlock: 0, margin: 0 })
 
 /** What one node answers `eth_getLogs` for at once, as far as it is known. Holds for all filters. */
 export interface Reach {
@@ -11,6 +17,8 @@ export interface Reach {
   span(density: Density): number
   /** Most addresses, and most topics, of one call. */
   readonly values: number
+  /** Most logs of one answer. */
+  readonly results: number
   /** Whether so many blocks are within what the node is known to answer: then it makes sense to ask for several such ranges at a time. */
   isProved(blocks: number): boolean
   /** Notes an answer. */
@@ -32,8 +40,20 @@ export const createReach = (): Reach => {
   let wasLifted = false
   let results = USUAL_RESULTS
   let values = USUAL_VALUES
-  /** Most blocks that were answered for. */
+  /** Most blocks that were answered for, and most logs. */
   let proved = 0
+  let given = 0
+
+  /** Once all of a range that was refused is known, so is that its logs are too many. */
+  const resolve = (density: Density, asked: Asked, logs: number) => {
+    const { refused } = density
+    if (refused?.next !== asked.from) return
+    refused.logs += logs
+    refused.next = asked.to + 1
+    if (refused.next <= refused.to) return
+    if (refused.logs <= results) results = Math.max(given, below(refused.logs))
+    density.refused = undefined
+  }
 
   const cut = (asked: Asked) => {
     const count = countOf(asked)
@@ -45,18 +65,24 @@ export const createReach = (): Reach => {
   }
 
   return {
+    get results() {
+      return results
+    },
     get values() {
       return values
     },
-    span({ perBlock }) {
+    span({ perBlock, margin }) {
       const growth = Math.max(FIRST_SPAN, proved * GROWTH)
-      return Math.max(1, Math.floor(Math.min(blocks, ceiling, growth, results / perBlock)))
+      return Math.max(1, Math.floor(Math.min(blocks, ceiling, growth, (results * (1 - margin)) / perBlock)))
     },
     isProved: count => count <= proved * 1.5,
     passed(asked, logs, density) {
       const count = countOf(asked)
       proved = Math.max(proved, count)
+      given = Math.max(given, logs)
+      resolve(density, asked, logs)
       noteDensity(density, logs, count)
+      density.margin = Math.max(0, density.margin - 0.002)
       if (count < ceiling * 0.9) return
       if (++calm < patience) return
       calm = 0
@@ -77,6 +103,8 @@ export const createReach = (): Reach => {
           return undefined
         case 'results':
           if (limit.most !== undefined) results = limit.most
+          else if (limit.fits === undefined) density.refused = { to: asked.to, next: asked.from, logs: 0 }
+          density.margin = Math.min(0.2, density.margin + 0.03)
           density.perBlock = Math.max(density.perBlock, results / (limit.fits ?? count * 0.6))
           return limit.fits ?? Math.max(1, Math.min(count - 1, this.span(density)))
         case 'work':
@@ -96,9 +124,10 @@ const noteDensity = (density: Density, logs: number, blocks: number) => {
 
 /** A limit that a node does not tell is a round number. */
 const guess = (refused: number, proved: number): number => {
-  const round = ROUND.findLast(it => it < refused)!
+  const round = below(refused)
   return proved < refused ? Math.max(round, proved) : round
 }
+const below = (value: number): number => ROUND.findLast(it => it < value)!
 const ROUND = [
   0, 1, 2, 5, 10, 20, 50, 100, 128, 200, 250, 256, 500, 800, 1_000, 1_024, 2_000, 2_048, 3_000, 3_500, 5_000, 10_000,
   20_000, 30_000, 50_000, 100_000, 200_000, 500_000, 1_000_000,
