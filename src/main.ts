@@ -1,7 +1,7 @@
 import { isMainThread, type MessagePort, workerData } from 'node:worker_threads'
 import type { DeliveryData } from './delivery/messages.ts'
 import type { BuilderData } from './ingest/builders/messages.ts'
-import type { IndexerData } from './ingest/messages.ts'
+import type { IndexerData, WriterData } from './ingest/messages.ts'
 import type { ReaderData } from './search/reader-thread.ts'
 
 /**
@@ -24,7 +24,7 @@ const main = async () => {
     case 'builder':
       return (await import('./ingest/builders/thread.ts')).runBuilder(data as BuilderData)
     case 'writer':
-      return (await import('./ingest/writer-thread.ts')).runWriter(data as { store: string; port: MessagePort })
+      return (await import('./ingest/writer-thread.ts')).runWriter(data as WriterData)
     case 'reader':
       return (await import('./search/reader-thread.ts')).runReader(data as ReaderData)
     case 'checker':

@@ -15,6 +15,7 @@ import { nativeBinding, nativeOption } from '../lib/runtime.ts'
 import { aborted } from '../lib/shutdown.ts'
 import { createThreadLog } from '../lib/thread-log.ts'
 import { openRules } from '../rules/store.ts'
+import { keepPages } from '../sqlite/database.ts'
 import { indexRange, keepFollowing } from './following.ts'
 import { importPacks } from './importing.ts'
 import type { FromIndexer, IndexerData, Report, ToIndexer, ToWriter, Waiting } from './messages.ts'
@@ -39,6 +40,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
   })
 
   const db = openForReading(data.store, nativeBinding())
+  if (data.cacheMb !== undefined) keepPages(db, data.cacheMb)
   const lookups = createLookups(db)
   const metrics = createMetrics()
   const source =

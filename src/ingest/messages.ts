@@ -1,3 +1,4 @@
+import type { MessagePort } from 'node:worker_threads'
 import type { AlertCounts, AlertUpdate } from '../alerts/alert-store.ts'
 import type { RpcSourceOptions } from '../chain/rpc-source.ts'
 import type { EndpointStatus } from '../chain/source.ts'
@@ -58,7 +59,18 @@ export interface IndexerData {
   /** Threads that decode and build documents. */
   indexers: number
   sharing: Sharing
+  /** Pages of the store that it keeps; by default those of any reader. */
+  cacheMb?: number
   limits: Limits
+}
+
+/** What the writing thread is started with. */
+export interface WriterData {
+  /** File of the network's store. */
+  store: string
+  port: MessagePort
+  /** Pages of the store that it keeps; by default those of any writer. */
+  cacheMb?: number
 }
 
 /** How threads share the work. */

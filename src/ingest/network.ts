@@ -10,7 +10,8 @@ import { nativeBinding, startWorker } from '../lib/runtime.ts'
 import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
 import { holdOpen } from '../sqlite/database.ts'
 import { abiFolder } from './abis.ts'
-import { type FromIndexer, type IndexerData, type Job, type Report, type Sharing, YOUNG_MB } from './messages.ts'
+import { memoryOf } from './memory.ts'
+import type { FromIndexer, IndexerData, Job, Report, Sharing, WriterData } from './messages.ts'
 
 /** The threads that index one network, as the main thread sees them. */
 export interface Indexing {
@@ -37,6 +38,8 @@ export interface IndexingOptions {
   /** Threads that decode and build documents; default 1. */
   indexers?: number
   sharing?: Sharing
+  /** How many are indexed in this process; default 1. */
+  networks?: number
   limits?: Limits
   log: Log
   onReport?: (report: Report) => void
@@ -90,6 +93,7 @@ export const startIndexing = ({
   storeBatch,
   indexers = 1,
   sharing = {},
+  networks = 1,
   limits = DEFAULT_LIMITS,
   log,
   onReport,
@@ -98,10 +102,11 @@ export const startIndexing = ({
   const store = prepareStore(data, network, log)
   const letGo = holdOpen(store, nativeBinding())
   const { port1, port2 } = new MessageChannel()
+  const { youngMb, writerCacheMb, readerCacheMb } = memoryOf(job.type, networks)
   const isServed = job.type === 'follow' || job.type === 'watch'
   const writer = startWorker(
     'writer',
-    { store, port: port1 },
+    { store, port: port1, cacheMb: writerCacheMb } satisfies WriterData,
     { transferList: [port1], ...(isServed && { resourceLimits: { maxYoungGenerationSizeMb: WRITER_YOUNG_MB } }) },
   )
   const indexer = startWorker(
@@ -115,12 +120,13 @@ export const startIndexing = ({
       storeBatch,
       indexers,
       sharing,
+      cacheMb: readerCacheMb,
       limits,
       port: port2,
     } satisfies IndexerData & {
       port: unknown
     },
-    { transferList: [port2], resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB[job.type] } },
+    { transferList: [port2], resourceLimits: { maxYoungGenerationSizeMb: youngMb } },
   )
   let report = NOTHING
   let reportedAt = performance.now()

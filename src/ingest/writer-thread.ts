@@ -1,4 +1,3 @@
-import type { MessagePort } from 'node:worker_threads'
 import { createAlertStore } from '../alerts/alert-store.ts'
 import { createAlertPruning } from '../alerts/prune.ts'
 import { openForWriting } from '../engine/open.ts'
@@ -8,7 +7,8 @@ import { ChainsieveError } from '../lib/errors.ts'
 import { toFailure } from '../lib/failure.ts'
 import { createMetrics } from '../lib/metrics.ts'
 import { nativeBinding } from '../lib/runtime.ts'
-import type { FromWriter, LaneName, Revised, ToWriter } from './messages.ts'
+import { keepPages } from '../sqlite/database.ts'
+import type { FromWriter, LaneName, Revised, ToWriter, WriterData } from './messages.ts'
 import { createPruner, LOOK_MS } from './pruner.ts'
 import { createShares } from './shares.ts'
 
@@ -26,8 +26,9 @@ const MAX_UNMERGED = 256
 const STEPS = 8
 
 /** The one thread that writes a network's store. What comes of the head and what waits of a back-fill share its time. */
-export const runWriter = ({ store, port }: { store: string; port: MessagePort }) => {
+export const runWriter = ({ store, port, cacheMb }: WriterData) => {
   const db = openForWriting(store, nativeBinding())
+  if (cacheMb !== undefined) keepPages(db, cacheMb)
   const writer = createWriter(db)
   const documents: DocumentWriter = writer
   const alertStore = createAlertStore(db)

@@ -102,12 +102,32 @@ export const eachOf = (names: string): string[] => names.split(',')
 /** Networks that are named in one path, each one once, in the order of their names. A name may be a pattern with `*`. */
 export const namedIn = (names: string, networks: () => readonly string[]): string => {
   if (!/[,*]/.test(names)) return names
+  if (names.includes(',') && names.split('/').length === PARTS) return namedByParts(names, networks())
   const found = eachOf(names).flatMap(name => {
     if (!name.includes('*')) return [name]
     const some = networks().filter(network => fitsNetwork(network, name))
     return some.length > 0 ? some : [name]
   })
   return [...new Set(found)].sort().join(',')
+}
+
+const PARTS = 3
+
+/** Lists in the place of a part, as a rule of several networks has them: `ethereum/ethereum,base/mainnet`. */
+const namedByParts = (names: string, networks: readonly string[]): string => {
+  const lists = names.split('/').map(eachOf)
+  const found = networks.filter(network => {
+    const parts = network.split('/')
+    return parts.length === PARTS && lists.every((list, i) => list.some(name => fits(parts[i]!, name)))
+  })
+  for (const [i, list] of lists.entries())
+    for (const name of list)
+      if (!found.some(network => fits(network.split('/')[i]!, name)))
+        throw notFound(
+          names,
+          `no network that is meant has the name ${JSON.stringify(name)} in its place (known: ${networks.join(', ')})`,
+        )
+  return [...found].sort().join(',')
 }
 
 /** Part by part. */

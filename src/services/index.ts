@@ -160,7 +160,9 @@ const startFollowing = (
   const keep = { blocks: keepBlocks, forMs: keepFor }
   const job: Job = { type: 'follow', node: nodeOptions(network), from, order, finality, keep, staleMs }
   const { data, indexers, limits } = config
-  return keepIndexing({ data, network: name, job, storeBatch, indexers, limits, log, onAlerts: () => onAlerts(name) })
+  const networks = config.networks.filter(({ rpc }) => rpc.length > 0).length
+  const onOwn = () => onAlerts(name)
+  return keepIndexing({ data, network: name, job, storeBatch, indexers, networks, limits, log, onAlerts: onOwn })
 }
 
 /** Runs a job that has an end, showing how far it is. */

@@ -74,6 +74,9 @@ export const holdOpen = (path: string, native?: string): (() => void) =>
     }
   })
 
+/** Pages of the file that a connection keeps in memory. */
+export const keepPages = (db: Pick<Db, 'pragma'>, mb: number): void => void db.pragma(`cache_size = -${mb * 1024}`)
+
 const connectOnce = (path: string, native: string | undefined) => {
   const db = connect(path, { native })
   try {

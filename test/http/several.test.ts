@@ -33,6 +33,8 @@ describe('several networks in the path', () => {
     [`${MAINNET},ethereum/base/es/tx`, undefined],
     [`${MAINNET},/es/tx`, undefined],
     ['x*/*/*/es/tx', undefined],
+    ['ethereum/ethereum,gnosis/mainnet/es/tx', BOTH],
+    ['ethereum/*/mainnet,sepolia/es/tx', undefined],
   ]
   for (const [names, network, entities = 'tx'] of NAMED)
     test(names, async () => {

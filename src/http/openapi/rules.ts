@@ -5,7 +5,9 @@ import { STATES } from '../alerting/alerts.ts'
 import { closed, described, flag, listOf, oneOf, open, orNull, ref, type Schema, text, whole } from './schema.ts'
 
 const atLeast = (minimum: number): Schema => ({ ...whole, minimum })
-const networkPart: Schema = { ...text, pattern: '^[a-z0-9][a-z0-9_.-]{0,63}$' }
+const networkName: Schema = { ...text, pattern: '^[a-z0-9][a-z0-9_.-]{0,63}$' }
+/** A name, any name, or several. */
+const networkPart: Schema = { anyOf: [networkName, { const: '*' }, { ...listOf(networkName), minItems: 1 }] }
 const time: Schema = { ...text, format: 'date-time' }
 const link: Schema = { ...text, format: 'uri' }
 

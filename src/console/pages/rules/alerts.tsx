@@ -85,18 +85,19 @@ const Opened = ({ alert, rule, again }: { alert: Alert; rule: Rule; again(): voi
   const close = () => setQuery({ open: '' })
   useKey('Escape', 'Closes the alert', close)
   const { _type, _id } = alert.entity
-  const where = new URLSearchParams({ network: networkOf(rule), kinds: _type, open: `${_type} ${_id}` })
+  const network = alert.network ?? networkOf(rule)
+  const where = new URLSearchParams({ network, kinds: _type, open: `${_type} ${_id}` })
   return (
     <aside class="opened" aria-label="The open alert">
       <header>
         <h2>
-          {_type} <Hash value={_id} {...(_type === 'tx' ? { kind: 'tx', network: networkOf(rule) } : {})} />
+          {_type} <Hash value={_id} {...(_type === 'tx' ? { kind: 'tx', network } : {})} />
         </h2>
         <button type="button" class="quiet" onClick={close}>
           Close
         </button>
       </header>
-      <Life alert={alert} network={networkOf(rule)} />
+      <Life alert={alert} network={network} />
       <p>
         <Link to={`/explore?${where}`}>Show the document in Explore</Link>
       </p>

@@ -66,6 +66,8 @@ export interface Delivery {
 }
 
 export interface Alert {
+  /** Of a rule of several networks. */
+  network?: string
   id: string
   state: AlertState
   block: number

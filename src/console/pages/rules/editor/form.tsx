@@ -88,8 +88,13 @@ export const RuleForm = ({ draft, example, faultAt, onChange }: Props) => {
   )
 }
 
+const ALL = '*/*/*'
+
 const optionsOf = (networks: readonly string[], current: string) =>
-  [...new Set([current, ...networks])].map(value => ({ value, label: value }))
+  [...new Set([current, ...networks, ...(networks.length > 1 ? [ALL] : [])])].map(value => ({
+    value,
+    label: value === ALL ? 'All networks' : value,
+  }))
 
 interface NumberProps {
   label: string

@@ -1,0 +1,92 @@
+import { fork } from 'node:child_process'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { makeChain } from '../../test/support/pack.ts'
+import { startPackNode } from './node.ts'
+import { startServer } from './program.ts'
+
+/** What a server takes that follows many networks at once: node scripts/bench/many.ts --networks 10 --seconds 40 [--txs 20] [--logs 2] */
+
+interface Options {
+  networks: number
+  seconds: number
+  txs: number
+  logs: number
+}
+
+/** Blocks that are there when the server starts. */
+const BEFORE = 20
+/** Seconds that a start takes, which are not measured. */
+const WARM = 10
+
+/** Plays the nodes of all networks, in a process of their own: each has a new block every second. */
+const playNodes = async ({ networks, seconds, txs, logs }: Options) => {
+  const blocks = BEFORE + WARM + seconds + 30
+  const nodes = []
+  for (let i = 0; i < networks; i++) {
+    const chain = makeChain({ blocks, txs, logs, chainId: 1_000 + i, salt: String(i) })
+    nodes.push(await startPackNode(chain, BEFORE))
+  }
+  process.send!(nodes.map(({ url }) => url))
+  // Chains do not tick together.
+  for (const [i, node] of nodes.entries())
+    setTimeout(
+      () =>
+        setInterval(() => {
+          node.head = Math.min(node.head + 1, blocks - 1)
+        }, 1_000),
+      (i * 1_000) / networks,
+    )
+  process.on('disconnect', () => process.exit())
+}
+
+const measure = async (options: Options) => {
+  const { networks, seconds } = options
+  const child = fork(import.meta.filename, ['--play', JSON.stringify(options)])
+  const urls = await new Promise<string[]>(resolve => child.once('message', message => resolve(message as string[])))
+  const data = mkdtempSync(join(tmpdir(), 'chainsieve-bench-many-'))
+  const tables = urls.map((url, i) => `[[networks]]\nnetwork = "ethereum/chain-${i}/net"\nrpc = ["${url}"]\nfrom = 0\n`)
+  const config = join(data, 'chainsieve.toml')
+  writeFileSync(config, tables.join('\n'))
+  const server = await startServer('dist/chainsieve.mjs', ['--data', data, '--config', config, '--port', '0'])
+  try {
+    await pause(WARM * 1_000)
+    const before = server.usage()!
+    const began = performance.now()
+    await pause(seconds * 1_000)
+    const after = server.usage()!
+    const elapsed = (performance.now() - began) / 1_000
+    const threads = readdirSync(`/proc/${server.pid}/task`).length
+    const status = (await (await fetch(`${server.url}/health`)).text()).slice(0, 40)
+    const told = {
+      ...{ networks, threads, status },
+      cores: Math.round(((after.cpuSeconds - before.cpuSeconds) / elapsed) * 1_000) / 1_000,
+      ownMb: Math.round(after.own / 2 ** 20),
+      peakMb: Math.round(after.peak / 2 ** 20),
+    }
+    process.stdout.write(`${JSON.stringify(told)}\n`)
+  } finally {
+    await server.stop()
+    child.disconnect()
+    rmSync(data, { recursive: true })
+  }
+}
+
+const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
+
+const { values } = parseArgs({
+  options: {
+    networks: { type: 'string', default: '10' },
+    seconds: { type: 'string', default: '40' },
+    txs: { type: 'string', default: '20' },
+    logs: { type: 'string', default: '2' },
+    play: { type: 'string' },
+  },
+})
+if (values.play !== undefined) await playNodes(JSON.parse(values.play) as Options)
+else {
+  const [networks, seconds, txs, logs] = [values.networks, values.seconds, values.txs, values.logs].map(Number)
+  await measure({ networks: networks!, seconds: seconds!, txs: txs!, logs: logs! })
+}
