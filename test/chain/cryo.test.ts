@@ -166,7 +166,7 @@ test('everything wrong with a folder is refused with the file and the block', as
   )
   for (const [datatype, column, says] of [
     ['blocks', 'logs_bloom', 'logs_bloom'],
-    ['transactions', 'gas_used', 'gas_used'],
+    ['transactions', 'gas_limit', 'gas_limit'],
     ['logs', 'data', 'data'],
   ] as const)
     assert.equal(
