@@ -72,7 +72,7 @@ test('what was typed wrongly is told with what was meant, and exits with 2', asy
     ['serve --port 1 --port 2', wrong('--port is given twice.')],
     ['serve extra', wrong('"extra" is one argument too many for chainsieve serve.')],
     ['status --port 1', wrong('chainsieve status takes no --port.')],
-    ['import --network a/b/c', wrong('An argument is missing: chainsieve import --network T/B/N FILE…')],
+    ['import --network a/b/c', wrong('An argument is missing: chainsieve import --network T/B/N FILE|FOLDER…')],
     ['token revoke', wrong('An argument is missing: chainsieve token revoke ID')],
     ['search a/b/c', wrong('An argument is missing: chainsieve search T/B/N ENTITY[,ENTITY] [JSON|-]')],
     [

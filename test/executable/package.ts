@@ -249,6 +249,7 @@ test('the list of components has the packages that the program is made of, and e
   const { optionalDependencies } = require('../../package.json') as { optionalDependencies: Record<string, string> }
   const { packages } = require('../../package-lock.json') as { packages: Record<string, { version: string }> }
   const server = [
+    '@bitauth/libauth',
     '@hono/node-server',
     '@noble/hashes',
     'better-sqlite3',

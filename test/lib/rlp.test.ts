@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { bytesToHex, toRlp } from 'viem'
-import { decodeRlp, encodeRlp, type Rlp } from '../../src/lib/rlp.ts'
+import { decodeRlp, decodeRlpList, encodeRlp, type Rlp } from '../../src/lib/rlp.ts'
 
 // viem is the oracle.
 type Hexes = `0x${string}` | readonly Hexes[]
@@ -34,5 +34,26 @@ describe('RLP', () => {
       item: fc.oneof({ maxDepth: 4 }, fc.uint8Array({ maxLength: 80 }), fc.array(tie('item'), { maxLength: 6 })),
     }))
     fc.assert(fc.property(item, check), { numRuns: 1000 })
+  })
+
+  it('refuses bytes that are not RLP, and never gives more than is there', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 0, maxLength: 60 }), bytes => {
+        let item: Rlp
+        try {
+          item = decodeRlp(bytes)
+        } catch (error) {
+          assert.ok(error instanceof RangeError)
+          return
+        }
+        const size = (it: Rlp): number =>
+          it instanceof Uint8Array ? it.length : it.reduce((sum, part) => sum + size(part), 0)
+        assert.ok(size(item) <= bytes.length)
+      }),
+      { numRuns: 2000, seed: 1 },
+    )
+    assert.throws(() => decodeRlp(Uint8Array.from([0xfb, 0xff, 0xff, 0xff, 0xff])), RangeError)
+    assert.throws(() => decodeRlp(new Uint8Array(200_000).fill(0xff)), RangeError)
+    assert.throws(() => decodeRlpList(encodeRlp([new Uint8Array(1)]), 2), RangeError)
   })
 })

@@ -70,55 +70,72 @@ export const assembleBlock = (row: Row, transactions: readonly Row[], logs: read
   const hash = hexOf(row('block_hash'), 'block_hash') ?? missing('block_hash')
   const number = `0x${numberOf(row('block_number'), 'block_number').toString(16)}`
   const at = { blockHash: hash, blockNumber: number }
-  const own = transactions.map((tx, i): RpcTransaction => {
-    const to = hexOf(tx('to_address'), 'to_address')
-    return {
-      ...membersOf(TRANSACTION, tx),
-      ...at,
-      transactionIndex: `0x${placeOf(tx, i).toString(16)}`,
-      // Some versions write nothing, some no bytes, where a contract is created.
-      to: to === '0x' ? null : to,
-    } as RpcTransaction
-  })
-  const byTransaction = new Map<number, RpcLog[]>(own.map((_, i) => [i, []]))
-  for (const log of [...logs].sort((a, b) => indexOf(a) - indexOf(b))) {
-    const index = numberOf(log('transaction_index'), 'transaction_index')
-    const list = byTransaction.get(index)
-    if (!list) throw new RangeError(`log ${indexOf(log)} is of transaction ${index}, but there are ${own.length}`)
-    list.push(toLog(log, at, index))
-  }
-  let gas = 0n
-  const receipts = own.map((tx, i): RpcReceipt => {
-    const used = quantityOf(transactions[i]!('gas_used'), 'gas_used') ?? missing('gas_used')
-    gas += BigInt(used)
-    const success = transactions[i]!('success')
-    return {
-      ...at,
-      transactionHash: tx.hash,
-      transactionIndex: tx.transactionIndex,
-      gasUsed: used,
-      cumulativeGasUsed: `0x${gas.toString(16)}`,
-      effectiveGasPrice: tx.gasPrice,
-      ...(typeof success === 'boolean' && { status: success ? '0x1' : '0x0' }),
-      logs: byTransaction.get(i)!,
-    }
-  })
   const members = membersOf(BLOCK, row)
-  const stated = BigInt((members.gasUsed as Hex | undefined) ?? missing('gas_used'))
-  if (gas !== stated)
+  const own = transactions.map((tx, i) => toTransaction(tx, at, i))
+  const used = cumulate(transactions)
+  if (BigInt(members.gasUsed ?? missing('gas_used')) !== (used.at(-1) ?? 0n))
     throw new RangeError(
-      `its ${own.length} transactions use ${gas} gas, but it says ${stated}: transactions are missing, or belong to another block`,
+      `its ${own.length} transactions use ${used.at(-1) ?? 0} gas, but it says ${BigInt(members.gasUsed!)}: transactions are missing, or belong to another block`,
     )
+  const logsOf = groupLogs(logs, at, own.length)
   const chainId = row('chain_id')
   return {
     ...(chainId !== undefined && chainId !== null && { chainId: numberOf(chainId, 'chain_id') }),
     block: { ...members, number, hash, transactions: own } as RawBlock['block'],
-    receipts,
+    receipts: own.map((tx, i): RpcReceipt => {
+      const success = transactions[i]!('success')
+      return {
+        ...at,
+        transactionHash: tx.hash,
+        transactionIndex: tx.transactionIndex,
+        gasUsed: `0x${(used[i]! - (used[i - 1] ?? 0n)).toString(16)}`,
+        cumulativeGasUsed: `0x${used[i]!.toString(16)}`,
+        effectiveGasPrice: tx.gasPrice,
+        ...(typeof success === 'boolean' && { status: success ? '0x1' : '0x0' }),
+        logs: logsOf[i]!,
+      }
+    }),
   }
 }
 
-const membersOf = (table: typeof BLOCK, row: Row): Record<string, unknown> => {
-  const members: Record<string, unknown> = {}
+type At = { blockHash: Hex; blockNumber: Hex }
+
+const toTransaction = (tx: Row, at: At, due: number): RpcTransaction => {
+  const index = numberOf(tx('transaction_index'), 'transaction_index')
+  if (index !== due) throw new RangeError(`it has transaction ${index} at place ${due}: transactions are missing`)
+  const to = hexOf(tx('to_address'), 'to_address')
+  return {
+    ...membersOf(TRANSACTION, tx),
+    ...at,
+    transactionIndex: `0x${index.toString(16)}`,
+    // Some versions write nothing, some no bytes, where a contract is created.
+    to: to === '0x' ? null : to,
+  } as RpcTransaction
+}
+
+/** Gas that transactions and those before them use. */
+const cumulate = (transactions: readonly Row[]): bigint[] => {
+  let gas = 0n
+  return transactions.map(tx => {
+    gas += BigInt(quantityOf(tx('gas_used'), 'gas_used') ?? missing('gas_used'))
+    return gas
+  })
+}
+
+/** The logs of each transaction. */
+const groupLogs = (logs: readonly Row[], at: At, transactions: number): RpcLog[][] => {
+  const groups: RpcLog[][] = Array.from({ length: transactions }, () => [])
+  for (const log of [...logs].sort((a, b) => indexOf(a) - indexOf(b))) {
+    const index = numberOf(log('transaction_index'), 'transaction_index')
+    if (index >= transactions)
+      throw new RangeError(`log ${indexOf(log)} is of transaction ${index}, but there are ${transactions}`)
+    groups[index]!.push(toLog(log, at, index))
+  }
+  return groups
+}
+
+const membersOf = (table: typeof BLOCK, row: Row): Record<string, Hex> => {
+  const members: Record<string, Hex> = {}
   for (const [column, member, read] of table) {
     const value = read(row(column), column)
     if (value !== null) members[member] = value
@@ -126,7 +143,7 @@ const membersOf = (table: typeof BLOCK, row: Row): Record<string, unknown> => {
   return members
 }
 
-const toLog = (log: Row, at: { blockHash: Hex; blockNumber: Hex }, transaction: number): RpcLog => {
+const toLog = (log: Row, at: At, transaction: number): RpcLog => {
   const topics = [0, 1, 2, 3].map(i => hexOf(log(`topic${i}`), `topic${i}`))
   const count = topics.findLastIndex(topic => topic !== null) + 1
   return {
@@ -142,12 +159,6 @@ const toLog = (log: Row, at: { blockHash: Hex; blockNumber: Hex }, transaction: 
 }
 
 const indexOf = (log: Row): number => numberOf(log('log_index'), 'log_index')
-
-const placeOf = (tx: Row, due: number): number => {
-  const index = numberOf(tx('transaction_index'), 'transaction_index')
-  if (index !== due) throw new RangeError(`it has transaction ${index} at place ${due}: transactions are missing`)
-  return index
-}
 
 const missing = (column: string): never => {
   throw new RangeError(`it has no ${column}`)

@@ -20,8 +20,8 @@ export interface CryoFolder {
   size: number
 }
 
-/** network__datatype__from_to_to, and a suffix where cryo was given one. */
-const NAME = /^.+?__(blocks|transactions|logs)__(\d+)_to_(\d+)(?:__.*)?\.parquet$/
+/** network__datatype__from_to_to, with a label before or behind the range where cryo was given one. */
+const NAME = /^.+?__(blocks|transactions|logs)__(?:.*__)?(\d+)_to_(\d+)(?:__.*)?\.parquet$/
 const OTHER = /^.+?__[a-z0-9_]+__.+\.parquet$/
 /** Folders in the folder: cryo can make one for each network, and in it one for each datatype. */
 const LEVELS = 2

@@ -59,17 +59,11 @@ export const createCursor = (files: readonly CryoFile[], wanted: Wanted): Cursor
         if (!rows || at === rows.count) {
           if (group === opened.groups.length) break
           rows = await opened.read(group++, [...columns.values()])
+          last = checkSorted(file, rows, last)
           at = 0
           continue
         }
-        const numbers = rows.columns.get('block_number')!
-        const number = Number(numbers[at])
-        if (!(number >= last && number <= file.to))
-          throw refuse(
-            'cryo_unsorted',
-            `${file.path}: a row of block ${number} follows one of block ${last}. Let cryo write it again without --sort`,
-          )
-        last = number
+        const number = Number(rows.columns.get('block_number')![at])
         if (number > block) break
         if (number === block) found.push(rowOf(rows, at, columns))
         at++
@@ -78,6 +72,22 @@ export const createCursor = (files: readonly CryoFile[], wanted: Wanted): Cursor
     },
     close,
   }
+}
+
+/** Returns the last block. */
+const checkSorted = ({ path, to }: CryoFile, { count, columns }: Rows, from: number): number => {
+  const numbers = columns.get('block_number')!
+  let last = from
+  for (let i = 0; i < count; i++) {
+    const number = Number(numbers[i])
+    if (!(number >= last && number <= to))
+      throw refuse(
+        'cryo_unsorted',
+        `${path}: a row of block ${number} follows one of block ${last}. Let cryo write it again without --sort`,
+      )
+    last = number
+  }
+  return last
 }
 
 const rowOf =

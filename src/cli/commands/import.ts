@@ -4,8 +4,9 @@ import { showSummary } from '../show.ts'
 
 export const importPacks = command({
   name: 'import',
-  usage: '--network T/B/N FILE…',
-  summary: 'Imports block packs: NDJSON, plain or .gz, with one {"chainId","block","receipts"} per line.',
+  usage: '--network T/B/N FILE|FOLDER…',
+  summary:
+    'Imports block packs (NDJSON, plain or .gz, with one {"chainId","block","receipts"} per line), era1 files, and folders of Parquet files that cryo wrote.',
   settings: ['network', 'storeBatch', 'indexers', 'limit'],
   options: {},
   audited: true,
