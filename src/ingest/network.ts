@@ -62,6 +62,7 @@ export const NOTHING: Report = {
   withoutTraces: null,
   alerts: {},
   redecoding: null,
+  finality: null,
   metrics: [],
   troubles: new Map(),
   accountTroubles: new Map(),

@@ -8,6 +8,7 @@ import type { AlertRecord, FailingReceiver } from '../delivery/messages.ts'
 import { readSource } from '../delivery/payload.ts'
 import type { Delivery } from '../delivery/service.ts'
 import type { AlertingService } from '../http/alerting/service.ts'
+import { finalityTrouble } from '../ingest/finality.ts'
 import type { Indexing } from '../ingest/network.ts'
 import { ChainsieveError, refuse } from '../lib/errors.ts'
 import { type StoredRule, TARGET_KINDS } from '../rules/rule.ts'
@@ -51,7 +52,12 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
     warnings(rule) {
       const { id, account, network } = rule
       const report = indexings.find(it => it.network === network)?.report()
-      const troubles = [report?.troubles.get(id), report?.accountTroubles.get(account)]
+      const { maxConfirmationCount } = rule.input
+      const troubles = [
+        report?.troubles.get(id),
+        report?.accountTroubles.get(account),
+        finalityTrouble(maxConfirmationCount, report?.finality ?? null),
+      ]
       return [...troubles.filter(it => it !== undefined), ...advice(rule)]
     },
 
