@@ -66,7 +66,7 @@ export const CHAINS: ReadonlyMap<string, Chain> = new Map<string, Chain>([
   [
     'zksync',
     {
-      ...{ network: 'ethereum/zksync/mainnet', id: 324, symbol: 'ETH', blockMs: 1_000, finality: 256 },
+      ...{ network: 'ethereum/zksync/mainnet', id: 324, symbol: 'ETH', blockMs: 200, finality: 1_024 },
       ...{ skipBloom: true, traces: 'debug_traceBlockByNumber', quirks: ZK },
     },
   ],
