@@ -3,7 +3,8 @@ import { createBlocks, newestBlock } from '../engine/blocks.ts'
 import type { TargetType } from '../rules/rule.ts'
 import type { Db } from '../sqlite/database.ts'
 import type { AlertState, OutboxEntry, RuleMatch } from './alert.ts'
-import { STATES, TYPES } from './rows.ts'
+import { createMarks, type FinalityMarks } from './marks.ts'
+import { dueOf, STATES, TYPES, toStored } from './rows.ts'
 
 /**
  * The alerts of one network's store, as its writer sees them. Every verb is to be called within the transaction that writes or removes the
@@ -29,6 +30,8 @@ export interface AlertUpdate {
   gone?: readonly number[]
   /** Rules that are looked for from here on, and the history that is still to be gone through for them. */
   scans?: readonly Scan[]
+  /** What nodes tell of finality, where it has changed. Until it is told, no alert fires that waits for a mark. */
+  marks?: FinalityMarks
 }
 
 /** A rule's history, as far as it was stored before the rule came up. */
@@ -54,8 +57,8 @@ export const createAlertStore = (db: Db, now: () => number = Date.now): AlertSto
     'UPDATE alert SET block = ?, block_hash = ?, due = ?, source = ?, received_at = ? WHERE n = ?',
   )
   const setState = db.prepare('UPDATE alert SET state = ?, changed_at = ? WHERE n = ?')
-  const due = db.prepare<[number], Row>(
-    'SELECT n, state, rule, notify, target FROM alert WHERE state = 0 AND due <= ? ORDER BY due, n',
+  const due = db.prepare<[number, number], Row>(
+    'SELECT n, state, rule, notify, target FROM alert WHERE state = 0 AND due BETWEEN ? AND ? ORDER BY due, n',
   )
   const above = db.prepare<[number], Row>(
     'SELECT n, state, rule, notify, target FROM alert WHERE block > ? AND state IN (0, 1) ORDER BY n',
@@ -68,6 +71,7 @@ export const createAlertStore = (db: Db, now: () => number = Date.now): AlertSto
   const forgetScan = db.prepare('DELETE FROM rule WHERE id = ?')
   const blocks = createBlocks(db)
   const newest = newestBlock(db)
+  const marks = createMarks({ blocks, newest })
   let paused: ReadonlySet<number> = new Set()
 
   const counts: AlertCounts = {}
@@ -94,11 +98,11 @@ export const createAlertStore = (db: Db, now: () => number = Date.now): AlertSto
       rule,
       revision,
       hit.targetType,
-      hit.confirmations,
+      toStored(hit.confirmations),
       notify,
       block,
       hash,
-      block + hit.confirmations,
+      dueOf(block, hit.confirmations),
       entity._type,
       entity._id,
       source,
@@ -109,12 +113,20 @@ export const createAlertStore = (db: Db, now: () => number = Date.now): AlertSto
     if (added.changes === 0) {
       const lost = STATES[alert.state] === 'withdrawn' || STATES[alert.state] === 'retracted'
       if (entity._type === 'token' && (lost || block < alert.block))
-        move.run(block, hash, block + hit.confirmations, source, hit.receivedAt, alert.n)
+        move.run(block, hash, dueOf(block, hit.confirmations), source, hit.receivedAt, alert.n)
       // The chain has come back to a block that it had left.
       if (!lost) return
       become(alert, 'pending', at)
     } else count(hit.targetType, 'pending')
-    if (notify && hit.confirmations > 0) put(alert.n, 'pending')
+    if (notify && hit.confirmations !== 0) put(alert.n, 'pending')
+  }
+
+  const confirm = (from: number, to: number, at: number) => {
+    for (const alert of due.all(from, to)) {
+      if (paused.has(alert.rule)) continue
+      become(alert, 'confirmed', at)
+      put(alert.n, 'confirmed')
+    }
   }
 
   const withdraw = (alert: Pick<Row, 'n' | 'target' | 'notify'>, at: number) => {
@@ -123,8 +135,9 @@ export const createAlertStore = (db: Db, now: () => number = Date.now): AlertSto
   }
 
   return {
-    stored({ hits, paused: nowPaused, gone = [], scans = [] }) {
+    stored({ hits, paused: nowPaused, gone = [], scans = [], marks: told }) {
       const at = now()
+      if (told) marks.tell(told)
       if (nowPaused) paused = new Set(nowPaused)
       for (const rule of gone) {
         for (const alert of pendingOf.all(rule)) withdraw({ ...alert, notify: 0 }, at)
@@ -135,15 +148,13 @@ export const createAlertStore = (db: Db, now: () => number = Date.now): AlertSto
         const chain = blocks.chainId() ?? null
         for (const hit of hits) add(hit, chain, at)
       }
-      for (const alert of due.all(newest())) {
-        if (paused.has(alert.rule)) continue
-        become(alert, 'confirmed', at)
-        put(alert.n, 'confirmed')
-      }
+      confirm(0, newest(), at)
+      for (const [tag, height] of marks.reached()) confirm(dueOf(0, tag), dueOf(height, tag), at)
     },
 
     removed(to) {
       const at = now()
+      marks.lost(to)
       for (const alert of above.all(to)) {
         if (STATES[alert.state] === 'pending') withdraw(alert, at)
         else {

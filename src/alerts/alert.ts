@@ -1,5 +1,5 @@
 import type { Kind } from '../mapping/index.ts'
-import type { TargetType } from '../rules/rule.ts'
+import type { Confirmations, TargetType } from '../rules/rule.ts'
 
 /**
  * `pending` until the head is as far above as the rule asks, then `confirmed`, and fired. `withdrawn`: its block was reorganised away
@@ -13,8 +13,8 @@ export interface RuleMatch {
   /** `matching` of the rule. */
   revision: number
   targetType: TargetType
-  /** Blocks above the entity's own that must be stored before it fires; 0: at once. */
-  confirmations: number
+  /** Blocks above the entity's own that must be stored before it fires, 0: at once; or the mark that must have reached it. */
+  confirmations: Confirmations
   /** Also notifies while the alert is pending. */
   notifyPending: boolean
   block: number

@@ -1,10 +1,22 @@
 import type { Kind } from '../mapping/index.ts'
-import type { TargetType } from '../rules/rule.ts'
+import type { Confirmations, FinalityTag, TargetType } from '../rules/rule.ts'
 import type { AlertState, OutboxEntry, StoredAlert } from './alert.ts'
 
 /** States and types as they are numbered in the store. */
 export const STATES: readonly AlertState[] = ['pending', 'confirmed', 'withdrawn', 'retracted']
 export const TYPES: readonly OutboxEntry['type'][] = ['pending', 'confirmed', 'retracted']
+
+/** Marks of finality as they are numbered among the confirmations in the store. */
+const TAGS: Readonly<Record<FinalityTag, number>> = { safe: -1, finalized: -2 }
+export const toStored = (confirmations: Confirmations): number =>
+  typeof confirmations === 'number' ? confirmations : TAGS[confirmations]
+const fromStored = (stored: number): Confirmations => (stored === -1 ? 'safe' : stored === -2 ? 'finalized' : stored)
+
+/** Where the column `due` has the blocks that wait for a mark, above all numbers of blocks. */
+const DUE: Readonly<Record<FinalityTag, number>> = { safe: 2 ** 40, finalized: 2 ** 41 }
+/** In the column `due`: the head from which an alert of this block is confirmed, or the block itself in the range of its mark. */
+export const dueOf = (block: number, confirmations: Confirmations): number =>
+  typeof confirmations === 'number' ? block + confirmations : DUE[confirmations] + block
 
 export interface AlertRow {
   n: number
@@ -28,7 +40,7 @@ export const toAlert = (row: AlertRow): StoredAlert => ({
   rule: row.rule,
   revision: row.revision,
   targetType: row.target as TargetType,
-  confirmations: row.confirmations,
+  confirmations: fromStored(row.confirmations),
   block: row.block,
   blockHash: `0x${row.block_hash.toString('hex')}`,
   entity: { _id: row.document, _type: row.kind as Kind },

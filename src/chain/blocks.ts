@@ -6,6 +6,7 @@ import { type CheckOptions, checkBlock, checkHeader } from './check.ts'
 import { checkTraces } from './check-traces.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { Rpc } from './rpc.ts'
+import { completeStateSync, hasStateSync, lacksStateSync } from './state-sync.ts'
 import { fromCallTracer, fromTraceBlock } from './trace.ts'
 import { type TraceMethod, traceCall, traceResultOf } from './tracing.ts'
 import type { RawBlock, RpcBlock, RpcReceipt } from './wire.ts'
@@ -106,13 +107,15 @@ export const readAnswers = async (
   return Promise.all(
     numbers.map(async (number, i) => {
       try {
-        const block = blockOf(answers[i * step]!, number)
+        let block = blockOf(answers[i * step]!, number)
         let receipts: RpcReceipt[]
         const answer = whole ? answers[i * step + 1]! : undefined
         if (answer === undefined || (answer.error !== undefined && isMissingMethod(answer.error))) {
           endpoint.lacks.add(BLOCK_RECEIPTS)
           receipts = await readReceipts(endpoint, block, signal, options.urgent)
         } else receipts = resultOf(answer, `receipts of block ${number}`) as RpcReceipt[]
+        if (hasStateSync(chainId) && isListed(block, receipts))
+          ({ block, receipts } = await completeStateSync(endpoint, block, receipts, signal, options.urgent))
         const traced = () => traceResultOf(endpoint, answers[(i + 1) * step - 1]!, number)
         return toBlock({ block, receipts, chainId, traceMethod, traced }, options)
       } catch (error) {
@@ -136,6 +139,8 @@ export const readBodyOf = (
   return numbers.map((number, i) => {
     const block = blockOf(answers[i * step]!, number)
     const receipts = resultOf(answers[i * step + 1]!, `receipts of block ${number}`) as RpcReceipt[]
+    if (hasStateSync(chainId) && (!isListed(block, receipts) || lacksStateSync(block, receipts, chainId)))
+      throw retry('block_inconsistent', `block ${number}: its state-sync transaction has to be looked at`)
     const traced = () => resultOf(answers[(i + 1) * step - 1]!, `traces of block ${number}`)
     return toBlock({ block, receipts, chainId, traceMethod, traced }, options)
   })
@@ -151,6 +156,12 @@ export const blockOf = (answer: Answer, number: number): RpcBlock => {
   if (given !== number) throw retry('block_inconsistent', `block ${number}: the node gave block ${given}`)
   return block
 }
+
+/** Whether both have the form of lists; what is in them is not checked yet. */
+const isListed = ({ transactions }: RpcBlock, receipts: unknown): receipts is RpcReceipt[] =>
+  [transactions, receipts].every(
+    list => Array.isArray(list) && list.every(it => typeof it === 'object' && it !== null && !Array.isArray(it)),
+  )
 
 interface Parts extends Pick<Question, 'chainId' | 'traceMethod'> {
   block: RpcBlock

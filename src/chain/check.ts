@@ -76,6 +76,8 @@ export const checkBlock = (raw: RawBlock, options: CheckOptions = {}): void => {
     receiptBloom.clear()
     for (const log of logs) {
       const next = excerpt ? parseIndex(log.logIndex) : lastLog + 1
+      // BNB chain's nodes wrote none into logs of the chain's own transactions; the receipt that holds the log tells the block.
+      if (log.blockHash === NO_HASH) log.blockHash = hash
       const fault =
         log.blockHash !== hash || !isSameNumber(log.blockNumber, block.number, number)
           ? `is of block ${show(log.blockNumber)} ${show(log.blockHash)}, not ${hash}`
@@ -145,6 +147,7 @@ const LAST_SECOND = 8_640_000_000_000
 
 export const inconsistent = (what: string) => retry('block_inconsistent', what)
 
+const NO_HASH = `0x${'0'.repeat(64)}`
 const HASH = /^0x[0-9a-f]{64}$/
 export const isHash = (value: unknown): value is Hex => typeof value === 'string' && HASH.test(value)
 

@@ -47,6 +47,9 @@ export async function* followChain(options: FollowOptions, settings: FollowSetti
     return hash === undefined ? options.stored(number) : { number, hash }
   }
 
+  const finalized = (): number => (settings.shrinks === true ? -1 : (options.finalized?.() ?? -1))
+  const isFinalized = (number: number): boolean => number >= 0 && number === finalized()
+
   let failures = 0
   for (;;) {
     const head = await heads.next(signal)
@@ -111,6 +114,7 @@ export async function* followChain(options: FollowOptions, settings: FollowSetti
       })
     }
     if (ancestor === undefined && settings.shrinks === true) ancestor = -1
+    if (ancestor === undefined && isFinalized(lowestOf(ours))) throw belowFinalized(ours, lowestOf(ours))
     if (ancestor === undefined) {
       throw stop(
         'reorg_too_deep',
@@ -125,9 +129,16 @@ export async function* followChain(options: FollowOptions, settings: FollowSetti
     yield { type: 'rollback', to: ancestor }
   }
 
+  /** The lowest block that may be the newest one in common with another branch. */
+  function lowestOf(ours: BlockRef): number {
+    const final = finalized()
+    const deepest = options.toFinalized === true && final >= 0 ? 0 : ours.number - finality
+    return Math.max(0, deepest, Math.min(final, ours.number))
+  }
+
   /** The newest block that the node and we have in common; undefined where it lies deeper than finality. */
   async function findAncestor(endpoint: Endpoint, ours: BlockRef, top: number): Promise<number | undefined> {
-    const lowest = Math.max(0, ours.number - finality)
+    const lowest = lowestOf(ours)
     let above: Head | undefined
     for (let high = top; high >= lowest; ) {
       // Blocks below those that we hold are not asked for: a node may have forgotten them.
@@ -181,6 +192,13 @@ export async function* followChain(options: FollowOptions, settings: FollowSetti
     return rpc.attempt(read, signal, { tries: rpc.endpoints.length, urgent: true })
   }
 }
+
+const belowFinalized = ({ number, hash }: BlockRef, final: number) =>
+  stop(
+    'reorg_below_finalized',
+    `the node's chain leaves the stored one, which leads up to block ${number} (${hash}), below block ${final}, although a node had told that block to be finalized. ` +
+      'One of the nodes is wrong: remove it. If the chain really did this, start again: until a node tells what is finalized, reorganisations are followed as deep as finality allows',
+  )
 
 const notItsParent = (block: Head, parent: Head) =>
   retry(

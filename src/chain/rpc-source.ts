@@ -8,6 +8,7 @@ import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
 import { ANSWER_TOO_LARGE, type Answer, isMissingMethod, resultOf } from './answers.ts'
 import { createBudget } from './budget.ts'
 import { createEndpoint } from './endpoint.ts'
+import { readFinality } from './finality-tags.ts'
 import { followChain } from './follow.ts'
 import { createAnnouncer, createHeads } from './heads.ts'
 import { createScopedSource } from './logs/create-scoped-source.ts'
@@ -163,6 +164,7 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
     chainId: signal => rpc.chainId(signal),
     head: signal =>
       rpc.attempt(async endpoint => (await rpc.headOf(endpoint, signal)).number, signal, { urgent: true }),
+    finality: signal => readFinality(rpc, signal),
     range: range => fetchRange(rpc, range, { ...fetching, urgent: range.urgent ?? false, ahead: aheadOf(1) }),
     parts: (range, taker) => fetchParts(rpc, range, { ...fetching, ahead: aheadOf(taker.threads) }, taker),
     follow,

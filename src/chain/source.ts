@@ -17,6 +17,12 @@ export interface BlockRef {
  */
 export type ChainEvent = { type: 'block'; block: RawBlock } | { type: 'rollback'; to: number }
 
+/** The newest blocks that nodes tell to be safe and finalized; null where none of them has such a tag. */
+export interface FinalityBlocks {
+  safe: BlockRef | null
+  finalized: BlockRef | null
+}
+
 export interface FollowOptions {
   /** First block that is wanted when nothing is stored yet. */
   from: number
@@ -26,6 +32,13 @@ export interface FollowOptions {
   tip: BlockRef | undefined
   /** Deepest reorganisation that is followed, in blocks; a deeper one stops with `reorg_too_deep`. */
   finality: number
+  /**
+   * The highest stored block that a node has told to be finalized, undefined where none is known. A reorganisation that would remove it
+   * stops with `reorg_below_finalized`.
+   */
+  finalized?(): number | undefined
+  /** Whether all reorganisations above that block are followed, however deep; `finality` holds while none is known. Default false. */
+  toFinalized?: boolean
   signal: AbortSignal
 }
 
@@ -83,6 +96,8 @@ export interface ChainSource {
   chainId(signal: AbortSignal): Promise<number>
   /** Number of the newest block that the source has. */
   head(signal: AbortSignal): Promise<number>
+  /** What its nodes tell of finality. Gives up with `retry` where they cannot tell now. Absent where a source has no such tags. */
+  finality?(signal: AbortSignal): Promise<FinalityBlocks>
   /** Checked, ascending and linked blocks of a range, run by run (see RangeOptions.order). */
   range(options: RangeOptions): AsyncIterable<RawBlock[]>
   /** The same, but answers go unread to whoever takes them, as far as it does. Absent where a source has no answers. */

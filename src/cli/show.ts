@@ -83,7 +83,7 @@ const showRestarts = ({ count: times, endedAt, nextAt }: RestartStatus): string 
 
 const showNetwork = (status: NetworkStatus): string => {
   const { network, state, ranges, head, lag, blocksPerSecond, eventsPerSecond, secondsLeft, error, endpoints } = status
-  const { redecoding, waiting, restarts, lastBlock, headAge } = status
+  const { redecoding, waiting, restarts, lastBlock, headAge, finality } = status
   const rows: [string, string][] = [
     ['state', state],
     ['blocks', showRanges(ranges)],
@@ -92,6 +92,7 @@ const showNetwork = (status: NetworkStatus): string => {
   if (lastBlock) rows.push(['last', showLast(lastBlock, headAge)])
   if (head !== null)
     rows.push(['head', `${head}${lag === null ? '' : lag === 0 ? ', reached' : `, ${count(lag, 'block')} behind`}`])
+  if (finality) rows.push(['final', showFinality(finality)])
   if (blocksPerSecond !== null) {
     const left = secondsLeft === null ? '' : `, ${timeOf(secondsLeft)} left`
     rows.push(['speed', `${number(blocksPerSecond)} blocks/s, ${number(eventsPerSecond ?? 0)} events/s${left}`])
@@ -120,6 +121,12 @@ const showBudget = ({ day, month, rate, costs }: NonNullable<NetworkStatus['endp
     ...(rate === undefined ? [] : [`at most ${rate}`]),
     ...(costs === 'calls' ? [] : [`at the prices of ${costs}`]),
   ].join(', ')
+}
+
+const showFinality = ({ safe, finalized, depth }: NonNullable<NetworkStatus['finality']>): string => {
+  if (safe === null && finalized === null) return `${depth} blocks deep: nodes do not tell`
+  const show = (number: number | null) => number ?? `${depth} blocks deep`
+  return `${show(finalized)}, safe ${show(safe)}`
 }
 
 const showLast = ({ number, time }: LastBlock, age: number | null): string =>

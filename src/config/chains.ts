@@ -66,7 +66,7 @@ export const CHAINS: ReadonlyMap<string, Chain> = new Map<string, Chain>([
   [
     'zksync',
     {
-      ...{ network: 'ethereum/zksync/mainnet', id: 324, symbol: 'ETH', blockMs: 1_000, finality: 256 },
+      ...{ network: 'ethereum/zksync/mainnet', id: 324, symbol: 'ETH', blockMs: 200, finality: 1_024 },
       ...{ skipBloom: true, traces: 'debug_traceBlockByNumber', quirks: ZK },
     },
   ],
@@ -127,3 +127,15 @@ export const CHAINS: ReadonlyMap<string, Chain> = new Map<string, Chain>([
     },
   ],
 ])
+
+const USUAL_DEPTH = 64
+
+/** The setting `finality` as whoever follows a chain takes it: a depth, which stands in for the mark of nodes that do not tell one. */
+export const depthOfChain = (
+  network: string,
+  finality: number | 'finalized',
+): { finality: number; toFinalized?: true } => {
+  if (finality !== 'finalized') return { finality }
+  const known = [...CHAINS.values()].find(chain => chain.network === network)
+  return { finality: known?.finality ?? USUAL_DEPTH, toFinalized: true }
+}

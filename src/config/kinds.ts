@@ -71,6 +71,13 @@ export const count = (min: number, max = Number.MAX_SAFE_INTEGER): Kind<number> 
   placeholder: 'N',
 })
 
+/** How deep reorganisations are followed: blocks, or down to the block that nodes tell to be finalized. */
+export const finality: Kind<number | 'finalized'> = {
+  schema: v.union([v.literal('finalized'), count(1, 100_000).schema]),
+  takes: 'an integer from 1 to 100000, or finalized',
+  placeholder: 'N|finalized',
+}
+
 export const port: Kind<number> = { ...count(0, 65_535), takes: 'a port from 0 (any free one) to 65535' }
 
 /** A number of threads; `auto` is what the machine has room for. */

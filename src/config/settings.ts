@@ -99,7 +99,11 @@ export const NETWORK_SETTINGS = {
   from: setting(kinds.blockPoint, undefined, 'First block to index. The default is the first block of the chain.'),
   to: setting(kinds.blockPoint, undefined, 'Last block to index. The default is the head, which is then followed.'),
   order: setting(kinds.oneOf(['newest', 'oldest']), 'newest', 'Which end a back-fill begins at.'),
-  finality: setting(kinds.count(1, 100_000), '64', 'Depth of the deepest reorganisation that is followed, in blocks.'),
+  finality: setting(
+    kinds.finality,
+    '64',
+    'Depth of the deepest reorganisation that is followed, in blocks. With finalized, all are followed that leave the block standing that nodes tell to be finalized.',
+  ),
   staleAfter: setting(
     kinds.duration,
     undefined,

@@ -1,4 +1,4 @@
-import type { Action, TargetType } from '../rules/rule.ts'
+import type { Action, Confirmations, TargetType } from '../rules/rule.ts'
 
 /** The outcome of one attempt. `head`: the beginning of the receiver's answer, one line of at most 1,000 characters. */
 export type Outcome =
@@ -21,14 +21,20 @@ export interface Message {
   /** `technology/blockchain/network`. */
   network: string
   targetType: TargetType
-  /** Blocks above its own that the rule asks for. */
-  confirmations: number
+  /** Blocks above its own that the rule asks for, or the mark that it waits for. */
+  confirmations: Confirmations
   entity: { _id: string; _type: string; blockNumber: number }
   /** `_source` of the entity, as `readSource` of payload.ts reads the outbox's JSON text: integers keep every digit. */
   source: Record<string, unknown>
   /** Epoch milliseconds of the alert's change of state: the same for every attempt. */
   timestamp: number
 }
+
+/** Why an alert is pending, as a sentence without its beginning. */
+export const pendingNote = (confirmations: Confirmations): string =>
+  typeof confirmations === 'number'
+    ? `it does not have ${confirmations} confirmations yet`
+    : `its block is not ${confirmations} yet`
 
 export interface SendContext {
   /** Whose delivery it is: connections are not shared between accounts. */

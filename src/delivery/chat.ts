@@ -1,5 +1,5 @@
-import type { Action } from '../rules/rule.ts'
-import type { Channel, Message, MessageType } from './channel.ts'
+import type { Action, Confirmations } from '../rules/rule.ts'
+import { type Channel, type Message, type MessageType, pendingNote } from './channel.ts'
 import { type Http, parseTarget } from './http.ts'
 import { asLines, select } from './payload.ts'
 import { chatValue, cutEscaped, plain, plainLines } from './text.ts'
@@ -58,9 +58,9 @@ const chatText = ({ parameters, payload }: Chat, message: Message, longest: numb
 }
 
 /** Said of an alert that is not simply there. */
-const TOLD: Record<MessageType, (id: string, confirmations: number) => string[]> = {
+const TOLD: Record<MessageType, (id: string, confirmations: Confirmations) => string[]> = {
   'alert.confirmed': () => [],
-  'alert.pending': (_, confirmations) => [`Pending: it does not have ${confirmations} confirmations yet`],
+  'alert.pending': (_, confirmations) => [`Pending: ${pendingNote(confirmations)}`],
   'alert.retracted': id => [`Retracted: alert ${id} no longer holds, because its block was reorganised away`],
   'alert.test': () => ['Test: this message tests the rule'],
 }

@@ -1,5 +1,5 @@
-import type { Action } from '../rules/rule.ts'
-import type { Message, MessageType } from './channel.ts'
+import type { Action, Confirmations } from '../rules/rule.ts'
+import { type Message, type MessageType, pendingNote } from './channel.ts'
 import { asLines, select } from './payload.ts'
 import { cutText, escapeHtml, LONGEST_VALUE, plain } from './text.ts'
 
@@ -54,7 +54,7 @@ const part = (action: Action, message: Message) => {
     ['entity', entity._id],
     ['alert', id],
     ['since', new Date(timestamp).toISOString()],
-    ...(NOTE[type] === '' ? [] : [['note', NOTE[type].replace('N', String(confirmations))] as [string, string]]),
+    ...(type === 'alert.confirmed' ? [] : [['note', NOTE[type](confirmations)] as [string, string]]),
     ...fields.slice(0, MAX_FIELDS),
     ...(fields.length > MAX_FIELDS ? [['…', `and ${fields.length - MAX_FIELDS} more fields`] as [string, string]] : []),
   ]
@@ -72,11 +72,10 @@ const LABEL: Record<MessageType, string> = {
   'alert.retracted': 'Retracted alert',
   'alert.test': 'Test alert',
 }
-const NOTE: Record<MessageType, string> = {
-  'alert.confirmed': '',
-  'alert.pending': 'it does not have N confirmations yet',
-  'alert.retracted': 'this alert no longer holds, because its block was reorganised away',
-  'alert.test': 'this message tests the rule',
+const NOTE: Record<Exclude<MessageType, 'alert.confirmed'>, (confirmations: Confirmations) => string> = {
+  'alert.pending': pendingNote,
+  'alert.retracted': () => 'this alert no longer holds, because its block was reorganised away',
+  'alert.test': () => 'this message tests the rule',
 }
 const OTHERS: [MessageType, string][] = [
   ['alert.pending', 'pending'],

@@ -32,8 +32,9 @@ export const indexRange = async (work: Work, job: Extract<Job, { type: 'index' }
   state.asked = { from, to }
   // The head of last time may have been reorganised since.
   const tip = work.pipeline.held().at(-1)?.to
-  if (tip !== undefined && tip <= head) await leaveOldBranch(work, tip, job.finality)
+  if (tip !== undefined && tip <= head) await leaveOldBranch(work, tip, job)
   await fill(work, from, to, job.order)
+  if (work.ruleWatcher.waitsForMarks) await work.finality.known(signal)
 }
 
 /** Starts again after every passing error, from what is stored at that time. */
@@ -65,19 +66,31 @@ const followAndFill = async (work: Work, job: Extract<Job, { type: 'follow' }>) 
   const tip = pipeline.held().at(-1)?.to
   // Only following finds out which blocks a node for development has instead of the stored ones.
   const near = tip !== undefined && (job.node.shrinks === true || (tip >= from - 1 && head - tip <= CATCH_UP))
-  if (tip !== undefined && !near) await leaveOldBranch(work, tip, job.finality)
+  if (tip !== undefined && !near) await leaveOldBranch(work, tip, job)
   // Blocks that may still be reorganised are left to following; a back-fill touches settled ones alone.
-  const first = near ? tip + 1 : Math.max(from, head - job.finality + 1)
+  const first = near ? tip + 1 : Math.max(from, (await settledBelow(work, job, head)) + 1)
   const stopAll = new AbortController()
   const both = AbortSignal.any([signal, stopAll.signal])
   const inside = { ...work, signal: both }
-  const parts = [follow(inside, first, near ? tip : undefined, job.finality), fill(inside, from, first - 1, job.order)]
+  const parts = [follow(inside, first, near ? tip : undefined, job), fill(inside, from, first - 1, job.order)]
   try {
     await Promise.all(parts)
   } finally {
     stopAll.abort()
     await Promise.allSettled(parts)
   }
+}
+
+type Depth = Pick<Extract<Job, { type: 'follow' }>, 'finality' | 'toFinalized'>
+
+/** The highest block, at or below this one, that no reorganisation is expected to remove. */
+const settledBelow = async ({ finality, signal, log }: Work, depth: Depth, top: number): Promise<number> => {
+  const byDepth = top - depth.finality
+  if (depth.toFinalized !== true) return byDepth
+  const final = await finality.known(signal)
+  if (final !== null) return Math.min(final, top)
+  log.warn('No node tells finalized blocks: follows reorganisations up to a depth instead', { blocks: depth.finality })
+  return byDepth
 }
 
 /** The first block that is not pruned, nor would be as soon as it is stored. */
@@ -101,12 +114,22 @@ const firstKept = async ({ source, lookups, signal }: Work, { blocks, forMs }: K
 /** Blocks behind the head up to which a stored tip is simply followed on; a longer gap is a back-fill of its own. */
 const CATCH_UP = 2000
 
-const follow = async (work: Work, from: number, tip: number | undefined, finality: number) => {
+const follow = async (work: Work, from: number, tip: number | undefined, depth: Depth) => {
+  const { finality, toFinalized = false } = depth
+  const { finalized } = work.finality
   const { source, pipeline, dictionaries, tokens, links, state, pace, signal, log } = work
   const lane = pipeline.lane('head')
   const held = tip === undefined ? undefined : pipeline.stored(tip)
   try {
-    for await (const event of source!.follow({ from, stored: pipeline.stored, tip: held, finality, signal })) {
+    for await (const event of source!.follow({
+      from,
+      stored: pipeline.stored,
+      tip: held,
+      finality,
+      finalized,
+      toFinalized,
+      signal,
+    })) {
       if (event.type === 'rollback') {
         await lane.flush()
         await pipeline.rollback(event.to)
@@ -131,12 +154,11 @@ const follow = async (work: Work, from: number, tip: number | undefined, finalit
 }
 
 /** After a long pause the stored tip may lie on a branch that the chain has left: then it is rolled back to where they part. */
-const leaveOldBranch = async (
-  { source, pipeline, tokens, links, signal, log }: Work,
-  tip: number,
-  finality: number,
-) => {
-  for (let number = tip; number >= 0 && number > tip - finality; number--) {
+const leaveOldBranch = async (work: Work, tip: number, depth: Depth) => {
+  const { source, pipeline, tokens, links, signal, log } = work
+  const { finality } = depth
+  const deepest = Math.min(tip - finality, (await settledBelow(work, depth, tip)) - 1)
+  for (let number = tip; number >= 0 && number > deepest; number--) {
     const stored = pipeline.stored(number)
     if (stored) {
       const [blocks] = await collect(

@@ -16,6 +16,7 @@ import { aborted } from '../lib/shutdown.ts'
 import { createThreadLog } from '../lib/thread-log.ts'
 import { openRules } from '../rules/store.ts'
 import { keepPages } from '../sqlite/database.ts'
+import { createFinality, depthOf, type Finality, watchFinality } from './finality.ts'
 import { indexRange, keepFollowing } from './following.ts'
 import { importPacks } from './importing.ts'
 import type { FromIndexer, IndexerData, Report, ToIndexer, ToWriter, Waiting } from './messages.ts'
@@ -63,6 +64,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
   const pace = createPace({ stored: newestTimes(db, KEPT), staleMs: patienceOf(data.job) })
   let pipeline: Pipeline | undefined
   let ruleWatcher: RuleWatcher | undefined
+  let finality: Finality | undefined
   const startedAt = Date.now()
   const since = createSince()
   const waiting = () =>
@@ -85,6 +87,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
     withoutTraces: withoutTraces(source),
     alerts: pipeline?.alerts() ?? {},
     redecoding: state.redecoding,
+    finality: finality?.report() ?? null,
     metrics: [...metrics.snapshot(), ...(pipeline?.metrics ?? [])],
     troubles: ruleWatcher?.troubles ?? new Map(),
     accountTroubles: ruleWatcher?.accountTroubles ?? new Map(),
@@ -128,6 +131,13 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
       onAlerts: () => tell({ type: 'alerts' }),
       onFailure: error => failing.abort(error),
     })
+    const { stored, tell: tellWriter } = pipeline
+    finality = createFinality({
+      source,
+      stored,
+      tell: marks => tellWriter({ hits: [], marks }),
+      depth: depthOf(data.job),
+    })
     const work = {
       ...data,
       pipeline,
@@ -143,12 +153,15 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
       chainId,
       state,
       pace,
+      finality,
       log,
       signal,
     }
+    if (source === undefined) await finality.look(signal)
     // A job that ends by itself takes up rules and ABIs with its blocks; only a job that goes on searches history.
     if (data.job.type === 'follow' || data.job.type === 'watch')
-      for (const attend of [watchRules, watchAbis]) attend(work).catch(error => failing.abort(error))
+      for (const attend of [watchRules, watchAbis, ...(source ? [watchFinality] : [])])
+        attend(work).catch(error => failing.abort(error))
     await runJob(work)
   } catch (error) {
     failure = error

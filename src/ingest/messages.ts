@@ -10,6 +10,7 @@ import type { MetricSnapshot } from '../lib/metrics.ts'
 import type { Range } from '../lib/ranges.ts'
 import type { LogMessage } from '../lib/thread-log.ts'
 import type { Limits } from '../limits/index.ts'
+import type { FinalityReport } from './finality.ts'
 import type { TimedBlock } from './pace.ts'
 import type { Room } from './shared/dictionaries.ts'
 
@@ -91,6 +92,7 @@ export type Job =
       to: BlockPoint | undefined
       order: BackfillOrder
       finality: number
+      toFinalized?: boolean
     }
   | {
       type: 'follow'
@@ -98,6 +100,8 @@ export type Job =
       from: BlockPoint | undefined
       order: BackfillOrder
       finality: number
+      /** Whether blocks may be reorganised away down to the one that nodes tell to be finalized; `finality` where they tell none. */
+      toFinalized?: boolean
       keep?: Keep
       /** Longest time without a new block, in milliseconds; 0: as long as it takes. By default the chain's own pace tells. */
       staleMs?: number | undefined
@@ -158,6 +162,8 @@ export interface Report {
   alerts: AlertCounts
   /** The state of decoding again; null if there is none. */
   redecoding: RedecodingReport | null
+  /** Null while it is not known. */
+  finality: FinalityReport | null
   /** Metrics of the threads. */
   metrics: MetricSnapshot[]
   /** Why rules did not do all that they should, by their ids. */

@@ -329,12 +329,12 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     get metrics() {
       return metrics
     },
-    async tell({ hits, scans = [] }) {
+    async tell({ hits, scans = [], marks }) {
       const update = ruleWatcher.takeUpdate()
       await send({
         type: 'update',
         id: ++ids,
-        update: { ...update, hits, scans: [...(update?.scans ?? []), ...scans] },
+        update: { ...update, hits, scans: [...(update?.scans ?? []), ...scans], ...(marks && { marks }) },
       })
       onAlerts()
     },

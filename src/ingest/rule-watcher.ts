@@ -41,6 +41,8 @@ export interface RuleWatcher {
   /** Histories that rules asked for and that are still to be gone through. */
   readonly scans: ReadonlyMap<number, Scan>
   rule(id: number): StoredRule | undefined
+  /** Whether a rule's alerts wait for what nodes tell to be safe or finalized. */
+  readonly waitsForMarks: boolean
   /** The head is known now: rules that were created before begin above it, even if they are read later. */
   fixStarts(head: number): void
   /** Why matching waits; null if it does not. */
@@ -102,6 +104,7 @@ export const createRuleWatcher = ({
   let version = -1
   let seq = 0
   let generation = 0
+  let waitsForMarks = false
   let head: number | undefined
   /** First blocks of rules that could not be noted yet, and when to try again. */
   const open = new Map<number, number>()
@@ -216,6 +219,7 @@ export const createRuleWatcher = ({
     }
     if (pausing || paused.size !== wasPaused) update.paused = [...paused]
     generation++
+    waitsForMarks = [...known.values()].some(({ input }) => typeof input.maxConfirmationCount === 'string')
     rulesKnown.set({ state: 'enabled' }, known.size - paused.size)
     rulesKnown.set({ state: 'paused' }, paused.size)
   }
@@ -339,6 +343,9 @@ export const createRuleWatcher = ({
     },
     scans,
     rule: id => known.get(id),
+    get waitsForMarks() {
+      return waitsForMarks
+    },
     fixStarts(at) {
       head = at
       for (const rule of known.values()) fixStart(rule, -1)

@@ -11,6 +11,7 @@ import type { Range } from '../lib/ranges.ts'
 import type { RestartStatus } from '../lib/restarts.ts'
 import { version } from '../lib/runtime.ts'
 import { shortly } from '../lib/shortly.ts'
+import type { FinalityReport } from './finality.ts'
 import type { RedecodingReport, Report, Waiting } from './messages.ts'
 import type { Indexing } from './network.ts'
 import { createReadinessLog, type Reason, reasonsOf } from './readiness.ts'
@@ -95,6 +96,8 @@ export interface NetworkStatus {
   endpoints: EndpointStatus[]
   /** Alerts that came into each state since the server started, by target type. */
   alerts: AlertCounts
+  /** What nodes tell of finality; absent where that is not known, or nothing is followed. */
+  finality?: FinalityReport
   /** Set while stored data is decoded again: by which ABI, and how much is left. */
   redecoding?: RedecodingReport
 }
@@ -293,6 +296,7 @@ const statusOf = async (
     ...store,
     endpoints: report.endpoints,
     alerts: report.alerts,
+    ...(report.finality && { finality: report.finality }),
     ...redecodingOf(indexing),
   }
 }

@@ -4,6 +4,7 @@ import type { Lookups } from '../engine/port.ts'
 import type { Log } from '../lib/log.ts'
 import type { Range } from '../lib/ranges.ts'
 import type { Contracts } from './contracts.ts'
+import type { Finality } from './finality.ts'
 import type { IndexerData, RedecodingReport } from './messages.ts'
 import type { NetworkDecoding } from './open-decoding.ts'
 import type { Pace } from './pace.ts'
@@ -46,6 +47,7 @@ export interface Work extends IndexerData {
   chainId: number | undefined
   state: State
   pace: Pace
+  finality: Finality
   log: Log
   signal: AbortSignal
 }

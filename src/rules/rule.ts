@@ -54,6 +54,12 @@ export type Action = { payload?: PayloadItem[] } & (
   | { type: 'Chat'; parameters: { url: string; text: string; channel: string; username: string } }
 )
 
+/** Marks of finality that nodes tell as tags of blocks. */
+export const FINALITY_TAGS = ['safe', 'finalized'] as const
+export type FinalityTag = (typeof FINALITY_TAGS)[number]
+/** What an alert waits for: blocks above its own, or that a node tells its block to be safe or finalized. */
+export type Confirmations = number | FinalityTag
+
 export interface RuleConfig {
   targetType: TargetType
   targetMap: Condition[]
@@ -65,7 +71,7 @@ export type NetworkNames = string | readonly string[]
 
 export interface RuleInput {
   name: string
-  maxConfirmationCount: number
+  maxConfirmationCount: Confirmations
   technology: NetworkNames
   blockchain: NetworkNames
   network: NetworkNames

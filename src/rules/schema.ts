@@ -10,6 +10,7 @@ import {
   expected,
   type Fault,
   integer,
+  listOf,
   object,
   oneOf,
   optional,
@@ -17,7 +18,7 @@ import {
   placeOf,
   string,
 } from './place.ts'
-import { type RuleInput, TARGET_TYPES } from './rule.ts'
+import { FINALITY_TAGS, type FinalityTag, type RuleInput, TARGET_TYPES } from './rule.ts'
 
 export type { RuleOptions } from './addresses.ts'
 export type { Fault } from './place.ts'
@@ -61,7 +62,7 @@ export const checkRule = (
 
   string(rule.member('name'))
   atMost(rule.member('name'), 'ruleName', limits)
-  integer(rule.member('maxConfirmationCount'), { min: 0, max: 100_000 })
+  confirmations(rule.member('maxConfirmationCount'))
   for (const name of NETWORK_PARTS) networkPart(rule.member(name))
   config(rule.member('config'), { ...(refusedHost && { refusedHost }), limits, before })
   optional(rule.member('version'), integer)
@@ -114,6 +115,13 @@ const levelsExceed = (value: unknown, most: number): boolean => {
 /** Size of the JSON that is stored. */
 const bytesOf = (rule: object): number =>
   Buffer.byteLength(JSON.stringify(rule, (_, value) => (typeof value === 'bigint' ? String(value) : value)))
+
+const confirmations = (place: Place) => {
+  const { value } = place
+  if (FINALITY_TAGS.includes(value as FinalityTag)) return
+  if (typeof value !== 'string' || /^-?\d+$/.test(value)) integer(place, { min: 0, max: 100_000 })
+  else expected(place, `an integer from 0 to 100000, or ${listOf(FINALITY_TAGS, 'or')}`)
+}
 
 /** As a network's name is written in the configuration and in URLs. */
 const NETWORK_PART = /^[a-z0-9][a-z0-9_.-]{0,63}$/

@@ -9,6 +9,7 @@ import { readSource } from '../delivery/payload.ts'
 import type { RuleSeries } from '../delivery/series.ts'
 import type { Delivery } from '../delivery/service.ts'
 import type { AlertingService, AlertPage, AlertsWanted } from '../http/alerting/service.ts'
+import { finalityTrouble } from '../ingest/finality.ts'
 import type { Indexing } from '../ingest/network.ts'
 import { ChainsieveError, refuse } from '../lib/errors.ts'
 import { covers, isWide } from '../rules/networks.ts'
@@ -55,7 +56,12 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
 
     warnings(rule) {
       const { id, account } = rule
-      const troubles = reportsOf(rule).flatMap(report => [report.troubles.get(id), report.accountTroubles.get(account)])
+      const { maxConfirmationCount } = rule.input
+      const troubles = reportsOf(rule).flatMap(report => [
+        report.troubles.get(id),
+        report.accountTroubles.get(account),
+        finalityTrouble(maxConfirmationCount, report.finality),
+      ])
       const told = [...networkWarnings(rule.input, networks()), ...advice(rule)]
       return [...troubles.filter(it => it !== undefined), ...told]
     },

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SCOPES } from '../accounts/index.ts'
 import type { DevOptions, Run } from '../cli/index.ts'
+import { depthOfChain } from '../config/chains.ts'
 import type { BlockPoint, Config, NetworkConfig } from '../config/index.ts'
 import { abiFolder } from '../ingest/abis.ts'
 import { keepIndexing } from '../ingest/keep.ts'
@@ -79,7 +80,7 @@ export const serveDev = async (config: Config, network: NetworkConfig, run: Run 
       node: { ...nodeOptions(network), ...(announces && !network.ws && announcer(url.reveal())), shrinks: true },
       from,
       order: network.order,
-      finality: network.finality,
+      ...depthOfChain(network.network, network.finality),
     }
     const { storeBatch } = network
     const onAlerts = () => parts.delivery.wake(network.network)

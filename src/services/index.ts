@@ -1,5 +1,6 @@
 import { openAccounts, SCOPES } from '../accounts/index.ts'
 import type { AbiFile, AbiPlace, Run, Services, Summary, Unread } from '../cli/index.ts'
+import { depthOfChain } from '../config/chains.ts'
 import type { Config, NetworkConfig } from '../config/index.ts'
 import { removeStore, storedNetworks, storeFile } from '../engine/files.ts'
 import { abiFolder, addAbis, listAbis, removeAbis, type StoredAbi, type Where } from '../ingest/abis.ts'
@@ -66,7 +67,7 @@ export const services: Services = {
   async index(config, network, run) {
     const node = nodeOptions(network)
     const { from, to, order, finality, storeBatch } = network
-    const job: Job = { type: 'index', node, from, to, order, finality }
+    const job: Job = { type: 'index', node, from, to, order, ...depthOfChain(network.network, finality) }
     return runToEnd(config, network.network, job, storeBatch, 'index', run)
   },
 
@@ -158,7 +159,8 @@ const startFollowing = (
 ): Indexing => {
   const { network: name, from, order, finality, staleAfter: staleMs, storeBatch, keepBlocks, keepFor } = network
   const keep = { blocks: keepBlocks, forMs: keepFor }
-  const job: Job = { type: 'follow', node: nodeOptions(network), from, order, finality, keep, staleMs }
+  const node = nodeOptions(network)
+  const job: Job = { type: 'follow', node, from, order, ...depthOfChain(name, finality), keep, staleMs }
   const { data, indexers, limits } = config
   const networks = config.networks.filter(({ rpc }) => rpc.length > 0).length
   const onOwn = () => onAlerts(name)

@@ -211,7 +211,7 @@ test('random branches and hits: what was told last of each alert is what the cha
         chain.push(block)
         const head = Number(block.block.number)
         for (const hit of chain.flatMap(hits))
-          if (hit.block + hit.confirmations <= head) fired.add(alertId(hit, id.get()))
+          if (hit.block + Number(hit.confirmations) <= head) fired.add(alertId(hit, id.get()))
       }
       for (const block of makeChain({ blocks: 3, from: 1 })) grow(block)
       for (const step of steps) {

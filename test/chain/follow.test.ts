@@ -144,6 +144,42 @@ test('a reorganisation below everything that is held starts again at its first b
   assert.equal(await follower.until(branch.at(-1)!), "back to 14 15' 16' 17' 18' 19' 20' 21'")
 })
 
+test('blocks that a node has told to be finalized are never left', async t => {
+  for (const { depth, finalized, follows } of [
+    { depth: 4, finalized: 15, follows: true },
+    { depth: 5, finalized: 15, follows: false },
+    { depth: 12, finalized: 15, follows: false },
+  ]) {
+    const node = await startNode(t, trunk)
+    const follower = startFollower(t, node, { held: trunk, finality: 30, finalized: () => finalized })
+    const branch = makeChain({ parent: trunk[19 - depth]!, blocks: depth + 2, salt: 'branch' })
+    node.extend(branch)
+    if (follows) await follower.until(branch.at(-1)!)
+    else {
+      await follower.done
+      assert.equal((follower.ended as { code: string }).code, 'reorg_below_finalized')
+      assert.match(String(follower.ended), /up to block 19 \(0x.*\), below block 15, although a node had told/)
+      assert.deepEqual(follower.told, [])
+    }
+  }
+})
+
+test('down to the finalized block reorganisations are followed however deep, and by depth while none is known', async t => {
+  const follow = async (depth: number, finalized: number | undefined) => {
+    const node = await startNode(t, trunk)
+    const options = { held: trunk, finality: 5, finalized: () => finalized, toFinalized: true }
+    const follower = startFollower(t, node, options)
+    const branch = makeChain({ parent: trunk[19 - depth]!, blocks: depth + 2, salt: 'branch' })
+    node.extend(branch)
+    await Promise.race([follower.done, follower.until(branch.at(-1)!).catch(() => {})])
+    return (follower.ended as { code?: string } | undefined)?.code ?? 'followed'
+  }
+  assert.equal(await follow(14, 5), 'followed')
+  assert.equal(await follow(15, 5), 'reorg_below_finalized')
+  assert.equal(await follow(5, undefined), 'followed')
+  assert.equal(await follow(6, undefined), 'reorg_too_deep')
+})
+
 test('a reorganisation as deep as finality is followed, a deeper one stops with a clear error', async t => {
   const follow = async (depth: number) => {
     const node = await startNode(t, trunk)

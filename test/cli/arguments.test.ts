@@ -139,6 +139,6 @@ Options:
   )
   const index = (await chainsieve(['help', 'index'])).out
   assert.match(index, /^ {2}--rpc URL +JSON-RPC endpoint of a node.* May be repeated\. \[CHAINSIEVE_RPC\]$/m)
-  assert.match(index, /^ {2}--finality N +.* Default: 64\. \[CHAINSIEVE_FINALITY\]$/m)
+  assert.match(index, /^ {2}--finality N\|finalized +.* Default: 64\. \[CHAINSIEVE_FINALITY\]$/m)
   assert.doesNotMatch(index, /--port/)
 })

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import * as v from 'valibot'
+import { depthOfChain } from '../../src/config/chains.ts'
 import { loadConfig, type Sources } from '../../src/config/index.ts'
 import { NETWORK_SETTINGS, placesOf, SETTINGS, type Setting, settingRows } from '../../src/config/settings.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
@@ -128,6 +129,14 @@ test('a network comes in by flags', () => {
     },
   ])
   assert.equal(config.network, 'ethereum/ethereum/mainnet')
+})
+
+test('reorganisations may be followed down to the finalized block, by depth where no node tells one', () => {
+  const [network] = plain({ flags: { network: 'polygon', finality: 'finalized' } }).networks
+  assert.equal(network!.finality, 'finalized')
+  assert.deepEqual(depthOfChain(network!.network, 'finalized'), { finality: 512, toFinalized: true })
+  assert.deepEqual(depthOfChain('a/b/c', 'finalized'), { finality: 64, toFinalized: true })
+  assert.deepEqual(depthOfChain('ethereum/polygon/mainnet', 9), { finality: 9 })
 })
 
 test('the short name of a chain sets what is known of it, and what is set goes before', () => {
@@ -305,7 +314,10 @@ test('what is not valid is refused with its place', () => {
   for (const [flags, message] of cases) fails({ flags: flags! }, message)
   fails({ env: { CHAINSIEVE_PORT: 'x' } }, 'CHAINSIEVE_PORT takes a port from 0 (any free one) to 65535, not "x".')
   const config = fileOf('[[networks]]\nnetwork = "a/b/c"\nfinality = 0')
-  fails({ flags: { config } }, `${config}: networks[0]: finality takes an integer from 1 to 100000, not 0.`)
+  fails(
+    { flags: { config } },
+    `${config}: networks[0]: finality takes an integer from 1 to 100000, or finalized, not 0.`,
+  )
   const nameless = fileOf('[[networks]]\nrpc = "http://a"')
   fails({ flags: { config: nameless } }, 'networks[0] in the config file needs a name: network = "T/B/N".')
   const twice = fileOf('[[networks]]\nnetwork = "a/b/c"\n[[networks]]\nnetwork = "a/b/c"')

@@ -4,7 +4,15 @@ import { checkBlock } from '../../src/chain/check.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { RECORD_COLUMNS } from '../../src/engine/documents/forms.ts'
 import { fieldsOf, type Kind, MAPPING } from '../../src/mapping/index.ts'
-import { arbitrumBlock, opBlock, unknownBlock, zkBlock } from '../support/chains.ts'
+import {
+  arbitrumBlock,
+  avalancheBlock,
+  bnbBlock,
+  celoBlock,
+  opBlock,
+  unknownBlock,
+  zkBlock,
+} from '../support/chains.ts'
 import { createTestStore } from '../support/store.ts'
 
 type Source = Record<string, unknown>
@@ -41,6 +49,9 @@ const own = (kind: 'block' | 'tx', source: Source): Source => {
   )
 }
 
+/** What is shown under another name, or as documents of their own. */
+const ELSEWHERE = new Set(['transactions', 'logs', 'transactionHash', 'transactionCount'])
+
 describe('blocks of other chains', () => {
   it('of the OP stack keep what deposits and receipts tell', () => {
     const { block, tx } = shown(opBlock)
@@ -56,6 +67,61 @@ describe('blocks of other chains', () => {
       l1GasPrice: quantity(0x75d3f8610),
       l1FeeScalar: '0.684',
     })
+  })
+
+  it('of Avalanche keep the data of atomic transactions', () => {
+    const { block } = shown(avalancheBlock)
+    assert.deepStrictEqual(own('block', block[0]!), {
+      blockGasCost: quantity(0),
+      extDataGasUsed: quantity(0),
+      extDataHash: '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421',
+      extra: { blockExtraData: '0x' },
+    })
+  })
+
+  it('of BNB chain pass with logs of its own transactions, which have no block hash', () => {
+    const { log, tx } = shown(bnbBlock)
+    assert.deepStrictEqual(
+      [tx[0]!.gas, log[0]!.blockHash],
+      [{ num: 2n ** 63n - 1n, raw: '0x7fffffffffffffff' }, bnbBlock.block.hash],
+    )
+    const other = structuredClone(bnbBlock)
+    other.receipts[0]!.logs[0]!.blockHash = `0x${'ab'.repeat(32)}`
+    assert.throws(() => shown(other), { code: 'block_inconsistent' })
+  })
+
+  it('of Celo keep the token that the fee is paid in', () => {
+    const { tx } = shown(celoBlock)
+    assert.deepStrictEqual(own('tx', tx[0]!), {
+      type: quantity(0x7b),
+      l1Fee: amount(0),
+      l1GasUsed: quantity(0x697),
+      l1GasPrice: quantity(0x22654238),
+      l1BaseFeeScalar: quantity(0),
+      l1BlobBaseFee: quantity(0x760c6b),
+      l1BlobBaseFeeScalar: quantity(0),
+      feeCurrency: '0x2F25deB3848C207fc8E0c34035B3Ba7fC157602B',
+      baseFee: quantity(0x1adff4f03),
+    })
+  })
+
+  it('lose no member: each is a field, or in extra', () => {
+    for (const raw of [opBlock, arbitrumBlock, zkBlock, avalancheBlock, bnbBlock, celoBlock]) {
+      const { block, tx } = shown(raw, false)
+      const lost = (members: object, source: Source) =>
+        Object.entries(members)
+          .filter(([name, value]) => value !== null && !(name in source) && !(name in ((source.extra ?? {}) as object)))
+          .map(([name]) => name)
+      const all = [
+        ...lost(raw.block, { ...block[0]!, nonce: block[0]!.miningNonce }),
+        ...raw.block.transactions.flatMap((it, i) => lost({ ...it, ...raw.receipts[i] }, tx[i]!)),
+      ]
+      assert.deepStrictEqual(
+        [...new Set(all)].filter(name => !ELSEWHERE.has(name)),
+        [],
+        `chain ${raw.chainId}`,
+      )
+    }
   })
 
   it('of Arbitrum keep the block of the parent chain, sends and gas for data', () => {

@@ -22,6 +22,14 @@ const accepted = (value: unknown) => assert.deepEqual(faultsOf(value), [])
 const refused = (value: unknown, ...faults: string[]) => assert.deepEqual(faultsOf(value), faults)
 const without = (from: Json, name: string) => Object.fromEntries(Object.entries(from).filter(([it]) => it !== name))
 
+test('a rule may wait for a mark of finality', () => {
+  for (const mark of ['safe', 'finalized']) accepted(rule({ maxConfirmationCount: mark }))
+  refused(
+    rule({ maxConfirmationCount: 'latest' }),
+    'maxConfirmationCount: maxConfirmationCount must be an integer from 0 to 100000, or "safe" or "finalized", not "latest".',
+  )
+})
+
 test('a rule with everything is accepted as it is', () => {
   const whole = rule({
     version: 2,

@@ -38,6 +38,8 @@ export interface FakeNode {
   chainId: number
   /** Blocks by number; what is missing is answered with null. */
   blocks: Map<number, RawBlock>
+  /** Blocks that it has tags for, such as `finalized`. */
+  tags: Map<string, number>
   /** The newest block that it admits to. */
   head: number
   /** Replaces the chain from the first block given on. */
@@ -80,6 +82,7 @@ export const startNode = async (
     wsUrl: '',
     chainId: chain[0]?.chainId ?? 31337,
     blocks: new Map(),
+    tags: new Map(),
     head: -1,
     missing: new Map(),
     methods: new Map(),
@@ -201,7 +204,7 @@ const header = (raw: RawBlock) => ({ ...raw.block, transactions: undefined })
 
 const resultOf = (node: FakeNode, { method, params }: NodeCall): unknown => {
   const at = (tag: unknown): RawBlock | undefined => {
-    const number = tag === 'latest' ? node.head : Number(tag)
+    const number = tag === 'latest' ? node.head : (node.tags.get(String(tag)) ?? Number(tag))
     return number <= node.head ? node.blocks.get(number) : undefined
   }
   const own = node.methods.get(method)

@@ -54,10 +54,10 @@ const OPTIONAL: Record<string, Schema> = {
 
 const REQUIRED: Record<string, Schema> = {
   name: text,
-  maxConfirmationCount: described('Blocks above a match’s own before the rule fires.', {
-    ...atLeast(0),
-    maximum: 100_000,
-  }),
+  maxConfirmationCount: described(
+    'Blocks above a match’s own before the rule fires; or `safe` or `finalized`: it fires once nodes tell the block to be that.',
+    { anyOf: [{ ...atLeast(0), maximum: 100_000 }, oneOf(['safe', 'finalized'])] },
+  ),
   technology: networkPart,
   blockchain: networkPart,
   network: networkPart,

@@ -33,6 +33,11 @@ const network = open(
     blocksPerSecond: orNull(number),
     eventsPerSecond: orNull(number),
     secondsLeft: orNull(number),
+    finality: {
+      ...closed({ safe: orNull(whole), finalized: orNull(whole), depth: whole }),
+      description:
+        'Newest blocks that nodes tell to be safe and finalized; null where they tell none, and blocks count as such once they are `depth` blocks deep.',
+    },
   },
 )
 

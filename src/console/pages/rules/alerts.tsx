@@ -119,17 +119,13 @@ const Life = ({ alert, network }: { alert: Alert; network: string }) => {
   const status = useAsk(state === 'pending' ? `status ${block}` : undefined, getStatus)
   useEvery(REFRESH_MS, status.again)
   const head = status.data?.networks.find(it => it.network === network)?.lastBlock?.number
-  const above = head === undefined ? undefined : Math.min(Math.max(head - block, 0), confirmations)
   return (
     <ol class="life" aria-label="The life of the alert">
       <li>
         Found in block {block.toLocaleString()}, which was received <Time value={receivedAt} />
       </li>
       {state === 'pending' ? (
-        <li>
-          Pending: it fires {confirmations.toLocaleString()} blocks later
-          {above !== undefined && `, of which ${above.toLocaleString()} have come`}
-        </li>
+        <li>{waitsFor(confirmations, head === undefined ? undefined : Math.max(head - block, 0))}</li>
       ) : (
         <li class={toneOf(state)}>
           {state[0]!.toUpperCase() + state.slice(1)} <Time value={changedAt} />
@@ -138,6 +134,12 @@ const Life = ({ alert, network }: { alert: Alert; network: string }) => {
       )}
     </ol>
   )
+}
+
+const waitsFor = (confirmations: Alert['confirmations'], above: number | undefined): string => {
+  if (typeof confirmations === 'string') return `Pending: it fires once its block is ${confirmations}`
+  const come = above === undefined ? '' : `, of which ${Math.min(above, confirmations).toLocaleString()} have come`
+  return `Pending: it fires ${confirmations.toLocaleString()} blocks later${come}`
 }
 
 const ENDS: ReadonlyMap<AlertState, string> = new Map([

@@ -4,6 +4,12 @@ import { Time } from '../../parts/time.tsx'
 import { listAt, saying, TARGETS, targetOf } from './model.ts'
 import { networkOf, type Rule } from './wire.ts'
 
+const firesWhen = (confirmations: Rule['maxConfirmationCount']): string => {
+  if (confirmations === 0) return 'at once'
+  if (typeof confirmations === 'string') return `once the block of the match is ${confirmations}`
+  return `${confirmations.toLocaleString()} blocks after the match`
+}
+
 /** What a rule says, in sentences. */
 export const Facts = ({ rule }: { rule: Rule }) => {
   const target = targetOf(rule)
@@ -27,10 +33,8 @@ export const Facts = ({ rule }: { rule: Rule }) => {
       </dd>
       <dt>Fires</dt>
       <dd>
-        {rule.maxConfirmationCount === 0
-          ? 'at once'
-          : `${rule.maxConfirmationCount.toLocaleString()} blocks after the match`}
-        ; has fired {rule.triggerCount.toLocaleString()} {rule.triggerCount === 1 ? 'time' : 'times'}
+        {firesWhen(rule.maxConfirmationCount)}; has fired {rule.triggerCount.toLocaleString()}{' '}
+        {rule.triggerCount === 1 ? 'time' : 'times'}
       </dd>
       <dt>Notifies</dt>
       <dd>

@@ -10,7 +10,7 @@ export interface Rule extends JsonObject {
   warnings: string[]
   triggerCount: number
   startBlock: number | null
-  maxConfirmationCount: number
+  maxConfirmationCount: number | 'safe' | 'finalized'
   createdAt: string
   updatedAt: string
   technology: string
@@ -72,7 +72,7 @@ export interface Alert {
   state: AlertState
   block: number
   blockHash: string
-  confirmations: number
+  confirmations: number | 'safe' | 'finalized'
   entity: { _id: string; _type: string }
   receivedAt: string
   changedAt: string

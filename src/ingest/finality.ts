@@ -1,0 +1,141 @@
+import type { FinalityMarks } from '../alerts/marks.ts'
+import type { BlockRef, ChainSource, FinalityBlocks } from '../chain/source.ts'
+import { ChainsieveError } from '../lib/errors.ts'
+import { type Clock, systemClock } from '../lib/retry.ts'
+import type { Confirmations, FinalityTag } from '../rules/rule.ts'
+import { FINALITY_TAGS } from '../rules/rule.ts'
+import type { Job } from './messages.ts'
+import type { Work } from './work.ts'
+
+/** What is known of the finality of a network's chain. Null: its nodes do not tell such a block, and `depth` stands in for it. */
+export interface FinalityReport extends Readonly<Record<FinalityTag, number | null>> {
+  /** Blocks above one that then make it safe and final. */
+  depth: number
+}
+
+/** The finality of a chain, as the thread that follows it knows it. */
+export interface Finality {
+  /** Asks the nodes once, and has the writer know what is new. */
+  look(signal: AbortSignal): Promise<void>
+  /** The finalized block that nodes tell, null where they tell none: asks until that is known. */
+  known(signal: AbortSignal): Promise<number | null>
+  /** Whether it is known by now what nodes tell. */
+  isKnown(): boolean
+  /** The highest block that is finalized and is the stored one. */
+  finalized(): number | undefined
+  /** Null until it is known. */
+  report(): FinalityReport | null
+}
+
+export interface FinalityOptions {
+  source: Pick<ChainSource, 'finality'> | undefined
+  stored(number: number): BlockRef | undefined
+  /** Has the writer take it up, after all that was handed to it before. */
+  tell(marks: FinalityMarks): Promise<void>
+  depth: number
+  clock?: Clock
+}
+
+/** For who has no setting of its own. */
+const DEFAULT_DEPTH = 64
+/** A node that has just started does not have its tags yet: only after so many looks that found none there are none. */
+const BELIEVED = 3
+const AGAIN_MS = 250
+
+export const depthOf = (job: Job): number => ('finality' in job ? job.finality : DEFAULT_DEPTH)
+
+export const createFinality = ({ source, stored, tell, depth, clock = systemClock }: FinalityOptions): Finality => {
+  const newest: FinalityBlocks = { safe: null, finalized: null }
+  const missed: Record<FinalityTag, number> = { safe: 0, finalized: 0 }
+  let told = ''
+  let verified: number | undefined
+
+  const isStored = (ref: BlockRef) => stored(ref.number)?.hash === ref.hash
+  const isKnown = () => FINALITY_TAGS.every(tag => newest[tag] !== null || missed[tag] >= BELIEVED)
+
+  /** A node that lags does not lower a mark; one that is of a branch that was left is replaced. */
+  const note = (tag: FinalityTag, found: BlockRef | null) => {
+    const before = newest[tag]
+    if (found === null) missed[tag]++
+    else if (before === null || found.number >= before.number || !isStored(before)) newest[tag] = found
+  }
+
+  const finalized = (): number | undefined => {
+    const mark = newest.finalized
+    if (verified !== undefined && stored(verified) === undefined) verified = undefined
+    if (mark !== null && mark.number > (verified ?? -1) && isStored(mark)) verified = mark.number
+    return verified
+  }
+
+  const look = async (signal: AbortSignal) => {
+    const found = source?.finality ? await source.finality(signal) : undefined
+    // Before another block takes the place of the one that was told.
+    finalized()
+    for (const tag of FINALITY_TAGS) {
+      if (found) note(tag, found[tag])
+      else missed[tag] = BELIEVED
+    }
+    if (!isKnown()) return
+    const marks = { ...newest, depth }
+    if (JSON.stringify(marks) === told) return
+    told = JSON.stringify(marks)
+    finalized()
+    await tell(marks)
+  }
+
+  return {
+    look,
+    isKnown,
+    async known(signal) {
+      while (!isKnown()) {
+        await look(signal)
+        if (!isKnown()) await clock.sleep(AGAIN_MS, signal)
+      }
+      return newest.finalized?.number ?? null
+    },
+    finalized,
+    report: () =>
+      isKnown() ? { safe: newest.safe?.number ?? null, finalized: newest.finalized?.number ?? null, depth } : null,
+  }
+}
+
+/** While nothing waits for it, finality is asked for only to know a reorganisation that must not be. */
+const IDLE_MS = 60_000
+/** Bounds of half a block's time. */
+const [SHORTEST_MS, LONGEST_MS] = [500, 12_000]
+
+/** Asks for finality again and again, as often as somebody needs it. */
+export const watchFinality = async (work: Work) => {
+  const { finality, pace, ruleWatcher, job, signal } = work
+  const isNeeded = () => ruleWatcher.waitsForMarks || ('toFinalized' in job && job.toFinalized === true)
+  const pollMs = 'node' in job ? job.node.pollMs : undefined
+  const intervalMs = () => {
+    if (!finality.isKnown()) return AGAIN_MS
+    const half = ((pace.blockTime() ?? LONGEST_MS / 500) * 1_000) / 2
+    return pollMs ?? Math.min(Math.max(half, SHORTEST_MS), LONGEST_MS)
+  }
+  let askedAt = Number.NEGATIVE_INFINITY
+  while (!signal.aborted) {
+    try {
+      if (isNeeded() || !finality.isKnown() || performance.now() - askedAt >= IDLE_MS) {
+        askedAt = performance.now()
+        await finality.look(signal)
+      }
+      await systemClock.sleep(intervalMs(), signal)
+    } catch (error) {
+      if (signal.aborted) return
+      // The status of the nodes has the reason.
+      if (!(error instanceof ChainsieveError) || error.next !== 'retry') throw error
+      await systemClock.sleep(LONGEST_MS / 4, signal).catch(() => {})
+    }
+  }
+}
+
+/** That a rule waits for something else than it says. */
+export const finalityTrouble = (confirmations: Confirmations, report: FinalityReport | null): string | undefined => {
+  if (typeof confirmations === 'number' || report === null || report[confirmations] !== null) return undefined
+  return (
+    `The nodes of this network do not tell which blocks are ${confirmations}: ` +
+    `alerts of the rule wait for ${report.depth} blocks instead (--finality).`
+  )
+}
