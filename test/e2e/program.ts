@@ -82,7 +82,12 @@ const PATIENCE_MS = 30_000
 /** Starts the program; it is killed after the test where it still runs. */
 export const start = (t: Test, args: readonly string[], options: Options = {}): Program => {
   const { data, stdin, cwd, env, by = [], fromSource = false } = options
-  const all = [...by, ...(fromSource ? startedBy(MAIN) : PROGRAM), ...args, ...(data === undefined ? [] : ['--data', data])]
+  const all = [
+    ...by,
+    ...(fromSource ? startedBy(MAIN) : PROGRAM),
+    ...args,
+    ...(data === undefined ? [] : ['--data', data]),
+  ]
   const child: ChildProcess = spawn(all[0]!, all.slice(1), {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { PATH: process.env.PATH, HOME: process.env.HOME, NODE_COMPILE_CACHE: COMPILED, ...env },
