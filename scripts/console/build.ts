@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { basename, relative } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { build, type Metafile } from 'esbuild'
@@ -54,7 +54,10 @@ export const buildConsole = async (version: string): Promise<Packed> => {
   const packed: Packed = { page: pageOf(metafile), files }
   mkdirSync('dist', { recursive: true })
   const head = Buffer.from(`${JSON.stringify(packed)}\n`)
-  writeFileSync(PACK, Buffer.concat([head, ...parts.flatMap(({ br, gzip }) => [br, gzip])]))
+  // Servers may read it meanwhile.
+  const aside = `${PACK}.${process.pid}`
+  writeFileSync(aside, Buffer.concat([head, ...parts.flatMap(({ br, gzip }) => [br, gzip])]))
+  renameSync(aside, PACK)
   return packed
 }
 

@@ -8,12 +8,17 @@ export interface AuditOptions {
   early: ReadonlySet<string>
   /** When the server was killed: what it had sent and not yet noted comes again. */
   kills: readonly number[]
+  /** How long the sender waits for an answer: what is answered later comes again. */
+  limitMs: number
 }
 
-/** What is wrong with the alerts that came, in words; nothing where each came once. Repetitions that a kill explains are counted. */
-export const auditAlerts = ({ taken, due, early, kills }: AuditOptions) => {
+/**
+ * What is wrong with the alerts that came, in words; nothing where each came once. Repetitions that a kill explains are counted, and those
+ * that a late answer does: alerts are delivered at least once.
+ */
+export const auditAlerts = ({ taken, due, early, kills, limitMs }: AuditOptions) => {
   const findings: string[] = []
-  let repeated = 0
+  let [repeated, late] = [0, 0]
   for (const [rule, documents] of due) {
     const own = taken.filter(it => it.rule === rule)
     const alerts = Map.groupBy(own, ({ id }) => id)
@@ -30,7 +35,11 @@ export const auditAlerts = ({ taken, due, early, kills }: AuditOptions) => {
         const [before, now] = [messages[i - 1]!, messages[i]!]
         if (before.type !== now.type) continue
         if (kills.some(at => at >= before.at - LATE_MS && at <= now.at)) repeated++
-        else findings.push(`${rule}: ${document} came twice, ${now.at - before.at} ms apart, without a kill between`)
+        else if (before.at - before.sentAt >= limitMs) late++
+        else
+          findings.push(
+            `${rule}: ${document} came twice, ${now.at - before.at} ms apart, without a kill between, and was answered in time`,
+          )
       }
     }
     for (const document of documents) {
@@ -39,7 +48,7 @@ export const auditAlerts = ({ taken, due, early, kills }: AuditOptions) => {
       if (ids > 1) findings.push(`${rule}: ${document} has ${ids} alerts`)
     }
   }
-  return { findings, repeated }
+  return { findings, repeated, late }
 }
 
 /** What was sent before a kill may be read so long after it. */

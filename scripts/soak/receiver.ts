@@ -4,6 +4,8 @@ import type { AddressInfo } from 'node:net'
 /** A webhook that was taken: answered with 200, while its sender still waited. */
 export interface Taken {
   at: number
+  /** When its sender sent it, to the second: its `webhook-timestamp`. */
+  sentAt: number
   rule: string
   id: string
   type: string
@@ -61,11 +63,11 @@ export const startFlakyReceiver = async (): Promise<FlakyReceiver> => {
       const text = Buffer.concat(chunks).toString()
       const document = text === '' ? searchParams.get('document')! : bodyOf(text).entity._id
       const [id, type] = [String(headers['webhook-id']), String(headers['webhook-type'])]
-      const at = Date.now()
+      const sentAt = Number(headers['webhook-timestamp']) * 1000
       const answer = () => {
         // The sender gave up before, and will send it again.
         if (response.destroyed) return
-        taken.push({ at, rule, id, type, document })
+        taken.push({ at: Date.now(), sentAt, rule, id, type, document })
         response.end()
       }
       setTimeout(answer, trouble === 'slow' ? SLOW_MS : PROMPT_MS)

@@ -45,6 +45,7 @@ export interface Soak {
     | 'queries'
     | 'alerts'
     | 'repeated'
+    | 'late'
     | 'failedOnPurpose'
     | 'documents',
     number
@@ -69,7 +70,7 @@ export const soak = async (options: SoakOptions): Promise<Soak> => {
   const samples: Sample[] = []
   const counts = {
     ...{ blocks: 0, reorganisations: 0, kills: 0, backups: 0, queries: 0 },
-    ...{ alerts: 0, repeated: 0, failedOnPurpose: 0, documents: 0 },
+    ...{ alerts: 0, repeated: 0, late: 0, failedOnPurpose: 0, documents: 0 },
   }
   try {
     const random = createRandom()
@@ -131,7 +132,7 @@ export const soak = async (options: SoakOptions): Promise<Soak> => {
     await settle(server, chain, receiver, due, findings)
     await sleep(2_000)
 
-    const audit = auditAlerts({ taken: receiver.taken, due, early: EARLY, kills: server.kills })
+    const audit = auditAlerts({ taken: receiver.taken, due, early: EARLY, kills: server.kills, limitMs: LIMIT_MS })
     findings.push(...audit.findings)
     note('Compares documents with those of the node')
     const ranges = (await server.status())?.networks[0]?.ranges ?? []
@@ -150,6 +151,7 @@ export const soak = async (options: SoakOptions): Promise<Soak> => {
       kills: server.kills.length,
       alerts: receiver.taken.length,
       repeated: audit.repeated,
+      late: audit.late,
       failedOnPurpose: receiver.failed(),
     })
     return { samples, findings, counts }
@@ -158,10 +160,13 @@ export const soak = async (options: SoakOptions): Promise<Soak> => {
   }
 }
 
+/** How long the server waits for the answer of a receiver. */
+const LIMIT_MS = 3_000
+
 const serveArgs = (data: string, node: FakeNode, keep: number): string[] => [
   ...['--data', data, '--network', NETWORK, '--rpc', node.url, '--from', `latest-${keep}`],
   ...['--poll-interval', '200ms', '--keep-blocks', String(keep), '--keep-alerts', '2m', '--keep-deliveries', '2m'],
-  ...['--allow-target', '127.0.0.0/8', '--delivery-timeout', '3s', '--request-timeout', '2s'],
+  ...['--allow-target', '127.0.0.0/8', '--delivery-timeout', `${LIMIT_MS}ms`, '--request-timeout', '2s'],
   ...[1, 1, 2, 3, 5, 5, 5, 5, 10, 10, 10, 10].flatMap(seconds => ['--delivery-retries', `${seconds}s`]),
 ]
 

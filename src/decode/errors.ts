@@ -3,7 +3,7 @@ import { renderEvent, renderText } from './abi.ts'
 import { createCallDecoder } from './calls.ts'
 import { createFunctionDeclarations, type LinksOf, type OwnAbi, REGISTRY_PROBABILITY } from './declarations.ts'
 import type { FunctionCandidate, Functions } from './functions.ts'
-import { parseSignature } from './signature.ts'
+import { type FunctionAbi, parseSignature } from './signature.ts'
 
 /** What a contract said when it reverted. */
 export interface Revert {
@@ -43,12 +43,9 @@ const BUILT_IN: ReadonlyMap<string, readonly FunctionCandidate[]> = new Map(
   ]),
 )
 
-/** By the user's ABIs, those for the contract first, then the registry. Lists of signatures do not tell errors from functions. */
+/** By the user's ABIs, those for the contract first, then the registry. */
 export const createRevertDecoder = (registry: Errors, own: readonly OwnAbi[], linksOf?: LinksOf): RevertDecoder => {
-  const mine = own.map(({ errors = [], functions, ...abi }) => ({
-    ...abi,
-    functions: abi.probability < 1 ? [...errors, ...functions] : errors,
-  }))
+  const mine = own.map(abi => ({ ...abi, functions: errorsOf(abi) }))
   const declared = createFunctionDeclarations(registry, mine, linksOf)
   const decode = createCallDecoder({
     find: selector => BUILT_IN.get(selector) ?? declared.find(selector),
@@ -65,6 +62,10 @@ export const createRevertDecoder = (registry: Errors, own: readonly OwnAbi[], li
     return { name: error.name, reason: renderEvent(error, args) }
   }
 }
+
+/** What of an ABI may be an error: lists of signatures do not tell errors from functions. */
+export const errorsOf = ({ errors = [], functions, probability }: OwnAbi): readonly FunctionAbi[] =>
+  probability < 1 ? [...errors, ...functions] : errors
 
 const UNKNOWN: Revert = { name: null, reason: null }
 

@@ -1,4 +1,4 @@
-import type { RawBlock, RpcTrace } from '../chain/wire.ts'
+import type { RawBlock } from '../chain/wire.ts'
 import type { Revert } from '../decode/errors.ts'
 import { type DecodedTrace, hasFailed, hasSucceeded, REVERT } from './traces.ts'
 
@@ -40,7 +40,7 @@ export const blockFailures = (
   const decoded = traces.map((trace, i): DecodedTrace => {
     const origin = origins[i]
     if (origin === undefined || trace.type === 'reward') return trace
-    const begun = traces[origin] as FailedTrace
+    const begun: Step = traces[origin]!
     const { address, data } = saidBy(begun)
     const revert = data === undefined ? null : decode(address ?? ZERO, data, trace.transactionPosition)
     const index = trace.traceAddress.length === 0 ? places.get(trace.transactionPosition) : undefined
@@ -58,7 +58,15 @@ export const blockFailures = (
   return { txs, traces: decoded }
 }
 
-type FailedTrace = Exclude<RpcTrace, { type: 'reward' }>
+/** What of a step tells why it failed. */
+export interface Step {
+  type: string
+  traceAddress: number[]
+  subtraces: number
+  error?: string | undefined
+  action: object
+  result?: object | null | undefined
+}
 
 const ZERO = `0x${'0'.repeat(40)}`
 
@@ -73,16 +81,20 @@ const untraced = (usedAll: boolean): Failure => ({
 })
 
 /** Whose code a step ran, undefined of a creation, and what it returned, undefined where that is nothing. */
-const saidBy = (trace: FailedTrace): { address: string | undefined; data: string | undefined } => {
-  const address = trace.type === 'call' ? trace.action.to : undefined
-  const said = trace.type === 'call' ? trace.result?.output : trace.type === 'create' ? trace.result?.code : undefined
+export const saidBy = ({ type, action, result }: Step): { address: string | undefined; data: string | undefined } => {
+  const address = type === 'call' ? (action as { to: string }).to : undefined
+  const { output, code } = (result ?? {}) as { output?: string; code?: string }
+  const said = type === 'call' ? output : type === 'create' ? code : undefined
   return { address, data: said === undefined || said.length <= 2 ? undefined : said.toLowerCase() }
 }
 
-/** For each failed step, the index of the step in which the failure began; undefined for others. */
-const originsOf = (traces: readonly RpcTrace[]): (number | undefined)[] => {
+/**
+ * For each failed step, the index of the step in which the failure began; undefined for others. Steps come in the order of their execution;
+ * some of them may be missing.
+ */
+export const originsOf = (traces: readonly Step[]): (number | undefined)[] => {
   const origins = new Array<number | undefined>(traces.length)
-  if (!traces.some(trace => 'error' in trace && trace.error !== undefined)) return origins
+  if (!traces.some(trace => trace.error !== undefined)) return origins
   /** Steps around the one at hand, by their depth. */
   const path: number[] = []
   /** For each step, the last step directly below it that failed and returned the same. */
@@ -95,7 +107,7 @@ const originsOf = (traces: readonly RpcTrace[]): (number | undefined)[] => {
     if (trace.error === undefined) continue
     origins[i] = i
     const above = depth === 0 ? undefined : path[depth - 1]
-    if (above !== undefined && isHandedOn(traces[above] as FailedTrace, trace)) below.set(above, i)
+    if (above !== undefined && isHandedOn(traces[above]!, trace)) below.set(above, i)
   }
   // Those below come behind.
   for (let i = traces.length - 1; i >= 0; i--) {
@@ -106,9 +118,10 @@ const originsOf = (traces: readonly RpcTrace[]): (number | undefined)[] => {
 }
 
 /** Whether a step failed by what a step right below it failed by: it reverts with the same, or with nothing right after it. */
-const isHandedOn = (above: FailedTrace, { traceAddress, ...trace }: FailedTrace): boolean => {
-  if (above.error !== 'Reverted') return false
-  const [outer, inner] = [saidBy(above).data, saidBy(trace as FailedTrace).data]
+const isHandedOn = (above: Step, trace: Step): boolean => {
+  const { traceAddress } = trace
+  if (above.error !== 'Reverted' || !above.traceAddress.every((place, i) => place === traceAddress[i])) return false
+  const [outer, inner] = [saidBy(above).data, saidBy(trace).data]
   if (outer !== inner) return false
   return inner !== undefined || traceAddress.at(-1) === above.subtraces - 1
 }

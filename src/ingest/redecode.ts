@@ -74,7 +74,7 @@ const redecodeBy = async (redecoding: Redecoding, abi: OwnAbi & { name: string }
     await askLinks?.((await redecoder.owners()) ?? [])
     const begun = { abi: name, ...(redecoding.next !== null && { from: redecoding.next }) }
     log.info('Decodes stored blocks again', begun)
-    const counts = { logs: 0, calls: 0, transactions: 0 }
+    const counts = { logs: 0, calls: 0, transactions: 0, traces: 0 }
     let next = redecoding.next ?? Number.MAX_SAFE_INTEGER
     let size = FIRST
     while (next >= 0 && !isStopped(redecoding)) {
@@ -90,6 +90,7 @@ const redecodeBy = async (redecoding: Redecoding, abi: OwnAbi & { name: string }
         counts.logs += revision.logs.length
         counts.calls += revision.calls.length
         counts.transactions += revision.txs.length
+        counts.traces += revision.traces.length
       }
       // Now and then a commit takes over the whole log of writes: that says little of the next ones.
       const pace = Math.max(0.5, Math.min(2, STEP_MS / Math.max(longest, 1)))

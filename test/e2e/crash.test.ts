@@ -10,7 +10,7 @@ import { startNode } from '../support/node.ts'
 import { after, pause, type Server, serve, start, tempFolder, until, writePack } from './program.ts'
 
 const NETWORK = 'ethereum/made-up/mainnet'
-const BLOCKS = 60
+const BLOCKS = 32
 const chain = [...generateBlocks({ seed: 11, count: BLOCKS })]
 const numbers = chain.map(({ block }) => Number(block.number))
 const TOKEN = chain[0]!.receipts.flatMap(({ logs }) => logs)[0]!.address
@@ -32,10 +32,10 @@ const QUERIES: [entities: string, query: unknown][] = [
     'event',
     { bool: { must_not: { term: { 'event.raw': 'Transfer' } }, filter: { range: { 'logIndex.num': { lt: 40 } } } } },
   ],
-  ['log', { range: { 'blockNumber.num': { gte: numbers[20], lte: numbers[40] } } }],
+  ['log', { range: { 'blockNumber.num': { gte: numbers[10], lte: numbers[20] } } }],
   ['tx', { bool: { should: [{ term: { from: SENDER } }, { term: { to: SENDER } }] } }],
   ['tx', { term: { status: false } }],
-  ['block,tx', { ids: { values: [chain[40]!.block.hash, chain[41]!.block.transactions[0]!.hash] } }],
+  ['block,tx', { ids: { values: [chain[20]!.block.hash, chain[21]!.block.transactions[0]!.hash] } }],
 ]
 
 /** Everything that a server tells of its blocks: all documents of every kind, and what some queries find. */
@@ -94,7 +94,7 @@ const runKilled = async (t: TestContext, args: readonly string[], data: string) 
 /** Once while the program starts and makes its store, then each time that it has stored some more. */
 const moment = async (round: number, data: string): Promise<undefined> => {
   if (round === 0) return void (await pause(150 + Math.random() * 400))
-  const target = storedBlocks(data) + 1 + Math.random() * 16
+  const target = storedBlocks(data) + 1 + Math.random() * 8
   const end = Date.now() + 30_000
   while (storedBlocks(data) < target && Date.now() < end) await pause(10)
   await pause(Math.random() * 30)

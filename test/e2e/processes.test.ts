@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { generateBlocks } from '../../scripts/bench/generate.ts'
-import { startNode } from '../support/node.ts'
+import { type NodeCall, startNode } from '../support/node.ts'
 import { makeChain } from '../support/pack.ts'
 import { after, chainsieve, pause, serve, start, succeed, tempFolder, until, writePack } from './program.ts'
 
@@ -36,6 +36,10 @@ test('one process writes, any number reads', async t => {
     assert.ok(line!.includes('): stop that process first, or choose another folder with --data'), line)
   }
 
+  await until(
+    () => existsSync(join(data, 'status.json')),
+    published => published,
+  )
   const [found, status, token] = await Promise.all([
     succeed(t, ['search', NETWORK, 'block', '{"size":0}'], { data }),
     succeed(t, ['status'], { data }),
@@ -127,8 +131,9 @@ test('a back-fill that is stopped keeps what it has, says so with exit code 1, a
   const pack = writePack(join(folder, 'pack.ndjson'), chain)
   const node = await startNode({ after: fn => after(t, fn) }, chain)
   node.methods.set('eth_call', () => '0x')
-  // Answers as slowly as a node far away.
-  node.trouble = async () => void (await pause(30))
+  // Until it is stopped, blocks come as slowly as from a node far away.
+  const slow = async (calls: readonly NodeCall[]) =>
+    calls.some(({ method }) => method.startsWith('eth_getBlock')) ? void (await pause(100)) : undefined
   const from = Number(chain[0]!.block.number)
   const jobs = {
     import: ['import', '--network', NETWORK, '--store-batch', '4', pack],
@@ -137,6 +142,7 @@ test('a back-fill that is stopped keeps what it has, says so with exit code 1, a
   for (const [name, args] of Object.entries(jobs)) {
     const data = join(folder, name)
     const store = join(data, 'networks', 'ethereum~test~net.sqlite')
+    node.trouble = slow
     const running = start(t, args, { data })
     await until(
       async () =>
@@ -155,6 +161,7 @@ test('a back-fill that is stopped keeps what it has, says so with exit code 1, a
     const total = async () =>
       JSON.parse(await succeed(t, ['search', NETWORK, 'block', '{"size":0}'], { data })).hits.total
     assert.equal(await total(), Number(added))
+    node.trouble = () => undefined
     const { out: rest, code: done } = await chainsieve(t, args, { data })
     assert.equal(done, 0)
     assert.match(rest, new RegExp(`added ${120 - Number(added)} blocks`))
@@ -193,7 +200,8 @@ test('a second signal ends the program at once', async t => {
 test('the demo chain is served without anything being named, and completed where its first import was broken off', async t => {
   const data = join(tempFolder(t), 'data')
   const DEMO = 'ethereum/demo/local'
-  const first = start(t, ['serve', '--port', '0'], { data })
+  // What is built ships the store of the demo chain, and imports nothing.
+  const first = start(t, ['serve', '--port', '0'], { data, fromSource: true })
   await first.says(/Made a store network=ethereum\/demo\/local/)
   first.signal('SIGKILL')
   await first.ended

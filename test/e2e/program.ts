@@ -34,6 +34,8 @@ export interface Options {
   env?: NodeJS.ProcessEnv
   /** What the program is started by, e.g. `['setpriv', '--reuid', '1000']`. */
   by?: readonly string[]
+  /** From source, also where what was built is tested. */
+  fromSource?: boolean
 }
 
 interface Test {
@@ -68,16 +70,24 @@ const COMPILED = join(tmpdir(), `chainsieve-test-compiled-${process.getuid?.() ?
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
-/** The program: from source, or the executable that the variable names. */
-const PROGRAM = process.env.CHAINSIEVE_PROGRAM ? [process.env.CHAINSIEVE_PROGRAM] : [process.execPath, MAIN]
+/** What the program is started by: a script, which Node runs, or an executable. */
+const startedBy = (path: string): string[] => (/\.m?[jt]s$/.test(path) ? [process.execPath, path] : [path])
+
+/** The program: from source, or what was built and the variable names. */
+const PROGRAM = startedBy(process.env.CHAINSIEVE_PROGRAM ?? MAIN)
 
 /** What is asked for comes soon, but the machine may be busy. */
 const PATIENCE_MS = 30_000
 
 /** Starts the program; it is killed after the test where it still runs. */
 export const start = (t: Test, args: readonly string[], options: Options = {}): Program => {
-  const { data, stdin, cwd, env, by = [] } = options
-  const all = [...by, ...PROGRAM, ...args, ...(data === undefined ? [] : ['--data', data])]
+  const { data, stdin, cwd, env, by = [], fromSource = false } = options
+  const all = [
+    ...by,
+    ...(fromSource ? startedBy(MAIN) : PROGRAM),
+    ...args,
+    ...(data === undefined ? [] : ['--data', data]),
+  ]
   const child: ChildProcess = spawn(all[0]!, all.slice(1), {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { PATH: process.env.PATH, HOME: process.env.HOME, NODE_COMPILE_CACHE: COMPILED, ...env },

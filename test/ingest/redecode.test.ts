@@ -532,7 +532,7 @@ describe('what is decoded anew', () => {
     const before = store.all('event').filter(({ _source }) => /^(Wide|Shapes)$/.test(_source.event as string)).length
     assert.deepEqual(lines, [
       { message: 'Decodes stored blocks again', abi: 'odd' },
-      { message: 'Decoded stored blocks again', abi: 'odd', logs: before, calls: 0, transactions: 0 },
+      { message: 'Decoded stored blocks again', abi: 'odd', logs: before, calls: 0, transactions: 0, traces: 0 },
     ])
     assert.ok(before > 50)
     assert.equal(reports.pop(), null)

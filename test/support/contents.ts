@@ -15,7 +15,7 @@ import {
 import { endOf, positionOfOrdinal } from '../../src/engine/query/places.ts'
 import type { ReadHeader } from '../../src/engine/reader.ts'
 import { blockOf } from '../../src/engine/schema.ts'
-import { KINDS, type Kind, RECORD_KINDS } from '../../src/mapping/index.ts'
+import { type CountedKind, KINDS, type Kind, RECORD_KINDS } from '../../src/mapping/index.ts'
 import type { Node } from '../../src/query/ast.ts'
 import { parseSearch } from '../../src/query/parse.ts'
 import { checkColumns } from './columns.ts'
@@ -49,6 +49,16 @@ export const neighbours = (count: number): RawBlock[] => {
   })
 }
 
+const NAMES = new Set(
+  [
+    ['tx', 'method'],
+    ['tx', 'revertName'],
+    ['trace', 'error'],
+    ['trace', 'revertName'],
+    ['call', 'revertName'],
+  ].map(([kind, field]) => fieldId(kind as CountedKind, field!)),
+)
+
 /** All that a store holds, in terms that do not depend on the order in which it came by it. */
 export const contentsOf = (store: TestStore) => {
   const { reader, db } = store
@@ -69,8 +79,7 @@ export const contentsOf = (store: TestStore) => {
       const number = (term - field) / 2 ** 22
       if (number >= HASHED) return number
       if (number === 0) return 0
-      const isName = field === fieldId('tx', 'method') || field === fieldId('trace', 'error')
-      return isName ? reader.name(number) : reader.addressDigits(number)
+      return NAMES.has(field) ? reader.name(number) : reader.addressDigits(number)
     }
     const posts = reader.segments().flatMap(({ id }) => reader.termsBetween(id, 0, Number.MAX_SAFE_INTEGER))
     const index = posts.flatMap(posting => {

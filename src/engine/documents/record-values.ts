@@ -8,7 +8,7 @@ import { cursor, takeVarint } from './records/cursor.ts'
 import { seek } from './records/fields.ts'
 import { type LogRecord, newLogRecord, readLog } from './records/log.ts'
 import { seekRare } from './records/rest.ts'
-import { txOfTrace } from './records/trace.ts'
+import { fieldsOfTrace, txOfTrace } from './records/trace.ts'
 import { NO_BYTES, takeBoolean, takeInteger, takeLength } from './records/values.ts'
 
 /**
@@ -36,7 +36,8 @@ const fieldReader = (kind: FieldwiseKind, index: number, records: Records): Valu
     kind === 'block' ? records.blockRecord(blockOf(position)) : records.find(kind, position)
   return position => {
     const view = find(position)
-    if (!view || !seek(kind, index, view.bytes, kind === 'trace' ? behindTx(view) : view.start)) return undefined
+    if (!view || !seek(kind, index, view.bytes, kind === 'trace' ? fieldsOfTrace(view.bytes, view.start) : view.start))
+      return undefined
     return takeValue(view.bytes, column)
   }
 }
@@ -49,13 +50,6 @@ const rareReader = (kind: 'block' | 'tx', field: string, records: Records): Valu
     const end = takeLength(view.bytes) + cursor.at
     return seekRare(kind, column.number, view.bytes, end) ? takeValue(view.bytes, column) : undefined
   }
-}
-
-/** The fields of a trace begin behind the place of its transaction. */
-const behindTx = ({ bytes, start }: RecordView): number => {
-  cursor.at = start
-  takeVarint(bytes)
-  return cursor.at
 }
 
 /** The value at the cursor, of a form that one value can stand for. */

@@ -1,15 +1,15 @@
 import { type ByteWriter, createByteWriter } from '../../lib/bytes.ts'
-import type { RecordKind } from '../../mapping/index.ts'
+import type { FieldwiseKind, RecordKind } from '../../mapping/index.ts'
 import { present } from '../../sqlite/damage.ts'
 import type { Db } from '../../sqlite/database.ts'
-import type { Revision } from '../index/revision.ts'
+import type { NamesChange, Revision } from '../index/revision.ts'
 import { placeOf } from '../schema.ts'
 import { PLACES_PER_ROW } from './forms.ts'
 import { rewriteCall } from './records/call.ts'
 import { rewriteField } from './records/fields.ts'
 import { rewriteLog } from './records/log.ts'
 import { newStarts, startsIn, writeRow } from './records/rows.ts'
-import { METHOD } from './records/tx.ts'
+import { fieldsOfTrace } from './records/trace.ts'
 
 /** Puts what decoding anew changes into the records: each row that holds some of them is written again. */
 export const createRewriter = (db: Db) => {
@@ -17,18 +17,35 @@ export const createRewriter = (db: Db) => {
     tx: createRowRewriter(db, 'tx'),
     log: createRowRewriter(db, 'log'),
     call: createRowRewriter(db, 'call'),
+    trace: createRowRewriter(db, 'trace'),
   }
-  return ({ logs, calls, txs }: Pick<Revision, 'logs' | 'calls' | 'txs'>): void => {
+  return ({ logs, calls, txs, traces }: Pick<Revision, 'logs' | 'calls' | 'txs' | 'traces'>): void => {
     rewriters.log(logs, (out, bytes, range, { signature, decimals, topics }) =>
       rewriteLog(out, bytes, range, signature, decimals, topics === null ? NOTHING : topics),
     )
     rewriters.call(calls, (out, bytes, [start], { signature, decimals }) =>
       rewriteCall(out, bytes, start, signature, decimals),
     )
-    rewriters.tx(txs, (out, bytes, range, { method }) =>
-      rewriteField(out, 'tx', METHOD, bytes, range, out => out.varint(method)),
-    )
+    rewriters.tx(txs, (out, bytes, range, { names }) => rewriteNames(out, 'tx', bytes, range, names))
+    rewriters.trace(traces, (out, bytes, [start, end], { names }) => {
+      const fields = fieldsOfTrace(bytes, start)
+      out.bytes(bytes, start, fields)
+      rewriteNames(out, 'trace', bytes, [fields, end], names)
+    })
   }
+}
+
+const rewriteNames = (
+  out: ByteWriter,
+  kind: FieldwiseKind,
+  bytes: Uint8Array,
+  range: readonly [number, number],
+  names: NamesChange['names'],
+): void => {
+  const [[column, name], ...more] = names as [NamesChange['names'][0], ...NamesChange['names']]
+  const to = more.length === 0 ? out : createByteWriter()
+  rewriteField(to, kind, column, bytes, range, writer => writer.varint(name))
+  if (more.length > 0) rewriteNames(out, kind, to.view(), [0, to.length], more)
 }
 
 type Rewrite<T> = (out: ByteWriter, bytes: Buffer, range: readonly [start: number, end: number], change: T) => void

@@ -1,3 +1,4 @@
+import type { Step } from '../../documents/failures.ts'
 import type { Integer } from '../../documents/show.ts'
 import { present } from '../../sqlite/damage.ts'
 import type { Reader } from '../reader.ts'
@@ -41,8 +42,16 @@ export interface StoredCall {
   revertName?: number | undefined
 }
 
-/** Reads what is decoded: logs and calls. Undefined where none is stored (any more). */
-export const createStored = (reader: Pick<Reader, 'prepare' | 'records' | 'signature' | 'addressDigits'>) => {
+/** A step with what tells why it failed; what was decoded of that are ids of the dictionary of names. */
+export interface StoredStep extends Step {
+  /** Place of the transaction in the block; -1 for a reward. */
+  tx: number
+  revertReason: number | undefined
+  revertName: number | undefined
+}
+
+/** Reads what is decoded: logs, calls and failures. Undefined where none is stored (any more). */
+export const createStored = (reader: Pick<Reader, 'prepare' | 'records' | 'signature' | 'addressDigits' | 'name'>) => {
   const { records } = reader
   const log = newLogRecord()
   const call = newCallRecord()
@@ -107,7 +116,42 @@ export const createStored = (reader: Pick<Reader, 'prepare' | 'records' | 'signa
     input: inputOf(records.txInput(position)),
   })
 
+  const idAt = (bytes: Buffer, column: number): number | undefined => {
+    if (trace.offsets[column]! < 0) return undefined
+    cursor.at = trace.offsets[column]!
+    return takeVarint(bytes) || undefined
+  }
+  const nameAt = (bytes: Buffer, column: number): string | undefined => {
+    const id = idAt(bytes, column)
+    return id === undefined ? undefined : reader.name(id)
+  }
+  const wordsAt = (bytes: Buffer, column: number): string | undefined => {
+    if (trace.offsets[column]! < 0) return undefined
+    cursor.at = trace.offsets[column]!
+    const length = takeLength(bytes)
+    return length < 0 ? undefined : unpack(bytes.subarray(cursor.at, cursor.at + length), reader.addressDigits)
+  }
+
   return {
+    step(position: number): StoredStep | undefined {
+      const view = records.find('trace', position)
+      if (!view) return undefined
+      const { bytes, start } = view
+      readTrace(bytes, start, trace)
+      const to = idAt(bytes, TO)
+      const error = nameAt(bytes, ERROR)
+      return {
+        tx: trace.tx,
+        type: nameAt(bytes, TYPE)!,
+        traceAddress: trace.offsets[TRACE_ADDRESS]! < 0 ? [] : integersAt(bytes, trace.offsets[TRACE_ADDRESS]!),
+        subtraces: Number(integerAt(bytes, trace.offsets[SUBTRACES]!)),
+        error,
+        action: { to: to === undefined ? undefined : `0x${reader.addressDigits(to)}` },
+        result: error === undefined ? null : { output: wordsAt(bytes, OUTPUT), code: wordsAt(bytes, CODE) },
+        revertReason: idAt(bytes, REVERT_REASON),
+        revertName: idAt(bytes, REVERT_NAME),
+      }
+    },
     /** The emitter's id and all topics of a log. */
     topics: readTopics,
     log(position: number): StoredLog | undefined {
@@ -153,6 +197,8 @@ const columnOf = (field: string) => columnIndex('trace', field)
 const [FROM, TO, VALUE] = [columnOf('action.from'), columnOf('action.to'), columnOf('action.value')]
 const [CALL_TYPE, TRACE_ADDRESS] = [columnOf('callType'), columnOf('traceAddress')]
 
+const [TYPE, SUBTRACES, ERROR] = [columnOf('type'), columnOf('subtraces'), columnOf('error')]
+const [OUTPUT, CODE] = [columnOf('result.output'), columnOf('result.code')]
 const [REVERT_REASON, REVERT_NAME] = [columnOf('revertReason'), columnOf('revertName')]
 
 /** The small integers of a list that begins at an offset. */

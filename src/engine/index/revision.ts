@@ -3,27 +3,36 @@ import { hasInteger } from '../../documents/logs.ts'
 import { createByteWriter } from '../../lib/bytes.ts'
 import type { Additions } from '../documents/additions.ts'
 import type { BatchContext } from '../documents/batch.ts'
+import { columnIndex } from '../documents/forms.ts'
 import { packTopic } from '../documents/pack.ts'
 import type { StoredCall, StoredLog } from '../documents/stored.ts'
 import { columnNumber } from './column-fields.ts'
 import { createIndexing, firstTopicOf, isEvent, type Numbered } from './indexing.ts'
 import { createNumbersBuilder, type Numbers } from './points.ts'
 import { createPairsBuilder, type Pairs } from './postings.ts'
-import { fieldId, termOf, UNLISTED, UNLISTED_CALL } from './terms.ts'
+import { findFieldId, termOf, UNLISTED, UNLISTED_CALL } from './terms.ts'
 
-/** What changes where logs and calls of one segment are decoded anew, ready to be written in one transaction. */
+/** What changes where logs, calls and failures of one segment are decoded anew, ready to be written in one transaction. */
 export interface Revision {
   /** Its number is used once: where it is gone, the segment has been merged or cut since, and its ordinals are others. */
   segment: number
   logs: { position: number; signature: number; decimals: number | null; topics?: Uint8Array | null }[]
   calls: { position: number; signature: number; decimals: number | null }[]
-  txs: { position: number; method: number }[]
+  txs: NamesChange[]
+  traces: NamesChange[]
   removed: Indexed
   put: Indexed
   columns: ColumnChange[]
   /** Logs that have become events. */
   events: number
   added: Additions
+}
+
+/** Fields of a record that are other names from then on. */
+export interface NamesChange {
+  position: number
+  /** By the field's place in the record, the id in the dictionary of names. */
+  names: [column: number, name: number][]
 }
 
 /** Values that a column has from then on. */
@@ -50,12 +59,14 @@ export interface RevisionBuilder {
   /** False where the dictionary has no room for what the log is now: it stays what it was. */
   log(at: Spot, stored: StoredLog, was: DecodedLog, now: DecodedLog): boolean
   call(at: Spot, stored: StoredCall, was: DecodedCall, now: DecodedCall): boolean
-  /** Of a transaction: the name of the function that it calls, which had the number `was` in the dictionary of names. */
-  method(at: Spot, was: number | null, now: string): void
+  /** A field that is a name: it had the number `was` in the dictionary of names. What a call shows of these stands in its trace. */
+  name(kind: NamedKind, field: string, at: Spot, was: number | null, now: string): void
   /** Documents that change. */
   readonly documents: number
   finish(): Revision
 }
+
+export type NamedKind = 'tx' | 'trace' | 'call'
 
 /** Of the arguments, null where the call does not decode. */
 interface DecodedCall {
@@ -72,7 +83,7 @@ export const createRevision = (
   const [removed, put] = [createIndex(context), createIndex(context)]
   const logs: Revision['logs'] = []
   const calls: Revision['calls'] = []
-  const txs: Revision['txs'] = []
+  const named = { tx: new Map<number, NamesChange>(), trace: new Map<number, NamesChange>() }
   const columns = new Map<number, ColumnChange>()
   let events = 0
 
@@ -125,24 +136,32 @@ export const createRevision = (
       return true
     },
 
-    method({ position, ordinal }, was, now) {
-      const method = context.names.id(now)
-      if (method === was) return
-      if (was !== null) removed.term(termOf(was, METHOD_TERMS), ordinal)
-      put.term(termOf(method, METHOD_TERMS), ordinal)
-      change(METHOD, ordinal, method)
-      txs.push({ position, method })
+    name(kind, field, { position, ordinal }, was, now) {
+      const name = context.names.id(now)
+      if (name === was) return
+      const terms = findFieldId(kind, field)
+      if (terms !== undefined) {
+        if (was !== null) removed.term(termOf(was, terms), ordinal)
+        put.term(termOf(name, terms), ordinal)
+      }
+      change(columnNumber(kind, field), ordinal, name)
+      if (kind === 'call') return
+      const column = columnIndex(kind, field)
+      const others = named[kind].get(position)
+      if (others) others.names.push([column, name])
+      else named[kind].set(position, { position, names: [[column, name]] })
     },
 
     get documents() {
-      return logs.length + calls.length + txs.length
+      return logs.length + calls.length + named.tx.size + named.trace.size
     },
 
     finish: () => ({
       segment,
       logs,
       calls,
-      txs,
+      txs: [...named.tx.values()],
+      traces: [...named.trace.values()],
       removed: removed.finish(),
       put: put.finish(),
       columns: [...columns.values()],
@@ -187,5 +206,3 @@ const packTopics = (
 const NONE: readonly undefined[] = []
 const LOG_SIGNATURE = columnNumber('log', 'signature')
 const CALL_SIGNATURE = columnNumber('call', 'selector')
-const METHOD = columnNumber('tx', 'method')
-const METHOD_TERMS = fieldId('tx', 'method')

@@ -1,7 +1,11 @@
 import type { OwnAbi } from '../../decode/declarations.ts'
+import { errorsOf } from '../../decode/errors.ts'
 import { selectorOf, topicOf } from '../../decode/signature.ts'
 import type { Signature } from '../../decode/types.ts'
 import type { Hash62 } from '../../lib/hash.ts'
+import { byKind } from '../../mapping/index.ts'
+import { copyValues, MISSING } from '../index/column-codec.ts'
+import { columnNumber } from '../index/column-fields.ts'
 import { argumentField, fieldId, HASHED, logField, termOf, UNLISTED, UNLISTED_CALL } from '../index/terms.ts'
 import { endOf, positionOfOrdinal } from '../query/places.ts'
 import type { Reader, ReadHeader, Segment, StoredSignature } from '../reader.ts'
@@ -11,23 +15,33 @@ import { blockOf } from '../schema.ts'
 export interface Candidates {
   segment: Segment
   header: ReadHeader
-  logs: Uint32Array
-  calls: Uint32Array
+  ordinals: Record<RedecodedKind, Uint32Array>
 }
 
-export const lastBlock = (header: ReadHeader, kind: 'log' | 'call', ordinals: Uint32Array): number =>
-  ordinals.length === 0 ? -1 : blockOf(positionOfOrdinal(header, kind, ordinals.at(-1)!))
+/** Of transactions and traces, those that failed. */
+export const REDECODED_KINDS = ['log', 'call', 'tx', 'trace'] as const
+export type RedecodedKind = (typeof REDECODED_KINDS)[number]
 
-/** So many of the last ones, logs and calls in the order of their blocks. */
-export const newest = ({ segment, header, logs, calls }: Candidates, size: number): Candidates => {
-  let [log, call] = [logs.length, calls.length]
-  for (let taken = 0; taken < size && log + call > 0; taken++) {
-    const ofLog = lastBlock(header, 'log', logs.subarray(0, log))
-    const ofCall = lastBlock(header, 'call', calls.subarray(0, call))
-    if (ofLog > ofCall) log--
-    else call--
+/** -1 where there are none. */
+export const lastBlock = ({ header, ordinals }: Pick<Candidates, 'header' | 'ordinals'>): number =>
+  Math.max(...REDECODED_KINDS.map(kind => lastOf(header, kind, ordinals[kind], ordinals[kind].length)))
+
+const lastOf = (header: ReadHeader, kind: RedecodedKind, ordinals: Uint32Array, count: number): number =>
+  count === 0 ? -1 : blockOf(positionOfOrdinal(header, kind, ordinals[count - 1]!))
+
+/** Parts so many of the last ones, in the order of their blocks, from the rest. */
+export const cutNewest = ({ segment, header, ordinals }: Candidates, size: number) => {
+  const ends = byKind(REDECODED_KINDS, kind => ordinals[kind].length)
+  const last = byKind(REDECODED_KINDS, kind => lastOf(header, kind, ordinals[kind], ends[kind]))
+  for (let taken = 0; taken < size; taken++) {
+    const newest = REDECODED_KINDS.reduce((a, b) => (last[b] > last[a] ? b : a))
+    if (ends[newest] === 0) break
+    last[newest] = lastOf(header, newest, ordinals[newest], --ends[newest])
   }
-  return { segment, header, logs: logs.subarray(log), calls: calls.subarray(call) }
+  return {
+    part: { segment, header, ordinals: byKind(REDECODED_KINDS, kind => ordinals[kind].subarray(ends[kind])) },
+    rest: { segment, header, ordinals: byKind(REDECODED_KINDS, kind => ordinals[kind].subarray(0, ends[kind])) },
+  }
 }
 
 export const namesOf = ({ events, functions }: OwnAbi) => ({
@@ -52,6 +66,7 @@ interface Wanted {
 /** Finds the documents that an ABI may have decoded otherwise: those of its topics and selectors, and of its contracts where it is for some. */
 export const createFinder = (reader: Reader, abi: OwnAbi, owners: readonly number[] | null) => {
   const { topics, selectors } = namesOf(abi)
+  const mayFail = errorsOf(abi).length > 0
   const own = new Set([
     ...abi.events.map(event => JSON.stringify(event)),
     ...abi.functions.map(({ name, inputs }) => JSON.stringify({ name, inputs })),
@@ -93,21 +108,34 @@ export const createFinder = (reader: Reader, abi: OwnAbi, owners: readonly numbe
     return [...lists, ...hashes.flatMap(({ high, low }) => postingsOf(segment, termOf(HASHED + high, field), low))]
   }
 
+  const failed = (segment: Segment, of: 'tx' | 'trace'): Uint32Array => {
+    const column = mayFail ? reader.columns.data(segment, columnNumber(of, 'error')) : undefined
+    if (!column) return NONE
+    const values = new Float64Array(column.count)
+    copyValues(column, values, 0)
+    const found: number[] = []
+    for (let ordinal = 0; ordinal < values.length; ordinal++) if (values[ordinal] !== MISSING) found.push(ordinal)
+    return Uint32Array.from(found)
+  }
+
   /** Undefined where the segment has none up to a block. */
   return (segment: Segment, next: number): Candidates | undefined => {
     wanted ??= { log: wantedOf('log'), call: wantedOf('call') }
     const lists = { log: listsOf(segment, wanted.log), call: listsOf(segment, wanted.call) }
-    if (lists.log.length + lists.call.length === 0) return undefined
+    const failures = { tx: failed(segment, 'tx'), trace: failed(segment, 'trace') }
+    if (lists.log.length + lists.call.length + failures.tx.length + failures.trace.length === 0) return undefined
     const header = reader.header(segment)
     const index = Math.min(next, segment.last) - segment.first
-    const ordinals = (of: 'log' | 'call') => {
-      const end = endOf(header, of, index)
-      return ascending(lists[of]).filter(ordinal => ordinal < end)
-    }
-    const found = { segment, header, logs: ordinals('log'), calls: ordinals('call') }
-    return found.logs.length + found.calls.length > 0 ? found : undefined
+    const all = { log: ascending(lists.log), call: ascending(lists.call), ...failures }
+    const ordinals = byKind(REDECODED_KINDS, kind => {
+      const end = endOf(header, kind, index)
+      return all[kind].filter(ordinal => ordinal < end)
+    })
+    return REDECODED_KINDS.some(kind => ordinals[kind].length > 0) ? { segment, header, ordinals } : undefined
   }
 }
+
+const NONE = new Uint32Array(0)
 
 /** In place of a contract: all of them. */
 const ANY = 0

@@ -15,13 +15,12 @@ export const createComparison = (reader: Reader, abi: OwnAbi) => {
   const stored = createStored(reader)
   const argumentsIn = createArgumentsDecoder()
   const callSignature = createCallSignatures()
-  // An upgrade holds for the transactions behind its own.
-  const beginningOf = (block: number, tx: number): number => stored.upgradeFrom(block, tx) ?? positionOf(block + 1, 0)
+  const beginningOf = createBeginnings(stored)
   const addressOf = (id: number): string => `0x${reader.addressDigits(id)}`
   const names = namesOf(abi)
 
-  return ({ header, logs, calls }: Candidates, decoding: Decoding, revision: RevisionBuilder) => {
-    for (const ordinal of logs) {
+  return ({ header, ordinals }: Candidates, decoding: Decoding, revision: RevisionBuilder) => {
+    for (const ordinal of ordinals.log) {
       const position = positionOfOrdinal(header, 'log', ordinal)
       const log = stored.log(position)!
       const { topics, data } = log
@@ -31,7 +30,7 @@ export const createComparison = (reader: Reader, abi: OwnAbi) => {
       if (isBetter(now.signature, was))
         revision.log({ position, ordinal }, log, { signature: was, args: argumentsIn.log(was, topics, data) }, now)
     }
-    for (const ordinal of calls) {
+    for (const ordinal of ordinals.call) {
       const position = positionOfOrdinal(header, 'call', ordinal)
       const call = stored.call(position)!
       const { input, tx, traceAddress } = call
@@ -50,10 +49,16 @@ export const createComparison = (reader: Reader, abi: OwnAbi) => {
       if (method === null || isLessSure(signature, was)) continue
       const owner = positionOf(blockOf(position), tx)
       const place = { position: owner, ordinal: ordinalOfPosition(header, 'tx', owner) }
-      revision.method(place, stored.method(owner), method)
+      revision.name('tx', 'method', place, stored.method(owner), method)
     }
   }
 }
+
+/** As of which position the transaction at a place is decoded: an upgrade holds for those behind its own. */
+export const createBeginnings =
+  (stored: Pick<ReturnType<typeof createStored>, 'upgradeFrom'>) =>
+  (block: number, tx: number): number =>
+    stored.upgradeFrom(block, tx) ?? positionOf(block + 1, 0)
 
 /** What decodes and did not before is taken whatever it is; else it is the probability that counts. */
 const isLessSure = (now: Signature, was: Signature): boolean => {

@@ -3,8 +3,9 @@ import type { Decoding } from '../../decode/decoding.ts'
 import type { RevisionBuilder } from '../index/revision.ts'
 import type { Redecoder, RedecodingStep } from '../port.ts'
 import { openReader, type Reader } from '../reader.ts'
-import { type Candidates, createFinder, lastBlock, newest } from './candidates.ts'
+import { type Candidates, createFinder, cutNewest, lastBlock } from './candidates.ts'
 import { createComparison } from './comparison.ts'
+import { createFailureComparison } from './failures.ts'
 import { ownersOf } from './owners.ts'
 
 export interface RedecoderOptions {
@@ -58,6 +59,7 @@ const createSteps = (
 ) => {
   const find = createFinder(reader, abi, owners)
   const compare = createComparison(reader, abi)
+  const compareFailures = createFailureComparison(reader, abi)
   let left: Candidates | undefined
 
   /** Those of the newest segment that has any. Most have none of a contract: many of them are passed over in one go. */
@@ -80,19 +82,14 @@ const createSteps = (
       if (!found) return { revision: undefined, to }
       left = found
     }
-    const { segment, header } = left
-    const part = newest(left, size)
+    const { segment } = left
+    const { part, rest } = cutNewest(left, size)
     const revision = revise(segment.id, reader.addressDigits)
     compare(part, decoding, revision)
-    const rest = {
-      ...left,
-      logs: left.logs.subarray(0, left.logs.length - part.logs.length),
-      calls: left.calls.subarray(0, left.calls.length - part.calls.length),
-    }
-    left = rest.logs.length + rest.calls.length > 0 ? rest : undefined
-    const to = left
-      ? Math.max(lastBlock(header, 'log', left.logs), lastBlock(header, 'call', left.calls))
-      : segment.first - 1
+    compareFailures(part, decoding, revision)
+    const last = lastBlock(rest)
+    left = last < 0 ? undefined : rest
+    const to = left ? last : segment.first - 1
     return { revision: revision.documents > 0 ? revision.finish() : undefined, to }
   }
 

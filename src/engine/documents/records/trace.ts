@@ -74,6 +74,13 @@ export const txOfTrace = (bytes: Uint8Array, start: number): number => {
   return takeVarint(bytes) - 1
 }
 
+/** Where the fields of a trace begin: behind the place of its transaction. */
+export const fieldsOfTrace = (bytes: Uint8Array, start: number): number => {
+  cursor.at = start
+  takeVarint(bytes)
+  return cursor.at
+}
+
 /** The call data of the transaction that a trace is of. */
 export const txInputs = ({ block: { transactions } }: RawBlock, places: Places | undefined) => {
   if (!places)

@@ -43,6 +43,3 @@ export const createTxWriter = (ids: Ids): ((out: ByteWriter, input: TxInput) => 
     COLUMNS.map(({ field }) => txReader(field)),
     ids,
   )
-
-/** Of the columns of a transaction's record: the name of the function that it calls. */
-export const METHOD = COLUMNS.findIndex(({ field }) => field === 'method')

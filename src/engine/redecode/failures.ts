@@ -1,0 +1,129 @@
+import type { OwnAbi } from '../../decode/declarations.ts'
+import type { Decoding } from '../../decode/decoding.ts'
+import { errorsOf, type Revert } from '../../decode/errors.ts'
+import { selectorOf } from '../../decode/signature.ts'
+import { originsOf, saidBy } from '../../documents/failures.ts'
+import { valueReader } from '../documents/record-values.ts'
+import { newCallRecord, readCall } from '../documents/records/call.ts'
+import { createStored, type StoredStep } from '../documents/stored.ts'
+import type { NamedKind, RevisionBuilder, Spot } from '../index/revision.ts'
+import { endOf, ordinalOfPosition, positionOfOrdinal } from '../query/places.ts'
+import type { Reader, ReadHeader } from '../reader.ts'
+import { blockOf, placeOf, positionOf } from '../schema.ts'
+import type { Candidates } from './candidates.ts'
+import { createBeginnings } from './comparison.ts'
+
+/** Looks at transactions and steps that failed, and takes down of which the reason is known now, or is another. */
+export const createFailureComparison = (reader: Reader, abi: OwnAbi) => {
+  const stored = createStored(reader)
+  const beginningOf = createBeginnings(stored)
+  const selectors = new Set(errorsOf(abi).map(selectorOf))
+  const stepsOf = createStepReader(stored.step)
+  const callAt = createCallFinder(reader)
+  const tx = {
+    error: txReader(reader, 'error'),
+    revertReason: txReader(reader, 'revertReason'),
+    revertName: txReader(reader, 'revertName'),
+    data: txReader(reader, 'revertData'),
+    address: txReader(reader, 'revertAddress'),
+  }
+
+  return ({ header, ordinals }: Candidates, decoding: Decoding, revision: RevisionBuilder) => {
+    const decode = (data: string | undefined, address: string | undefined, block: number, place: number) => {
+      if (data === undefined || !selectors.has(data.slice(0, 10))) return undefined
+      const revert = decoding.revert(address ?? ZERO, data, beginningOf(block, place))
+      return isKnown(revert) ? revert : undefined
+    }
+    /** Null where nothing was known. */
+    const note = (
+      kind: NamedKind,
+      at: Spot,
+      was: Pick<StoredStep, 'revertReason' | 'revertName'>,
+      now: KnownRevert,
+    ) => {
+      revision.name(kind, 'revertReason', at, was.revertReason ?? null, now.reason)
+      revision.name(kind, 'revertName', at, was.revertName ?? null, now.name)
+    }
+
+    for (const ordinal of ordinals.tx) {
+      const position = positionOfOrdinal(header, 'tx', ordinal)
+      const [data, address] = [tx.data(position), tx.address(position)]
+      const contract = typeof address === 'number' ? `0x${reader.addressDigits(address)}` : undefined
+      const now = decode(data as string | undefined, contract, blockOf(position), placeOf(position))
+      if (!now) continue
+      const idOf = (read: (position: number) => unknown) => read(position) as number | undefined
+      revision.name('tx', 'error', { position, ordinal }, idOf(tx.error) ?? null, now.reason)
+      const was = { revertReason: idOf(tx.revertReason), revertName: idOf(tx.revertName) }
+      note('tx', { position, ordinal }, was, now)
+    }
+    for (const ordinal of ordinals.trace) {
+      const position = positionOfOrdinal(header, 'trace', ordinal)
+      const { step, begun } = stepsOf(position)
+      const { data, address } = saidBy(begun)
+      const now = decode(data, address, blockOf(position), step.tx)
+      if (!now) continue
+      note('trace', { position, ordinal }, step, now)
+      const call = callAt(header, position)
+      if (call !== undefined)
+        note('call', { position: call, ordinal: ordinalOfPosition(header, 'call', call) }, step, now)
+    }
+  }
+}
+
+type KnownRevert = Revert & { name: string; reason: string }
+const isKnown = (revert: Revert | null): revert is KnownRevert => revert !== null && revert.reason !== null
+
+const ZERO = `0x${'0'.repeat(40)}`
+
+const txReader = ({ records }: Reader, field: string) => valueReader('tx', field, records)!
+
+/** Reads a failed step, and the one in which its failure began: all steps of its transaction tell that. */
+const createStepReader = (read: (position: number) => StoredStep | undefined) => {
+  let [block, first] = [-1, 0]
+  let steps: StoredStep[] = []
+  let origins: ReturnType<typeof originsOf> = []
+
+  const load = (position: number) => {
+    block = blockOf(position)
+    first = placeOf(position)
+    const step = read(position)!
+    steps = [step]
+    const among = (place: number): StoredStep | undefined => {
+      const other = place < 0 ? undefined : read(positionOf(block, place))
+      return other?.tx === step.tx ? other : undefined
+    }
+    for (let before = among(first - 1); before; before = among(first - 1)) {
+      steps.push(before)
+      first--
+    }
+    steps.reverse()
+    for (let next = among(first + steps.length); next; next = among(first + steps.length)) steps.push(next)
+    origins = originsOf(steps)
+  }
+
+  return (position: number): { step: StoredStep; begun: StoredStep } => {
+    const inside = placeOf(position) - first
+    if (blockOf(position) !== block || inside < 0 || inside >= steps.length) load(position)
+    const index = placeOf(position) - first
+    return { step: steps[index]!, begun: steps[origins[index] ?? index]! }
+  }
+}
+
+/** Finds the call that a step is, which come in the order of their steps; undefined where it calls no function. */
+const createCallFinder = ({ records }: Reader) => {
+  const call = newCallRecord()
+  return (header: ReadHeader, position: number): number | undefined => {
+    const [block, place] = [blockOf(position), placeOf(position)]
+    const index = block - header.first
+    let [low, high] = [0, endOf(header, 'call', index) - endOf(header, 'call', index - 1) - 1]
+    while (low <= high) {
+      const middle = (low + high) >>> 1
+      const { bytes, start } = records.find('call', positionOf(block, middle))!
+      readCall(bytes, start, call)
+      if (call.trace === place) return positionOf(block, middle)
+      if (call.trace < place) low = middle + 1
+      else high = middle - 1
+    }
+    return undefined
+  }
+}
