@@ -36,11 +36,6 @@ export const ROOMS: Record<string, Room> = {
     may: ['lib'],
     pure: true,
   },
-  config: {
-    is: 'the table of settings; reads flags, environment and config file',
-    may: ['limits', 'lib'],
-    packages: ['smol-toml', 'valibot'],
-  },
   sqlite: {
     is: 'SQLite files: opening them, one writer at a time, checksums of their pages, damage',
     may: ['lib'],
@@ -67,6 +62,11 @@ export const ROOMS: Record<string, Room> = {
     may: ['limits', 'lib'],
     types: ['chain'],
     pure: true,
+  },
+  config: {
+    is: 'the table of settings; reads flags, environment and config file',
+    may: ['limits', 'scopes', 'lib'],
+    packages: ['smol-toml', 'valibot'],
   },
   decode: {
     is: 'from logs to events: declarations, signatures, ABI decoding, the registry of signatures and tokens',
@@ -121,8 +121,22 @@ export const ROOMS: Record<string, Room> = {
   },
   ingest: {
     is: 'joins source, decoding and store: threads of a network, back-fill and following side by side, token decimals, the status',
-    may: ['limits', 'chain', 'decode', 'sqlite', 'engine', 'search', 'documents', 'rules', 'alerts', 'lib'],
-    types: ['config', 'mapping', 'query'],
+    may: [
+      'limits',
+      'chain',
+      'scopes',
+      'decode',
+      'sqlite',
+      'query',
+      'engine',
+      'search',
+      'export',
+      'documents',
+      'rules',
+      'alerts',
+      'lib',
+    ],
+    types: ['config', 'mapping'],
   },
   doctor: {
     is: 'looks at what the program needs, nodes, stores, clock, mail, receivers and disk, and tells what to do',

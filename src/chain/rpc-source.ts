@@ -8,6 +8,7 @@ import { createBudget } from './budget.ts'
 import { createEndpoint } from './endpoint.ts'
 import { followChain } from './follow.ts'
 import { createAnnouncer, createHeads } from './heads.ts'
+import { createPlainScopedSource } from './logs/plain.ts'
 import { fetchParts, fetchRange } from './range.ts'
 import { createRpc, LACKS_METHOD } from './rpc.ts'
 import { createRpcMetrics } from './rpc-metrics.ts'
@@ -94,7 +95,7 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
     })
     const announcing = announcer?.run(heads, signal)
     try {
-      const settings = { ...fetching, urgent: true, rpc, heads, clock, random, shrinks: options.shrinks ?? false }
+      const settings = { ...fetching, headers: follow.headers ?? false, urgent: true, rpc, heads, clock, random, shrinks: options.shrinks ?? false }
       for await (const event of followChain({ ...follow, signal }, settings)) {
         headAt = clock.now()
         yield event
@@ -125,6 +126,7 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
     range: range => fetchRange(rpc, range, { ...fetching, ahead: aheadOf(1) }),
     parts: (range, taker) => fetchParts(rpc, range, { ...fetching, ahead: aheadOf(taker.threads) }, taker),
     follow,
+    scoped: createPlainScopedSource(rpc, { bloom: fetching.bloom, limits }),
     call: (calls, signal) =>
       askState(
         calls.map(call => ({ method: 'eth_call', params: [call, 'latest'] })),

@@ -1,3 +1,4 @@
+import type { ScopedSource } from './logs/scoped-source.ts'
 import type { Part, Taken, Taker } from './taking.ts'
 import type { TraceMethod } from './tracing.ts'
 import type { RawBlock } from './wire.ts'
@@ -24,6 +25,8 @@ export interface FollowOptions {
   tip: BlockRef | undefined
   /** Deepest reorganisation that is followed, in blocks; a deeper one stops with `reorg_too_deep`. */
   finality: number
+  /** Blocks are headers, without transactions and receipts. Default false. */
+  headers?: boolean
   signal: AbortSignal
 }
 
@@ -84,6 +87,8 @@ export interface ChainSource {
    * change while the source runs, as nodes come and go.
    */
   tracing?(): Tracing | undefined
+  /** Finds what scopes want. Absent where a source has whole blocks alone. */
+  scoped?: ScopedSource
   endpoints(): EndpointStatus[]
   /** Gives up connections. Nothing may be asked afterwards. */
   close?(): Promise<void>

@@ -68,9 +68,7 @@ export const readStats = (store: string, native?: string): Stats => {
         kind,
         db
           .prepare<[], number>(
-            kind === 'block'
-              ? 'SELECT coalesce(sum(last - first + 1), 0) FROM segment'
-              : `SELECT coalesce(sum("${kind}"), 0) FROM segment`,
+            `SELECT coalesce(sum("${kind}"), 0) FROM segment`,
           )
           .pluck()
           .get()!,

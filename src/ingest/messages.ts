@@ -2,7 +2,9 @@ import type { AlertCounts, AlertUpdate } from '../alerts/alert-store.ts'
 import type { RpcSourceOptions } from '../chain/rpc-source.ts'
 import type { EndpointStatus } from '../chain/source.ts'
 import type { BlockPoint } from '../config/kinds.ts'
+import type { Scoping } from '../config/scopes.ts'
 import type { Batch } from '../engine/documents/batch.ts'
+import type { Replacement } from '../engine/port.ts'
 import type { Revision } from '../engine/index/revision.ts'
 import type { Failure } from '../lib/failure.ts'
 import type { MetricSnapshot } from '../lib/metrics.ts'
@@ -17,6 +19,8 @@ import type { Room } from './shared/dictionaries.ts'
 /** To the writing thread. Batches of the head go before those of a back-fill that wait. */
 export type ToWriter =
   | { type: 'batch'; id: number; lane: LaneName; batch: Batch; update: AlertUpdate | undefined }
+  /** Blocks in place of what is stored of them in part. */
+  | { type: 'replace'; id: number; lane: LaneName; change: Replacement; update: AlertUpdate | undefined }
   | { type: 'rollback'; id: number; to: number }
   | { type: 'revise'; id: number; revision: Revision }
   /** Changes of rules, and their hits in stored blocks. */
@@ -35,9 +39,9 @@ export type FromWriter =
   /** Its metrics, now and then. */
   | { type: 'metrics'; metrics: MetricSnapshot[] }
 
-/** The outcome of a revision. */
+/** The outcome of a revision, or of a replacement. */
 export interface Revised {
-  /** Whether its segment was still there. */
+  /** Whether its segments were still there. */
   done: boolean
   /** Milliseconds for which nothing else was written. */
   took: number
@@ -79,6 +83,7 @@ export type Job =
       to: BlockPoint | undefined
       order: BackfillOrder
       finality: number
+      scoping?: Scoping | undefined
     }
   | {
       type: 'follow'
@@ -87,6 +92,7 @@ export type Job =
       order: BackfillOrder
       finality: number
       keep?: Keep
+      scoping?: Scoping | undefined
       /** Longest time without a new block, in milliseconds; 0: as long as it takes. By default the chain's own pace tells. */
       staleMs?: number | undefined
     }

@@ -12,7 +12,7 @@ import type { FromWriter, LaneName, Revised, ToWriter } from './messages.ts'
 import { createPruner, LOOK_MS } from './pruner.ts'
 import { createShares } from './shares.ts'
 
-type Task = Extract<ToWriter, { type: 'batch' | 'rollback' | 'revise' | 'update' }>
+type Task = Extract<ToWriter, { type: 'batch' | 'replace' | 'rollback' | 'revise' | 'update' }>
 
 const RETRY_MS = 2000
 const COUNT_MS = 1000
@@ -108,6 +108,7 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
     let revised: Revised | undefined
     try {
       if (task.type === 'revise') revised = await revise(task)
+      else if (task.type === 'replace') revised = await replace(task)
       else await perform(task)
     } catch (error) {
       if (error instanceof ChainsieveError && error.next === 'retry' && !stopping) return again(task, error)
@@ -121,6 +122,7 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
     writing.observe({ what: task.type }, (performance.now() - began) / 1_000)
     count()
     if (task.type === 'batch') unmerged.push(task.batch.first)
+    if (task.type === 'replace' && revised?.done) for (const { first } of task.change.batches) unmerged.push(first)
     // Messages that came meanwhile are taken in first: one of the head may be among them.
     setImmediate(next)
   }
@@ -156,7 +158,13 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
     return { done: await documents.revise(revision), took: performance.now() - started }
   }
 
-  const perform = async (task: Exclude<Task, { type: 'revise' }>) => {
+  const replace = async ({ change, update }: Extract<Task, { type: 'replace' }>): Promise<Revised> => {
+    const started = performance.now()
+    const done = await documents.replace(change, () => alertStore.stored(update ?? { hits: [] }))
+    return { done, took: performance.now() - started }
+  }
+
+  const perform = async (task: Exclude<Task, { type: 'revise' | 'replace' }>) => {
     if (task.type === 'rollback') return documents.rollback(task.to, () => alertStore.removed(task.to))
     const stored = () => alertStore.stored(task.update ?? { hits: [] })
     if (task.type === 'batch') return documents.apply(task.batch, stored)
@@ -197,6 +205,7 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
       if (waiting) goOn()
     } else {
       if (message.type === 'batch') documents.receive(message.batch)
+      if (message.type === 'replace') for (const batch of message.change.batches) documents.receive(batch)
       if (message.type === 'revise') documents.receive(message.revision)
       tasks[laneOf(message)].push(message)
     }
@@ -208,4 +217,5 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
 }
 
 /** Decoding again takes turns with a back-fill. */
-const laneOf = (task: Task): LaneName => (task.type === 'batch' ? task.lane : task.type === 'revise' ? 'fill' : 'head')
+const laneOf = (task: Task): LaneName =>
+  (task.type === 'batch' || task.type === 'replace' ? task.lane : task.type === 'revise' ? 'fill' : 'head')

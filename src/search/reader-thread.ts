@@ -1,3 +1,4 @@
+import { wholeRanges } from '../engine/reader.ts'
 import { parentPort } from 'node:worker_threads'
 import { parseTokens } from '../decode/registry.ts'
 import { newestTimes } from '../engine/blocks.ts'
@@ -302,12 +303,7 @@ const owned = (bytes: Uint8Array = nothing()): Uint8Array<ArrayBuffer> => {
 const heldIn = (reader: Reader): HeldBlocks => {
   reader.begin()
   try {
-    const ranges: { from: number; to: number }[] = []
-    for (const { first, last } of reader.segments()) {
-      const before = ranges.at(-1)
-      if (before?.to === first - 1) before.to = last
-      else ranges.push({ from: first, to: last })
-    }
+    const ranges = wholeRanges(reader.segments())
     return { ranges, newest: newestTimes(reader, 1)[0] ?? null }
   } finally {
     reader.end()

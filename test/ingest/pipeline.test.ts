@@ -6,7 +6,7 @@ import { readScans } from '../../src/alerts/alert-store.ts'
 import { openOutbox } from '../../src/alerts/outbox.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { readCode } from '../../src/decode/contract-code.ts'
-import { createBlocks } from '../../src/engine/blocks.ts'
+import { createLookups } from '../../src/engine/lookups/index.ts'
 import { openDocumentReader } from '../../src/engine/document-reader.ts'
 import { createPiece } from '../../src/engine/documents/piece.ts'
 import { makeStoreFolder, storeFile } from '../../src/engine/files.ts'
@@ -24,6 +24,7 @@ import { createPreparer } from '../../src/ingest/prepare.ts'
 import { createRuleWatcher, type RuleWatcher } from '../../src/ingest/rule-watcher.ts'
 import { createTokens } from '../../src/ingest/tokens.ts'
 import { runWriter } from '../../src/ingest/writer-thread.ts'
+import { openStoredBlocks } from '../../src/ingest/scoped/stored.ts'
 import { silent } from '../../src/lib/log.ts'
 import type { RuleInput } from '../../src/rules/rule.ts'
 import { openRules } from '../../src/rules/store.ts'
@@ -110,7 +111,8 @@ const setUp = async (
       chainId: 1,
     }),
     ruleWatcher,
-    blocks: createBlocks(db),
+    blocks: createLookups(db),
+    storedBlocks: () => openStoredBlocks(store, 1),
     signal: never,
     onAlerts: () => {},
     storeBatch: 10,

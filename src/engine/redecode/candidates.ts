@@ -1,3 +1,4 @@
+import { indexFrom } from '../index/segment.ts'
 import type { OwnAbi } from '../../decode/declarations.ts'
 import { selectorOf, topicOf } from '../../decode/signature.ts'
 import type { Signature } from '../../decode/types.ts'
@@ -99,7 +100,7 @@ export const createFinder = (reader: Reader, abi: OwnAbi, owners: readonly numbe
     const lists = { log: listsOf(segment, wanted.log), call: listsOf(segment, wanted.call) }
     if (lists.log.length + lists.call.length === 0) return undefined
     const header = reader.header(segment)
-    const index = Math.min(next, segment.last) - segment.first
+    const index = indexFrom(header, Math.min(next, segment.last) + 1) - 1
     const ordinals = (of: 'log' | 'call') => {
       const end = endOf(header, of, index)
       return ascending(lists[of]).filter(ordinal => ordinal < end)
