@@ -48,8 +48,14 @@ export const scopingOf = (
       `${at.place}: a network has either scopes or contract and event: write the contracts into a scope of their own.`,
     )
   if (isScope)
-    return { scopes: [{ addresses: sorted(contract), topics: sorted(event), factory: undefined, from, to }], whole: false }
-  return { scopes: tables.map((table, i) => scopeOf(table, { ...at, place: `${at.place}[${i}]` })), whole: from !== undefined }
+    return {
+      scopes: [{ addresses: sorted(contract), topics: sorted(event), factory: undefined, from, to }],
+      whole: false,
+    }
+  return {
+    scopes: tables.map((table, i) => scopeOf(table, { ...at, place: `${at.place}[${i}]` })),
+    whole: from !== undefined,
+  }
 }
 
 const KEYS = ['addresses', 'addresses-file', 'events', 'factory', 'from', 'to'] as const
@@ -61,7 +67,8 @@ const scopeOf = (table: Record<string, unknown>, at: At): WantedScope => {
     ...(table['addresses-file'] === undefined ? [] : readAddresses(table['addresses-file'], at)),
   ]
   const topics = list(table.events, `${at.place}: events`).map(event => topicAt(event, `${at.place}: events`))
-  const factory = table.factory === undefined ? undefined : factoryOf(table.factory, { ...at, place: `${at.place}: factory` })
+  const factory =
+    table.factory === undefined ? undefined : factoryOf(table.factory, { ...at, place: `${at.place}: factory` })
   if (addresses.length === 0 && topics.length === 0 && !factory)
     throw refuse('bad_setting', `${at.place} wants nothing: give addresses, events or a factory.`)
   const from = point(table.from, `${at.place}: from`)
@@ -76,8 +83,11 @@ const factoryOf = (value: unknown, at: At): Factory => {
     throw refuse('bad_setting', `${at.place} takes a table: { addresses = ["0x…"], event = "…", parameter = "…" }.`)
   const table = value as Record<string, unknown>
   known(table, ['addresses', 'event', 'parameter'], at)
-  const addresses = list(table.addresses, `${at.place}: addresses`).map(it => one(address, it, `${at.place}: addresses`))
-  if (addresses.length === 0) throw refuse('bad_setting', `${at.place} needs addresses: those of the contracts that name others.`)
+  const addresses = list(table.addresses, `${at.place}: addresses`).map(it =>
+    one(address, it, `${at.place}: addresses`),
+  )
+  if (addresses.length === 0)
+    throw refuse('bad_setting', `${at.place} needs addresses: those of the contracts that name others.`)
   const { event, parameter } = table
   if (typeof event !== 'string' || (typeof parameter !== 'string' && typeof parameter !== 'number'))
     throw refuse(
@@ -112,7 +122,8 @@ const readAddresses = (file: unknown, { place, base }: At): string[] => {
 
 const known = (table: Record<string, unknown>, names: readonly string[], { place }: At) => {
   for (const name of Object.keys(table))
-    if (!names.includes(name)) throw refuse('unknown_setting', `${place}: ${name} is not a setting.${didYouMean(name, names)}`)
+    if (!names.includes(name))
+      throw refuse('unknown_setting', `${place}: ${name} is not a setting.${didYouMean(name, names)}`)
 }
 
 const list = (value: unknown, place: string): unknown[] => {

@@ -66,12 +66,7 @@ export const readStats = (store: string, native?: string): Stats => {
     const documents = new Map<string, number>(
       ['block', ...RECORD_KINDS].map(kind => [
         kind,
-        db
-          .prepare<[], number>(
-            `SELECT coalesce(sum("${kind}"), 0) FROM segment`,
-          )
-          .pluck()
-          .get()!,
+        db.prepare<[], number>(`SELECT coalesce(sum("${kind}"), 0) FROM segment`).pluck().get()!,
       ]),
     )
     const rowsOf = (table: string): number | null =>

@@ -1,5 +1,5 @@
-import { retry } from '../lib/errors.ts'
 import type { RawBlock, RpcBlock, RpcLog, RpcReceipt, RpcTrace, RpcTransaction } from '../chain/wire.ts'
+import { retry } from '../lib/errors.ts'
 import { type Field, isList, type Kind, type List, MAPPING, type Origin } from '../mapping/index.ts'
 
 /** From documents back to what a node said. */

@@ -52,7 +52,10 @@ const indexScopes = async (work: Work, { finality }: { finality: number }, { sco
   const all = scopesAt(scopes, head)
   for (const { from, to } of all)
     if (to !== undefined && from > to)
-      throw refuse('empty_range', `there are no blocks from ${from} to ${to}: check --from and --to (the head is ${head})`)
+      throw refuse(
+        'empty_range',
+        `there are no blocks from ${from} to ${to}: check --from and --to (the head is ${head})`,
+      )
   if (all.some(({ to }) => (to ?? head) > settled))
     log.info('Leaves the newest blocks out, since they may be reorganised: a server follows them', { settled })
   await fillScopes(work, known, kept(all, lookups.floor()), settled)
@@ -77,7 +80,7 @@ const followAndFillScopes = async (work: Work, job: Extract<Job, { type: 'follow
   }
   // What a factory names below the head is asked for at the head, too: it must be known first.
   if (scopes.some(({ factory }) => factory !== undefined))
-    for (let top = -1; head - top > CATCH_UP; head = await source!.head(signal)) {
+    for (let top = Number.NEGATIVE_INFINITY; head - top > CATCH_UP; head = await source!.head(signal)) {
       top = nextOf(head) - 1
       await fillScopes(work, known, scopes, top)
     }

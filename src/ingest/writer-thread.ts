@@ -218,4 +218,4 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
 
 /** Decoding again takes turns with a back-fill. */
 const laneOf = (task: Task): LaneName =>
-  (task.type === 'batch' || task.type === 'replace' ? task.lane : task.type === 'revise' ? 'fill' : 'head')
+  task.type === 'batch' || task.type === 'replace' ? task.lane : task.type === 'revise' ? 'fill' : 'head'

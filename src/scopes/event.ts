@@ -83,7 +83,10 @@ export const placeOf = (text: string, parameter: string): Factory['place'] => {
   const before = inputs.slice(0, at).filter(({ indexed }) => indexed === input.indexed)
   if (input.indexed) return { topic: before.length + 1 }
   if (before.some(({ type }) => /[[(]/.test(type) && !isDynamic(type)))
-    throw refuse('bad_event', `${JSON.stringify(text)} has a fixed array or a tuple before ${parameter}, which is not supported`)
+    throw refuse(
+      'bad_event',
+      `${JSON.stringify(text)} has a fixed array or a tuple before ${parameter}, which is not supported`,
+    )
   return { word: before.length }
 }
 

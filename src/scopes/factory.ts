@@ -13,7 +13,8 @@ export interface NamedChild {
 }
 
 /** Also the text of the filter that finds its events: what covers these. */
-export const textOfFactory = ({ addresses, topic, place }: Factory): string => JSON.stringify([addresses, [topic], place])
+export const textOfFactory = ({ addresses, topic, place }: Factory): string =>
+  JSON.stringify([addresses, [topic], place])
 
 /** What finds the events of a factory. */
 export const filterOfFactory = ({ addresses, topic }: Factory): LogFilter => filterFor(addresses, [topic])

@@ -39,11 +39,16 @@ export const lackingOf = (
   if (from > to) return []
   const known = [...coverage].flatMap(([text, ranges]) => {
     const filter = filterOf(text)
-    return touches(filter, wanted) ? [{ addresses: new Set(filter.addresses), topics: new Set(filter.topics), ranges }] : []
+    return touches(filter, wanted)
+      ? [{ addresses: new Set(filter.addresses), topics: new Set(filter.topics), ranges }]
+      : []
   })
   const found: Lacking[] = []
   for (const gap of gapsIn(whole, from, to))
-    for (const part of splitAt(gap, known.flatMap(({ ranges }) => ranges))) {
+    for (const part of splitAt(
+      gap,
+      known.flatMap(({ ranges }) => ranges),
+    )) {
       const there = known.filter(({ ranges }) => ranges.some(range => range.from <= part.from && range.to >= part.to))
       for (const filter of without(wanted, there)) {
         const before = found.findLast(one => one.to === part.from - 1 && textOf(one.filter) === textOf(filter))

@@ -156,7 +156,17 @@ const startFollowing = (
   log: Run['log'],
   onAlerts: (network: string) => void,
 ): Indexing => {
-  const { network: name, from, order, finality, staleAfter: staleMs, storeBatch, keepBlocks, keepFor, scoping } = network
+  const {
+    network: name,
+    from,
+    order,
+    finality,
+    staleAfter: staleMs,
+    storeBatch,
+    keepBlocks,
+    keepFor,
+    scoping,
+  } = network
   const keep = { blocks: keepBlocks, forMs: keepFor }
   const job: Job = { type: 'follow', node: nodeOptions(network), from, order, finality, keep, staleMs, scoping }
   const { data, indexers, limits } = config

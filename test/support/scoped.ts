@@ -5,7 +5,7 @@ import type { Scoping, WantedScope } from '../../src/config/scopes.ts'
 import type { Document } from '../../src/documents/document.ts'
 import { using } from './contents.ts'
 import type { FakeNode } from './node.ts'
-import { makeChain } from './pack.ts'
+import { bloomOf, makeChain } from './pack.ts'
 import { createTestStore, type TestStore } from './store.ts'
 
 /** Blocks of which some have no logs, and some no transactions. */
@@ -134,3 +134,12 @@ export const holdingsIn = (path: string) => {
   return found!
 }
 
+/** A block behind another with these logs, in one transaction. */
+export const blockOf = (parent: RawBlock, logs: readonly Pick<RpcLog, 'address' | 'topics' | 'data'>[]): RawBlock => {
+  const [raw] = makeChain({ blocks: 1, txs: 1, logs: logs.length, parent })
+  const { receipts, block } = raw!
+  for (const [i, log] of logs.entries()) Object.assign(receipts[0]!.logs[i]!, log)
+  block.logsBloom = bloomOf(receipts)
+  if (receipts[0]!.logsBloom) receipts[0]!.logsBloom = bloomOf(receipts)
+  return raw!
+}

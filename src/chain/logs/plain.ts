@@ -1,10 +1,9 @@
-import { toQuantity } from '../blocks.ts'
+import { retry } from '../../lib/errors.ts'
 import { resultOf } from '../answers.ts'
-import { fetchBlocks } from '../blocks.ts'
+import { fetchBlocks, toQuantity } from '../blocks.ts'
 import type { CheckOptions } from '../check.ts'
 import type { Rpc } from '../rpc.ts'
 import type { RawBlock, RpcLog } from '../wire.ts'
-import { retry } from '../../lib/errors.ts'
 import type { LogFilter, ScopedSource } from './scoped-source.ts'
 
 const STEP = 1_000

@@ -1,5 +1,5 @@
-import { indexFrom } from '../index/segment.ts'
 import { type ColumnData, MISSING } from '../index/column-codec.ts'
+import { indexFrom } from '../index/segment.ts'
 import { endOf, isRowKind, type Numbered } from '../query/places.ts'
 import type { SegmentView } from '../query/segment-matcher.ts'
 import { blockOf } from '../schema.ts'

@@ -1,4 +1,3 @@
-import { blockAt } from '../index/segment.ts'
 import { type FieldPath, type Kind, lookup } from '../../mapping/index.ts'
 import type { Values } from '../../query/aggs/ast.ts'
 import type { Value } from '../../query/ast.ts'
@@ -6,6 +5,7 @@ import { valuesOf } from '../../query/predicate.ts'
 import { tooLong } from '../../query/simplify.ts'
 import { copyValues } from '../index/column-codec.ts'
 import { columnOf } from '../index/column-fields.ts'
+import { blockAt } from '../index/segment.ts'
 import { isShared } from '../query/column-conditions.ts'
 import { columnSource } from '../query/column-source.ts'
 import type { Documents } from '../query/documents.ts'
@@ -229,7 +229,8 @@ const transactions = (kind: Kind, { reader }: Stores): Source | undefined => {
       const blocks = blockIndexes(at, numbered)
       const keys = new Float64Array(at.size)
       copyValues(data, keys, 0)
-      for (let i = 0; i < at.size; i++) keys[i] = keys[i]! < 0 ? Number.NaN : positionOf(blockAt(at.header, blocks[i]!), keys[i]!)
+      for (let i = 0; i < at.size; i++)
+        keys[i] = keys[i]! < 0 ? Number.NaN : positionOf(blockAt(at.header, blocks[i]!), keys[i]!)
       return { form: 'each', keys }
     },
   }

@@ -225,7 +225,13 @@ export const createPiece = (context: PieceContext): PieceBuilder => {
       const place = places ? places.txs[i]! : i
       const method = input.methods[i] ?? undefined
       const failure = input.failures[i]
-      const transaction = { tx, receipt, method, failure, bloom: input.raw.partial ? logsBloomOf(receipt.logs) : context.bloom(receipt) }
+      const transaction = {
+        tx,
+        receipt,
+        method,
+        failure,
+        bloom: input.raw.partial ? logsBloomOf(receipt.logs) : context.bloom(receipt),
+      }
       records.tx.begin(number, place)
       write.tx(records.tx.out, transaction)
       records.tx.end()

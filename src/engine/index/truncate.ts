@@ -21,7 +21,11 @@ export const truncate = (db: Db, to: number, { all, postings }: Structures) => {
       for (const structure of all) structure.truncate(row.id, segment, kept)
       const events = kept.log - postings.count(segment, termOf(0, UNDECODED))
       unlist.run(row.id)
-      insertSegment({ ...kept, first: row.first, last: header.last, events, scoped: row.scoped }, encodeHeader(header), segment)
+      insertSegment(
+        { ...kept, first: row.first, last: header.last, events, scoped: row.scoped },
+        encodeHeader(header),
+        segment,
+      )
     } else unlist.run(row.id)
     for (const structure of all) while (structure.remove(row.id));
   }

@@ -219,9 +219,7 @@ const inBlocks = (runs: readonly [number, number][], numbered: Numbered): Segmen
     const { first, last } = segment
     const inside = runs.filter(([from, to]) => to >= first && from <= last)
     return or(
-      inside.map(one =>
-        run(...ordinalsWithin(header, numbered, one)),
-      ),
+      inside.map(one => run(...ordinalsWithin(header, numbered, one))),
       size,
     )
   }

@@ -1,11 +1,11 @@
-import type { RawBlock } from '../../chain/wire.ts'
 import type { LogFilter } from '../../chain/logs/scoped-source.ts'
+import type { RawBlock } from '../../chain/wire.ts'
 import { refuse } from '../../lib/errors.ts'
 import { childrenIn, filterOfFactory, filterOfScope, textOfFactory } from '../../scopes/factory.ts'
 import { type Coverage, filterFor, lackingOf, textOf } from '../../scopes/filter.ts'
 import type { Factory, Scope } from '../../scopes/scope.ts'
-import { prefetch } from '../prefetch.ts'
 import type { Lane } from '../pipeline.ts'
+import { prefetch } from '../prefetch.ts'
 import type { Work } from '../work.ts'
 import type { Known } from './known.ts'
 
@@ -60,7 +60,8 @@ const fillFilter = async (work: Work, known: Known, lane: Lane, filling: Filling
       signal.throwIfAborted()
       await prefetch(work, found.blocks)
       blocks.push(...found.blocks)
-      if (blocks.length >= storeBatch || found.to === part.to || performance.now() - since > FLUSH_MS) await flush(found.to)
+      if (blocks.length >= storeBatch || found.to === part.to || performance.now() - since > FLUSH_MS)
+        await flush(found.to)
     }
   }
 }

@@ -92,7 +92,9 @@ const createAsked = (scopes: readonly Scope[], known: Known): Asked => {
   return {
     scopes,
     at: number =>
-      all.flatMap(({ filter, text, from, to }) => (number >= from && number <= (to ?? number) ? [{ filter, text }] : [])),
+      all.flatMap(({ filter, text, from, to }) =>
+        number >= from && number <= (to ?? number) ? [{ filter, text }] : [],
+      ),
     add({ factory: text, address }) {
       if (asked.has(`${text} ${address}`)) return []
       asked.add(`${text} ${address}`)

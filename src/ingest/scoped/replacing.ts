@@ -34,8 +34,7 @@ export const joinStored = (
 ): Replacing => {
   const segments = lookups.partial(range)
   const blocks = new Map<number, RawBlock>()
-  for (const { first, last } of segments)
-    for (const raw of stored().read(first, last)) blocks.set(numberOf(raw), raw)
+  for (const { first, last } of segments) for (const raw of stored().read(first, last)) blocks.set(numberOf(raw), raw)
   for (const raw of fresh) {
     const there = blocks.get(numberOf(raw))
     blocks.set(numberOf(raw), there ? joinParts(there, raw) : raw)

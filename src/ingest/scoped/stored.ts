@@ -2,10 +2,10 @@ import type { RawBlock } from '../../chain/wire.ts'
 import type { Document } from '../../documents/document.ts'
 import { createSearcher } from '../../engine/query/execute.ts'
 import { openReader } from '../../engine/reader.ts'
-import { type Source, rawOfDocuments } from '../../export/from-documents.ts'
+import { rawOfDocuments, type Source } from '../../export/from-documents.ts'
 import { nativeBinding } from '../../lib/runtime.ts'
-import { parseSearch } from '../../query/parse.ts'
 import type { Kind } from '../../mapping/index.ts'
+import { parseSearch } from '../../query/parse.ts'
 
 /** Reads stored blocks as a node would tell them. */
 export interface StoredBlocks {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test, type TestContext } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import type { RpcLog } from '../../../src/chain/wire.ts'
 import type { Scoping } from '../../../src/config/scopes.ts'
 import { verifyContents } from '../../../src/engine/verify.ts'
@@ -37,9 +37,12 @@ const setUp = async (t: TestContext, seed: number, count = 120) => {
   return { chain, node, store, asked, index, below }
 }
 
-const addressesOf = (node: FakeNode): string[] => [
-  ...new Set([...node.blocks.values()].flatMap(({ receipts }) => receipts.flatMap(({ logs }) => logs.map(log => log.address)))),
-].sort()
+const addressesOf = (node: FakeNode): string[] =>
+  [
+    ...new Set(
+      [...node.blocks.values()].flatMap(({ receipts }) => receipts.flatMap(({ logs }) => logs.map(log => log.address))),
+    ),
+  ].sort()
 
 test('scopes that are widened in any order store what they want and nothing else', { timeout: 60_000 }, async t => {
   const { chain, node, store, asked, index, below } = await setUp(t, 5)
@@ -47,7 +50,11 @@ test('scopes that are widened in any order store what they want and nothing else
   const settled = chain.slice(0, -1)
   const last = Number(settled.at(-1)!.block.number)
   const addresses = addressesOf(node)
-  const topics = [...new Set(chain.flatMap(({ receipts }) => receipts.flatMap(({ logs }) => logs.flatMap(log => log.topics.slice(0, 1)))))]
+  const topics = [
+    ...new Set(
+      chain.flatMap(({ receipts }) => receipts.flatMap(({ logs }) => logs.flatMap(log => log.topics.slice(0, 1)))),
+    ),
+  ]
   const wanted: ((log: RpcLog) => boolean)[] = []
   const whole = new Set<number>()
   for (let step = 0; step < 7; step++) {
@@ -65,7 +72,11 @@ test('scopes that are widened in any order store what they want and nothing else
       wanted.push(log => fits(log, filter) && Number(log.blockNumber) >= from && Number(log.blockNumber) <= to)
       await index(scoping([{ ...filter, from: { block: from }, to: { block: to } }]))
     }
-    const expected = expectedOf(settled, log => wanted.some(isWanted => isWanted(log)), number => whole.has(number))
+    const expected = expectedOf(
+      settled,
+      log => wanted.some(isWanted => isWanted(log)),
+      number => whole.has(number),
+    )
     assert.deepEqual(holdingsIn(store), expected)
   }
   assertAskedOnce(asked)
