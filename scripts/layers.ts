@@ -94,7 +94,7 @@ export const ROOMS: Record<string, Room> = {
   },
   search: {
     is: 'from a request to its answer: the envelope of Elasticsearch, the threads that read, and whose turn it is',
-    may: ['limits', 'sqlite', 'engine', 'query', 'decode', 'mapping', 'lib'],
+    may: ['limits', 'sqlite', 'scopes', 'engine', 'query', 'decode', 'mapping', 'lib'],
   },
   export: {
     is: 'what leaves: all hits of a query as a file that can be continued, and blocks as packs again',

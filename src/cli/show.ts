@@ -88,6 +88,7 @@ const showNetwork = (status: NetworkStatus): string => {
     ['state', state],
     ['blocks', showRanges(ranges)],
     ['holes', showRanges(holesOf(ranges))],
+    ...(status.coverage ?? []).map((one): [string, string] => ['scope', showScope(one)]),
   ]
   if (lastBlock) rows.push(['last', showLast(lastBlock, headAge)])
   if (head !== null)
@@ -105,6 +106,18 @@ const showNetwork = (status: NetworkStatus): string => {
   else if (error !== null) rows.push(['error', error])
   if (restarts) rows.push(['failed', showRestarts(restarts)])
   return showRows(network, rows)
+}
+
+const showScope = ({
+  addresses,
+  addressCount,
+  topics,
+  ranges,
+}: NonNullable<NetworkStatus['coverage']>[number]): string => {
+  const ofContracts =
+    addressCount === 0 ? 'any contract' : addressCount === 1 ? addresses[0]! : count(addressCount, 'contract')
+  const ofEvents = topics.length === 0 ? 'all logs' : count(topics.length, 'event')
+  return `${ofEvents} of ${ofContracts}: ${showRanges(ranges)}`
 }
 
 const showLast = ({ number, time }: LastBlock, age: number | null): string =>

@@ -25,6 +25,7 @@ import {
   type Parts,
   type Reply,
 } from './answer.ts'
+import { coverageIn, type ScopeCoverage } from './coverage.ts'
 import type { ScrollState } from './cursors/state.ts'
 import type { Dialect } from './dialect.ts'
 import { answerForm } from './forms.ts'
@@ -92,7 +93,7 @@ export type FromReader =
   | { type: 'reached'; id: number; at: Cursor }
   /** The task has made room for others, and must be started again. */
   | { type: 'yielded'; id: number }
-  | ({ type: 'held'; id: number } & HeldBlocks)
+  | { type: 'held'; id: number; held: HeldBlocks }
   | { type: 'holdings'; id: number; holdings: Holdings }
   | { type: 'seen'; id: number; seen: Seen }
   | { type: 'failed'; id: number; failure: Failure }
@@ -101,6 +102,10 @@ export type FromReader =
 export interface HeldBlocks {
   ranges: { from: number; to: number }[]
   newest: { number: number; time: number } | null
+  /** What scopes want, where blocks are stored in part. */
+  coverage?: ScopeCoverage[]
+  /** The newest block that was looked at for scopes. */
+  looked?: number
 }
 
 export interface ReaderData {
@@ -237,7 +242,7 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
       case 'similar':
         return tellSimilar(message)
       case 'held':
-        return tell({ type: 'held', id: message.id, ...heldIn(opened(message.store).reader) })
+        return tell({ type: 'held', id: message.id, held: heldIn(opened(message.store).reader) })
       case 'seen':
         return tell({ type: 'seen', id: message.id, seen: opened(message.store).searcher.seen() })
       case 'more':
@@ -304,8 +309,13 @@ const heldIn = (reader: Reader): HeldBlocks => {
   reader.begin()
   try {
     const ranges = wholeRanges(reader.segments())
-    return { ranges, newest: newestTimes(reader, 1)[0] ?? null }
+    const coverage = coverageIn(reader)
+    const scoped = coverage.length > 0 && { coverage, looked: newestLooked(coverage) }
+    return { ranges, newest: newestTimes(reader, 1)[0] ?? null, ...scoped }
   } finally {
     reader.end()
   }
 }
+
+const newestLooked = (coverage: readonly ScopeCoverage[]): number =>
+  Math.max(...coverage.flatMap(({ ranges }) => ranges.map(({ to }) => to)))

@@ -22,6 +22,7 @@ export const PAGES_OF_USERS: ReadonlyMap<string, string> = new Map(
         'containers',
         'systemd',
         'indexing',
+        'scopes',
         'chains',
         'dev',
         'decoding',

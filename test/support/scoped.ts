@@ -9,12 +9,12 @@ import { bloomOf, makeChain } from './pack.ts'
 import { createTestStore, type TestStore } from './store.ts'
 
 /** Blocks of which some have no logs, and some no transactions. */
-export const unevenChain = (count: number, below: (most: number) => number): RawBlock[] => {
+export const unevenChain = (count: number, below: (most: number) => number, from = 100): RawBlock[] => {
   const chain: RawBlock[] = []
   for (let i = 0; i < count; i++) {
     const parent = chain.at(-1)
     const logs = below(3) === 0 ? below(6) : 0
-    chain.push(...makeChain({ blocks: 1, txs: below(4), logs, ...(parent ? { parent } : { from: 100 }) }))
+    chain.push(...makeChain({ blocks: 1, txs: below(4), logs, ...(parent ? { parent } : { from }) }))
   }
   return chain
 }

@@ -24,6 +24,10 @@ const network = open(
     blocksPerSecond: orNull(number),
     eventsPerSecond: orNull(number),
     secondsLeft: orNull(number),
+    coverage: {
+      ...listOf(closed({ addresses: listOf(text), addressCount: whole, topics: listOf(text), ranges })),
+      description: 'What was looked for in blocks that are not held whole. Absent where the network has no scopes.',
+    },
   },
 )
 

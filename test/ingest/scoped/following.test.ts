@@ -121,8 +121,7 @@ test('children of a factory count from their event on, in the past and at the he
     const born = new Map<string, number>()
     for (const raw of chain)
       for (const { logs } of raw.receipts)
-        for (const { address, data } of logs)
-          if (address === FACTORY) born.set(`0x${data.slice(26)}`, numberOf(raw))
+        for (const { address, data } of logs) if (address === FACTORY) born.set(`0x${data.slice(26)}`, numberOf(raw))
     return expectedOf(
       chain,
       ({ address, blockNumber }) =>
