@@ -36,11 +36,6 @@ export const ROOMS: Record<string, Room> = {
     may: ['lib'],
     pure: true,
   },
-  config: {
-    is: 'the table of settings; reads flags, environment and config file',
-    may: ['limits', 'lib'],
-    packages: ['smol-toml', 'valibot'],
-  },
   sqlite: {
     is: 'SQLite files: opening them, one writer at a time, checksums of their pages, damage',
     may: ['lib'],
@@ -68,6 +63,11 @@ export const ROOMS: Record<string, Room> = {
     types: ['chain'],
     pure: true,
   },
+  config: {
+    is: 'the table of settings; reads flags, environment and config file',
+    may: ['limits', 'scopes', 'lib'],
+    packages: ['smol-toml', 'valibot'],
+  },
   decode: {
     is: 'from logs to events: declarations, signatures, ABI decoding, the registry of signatures and tokens',
     may: ['lib'],
@@ -94,7 +94,7 @@ export const ROOMS: Record<string, Room> = {
   },
   search: {
     is: 'from a request to its answer: the envelope of Elasticsearch, the threads that read, and whose turn it is',
-    may: ['limits', 'sqlite', 'engine', 'query', 'decode', 'mapping', 'lib'],
+    may: ['limits', 'sqlite', 'scopes', 'engine', 'query', 'decode', 'mapping', 'lib'],
   },
   export: {
     is: 'what leaves: all hits of a query as a file that can be continued, and blocks as packs again',
@@ -121,8 +121,22 @@ export const ROOMS: Record<string, Room> = {
   },
   ingest: {
     is: 'joins source, decoding and store: threads of a network, back-fill and following side by side, token decimals, the status',
-    may: ['limits', 'chain', 'decode', 'sqlite', 'engine', 'search', 'documents', 'rules', 'alerts', 'lib'],
-    types: ['config', 'mapping', 'query'],
+    may: [
+      'limits',
+      'chain',
+      'scopes',
+      'decode',
+      'sqlite',
+      'query',
+      'engine',
+      'search',
+      'export',
+      'documents',
+      'rules',
+      'alerts',
+      'lib',
+    ],
+    types: ['config', 'mapping'],
   },
   doctor: {
     is: 'looks at what the program needs, nodes, stores, clock, mail, receivers and disk, and tells what to do',

@@ -23,6 +23,8 @@ export interface ReadOptions extends CheckOptions {
   urgent?: boolean
   /** Whether blocks come with their traces, where the node gives any. Default false. */
   traces?: boolean
+  /** Whether headers are asked for, in place of whole blocks. Default false. */
+  headers?: boolean
 }
 
 /** Checked blocks of the given numbers, in their order. Asks again for what is null, incomplete or of another block. */
@@ -65,9 +67,30 @@ export const readBlocks = async (
   signal: AbortSignal,
   options: ReadOptions = {},
 ): Promise<(RawBlock | ChainsieveError)[]> => {
+  if (options.headers) return readHeaders(endpoint, numbers, signal, options.urgent)
   const question = questionOf(endpoint, numbers, options)
   const answers = await endpoint.send(callsOf(question), signal, options.urgent)
   return readAnswers(endpoint, question, answers, signal, options)
+}
+
+const readHeaders = async (
+  endpoint: Endpoint,
+  numbers: readonly number[],
+  signal: AbortSignal,
+  urgent?: boolean,
+): Promise<(RawBlock | ChainsieveError)[]> => {
+  const calls = numbers.map(number => ({ method: BLOCK, params: [toQuantity(number), false] }))
+  const answers = await endpoint.send(calls, signal, urgent)
+  const { chainId } = endpoint
+  return answers.map((answer, i) => {
+    try {
+      const block = { ...blockOf(answer, numbers[i]!), transactions: [] }
+      return { ...(chainId !== undefined && { chainId }), block, receipts: [], partial: true }
+    } catch (error) {
+      if (error instanceof ChainsieveError && !error.code.startsWith('node_')) return error
+      throw error
+    }
+  })
 }
 
 /** What is asked of a node for whole blocks: all there is to know to read its answer. */
@@ -176,6 +199,8 @@ const toBlock = ({ block, receipts, chainId, traceMethod, traced }: Parts, optio
   const raw: RawBlock = { block, receipts: receipts! }
   if (chainId !== undefined) raw.chainId = chainId
   checkBlock(raw, options)
+  // It is ours to say.
+  delete block.partial
   if (!traceMethod) return raw
   const isFirst = Number(block.number) === 0
   // Nothing runs in the genesis block, and nodes answer with an error or with nothing.

@@ -126,6 +126,8 @@ export const parsePackLine = (packLine: PackLine, options: PackOptions = {}): Ra
   const raw = toRawBlock(packLine, value, options.chainId)
   try {
     checkBlock(raw, { excerpts: true, ...options })
+    delete raw.block.partial
+    delete raw.partial
     if (raw.traces !== undefined) {
       raw.traces = fromTraceBlock(raw.block, raw.traces)
       checkTraces(raw, options.limits)

@@ -121,7 +121,16 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
     })
     const announcing = announcer?.run(heads, signal)
     try {
-      const settings = { ...fetching, urgent: true, rpc, heads, clock, random, shrinks: options.shrinks ?? false }
+      const settings = {
+        ...fetching,
+        headers: follow.headers ?? false,
+        urgent: true,
+        rpc,
+        heads,
+        clock,
+        random,
+        shrinks: options.shrinks ?? false,
+      }
       for await (const event of followChain({ ...follow, signal }, settings)) {
         headAt = clock.now()
         yield event

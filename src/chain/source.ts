@@ -39,6 +39,8 @@ export interface FollowOptions {
   finalized?(): number | undefined
   /** Whether all reorganisations above that block are followed, however deep; `finality` holds while none is known. Default false. */
   toFinalized?: boolean
+  /** Blocks are headers, without transactions and receipts. Default false. */
+  headers?: boolean
   signal: AbortSignal
 }
 

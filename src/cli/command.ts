@@ -483,6 +483,8 @@ export const NODE = [
   'rpcMonth',
   'rpcCosts',
   'storeBatch',
+  'contract',
+  'event',
 ] as const satisfies readonly (keyof typeof NETWORK_SETTINGS)[]
 
 export const command = <const O extends Table>(command: Command<O>): Command => command as unknown as Command

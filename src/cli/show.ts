@@ -88,6 +88,7 @@ const showNetwork = (status: NetworkStatus): string => {
     ['state', state],
     ['blocks', showRanges(ranges)],
     ['holes', showRanges(holesOf(ranges))],
+    ...(status.coverage ?? []).map((one): [string, string] => ['scope', showScope(one)]),
   ]
   if (lastBlock) rows.push(['last', showLast(lastBlock, headAge)])
   if (head !== null)
@@ -127,6 +128,18 @@ const showFinality = ({ safe, finalized, depth }: NonNullable<NetworkStatus['fin
   if (safe === null && finalized === null) return `${depth} blocks deep: nodes do not tell`
   const show = (number: number | null) => number ?? `${depth} blocks deep`
   return `${show(finalized)}, safe ${show(safe)}`
+}
+
+const showScope = ({
+  addresses,
+  addressCount,
+  topics,
+  ranges,
+}: NonNullable<NetworkStatus['coverage']>[number]): string => {
+  const ofContracts =
+    addressCount === 0 ? 'any contract' : addressCount === 1 ? addresses[0]! : count(addressCount, 'contract')
+  const ofEvents = topics.length === 0 ? 'all logs' : count(topics.length, 'event')
+  return `${ofEvents} of ${ofContracts}: ${showRanges(ranges)}`
 }
 
 const showLast = ({ number, time }: LastBlock, age: number | null): string =>

@@ -7,9 +7,11 @@ import { didYouMean } from '../lib/nearest.ts'
 import { readAtMost } from '../lib/read.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
 import { CHAINS } from './chains.ts'
+import { type Scoping, scopingOf } from './scopes.ts'
 import { NETWORK_SETTINGS, placesOf, SETTINGS, type Setting, type Table, type Values } from './settings.ts'
 
 export type { BlockPoint } from './kinds.ts'
+export type { Scoping, WantedScope } from './scopes.ts'
 
 /** Settings of the program, durations in milliseconds and sizes in bytes. */
 export interface Config extends Omit<Values<typeof SETTINGS>, 'config' | 'limit'> {
@@ -22,8 +24,10 @@ export interface Config extends Omit<Values<typeof SETTINGS>, 'config' | 'limit'
 }
 
 /** Settings of one network, `network` being its name. */
-export interface NetworkConfig extends Values<typeof NETWORK_SETTINGS> {
+export interface NetworkConfig extends Omit<Values<typeof NETWORK_SETTINGS>, 'scopes'> {
   network: string
+  /** Undefined: all of the chain is wanted. */
+  scoping: Scoping | undefined
 }
 
 /** Values of flags by the name of their setting, as typed; a list setting has an array. */
@@ -219,7 +223,9 @@ const checkNetwork = (network: string, raw: RawSettings): NetworkConfig => {
   const { from, to } = values
   if (from && to && 'block' in from && 'block' in to && from.block > to.block)
     throw refuse('bad_setting', `${raw.to!.place}: the last block, ${to.block}, is before the first, ${from.block}.`)
-  return { ...values, network }
+  const { scopes, ...settings } = values
+  const at = { place: raw.scopes?.place ?? '', base: raw.scopes?.base ?? process.cwd() }
+  return { ...settings, network, scoping: scopingOf(values, scopes, at) }
 }
 
 const check = <T extends Table>(settings: T, raw: RawSettings): Values<T> =>

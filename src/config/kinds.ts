@@ -1,11 +1,13 @@
 import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
 import * as v from 'valibot'
+import { messageOf } from '../lib/errors.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { type Secret, secret, secretUrl } from '../lib/secret.ts'
 import { parseTime } from '../lib/time.ts'
 import { type Allowance, BY_CALLS, BY_HOST, isCosts, PROVIDERS, type Rate } from '../limits/credits.ts'
 import { isLimit, LIMITS, type LimitName, parseAmount, TAKES } from '../limits/index.ts'
+import { topicOf } from '../scopes/event.ts'
 import { CHAINS } from './chains.ts'
 
 /**
@@ -262,6 +264,37 @@ export const blockPoint: Kind<BlockPoint> = {
   ]),
   takes: 'a block number, latest, or latest-K for K blocks before the head',
   placeholder: 'N|latest-K',
+}
+
+/** Lower-case. */
+export const address: Kind<string> = {
+  schema: v.pipe(v.string(), v.regex(/^0x[0-9a-fA-F]{40}$/), v.toLowerCase()),
+  takes: 'an address, 0x and 40 hex digits',
+  placeholder: 'ADDRESS',
+}
+
+/** The first topic of an event. */
+export const event: Kind<string> = {
+  schema: v.pipe(
+    v.string(),
+    v.rawTransform(({ dataset, addIssue, NEVER }) => {
+      try {
+        return topicOf(dataset.value)
+      } catch (error) {
+        addIssue({ message: messageOf(error) })
+        return NEVER
+      }
+    }),
+  ),
+  takes: 'an event, such as Transfer(address,address,uint256), or its first topic',
+  placeholder: 'EVENT',
+  explains: true,
+}
+
+export const table: Kind<Record<string, unknown>> = {
+  schema: v.record(v.string(), v.unknown()),
+  takes: 'a table',
+  placeholder: 'TABLE',
 }
 
 export const oneOf = <const T extends string>(choices: readonly T[]): Kind<T> => ({

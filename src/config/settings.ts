@@ -161,6 +161,18 @@ export const NETWORK_SETTINGS = {
     undefined,
     'Age up to which blocks are kept. Older ones are removed. The default is to keep all.',
   ),
+  contract: list(
+    kinds.address,
+    'Contract whose logs alone are indexed, between --from and --to. Other blocks stay out.',
+  ),
+  event: list(
+    kinds.event,
+    'Event whose logs alone are indexed, as Transfer(address,address,uint256) or as its first topic.',
+  ),
+  scopes: list(
+    kinds.table,
+    'Contracts and events whose logs are indexed, as tables in the config file: see docs/scopes.md.',
+  ),
   storeBatch: setting(kinds.count(1, 10_000), '200', 'Blocks that a back-fill stores in one transaction.'),
 } satisfies Table
 

@@ -18,7 +18,9 @@ export const createBlocks = (db: Db): Blocks => {
   const hash = db.prepare<[number], Buffer>('SELECT hash FROM block WHERE number = ?').pluck()
   const record = db.prepare<[number], Buffer>('SELECT record FROM block WHERE number = ?').pluck()
   const floor = db.prepare<[], number>("SELECT value FROM meta WHERE key = 'floor'").pluck()
-  const segments = db.prepare<[], Range>('SELECT first AS "from", last AS "to" FROM segment ORDER BY first')
+  const segments = db.prepare<[], Range>(
+    'SELECT first AS "from", last AS "to" FROM segment WHERE scoped = 0 ORDER BY first',
+  )
   return {
     chainId: () => chainId.get(),
     hash(number) {
@@ -34,9 +36,13 @@ export const createBlocks = (db: Db): Blocks => {
   }
 }
 
-/** Number of the newest stored block, -1 where there is none. */
+/** Number of the newest block that is stored, or of which it is known that nothing is wanted; -1 where there is none. */
 export const newestBlock = (db: Db): (() => number) => {
-  const newest = db.prepare<[], number | null>('SELECT max(last) FROM segment').pluck()
+  const newest = db
+    .prepare<[], number | null>(
+      'SELECT max(n) FROM (SELECT max(last) AS n FROM segment UNION ALL SELECT max(number) FROM looked)',
+    )
+    .pluck()
   return () => newest.get() ?? -1
 }
 

@@ -1,10 +1,9 @@
 import type { Token } from '../decode/registry.ts'
-import { merged } from '../lib/ranges.ts'
 import type { Limits } from '../limits/index.ts'
 import type { DocumentReader } from './port.ts'
 import { createSearcher } from './query/execute.ts'
 import { createSuggester, type Suggester } from './query/suggest.ts'
-import { openReader } from './reader.ts'
+import { openReader, wholeRanges } from './reader.ts'
 
 export interface DocumentReaderOptions {
   /** Path of SQLite's binding. */
@@ -35,7 +34,7 @@ export const openDocumentReader = (
       suggester ??= createSuggester(reader, tokens)
       return read(() => suggester!(request))
     },
-    ranges: () => read(() => merged(reader.segments().map(({ first, last }) => ({ from: first, to: last })))),
+    ranges: () => read(() => wholeRanges(reader.segments())),
     close: reader.close,
   }
 }

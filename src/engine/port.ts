@@ -6,6 +6,7 @@ import type { TokenFacts, TokenStandard } from '../documents/tokens.ts'
 import type { Range } from '../lib/ranges.ts'
 import type { Kind } from '../mapping/index.ts'
 import type { SearchRequest } from '../query/request.ts'
+import type { CoverageNotes, CoverageReader } from './coverage.ts'
 import type { Batch } from './documents/batch.ts'
 import type { Revision } from './index/revision.ts'
 import type { Hit } from './query/hits.ts'
@@ -30,12 +31,25 @@ export interface DocumentWriter {
   receive(batch: Pick<Batch, 'added'>): void
   /** Writes a run of blocks that is not stored yet. */
   apply(batch: Batch, within?: Within): Awaitable<void>
+  /**
+   * Writes runs of blocks in place of segments that hold some of them in part, and notes what was looked at. False where other segments hold
+   * some by now: nothing is written then.
+   */
+  replace(change: Replacement, within?: Within): Awaitable<boolean>
   /** Removes all blocks above this one. Below 0 another chain begins: what contracts told of themselves goes, too. */
   rollback(to: number, within?: Within): Awaitable<void>
   /** Decodes documents of a segment anew. False where the segment is gone: its documents are to be looked at again. */
   revise(revision: Revision): Awaitable<boolean>
   /** Only what `within` writes. */
   also(within: Within): Awaitable<void>
+}
+
+export interface Replacement {
+  /** Ascending. They hold all that the segments do which they replace. */
+  batches: readonly Batch[]
+  /** Numbers of segments. */
+  replaces: readonly number[]
+  notes: CoverageNotes
 }
 
 /**
@@ -96,6 +110,10 @@ export interface Lookups extends Blocks {
   upgrades(address: string): StoredUpgrade[]
   /** What a code has in common with others. Undefined for a proxy's code: that they are alike says nothing. */
   features(codeHash: string): Int8Array | undefined
+  /** Which blocks were looked at for scopes. */
+  readonly coverage: CoverageReader
+  /** Segments of partial blocks of which some lie within a range. */
+  partial(range: Range): { id: number; first: number; last: number }[]
 }
 
 /** The stored blocks. Hashes are lower-case. */

@@ -1,6 +1,7 @@
 import { RECORD_KINDS } from '../mapping/index.ts'
 import type { Db } from '../sqlite/database.ts'
 import { newestBlock } from './blocks.ts'
+import { createCoverageWriter } from './coverage.ts'
 import { positionOf } from './schema.ts'
 
 /** Which blocks are no longer wanted. Segments go as a whole: blocks stay that share one with others that are wanted. */
@@ -37,6 +38,7 @@ const STEP_MS = 4
 
 export const createPruning = (db: Db): Pruning => {
   const newest = newestBlock(db)
+  const coverage = createCoverageWriter(db)
   const oldest = db.prepare<[], { id: number; first: number; last: number }>(
     'SELECT id, first, last FROM segment ORDER BY first LIMIT 1',
   )
@@ -77,6 +79,7 @@ export const createPruning = (db: Db): Pruning => {
       const isOld = before !== undefined && (timeOf.get(last) ?? before) < before
       if (last >= limit && !isOld) return false
       if (last >= floor()) set.run('floor', last + 1)
+      coverage.lose({ from: 0, to: last })
       unlist.run(id)
       drop.run(id)
       const runs = hidden()

@@ -2,6 +2,7 @@ import type Database from 'better-sqlite3'
 import { signatureOf } from '../decode/call-signatures.ts'
 import type { EventAbi, Signature } from '../decode/types.ts'
 import { createHash, type Hash62 } from '../lib/hash.ts'
+import { merged, type Range } from '../lib/ranges.ts'
 import { byKind, ROW_KINDS, type RowKind } from '../mapping/index.ts'
 import { present } from '../sqlite/damage.ts'
 import type { Db } from '../sqlite/database.ts'
@@ -23,6 +24,10 @@ export interface Segment extends SegmentCounts {
   /** Grows with each change of what its documents are decoded to. */
   revised: number
 }
+
+/** Blocks that are held whole. */
+export const wholeRanges = (segments: readonly Segment[]): Range[] =>
+  merged(segments.flatMap(({ first, last, scoped }) => (scoped ? [] : [{ from: first, to: last }])))
 
 export interface StoredSignature extends Signature {
   id: number

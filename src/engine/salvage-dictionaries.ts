@@ -120,7 +120,7 @@ export const namelessSegments = (store: string, native?: string): number[] => {
       const header = reader.header(segment)
       try {
         for (const kind of COUNTED_KINDS) {
-          const count = endOf(header, kind, segment.last - segment.first)
+          const count = endOf(header, kind, header.times.length - 1)
           for (let ordinal = 0; ordinal < count; ordinal++) {
             const position = positionOfOrdinal(header, kind, ordinal)
             load(kind, [position])

@@ -3,7 +3,9 @@ import Database from 'better-sqlite3'
 import { stop } from '../lib/errors.ts'
 import { merged, type Range } from '../lib/ranges.ts'
 import { RECORD_KINDS } from '../mapping/index.ts'
+import type { WritableDb } from '../sqlite/database.ts'
 import { PAGE } from '../sqlite/log-file.ts'
+import { createCoverageWriter } from './coverage.ts'
 import { openForWriting } from './open.ts'
 import { copyDictionaries, namelessSegments, removeNameless } from './salvage-dictionaries.ts'
 import { positionOf } from './schema.ts'
@@ -17,6 +19,7 @@ export interface SalvageResult {
 
 interface SegmentRow {
   id: number
+  block: number
   first: number
   last: number
 }
@@ -45,7 +48,9 @@ export const salvageStore = (
       const { isLacking, ...result } = copyWhole(db, source)
       db.exec('DETACH old')
       if (isLacking) result.lost.push(...dropSegments(db, namelessSegments(made, native)))
-      return { ...result, lost: merged(result.lost) }
+      const lost = merged(result.lost)
+      loseCoverage(db, lost)
+      return { ...result, lost }
     } finally {
       source.close()
       db.close()
@@ -53,6 +58,12 @@ export const salvageStore = (
   } finally {
     removeStore(copy)
   }
+}
+
+/** What was lost is looked for again. */
+const loseCoverage = (db: WritableDb, lost: readonly Range[]) => {
+  const { lose } = createCoverageWriter(db)
+  db.transaction(() => lost.forEach(lose)).immediate()
 }
 
 export const removeStore = (store: string) => {
@@ -92,7 +103,7 @@ const ownersOf = (db: Database.Database, pages: readonly number[]): number[] => 
 }
 
 /** Beside the dictionaries. */
-const NEEDED = ['contract', 'token', 'link', 'upgrade', 'similar'] as const
+const NEEDED = ['contract', 'token', 'link', 'upgrade', 'similar', 'scope', 'coverage', 'looked', 'child'] as const
 
 const copyWhole = (db: Database.Database, source: Database.Database): SalvageResult & { isLacking: boolean } => {
   const needed = (table: string, copyTable: () => void) => {
@@ -161,10 +172,10 @@ const copySegments = (db: Database.Database, nameless: readonly number[]): Range
     db.prepare('INSERT INTO segment SELECT * FROM old.segment WHERE id = @id'),
   ]
   const count = db.prepare<[number, number], number>('SELECT count(*) FROM block WHERE number BETWEEN ? AND ?').pluck()
-  const copySegment = db.transaction(({ id, first, last }: SegmentRow) => {
+  const copySegment = db.transaction(({ id, first, last, block }: SegmentRow) => {
     const where = { id, first, last, from: positionOf(first, 0), behind: positionOf(last + 1, 0) }
     for (const copy of copies) copy.run(where)
-    if (count.get(first, last) !== last - first + 1) throw new Error('blocks are missing')
+    if (count.get(first, last) !== block) throw new Error('blocks are missing')
   })
   const lost: Range[] = []
   for (const segment of segmentsIn(db)) {
@@ -209,7 +220,7 @@ const dropSegments = (db: Database.Database, ids: readonly number[]): Range[] =>
 /** Those whose rows can be read, without what only other pages hold. */
 const segmentsIn = (db: Database.Database): SegmentRow[] => {
   try {
-    return db.prepare<[], SegmentRow>('SELECT id, first, last FROM old.segment NOT INDEXED ORDER BY first').all()
+    return db.prepare<[], SegmentRow>('SELECT id, first, last, block FROM old.segment NOT INDEXED ORDER BY first').all()
   } catch (error) {
     throw lostAll('the list of its segments is damaged', error)
   }

@@ -1,14 +1,18 @@
 import { RECORD_KINDS } from '../mapping/index.ts'
+import { COVERAGE_SCHEMA, SCOPED_MIGRATION } from './coverage.ts'
 import { SIMILAR_MIGRATION, SIMILAR_SCHEMA } from './similar.ts'
 
 /** Version of the layout: a store of a newer one is refused, and one of an older one that no migration leads on from. */
-export const SCHEMA_VERSION = 11
+export const SCHEMA_VERSION = 12
 
 /**
  * Statements by the version that they lead to from the one before. Whoever changes the layout raises the version, and writes down here how a store of the
  * version before is brought up to date; where that cannot be done in place, its blocks have to be indexed again.
  */
-export const MIGRATIONS: ReadonlyMap<number, readonly string[]> = new Map([[11, SIMILAR_MIGRATION]])
+export const MIGRATIONS: ReadonlyMap<number, readonly string[]> = new Map([
+  [11, SIMILAR_MIGRATION],
+  [12, SCOPED_MIGRATION],
+])
 
 /**
  * Stored documents as packed records: see docs/layout.md. A document's position is block number × 2^22 + place in the block (of its
@@ -22,7 +26,7 @@ const DOCUMENTS = [
 ]
 
 /**
- * `segment` is a run of neighbouring blocks whose documents are numbered 0, 1, … by kind (ordinals); `post` holds the
+ * `segment` is a run of blocks whose documents are numbered 0, 1, … by kind (ordinals): neighbours, or with `scoped` those that hold what scopes want; `post` holds the
  * terms of a segment with the ordinals of the documents that have them, see term-blocks.ts; `num` holds the values of a numeric field in ascending order beside their
  * ordinals. Segments never overlap, and no number of one is used again: readers keep what they know of it. See segment.ts. `revised` is how often
  * documents of a segment were decoded anew: what readers keep of its index holds for one state of it. `col` holds the columns: the values of
@@ -34,7 +38,8 @@ const DOCUMENTS = [
  */
 const INDEX = [
   `CREATE TABLE segment (id INTEGER PRIMARY KEY AUTOINCREMENT, first INT NOT NULL, last INT NOT NULL, events INT NOT NULL,
-     ${RECORD_KINDS.map(kind => `"${kind}" INT NOT NULL`).join(', ')}, level INT NOT NULL, revised INT NOT NULL DEFAULT 0, blocks BLOB NOT NULL)`,
+     ${RECORD_KINDS.map(kind => `"${kind}" INT NOT NULL`).join(', ')}, level INT NOT NULL, revised INT NOT NULL DEFAULT 0, blocks BLOB NOT NULL,
+     block INT NOT NULL DEFAULT 0, scoped INT NOT NULL DEFAULT 0)`,
   'CREATE UNIQUE INDEX segment_first ON segment (first)',
   'CREATE TABLE post (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL)',
   'CREATE TABLE col (segment INT NOT NULL, field INT NOT NULL, least REAL NOT NULL, greatest REAL NOT NULL, data BLOB NOT NULL)',
@@ -105,6 +110,7 @@ export const SCHEMA: readonly string[] = [
   ...ALERTS,
   ...CONTRACTS,
   ...SIMILAR_SCHEMA,
+  ...COVERAGE_SCHEMA,
 ]
 
 /** Documents of one block may take this many places; positions stay below 2^53. */

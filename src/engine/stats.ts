@@ -66,14 +66,7 @@ export const readStats = (store: string, native?: string): Stats => {
     const documents = new Map<string, number>(
       ['block', ...RECORD_KINDS].map(kind => [
         kind,
-        db
-          .prepare<[], number>(
-            kind === 'block'
-              ? 'SELECT coalesce(sum(last - first + 1), 0) FROM segment'
-              : `SELECT coalesce(sum("${kind}"), 0) FROM segment`,
-          )
-          .pluck()
-          .get()!,
+        db.prepare<[], number>(`SELECT coalesce(sum("${kind}"), 0) FROM segment`).pluck().get()!,
       ]),
     )
     const rowsOf = (table: string): number | null =>

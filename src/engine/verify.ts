@@ -3,6 +3,7 @@ import { type Kind, RECORD_KINDS } from '../mapping/index.ts'
 import { parseSearch } from '../query/parse.ts'
 import { findFaults } from '../sqlite/integrity.ts'
 import { createBlocks } from './blocks.ts'
+import { blockAt } from './index/segment.ts'
 import { createKeys, mayHold } from './index/term-filter.ts'
 import { createSegmentCursor } from './index/term-merge.ts'
 import { createTermReading } from './index/term-rows.ts'
@@ -35,7 +36,7 @@ export function* verifyContents(store: string, deep: boolean, native?: string): 
           checkFilter(reader, segment)
         })
         const { blocks, documents } = deep ? DEEP : SHALLOW
-        for (const block of sampleOf(numbersOf(segment), blocks)) checkFound(searcher, block, documents)
+        for (const block of sampleOf(numbersOf(reader, segment), blocks)) checkFound(searcher, block, documents)
       })
       yield 0.5 + (0.5 * (i + 1)) / sample.length
       if (faults.length >= MOST) break
@@ -83,14 +84,23 @@ const sampleOf = <T>(all: readonly T[], count: number): T[] => {
   return Array.from({ length: count }, (_, i) => all[Math.round(i * step)]!)
 }
 
-const numbersOf = ({ first, last }: Segment): number[] => Array.from({ length: last - first + 1 }, (_, i) => first + i)
+const numbersOf = (reader: Reader, segment: Segment): number[] => {
+  let numbers: number[] = []
+  inside(reader, () => {
+    const header = reader.header(segment)
+    numbers = Array.from(header.times, (_, index) => blockAt(header, index))
+  })
+  return numbers
+}
 
 function* checkLinks(reader: Reader, segments: readonly Segment[], faults: string[]): Generator<number> {
   const blocks = createBlocks(reader.db)
   let before: { number: number; hash: string | undefined } | undefined
-  for (const [i, { first, last }] of segments.entries()) {
+  for (const [i, segment] of segments.entries()) {
+    const { first } = segment
     if (before && before.number >= first) faults.push(`block ${first} is listed twice`)
-    for (let number = first; number <= last && faults.length < MOST; number++)
+    for (const number of numbersOf(reader, segment)) {
+      if (faults.length >= MOST) break
       attempt(faults, `block ${number}`, () => {
         const hash = blocks.hash(number)
         if (hash === undefined) throw new Error('it is listed, but not stored')
@@ -98,6 +108,7 @@ function* checkLinks(reader: Reader, segments: readonly Segment[], faults: strin
           throw new Error(`it names another parent than block ${number - 1}, ${before.hash}`)
         before = { number, hash }
       })
+    }
     yield (0.5 * (i + 1)) / segments.length
   }
 }
@@ -105,8 +116,7 @@ function* checkLinks(reader: Reader, segments: readonly Segment[], faults: strin
 /** What the segment counts is there. Each record is read where all are to be, by which its checksum is compared. */
 const checkRows = (reader: Reader, segment: Segment, deep: boolean) => {
   const { ends, times } = reader.header(segment)
-  const blocks = segment.last - segment.first + 1
-  if (times.length !== blocks) throw new Error(`their segment lists ${times.length} blocks`)
+  if (times.length !== segment.block) throw new Error(`their segment lists ${times.length} blocks`)
   for (const kind of RECORD_KINDS) {
     const counted = ends[kind].at(-1) ?? 0
     if (counted !== segment[kind])

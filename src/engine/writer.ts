@@ -1,16 +1,18 @@
 import { retry, stop } from '../lib/errors.ts'
 import { byKind, RECORD_KINDS } from '../mapping/index.ts'
 import type { WritableDb } from '../sqlite/database.ts'
+import { createCoverageWriter } from './coverage.ts'
 import type { Additions } from './documents/additions.ts'
 import type { Batch } from './documents/batch.ts'
 import { manyInserter, recordInserter, rowInserter } from './documents/insert.ts'
 import { createMerging } from './index/merge.ts'
+import { createReplacing } from './index/replacing.ts'
 import { createReviser } from './index/revise.ts'
 import type { Revision } from './index/revision.ts'
 import { segmentInserter } from './index/segments.ts'
 import { createStructures } from './index/structure.ts'
 import { truncate } from './index/truncate.ts'
-import type { DocumentWriter, Within } from './port.ts'
+import type { DocumentWriter, Replacement, Within } from './port.ts'
 import { createPruning, type PruneLimits } from './prune.ts'
 import { PLACES } from './schema.ts'
 import { createSimilarWriter } from './similar.ts'
@@ -18,6 +20,7 @@ import { createSimilarWriter } from './similar.ts'
 /** The writer of a store in SQLite. Every verb is one transaction. */
 export interface Writer extends DocumentWriter {
   apply(batch: Batch, within?: Within): void
+  replace(change: Replacement, within?: Within): boolean
   rollback(to: number, within?: Within): void
   revise(revision: Revision): boolean
   also(within: Within): void
@@ -79,6 +82,8 @@ export const createWriter = (db: WritableDb): Writer => {
   const forgetLinks = db.prepare('DELETE FROM link WHERE pos >= ?')
   const forgetUpgrades = db.prepare('DELETE FROM upgrade WHERE pos >= ?')
   const overlapping = db.prepare('SELECT first, last FROM segment WHERE first <= ? AND last >= ?')
+  const coverage = createCoverageWriter(db)
+  const replacing = createReplacing(db)
 
   const writeDictionaries = ({ addresses, names, signatures, codes, tokens, links }: Additions) => {
     for (const { id, decimals, name, symbol, standard, error } of tokens)
@@ -127,7 +132,8 @@ export const createWriter = (db: WritableDb): Writer => {
   }
 
   const pruning = createPruning(db)
-  const apply = db.transaction((batch: Batch, writeIndex: ((segment: number) => void)[], within: () => void) => {
+  type WriteIndex = readonly ((segment: number) => void)[]
+  const put = (batch: Batch, writeIndex: WriteIndex) => {
     const clash = overlapping.get(batch.last, batch.first) as { first: number; last: number } | undefined
     if (clash)
       throw stop(
@@ -136,7 +142,6 @@ export const createWriter = (db: WritableDb): Writer => {
       )
     pruning.makeRoom(batch.first, batch.last)
     if (batch.chainId !== undefined) insertChainId.run(batch.chainId)
-    for (const added of received) writeDictionaries(added)
     insert.block.add(batch.rows.block)
     insert.contract.add(batch.rows.contract)
     for (const kind of RECORD_KINDS) insertRecords[kind].add(batch.records[kind])
@@ -146,8 +151,24 @@ export const createWriter = (db: WritableDb): Writer => {
       insertUpgrade.run(position, address, implementation)
     const segment = insertSegment(batch, batch.header)
     for (const write of writeIndex) write(segment)
+  }
+  const apply = db.transaction((batch: Batch, writeIndex: WriteIndex, within: () => void) => {
+    for (const added of received) writeDictionaries(added)
+    put(batch, writeIndex)
     within()
   })
+  const replace = db.transaction(
+    ({ batches, replaces, notes }: Replacement, writeIndexes: readonly WriteIndex[], within: () => void) => {
+      if (!replacing.isSame(batches, replaces)) return false
+      if (replaces.length > 0) merging.abandon()
+      for (const segment of replaces) replacing.remove(segment)
+      for (const added of received) writeDictionaries(added)
+      for (const [i, batch] of batches.entries()) put(batch, writeIndexes[i]!)
+      coverage.note(notes)
+      within()
+      return true
+    },
+  )
 
   const merging = createMerging(db, structures.all)
   const rollback = db.transaction((to: number, within: () => void) => {
@@ -159,6 +180,7 @@ export const createWriter = (db: WritableDb): Writer => {
     forgetTokens.run(from, to)
     forgetLinks.run(from)
     forgetUpgrades.run(from)
+    coverage.rollback(to)
     pruning.removed(to)
     within()
   })
@@ -220,6 +242,13 @@ export const createWriter = (db: WritableDb): Writer => {
       const patchIndex = structures.all.map(structure => structure.patch(revision))
       const done = attempt(() => revise.immediate(revision, patchIndex))
       written()
+      return done
+    },
+    replace(change, within = nothing) {
+      for (const batch of change.batches) receive(batch)
+      const writeIndexes = change.batches.map(batch => structures.all.map(structure => structure.build(batch)))
+      const done = attempt(() => replace.immediate(change, writeIndexes, within))
+      if (done) written()
       return done
     },
     small: () => newest.all().reverse() as number[],

@@ -1,4 +1,5 @@
-import type { RpcLog, RpcTransaction } from '../chain/wire.ts'
+import type { RawBlock, RpcBlock, RpcLog, RpcReceipt, RpcTrace, RpcTransaction } from '../chain/wire.ts'
+import { retry } from '../lib/errors.ts'
 import { type Field, isList, type Kind, type List, MAPPING, type Origin } from '../mapping/index.ts'
 
 /** From documents back to what a node said. */
@@ -71,9 +72,12 @@ export interface BareBlock {
 
 export const blockOfDocument = (source: Source): BareBlock =>
   ({
-    ...{ number: quantity(source.number), ...take(BLOCK, source) },
+    ...{ number: quantity(source.number), ...take(BLOCK, source), ...extraOf(source) },
     transactions: source.transactions as string[],
   }) as unknown as BareBlock
+
+/** Members that are no fields. */
+const extraOf = ({ extra }: Source): Source => (extra as Source | undefined) ?? {}
 
 /** Where a transaction, a receipt or a log stands. */
 const placeOf = ({ blockHash, blockNumber, transactionIndex }: Source) => ({
@@ -84,9 +88,10 @@ const placeOf = ({ blockHash, blockNumber, transactionIndex }: Source) => ({
 
 export const txOfDocument = (source: Source): { transaction: RpcTransaction; receipt: Source } => {
   const place = placeOf(source)
+  const { receipt: extra, ...more } = extraOf(source)
   return {
-    transaction: { ...take(TX, source), ...place } as RpcTransaction,
-    receipt: { ...take(RECEIPT, source), transactionHash: source.hash, ...place },
+    transaction: { ...take(TX, source), ...more, ...place } as RpcTransaction,
+    receipt: { ...take(RECEIPT, source), ...(extra as Source | undefined), transactionHash: source.hash, ...place },
   }
 }
 
@@ -117,5 +122,40 @@ export const traceOfDocument = (source: Source): Source => {
     blockHash: source.blockHash,
     blockNumber: Number(quantity(source.blockNumber)),
     ...(isOfTransaction && { transactionHash, transactionPosition: Number(quantity(transactionPosition)) }),
+  }
+}
+
+export interface Parts {
+  chainId: number | undefined
+  txs: Source[]
+  logs: Source[]
+  traces?: Source[]
+}
+
+/** A block as a node told it, of its document and those of what is in it. */
+export const rawOfDocuments = (document: Source, parts: Parts): RawBlock => {
+  const { chainId, txs, logs, traces = [] } = parts
+  const block = blockOfDocument(document)
+  if (txs.length !== block.transactions.length)
+    throw retry('block_changed', `block ${Number(block.number)} was replaced while it was read: run the export again`)
+  const transactions: RpcTransaction[] = []
+  const receipts: RpcReceipt[] = []
+  const logsOf = new Map<string, RpcLog[]>()
+  for (const source of logs) {
+    const log = logOfDocument(source)
+    const list = logsOf.get(log.transactionHash) ?? []
+    if (list.length === 0) logsOf.set(log.transactionHash, list)
+    list.push(log)
+  }
+  for (const source of txs) {
+    const { transaction, receipt } = txOfDocument(source)
+    transactions.push(transaction)
+    receipts.push({ ...receipt, logs: logsOf.get(transaction.hash) ?? [] } as unknown as RpcReceipt)
+  }
+  return {
+    ...(chainId !== undefined && { chainId }),
+    block: { ...block, transactions } as unknown as RpcBlock,
+    receipts,
+    ...(traces.length > 0 && { traces: traces.map(traceOfDocument) as unknown as RpcTrace[] }),
   }
 }

@@ -1,17 +1,10 @@
 import { type CheckOptions, checkBlock } from '../chain/check.ts'
-import type { RawBlock, RpcBlock, RpcLog, RpcReceipt, RpcTrace, RpcTransaction } from '../chain/wire.ts'
+import type { RawBlock } from '../chain/wire.ts'
 import { createByteWriter } from '../lib/bytes.ts'
-import { ChainsieveError, retry, stop } from '../lib/errors.ts'
+import { ChainsieveError, refuse, stop } from '../lib/errors.ts'
 import type { Limits } from '../limits/index.ts'
 import { type Encoder, taken } from './encoder.ts'
-import {
-  type BareBlock,
-  blockOfDocument,
-  logOfDocument,
-  type Source,
-  traceOfDocument,
-  txOfDocument,
-} from './from-documents.ts'
+import { blockOfDocument, rawOfDocuments, type Source } from './from-documents.ts'
 import { parseHit } from './hit.ts'
 import { readHits } from './page.ts'
 import type { Ask } from './run.ts'
@@ -48,14 +41,20 @@ export const createPack = ({ ask, chainId, limits }: PackingOptions): Encoder =>
   }
   return {
     async add(hits, signal) {
-      const blocks = hits.map(hit => blockOfDocument(parseHit(hit)._source))
-      const [from, to] = [blocks[0]!.number, blocks.at(-1)!.number]
+      const sources = hits.map(hit => parseHit(hit)._source)
+      for (const { partial, number } of sources)
+        if (partial === true)
+          throw refuse(
+            'block_partial',
+            `block ${Number((number as { raw: string }).raw)} is stored in part, as a scope wants it: a pack holds whole blocks. Export documents instead (--format ndjson), or narrow the range with --from and --to`,
+          )
+      const [from, to] = [blockOfDocument(sources[0]!).number, blockOfDocument(sources.at(-1)!).number]
       const txs = await within('tx', from, to, signal)
       const logs = await within('log', from, to, signal)
       const traces = await within('trace', from, to, signal)
-      for (const block of blocks) {
-        const of = (found: Map<string, Source[]>) => found.get(block.hash) ?? []
-        const raw = assemble(block, { chainId, txs: of(txs), logs: of(logs), traces: of(traces) })
+      for (const source of sources) {
+        const of = (found: Map<string, Source[]>) => found.get(source.hash as string) ?? []
+        const raw = rawOfDocuments(source, { chainId, txs: of(txs), logs: of(logs), traces: of(traces) })
         check(raw, limits)
         out.text(`${JSON.stringify(raw)}\n`)
       }
@@ -63,39 +62,6 @@ export const createPack = ({ ask, chainId, limits }: PackingOptions): Encoder =>
     isFull: () => out.length > 0,
     clear: () => out.clear(),
     take: () => ({ part: taken(out) }),
-  }
-}
-
-interface Parts {
-  chainId: number | undefined
-  txs: Source[]
-  logs: Source[]
-  traces: Source[]
-}
-
-const assemble = (block: BareBlock, parts: Parts): RawBlock => {
-  const { chainId, txs, logs, traces } = parts
-  if (txs.length !== block.transactions.length)
-    throw retry('block_changed', `block ${Number(block.number)} was replaced while it was read: run the export again`)
-  const transactions: RpcTransaction[] = []
-  const receipts: RpcReceipt[] = []
-  const logsOf = new Map<string, RpcLog[]>()
-  for (const source of logs) {
-    const log = logOfDocument(source)
-    const list = logsOf.get(log.transactionHash) ?? []
-    if (list.length === 0) logsOf.set(log.transactionHash, list)
-    list.push(log)
-  }
-  for (const source of txs) {
-    const { transaction, receipt } = txOfDocument(source)
-    transactions.push(transaction)
-    receipts.push({ ...receipt, logs: logsOf.get(transaction.hash) ?? [] } as unknown as RpcReceipt)
-  }
-  return {
-    ...(chainId !== undefined && { chainId }),
-    block: { ...block, transactions } as unknown as RpcBlock,
-    receipts,
-    ...(traces.length > 0 && { traces: traces.map(traceOfDocument) as unknown as RpcTrace[] }),
   }
 }
 

@@ -24,7 +24,7 @@ import type { Rates } from './rates.ts'
 export type Direct = (incoming: IncomingMessage, outgoing: ServerResponse) => boolean
 
 export interface DirectOptions {
-  search: Pick<SearchService, 'networks' | 'search'>
+  search: Pick<SearchService, 'networks' | 'search' | 'coverage'>
   accounts: { verify(token: string): Caller | undefined }
   rates: Rates
   bodies: Bodies
@@ -41,7 +41,9 @@ export const createDirect = ({ search, accounts, rates, bodies, limits, log }: D
     if (entity === undefined) return undefined
     const network = `${technology}/${blockchain}/${name}`
     try {
-      return findTarget(network, entity, search.networks(network))
+      const target = findTarget(network, entity, search.networks(network))
+      // Their answers have a header more.
+      return search.coverage?.(network) === undefined ? target : undefined
     } catch {
       return undefined
     }

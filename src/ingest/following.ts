@@ -1,10 +1,15 @@
 import type { BlockPoint } from '../config/kinds.ts'
+import type { Scoping } from '../config/scopes.ts'
 import { positionOf } from '../engine/schema.ts'
 import { ChainsieveError, refuse, stop } from '../lib/errors.ts'
 import { systemClock } from '../lib/retry.ts'
+import type { Scope } from '../scopes/scope.ts'
 import { fill } from './filling.ts'
 import type { Job, Keep } from './messages.ts'
 import { prefetch } from './prefetch.ts'
+import { fillScopes } from './scoped/filling.ts'
+import { followScopes, leaveOldHeaders, scopesAt } from './scoped/following.ts'
+import { createKnown } from './scoped/known.ts'
 import { makeRoom } from './sharing.ts'
 import type { Work } from './work.ts'
 
@@ -13,6 +18,7 @@ export const indexRange = async (work: Work, job: Extract<Job, { type: 'index' }
   const { source, signal, state } = work
   const head = await source!.head(signal)
   state.head = head
+  if (job.scoping && !job.scoping.whole) return indexScopes(work, job, job.scoping, head)
   const { network, lookups } = work
   const floor = lookups.floor()
   const from = resolvePoint(job.from, head, floor)
@@ -34,7 +40,64 @@ export const indexRange = async (work: Work, job: Extract<Job, { type: 'index' }
   const tip = work.pipeline.held().at(-1)?.to
   if (tip !== undefined && tip <= head) await leaveOldBranch(work, tip, job)
   await fill(work, from, to, job.order)
+  if (job.scoping) await indexScopes(work, job, job.scoping, head)
   if (work.ruleWatcher.waitsForMarks) await work.finality.known(signal)
+}
+
+/** Looks for what scopes want, up to where the chain is settled. */
+const indexScopes = async (work: Work, { finality }: { finality: number }, { scopes }: Scoping, head: number) => {
+  const { lookups, log } = work
+  const known = createKnown(lookups)
+  await leaveOldHeaders(work, known, finality)
+  const settled = head - finality
+  const all = scopesAt(scopes, head)
+  for (const { from, to } of all)
+    if (to !== undefined && from > to)
+      throw refuse(
+        'empty_range',
+        `there are no blocks from ${from} to ${to}: check --from and --to (the head is ${head})`,
+      )
+  if (all.some(({ to }) => (to ?? head) > settled))
+    log.info('Leaves the newest blocks out, since they may be reorganised: a server follows them', { settled })
+  await fillScopes(work, known, kept(all, lookups.floor()), settled)
+}
+
+const kept = (scopes: readonly Scope[], floor: number): Scope[] =>
+  scopes.map(scope => ({ ...scope, from: Math.max(scope.from, floor) }))
+
+/** Follows the head by its headers, and fills what is missing below. */
+const followAndFillScopes = async (work: Work, job: Extract<Job, { type: 'follow' }>, wanted: Scoping) => {
+  const { source, signal, state, lookups, ruleWatcher } = work
+  const { finality } = job
+  let head = await source!.head(signal)
+  state.head = head
+  ruleWatcher.fixStarts(head)
+  const known = createKnown(lookups)
+  await leaveOldHeaders(work, known, finality)
+  const scopes = kept(scopesAt(wanted.scopes, head), await firstKept(work, job.keep, head))
+  const nextOf = (head: number) => {
+    const tip = known.newest()?.number
+    return tip !== undefined && tip <= head && head - tip <= CATCH_UP ? tip + 1 : Math.max(0, head - finality + 1)
+  }
+  // What a factory names below the head is asked for at the head, too: it must be known first.
+  if (scopes.some(({ factory }) => factory !== undefined))
+    for (let top = Number.NEGATIVE_INFINITY; head - top > CATCH_UP; head = await source!.head(signal)) {
+      top = nextOf(head) - 1
+      await fillScopes(work, known, scopes, top)
+    }
+  const first = nextOf(head)
+  const stopAll = new AbortController()
+  const inside = { ...work, signal: AbortSignal.any([signal, stopAll.signal]) }
+  const parts = [
+    followScopes(inside, known, scopes, { from: first, finality }),
+    fillScopes(inside, known, scopes, first - 1),
+  ]
+  try {
+    await Promise.all(parts)
+  } finally {
+    stopAll.abort()
+    await Promise.allSettled(parts)
+  }
 }
 
 /** Starts again after every passing error, from what is stored at that time. */
@@ -58,6 +121,7 @@ const ANEW_MS = 5_000
 /** Follows the head, and fills what is missing below at the same time. */
 const followAndFill = async (work: Work, job: Extract<Job, { type: 'follow' }>) => {
   const { source, signal, state, pipeline, ruleWatcher } = work
+  if (job.scoping && !job.scoping.whole) return followAndFillScopes(work, job, job.scoping)
   const head = await source!.head(signal)
   state.head = head
   ruleWatcher.fixStarts(head)
@@ -72,7 +136,14 @@ const followAndFill = async (work: Work, job: Extract<Job, { type: 'follow' }>) 
   const stopAll = new AbortController()
   const both = AbortSignal.any([signal, stopAll.signal])
   const inside = { ...work, signal: both }
-  const parts = [follow(inside, first, near ? tip : undefined, job), fill(inside, from, first - 1, job.order)]
+  const fillAll = async () => {
+    await fill(inside, from, first - 1, job.order)
+    if (job.scoping) {
+      const scopes = kept(scopesAt(job.scoping.scopes, head), work.lookups.floor())
+      await fillScopes(inside, createKnown(work.lookups), scopes, first - 1)
+    }
+  }
+  const parts = [follow(inside, first, near ? tip : undefined, job), fillAll()]
   try {
     await Promise.all(parts)
   } finally {

@@ -11,6 +11,7 @@ import { openForReading } from '../engine/open.ts'
 import { ChainsieveError, stop } from '../lib/errors.ts'
 import { toFailure } from '../lib/failure.ts'
 import { createMetrics } from '../lib/metrics.ts'
+import { merged } from '../lib/ranges.ts'
 import { nativeBinding, nativeOption } from '../lib/runtime.ts'
 import { aborted } from '../lib/shutdown.ts'
 import { createThreadLog } from '../lib/thread-log.ts'
@@ -24,6 +25,7 @@ import { openDecoding } from './open-decoding.ts'
 import { createPace, KEPT } from './pace.ts'
 import { createPipeline, type Pipeline } from './pipeline.ts'
 import { createRuleWatcher, type RuleWatcher } from './rule-watcher.ts'
+import { openStoredBlocks, type StoredBlocks } from './scoped/stored.ts'
 import { createSince, forBudget, silence } from './waiting.ts'
 import { watchAbis, watchRules } from './watching.ts'
 import type { State, Work } from './work.ts'
@@ -63,6 +65,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
   }
   const pace = createPace({ stored: newestTimes(db, KEPT), staleMs: patienceOf(data.job) })
   let pipeline: Pipeline | undefined
+  let storedBlocks: StoredBlocks | undefined
   let ruleWatcher: RuleWatcher | undefined
   let finality: Finality | undefined
   const startedAt = Date.now()
@@ -119,12 +122,15 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
       metrics,
     })
     // What was changed since the last run is taken up at once: blocks that are stored already are those from before.
-    ruleWatcher.refresh(lookups.ranges())
+    const newestPartial = lookups.partial({ from: 0, to: Number.MAX_SAFE_INTEGER }).at(-1)
+    const partly = newestPartial ? [{ from: newestPartial.last, to: newestPartial.last }] : []
+    ruleWatcher.refresh(merged([...lookups.ranges(), ...partly]))
     pipeline = createPipeline({
       port,
       preparer,
       ruleWatcher,
       blocks: lookups,
+      storedBlocks: () => (storedBlocks ??= openStoredBlocks(data.store, chainId)),
       signal,
       storeBatch,
       log,
@@ -176,6 +182,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
   clearInterval(reporting)
   await source?.close?.()
   ruleWatcher?.close()
+  storedBlocks?.close()
   data.port.postMessage({ type: 'close' } satisfies ToWriter)
   db.close()
   tell({ type: 'ended', failure: failure === undefined ? undefined : toFailure(failure), report: report() })

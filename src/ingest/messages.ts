@@ -3,8 +3,10 @@ import type { AlertCounts, AlertUpdate } from '../alerts/alert-store.ts'
 import type { RpcSourceOptions } from '../chain/rpc-source.ts'
 import type { EndpointStatus } from '../chain/source.ts'
 import type { BlockPoint } from '../config/kinds.ts'
+import type { Scoping } from '../config/scopes.ts'
 import type { Batch } from '../engine/documents/batch.ts'
 import type { Revision } from '../engine/index/revision.ts'
+import type { Replacement } from '../engine/port.ts'
 import type { Failure } from '../lib/failure.ts'
 import type { MetricSnapshot } from '../lib/metrics.ts'
 import type { Range } from '../lib/ranges.ts'
@@ -19,6 +21,8 @@ import type { Room } from './shared/dictionaries.ts'
 /** To the writing thread. Batches of the head go before those of a back-fill that wait. */
 export type ToWriter =
   | { type: 'batch'; id: number; lane: LaneName; batch: Batch; update: AlertUpdate | undefined }
+  /** Blocks in place of what is stored of them in part. */
+  | { type: 'replace'; id: number; lane: LaneName; change: Replacement; update: AlertUpdate | undefined }
   | { type: 'rollback'; id: number; to: number }
   | { type: 'revise'; id: number; revision: Revision }
   /** Changes of rules, and their hits in stored blocks. */
@@ -37,9 +41,9 @@ export type FromWriter =
   /** Its metrics, now and then. */
   | { type: 'metrics'; metrics: MetricSnapshot[] }
 
-/** The outcome of a revision. */
+/** The outcome of a revision, or of a replacement. */
 export interface Revised {
-  /** Whether its segment was still there. */
+  /** Whether its segments were still there. */
   done: boolean
   /** Milliseconds for which nothing else was written. */
   took: number
@@ -93,6 +97,7 @@ export type Job =
       order: BackfillOrder
       finality: number
       toFinalized?: boolean
+      scoping?: Scoping | undefined
     }
   | {
       type: 'follow'
@@ -103,6 +108,7 @@ export type Job =
       /** Whether blocks may be reorganised away down to the one that nodes tell to be finalized; `finality` where they tell none. */
       toFinalized?: boolean
       keep?: Keep
+      scoping?: Scoping | undefined
       /** Longest time without a new block, in milliseconds; 0: as long as it takes. By default the chain's own pace tells. */
       staleMs?: number | undefined
     }

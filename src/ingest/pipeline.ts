@@ -4,10 +4,12 @@ import type { AlertCounts, AlertUpdate } from '../alerts/alert-store.ts'
 import type { BlockRef } from '../chain/source.ts'
 import type { RawBlock } from '../chain/wire.ts'
 import type { DecodedBlock } from '../documents/decoded-block.ts'
-import { transferables } from '../engine/documents/batch.ts'
+import { type CoverageNotes, NO_NOTES } from '../engine/coverage.ts'
+import type { Additions } from '../engine/documents/additions.ts'
+import { type Batch, transferables } from '../engine/documents/batch.ts'
 import type { Revision } from '../engine/index/revision.ts'
 import { FULL_SEGMENT } from '../engine/index/segments.ts'
-import type { Blocks } from '../engine/port.ts'
+import type { Blocks, Lookups } from '../engine/port.ts'
 import { stop } from '../lib/errors.ts'
 import { fromFailure } from '../lib/failure.ts'
 import type { Log } from '../lib/log.ts'
@@ -17,6 +19,8 @@ import type { BuiltPiece } from './builders/facts.ts'
 import type { FromWriter, LaneName, Revised, ToWriter, Waiting } from './messages.ts'
 import type { Preparer, Run } from './prepare.ts'
 import type { RuleWatcher } from './rule-watcher.ts'
+import { joinStored, type Replacing } from './scoped/replacing.ts'
+import type { StoredBlocks } from './scoped/stored.ts'
 import { createTurns } from './turns.ts'
 
 /**
@@ -30,8 +34,10 @@ export interface Pipeline {
   rollback(to: number): Promise<void>
   /** The block of this number that is stored or on its way. */
   stored(number: number): BlockRef | undefined
-  /** Ranges that are stored or on their way. */
+  /** Ranges that are stored whole, or on their way. */
   held(): Range[]
+  /** The same, with the newest block that is stored in part. */
+  seen(): Range[]
   readonly counts: { blocks: number; logs: number; events: number }
   /** Alerts that came into each state since the start. */
   alerts(): AlertCounts
@@ -65,15 +71,25 @@ export interface Lane {
    * to what is: then nothing is taken.
    */
   addBuilt(built: BuiltPiece): Promise<boolean>
+  /** Takes what scopes want of some blocks, and what was looked at for it. Resolves when that is committed. */
+  addScoped(change: ScopedChange): Promise<void>
   /** Ends the run: what was added is committed as soon as may be. */
   flush(): Promise<void>
+}
+
+export interface ScopedChange {
+  /** Partial ones, ascending. */
+  blocks: readonly RawBlock[]
+  notes: CoverageNotes
 }
 
 export interface PipelineOptions {
   port: MessagePort
   preparer: Preparer
   ruleWatcher: RuleWatcher
-  blocks: Pick<Blocks, 'hash' | 'parentHash' | 'ranges'>
+  blocks: Pick<Blocks, 'hash' | 'parentHash' | 'ranges'> & Pick<Lookups, 'partial'>
+  /** Opened when it is first asked. */
+  storedBlocks(): StoredBlocks
   signal: AbortSignal
   /** Told when alerts may have changed their state. */
   onAlerts(): void
@@ -105,6 +121,9 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   const counts = { blocks: 0, logs: 0, events: 0 }
   let alerts: AlertCounts = {}
   let held = blocks.ranges()
+  /** The newest block that is stored in part. */
+  let scopedTop = blocks.partial({ from: 0, to: Number.MAX_SAFE_INTEGER }).at(-1)?.last ?? -1
+  const seen = (): Range[] => (scopedTop < 0 ? held : merged([...held, { from: scopedTop, to: scopedTop }]))
   let added: Range[] = []
   let stuck: Omit<Waiting, 'since'> | undefined
   let metrics: readonly MetricSnapshot[] = []
@@ -178,6 +197,27 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     if (update) send({ type: 'update', id: ++ids, update: { ...update, hits: [] } }).catch(() => {})
   }
 
+  /** Blocks in place of what is stored of them in part. Merging may have changed the segments meanwhile: then they are read again. */
+  const replace = async (
+    lane: LaneName,
+    build: () => Replacing,
+    { notes, hits }: { notes: CoverageNotes; hits: readonly RuleMatch[] },
+  ): Promise<Batch[]> => {
+    const additions: Additions[] = []
+    for (;;) {
+      const { batches, replaces } = build()
+      additions.push(...batches.map(({ added }) => added))
+      const update = hits.length > 0 ? { hits } : undefined
+      const change = { batches, replaces, notes }
+      const revised = await send({ type: 'replace', id: ++ids, lane, change, update })
+      if (!revised!.done) continue
+      for (const added of additions) preparer.committed(added)
+      onAlerts()
+      return batches
+    }
+  }
+  const joining = { lookups: blocks, stored: options.storedBlocks, preparer }
+
   const turns = createTurns()
   /** Until it resolves, no lane takes a block. */
   let resting: Promise<void> | undefined
@@ -196,14 +236,26 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       run = undefined
       hits = []
       const { first, last: to, log: logs, events, added: additions } = batch
-      const id = ++ids
-      const done = send({ type: 'batch', id, lane: name, batch, update }, transferables(batch)).then(() => {
-        onAlerts()
+      const isPartly = blocks.partial({ from: first, to }).length > 0
+      let whole = batch
+      const build = (): Replacing => {
+        const { batches, replaces } = joinStored([], { from: first, to }, held, joining)
+        const all = [...batches, whole].sort((a, b) => a.first - b.first)
+        // The writer keeps what is new in the dictionaries, whether or not it can take the blocks.
+        whole = { ...batch, added: nothingNew(additions) }
+        return { batches: all, replaces }
+      }
+      const sending = isPartly
+        ? replace(name, build, { notes: NO_NOTES, hits: update?.hits ?? [] })
+        : send({ type: 'batch', id: ++ids, lane: name, batch, update }, transferables(batch)).then(() => {
+            onAlerts()
+            preparer.committed(additions)
+          })
+      const done = sending.then(() => {
         counts.blocks += to - first + 1
         counts.logs += logs
         counts.events += events
         added = merged([...added, { from: first, to }])
-        preparer.committed(additions)
         for (let number = first; number <= to; number++) underWay.delete(number)
       })
       done.catch(() => {})
@@ -221,21 +273,26 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       await room()
     }
 
-    const take = async (raw: RawBlock) => {
-      const number = Number(raw.block.number)
-      if (run && number !== last + 1) handOver()
+    const look = async (raw: RawBlock): Promise<{ decoded: DecodedBlock; found: RuleMatch[] }> => {
       // By the rules of this moment: what came up while it was waited for is looked for as well. From the last look at them until the
       // block counts as held, nothing is waited for: a rule that comes up has either looked at the block, or knows that it is there.
       let decoded: DecodedBlock
       let found: RuleMatch[]
       let generation: number
       do {
-        ruleWatcher.refresh(held)
+        ruleWatcher.refresh(seen())
         ;({ generation } = ruleWatcher)
         await ruleWatcher.complete(raw, signal)
         decoded = preparer.decode(raw)
         found = await ruleWatcher.match(decoded, signal)
       } while (generation !== ruleWatcher.generation)
+      return { decoded, found }
+    }
+
+    const take = async (raw: RawBlock) => {
+      const number = Number(raw.block.number)
+      if (run && number !== last + 1) handOver()
+      const { decoded, found } = await look(raw)
       const ref = { number, hash: raw.block.hash, parentHash: raw.block.parentHash }
       checkNeighbours(ref)
       run ??= preparer.start()
@@ -247,11 +304,29 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       handOverFull()
     }
 
+    const takeScoped = async ({ blocks: all, notes }: ScopedChange) => {
+      handOver()
+      const fresh = all.filter(({ block }) => !holds(held, Number(block.number)))
+      const hits: RuleMatch[] = []
+      for (const raw of fresh) {
+        hits.push(...(await look(raw)).found)
+        scopedTop = Math.max(scopedTop, Number(raw.block.number))
+      }
+      tellUpdate()
+      const from = Number(fresh[0]?.block.number ?? 0)
+      const to = Number(fresh.at(-1)?.block.number ?? -1)
+      const nothing = { batches: [], replaces: [] }
+      const build = () => (fresh.length === 0 ? nothing : joinStored(fresh, { from, to }, held, joining))
+      await replace(name, build, { notes, hits })
+      counts.blocks += fresh.length
+      for (const { receipts } of fresh) for (const { logs } of receipts) counts.logs += logs.length
+    }
+
     const takeBuilt = (built: BuiltPiece): boolean => {
       const { blocks } = built
       const [from, to] = [blocks[0]!, blocks.at(-1)!]
       if (run && (from.number !== last + 1 || run.blocks + blocks.length > storeBatch)) handOver()
-      ruleWatcher.refresh(held)
+      ruleWatcher.refresh(seen())
       if (blocks.some(({ number }) => ruleWatcher.wants(number) || holds(held, number))) return false
       if (linkFault(from) !== undefined || linkFault(to) !== undefined) return false
       run ??= preparer.start()
@@ -286,6 +361,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     const lane: Lane = {
       add: raw => whileTaking(() => take(raw)),
       addBuilt: built => whileTaking(() => takeBuilt(built)),
+      addScoped: change => whileTaking(() => takeScoped(change)),
       flush,
     }
     lanes.set(name, lane)
@@ -313,6 +389,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       await send({ type: 'rollback', id: ++ids, to })
       onAlerts()
       for (const number of underWay.keys()) if (number > to) underWay.delete(number)
+      scopedTop = Math.min(scopedTop, to)
       held = held.filter(({ from }) => from <= to).map(range => ({ from: range.from, to: Math.min(range.to, to) }))
     },
     stored(number) {
@@ -320,6 +397,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       return hash === undefined ? undefined : { number, hash }
     },
     held: () => held,
+    seen,
     counts,
     alerts: () => alerts,
     added: () => added,
@@ -362,3 +440,13 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     close: () => port.postMessage({ type: 'close' } satisfies ToWriter),
   }
 }
+
+/** Of the same place in the dictionaries. */
+const nothingNew = ({ addresses, names, signatures }: Additions): Additions => ({
+  addresses: { first: addresses.first + addresses.texts.length, texts: [] },
+  names: { first: names.first + names.texts.length, texts: [] },
+  signatures: { first: signatures.first + signatures.entries.length, entries: [] },
+  codes: [],
+  tokens: [],
+  links: [],
+})

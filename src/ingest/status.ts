@@ -11,6 +11,7 @@ import type { Range } from '../lib/ranges.ts'
 import type { RestartStatus } from '../lib/restarts.ts'
 import { version } from '../lib/runtime.ts'
 import { shortly } from '../lib/shortly.ts'
+import type { ScopeCoverage } from '../search/coverage.ts'
 import type { FinalityReport } from './finality.ts'
 import type { RedecodingReport, Report, Waiting } from './messages.ts'
 import type { Indexing } from './network.ts'
@@ -74,8 +75,10 @@ export interface NetworkStatus {
   waiting?: Waiting
   /** That its threads ended by a fault, and were started again. */
   restarts?: RestartStatus
-  /** Blocks that are held, ascending and inclusive; between two ranges is a hole. */
+  /** Blocks that are held whole, ascending and inclusive; between two ranges is a hole. */
   ranges: Range[]
+  /** What was looked for in other blocks; absent where the network has no scopes. */
+  coverage?: ScopeCoverage[]
   /** Newest block of the source; null where it is not known. */
   head: number | null
   /** Blocks between the newest stored block and the head. */
@@ -113,6 +116,9 @@ export interface LastBlock {
 export interface Held {
   ranges: Range[]
   newest: { number: number; time: number } | null
+  coverage?: ScopeCoverage[]
+  /** The newest block that was looked at for scopes. */
+  looked?: number
 }
 
 export interface StatusOptions {
@@ -235,11 +241,17 @@ const statusOf = async (
   const indexing = indexings.find(it => it.network === network)
   let fault: string | null = null
   let store: Pick<NetworkStatus, 'store'> = {}
-  const { ranges: held, newest: stored } = await ask(network).catch((error: unknown): Held => {
+  const {
+    ranges: held,
+    newest: stored,
+    coverage: covered,
+    looked,
+  } = await ask(network).catch((error: unknown): Held => {
     fault = messageOf(error)
     store = { store: error instanceof ChainsieveError && error.code === 'store_damaged' ? 'damaged' : 'unreadable' }
     return { ranges: [], newest: null }
   })
+  const coverage = covered ? { coverage: covered } : {}
   if (!indexing) {
     const attending = watching?.(network)
     const restarts = attending?.restarts()
@@ -248,6 +260,7 @@ const statusOf = async (
       state: restarts?.nextAt ? 'restarting' : 'serving',
       ...(restarts && { restarts }),
       ranges: held,
+      ...coverage,
       head: null,
       lag: null,
       ...lastBlock(stored, null),
@@ -270,7 +283,8 @@ const statusOf = async (
     first && seconds > 0 ? Math.max(0, report[key] - first.report[key]) / seconds : null
   const filling = report.done < report.total
   const filled = speed('done')
-  const top = held.at(-1)?.to
+  const whole = held.at(-1)?.to
+  const top = looked === undefined ? whole : Math.max(looked, whole ?? 0)
   const restarts = indexing.restarts()
   const waiting = report.waiting ?? (error || restarts?.nextAt ? undefined : silent(indexing))
   const [state, why] = ((): [NetworkStatus['state'], string | null] => {
@@ -285,6 +299,7 @@ const statusOf = async (
     ...(waiting && { waiting }),
     ...(restarts && { restarts }),
     ranges: held,
+    ...coverage,
     head: report.head,
     lag: report.head === null || top === undefined ? null : Math.max(0, report.head - top),
     ...lastBlock(stored, report.newest),

@@ -12,7 +12,7 @@ const RULES_MS = 200
 /** Has rules take effect also where no block comes, and what is stored gone through where they ask for it. */
 export const watchRules = async (work: Work) => {
   const { network, pipeline, ruleWatcher, store, log, signal } = work
-  const refresh = () => ruleWatcher.refresh(pipeline.held())
+  const refresh = () => ruleWatcher.refresh(pipeline.seen())
   const scanHistory = createHistory({
     network,
     open: () => openDocumentReader(store, { native: nativeBinding() }),
@@ -55,7 +55,7 @@ export const watchAbis = async (work: Work) => {
         folder: redecodeFolder(data),
         decoding,
         preparer,
-        askLinks: addresses => links.know(addresses, state.head ?? pipeline.held().at(-1)?.to ?? 0, signal),
+        askLinks: addresses => links.know(addresses, state.head ?? pipeline.seen().at(-1)?.to ?? 0, signal),
         revise: pipeline.revise,
         caughtUp: pipeline.caughtUp,
         yieldToHead: () => yieldToHead(state, signal),

@@ -12,7 +12,7 @@ import type { FromWriter, LaneName, Revised, ToWriter, WriterData } from './mess
 import { createPruner, LOOK_MS } from './pruner.ts'
 import { createShares } from './shares.ts'
 
-type Task = Extract<ToWriter, { type: 'batch' | 'rollback' | 'revise' | 'update' }>
+type Task = Extract<ToWriter, { type: 'batch' | 'replace' | 'rollback' | 'revise' | 'update' }>
 
 const RETRY_MS = 2000
 const COUNT_MS = 1000
@@ -109,6 +109,7 @@ export const runWriter = ({ store, port, cacheMb }: WriterData) => {
     let revised: Revised | undefined
     try {
       if (task.type === 'revise') revised = await revise(task)
+      else if (task.type === 'replace') revised = await replace(task)
       else await perform(task)
     } catch (error) {
       if (error instanceof ChainsieveError && error.next === 'retry' && !stopping) return again(task, error)
@@ -122,6 +123,7 @@ export const runWriter = ({ store, port, cacheMb }: WriterData) => {
     writing.observe({ what: task.type }, (performance.now() - began) / 1_000)
     count()
     if (task.type === 'batch') unmerged.push(task.batch.first)
+    if (task.type === 'replace' && revised?.done) for (const { first } of task.change.batches) unmerged.push(first)
     // Messages that came meanwhile are taken in first: one of the head may be among them.
     setImmediate(next)
   }
@@ -157,7 +159,13 @@ export const runWriter = ({ store, port, cacheMb }: WriterData) => {
     return { done: await documents.revise(revision), took: performance.now() - started }
   }
 
-  const perform = async (task: Exclude<Task, { type: 'revise' }>) => {
+  const replace = async ({ change, update }: Extract<Task, { type: 'replace' }>): Promise<Revised> => {
+    const started = performance.now()
+    const done = await documents.replace(change, () => alertStore.stored(update ?? { hits: [] }))
+    return { done, took: performance.now() - started }
+  }
+
+  const perform = async (task: Exclude<Task, { type: 'revise' | 'replace' }>) => {
     if (task.type === 'rollback') return documents.rollback(task.to, () => alertStore.removed(task.to))
     const stored = () => alertStore.stored(task.update ?? { hits: [] })
     if (task.type === 'batch') return documents.apply(task.batch, stored)
@@ -198,6 +206,7 @@ export const runWriter = ({ store, port, cacheMb }: WriterData) => {
       if (waiting) goOn()
     } else {
       if (message.type === 'batch') documents.receive(message.batch)
+      if (message.type === 'replace') for (const batch of message.change.batches) documents.receive(batch)
       if (message.type === 'revise') documents.receive(message.revision)
       tasks[laneOf(message)].push(message)
     }
@@ -209,4 +218,5 @@ export const runWriter = ({ store, port, cacheMb }: WriterData) => {
 }
 
 /** Decoding again takes turns with a back-fill. */
-const laneOf = (task: Task): LaneName => (task.type === 'batch' ? task.lane : task.type === 'revise' ? 'fill' : 'head')
+const laneOf = (task: Task): LaneName =>
+  task.type === 'batch' || task.type === 'replace' ? task.lane : task.type === 'revise' ? 'fill' : 'head'

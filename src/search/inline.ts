@@ -7,6 +7,7 @@ import { lazy } from '../lib/lazy.ts'
 import type { Limits } from '../limits/index.ts'
 import type { Kind } from '../mapping/index.ts'
 import { answerGet, type Reply } from './answer.ts'
+import { coverageHeader } from './coverage.ts'
 import { createCredit, shapeOf } from './credit.ts'
 import type { UsedCursor } from './cursors/answer.ts'
 import { answerForm } from './forms.ts'
@@ -24,6 +25,8 @@ export interface Inline {
   /** Undefined where a thread has to answer. */
   search(search: InlineSearch, asking: Whose): Found
   get(get: Extract<ToReader, { type: 'get' }>, asking: Whose): Found
+  /** What of the store's blocks is stored in part, for the header of answers; undefined where nothing is. */
+  coverage(store: string): string | undefined
   close(): void
 }
 
@@ -60,6 +63,8 @@ const MAX_BYTES = 16_384
 const ANSWERS = 16
 
 interface Opened extends OpenStore {
+  /** Of one state of the store. */
+  coverage?: { version: number; text: string | undefined }
   answers: KeptAnswers
 }
 
@@ -166,7 +171,26 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
     return found
   }
 
+  const coverage = (store: string): string | undefined => {
+    const opened = openOf(store)
+    if (!opened) return undefined
+    const { reader } = opened
+    try {
+      reader.begin()
+    } catch {
+      return undefined
+    }
+    try {
+      const version = reader.version()
+      if (opened.coverage?.version !== version) opened.coverage = { version, text: coverageHeader(reader) }
+      return opened.coverage.text
+    } finally {
+      reader.end()
+    }
+  }
+
   return {
+    coverage,
     search(search, asking) {
       const { store, entities, body, parameters, form, format, scroll, now: at } = search
       if (body !== undefined && body.length > MAX_BYTES) return undefined

@@ -46,6 +46,7 @@ export const measuredSearch = (service: SearchService, metrics: Metrics): Search
   }
 
   return {
+    ...(service.coverage && { coverage: service.coverage }),
     networks: service.networks,
     search: asked => measured(kindOf(asked), () => service.search(asked)),
     suggest: asked => measured('suggest', () => service.suggest(asked)),

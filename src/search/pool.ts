@@ -118,7 +118,7 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
     const id = nextId()
     const asked = { id, account: NO_ACCOUNT, lane: 'first', bytes: 0 } as const
     const { message } = await threads.ask({ ...asked, message: () => ({ type: 'held', id, store }) })
-    return message.type === 'held' ? { ranges: message.ranges, newest: message.newest } : NOTHING_HELD
+    return message.type === 'held' ? message.held : NOTHING_HELD
   }
 
   /** What every search of the network has. */
@@ -176,6 +176,10 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
       const { message } = await threads.ask({ ...asked, message: () => ({ type: 'holdings', id, store }) })
       if (message.type !== 'holdings') throw new Error(`a reading thread answered ${message.type}`)
       return message.holdings
+    },
+    coverage(network) {
+      const store = stores(network).get(network)
+      return store === undefined ? undefined : inline.coverage(store)
     },
     ranges: async network => (await held(network)).ranges,
     held,

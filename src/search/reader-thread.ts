@@ -7,6 +7,7 @@ import type { Cursor } from '../engine/query/pages.ts'
 import type { SimilarRequest } from '../engine/query/similar.ts'
 import { createSuggester, type Suggester, type SuggestRequest } from '../engine/query/suggest.ts'
 import type { Reader } from '../engine/reader.ts'
+import { wholeRanges } from '../engine/reader.ts'
 import { newBytes } from '../lib/bytes.ts'
 import { type Failure, toFailure } from '../lib/failure.ts'
 import { readTextAsset } from '../lib/runtime.ts'
@@ -24,6 +25,7 @@ import {
   type Parts,
   type Reply,
 } from './answer.ts'
+import { coverageIn, type ScopeCoverage } from './coverage.ts'
 import type { ScrollState } from './cursors/state.ts'
 import type { Dialect } from './dialect.ts'
 import { answerForm } from './forms.ts'
@@ -96,7 +98,7 @@ export type FromReader =
   | { type: 'reached'; id: number; at: Cursor }
   /** The task has made room for others, and must be started again. */
   | { type: 'yielded'; id: number }
-  | ({ type: 'held'; id: number } & HeldBlocks)
+  | { type: 'held'; id: number; held: HeldBlocks }
   | { type: 'holdings'; id: number; holdings: Holdings }
   | { type: 'seen'; id: number; seen: Seen }
   | { type: 'failed'; id: number; failure: Failure }
@@ -105,6 +107,10 @@ export type FromReader =
 export interface HeldBlocks {
   ranges: { from: number; to: number }[]
   newest: { number: number; time: number } | null
+  /** What scopes want, where blocks are stored in part. */
+  coverage?: ScopeCoverage[]
+  /** The newest block that was looked at for scopes. */
+  looked?: number
 }
 
 export interface ReaderData {
@@ -246,7 +252,7 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
       case 'similar':
         return tellSimilar(message)
       case 'held':
-        return tell({ type: 'held', id: message.id, ...heldIn(opened(message.store).reader) })
+        return tell({ type: 'held', id: message.id, held: heldIn(opened(message.store).reader) })
       case 'seen':
         return tell({ type: 'seen', id: message.id, seen: opened(message.store).searcher.seen() })
       case 'more':
@@ -312,14 +318,14 @@ const owned = (bytes: Uint8Array = nothing()): Uint8Array<ArrayBuffer> => {
 const heldIn = (reader: Reader): HeldBlocks => {
   reader.begin()
   try {
-    const ranges: { from: number; to: number }[] = []
-    for (const { first, last } of reader.segments()) {
-      const before = ranges.at(-1)
-      if (before?.to === first - 1) before.to = last
-      else ranges.push({ from: first, to: last })
-    }
-    return { ranges, newest: newestTimes(reader, 1)[0] ?? null }
+    const ranges = wholeRanges(reader.segments())
+    const coverage = coverageIn(reader)
+    const scoped = coverage.length > 0 && { coverage, looked: newestLooked(coverage) }
+    return { ranges, newest: newestTimes(reader, 1)[0] ?? null, ...scoped }
   } finally {
     reader.end()
   }
 }
+
+const newestLooked = (coverage: readonly ScopeCoverage[]): number =>
+  Math.max(...coverage.flatMap(({ ranges }) => ranges.map(({ to }) => to)))

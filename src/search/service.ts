@@ -24,6 +24,8 @@ export interface SearchService {
   ): Promise<Answer>
   /** How many documents of each kind there are, and how many bytes they take. */
   holdings(request: Asking): Promise<Holdings>
+  /** What of the network's blocks is stored in part, for a header of answers; undefined where nothing is. */
+  coverage?(network: string): string | undefined
 }
 
 export interface Searching {

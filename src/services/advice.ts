@@ -2,6 +2,7 @@ import type { Config } from '../config/index.ts'
 import { impossibleIn } from '../rules/impossible.ts'
 import { covers, isWide, networkOf, unknownNames } from '../rules/networks.ts'
 import type { RuleInput, StoredRule } from '../rules/rule.ts'
+import { outsideScopes } from './scope-advice.ts'
 
 /** Why a rule matches nothing for now; `networks` are those that are stored or configured, `withoutTraces` why its blocks have none. */
 export const idleReason = (
@@ -34,7 +35,8 @@ export const networkWarnings = (input: RuleInput, networks: readonly string[]): 
   )
 
 /** What will not do what a rule's owner may expect. */
-export const warningsOf = (input: RuleInput, config: Pick<Config, 'smtp'>): string[] => [
+export const warningsOf = (input: RuleInput, config: Pick<Config, 'smtp' | 'networks'>): string[] => [
+  ...outsideScopes(input, config.networks),
   ...impossibleIn(input.config),
   ...actionWarnings(input, config),
 ]

@@ -66,8 +66,8 @@ export const services: Services = {
 
   async index(config, network, run) {
     const node = nodeOptions(network)
-    const { from, to, order, finality, storeBatch } = network
-    const job: Job = { type: 'index', node, from, to, order, ...depthOfChain(network.network, finality) }
+    const { from, to, order, finality, storeBatch, scoping } = network
+    const job: Job = { type: 'index', node, from, to, order, ...depthOfChain(network.network, finality), scoping }
     return runToEnd(config, network.network, job, storeBatch, 'index', run)
   },
 
@@ -157,10 +157,20 @@ const startFollowing = (
   log: Run['log'],
   onAlerts: (network: string) => void,
 ): Indexing => {
-  const { network: name, from, order, finality, staleAfter: staleMs, storeBatch, keepBlocks, keepFor } = network
+  const {
+    network: name,
+    from,
+    order,
+    finality,
+    staleAfter: staleMs,
+    storeBatch,
+    keepBlocks,
+    keepFor,
+    scoping,
+  } = network
   const keep = { blocks: keepBlocks, forMs: keepFor }
   const node = nodeOptions(network)
-  const job: Job = { type: 'follow', node, from, order, ...depthOfChain(name, finality), keep, staleMs }
+  const job: Job = { type: 'follow', node, from, order, ...depthOfChain(name, finality), keep, staleMs, scoping }
   const { data, indexers, limits } = config
   const networks = config.networks.filter(({ rpc }) => rpc.length > 0).length
   const onOwn = () => onAlerts(name)
@@ -192,7 +202,7 @@ const runToEnd = async (
     )
     const { blocks, logs, events, added, asked, reading } = indexing.report()
     const held = await heldOf(config, network)
-    if (isNew && held.length === 0) removeStore(data, network)
+    if (isNew && held.length === 0 && !('scoping' in job && job.scoping)) removeStore(data, network)
     const missing = asked ? gapsIn(held, asked.from, asked.to) : []
     const unread =
       job.type === 'import' ? unreadOf(job.files, reading, failure !== undefined || shutdown.signal.aborted) : []

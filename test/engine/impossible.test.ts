@@ -54,7 +54,9 @@ describe('what no store was ever written', () => {
     assert.throws(() => unpack(Buffer.concat([Buffer.of(66), large]), address), refusal)
     const times = Float64Array.of(1, 2)
     const ends = Uint32Array.of(1, 2)
-    const header = Buffer.from(encodeHeader({ times, ends: byKind(RECORD_KINDS, () => ends), partials: new Map() }))
+    const header = Buffer.from(
+      encodeHeader({ times, numbers: undefined, ends: byKind(RECORD_KINDS, () => ends), partials: new Map() }),
+    )
     assert.equal(decodeHeader(5, header).last, 6)
     for (const at of [0, 4]) {
       const wrong = Buffer.from(header)

@@ -177,6 +177,7 @@ const header = fc
     const result: SegmentHeader = {
       first: 1000,
       last: 1000 + blocks.length - 1,
+      numbers: undefined,
       times: Float64Array.from(blocks, ({ time }) => time),
       ends: {
         tx: ends('txs'),

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import Database from 'better-sqlite3'
+import { createBlocks } from '../../src/engine/blocks.ts'
+import { createCoverageReader } from '../../src/engine/coverage.ts'
 import { type Layout, mayMigrate, migrate } from '../../src/engine/migrations.ts'
 import { openForReading, openForWriting } from '../../src/engine/open.ts'
 import { SCHEMA_VERSION } from '../../src/engine/schema.ts'
@@ -42,11 +44,34 @@ test('a step that fails leaves the store as it was', () => {
   assert.deepEqual(db.prepare('SELECT * FROM a').raw().all(), [[1], [2]])
 })
 
+/** Takes back what version 12 brought. */
+const WITHOUT_SCOPES = `ALTER TABLE segment DROP COLUMN block; ALTER TABLE segment DROP COLUMN scoped;
+  ${['scope', 'coverage', 'looked', 'child'].map(table => `DROP TABLE ${table}`).join(';')}`
+
+test('segments of version 11 hold whole blocks, and count them', t => {
+  const store = createTestStore(demoBlocks().slice(0, 40))
+  t.after(store.close)
+  const read = () => opened.prepare('SELECT first, last, block, scoped FROM segment ORDER BY first').all()
+  let opened = store.db
+  const before = read()
+  const ranges = createBlocks(store.db).ranges()
+  store.db.exec(WITHOUT_SCOPES)
+  store.db.pragma('user_version = 11')
+  store.db.close()
+  dropSums(store.path)
+  opened = openForWriting(store.path)
+  t.after(() => void opened.close())
+  assert.deepEqual(read(), before)
+  assert.deepEqual(createBlocks(opened).ranges(), ranges)
+  assert.deepEqual(createCoverageReader(opened).covered(), new Map())
+})
+
 test('a store of version 10 gets the bits of its codes, by a writer that is idle', t => {
   const store = createTestStore(demoBlocks())
   t.after(store.close)
   const count = (table: string) => opened.prepare(`SELECT count(*) FROM ${table}`).pluck().get()
   store.db.exec('DROP TABLE similar_bits; CREATE TABLE similar_signs (run INTEGER PRIMARY KEY, signs BLOB NOT NULL)')
+  store.db.exec(WITHOUT_SCOPES)
   store.db.pragma('user_version = 10')
   store.db.close()
   dropSums(store.path)

@@ -115,7 +115,8 @@ const createModel = (seed: number) => {
       const counts = {
         first: offset.block,
         last: offset.block + block - 1,
-        ...{ tx, log, trace, call },
+        scoped: 0,
+        ...{ block, tx, log, trace, call },
       }
       const part = { ...counts, id, events: 0, level: FULL_LEVEL, offset: { ...offset } }
       for (const kind of COUNTED_KINDS) offset[kind] += documents[kind].length

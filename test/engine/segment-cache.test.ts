@@ -5,7 +5,7 @@ import type { Segment } from '../../src/engine/reader.ts'
 
 const segment = (id: number, revised = 0): Segment => ({
   ...{ id, revised, first: id, last: id },
-  ...{ events: 0, tx: 0, log: 0, trace: 0, call: 0 },
+  ...{ events: 0, scoped: 0, block: 1, tx: 0, log: 0, trace: 0, call: 0 },
 })
 
 const setUp = (capacity: number) => {

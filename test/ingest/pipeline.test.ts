@@ -6,11 +6,11 @@ import { readScans } from '../../src/alerts/alert-store.ts'
 import { openOutbox } from '../../src/alerts/outbox.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { readCode } from '../../src/decode/contract-code.ts'
-import { createBlocks } from '../../src/engine/blocks.ts'
 import { openDocumentReader } from '../../src/engine/document-reader.ts'
 import { createPiece } from '../../src/engine/documents/piece.ts'
 import { makeStoreFolder, storeFile } from '../../src/engine/files.ts'
 import { createStoredDictionaries } from '../../src/engine/lookups/dictionaries.ts'
+import { createLookups } from '../../src/engine/lookups/index.ts'
 import { openForReading, openForWriting } from '../../src/engine/open.ts'
 import type { DocumentReader } from '../../src/engine/port.ts'
 import { type BuiltPiece, factsOf } from '../../src/ingest/builders/facts.ts'
@@ -22,6 +22,7 @@ import { createPieceContext } from '../../src/ingest/piece-context.ts'
 import { createPipeline } from '../../src/ingest/pipeline.ts'
 import { createPreparer } from '../../src/ingest/prepare.ts'
 import { createRuleWatcher, type RuleWatcher } from '../../src/ingest/rule-watcher.ts'
+import { openStoredBlocks } from '../../src/ingest/scoped/stored.ts'
 import { createTokens } from '../../src/ingest/tokens.ts'
 import { runWriter } from '../../src/ingest/writer-thread.ts'
 import { silent } from '../../src/lib/log.ts'
@@ -110,7 +111,8 @@ const setUp = async (
       chainId: 1,
     }),
     ruleWatcher,
-    blocks: createBlocks(db),
+    blocks: createLookups(db),
+    storedBlocks: () => openStoredBlocks(store, 1),
     signal: never,
     onAlerts: () => {},
     storeBatch: 10,

@@ -24,6 +24,7 @@ export const PAGES_OF_USERS: ReadonlyMap<string, string> = new Map(
         'indexing',
         'nodes',
         'importing',
+        'scopes',
         'chains',
         'dev',
         'decoding',

@@ -1,4 +1,5 @@
 import { type ColumnData, MISSING } from '../index/column-codec.ts'
+import { indexFrom } from '../index/segment.ts'
 import { endOf, isRowKind, type Numbered } from '../query/places.ts'
 import type { SegmentView } from '../query/segment-matcher.ts'
 import { blockOf } from '../schema.ts'
@@ -98,7 +99,7 @@ export const blockIndexes = (
   const at = new Uint32Array(size)
   if (isRowKind(numbered)) {
     const positions = header.positions(numbered)
-    for (let i = 0; i < size; i++) at[i] = blockOf(positions[i]!) - header.first
+    for (let i = 0; i < size; i++) at[i] = indexFrom(header, blockOf(positions[i]!))
     return at
   }
   let start = 0

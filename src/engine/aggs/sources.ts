@@ -5,6 +5,7 @@ import { valuesOf } from '../../query/predicate.ts'
 import { tooLong } from '../../query/simplify.ts'
 import { copyValues } from '../index/column-codec.ts'
 import { columnOf } from '../index/column-fields.ts'
+import { blockAt } from '../index/segment.ts'
 import { isShared } from '../query/column-conditions.ts'
 import { columnSource } from '../query/column-source.ts'
 import type { Documents } from '../query/documents.ts'
@@ -13,7 +14,7 @@ import { memberReader } from '../query/member-reader.ts'
 import { isRowKind, numberedAs, positionOfOrdinal } from '../query/places.ts'
 import { sparseReader } from '../query/sparse.ts'
 import type { Reader, StoredSignature } from '../reader.ts'
-import { PLACES, positionOf } from '../schema.ts'
+import { positionOf } from '../schema.ts'
 import { type At, type Batch, ordinalAt } from './batch.ts'
 import { blockIndexes, foundByBlock, foundIn, foundOnlyIn } from './columns.ts'
 import { elementSource } from './element-values.ts'
@@ -99,7 +100,7 @@ const ofPlace = (kind: Kind, { field, path }: FieldPath, keys: Keys | undefined)
         foundByBlock(
           at,
           numbered,
-          Float64Array.from(at.header.times, (_, index) => at.header.first + index),
+          Float64Array.from(at.header.times, (_, index) => blockAt(at.header, index)),
           true,
         ),
     }
@@ -227,9 +228,9 @@ const transactions = (kind: Kind, { reader }: Stores): Source | undefined => {
       if (!data) return NOTHING
       const blocks = blockIndexes(at, numbered)
       const keys = new Float64Array(at.size)
-      const first = positionOf(at.header.first, 0)
       copyValues(data, keys, 0)
-      for (let i = 0; i < at.size; i++) keys[i] = keys[i]! < 0 ? Number.NaN : first + blocks[i]! * PLACES + keys[i]!
+      for (let i = 0; i < at.size; i++)
+        keys[i] = keys[i]! < 0 ? Number.NaN : positionOf(blockAt(at.header, blocks[i]!), keys[i]!)
       return { form: 'each', keys }
     },
   }

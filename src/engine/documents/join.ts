@@ -23,16 +23,16 @@ export const joinPieces = (pieces: readonly Piece[]): Joined => {
       before[i]![kind] = counts[kind]
       counts[kind] += kind === 'block' ? piece.header.times.length : piece.counts[kind]
     }
-  const { block: blocks, ...held } = counts
-  const { first } = pieces[0]!
+  const numbers = pieces.flatMap(piece => [...piece.header.numbers])
+  const [first, last] = [numbers[0]!, numbers.at(-1)!]
   const events = pieces.reduce((sum, piece) => sum + piece.events, 0)
-  const counted = { first, last: first + blocks - 1, events, ...held }
+  const counted = { first, last, events, scoped: pieces[0]!.scoped, ...counts }
   const moved = <T>(kind: CountedKind, of: (piece: Piece) => T) =>
     pieces.map((piece, i) => ({ part: of(piece), by: before[i]![kind] }))
 
   return {
     ...counted,
-    header: encodeHeader(joinHeaders(pieces, before)),
+    header: encodeHeader({ ...joinHeaders(pieces, before), numbers: gappy(numbers) }),
     blocks: joinRows(pieces.map(piece => piece.blocks)),
     records: byKind(RECORD_KINDS, kind => joinRecordRows(pieces.map(({ records }) => records[kind]))),
     pairs: joinPairs(COUNTED_KINDS.flatMap(kind => moved(kind, ({ pairs }) => pairs[kind]))),
@@ -43,7 +43,10 @@ export const joinPieces = (pieces: readonly Piece[]): Joined => {
 
 type Before = readonly Readonly<Record<CountedKind, number>>[]
 
-const joinHeaders = (pieces: readonly Piece[], before: Before): Piece['header'] => ({
+const gappy = (numbers: readonly number[]): Uint32Array | undefined =>
+  numbers.at(-1)! - numbers[0]! + 1 === numbers.length ? undefined : Uint32Array.from(numbers)
+
+const joinHeaders = (pieces: readonly Piece[], before: Before): Omit<Piece['header'], 'numbers'> => ({
   ends: byKind(RECORD_KINDS, kind =>
     Uint32Array.from(pieces.flatMap(({ header }, i) => Array.from(header.ends[kind], end => end + before[i]![kind]))),
   ),

@@ -5,6 +5,7 @@ import type { DecodedDocuments } from '../../documents/decoded-block.ts'
 import { hasInteger } from '../../documents/logs.ts'
 import { type Places, placesOf } from '../../documents/places.ts'
 import { traceReader } from '../../documents/traces.ts'
+import { logsBloomOf } from '../../lib/bloom.ts'
 import type { Hash62 } from '../../lib/hash.ts'
 import {
   byKind,
@@ -38,11 +39,11 @@ import { createRowsBuilder, type Rows } from './rows.ts'
  * threads; they may be views of larger buffers. Ordinals are those within the piece.
  */
 export interface Piece {
-  /** Number of the first block. */
-  first: number
   events: number
   counts: Record<RecordKind, number>
-  header: Pick<SegmentHeader, 'ends' | 'times' | 'partials'>
+  header: Pick<SegmentHeader, 'ends' | 'times' | 'partials'> & { numbers: Uint32Array }
+  /** 1: of each block what scopes want. */
+  scoped: number
   blocks: Rows
   records: Record<RecordKind, RecordRows>
   pairs: Record<CountedKind, Pairs>
@@ -84,15 +85,16 @@ export const createPiece = (context: PieceContext): PieceBuilder => {
   const blocks = createRowsBuilder()
   const records = byKind(RECORD_KINDS, createRecordRows)
   const pairs = byKind(COUNTED_KINDS, () => createPairsBuilder(1 << 10))
-  const numbers = byKind(NUMBERED_KINDS, createNumbersBuilder)
+  const numeric = byKind(NUMBERED_KINDS, createNumbersBuilder)
   /** Documents so far. */
   const counts = byKind(RECORD_KINDS, () => 0)
   const ends = byKind(RECORD_KINDS, (): number[] => [])
   const times: number[] = []
+  const numbers: number[] = []
+  let scoped = 0
   const partials: SegmentHeader['partials'] = new Map()
   /** Dictionary ids of the topics behind the first of the log at hand, where they are addresses. */
   const topicIds: (number | undefined)[] = []
-  let first = -1
   let events = 0
 
   const ids: Ids = {
@@ -130,8 +132,8 @@ export const createPiece = (context: PieceContext): PieceBuilder => {
   }
 
   const indexing = {
-    log: createIndexing(context, pairs.log, numbers.log).log,
-    call: createIndexing(context, pairs.call, numbers.call).call,
+    log: createIndexing(context, pairs.log, numeric.log).log,
+    call: createIndexing(context, pairs.call, numeric.call).call,
   }
 
   const addBlock = (number: number, raw: RawBlock, places: Places | undefined) => {
@@ -210,7 +212,6 @@ export const createPiece = (context: PieceContext): PieceBuilder => {
     decimals.clear()
     // A transaction's call data is that of its first trace.
     ids.packed = input.traces.length > 0 ? new Map() : undefined
-    if (times.length === 0) first = number
     const { block, receipts } = input.raw
     index.block(block, times.length)
 
@@ -224,7 +225,13 @@ export const createPiece = (context: PieceContext): PieceBuilder => {
       const place = places ? places.txs[i]! : i
       const method = input.methods[i] ?? undefined
       const failure = input.failures[i]
-      const transaction = { tx, receipt, method, failure, bloom: context.bloom(receipt) }
+      const transaction = {
+        tx,
+        receipt,
+        method,
+        failure,
+        bloom: input.raw.partial ? logsBloomOf(receipt.logs) : context.bloom(receipt),
+      }
       records.tx.begin(number, place)
       write.tx(records.tx.out, transaction)
       records.tx.end()
@@ -249,6 +256,8 @@ export const createPiece = (context: PieceContext): PieceBuilder => {
     for (const [at, call] of input.calls.entries()) addCall(number, at, call)
     for (const kind of RECORD_KINDS) ends[kind].push(counts[kind])
     times.push(Number(block.timestamp))
+    numbers.push(number)
+    if (input.raw.partial) scoped = 1
   }
 
   return {
@@ -260,18 +269,19 @@ export const createPiece = (context: PieceContext): PieceBuilder => {
       return RECORD_KINDS.reduce((sum, kind) => sum + counts[kind], times.length)
     },
     finish: () => ({
-      first,
       events,
+      scoped,
       counts,
       header: {
         ends: byKind(RECORD_KINDS, kind => Uint32Array.from(ends[kind])),
         times: Float64Array.from(times),
+        numbers: Uint32Array.from(numbers),
         partials,
       },
       blocks: blocks.finish(),
       records: byKind(RECORD_KINDS, kind => records[kind].finish()),
       pairs: byKind(COUNTED_KINDS, kind => pairs[kind].finish()),
-      numbers: byKind(NUMBERED_KINDS, kind => numbers[kind].finish()),
+      numbers: byKind(NUMBERED_KINDS, kind => numeric[kind].finish()),
       columns: columns.finish(),
     }),
   }
@@ -281,6 +291,7 @@ export const createPiece = (context: PieceContext): PieceBuilder => {
 export const pieceBuffers = ({ header, blocks, records, pairs, numbers, columns }: Piece): ArrayBuffer[] =>
   [
     header.times,
+    header.numbers,
     ...Object.values(header.ends),
     blocks.cells,
     blocks.pool,

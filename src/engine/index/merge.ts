@@ -28,7 +28,7 @@ export interface Merging {
 
 export const createMerging = (db: Db, structures: readonly IndexStructure[]): Merging => {
   const at = db.prepare(`SELECT ${SEGMENT_COLUMNS} FROM segment WHERE first <= ? ORDER BY first DESC LIMIT 1`)
-  const after = db.prepare(`SELECT ${SEGMENT_COLUMNS} FROM segment WHERE first = ?`)
+  const after = db.prepare(`SELECT ${SEGMENT_COLUMNS} FROM segment WHERE first > ? ORDER BY first LIMIT 1`)
   const before = db.prepare(`SELECT ${SEGMENT_COLUMNS} FROM segment WHERE first < ? ORDER BY first DESC LIMIT 1`)
   const nextNumber = segmentNumbers(db)
   const drop = db.prepare('INSERT INTO dropped (segment) VALUES (?)')
@@ -46,12 +46,12 @@ export const createMerging = (db: Db, structures: readonly IndexStructure[]): Me
     const run = [middle]
     while (run.length < FAN) {
       const next = before.get(run[0]!.first) as SegmentRow | undefined
-      if (next?.level !== middle.level || next.last !== run[0]!.first - 1) break
+      if (next?.level !== middle.level || !areNeighbours(next, run[0]!)) break
       run.unshift(next)
     }
     while (run.length < FAN) {
-      const next = after.get(run.at(-1)!.last + 1) as SegmentRow | undefined
-      if (next?.level !== middle.level) break
+      const next = after.get(run.at(-1)!.last) as SegmentRow | undefined
+      if (next?.level !== middle.level || !areNeighbours(run.at(-1)!, next)) break
       run.push(next)
     }
     return run.length < FAN ? undefined : run
@@ -96,6 +96,10 @@ export const createMerging = (db: Db, structures: readonly IndexStructure[]): Me
     },
   }
 }
+
+/** Between segments of scopes there may be blocks that hold nothing that is wanted. */
+const areNeighbours = (below: SegmentRow, above: SegmentRow): boolean =>
+  below.scoped === above.scoped && (below.scoped === 1 || below.last === above.first - 1)
 
 const partsOf = (run: readonly SegmentRow[]): SegmentPart[] => {
   const seen = byKind(COUNTED_KINDS, () => 0)

@@ -1,14 +1,17 @@
+import { lowerBound } from '../../lib/bounds.ts'
 import { byKind, RECORD_KINDS, type RecordKind } from '../../mapping/index.ts'
 import { impossible } from '../../sqlite/damage.ts'
 
 /**
- * A segment: a run of neighbouring blocks whose documents are numbered from 0 by kind, in chain order. Its header translates these
- * ordinals into positions and back.
+ * A segment: a run of blocks whose documents are numbered from 0 by kind, in chain order. Its header translates these
+ * ordinals into positions and back. The blocks are neighbours, but for those that hold what scopes want.
  */
 export interface SegmentHeader {
   /** Number of the first block. */
   first: number
   last: number
+  /** Numbers of the blocks, ascending; undefined where they are neighbours. */
+  numbers: Uint32Array | undefined
   /** By kind, for each block: how many documents the segment holds up to and with it. */
   ends: Readonly<Record<RecordKind, Uint32Array>>
   /** Timestamps of the blocks, in seconds. */
@@ -29,25 +32,28 @@ export interface PartialBlock {
 const HEAD = 16
 
 /**
- * Layout, little-endian: number of blocks, number of partial blocks, a bit for each of `RECORD_KINDS` of which there are any documents, and 0 (32 bits
- * each); the times; the ends of each of those kinds; then for each partial block its index, the number of transactions and of logs, and their
+ * Layout, little-endian: number of blocks, number of partial blocks, a bit for each of `RECORD_KINDS` of which there are any documents, and 1 where
+ * numbers follow, else 0 (32 bits each); the times; the numbers of blocks that are not neighbours; the ends of each of those kinds; then for each partial block its index, the number of transactions and of logs, and their
  * places.
  */
 export const encodeHeader = ({
   ends,
   times,
+  numbers,
   partials,
-}: Pick<SegmentHeader, 'ends' | 'times' | 'partials'>): Uint8Array<ArrayBuffer> => {
+}: Pick<SegmentHeader, 'ends' | 'times' | 'numbers' | 'partials'>): Uint8Array<ArrayBuffer> => {
   const blocks = times.length
   const held = RECORD_KINDS.filter(kind => (ends[kind].at(-1) ?? 0) > 0)
   const bits = held.reduce((sum, kind) => sum | (1 << RECORD_KINDS.indexOf(kind)), 0)
   const tail = [...partials].flatMap(([index, { txs, logs }]) => [index, txs.length, logs.length, ...txs, ...logs])
-  const tailStart = HEAD + blocks * (8 + held.length * 4)
+  const endsStart = HEAD + blocks * (numbers ? 12 : 8)
+  const tailStart = endsStart + blocks * held.length * 4
   const bytes = new Uint8Array(tailStart + tail.length * 4)
-  new Uint32Array(bytes.buffer, 0, 3).set([blocks, partials.size, bits])
+  new Uint32Array(bytes.buffer, 0, 4).set([blocks, partials.size, bits, numbers ? 1 : 0])
   new Float64Array(bytes.buffer, HEAD, blocks).set(times)
+  if (numbers) new Uint32Array(bytes.buffer, HEAD + blocks * 8, blocks).set(numbers)
   for (const [i, kind] of held.entries())
-    new Uint32Array(bytes.buffer, HEAD + blocks * (8 + i * 4), blocks).set(ends[kind])
+    new Uint32Array(bytes.buffer, endsStart + blocks * i * 4, blocks).set(ends[kind])
   new Uint32Array(bytes.buffer, tailStart, tail.length).set(tail)
   return bytes
 }
@@ -55,17 +61,25 @@ export const encodeHeader = ({
 export const decodeHeader = (first: number, bytes: Uint8Array): SegmentHeader => {
   const { buffer } = new Uint8Array(bytes)
   if (buffer.byteLength < HEAD || buffer.byteLength % 4 !== 0) throw impossible('the head of a segment')
-  const [blocks, partialCount, bits] = new Uint32Array(buffer, 0, 3) as unknown as [number, number, number]
+  const [blocks, partialCount, bits, isSparse] = new Uint32Array(buffer, 0, 4) as unknown as [
+    number,
+    number,
+    number,
+    number,
+  ]
   const held = RECORD_KINDS.filter((_, i) => (bits & (1 << i)) !== 0)
-  const tailStart = HEAD + blocks * (8 + held.length * 4)
+  const endsStart = HEAD + blocks * (isSparse ? 12 : 8)
+  const tailStart = endsStart + blocks * held.length * 4
   if (tailStart + partialCount * 12 > buffer.byteLength) throw impossible('the head of a segment')
+  const numbers = isSparse ? new Uint32Array(buffer, HEAD + blocks * 8, blocks) : undefined
   return {
     first,
-    last: first + blocks - 1,
+    last: numbers ? numbers.at(-1)! : first + blocks - 1,
+    numbers,
     times: new Float64Array(buffer, HEAD, blocks),
     ends: byKind(RECORD_KINDS, kind => {
       const i = held.indexOf(kind)
-      return i < 0 ? new Uint32Array(blocks) : new Uint32Array(buffer, HEAD + blocks * (8 + i * 4), blocks)
+      return i < 0 ? new Uint32Array(blocks) : new Uint32Array(buffer, endsStart + blocks * i * 4, blocks)
     }),
     partials: partialsIn(new Uint32Array(buffer, tailStart), partialCount),
   }
@@ -86,11 +100,22 @@ const partialsIn = (tail: Uint32Array, count: number): SegmentHeader['partials']
 /** The header of the first blocks of a segment. */
 export const headOfHeader = (header: SegmentHeader, blocks: number): SegmentHeader => ({
   first: header.first,
-  last: header.first + blocks - 1,
+  last: blockAt(header, blocks - 1),
+  numbers: header.numbers?.slice(0, blocks),
   ends: byKind(RECORD_KINDS, kind => header.ends[kind].slice(0, blocks)),
   times: header.times.slice(0, blocks),
   partials: new Map([...header.partials].filter(([index]) => index < blocks)),
 })
+
+/** The number of the block with this index. */
+export const blockAt = ({ first, numbers }: Pick<SegmentHeader, 'first' | 'numbers'>, index: number): number =>
+  numbers ? numbers[index]! : first + index
+
+/** The index of the first block that is not below a number. Of neighbours it may lie outside of the segment. */
+export const indexFrom = ({ first, numbers }: Pick<SegmentHeader, 'first' | 'numbers'>, block: number): number =>
+  numbers ? lowerBound(numbers, block) : block - first
+
+const numbersOf = (header: SegmentHeader): number[] => Array.from(header.times, (_, index) => blockAt(header, index))
 
 /** The header of neighbouring segments as one. */
 export const joinHeaders = (headers: readonly SegmentHeader[]): SegmentHeader => {
@@ -103,6 +128,9 @@ export const joinHeaders = (headers: readonly SegmentHeader[]): SegmentHeader =>
   return {
     first: headers[0]!.first,
     last: headers.at(-1)!.last,
+    numbers: headers.every((header, i) => !header.numbers && (i === 0 || headers[i - 1]!.last === header.first - 1))
+      ? undefined
+      : Uint32Array.from(headers.flatMap(numbersOf)),
     ends: byKind(RECORD_KINDS, kind => joinEnds(headers.map(({ ends }) => ends[kind]))),
     times: Float64Array.from(times),
     partials,

@@ -1,4 +1,4 @@
-import { byKind, COUNTED_KINDS, type CountedKind, RECORD_KINDS, type RecordKind } from '../../mapping/index.ts'
+import { byKind, COUNTED_KINDS, type CountedKind } from '../../mapping/index.ts'
 import type { Db } from '../../sqlite/database.ts'
 import { decodeHeader, type SegmentHeader } from './segment.ts'
 
@@ -19,11 +19,13 @@ export const levelOf = (counts: SegmentCounts): number => {
 }
 
 /** What the row of a segment tells without its header: of each kind the number of its documents. */
-export interface SegmentCounts extends Record<RecordKind, number> {
+export interface SegmentCounts extends Record<CountedKind, number> {
   first: number
   last: number
   /** Logs with a known name. */
   events: number
+  /** 1: of each block what scopes want, else 0: all of it. */
+  scoped: number
 }
 
 export interface SegmentRow extends SegmentCounts {
@@ -31,10 +33,7 @@ export interface SegmentRow extends SegmentCounts {
   level: number
 }
 
-type Blocks = Pick<SegmentCounts, 'first' | 'last'>
-
-export const countOf = (counts: Blocks & Record<RecordKind, number>, kind: CountedKind): number =>
-  kind === 'block' ? counts.last - counts.first + 1 : counts[kind]
+export const countOf = (counts: Record<CountedKind, number>, kind: CountedKind): number => counts[kind]
 
 /** Documents of all kinds, blocks among them. */
 export const documentsIn = (counts: SegmentCounts): number =>
@@ -48,11 +47,12 @@ export const sumOf = (run: readonly SegmentCounts[]): SegmentCounts => ({
   first: run[0]!.first,
   last: run.at(-1)!.last,
   events: run.reduce((sum, { events }) => sum + events, 0),
-  ...byKind(RECORD_KINDS, kind => run.reduce((sum, counts) => sum + counts[kind], 0)),
+  scoped: run[0]!.scoped,
+  ...byKind(COUNTED_KINDS, kind => run.reduce((sum, counts) => sum + counts[kind], 0)),
 })
 
 /** Columns of the table `segment` that `SegmentCounts` names. */
-const COUNTS = ['first', 'last', 'events', ...RECORD_KINDS].map(name => `"${name}"`).join(', ')
+const COUNTS = ['first', 'last', 'events', 'scoped', ...COUNTED_KINDS].map(name => `"${name}"`).join(', ')
 export const SEGMENT_COUNTS = `id, ${COUNTS}`
 export const SEGMENT_COLUMNS = `${SEGMENT_COUNTS}, level`
 
@@ -67,11 +67,11 @@ export const segmentNumbers = (db: Db): (() => number) => {
 
 /** Returns the new segment's number, which is one that was never used unless it is given. */
 export const segmentInserter = (db: Db) => {
-  const places = ['?', '?', '?', ...RECORD_KINDS.map(() => '?')].join(', ')
+  const places = ['?', '?', '?', '?', ...COUNTED_KINDS.map(() => '?')].join(', ')
   const insert = db.prepare(`INSERT INTO segment (id, ${COUNTS}, level, blocks) VALUES (?, ${places}, ?, ?)`)
   return (counts: SegmentCounts, header: Uint8Array, id: number | null = null): number => {
-    const { first, last, events } = counts
-    const byKind = RECORD_KINDS.map(kind => counts[kind])
-    return Number(insert.run(id, first, last, events, ...byKind, levelOf(counts), header).lastInsertRowid)
+    const { first, last, events, scoped } = counts
+    const byKind = COUNTED_KINDS.map(kind => counts[kind])
+    return Number(insert.run(id, first, last, events, scoped, ...byKind, levelOf(counts), header).lastInsertRowid)
   }
 }

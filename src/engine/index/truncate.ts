@@ -1,6 +1,6 @@
 import { byKind, COUNTED_KINDS } from '../../mapping/index.ts'
 import type { Db } from '../../sqlite/database.ts'
-import { encodeHeader, headOfHeader } from './segment.ts'
+import { encodeHeader, headOfHeader, indexFrom } from './segment.ts'
 import { readHeader, SEGMENT_COLUMNS, type SegmentRow, segmentInserter, segmentNumbers } from './segments.ts'
 import type { Structures } from './structure.ts'
 import { termOf, UNDECODED } from './terms.ts'
@@ -14,13 +14,18 @@ export const truncate = (db: Db, to: number, { all, postings }: Structures) => {
   for (const row of rows) {
     if (row.first <= to) {
       const segment = nextNumber()
-      const blocks = to - row.first + 1
-      const header = headOfHeader(readHeader(db, row.id, row.first), blocks)
+      const whole = readHeader(db, row.id, row.first)
+      const blocks = indexFrom(whole, to + 1)
+      const header = headOfHeader(whole, blocks)
       const kept = byKind(COUNTED_KINDS, kind => (kind === 'block' ? blocks : header.ends[kind].at(-1)!))
       for (const structure of all) structure.truncate(row.id, segment, kept)
       const events = kept.log - postings.count(segment, termOf(0, UNDECODED))
       unlist.run(row.id)
-      insertSegment({ ...kept, first: row.first, last: to, events }, encodeHeader(header), segment)
+      insertSegment(
+        { ...kept, first: row.first, last: header.last, events, scoped: row.scoped },
+        encodeHeader(header),
+        segment,
+      )
     } else unlist.run(row.id)
     for (const structure of all) while (structure.remove(row.id));
   }

@@ -2,6 +2,7 @@ import type { Kind } from '../../mapping/index.ts'
 import type { Value } from '../../query/ast.ts'
 import { placeOf } from '../../query/paging.ts'
 import type { After, Run, Sort } from '../../query/request.ts'
+import { blockAt } from '../index/segment.ts'
 import type { Reader } from '../reader.ts'
 import { blockOf, PLACES } from '../schema.ts'
 import { INEXACT } from './field-values.ts'
@@ -150,8 +151,12 @@ const firstBlock = (reader: Reader, holds: (time: number) => boolean): number =>
   const at = partition(segments.length, i => holds(reader.header(segments[i]!).times.at(-1)!))
   const segment = segments[at]
   if (!segment) return Number.POSITIVE_INFINITY
-  const { first, times } = reader.header(segment)
-  return first + partition(times.length, i => holds(times[i]!))
+  const header = reader.header(segment)
+  const { times } = header
+  return blockAt(
+    header,
+    partition(times.length, i => holds(times[i]!)),
+  )
 }
 
 /** The first of some indexes that a condition holds for, which holds for all behind it, too. */

@@ -2,13 +2,14 @@ import type { Limits } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { Run, SearchRequest } from '../../query/request.ts'
 import type { SegmentHeader } from '../index/segment.ts'
+import { blockAt, indexFrom } from '../index/segment.ts'
 import type { Reader, ReadHeader, Segment } from '../reader.ts'
 import { blockOf, positionOf } from '../schema.ts'
 import type { Behind } from './behind.ts'
 import type { Documents } from './documents.ts'
 import type { Evaluation } from './evaluate.ts'
 import { createScale } from './held.ts'
-import { endOf, type Numbered, numberedAs, ordinalOfPosition, positionOfOrdinal, sizeOf } from './places.ts'
+import { type Numbered, numberedAs, ordinalOfPosition, ordinalsWithin, positionOfOrdinal, sizeOf } from './places.ts'
 import { findByScore, isByScore } from './score/first.ts'
 import type { Scoring } from './score/scoring.ts'
 import { and, each, type OrdinalSet, run, some, toArray } from './sets.ts'
@@ -77,8 +78,7 @@ const matchesWithin = (
 ): OrdinalSet => {
   const { segment, header } = at
   if (from <= segment.first && to >= segment.last) return evaluation.matches(segment)
-  const start = endOf(header, numbered, Math.max(from - segment.first, 0) - 1)
-  const within = run(start, endOf(header, numbered, Math.min(to, segment.last) - segment.first))
+  const within = run(...ordinalsWithin(header, numbered, [from, to]))
   return and(evaluation.matches(segment, within), within, sizeOf(at, numbered))
 }
 
@@ -140,13 +140,14 @@ const findInChainOrder = (
 }
 
 /** First and last of the neighbouring blocks that have the time of this one. */
-const sameTime = ({ first, times }: SegmentHeader, block: number): [number, number] => {
-  const time = times[block - first]
-  let from = block - first
+const sameTime = (header: SegmentHeader, block: number): [number, number] => {
+  const { times } = header
+  let from = indexFrom(header, block)
+  const time = times[from]
   let to = from
   while (from > 0 && times[from - 1] === time) from--
   while (to + 1 < times.length && times[to + 1] === time) to++
-  return [first + from, first + to]
+  return [blockAt(header, from), blockAt(header, to)]
 }
 
 /** Whether a segment begins with the time that the one walked before it ended with, and the order is by time. */

@@ -7,7 +7,7 @@ import { createNested } from './arguments.ts'
 import { byRecords } from './by-records.ts'
 import { byChildren, byParent, type JoinOptions, ofTransactions } from './joins.ts'
 import { isLeaf } from './leaf.ts'
-import { endOf, type Numbered, numberedAs, ordinalOfPosition } from './places.ts'
+import { endOf, type Numbered, numberedAs, ordinalOfPosition, ordinalsWithin } from './places.ts'
 import type { Plan } from './plan-type.ts'
 import { scan } from './scan.ts'
 import {
@@ -219,12 +219,7 @@ const inBlocks = (runs: readonly [number, number][], numbered: Numbered): Segmen
     const { first, last } = segment
     const inside = runs.filter(([from, to]) => to >= first && from <= last)
     return or(
-      inside.map(([from, to]) =>
-        run(
-          endOf(header, numbered, Math.max(from, first) - first - 1),
-          endOf(header, numbered, Math.min(to, last) - first),
-        ),
-      ),
+      inside.map(one => run(...ordinalsWithin(header, numbered, one))),
       size,
     )
   }

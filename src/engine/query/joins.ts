@@ -2,6 +2,7 @@ import { lowerBound } from '../../lib/bounds.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { MISSING, valueAt } from '../index/column-codec.ts'
 import { COLUMN_FIELDS } from '../index/column-fields.ts'
+import { blockAt, indexFrom } from '../index/segment.ts'
 import type { Reader, ReadHeader, Segment } from '../reader.ts'
 import { blockOf, placeOf, positionOf } from '../schema.ts'
 import { endOf, type Numbered, numberedAs, ordinalOfPosition, placesOf, positionOfOrdinal, sizeOf } from './places.ts'
@@ -168,7 +169,7 @@ const toTransaction = (child: Numbered, reader: Reader): Link => {
         each(parents, ordinal => {
           reader.check()
           const position = positionOfOrdinal(header, 'tx', ordinal)
-          const index = blockOf(position) - header.first
+          const index = indexFrom(header, blockOf(position))
           const place = placeOf(position)
           const end = endOf(header, child, index)
           for (let at = endOf(header, child, index - 1); at < end; at++)
@@ -209,7 +210,7 @@ const blockIn = (header: ReadHeader, child: Numbered, index: number): BlockIn =>
 
 /** Ordinal of the transaction at a place. */
 const parentIn = (header: ReadHeader, { index, start }: BlockIn, place: number): number =>
-  start === undefined ? ordinalOfPosition(header, 'tx', positionOf(header.first + index, place)) : start + place
+  start === undefined ? ordinalOfPosition(header, 'tx', positionOf(blockAt(header, index), place)) : start + place
 
 /** Documents of transactions, which are named by their positions. */
 export const ofTransactions = (positions: readonly number[], { numbered, reader }: Context): SegmentMatcher => {

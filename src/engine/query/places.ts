@@ -1,6 +1,7 @@
 import { lowerBound } from '../../lib/bounds.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { ROW_KINDS, type RowKind } from '../../mapping/index.ts'
+import { blockAt, indexFrom } from '../index/segment.ts'
 import { countOf } from '../index/segments.ts'
 import type { Reader, ReadHeader, Segment } from '../reader.ts'
 import { blockOf, placeOf, positionOf } from '../schema.ts'
@@ -40,12 +41,19 @@ export const segmentAt = (position: number, reader: Reader): Segment | undefined
 export const endOf = (header: ReadHeader, numbered: Numbered, index: number): number => {
   if (numbered === 'block') return index + 1
   if (index < 0) return 0
-  if (isRowKind(numbered)) return lowerBound(header.positions(numbered), positionOf(header.first + index + 1, 0))
+  if (isRowKind(numbered)) return lowerBound(header.positions(numbered), positionOf(blockAt(header, index) + 1, 0))
   return header.ends[numbered][index]!
 }
 
+/** Ordinals of the documents of some of its blocks: from one up to and without another. */
+export const ordinalsWithin = (header: ReadHeader, numbered: Numbered, [from, to]: readonly [number, number]) => {
+  const index = (block: number) => indexFrom(header, block) - 1
+  const start = endOf(header, numbered, index(Math.max(from, header.first)))
+  return [start, endOf(header, numbered, index(Math.min(to, header.last) + 1))] as const
+}
+
 export const positionOfOrdinal = (header: ReadHeader, numbered: Numbered, ordinal: number): number => {
-  if (numbered === 'block') return positionOf(header.first + ordinal, 0)
+  if (numbered === 'block') return positionOf(blockAt(header, ordinal), 0)
   if (isRowKind(numbered)) return header.positions(numbered)[ordinal]!
   const ends = header.ends[numbered]
   let low = 0
@@ -56,16 +64,18 @@ export const positionOfOrdinal = (header: ReadHeader, numbered: Numbered, ordina
     else high = middle
   }
   const place = ordinal - endOf(header, numbered, low - 1)
-  return positionOf(header.first + low, placesOf(header, numbered, low)?.[place] ?? place)
+  return positionOf(blockAt(header, low), placesOf(header, numbered, low)?.[place] ?? place)
 }
 
 /** Of a position that holds no document: the ordinal of the next one that does. */
 export const ordinalOfPosition = (header: ReadHeader, numbered: Numbered, position: number): number => {
-  const index = blockOf(position) - header.first
+  const block = blockOf(position)
+  const index = indexFrom(header, block)
   if (numbered === 'block') return index
   if (isRowKind(numbered)) return lowerBound(header.positions(numbered), position)
   const place = placeOf(position)
   const start = endOf(header, numbered, index - 1)
+  if (header.numbers && header.numbers[index] !== block) return start
   const places = placesOf(header, numbered, index)
   if (places) return start + lowerBound(places, place)
   return Math.min(start + place, endOf(header, numbered, index))

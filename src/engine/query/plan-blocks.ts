@@ -1,3 +1,4 @@
+import { blockAt } from '../index/segment.ts'
 import { type Leaf, testOf } from './leaf.ts'
 import { EVERYTHING, type Planner } from './plan-type.ts'
 
@@ -8,7 +9,7 @@ export const blockNumber: Planner = leaf => {
   if (leaf.op === 'exists') return EVERYTHING
   if (leaf.op !== 'in') {
     const test = testOf(leaf)
-    return { by: 'headers', test: ({ first }, index) => test(`0x${(first + index).toString(16)}`) }
+    return { by: 'headers', test: (header, index) => test(`0x${blockAt(header, index).toString(16)}`) }
   }
   // `raw` is the number's minimal hex.
   const numbers = leaf.values.flatMap(value => {

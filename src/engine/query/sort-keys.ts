@@ -9,6 +9,7 @@ import { standInOf } from '../../query/stand-in.ts'
 import { valueReader } from '../documents/record-values.ts'
 import type { ColumnBounds } from '../index/column-cache.ts'
 import { type ColumnData, MISSING, valueAt } from '../index/column-codec.ts'
+import { indexFrom } from '../index/segment.ts'
 import type { Reader, Segment } from '../reader.ts'
 import { blockOf } from '../schema.ts'
 import { chosenReader } from './chosen.ts'
@@ -109,8 +110,8 @@ const plainReader = (kind: Kind, sort: Sort, options: KeyOptions): KeyReader => 
   if (field.field === 'timestamp')
     return {
       in(segment) {
-        const { first, times } = reader.header(segment)
-        return (_, position) => times[blockOf(position) - first]!
+        const header = reader.header(segment)
+        return (_, position) => header.times[indexFrom(header, blockOf(position))]!
       },
       keyOf: value => Number(value) / 1000,
     }
@@ -248,7 +249,10 @@ export const shownReader = (
   reader: Reader,
 ): ((segment: Segment, ordinal: number, position: number) => Value | undefined | 'unknown') | undefined => {
   if (field.field === 'timestamp')
-    return (segment, _, position) => reader.header(segment).times[blockOf(position) - segment.first]! * 1000
+    return (segment, _, position) => {
+      const header = reader.header(segment)
+      return header.times[indexFrom(header, blockOf(position))]! * 1000
+    }
   const source = columnSource(kind, field, reader)
   if (!source) return undefined
   const interpret = interpreterOf(field, reader)

@@ -6,6 +6,7 @@ import type { Hash62 } from '../../lib/hash.ts'
 import { byKind } from '../../mapping/index.ts'
 import { copyValues, MISSING } from '../index/column-codec.ts'
 import { columnNumber } from '../index/column-fields.ts'
+import { indexFrom } from '../index/segment.ts'
 import { argumentField, fieldId, HASHED, logField, termOf, UNLISTED, UNLISTED_CALL } from '../index/terms.ts'
 import { endOf, positionOfOrdinal } from '../query/places.ts'
 import type { Reader, ReadHeader, Segment, StoredSignature } from '../reader.ts'
@@ -125,7 +126,7 @@ export const createFinder = (reader: Reader, abi: OwnAbi, owners: readonly numbe
     const failures = { tx: failed(segment, 'tx'), trace: failed(segment, 'trace') }
     if (lists.log.length + lists.call.length + failures.tx.length + failures.trace.length === 0) return undefined
     const header = reader.header(segment)
-    const index = Math.min(next, segment.last) - segment.first
+    const index = indexFrom(header, Math.min(next, segment.last) + 1) - 1
     const all = { log: ascending(lists.log), call: ascending(lists.call), ...failures }
     const ordinals = byKind(REDECODED_KINDS, kind => {
       const end = endOf(header, kind, index)

@@ -40,7 +40,10 @@ export const openRedecoder = (path: string, abi: OwnAbi, { native, revise }: Red
         const step = take(from, size, decoding)
         const blocksLeft = reader
           .segments()
-          .reduce((sum, { first, last }) => sum + Math.max(0, Math.min(last, step.to) - first + 1), 0)
+          .reduce(
+            (sum, { first, last, block }) => sum + Math.min(block, Math.max(0, Math.min(last, step.to) - first + 1)),
+            0,
+          )
         return { ...step, blocksLeft }
       }),
     close: reader.close,

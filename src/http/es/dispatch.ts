@@ -39,12 +39,18 @@ export const dispatch = (
     checkParameters(c, pairs, [...(endpoint.parameters ?? []), ...(path.has('index') ? OF_INDEXES : [])])
     const parameters = new Map(pairs)
     const filterPath = filterPathOf(parameters, limits)
-    return shown(await endpoint.handle({ c, service, limits, log, network, path, parameters, pairs, filterPath }), {
-      parameters,
-      filterPath,
-    })
+    const response = shown(
+      await endpoint.handle({ c, service, limits, log, network, path, parameters, pairs, filterPath }),
+      { parameters, filterPath },
+    )
+    const coverage = service.coverage?.(network)
+    if (coverage !== undefined) response.headers.set(COVERAGE, coverage)
+    return response
   }
 }
+
+/** Only of networks that have scopes. */
+const COVERAGE = 'chainsieve-coverage'
 
 const decoded = (segment: string): string => {
   if (!segment.includes('%')) return segment

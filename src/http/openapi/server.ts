@@ -38,6 +38,10 @@ const network = open(
       description:
         'Newest blocks that nodes tell to be safe and finalized; null where they tell none, and blocks count as such once they are `depth` blocks deep.',
     },
+    coverage: {
+      ...listOf(closed({ addresses: listOf(text), addressCount: whole, topics: listOf(text), ranges })),
+      description: 'What was looked for in blocks that are not held whole. Absent where the network has no scopes.',
+    },
   },
 )
 

@@ -38,6 +38,9 @@ export const block = {
       address: is.address('Account the amount went to.'),
       amount: is.hexNumber('Amount, in Gwei.'),
     }),
+    partial: is.boolean('True where of the block only what a scope wants is stored; absent where all of it is.', {
+      rare: 40,
+    }),
     ...blockOfChains,
     extra: is.flattened('Members of the block that are no fields, as the node tells them.'),
   },

@@ -1,6 +1,6 @@
 import type { Run, SearchRequest } from '../../../query/request.ts'
 import type { Reader, Segment } from '../../reader.ts'
-import { endOf, type Numbered } from '../places.ts'
+import { type Numbered, ordinalsWithin } from '../places.ts'
 
 /** The documents that scores are counted from: those of all blocks, or of some. */
 export interface Coverage {
@@ -26,10 +26,7 @@ export const coverageOf = (within: SearchRequest['within'], reader: Reader): Cov
     },
     ordinals(segment, numbered) {
       const header = reader.header(segment)
-      return runsIn(segment).map(([from, to]): Run => {
-        const [start, end] = [Math.max(from, segment.first), Math.min(to, segment.last)]
-        return [endOf(header, numbered, start - segment.first - 1), endOf(header, numbered, end - segment.first)]
-      })
+      return runsIn(segment).map((one): Run => [...ordinalsWithin(header, numbered, one)])
     },
   }
 }

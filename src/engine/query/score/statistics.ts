@@ -6,6 +6,7 @@ import { exists, isIn } from '../../../query/simplify.ts'
 import type { Statistics } from '../../../query/statistics.ts'
 import { type ColumnData, MISSING, valueAt } from '../../index/column-codec.ts'
 import { columnOf } from '../../index/column-fields.ts'
+import { blockAt } from '../../index/segment.ts'
 import type { Reader } from '../../reader.ts'
 import { positionOf } from '../../schema.ts'
 import { among } from '../among.ts'
@@ -197,10 +198,11 @@ const topicsOf = (reader: Reader, coverage: Coverage): [number, number][] =>
 
 const transactionsOf = (reader: Reader, { blocks }: Coverage): [number, number][] =>
   reader.segments().flatMap(segment => {
-    const { tx } = reader.header(segment).ends
+    const header = reader.header(segment)
+    const { tx } = header.ends
     const counts = (number: number) => blocks?.some(([from, to]) => from <= number && to >= number) ?? true
     return Array.from(tx, (end, i): [number, number] => [end - (i > 0 ? tx[i - 1]! : 0), 1]).filter(
-      ([length], i) => length > 0 && counts(segment.first + i),
+      ([length], i) => length > 0 && counts(blockAt(header, i)),
     )
   })
 

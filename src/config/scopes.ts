@@ -1,0 +1,157 @@
+import { resolve } from 'node:path'
+import * as v from 'valibot'
+import { messageOf, refuse } from '../lib/errors.ts'
+import { didYouMean } from '../lib/nearest.ts'
+import { readAtMost } from '../lib/read.ts'
+import { DEFAULT_LIMITS, overLimit } from '../limits/index.ts'
+import { placeOf, topicOf } from '../scopes/event.ts'
+import type { Factory, Scope } from '../scopes/scope.ts'
+import { address, type BlockPoint, blockPoint, type Kind } from './kinds.ts'
+
+/** What is wanted where not all of the chain is. */
+export interface Scoping {
+  scopes: readonly WantedScope[]
+  /** Whether blocks from `from` of the network on are wanted whole, beside the scopes. */
+  whole: boolean
+}
+
+/** A scope whose ends may be counted from the head. */
+export interface WantedScope extends Omit<Scope, 'from' | 'to'> {
+  from: BlockPoint | undefined
+  to: BlockPoint | undefined
+}
+
+interface OfNetwork {
+  contract: readonly string[]
+  event: readonly string[]
+  from: BlockPoint | undefined
+  to: BlockPoint | undefined
+}
+
+/** Where the tables stand: their place for messages, and the folder that paths in them are meant from. */
+interface At {
+  place: string
+  base: string
+}
+
+/** `contract` and `event` are a scope with the network's own ends; beside `scopes`, these ends are those of whole blocks. */
+export const scopingOf = (
+  { contract, event, from, to }: OfNetwork,
+  tables: readonly Record<string, unknown>[],
+  at: At,
+): Scoping | undefined => {
+  const isScope = contract.length > 0 || event.length > 0
+  if (!isScope && tables.length === 0) return undefined
+  if (isScope && tables.length > 0)
+    throw refuse(
+      'bad_setting',
+      `${at.place}: a network has either scopes or contract and event: write the contracts into a scope of their own.`,
+    )
+  if (isScope)
+    return {
+      scopes: [{ addresses: sorted(contract), topics: sorted(event), factory: undefined, from, to }],
+      whole: false,
+    }
+  return {
+    scopes: tables.map((table, i) => scopeOf(table, { ...at, place: `${at.place}[${i}]` })),
+    whole: from !== undefined,
+  }
+}
+
+const KEYS = ['addresses', 'addresses-file', 'events', 'factory', 'from', 'to'] as const
+
+const scopeOf = (table: Record<string, unknown>, at: At): WantedScope => {
+  known(table, KEYS, at)
+  const addresses = [
+    ...list(table.addresses, `${at.place}: addresses`).map(value => one(address, value, `${at.place}: addresses`)),
+    ...(table['addresses-file'] === undefined ? [] : readAddresses(table['addresses-file'], at)),
+  ]
+  const topics = list(table.events, `${at.place}: events`).map(event => topicAt(event, `${at.place}: events`))
+  const factory =
+    table.factory === undefined ? undefined : factoryOf(table.factory, { ...at, place: `${at.place}: factory` })
+  if (addresses.length === 0 && topics.length === 0 && !factory)
+    throw refuse('bad_setting', `${at.place} wants nothing: give addresses, events or a factory.`)
+  const from = point(table.from, `${at.place}: from`)
+  const to = point(table.to, `${at.place}: to`)
+  if (from && to && 'block' in from && 'block' in to && from.block > to.block)
+    throw refuse('bad_setting', `${at.place}: to: the last block, ${to.block}, is before the first, ${from.block}.`)
+  return { addresses: sorted(addresses), topics: sorted(topics), factory, from, to }
+}
+
+const factoryOf = (value: unknown, at: At): Factory => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw refuse('bad_setting', `${at.place} takes a table: { addresses = ["0x…"], event = "…", parameter = "…" }.`)
+  const table = value as Record<string, unknown>
+  known(table, ['addresses', 'event', 'parameter'], at)
+  const addresses = list(table.addresses, `${at.place}: addresses`).map(it =>
+    one(address, it, `${at.place}: addresses`),
+  )
+  if (addresses.length === 0)
+    throw refuse('bad_setting', `${at.place} needs addresses: those of the contracts that name others.`)
+  const { event, parameter } = table
+  if (typeof event !== 'string' || (typeof parameter !== 'string' && typeof parameter !== 'number'))
+    throw refuse(
+      'bad_setting',
+      `${at.place} needs event and parameter, such as event = "PairCreated(address indexed token0, address indexed token1, address pair, uint256)" and parameter = "pair".`,
+    )
+  const place = explained(() => placeOf(event, String(parameter)), at.place)
+  return { addresses: sorted(addresses), topic: topicAt(event, `${at.place}: event`), place }
+}
+
+/** One address a line; what follows a # is a comment. */
+const readAddresses = (file: unknown, { place, base }: At): string[] => {
+  if (typeof file !== 'string') throw refuse('bad_setting', `${place}: addresses-file takes a file.`)
+  const path = resolve(base, file)
+  let bytes: Buffer | undefined
+  try {
+    bytes = readAtMost(path, DEFAULT_LIMITS.inputFile)
+  } catch (error) {
+    throw refuse('bad_setting', `${place}: addresses-file: ${path} cannot be read: ${messageOf(error)}`, error)
+  }
+  if (!bytes) throw overLimit('inputFile', DEFAULT_LIMITS, path)
+  const found = bytes
+    .toString()
+    .split('\n')
+    .flatMap((line, i) => {
+      const text = line.replace(/#.*/, '').trim()
+      return text === '' ? [] : [one(address, text, `${path}, line ${i + 1}`)]
+    })
+  if (found.length === 0) throw refuse('bad_setting', `${place}: addresses-file: ${path} has no addresses.`)
+  return found
+}
+
+const known = (table: Record<string, unknown>, names: readonly string[], { place }: At) => {
+  for (const name of Object.keys(table))
+    if (!names.includes(name))
+      throw refuse('unknown_setting', `${place}: ${name} is not a setting.${didYouMean(name, names)}`)
+}
+
+const list = (value: unknown, place: string): unknown[] => {
+  if (value === undefined) return []
+  if (!Array.isArray(value)) throw refuse('bad_setting', `${place} takes a list.`)
+  return value
+}
+
+const one = <T>(kind: Kind<T>, value: unknown, place: string): T => {
+  const result = v.safeParse(kind.schema, value)
+  if (result.success) return result.output
+  throw refuse('bad_setting', `${place} takes ${kind.takes}, not ${JSON.stringify(value)}.`)
+}
+
+const point = (value: unknown, place: string): BlockPoint | undefined =>
+  value === undefined ? undefined : one(blockPoint, value, place)
+
+const topicAt = (value: unknown, place: string): string => {
+  if (typeof value !== 'string') throw refuse('bad_setting', `${place} takes an event as text.`)
+  return explained(() => topicOf(value), place)
+}
+
+const explained = <T>(read: () => T, place: string): T => {
+  try {
+    return read()
+  } catch (error) {
+    throw refuse('bad_setting', `${place}: ${messageOf(error)}.`, error)
+  }
+}
+
+const sorted = (texts: readonly string[]): string[] => [...new Set(texts)].sort()

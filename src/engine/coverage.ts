@@ -1,0 +1,153 @@
+import { gapsIn, merged, type Range } from '../lib/ranges.ts'
+import type { Db } from '../sqlite/database.ts'
+
+/**
+ * Which blocks were looked at for what scopes want. `scope`: a filter as text, which only scopes can read. `coverage`: runs of blocks that
+ * were looked at for it. `looked`: the newest of these blocks with their hashes, whether or not anything was stored of them: by them a
+ * reorganisation is recognised. `child`: addresses that events of a factory name, and the blocks of these events.
+ */
+export const COVERAGE_SCHEMA = [
+  'CREATE TABLE scope (id INTEGER PRIMARY KEY, filter TEXT NOT NULL UNIQUE)',
+  'CREATE TABLE coverage (scope INT NOT NULL, first INT NOT NULL, last INT NOT NULL, PRIMARY KEY (scope, first)) WITHOUT ROWID',
+  'CREATE TABLE looked (number INTEGER PRIMARY KEY, hash BLOB NOT NULL, parent BLOB NOT NULL)',
+  'CREATE TABLE child (factory TEXT NOT NULL, address TEXT NOT NULL, number INT NOT NULL, PRIMARY KEY (factory, address)) WITHOUT ROWID',
+]
+
+/** From version 11: all segments hold whole blocks. */
+export const SCOPED_MIGRATION = [
+  'ALTER TABLE segment ADD COLUMN block INT NOT NULL DEFAULT 0',
+  'ALTER TABLE segment ADD COLUMN scoped INT NOT NULL DEFAULT 0',
+  'UPDATE segment SET block = last - first + 1',
+  ...COVERAGE_SCHEMA,
+]
+
+/** A filter as text, and blocks that were looked at for it. */
+export interface Covered extends Range {
+  filter: string
+}
+
+/** A header that was looked at. */
+export interface Looked {
+  number: number
+  hash: string
+  parentHash: string
+}
+
+export interface Child {
+  factory: string
+  address: string
+  /** Block of the event that names it first. */
+  number: number
+}
+
+/** What is noted beside the documents of a change. */
+export interface CoverageNotes {
+  covered: readonly Covered[]
+  looked: readonly Looked[]
+  children: readonly Child[]
+}
+
+export const NO_NOTES: CoverageNotes = { covered: [], looked: [], children: [] }
+
+/** Headers that are kept: deeper reorganisations than this are not followed. */
+const KEPT = 100_000
+
+export interface CoverageWriter {
+  note(notes: CoverageNotes): void
+  /** Blocks above this one are no longer known. */
+  rollback(to: number): void
+  /** Some blocks are no longer held. */
+  lose(range: Range): void
+}
+
+/** Every verb is called within a transaction. */
+export const createCoverageWriter = (db: Db): CoverageWriter => {
+  const find = db.prepare<[string], number>('SELECT id FROM scope WHERE filter = ?').pluck()
+  const name = db.prepare('INSERT INTO scope (filter) VALUES (?)')
+  const touching = db.prepare<[number, number, number], Range>(
+    'SELECT first AS "from", last AS "to" FROM coverage WHERE scope = ? AND first <= ? + 1 AND last >= ? - 1',
+  )
+  const remove = db.prepare('DELETE FROM coverage WHERE scope = ? AND first = ?')
+  const insert = db.prepare('INSERT INTO coverage (scope, first, last) VALUES (?, ?, ?)')
+  const overlapping = db.prepare<[number, number], Range & { scope: number }>(
+    'SELECT scope, first AS "from", last AS "to" FROM coverage WHERE first <= ? AND last >= ?',
+  )
+  const look = db.prepare('INSERT OR REPLACE INTO looked (number, hash, parent) VALUES (?, ?, ?)')
+  const forget = db.prepare('DELETE FROM looked WHERE number > ?')
+  const forgetOld = db.prepare('DELETE FROM looked WHERE number < ?')
+  const bear = db.prepare(
+    `INSERT INTO child (factory, address, number) VALUES (?, ?, ?)
+       ON CONFLICT DO UPDATE SET number = min(number, excluded.number)`,
+  )
+  const unbear = db.prepare('DELETE FROM child WHERE number BETWEEN ? AND ?')
+
+  const cover = ({ filter, from, to }: Covered) => {
+    const scope = find.get(filter) ?? Number(name.run(filter).lastInsertRowid)
+    const near = touching.all(scope, to, from)
+    for (const range of near) remove.run(scope, range.from)
+    for (const range of merged([...near, { from, to }])) insert.run(scope, range.from, range.to)
+  }
+  const lose = ({ from, to }: Range) => {
+    for (const { scope, ...range } of overlapping.all(to, from)) {
+      remove.run(scope, range.from)
+      for (const rest of gapsIn([{ from, to }], range.from, range.to)) insert.run(scope, rest.from, rest.to)
+    }
+    unbear.run(from, to)
+  }
+  return {
+    note({ covered, looked, children }) {
+      for (const one of covered) cover(one)
+      for (const { number, hash, parentHash } of looked) look.run(number, bytesOf(hash), bytesOf(parentHash))
+      if (looked.length > 0) forgetOld.run(looked.at(-1)!.number - KEPT)
+      for (const { factory, address, number } of children) bear.run(factory, address, number)
+    },
+    rollback(to) {
+      lose({ from: to + 1, to: Number.MAX_SAFE_INTEGER })
+      forget.run(to)
+    },
+    lose,
+  }
+}
+
+export interface CoverageReader {
+  /** By filter. */
+  covered(): Map<string, Range[]>
+  looked(number: number): Looked | undefined
+  /** The newest header that was looked at. */
+  newest(): Looked | undefined
+  children(): Child[]
+}
+
+export const createCoverageReader = (db: Db): CoverageReader => {
+  const all = db.prepare<[], Covered>(
+    'SELECT filter, first AS "from", last AS "to" FROM coverage JOIN scope ON id = scope ORDER BY filter, first',
+  )
+  const one = db.prepare<[number], LookedRow>('SELECT number, hash, parent FROM looked WHERE number = ?')
+  const newest = db.prepare<[], LookedRow>('SELECT number, hash, parent FROM looked ORDER BY number DESC LIMIT 1')
+  const children = db.prepare<[], Child>('SELECT factory, address, number FROM child ORDER BY number, address')
+  return {
+    covered() {
+      const found = new Map<string, Range[]>()
+      for (const { filter, from, to } of all.all()) found.set(filter, [...(found.get(filter) ?? []), { from, to }])
+      return found
+    },
+    looked: number => shown(one.get(number)),
+    newest: () => shown(newest.get()),
+    children: () => children.all(),
+  }
+}
+
+interface LookedRow {
+  number: number
+  hash: Buffer
+  parent: Buffer
+}
+
+const shown = (row: LookedRow | undefined): Looked | undefined =>
+  row && {
+    number: row.number,
+    hash: `0x${row.hash.toString('hex')}`,
+    parentHash: `0x${row.parent.toString('hex')}`,
+  }
+
+const bytesOf = (hash: string): Buffer => Buffer.from(hash.slice(2), 'hex')

@@ -1,0 +1,159 @@
+import type { LogFilter } from '../../chain/logs/scoped-source.ts'
+import type { RawBlock } from '../../chain/wire.ts'
+import type { BlockPoint } from '../../config/kinds.ts'
+import type { WantedScope } from '../../config/scopes.ts'
+import { positionOf } from '../../engine/schema.ts'
+import { stop } from '../../lib/errors.ts'
+import { childrenIn, filterOfFactory, filterOfScope, textOfFactory } from '../../scopes/factory.ts'
+import { filterFor, textOf } from '../../scopes/filter.ts'
+import type { Scope } from '../../scopes/scope.ts'
+import { prefetch } from '../prefetch.ts'
+import { makeRoom } from '../sharing.ts'
+import type { Work } from '../work.ts'
+import { joinParts } from './join.ts'
+import type { Known } from './known.ts'
+
+/** Scopes whose ends are numbers. */
+export const scopesAt = (wanted: readonly WantedScope[], head: number): Scope[] =>
+  wanted.map(scope => ({
+    ...scope,
+    from: numberOf(scope.from, head) ?? 0,
+    to: numberOf(scope.to, head),
+  }))
+
+const numberOf = (point: BlockPoint | undefined, head: number): number | undefined =>
+  point && ('block' in point ? point.block : Math.max(0, head - point.latest))
+
+/** Follows the head by its headers, and looks in each block for what scopes want. */
+export const followScopes = async (
+  work: Work,
+  known: Known,
+  scopes: readonly Scope[],
+  { from, finality }: { from: number; finality: number },
+) => {
+  const { source, pipeline, state, pace, dictionaries, tokens, links, signal, log } = work
+  const lane = pipeline.lane('head')
+  const tip = known.newest()
+  const stored = (number: number) => known.looked(number)
+  const followed = tip && tip.number === from - 1 ? tip : undefined
+  let asked = createAsked(scopes, known)
+  const events = source!.follow({ from, stored, tip: followed, finality, headers: true, signal })
+  for await (const event of events) {
+    if (event.type === 'rollback') {
+      await pipeline.rollback(event.to)
+      known.rollback(event.to)
+      asked = createAsked(scopes, known)
+      pace.lost(event.to)
+      for (const one of [tokens, links]) one.forget(positionOf(event.to + 1, 0))
+      log.info('Followed a reorganisation', { keptUpTo: event.to })
+      continue
+    }
+    const { block: header } = event.block
+    const number = Number(header.number)
+    if (dictionaries?.isFilling() && !state.isShared) await makeRoom(work)
+    const { raw, questions, children } = await findIn(work, asked, event.block)
+    if (raw) await prefetch(work, [raw])
+    const covered = questions.map(({ text }) => ({ filter: text, from: number, to: number }))
+    const looked = [{ number, hash: header.hash, parentHash: header.parentHash }]
+    await known.keep(lane, { blocks: raw ? [raw] : [], notes: { covered, looked, children } })
+    state.headAt = performance.now()
+    pace.came({ number, time: Number(header.timestamp) })
+    if (number > (state.head ?? -1)) state.head = number
+  }
+}
+
+interface Question {
+  filter: LogFilter
+  /** As which it counts as covered. */
+  text: string
+}
+
+/** What is asked for at the head. Addresses that are named meanwhile have a filter of their own until the next start. */
+interface Asked {
+  at(number: number): Question[]
+  add(child: { factory: string; address: string }): Question[]
+  scopes: readonly Scope[]
+}
+
+const createAsked = (scopes: readonly Scope[], known: Known): Asked => {
+  const all: (Question & { from: number; to: number | undefined })[] = []
+  const asked = new Set<string>()
+  for (const scope of scopes) {
+    const { from, to, factory, topics } = scope
+    const filter = filterOfScope(scope)
+    if (filter) all.push({ filter, text: textOf(filter), from, to })
+    if (!factory) continue
+    all.push({ filter: filterOfFactory(factory), text: textOfFactory(factory), from, to })
+    const named = known.children(textOfFactory(factory)).map(({ address }) => address)
+    for (const address of named) asked.add(`${textOfFactory(factory)} ${address}`)
+    const children = filterFor(named, topics)
+    if (named.length > 0) all.push({ filter: children, text: textOf(children), from, to })
+  }
+  return {
+    scopes,
+    at: number =>
+      all.flatMap(({ filter, text, from, to }) =>
+        number >= from && number <= (to ?? number) ? [{ filter, text }] : [],
+      ),
+    add({ factory: text, address }) {
+      if (asked.has(`${text} ${address}`)) return []
+      asked.add(`${text} ${address}`)
+      return scopes.flatMap(({ factory, topics, from, to }) => {
+        if (!factory || textOfFactory(factory) !== text) return []
+        const filter = filterFor([address], topics)
+        all.push({ filter, text: textOf(filter), from, to })
+        return [{ filter, text: textOf(filter) }]
+      })
+    },
+  }
+}
+
+/** An address that a block names may emit logs in the same block, and name others in turn. */
+const findIn = async ({ source, signal }: Work, asked: Asked, { block: header, chainId }: RawBlock) => {
+  const number = Number(header.number)
+  const factories = asked.scopes.flatMap(({ factory, from, to }) =>
+    factory && number >= from && number <= (to ?? number) ? [factory] : [],
+  )
+  const questions = asked.at(number)
+  const find = (some: readonly Question[]) =>
+    source!.scoped!.findIn(
+      some.map(({ filter }) => filter),
+      header,
+      signal,
+    )
+  let raw = questions.length > 0 ? await find(questions) : undefined
+  const children = raw ? childrenIn(raw, factories) : []
+  const fresh = children.flatMap(asked.add)
+  const more = fresh.length > 0 ? await find(fresh) : undefined
+  if (raw && more) raw = joinParts(raw, more)
+  if (raw && chainId !== undefined) raw.chainId ??= chainId
+  return { raw, questions: [...questions, ...fresh], children }
+}
+
+/** After a long pause headers that were looked at may lie on a branch that the chain has left. */
+export const leaveOldHeaders = async (work: Work, known: Known, finality: number) => {
+  const { source, pipeline, tokens, links, signal, log } = work
+  const tip = known.newest()
+  if (!tip) return
+  for (let number = tip.number; number > tip.number - finality; number--) {
+    const looked = known.looked(number)
+    if (looked) {
+      const range = source!.range({ from: number, to: number, order: 'oldest', run: 1, signal })
+      for await (const blocks of range) if (blocks[0]?.block.hash === looked.hash) return leaveAt(number)
+      continue
+    }
+    return leaveAt(number)
+  }
+  throw stop(
+    'reorg_too_deep',
+    `more than ${finality} blocks up to ${tip.number} are no longer in the chain: is this the same chain? Index it into another data folder, or raise finality`,
+  )
+
+  async function leaveAt(number: number) {
+    if (number === tip!.number) return
+    await pipeline.rollback(number)
+    known.rollback(number)
+    for (const one of [tokens, links]) one.forget(positionOf(number + 1, 0))
+    log.info('Followed a reorganisation', { keptUpTo: number })
+  }
+}

@@ -1,0 +1,52 @@
+import type { RawBlock } from '../../chain/wire.ts'
+import type { Document } from '../../documents/document.ts'
+import { createSearcher } from '../../engine/query/execute.ts'
+import { openReader } from '../../engine/reader.ts'
+import { rawOfDocuments, type Source } from '../../export/from-documents.ts'
+import { nativeBinding } from '../../lib/runtime.ts'
+import type { Kind } from '../../mapping/index.ts'
+import { parseSearch } from '../../query/parse.ts'
+
+/** Reads stored blocks as a node would tell them. */
+export interface StoredBlocks {
+  /** Those of a range that are stored in part, ascending. */
+  read(from: number, to: number): RawBlock[]
+  close(): void
+}
+
+const PAGE = 5_000
+
+export const openStoredBlocks = (store: string, chainId: number | undefined): StoredBlocks => {
+  const reader = openReader(store, nativeBinding())
+  const { search } = createSearcher(reader)
+  const within = (kind: Kind, from: number, to: number): Source[] => {
+    const found: Source[] = []
+    const query = { range: { 'blockNumber.num': { gte: from, lte: to } } }
+    const ofBlock = { range: { 'number.num': { gte: from, lte: to } } }
+    let after: unknown[] | undefined
+    for (;;) {
+      const more = after ? { search_after: after } : {}
+      const body = { query: kind === 'block' ? ofBlock : query, sort: [{ _doc: 'asc' }], size: PAGE, ...more }
+      const request = parseSearch(JSON.stringify(body), [kind], Date.now())
+      const { hits } = search(request, { deadline: Number.POSITIVE_INFINITY })
+      for (const { document } of hits) found.push((document as Document)._source as Source)
+      if (hits.length < PAGE) return found
+      after = hits.at(-1)!.sort as unknown[]
+    }
+  }
+  return {
+    read(from, to) {
+      const [txs, logs] = [within('tx', from, to), within('log', from, to)]
+      const [txsOf, logsOf] = [Map.groupBy(txs, hashOf), Map.groupBy(logs, hashOf)]
+      return within('block', from, to)
+        .filter(({ partial }) => partial === true)
+        .map(block => {
+          const hash = block.hash as string
+          return rawOfDocuments(block, { chainId, txs: txsOf.get(hash) ?? [], logs: logsOf.get(hash) ?? [] })
+        })
+    },
+    close: reader.close,
+  }
+}
+
+const hashOf = ({ blockHash }: Source): string => blockHash as string

@@ -1,0 +1,94 @@
+import { refuse } from '../lib/errors.ts'
+import { keccakHex } from '../lib/keccak.ts'
+import type { Factory } from './scope.ts'
+
+export interface EventInput {
+  type: string
+  indexed: boolean
+  name: string | undefined
+}
+
+/** An event as its declaration tells it, such as `Transfer(address indexed from, address indexed to, uint256 value)`. */
+export interface EventDeclaration {
+  topic: string
+  inputs: readonly EventInput[]
+}
+
+const TOPIC = /^0x[0-9a-fA-F]{64}$/
+const NAME = /^[A-Za-z_$][\w$]*$/
+const TYPE = /^(address|bool|string|function|bytes(\d{1,2})?|u?int(\d{1,3})?)((\[\d*\])*)$/
+
+/** The first topic of an event: that itself, or what follows from the declaration. */
+export const topicOf = (text: string): string => (TOPIC.test(text) ? text.toLowerCase() : parseEvent(text).topic)
+
+export const parseEvent = (text: string): EventDeclaration => {
+  const match = /^\s*(?:event\s+)?([A-Za-z_$][\w$]*)\s*\((.*)\)\s*(?:anonymous)?\s*;?\s*$/s.exec(text)
+  if (!match) throw badEvent(text, 'it is not a name with types in parentheses')
+  const inputs = partsOf(match[2]!, text).map(part => parseInput(part, text))
+  return { topic: keccakHex(`${match[1]}(${inputs.map(({ type }) => type).join()})`), inputs }
+}
+
+/** What stands between commas that are in no parentheses. */
+const partsOf = (list: string, text: string): string[] => {
+  if (list.trim() === '') return []
+  const parts = ['']
+  let depth = 0
+  for (const char of list) {
+    if (char === '(') depth++
+    if (char === ')' && --depth < 0) break
+    if (char === ',' && depth === 0) parts.push('')
+    else parts[parts.length - 1] += char
+  }
+  if (depth !== 0) throw badEvent(text, 'its parentheses do not match')
+  return parts.map(part => part.trim())
+}
+
+const parseInput = (part: string, text: string): EventInput => {
+  const tuple = /^(?:tuple\s*)?\((.*)\)((?:\[\d*\])*)\s*(.*)$/s.exec(part)
+  const [type, rest] = tuple
+    ? [`(${partsOf(tuple[1]!, text).map(inner => parseInput(inner, text).type)})${tuple[2]}`, tuple[3]!]
+    : split(part)
+  if (!tuple && !TYPE.test(type)) throw badEvent(text, `${JSON.stringify(type)} is not a type`)
+  const words = rest.split(/\s+/).filter(word => word !== '')
+  const indexed = words[0] === 'indexed'
+  const [name, ...more] = indexed ? words.slice(1) : words
+  if (more.length > 0 || (name !== undefined && !NAME.test(name)))
+    throw badEvent(text, `${JSON.stringify(part)} is not a parameter`)
+  return { type: type.replace(/^(u?int)(?!\d)/, '$1256'), indexed, name }
+}
+
+const split = (part: string): [type: string, rest: string] => {
+  const at = part.search(/\s/)
+  return at < 0 ? [part, ''] : [part.slice(0, at), part.slice(at)]
+}
+
+const badEvent = (text: string, why: string) =>
+  refuse(
+    'bad_event',
+    `${JSON.stringify(text)} is not an event, since ${why}: write a declaration such as Transfer(address,address,uint256), or the first topic`,
+  )
+
+/** Where a parameter stands in a log, by its name or by its number from 0. */
+export const placeOf = (text: string, parameter: string): Factory['place'] => {
+  const { inputs } = parseEvent(text)
+  const at = /^\d{1,2}$/.test(parameter) ? Number(parameter) : inputs.findIndex(({ name }) => name === parameter)
+  const input = inputs[at]
+  if (!input)
+    throw refuse(
+      'bad_event',
+      `${JSON.stringify(text)} has no parameter ${parameter}: name one of its parameters, or give its number from 0`,
+    )
+  if (input.type !== 'address')
+    throw refuse('bad_event', `parameter ${parameter} of ${JSON.stringify(text)} is a ${input.type}, not an address`)
+  const before = inputs.slice(0, at).filter(({ indexed }) => indexed === input.indexed)
+  if (input.indexed) return { topic: before.length + 1 }
+  if (before.some(({ type }) => /[[(]/.test(type) && !isDynamic(type)))
+    throw refuse(
+      'bad_event',
+      `${JSON.stringify(text)} has a fixed array or a tuple before ${parameter}, which is not supported`,
+    )
+  return { word: before.length }
+}
+
+/** One that takes a word in the head, whatever it holds. */
+const isDynamic = (type: string): boolean => /\[\]$/.test(type)

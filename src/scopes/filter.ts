@@ -1,0 +1,108 @@
+import type { LogFilter } from '../chain/logs/scoped-source.ts'
+import { gapsIn, type Range } from '../lib/ranges.ts'
+
+/** The canonical text of a filter: two that want the same have the same. */
+export const textOf = ({ addresses, topics }: LogFilter): string => JSON.stringify([addresses, topics])
+
+export const filterOf = (text: string): LogFilter => {
+  const [addresses, topics] = JSON.parse(text) as [string[], string[]]
+  return { addresses, topics }
+}
+
+/** Sorted, lower-case, each once. */
+export const filterFor = (addresses: Iterable<string>, topics: Iterable<string>): LogFilter => ({
+  addresses: canonical(addresses),
+  topics: canonical(topics),
+})
+
+const canonical = (texts: Iterable<string>): string[] =>
+  [...new Set(Array.from(texts, text => text.toLowerCase()))].sort()
+
+/** Blocks that were looked at, by the text of the filter. */
+export type Coverage = ReadonlyMap<string, readonly Range[]>
+
+/** A question that is still to be asked. */
+export interface Lacking extends Range {
+  filter: LogFilter
+}
+
+/**
+ * What is still to be asked for, so that a filter is answered in a range: the addresses and topics that no filter before covered, where none
+ * did. What is held whole need not be asked for. Ascending by blocks.
+ */
+export const lackingOf = (
+  wanted: LogFilter,
+  coverage: Coverage,
+  whole: readonly Range[],
+  { from, to }: Range,
+): Lacking[] => {
+  if (from > to) return []
+  const known = [...coverage].flatMap(([text, ranges]) => {
+    const filter = filterOf(text)
+    return touches(filter, wanted)
+      ? [{ addresses: new Set(filter.addresses), topics: new Set(filter.topics), ranges }]
+      : []
+  })
+  const found: Lacking[] = []
+  for (const gap of gapsIn(whole, from, to))
+    for (const part of splitAt(
+      gap,
+      known.flatMap(({ ranges }) => ranges),
+    )) {
+      const there = known.filter(({ ranges }) => ranges.some(range => range.from <= part.from && range.to >= part.to))
+      for (const filter of without(wanted, there)) {
+        const before = found.findLast(one => one.to === part.from - 1 && textOf(one.filter) === textOf(filter))
+        if (before) before.to = part.to
+        else found.push({ filter, ...part })
+      }
+    }
+  return found
+}
+
+interface Known {
+  addresses: ReadonlySet<string>
+  topics: ReadonlySet<string>
+}
+
+const touches = (one: LogFilter, other: LogFilter): boolean =>
+  share(one.addresses, other.addresses) && share(one.topics, other.topics)
+
+const share = (one: readonly string[], other: readonly string[]): boolean => {
+  if (one.length === 0 || other.length === 0) return true
+  const known = new Set(other)
+  return one.some(text => known.has(text))
+}
+
+/** Parts of a range in which each of some others holds all or nothing. */
+const splitAt = ({ from, to }: Range, at: readonly Range[]): Range[] => {
+  const starts = new Set([from])
+  for (const range of at)
+    for (const start of [range.from, range.to + 1]) if (start > from && start <= to) starts.add(start)
+  const sorted = [...starts].sort((a, b) => a - b)
+  return sorted.map((start, i) => ({ from: start, to: (sorted[i + 1] ?? to + 1) - 1 }))
+}
+
+/** What of a filter others leave over. */
+const without = ({ addresses, topics }: LogFilter, known: readonly Known[]): LogFilter[] => {
+  const topicsLeft = (there: readonly Known[]): readonly string[] | undefined => {
+    if (there.some(one => one.topics.size === 0)) return undefined
+    if (topics.length === 0) return topics
+    const left = topics.filter(topic => !there.some(one => one.topics.has(topic)))
+    return left.length > 0 ? left : undefined
+  }
+  const ofAll = known.filter(one => one.addresses.size === 0)
+  if (addresses.length === 0) {
+    const left = topicsLeft(ofAll)
+    return left ? [{ addresses, topics: left }] : []
+  }
+  const groups = new Map<string, { addresses: string[]; topics: readonly string[] }>()
+  for (const address of addresses) {
+    const left = topicsLeft(known.filter(one => one.addresses.size === 0 || one.addresses.has(address)))
+    if (!left) continue
+    const key = left.join()
+    const group = groups.get(key) ?? { addresses: [], topics: left }
+    group.addresses.push(address)
+    groups.set(key, group)
+  }
+  return [...groups.values()]
+}

@@ -1,0 +1,38 @@
+import type { NetworkConfig } from '../config/index.ts'
+import type { RuleInput } from '../rules/rule.ts'
+import { networkOf } from '../rules/store.ts'
+
+/** What a rule would look at and no scope wants, where its network is not indexed whole. */
+export const outsideScopes = (
+  input: RuleInput,
+  networks: readonly Pick<NetworkConfig, 'network' | 'scoping' | 'from'>[],
+): string[] => {
+  const network = networkOf(input)
+  const { scoping, from } = networks.find(it => it.network === network) ?? {}
+  if (!scoping) return []
+  const where = scoping.whole && from && 'block' in from ? ` below block ${from.block}` : ''
+  const { scopes } = scoping
+  if (scopes.some(({ addresses, topics, factory }) => addresses.length + topics.length === 0 && !factory)) return []
+  const named = new Set(
+    JSON.stringify(input.config.targetMap)
+      .toLowerCase()
+      .match(/0x[0-9a-f]{40}(?![0-9a-f])/g),
+  )
+  const everywhere = scopes.some(({ addresses, factory }) => addresses.length === 0 && !factory)
+  const known = new Set(scopes.flatMap(({ addresses, factory }) => [...addresses, ...(factory?.addresses ?? [])]))
+  const outside = [...named].filter(address => !known.has(address))
+  if (named.size > 0 && outside.length > 0 && !everywhere && !scopes.some(({ factory }) => factory))
+    return [
+      `${network} is indexed for certain contracts only${where}: nothing of ${listed(outside)} is found unless it is in their logs.`,
+    ]
+  const isInside =
+    named.size > 0 &&
+    scopes.some(({ addresses, topics }) => topics.length === 0 && [...named].every(it => addresses.includes(it)))
+  if (isInside) return []
+  return [
+    `${network} is indexed for certain contracts and events only${where}: the rule finds nothing outside of them.`,
+  ]
+}
+
+const listed = (addresses: readonly string[]): string =>
+  addresses.length > 3 ? `${addresses.slice(0, 3).join(', ')} and ${addresses.length - 3} more` : addresses.join(', ')

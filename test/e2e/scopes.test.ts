@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { storeFile } from '../../src/engine/files.ts'
+import { startNode } from '../support/node.ts'
+import { expectedOf, fits, holdingsIn, serveLogs, unevenChain } from '../support/scoped.ts'
+import { serve, start, succeed, tempFolder, until } from './program.ts'
+
+const NETWORK = 'ethereum/made-up/mainnet'
+
+/** The same numbers each time. */
+const random = (seed: number) => (most: number) => {
+  seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0
+  return Math.floor((seed / 2 ** 32) * most)
+}
+
+test('a contract is indexed alone, widened through a kill, and served', { timeout: 120_000 }, async t => {
+  const below = random(3)
+  const chain = [0, 1000, 2000, 3000].flatMap(from => unevenChain(15, below, from))
+  const last = Number(chain.at(-1)!.block.number)
+  const node = await startNode(t, chain)
+  node.methods.set('eth_call', () => '0x')
+  node.methods.set('eth_getCode', () => '0x6001600255')
+  const asked = serveLogs(node)
+  const data = tempFolder(t)
+  const store = storeFile(data, NETWORK)
+  const logs = chain.flatMap(({ receipts }) => receipts.flatMap(it => it.logs))
+  const [one, other] = [...new Set(logs.map(({ address }) => address))] as [string, string]
+  const command = (contracts: readonly string[]) => [
+    ...['index', '--network', NETWORK, '--rpc', node.url, '--from', '0', '--to', String(last - 1)],
+    ...['--finality', '1', '--store-batch', '1', ...contracts.flatMap(address => ['--contract', address])],
+  ]
+  const expected = (addresses: string[]) =>
+    expectedOf(chain, log => fits(log, { addresses, topics: [] }) && Number(log.blockNumber) < last)
+
+  await succeed(t, command([one]), { data })
+  assert.deepEqual(holdingsIn(store), expected([one]))
+
+  // Killed while what it lacks is on its way.
+  const before = asked.length
+  node.trouble = async () => (asked.length > before + 2 ? 'hang' : undefined)
+  const killed = start(t, command([one, other]), { data })
+  await until(
+    () => asked.length,
+    count => count > before + 2,
+  )
+  killed.signal('SIGKILL')
+  await killed.ended
+  node.trouble = () => undefined
+  await succeed(t, command([one, other]), { data })
+  assert.deepEqual(holdingsIn(store), expected([one, other]))
+  assert.ok(asked.slice(before).every(({ addresses }) => addresses.join() === other))
+
+  const server = await serve(t, data, [
+    ...['--network', NETWORK, '--rpc', node.url, '--finality', '1', '--poll-interval', '20ms'],
+    ...['--contract', one, '--contract', other],
+  ])
+  await until(
+    server.status,
+    ({ networks }) => networks[0]!.coverage?.some(({ ranges }) => ranges.at(-1)!.to === last) === true,
+  )
+  const { ranges, coverage, lag } = (await server.status()).networks[0]!
+  assert.deepEqual([ranges, lag], [[], 0])
+  assert.ok(coverage!.every(({ addressCount }) => addressCount >= 1))
+  const partial = await server.total(NETWORK, 'block', { term: { partial: true } })
+  assert.equal(partial, await server.total(NETWORK, 'block'))
+  const response = await fetch(`${server.url}/${NETWORK}/es/log/_search`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${server.token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ query: { term: { address: one } } }),
+  })
+  assert.match(response.headers.get('chainsieve-coverage')!, /^partial; whole=none; filters=\d+; looked=0-/)
+})

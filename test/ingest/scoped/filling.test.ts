@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { RpcLog } from '../../../src/chain/wire.ts'
+import type { Scoping } from '../../../src/config/scopes.ts'
+import { verifyContents } from '../../../src/engine/verify.ts'
+import { startIndexing } from '../../../src/ingest/network.ts'
+import { silent } from '../../../src/lib/log.ts'
+import { folderToIndex, NETWORK } from '../../support/indexing.ts'
+import { type FakeNode, startNode } from '../../support/node.ts'
+import { assertAskedOnce, expectedOf, fits, holdingsIn, scoping, serveLogs, unevenChain } from '../../support/scoped.ts'
+
+/** The same numbers each time. */
+const random = (seed: number) => (most: number) => {
+  seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0
+  return Math.floor((seed / 2 ** 32) * most)
+}
+
+const setUp = async (t: TestContext, seed: number, count = 120) => {
+  const below = random(seed)
+  const chain = unevenChain(count, below)
+  const { data, store } = await folderToIndex(t)
+  const node = await startNode(t, chain)
+  node.methods.set('eth_call', () => '0x')
+  node.methods.set('eth_getCode', () => '0x6001600255')
+  const asked = serveLogs(node)
+  const index = async (wanted: Scoping | undefined, range: { from?: number; to?: number } = {}) => {
+    const [from, to] = [range.from, range.to].map(block => (block === undefined ? undefined : { block }))
+    const indexing = startIndexing({
+      ...{ data, network: NETWORK, storeBatch: 20, log: silent },
+      job: {
+        ...{ type: 'index', node: { urls: [node.url], timeoutMs: 5000 }, from, to },
+        ...{ order: below(2) === 0 ? 'newest' : 'oldest', finality: 1, scoping: wanted },
+      },
+    })
+    return indexing.ended
+  }
+  return { chain, node, store, asked, index, below }
+}
+
+const addressesOf = (node: FakeNode): string[] =>
+  [
+    ...new Set(
+      [...node.blocks.values()].flatMap(({ receipts }) => receipts.flatMap(({ logs }) => logs.map(log => log.address))),
+    ),
+  ].sort()
+
+test('scopes that are widened in any order store what they want and nothing else', { timeout: 60_000 }, async t => {
+  const { chain, node, store, asked, index, below } = await setUp(t, 5)
+  const first = Number(chain[0]!.block.number)
+  const settled = chain.slice(0, -1)
+  const last = Number(settled.at(-1)!.block.number)
+  const addresses = addressesOf(node)
+  const topics = [
+    ...new Set(
+      chain.flatMap(({ receipts }) => receipts.flatMap(({ logs }) => logs.flatMap(log => log.topics.slice(0, 1)))),
+    ),
+  ]
+  const wanted: ((log: RpcLog) => boolean)[] = []
+  const whole = new Set<number>()
+  for (let step = 0; step < 7; step++) {
+    if (step === 4) {
+      const from = first + 30
+      for (let number = from; number <= from + 20; number++) whole.add(number)
+      await index(undefined, { from, to: from + 20 })
+    } else {
+      const chosen = addresses.filter(() => below(3) === 0)
+      const events = below(2) === 0 ? topics : []
+      if (chosen.length + events.length === 0) chosen.push(addresses[0]!)
+      const from = below(2) === 0 ? 0 : first + below(60)
+      const to = below(2) === 0 ? last : from + below(80)
+      const filter = { addresses: chosen, topics: events }
+      wanted.push(log => fits(log, filter) && Number(log.blockNumber) >= from && Number(log.blockNumber) <= to)
+      await index(scoping([{ ...filter, from: { block: from }, to: { block: to } }]))
+    }
+    const expected = expectedOf(
+      settled,
+      log => wanted.some(isWanted => isWanted(log)),
+      number => whole.has(number),
+    )
+    assert.deepEqual(holdingsIn(store), expected)
+  }
+  assertAskedOnce(asked)
+  const verifying = verifyContents(store, true)
+  let next = verifying.next()
+  while (!next.done) next = verifying.next()
+  assert.deepEqual(next.value, [])
+})
