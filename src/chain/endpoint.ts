@@ -3,10 +3,9 @@ import { ChainsieveError, retry } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { type Clock, withTimeout } from '../lib/retry.ts'
 import { secretUrl } from '../lib/secret.ts'
-import { type Limits, overLimit } from '../limits/index.ts'
+import type { Limits } from '../limits/index.ts'
 import { TOO_LARGE, takeText } from './answer-body.ts'
 import {
-  ANSWER_TOO_LARGE,
   type Answer,
   type Call,
   excerpt,
@@ -16,6 +15,7 @@ import {
   toAnswer,
   toAnswers,
 } from './answers.ts'
+import { createBatches, type PostOptions, type Take } from './batches.ts'
 import type { Budget } from './budget.ts'
 import { createHealth, type Health } from './health.ts'
 import { createLoad, type Load } from './load.ts'
@@ -95,9 +95,6 @@ export interface Endpoint {
   close(): Promise<void>
 }
 
-/** Takes the body of an HTTP answer, or gives its bytes back. */
-export type Take<T> = (body: Buffer) => Promise<T | Uint8Array>
-
 export const createEndpoint = (text: string, options: EndpointOptions): Endpoint => {
   const { timeoutMs, concurrency, limits, memory, budget, count, log, clock, random } = options
   const url = parseNodeUrl(text, ['http:', 'https:'])
@@ -111,7 +108,6 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
   }
   const health = createHealth({ name, log, clock, random, onUnreachable })
 
-  let batch = options.batch
   let requests = 0
   let bytesPerCall = 0
 
@@ -126,7 +122,7 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
     calls: readonly Call[],
     signal: AbortSignal,
     urgent: boolean,
-    { most = limits.nodeAnswer, take }: { most?: number; take?: Take<T> | undefined } = {},
+    { most = limits.nodeAnswer, take }: PostOptions<T> = {},
   ): Promise<Answer[] | 'too large' | { taken: T }> => {
     const messages = calls.map(({ method, params }, i) => ({ jsonrpc: '2.0', id: i + 1, method, params }))
     const cost = budget?.costOf(calls, endpoint.chainId) ?? FREE
@@ -228,70 +224,15 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
     bytesPerCall = bytesPerCall === 0 ? bytes / length : bytesPerCall * 0.9 + (bytes / length) * 0.1
   }
 
-  const sizeFor = (calls: readonly Call[]): number =>
-    Math.max(1, Math.floor(Math.min(batch, budget?.mostCalls(calls, endpoint.chainId) ?? batch)))
-
-  const send = async (calls: readonly Call[], signal: AbortSignal, urgent = false): Promise<Answer[]> =>
-    (await sendAll(calls, signal, urgent)) as Answer[]
-
-  const sendWhole: typeof sendAll = async (calls, signal, urgent, take) => {
-    checkBudget(calls, urgent)
-    return sendAll(calls, signal, urgent, take)
-  }
-
-  const sendAll = async <T extends object = never>(
-    calls: readonly Call[],
-    signal: AbortSignal,
-    urgent: boolean,
-    take?: Take<T>,
-  ): Promise<Answer[] | { taken: T }> => {
-    if (calls.length === 0) return []
-    const size = sizeFor(calls)
-    if (calls.length > size) {
-      const parts: Promise<Answer[]>[] = []
-      for (let i = 0; i < calls.length; i += size) parts.push(send(calls.slice(i, i + size), signal, urgent))
-      return (await Promise.all(parts)).flat()
-    }
-    const answers = await post(calls, signal, urgent, { take })
-    if (answers !== 'too large') {
-      // A limit may have come from exceptionally large blocks: it is tried again, slowly.
-      if (batch < options.batch) batch = Math.min(options.batch, batch + 1 / 64)
-      return answers
-    }
-    if (calls.length === 1) {
-      throw retry(
-        'node_answer_too_large',
-        overLimit('nodeAnswer', limits, `The answer to a single ${calls[0]!.method}, if the node sends it at all,`)
-          .message,
-      )
-    }
-    const smaller = Math.floor(calls.length / 2)
-    if (smaller < batch) {
-      batch = smaller
-      health.note(`a batch of ${calls.length} calls was too large, sends ${smaller}`)
-      log.info('Made the batches to a node smaller', { endpoint: name, calls: smaller })
-    }
-    return send(calls, signal, urgent)
-  }
-
-  const sendSmall = async (calls: readonly Call[], signal: AbortSignal): Promise<Answer[]> => {
-    if (calls.length === 0) return []
-    const size = sizeFor(calls)
-    const answers =
-      calls.length > size
-        ? 'too large'
-        : ((await post(calls, signal, true, { most: calls.length * (limits.callAnswer + ENVELOPE_BYTES) })) as
-            | Answer[]
-            | 'too large')
-    if (answers !== 'too large') return answers
-    if (calls.length === 1) {
-      const { message } = overLimit('callAnswer', limits, `The answer to ${calls[0]!.method}`)
-      return [{ error: { code: ANSWER_TOO_LARGE, message } }]
-    }
-    // Not with smaller batches from now on: a contract chooses what it answers.
-    const half = Math.min(size, Math.ceil(calls.length / 2))
-    return [...(await sendSmall(calls.slice(0, half), signal)), ...(await sendSmall(calls.slice(half), signal))]
-  }
+  const batches = createBatches({
+    post,
+    most: calls => budget?.mostCalls(calls, endpoint.chainId),
+    ...{ batch: options.batch, limits },
+    onSmaller(calls, from) {
+      health.note(`a batch of ${from} calls was too large, sends ${calls}`)
+      log.info('Made the batches to a node smaller', { endpoint: name, calls })
+    },
+  })
 
   const endpoint: Endpoint = {
     ...{ name, health, loads, budget },
@@ -301,12 +242,18 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
     chainId: undefined,
     lacks: new Set(),
     traces: { method: undefined, why: '', asked: false },
-    send: async (calls, signal, urgent = false) => (await sendWhole(calls, signal, urgent)) as Answer[],
-    sendUnread: (calls, signal, take) => sendWhole(calls, signal, false, take),
-    get batch() {
-      return sizeFor(OF_A_BLOCK)
+    async send(calls, signal, urgent = false) {
+      checkBudget(calls, urgent)
+      return (await batches.send(calls, signal, urgent)) as Answer[]
     },
-    sendSmall,
+    async sendUnread(calls, signal, take) {
+      checkBudget(calls, false)
+      return batches.send(calls, signal, false, take)
+    },
+    get batch() {
+      return batches.sizeFor(OF_A_BLOCK)
+    },
+    sendSmall: batches.sendSmall,
     status: () => ({
       url: name,
       ...health.status(),
@@ -337,5 +284,3 @@ const OF_A_BLOCK: readonly Call[] = ['eth_getBlockByNumber', 'eth_getBlockReceip
   method,
   params: [],
 }))
-/** What an answer has around its result. */
-const ENVELOPE_BYTES = 1000

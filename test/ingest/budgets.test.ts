@@ -11,8 +11,8 @@ import { startNode } from '../support/node.ts'
 import { makeChain } from '../support/pack.ts'
 
 const NETWORK = 'ethereum/test/net'
-const DAILY = 1_000
-const chain = makeChain({ blocks: 1_000, txs: 0 })
+const DAILY = 400
+const chain = makeChain({ blocks: 400, txs: 0 })
 
 const until = async (what: string, isSo: () => boolean) => {
   const end = Date.now() + 10_000
@@ -50,7 +50,7 @@ test('a back-fill waits for the next day and says so, the head goes on, and a re
   midnight.setUTCHours(24, 0, 0, 0)
   assert.equal(waiting!.until, midnight.toISOString())
   node.extend(makeChain({ blocks: 5, txs: 0, parent: chain.at(-1)! }))
-  await until('the head goes on', () => first.report().newest?.number === 1_004)
+  await until('the head goes on', () => first.report().newest?.number === 404)
   await until('still waits', () => first.report().waiting?.kind === 'fill')
   const held = async () => ({ ranges: first.report().added, newest: null })
   const { networks } = await offlineStatus({ networks: () => [NETWORK], indexings: [first], held })
@@ -71,7 +71,7 @@ test('a back-fill waits for the next day and says so, the head goes on, and a re
   node.calls.length = 0
   const second = start()
   await until('the back-fill waits again', () => second.report().waiting?.kind === 'fill')
-  node.extend(makeChain({ blocks: 1, txs: 0, parent: node.blocks.get(1_004)! }))
-  await until('the head goes on again', () => second.report().newest?.number === 1_005)
+  node.extend(makeChain({ blocks: 1, txs: 0, parent: node.blocks.get(404)! }))
+  await until('the head goes on again', () => second.report().newest?.number === 405)
   assert.ok(node.calls.length < 30, `${node.calls.length}`)
 })
