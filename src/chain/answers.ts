@@ -97,6 +97,7 @@ export const statusError = (status: number, said: string, retryAfterMs: number |
   const tail = said === '' ? '' : `: ${said}`
   const wait = retryAfterMs === undefined ? {} : { retryAfterMs }
   if (status === 429) return retry('node_rate_limited', `asks to slow down (HTTP 429${tail})`, wait)
+  if (status === 402) return retry('node_quota_used', `says that its quota is used up (HTTP 402${tail})`, wait)
   if (status === 401 || status === 403) {
     return retry('node_refused', `refuses access (HTTP ${status}${tail}): check the key or password in its URL`, wait)
   }

@@ -3,21 +3,20 @@ import { ChainsieveError, retry } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { type Clock, withTimeout } from '../lib/retry.ts'
 import { secretUrl } from '../lib/secret.ts'
-import { type Limits, overLimit } from '../limits/index.ts'
+import type { Limits } from '../limits/index.ts'
 import { TOO_LARGE, takeText } from './answer-body.ts'
 import {
-  ANSWER_TOO_LARGE,
   type Answer,
   type Call,
   errorIn,
   excerpt,
   parseBody,
   RATE_LIMIT_CODES,
-  type RpcError,
   statusError,
   toAnswer,
   toAnswers,
 } from './answers.ts'
+import { createBatches, type OnceOptions, type PostOptions, type Take } from './batches.ts'
 import type { Budget } from './budget.ts'
 import { createHealth, type Health } from './health.ts'
 import { createLoad, type Load } from './load.ts'
@@ -102,14 +101,6 @@ export interface Endpoint {
   close(): Promise<void>
 }
 
-export interface OnceOptions {
-  heard(error: RpcError): boolean
-  urgent?: boolean
-}
-
-/** Takes the body of an HTTP answer, or gives its bytes back. */
-export type Take<T> = (body: Buffer) => Promise<T | Uint8Array>
-
 export const createEndpoint = (text: string, options: EndpointOptions): Endpoint => {
   const { timeoutMs, concurrency, limits, memory, budget, count, log, clock, random } = options
   const url = parseNodeUrl(text, ['http:', 'https:'])
@@ -123,7 +114,6 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
   }
   const health = createHealth({ name, log, clock, random, onUnreachable })
 
-  let batch = options.batch
   let requests = 0
   let bytesPerCall = 0
 
@@ -245,70 +235,15 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
     bytesPerCall = bytesPerCall === 0 ? bytes / length : bytesPerCall * 0.9 + (bytes / length) * 0.1
   }
 
-  const sizeFor = (calls: readonly Call[]): number =>
-    Math.max(1, Math.floor(Math.min(batch, budget?.mostCalls(calls, endpoint.chainId) ?? batch)))
-
-  const send = async (calls: readonly Call[], signal: AbortSignal, urgent = false): Promise<Answer[]> =>
-    (await sendAll(calls, signal, urgent)) as Answer[]
-
-  const sendWhole: typeof sendAll = async (calls, signal, urgent, take) => {
-    checkBudget(calls, urgent)
-    return sendAll(calls, signal, urgent, take)
-  }
-
-  const sendAll = async <T extends object = never>(
-    calls: readonly Call[],
-    signal: AbortSignal,
-    urgent: boolean,
-    take?: Take<T>,
-  ): Promise<Answer[] | { taken: T }> => {
-    if (calls.length === 0) return []
-    const size = sizeFor(calls)
-    if (calls.length > size) {
-      const parts: Promise<Answer[]>[] = []
-      for (let i = 0; i < calls.length; i += size) parts.push(send(calls.slice(i, i + size), signal, urgent))
-      return (await Promise.all(parts)).flat()
-    }
-    const answers = await post(calls, signal, urgent, { take })
-    if (answers !== 'too large') {
-      // A limit may have come from exceptionally large blocks: it is tried again, slowly.
-      if (batch < options.batch) batch = Math.min(options.batch, batch + 1 / 64)
-      return answers
-    }
-    if (calls.length === 1) {
-      throw retry(
-        'node_answer_too_large',
-        overLimit('nodeAnswer', limits, `The answer to a single ${calls[0]!.method}, if the node sends it at all,`)
-          .message,
-      )
-    }
-    const smaller = Math.floor(calls.length / 2)
-    if (smaller < batch) {
-      batch = smaller
-      health.note(`a batch of ${calls.length} calls was too large, sends ${smaller}`)
-      log.info('Made the batches to a node smaller', { endpoint: name, calls: smaller })
-    }
-    return send(calls, signal, urgent)
-  }
-
-  const sendSmall = async (calls: readonly Call[], signal: AbortSignal): Promise<Answer[]> => {
-    if (calls.length === 0) return []
-    const size = sizeFor(calls)
-    const answers =
-      calls.length > size
-        ? 'too large'
-        : ((await post(calls, signal, true, { most: calls.length * (limits.callAnswer + ENVELOPE_BYTES) })) as
-            | Answer[]
-            | 'too large')
-    if (answers !== 'too large') return answers
-    if (calls.length === 1) {
-      const { message } = overLimit('callAnswer', limits, `The answer to ${calls[0]!.method}`)
-      return [{ error: { code: ANSWER_TOO_LARGE, message } }]
-    }
-    // Not with smaller batches from now on: a contract chooses what it answers.
-    const half = Math.min(size, Math.ceil(calls.length / 2))
-    return [...(await sendSmall(calls.slice(0, half), signal)), ...(await sendSmall(calls.slice(half), signal))]
-  }
+  const batches = createBatches({
+    post,
+    most: calls => budget?.mostCalls(calls, endpoint.chainId),
+    ...{ batch: options.batch, limits },
+    onSmaller(calls, from) {
+      health.note(`a batch of ${from} calls was too large, sends ${calls}`)
+      log.info('Made the batches to a node smaller', { endpoint: name, calls })
+    },
+  })
 
   const endpoint: Endpoint = {
     ...{ name, health, loads, budget },
@@ -318,14 +253,20 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
     chainId: undefined,
     lacks: new Set(),
     traces: { method: undefined, why: '', asked: false },
-    send: async (calls, signal, urgent = false) => (await sendWhole(calls, signal, urgent)) as Answer[],
-    sendUnread: (calls, signal, take) => sendWhole(calls, signal, false, take),
-    get batch() {
-      return sizeFor(OF_A_BLOCK)
+    async send(calls, signal, urgent = false) {
+      checkBudget(calls, urgent)
+      return (await batches.send(calls, signal, urgent)) as Answer[]
     },
     sendOnce: async (calls, signal, { heard, urgent = false }) =>
       (await post(calls, signal, urgent, { heard })) as Answer[] | 'too large',
-    sendSmall,
+    async sendUnread(calls, signal, take) {
+      checkBudget(calls, false)
+      return batches.send(calls, signal, false, take)
+    },
+    get batch() {
+      return batches.sizeFor(OF_A_BLOCK)
+    },
+    sendSmall: batches.sendSmall,
     status: () => ({
       url: name,
       ...health.status(),
@@ -339,12 +280,6 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
     },
   }
   return endpoint
-}
-
-interface PostOptions<T extends object> {
-  most?: number
-  take?: Take<T> | undefined
-  heard?: OnceOptions['heard']
 }
 
 /** Code of the error of an endpoint whose budget does not have what a request costs. */
@@ -362,5 +297,3 @@ const OF_A_BLOCK: readonly Call[] = ['eth_getBlockByNumber', 'eth_getBlockReceip
   method,
   params: [],
 }))
-/** What an answer has around its result. */
-const ENVELOPE_BYTES = 1000

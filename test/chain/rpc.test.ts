@@ -179,6 +179,7 @@ test('trouble of every kind is survived, seen and told', async t => {
       'HTTP 502: upstream',
     ],
     ['401', { status: 401 }, 'refuses access (HTTP 401): check the key or password in its URL'],
+    ['402', { status: 402 }, 'says that its quota is used up (HTTP 402)'],
     ['404', { status: 404, body: 'nothing here' }, 'HTTP 404: nothing here: is this the URL of a JSON-RPC endpoint?'],
     ['redirect', { status: 302, headers: { location: 'http://127.0.0.1:1/' } }, 'HTTP 302'],
     ['reset', 'reset', 'other side closed (UND_ERR_SOCKET)'],

@@ -79,11 +79,7 @@ test('two nodes share a back-fill by their speed, and with little to do the firs
 })
 
 test('a node that refuses, hangs or asks to slow down loses its share, and gets it back once a probe is answered', async t => {
-  const troubles = [
-    () => 'hang' as const,
-    () => ({ status: 429 }),
-    () => ({ status: 429, headers: { 'retry-after': '2' } }),
-  ]
+  const troubles = [() => 'hang' as const, () => ({ status: 429, headers: { 'retry-after': '2' } })]
   for (const trouble of troubles) {
     const nodes = [await startNode(t, chain), await startNode(t, chain)] as [FakeNode, FakeNode]
     for (const node of nodes) slow(node, 1)
@@ -130,6 +126,8 @@ test('a used-up budget holds up the back-fill until midnight and not the head; t
   const spent = node.calls.length
   assert.ok(spent > 120 && spent <= daily * 0.9 + 8, `${spent} calls`)
   assert.equal(await source.head(never), 199)
+  const urgent = source.range({ from: 7, to: 7, order: 'oldest', run: 1, urgent: true, signal: never })
+  for await (const run of urgent) assert.deepEqual(run, [chain[7]])
   const { day } = source.endpoints()[0]!.budget!
   assert.equal(day!.used, node.calls.length)
   assert.equal(day!.used + day!.left, daily)
@@ -194,9 +192,36 @@ test('a rate is kept by the calls that arrive, and requests are as small as it a
   assert.ok(seconds >= 2.1, `${seconds}`)
   // Loopback and event loop shift what arrives by some milliseconds, four times as many of this clock.
   for (const [i, { at }] of arrived.entries()) {
-    const sum = arrived.slice(i).reduce((all, it) => all + (it.at < at + 800 ? it.calls : 0), 0)
-    assert.ok(sum <= 40, `${sum} calls`)
+    const sum = arrived.slice(i).reduce((all, it) => all + (it.at < at + 600 ? it.calls : 0), 0)
+    assert.ok(sum <= 50, `${sum} calls`)
   }
   assert.equal(source.endpoints()[0]!.errors, 0)
   assert.equal(source.endpoints()[0]!.budget!.rate, '40 calls/s')
+})
+
+test('where questions count, the head is polled once a block is due, and not six times a block', async t => {
+  const polls = async (allowances: RpcSourceOptions['allowances']) => {
+    const node = await startNode(t, chain.slice(0, 10))
+    const source = sourceOf(t, [node], {
+      clock: clockFrom(Date.UTC(2026, 10, 22, 12), 200),
+      ...(allowances && { allowances }),
+    })
+    const controller = new AbortController()
+    const following = (async () => {
+      const options = { from: 9, stored: () => undefined, tip: undefined, finality: 8, signal: controller.signal }
+      for await (const event of source.follow(options))
+        if (event.type === 'block' && Number(event.block.block.number) === 24) return
+    })()
+    for (const raw of chain.slice(10, 25)) {
+      // Twelve seconds of that clock.
+      await systemClock.sleep(60)
+      node.extend([raw])
+    }
+    await following
+    controller.abort()
+    return node.calls.filter(({ params }) => params[0] === 'latest').length
+  }
+  const [counted, free] = [await polls([{ daily: 1_000_000 }]), await polls(undefined)]
+  assert.ok(counted <= 45, `${counted} polls for 15 blocks`)
+  assert.ok(free > counted * 1.4, `${free} and ${counted}`)
 })
