@@ -248,6 +248,10 @@ test('what is not valid is refused with its place', () => {
     [{ port: '65536' }, '--port takes a port from 0 (any free one) to 65535, not "65536".'],
     [{ port: '-1' }, '--port takes a port from 0 (any free one) to 65535, not "-1".'],
     [{ port: '80.5' }, '--port takes a port from 0 (any free one) to 65535, not "80.5".'],
+    [
+      { network, rpc: ['http://localhost:8545'], verifyLogs: true },
+      '--verify-logs compares the logs of two endpoints: it requires --rpc twice.',
+    ],
     [{ host: '' }, '--host takes a host name or address, not "".'],
     [{ json: 'maybe' }, '--json takes true or false, not "maybe".'],
     [

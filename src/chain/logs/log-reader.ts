@@ -9,7 +9,7 @@ import { LACKS_METHOD, type Rpc } from '../rpc.ts'
 import { areSameLogs, type BlockLogs, checkLogs } from './check-logs.ts'
 import { filterParams, fitsAny, splitFilter } from './log-filter.ts'
 import { type Asked, isMissingBlock, isMissingLogs, type LogLimit, limitOf } from './log-limit.ts'
-import { createReach, type Density, type Reach } from './reach.ts'
+import { createReach, type Density, newDensity, type Reach } from './reach.ts'
 import type { LogFilter } from './scoped-source.ts'
 
 /** What a node said of a block's logs. */
@@ -22,6 +22,8 @@ export interface Found {
   number: number
   /** What nodes said of its logs; none where they could not say. Where there is not exactly one, the block itself has to tell. */
   claims: Claim[]
+  /** The same though there is one. */
+  isDoubted?: true
 }
 
 export interface LogReaderOptions {
@@ -31,6 +33,14 @@ export interface LogReaderOptions {
   clock: Clock
   random: () => number
   limits: Limits
+}
+
+/** What a node said of blocks from a first one on. */
+interface Some {
+  endpoint: Endpoint
+  /** Inclusive. */
+  to: number
+  found: Found[]
 }
 
 /** A node will not answer so much at once. */
@@ -45,8 +55,8 @@ export interface LogReader {
   reach(): Reach
   /** Blocks of a range with logs that fit, ascending, after as many tries as it takes. */
   read(filter: LogFilter, range: Asked, density: Density, signal: AbortSignal): Promise<Found[]>
-  /** The same of one block, by its hash. */
-  readAt(filter: LogFilter, block: { number: number; hash: string }, signal: AbortSignal): Promise<Found[]>
+  /** What is claimed of one block, by its hash, be it that there is nothing. */
+  readAt(filter: LogFilter, block: { number: number; hash: string }, signal: AbortSignal): Promise<Found>
 }
 
 export const createLogReader = ({ rpc, verify, clock, random, limits }: LogReaderOptions): LogReader => {
@@ -159,37 +169,32 @@ export const createLogReader = ({ rpc, verify, clock, random, limits }: LogReade
     return answers
   }
 
-  /** All of a range from one node. */
-  const readAll = async (
+  const someFrom = async (
     endpoint: Endpoint,
     filter: LogFilter,
     range: Asked,
     density: Density,
     signal: AbortSignal,
   ) => {
-    const found: Found[] = []
-    for (let from = range.from; from <= range.to; ) {
-      const some = await readSome(endpoint, filter, { from, to: range.to }, density, signal)
-      found.push(...(some.blocks?.map(it => foundBy(endpoint, it)) ?? [{ number: from, claims: [] }]))
-      from = some.to + 1
-    }
-    return found
+    const { to, blocks } = await readSome(endpoint, filter, range, density, signal)
+    const found = blocks?.map((it): Found => foundBy(endpoint, it)) ?? [{ number: range.from, claims: [] }]
+    return { endpoint, to, found }
   }
 
-  /** What another node than the first says of the same blocks. */
-  const readSecond = async (
+  /** What another node than the first says of the first blocks of a range. */
+  const readOther = async (
     first: Endpoint,
     filter: LogFilter,
     range: Asked,
     density: Density,
     signal: AbortSignal,
-  ): Promise<{ second: Endpoint; found: Found[] }> => {
+  ): Promise<Some> => {
     for (let failures = 1; ; failures++) {
       try {
         return await rpc.attempt(async endpoint => {
           if (endpoint === first)
             throw retry(LACKS_METHOD, `gave the logs of ${rangeOf(range)} that are to be verified`)
-          return { second: endpoint, found: await readAll(endpoint, filter, range, density, signal) }
+          return someFrom(endpoint, filter, range, density, signal)
         }, signal)
       } catch (error) {
         if (!(error instanceof ChainsieveError) || error.code !== LACKS_METHOD) throw error
@@ -198,32 +203,34 @@ export const createLogReader = ({ rpc, verify, clock, random, limits }: LogReade
     }
   }
 
+  /** The first blocks of a range as one node tells them, compared with what others say. */
   const verified = async (
-    first: Endpoint,
-    found: Found[],
+    some: Some,
     filter: LogFilter,
     range: Asked,
     density: Density,
     signal: AbortSignal,
   ): Promise<Found[]> => {
-    const other = await readSecond(first, filter, range, density, signal)
-    return [...compare(found, first, other.found, other.second)].sort((a, b) => a.number - b.number)
+    const found: Found[] = []
+    for (let { from } = range; from <= some.to; ) {
+      const other = await readOther(some.endpoint, filter, { from, to: some.to }, density, signal)
+      const ours = some.found.filter(it => it.number >= from && it.number <= other.to)
+      found.push(...compare(ours, some.endpoint, other.found, other.endpoint))
+      from = other.to + 1
+    }
+    return found.sort((a, b) => a.number - b.number)
   }
 
   return {
     reach: () => reachOf(last),
     async read(filter, range, density, signal) {
       const found: Found[] = []
-      for (let from = range.from; from <= range.to; ) {
+      for (let { from } = range; from <= range.to; ) {
         const rest = { from, to: range.to }
-        const { endpoint, to, blocks } = await rpc.attempt(async endpoint => {
-          const some = await readSome(endpoint, filter, rest, density, signal)
-          last = endpoint
-          return { endpoint, ...some }
-        }, signal)
-        const first = blocks?.map(it => foundBy(endpoint, it)) ?? [{ number: from, claims: [] }]
-        found.push(...(verify ? await verified(endpoint, first, filter, { from, to }, density, signal) : first))
-        from = to + 1
+        const some = await rpc.attempt(it => someFrom(it, filter, rest, density, signal), signal)
+        last = some.endpoint
+        found.push(...(verify ? await verified(some, filter, rest, newDensity(), signal) : some.found))
+        from = some.to + 1
       }
       return found
     },
@@ -231,7 +238,7 @@ export const createLogReader = ({ rpc, verify, clock, random, limits }: LogReade
       rpc.attempt(
         async endpoint => {
           const parts = splitFilter(filter, reachOf(endpoint).values)
-          if (endpoint.lacks.has(GET_LOGS) || parts.length > MOST_PARTS) return [{ number, claims: [] }]
+          if (endpoint.lacks.has(GET_LOGS) || parts.length > MOST_PARTS) return { number, claims: [] }
           const where = `eth_getLogs of block ${number} ${hash}`
           const blocks: BlockLogs[][] = []
           for (const part of parts) {
@@ -240,13 +247,13 @@ export const createLogReader = ({ rpc, verify, clock, random, limits }: LogReade
             const heard = (error: RpcError) => limitOf(error, asked) !== undefined
             const answers = await endpoint.sendOnce(calls, signal, { heard, urgent: true })
             if (answers === 'too large' || (answers[0]!.error !== undefined && heard(answers[0]!.error)))
-              return [{ number, claims: [] }]
+              return { number, claims: [] }
             if (answers[0]!.error !== undefined) throw faultOf(answers[0]!.error, where)
             blocks.push(checkLogs(answers[0]!.result, asked, fitsAny([part]), where, limits))
           }
           for (const block of blocks.flat())
             if (block.hash !== hash) throw inconsistent(`${where}: its logs name ${block.hash} as their block`)
-          return merge(blocks, where).map(it => foundBy(endpoint, it))
+          return foundBy(endpoint, merge(blocks, where)[0] ?? { number, hash, logs: [] })
         },
         signal,
         { tries: HEAD_TRIES * rpc.endpoints.length },
