@@ -396,6 +396,7 @@ test('the table of settings is sound: names are unique, defaults are valid, ever
       '--stale-after CHAINSIEVE_STALE_AFTER networks[].stale-after',
       '--poll-interval CHAINSIEVE_POLL_INTERVAL networks[].poll-interval',
       '--skip-bloom CHAINSIEVE_SKIP_BLOOM networks[].skip-bloom',
+      '--verify-logs CHAINSIEVE_VERIFY_LOGS networks[].verify-logs',
       '--traces CHAINSIEVE_TRACES networks[].traces',
       '--request-timeout CHAINSIEVE_REQUEST_TIMEOUT networks[].request-timeout',
       '--rpc-batch CHAINSIEVE_RPC_BATCH networks[].rpc-batch',

@@ -7,8 +7,8 @@ import type { Endpoint } from '../endpoint.ts'
 import type { Rpc } from '../rpc.ts'
 import type { RawBlock, RpcBlock, RpcLog, RpcReceipt } from '../wire.ts'
 import { areSameLogs, isSameLog } from './check-logs.ts'
+import type { Claim, Found } from './claims.ts'
 import { type Fits, mayHold } from './log-filter.ts'
-import type { Claim, Found } from './log-reader.ts'
 
 export interface WantedOptions {
   fits: Fits
