@@ -223,6 +223,8 @@ const checkNetwork = (network: string, raw: RawSettings): NetworkConfig => {
   const { from, to } = values
   if (from && to && 'block' in from && 'block' in to && from.block > to.block)
     throw refuse('bad_setting', `${raw.to!.place}: the last block, ${to.block}, is before the first, ${from.block}.`)
+  if (values.verifyLogs && values.rpc.length < 2)
+    throw refuse('bad_setting', `${raw.verifyLogs!.place} compares the logs of two endpoints: it requires --rpc twice.`)
   const { scopes, ...settings } = values
   const at = { place: raw.scopes?.place ?? '', base: raw.scopes?.base ?? process.cwd() }
   return { ...settings, network, scoping: scopingOf(values, scopes, at) }

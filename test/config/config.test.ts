@@ -261,6 +261,10 @@ test('what is not valid is refused with its place', () => {
     [{ port: '65536' }, '--port takes a port from 0 (any free one) to 65535, not "65536".'],
     [{ port: '-1' }, '--port takes a port from 0 (any free one) to 65535, not "-1".'],
     [{ port: '80.5' }, '--port takes a port from 0 (any free one) to 65535, not "80.5".'],
+    [
+      { network, rpc: ['http://localhost:8545'], verifyLogs: true },
+      '--verify-logs compares the logs of two endpoints: it requires --rpc twice.',
+    ],
     [{ host: '' }, '--host takes a host name or address, not "".'],
     [{ json: 'maybe' }, '--json takes true or false, not "maybe".'],
     [
@@ -408,6 +412,7 @@ test('the table of settings is sound: names are unique, defaults are valid, ever
       '--stale-after CHAINSIEVE_STALE_AFTER networks[].stale-after',
       '--poll-interval CHAINSIEVE_POLL_INTERVAL networks[].poll-interval',
       '--skip-bloom CHAINSIEVE_SKIP_BLOOM networks[].skip-bloom',
+      '--verify-logs CHAINSIEVE_VERIFY_LOGS networks[].verify-logs',
       '--traces CHAINSIEVE_TRACES networks[].traces',
       '--request-timeout CHAINSIEVE_REQUEST_TIMEOUT networks[].request-timeout',
       '--rpc-batch CHAINSIEVE_RPC_BATCH networks[].rpc-batch',

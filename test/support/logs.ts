@@ -71,13 +71,13 @@ export const wantedOf = (raw: RawBlock, filters: readonly LogFilter[]): RawBlock
 }
 
 /** A chain in which few blocks have logs, of contracts `token 0` to `token 4` as those of `makeChain`. */
-export const makeSparseChain = (random: () => number, blocks: number, busy: number): RawBlock[] => {
+export const makeSparseChain = (random: () => number, blocks: number, busy: number, salt = ''): RawBlock[] => {
   const chain: RawBlock[] = []
   while (chain.length < blocks) {
     const isBusy = random() < busy
     const one = { txs: 1 + Math.floor(random() * 4), logs: isBusy ? 1 + Math.floor(random() * 6) : 0 }
     const parent = chain.at(-1)
-    chain.push(...makeChain({ ...one, blocks: 1, ...(parent && { parent }) }))
+    chain.push(...makeChain({ ...one, blocks: 1, salt, ...(parent && { parent }) }))
   }
   return chain
 }

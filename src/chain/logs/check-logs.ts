@@ -72,3 +72,22 @@ export const isSameLog = (a: RpcLog, b: RpcLog): boolean =>
 
 export const areSameLogs = (a: readonly RpcLog[], b: readonly RpcLog[]): boolean =>
   a.length === b.length && a.every((log, i) => isSameLog(log, b[i]!))
+
+export const logsIn = (blocks: readonly BlockLogs[]): number => blocks.reduce((sum, { logs }) => sum + logs.length, 0)
+
+/** Brings together what was asked for in several calls. */
+export const mergeLogs = (parts: readonly BlockLogs[][], where: string): BlockLogs[] => {
+  if (parts.length === 1) return parts[0]!
+  const blocks = new Map<number, BlockLogs>()
+  for (const part of parts.flat()) {
+    const block = blocks.get(part.number)
+    if (block === undefined) blocks.set(part.number, { ...part, logs: [...part.logs] })
+    else {
+      if (block.hash !== part.hash)
+        throw inconsistent(`${where}: logs of block ${part.number} name ${block.hash} and ${part.hash} as their block`)
+      block.logs.push(...part.logs)
+    }
+  }
+  for (const { logs } of blocks.values()) logs.sort((a, b) => Number(a.logIndex) - Number(b.logIndex))
+  return [...blocks.values()].sort((a, b) => a.number - b.number)
+}

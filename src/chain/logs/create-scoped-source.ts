@@ -5,9 +5,10 @@ import type { Clock } from '../../lib/retry.ts'
 import type { Limits } from '../../limits/index.ts'
 import type { Rpc } from '../rpc.ts'
 import type { RawBlock, RpcBlock } from '../wire.ts'
+import type { Found } from './claims.ts'
 import { askBloom, fitsAny, mergeFilters } from './log-filter.ts'
 import type { Asked } from './log-limit.ts'
-import { createLogReader, type Found, type LogReader } from './log-reader.ts'
+import { createLogReader, type LogReader } from './log-reader.ts'
 import { newDensity } from './reach.ts'
 import type { LogFilter, ScopedPart, ScopedSource } from './scoped-source.ts'
 import { fetchWanted, LOGS_LEFT_OUT, type WantedOptions } from './wanted.ts'
@@ -87,17 +88,17 @@ export const createScopedSource = (options: ScopedSourceOptions): ScopedSource =
     if (!may || filters.length === 0) return undefined
     const [number, hash] = [Number(header.number), header.hash]
     const fits = fitsAny(filters)
-    const found = (await reader.readAt(mergeFilters(filters), { number, hash }, signal)).flatMap(it => {
-      const claims = it.claims.map(claim => ({ ...claim, logs: claim.logs.filter(fits) }))
-      // What only the merged filter fits is not wanted.
-      return claims.length > 0 && claims.every(claim => claim.logs.length === 0) ? [] : [{ number, claims }]
-    })
-    // The bloom says that there must be some: the block itself shows.
-    if (found.length === 0 && byChance < BY_CHANCE) found.push({ number, claims: [] })
-    if (found.length === 0) return undefined
+    const { claims } = await reader.readAt(mergeFilters(filters), { number, hash }, signal)
+    // What only the merged filter fits is not wanted.
+    const found: Found = { number, claims: claims.map(it => ({ ...it, logs: it.logs.filter(fits) })) }
+    if (found.claims[0]?.logs.length === 0) {
+      if (byChance > BY_CHANCE) return undefined
+      // The bloom says that there must be some: the block itself shows.
+      found.isDoubted = true
+    }
     const wanted: WantedOptions = { fits, bloom, limits, hash, urgent: true }
     try {
-      return (await fetchWanted(rpc, found, wanted, signal))[0]
+      return (await fetchWanted(rpc, [found], wanted, signal))[0]
     } catch (error) {
       if (!(error instanceof ChainsieveError) || error.code !== LOGS_LEFT_OUT) throw error
       return (await fetchWanted(rpc, [{ number, claims: [] }], wanted, signal))[0]
@@ -167,5 +168,5 @@ const AHEAD_BYTES = 16 << 20
 const AHEAD_ANSWERS = 2.5
 /** Blocks that make up a part, or a few more. */
 const PART_BLOCKS = 200
-/** A bloom that is less likely by chance is taken for a proof that there are logs. */
-const BY_CHANCE = 1e-6
+/** A bloom that is less likely by chance counts as a sign that there are logs: then two calls in vain are rare. */
+const BY_CHANCE = 0.01

@@ -1,4 +1,4 @@
-import { isMissingMethod, type RpcError } from '../answers.ts'
+import type { RpcError } from '../answers.ts'
 
 /** What a node will not do at once, by what it said to `eth_getLogs`. */
 export type LogLimit =
@@ -42,7 +42,9 @@ export const isMissingBlock = ({ message }: RpcError): boolean =>
     message,
   )
 
-export const isMissingLogs = (error: RpcError): boolean => isMissingMethod(error) && !isMissingBlock(error)
+/** Whether an error says that the node does not have the method. General codes for wrong requests are not enough: a range may be what is wrong. */
+export const isMissingLogs = ({ code, message }: RpcError): boolean =>
+  code === -32601 || (/\bmethod\b/i.test(message) && /unsupported|unknown|disabled|not |n't /i.test(message))
 
 /** Some put what counts into `data`. */
 const textOf = ({ message, data }: RpcError): string => {

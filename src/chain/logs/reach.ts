@@ -5,8 +5,6 @@ export interface Density {
   perBlock: number
   /** Share of an answer that is left free, since what comes is not what was: more of it where it did not fit. */
   margin: number
-  /** The last range with too many logs for a node that did not say how many are too many, with what was found in it so far. */
-  refused?: { to: number; next: number; logs: number } | undefined
 }
 
 export const newDensity = (): Density => ({ perBlock: 0, margin: 0 })
@@ -29,7 +27,16 @@ export interface Reach {
   suspect(asked: Asked): void
 }
 
+/** A range with too many logs for a node that did not say how many are too many, and what was found in it so far. */
+interface Refused {
+  to: number
+  next: number
+  logs: number
+}
+
 export const createReach = (): Reach => {
+  /** The last one of each search. */
+  const refusals = new WeakMap<Density, Refused>()
   /** Blocks of one call at most: it does not change. */
   let blocks = Number.POSITIVE_INFINITY
   /** The same while the node is overtaxed: it is lifted again. */
@@ -46,13 +53,13 @@ export const createReach = (): Reach => {
 
   /** Once all of a range that was refused is known, so is that its logs are too many. */
   const resolve = (density: Density, asked: Asked, logs: number) => {
-    const { refused } = density
+    const refused = refusals.get(density)
     if (refused?.next !== asked.from) return
     refused.logs += logs
     refused.next = asked.to + 1
     if (refused.next <= refused.to) return
     if (refused.logs <= results) results = Math.max(given, below(refused.logs))
-    density.refused = undefined
+    refusals.delete(density)
   }
 
   const cut = (asked: Asked) => {
@@ -103,7 +110,7 @@ export const createReach = (): Reach => {
           return undefined
         case 'results':
           if (limit.most !== undefined) results = limit.most
-          else if (limit.fits === undefined) density.refused = { to: asked.to, next: asked.from, logs: 0 }
+          else if (limit.fits === undefined) refusals.set(density, { to: asked.to, next: asked.from, logs: 0 })
           density.margin = Math.min(0.2, density.margin + 0.03)
           density.perBlock = Math.max(density.perBlock, results / (limit.fits ?? count * 0.6))
           return limit.fits ?? Math.max(1, Math.min(count - 1, this.span(density)))

@@ -7,8 +7,8 @@ import type { Endpoint } from '../endpoint.ts'
 import type { Rpc } from '../rpc.ts'
 import type { RawBlock, RpcBlock, RpcLog, RpcReceipt } from '../wire.ts'
 import { areSameLogs, isSameLog } from './check-logs.ts'
+import type { Claim, Found } from './claims.ts'
 import { type Fits, mayHold } from './log-filter.ts'
-import type { Claim, Found } from './log-reader.ts'
 
 export interface WantedOptions {
   fits: Fits
@@ -72,6 +72,8 @@ const readWanted = async (
   options: WantedOptions,
   signal: AbortSignal,
 ): Promise<(Outcome | ChainsieveError)[]> => {
+  // A node that goes away meanwhile is asked for its chain again.
+  const { chainId } = endpoint
   const plans = found.map(it => planOf(endpoint, it))
   const answers = await endpoint.send(
     plans.flatMap(it => it.calls),
@@ -84,7 +86,7 @@ const readWanted = async (
       const own = answers.slice(at, at + plan.calls.length)
       at += plan.calls.length
       try {
-        if (plan.claim === undefined) return await readWhole(endpoint, plan.found, options, signal)
+        if (plan.claim === undefined) return await readWhole(endpoint, chainId, plan.found, options, signal)
         const { number } = plan.found
         const block = blockOf(own[0]!, number)
         const missing = own.slice(1).find(it => it.error !== undefined && isMissingMethod(it.error))
@@ -94,7 +96,7 @@ const readWanted = async (
         }
         const results = own.slice(1).map((it, i) => resultOf(it, `receipt ${i} wanted of block ${number}`))
         const receipts = (plan.isWhole ? results[0] : results) as RpcReceipt[]
-        return toPartial({ block, receipts, isWhole: plan.isWhole, claim: plan.claim }, endpoint, options)
+        return toPartial({ block, receipts, isWhole: plan.isWhole, claim: plan.claim, chainId }, options)
       } catch (error) {
         if (error instanceof ChainsieveError && !error.code.startsWith('node_')) return error
         throw error
@@ -104,7 +106,7 @@ const readWanted = async (
 }
 
 const planOf = (endpoint: Endpoint, found: Found) => {
-  const claim = found.claims.length === 1 ? found.claims[0]! : undefined
+  const claim = found.claims.length === 1 && !found.isDoubted ? found.claims[0]! : undefined
   if (claim === undefined) return { found, claim, isWhole: true, calls: [] }
   const hashes = [...new Set(claim.logs.map(it => it.transactionHash))]
   const isWhole = hashes.length > 1 && !endpoint.lacks.has(BLOCK_RECEIPTS)
@@ -118,10 +120,11 @@ interface Read {
   /** Whether the receipts are those of all transactions. */
   isWhole: boolean
   claim: Claim
+  chainId: number | undefined
 }
 
-const toPartial = (read: Read, endpoint: Endpoint, options: WantedOptions): Outcome => {
-  const { block, receipts, isWhole, claim } = read
+const toPartial = (read: Read, options: WantedOptions): Outcome => {
+  const { block, receipts, isWhole, claim, chainId } = read
   const where = `block ${claim.number}`
   if (block.hash !== claim.hash)
     throw inconsistent(
@@ -130,7 +133,7 @@ const toPartial = (read: Read, endpoint: Endpoint, options: WantedOptions): Outc
   checkHash(block, options)
   if (!Array.isArray(block.transactions)) throw inconsistent(`${where} has no list of transactions`)
   const raw: RawBlock = { block, receipts }
-  if (endpoint.chainId !== undefined) raw.chainId = endpoint.chainId
+  if (chainId !== undefined) raw.chainId = chainId
   if (isWhole) checkBlock(raw, options)
   else checkSome(raw, claim, options)
   const partial = cutDown(raw, options.fits)
@@ -171,6 +174,7 @@ const checkCovered = (block: RpcBlock, receipts: readonly RpcReceipt[]) => {
 /** All of a block is read and checked, and tells what is wanted. Whoever claimed something else is to blame. */
 const readWhole = async (
   endpoint: Endpoint,
+  chainId: number | undefined,
   { number, claims }: Found,
   options: WantedOptions,
   signal: AbortSignal,
@@ -178,6 +182,7 @@ const readWhole = async (
   const [raw] = await readBlocks(endpoint, [number], signal, { ...options, traces: false })
   if (raw instanceof ChainsieveError) return raw
   checkHash(raw!.block, options)
+  if (chainId !== undefined) raw!.chainId = chainId
   const partial = cutDown(raw!, options.fits)
   const held = partial.receipts.flatMap(({ logs }) => logs)
   for (const { by, logs, hash } of claims) {

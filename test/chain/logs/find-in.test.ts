@@ -67,6 +67,7 @@ test('where the bloom says that there must be logs and eth_getLogs gives none, t
   const source = sourceOf(t, node)
   for (const raw of chain)
     assert.deepEqual(await source.scoped!.findIn(sets[0]!, headerOf(raw), never), wantedOf(raw, sets[0]!))
+  assert.match(source.endpoints()[0]!.lastError!, /eth_getLogs gave 0 logs of block \d+, which has \d+/)
 })
 
 test('logs that are left out of a transaction are found', async t => {
