@@ -1,6 +1,6 @@
 import { open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ChainsieveError, refuse } from '../lib/errors.ts'
+import { ChainsieveError, refuse, systemFault } from '../lib/errors.ts'
 import { recoverReady } from '../lib/recover.ts'
 import { type CryoFolder, findCryo } from './cryo/folder.ts'
 import { parseCryoBlock, readCryo } from './cryo/read.ts'
@@ -26,7 +26,16 @@ export const findBlockFiles = async (paths: readonly string[]): Promise<BlockFil
 /** The blocks of a file, for callers that parse them elsewhere (`parserReady`, then `parseBlockLine`). */
 export const readBlockLines = (file: BlockFile, options: PackOptions = {}): AsyncGenerator<PackLine> => {
   if (file.form === 'pack') return readPackLines(file.path, options)
-  return file.form === 'era1' ? readEra1(file.path, options) : readCryo(file.folder, options)
+  return withFaults(file.path, file.form === 'era1' ? readEra1(file.path, options) : readCryo(file.folder, options))
+}
+
+/** What the operating system refuses is for the operator, with the path. */
+async function* withFaults(path: string, lines: AsyncGenerator<PackLine>): AsyncGenerator<PackLine> {
+  try {
+    yield* lines
+  } catch (error) {
+    throw systemFault(error, path) ?? error
+  }
 }
 
 /** Resolves when lines of this form may be parsed. */
@@ -75,7 +84,16 @@ const filesAt = async (path: string): Promise<BlockFile[]> => {
   const found = await stat(path).catch(() => undefined)
   // Whoever reads it says what is wrong with it.
   if (!found) return [{ form: 'pack', path, size: 0 }]
-  if (!found.isDirectory()) return [await fileOf(path, found.size)]
+  if (found.isFile()) return [await fileOf(path, found.size)]
+  if (!found.isDirectory()) return [{ form: 'pack', path, size: 0 }]
+  try {
+    return await filesIn(path, found.size)
+  } catch (error) {
+    throw systemFault(error, path) ?? error
+  }
+}
+
+const filesIn = async (path: string, size: number): Promise<BlockFile[]> => {
   const folder = await findCryo(path)
   const era1: BlockFile[] = []
   for (const name of (await readdir(path)).filter(it => it.endsWith('.era1')).sort()) {
@@ -85,7 +103,7 @@ const filesAt = async (path: string): Promise<BlockFile[]> => {
   if (folder && era1.length > 0)
     throw refuse('import_mixed', `${path}: it has files of cryo and era1 files. Name the era1 files, or move them`)
   if (folder) return [{ form: 'cryo', path, size: folder.size, folder }]
-  return era1.length > 0 ? era1 : [{ form: 'pack', path, size: found.size }]
+  return era1.length > 0 ? era1 : [{ form: 'pack', path, size }]
 }
 
 const fileOf = async (path: string, size: number): Promise<BlockFile> => {

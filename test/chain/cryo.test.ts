@@ -8,6 +8,7 @@ import { chainIdOfFiles, findBlockFiles, parseBlockLine, readBlockLines } from '
 import type { PackOptions } from '../../src/chain/pack.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { ChainsieveError } from '../../src/lib/errors.ts'
+import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import { type CryoOptions, parquetOf, tablesOf, writeCryo } from '../support/cryo.ts'
 import { demoBlocks } from '../support/store.ts'
 
@@ -188,6 +189,10 @@ test('everything wrong with a folder is refused with the file and the block', as
   assert.equal(
     await broken(async () => undefined, {}, { chainId: 1 }),
     `@/${nameOf('blocks')}, block 20: this is a block of chain 31337, but the network holds chain 1. Import it into a network of its own`,
+  )
+  assert.match(
+    await broken(async () => undefined, {}, { limits: { ...DEFAULT_LIMITS, packLine: 1000 } }),
+    /block 20 has more than 1kB of JSON\. A line holds one block/,
   )
   const folder = await folderOf(t)
   const [name] = await readdir(folder)

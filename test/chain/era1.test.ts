@@ -8,6 +8,7 @@ import type { PackOptions } from '../../src/chain/pack.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { ChainsieveError } from '../../src/lib/errors.ts'
 import { decodeRlpList, rlpList } from '../../src/lib/rlp.ts'
+import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import { entry, era1Of, framesOf, toEra1, toOldBlocks } from '../support/era1.ts'
 import { tempFolder } from '../support/pack.ts'
 import { demoBlocks } from '../support/store.ts'
@@ -148,6 +149,10 @@ test('everything wrong with a file is refused before the first block, with the f
   assert.match(
     await faultOf(withPart(1, { receipts: parts[2]!.receipts })),
     /^@, block 4: (its receiptsRoot is 0x…, but that of what it holds is 0x…|it has \d+ transactions but \d+ receipts)\. /,
+  )
+  assert.match(
+    await faultOf(good, { limits: { ...DEFAULT_LIMITS, packLine: 1000 } }),
+    /^@, block 3 has more than 1kB of JSON\. A line holds one block/,
   )
   const erae = Buffer.concat([
     entry(0x3265, Buffer.alloc(0)),

@@ -30,7 +30,7 @@ const run = async (data: string, paths: string[], indexers: number) => {
   return { blocks, logs, events, added }
 }
 
-/** What the pack of some blocks comes to, another form of them comes to, and then adds nothing. */
+/** What the pack of some blocks comes to, another form of them comes to. Returns the same import once more. */
 const compare = async (
   t: TestContext,
   pack: readonly RawBlock[],
@@ -46,7 +46,7 @@ const compare = async (
   const paths = await write(data)
   assert.deepEqual(await run(data, paths, indexers), outcome)
   assert.deepEqual(contentsIn(store), contentsIn(due.store))
-  assert.equal((await run(data, paths, 1)).blocks, 0)
+  return () => run(data, paths, 1)
 }
 
 test('an era1 import comes to what the pack of the same blocks comes to', async t => {
@@ -62,13 +62,14 @@ test('an era1 import comes to what the pack of the same blocks comes to', async 
       receipts: receipts.map(receipt => ({ ...strip(receipt), logs: receipt.logs.map(strip) })),
     }
   })
-  await compare(t, told, 2, async data => {
+  const again = await compare(t, told, 2, async data => {
     const folder = join(data, 'era1')
     mkdirSync(folder)
     writeFileSync(join(folder, 'demo-00000-00000000.era1'), era1Of(plain.slice(0, 25).map(toEra1), 0))
     writeFileSync(join(folder, 'demo-00001-00000000.era1'), era1Of(plain.slice(25).map(toEra1), 25))
     return [folder]
   })
+  assert.equal((await again()).blocks, 0)
 })
 
 test('an import from a folder of cryo comes to what a pack of what cryo keeps comes to', async t => {

@@ -1,4 +1,5 @@
 import { ChainsieveError, refuse } from '../../lib/errors.ts'
+import { DEFAULT_LIMITS, overLimit } from '../../limits/index.ts'
 import { checkBlock } from '../check.ts'
 import type { PackLine, PackOptions } from '../pack.ts'
 import type { RawBlock } from '../wire.ts'
@@ -9,7 +10,7 @@ import { hexOf } from './values.ts'
 
 /** The blocks of a folder of cryo, each as the JSON of a pack's line. */
 export async function* readCryo({ files, size }: CryoFolder, options: PackOptions = {}): AsyncGenerator<PackLine> {
-  const { signal, onRead, stored, allocate = bytes => new Uint8Array(bytes) } = options
+  const { signal, onRead, stored, limits = DEFAULT_LIMITS, allocate = bytes => new Uint8Array(bytes) } = options
   const cursors = {
     blocks: createCursor(files.blocks, WANTED.blocks),
     transactions: createCursor(files.transactions, WANTED.transactions),
@@ -33,6 +34,7 @@ export async function* readCryo({ files, size }: CryoFolder, options: PackOption
         const logs = await cursors.logs.take(number)
         const raw = assemble(where, () => assembleBlock(row, transactions.rows, logs.rows))
         const text = Buffer.from(JSON.stringify(raw))
+        if (text.length > limits.packLine) throw overLimit('packLine', limits, where)
         const bytes = allocate(text.length)
         bytes.set(text)
         yield { path, line: number, bytes, last: false, form: 'cryo' }

@@ -1,6 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { ChainsieveError, refuse } from '../../lib/errors.ts'
-import { DEFAULT_LIMITS } from '../../limits/index.ts'
+import { DEFAULT_LIMITS, overLimit } from '../../limits/index.ts'
 import { checkBlock } from '../check.ts'
 import type { PackLine, PackOptions } from '../pack.ts'
 import type { BlockRef } from '../source.ts'
@@ -31,6 +31,7 @@ export async function* readEra1(path: string, options: PackOptions = {}): AsyncG
       signal?.throwIfAborted()
       onRead?.(to)
       if (stored?.(number)?.hash === hash) continue
+      if (to - from > limits.packLine) throw overLimit('packLine', limits, `${path}, block ${number}`)
       const bytes = allocate(to - from)
       bytes.set(await window.bytes(from, to - from))
       yield { path, line: number, bytes, last: false, form: 'era1' }
@@ -63,7 +64,7 @@ export const parseEra1Block = (line: PackLine, options: PackOptions = {}): RawBl
     return raw
   } catch (error) {
     if (error instanceof ChainsieveError && error.next === 'refuse') throw error
-    if (!(error instanceof Error)) throw error
+    if (!(error instanceof RangeError || error instanceof ChainsieveError)) throw error
     throw refuse('pack_inconsistent_block', `${where}: ${error.message}. Download the file again`, error)
   }
 }
@@ -94,7 +95,7 @@ const GENESIS = new Map([
   [1, '0xd4e56740f876aef8c010b86a40d5f56745a118d0906a34e69aec8c0db1cb8fa3'],
   [11_155_111, '0x25a5cc106eea7138acab33231d7160d69cb777ee0c2c553fcddf5138993e6dd9'],
 ])
-/** They by the names that their files begin with. */
+/** The same networks by the names that their files begin with. */
 const NAMED = new Map([
   ['mainnet', 1],
   ['sepolia', 11_155_111],
