@@ -23,6 +23,7 @@ export const PAGES_OF_USERS: ReadonlyMap<string, string> = new Map(
         'systemd',
         'indexing',
         'chains',
+        'networks',
         'dev',
         'decoding',
         'accounts',
