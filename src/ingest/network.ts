@@ -104,11 +104,10 @@ export const startIndexing = ({
   const { port1, port2 } = new MessageChannel()
   const { youngMb, writerCacheMb, readerCacheMb } = memoryOf(job.type, networks)
   const isServed = job.type === 'follow' || job.type === 'watch'
-  const writer = startWorker(
-    'writer',
-    { store, port: port1, cacheMb: writerCacheMb } satisfies WriterData,
-    { transferList: [port1], ...(isServed && { resourceLimits: { maxYoungGenerationSizeMb: WRITER_YOUNG_MB } }) },
-  )
+  const writer = startWorker('writer', { store, port: port1, cacheMb: writerCacheMb } satisfies WriterData, {
+    transferList: [port1],
+    ...(isServed && { resourceLimits: { maxYoungGenerationSizeMb: WRITER_YOUNG_MB } }),
+  })
   const indexer = startWorker(
     'indexer',
     {
