@@ -157,7 +157,7 @@ const addedUp = (each: readonly RuleSeries[], parts: number): Omit<RuleSeries, '
 })
 
 /** The newest first by when their blocks were received. `before` tells where each network goes on. */
-const alertsOfSeveral = async (
+export const alertsOfSeveral = async (
   delivery: Pick<Delivery, 'alerts'>,
   rule: StoredRule,
   networks: readonly string[],
@@ -170,13 +170,31 @@ const alertsOfSeveral = async (
       return (await delivery.alerts(network, rule.id, page)).map(record => ({ network, record }))
     }),
   )
-  const newest = each.flat().sort((a, b) => b.record.alert.receivedAt - a.record.alert.receivedAt)
-  const shown = newest.slice(0, size)
+  const shown = newestOf(each, size)
   for (const { network, record } of shown) places.set(network, record.n)
   return {
     alerts: shown.map(({ network, record }) => ({ network, ...showAlert(record) })),
     next: shown.length < size ? null : [...places].map(([network, n]) => `${network}:${n}`).join(','),
   }
+}
+
+interface Listed {
+  network: string
+  record: AlertRecord
+}
+
+/** Those of one network stay in their order, which is where its next page goes on. */
+const newestOf = (each: readonly (readonly Listed[])[], size: number): Listed[] => {
+  const lists = each.map(list => [...list])
+  const shown: Listed[] = []
+  while (shown.length < size) {
+    const [first] = lists
+      .filter(list => list.length > 0)
+      .sort(([a], [b]) => b!.record.alert.receivedAt - a!.record.alert.receivedAt)
+    if (!first) break
+    shown.push(first.shift()!)
+  }
+  return shown
 }
 
 const readPlaces = (before: string | undefined): Map<string, number> =>

@@ -26,6 +26,7 @@ export const PAGES_OF_USERS: ReadonlyMap<string, string> = new Map(
         'importing',
         'scopes',
         'chains',
+        'networks',
         'dev',
         'decoding',
         'accounts',
