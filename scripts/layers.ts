@@ -151,6 +151,8 @@ export const ROOMS: Record<string, Room> = {
   },
   console: {
     is: 'the pages in the browser, which ask the HTTP API as every client does',
+    // The list of chains alone.
+    may: ['config'],
     packages: [
       'preact',
       'uplot',

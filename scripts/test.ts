@@ -45,7 +45,8 @@ const run = (some: readonly string[], atOnce: number): number => {
     env: {
       ...process.env,
       NODE_COMPILE_CACHE: COMPILED,
-      ...(program !== undefined && { CHAINSIEVE_PROGRAM: resolve(program) }),
+      // Not a name of ours, which programs that inherit it would refuse as no setting.
+      ...(program !== undefined && { TESTED_PROGRAM: resolve(program) }),
     },
   })
   return status ?? 1

@@ -36,8 +36,8 @@ describe('Explore follows a chain', { skip }, () => {
 
     await anvil.call('evm_revert', snapshot)
     for (let value = 7; value < 10; value++) await send(value)
-    await page.getByRole('gridcell', { name: '0.000000000000000009 coin' }).waitFor()
-    await page.getByRole('gridcell', { name: '0.000000000000000002 coin' }).waitFor({ state: 'detached' })
+    await page.getByRole('gridcell', { name: '0.000000000000000009 ETH' }).waitFor()
+    await page.getByRole('gridcell', { name: '0.000000000000000002 ETH' }).waitFor({ state: 'detached' })
     await page.getByText('4 hits in').waitFor()
     assert.equal(await grid.getAttribute('aria-rowcount'), '5')
 

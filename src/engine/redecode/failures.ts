@@ -18,7 +18,6 @@ export const createFailureComparison = (reader: Reader, abi: OwnAbi) => {
   const stored = createStored(reader)
   const beginningOf = createBeginnings(stored)
   const selectors = new Set(errorsOf(abi).map(selectorOf))
-  const stepsOf = createStepReader(stored.step)
   const callAt = createCallFinder(reader)
   const tx = {
     error: txReader(reader, 'error'),
@@ -28,13 +27,16 @@ export const createFailureComparison = (reader: Reader, abi: OwnAbi) => {
     address: txReader(reader, 'revertAddress'),
   }
 
+  const concerns = (data: string | undefined): data is string => data !== undefined && selectors.has(data.slice(0, 10))
+
   return ({ header, ordinals }: Candidates, decoding: Decoding, revision: RevisionBuilder) => {
+    // Anew each time: blocks may have been replaced since.
+    const begunAt = createOriginReader(stored.step)
     const decode = (data: string | undefined, address: string | undefined, block: number, place: number) => {
-      if (data === undefined || !selectors.has(data.slice(0, 10))) return undefined
+      if (!concerns(data)) return undefined
       const revert = decoding.revert(address ?? ZERO, data, beginningOf(block, place))
       return isKnown(revert) ? revert : undefined
     }
-    /** Null where nothing was known. */
     const note = (
       kind: NamedKind,
       at: Spot,
@@ -58,9 +60,11 @@ export const createFailureComparison = (reader: Reader, abi: OwnAbi) => {
     }
     for (const ordinal of ordinals.trace) {
       const position = positionOfOrdinal(header, 'trace', ordinal)
-      const { step, begun } = stepsOf(position)
-      const { data, address } = saidBy(begun)
-      const now = decode(data, address, blockOf(position), step.tx)
+      const step = stored.step(position)!
+      // What was handed on is the same; most failures are not those of this ABI.
+      const { data } = saidBy(step)
+      if (!concerns(data)) continue
+      const now = decode(data, saidBy(begunAt(position)).address, blockOf(position), step.tx)
       if (!now) continue
       note('trace', { position, ordinal }, step, now)
       const call = callAt(header, position)
@@ -77,8 +81,8 @@ const ZERO = `0x${'0'.repeat(40)}`
 
 const txReader = ({ records }: Reader, field: string) => valueReader('tx', field, records)!
 
-/** Reads a failed step, and the one in which its failure began: all steps of its transaction tell that. */
-const createStepReader = (read: (position: number) => StoredStep | undefined) => {
+/** Reads the step in which the failure of a step began: all steps of its transaction tell that. */
+const createOriginReader = (read: (position: number) => StoredStep | undefined) => {
   let [block, first] = [-1, 0]
   let steps: StoredStep[] = []
   let origins: ReturnType<typeof originsOf> = []
@@ -101,11 +105,11 @@ const createStepReader = (read: (position: number) => StoredStep | undefined) =>
     origins = originsOf(steps)
   }
 
-  return (position: number): { step: StoredStep; begun: StoredStep } => {
+  return (position: number): StoredStep => {
     const inside = placeOf(position) - first
     if (blockOf(position) !== block || inside < 0 || inside >= steps.length) load(position)
     const index = placeOf(position) - first
-    return { step: steps[index]!, begun: steps[origins[index] ?? index]! }
+    return steps[origins[index] ?? index]!
   }
 }
 

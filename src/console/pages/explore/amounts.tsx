@@ -1,13 +1,8 @@
 import { at, type Json, textAt } from '../../api/json.ts'
 import type { Hit } from '../../api/wire.ts'
 import { Amount } from '../../parts/amount.tsx'
+import { COIN_DECIMALS, coinOf } from '../../parts/coin.ts'
 import type { NameOf } from './known.ts'
-
-/** Digits behind the point of every EVM chain's coin. */
-const COIN_DECIMALS = 18
-
-/** What the chain's coin is called; other chains do not say. */
-export const coinOf = (network: string): string => (network.startsWith('ethereum/ethereum/') ? 'ETH' : 'coin')
 
 interface Props {
   hit: Hit

@@ -1,9 +1,9 @@
 import { isObject, type Json, member, toJson } from '../../api/json.ts'
 import { Amount } from '../../parts/amount.tsx'
+import { COIN_DECIMALS, coinOf } from '../../parts/coin.ts'
 import { Hash } from '../../parts/hash.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Time } from '../../parts/time.tsx'
-import { coinOf } from './amounts.tsx'
 import { isAddress, type NameOf, titleOf } from './known.ts'
 
 interface Props {
@@ -25,7 +25,7 @@ export const Cell = ({ value, field, network, nameOf }: Props) => {
   const raw = member(value, 'raw')
   if (isObject(value) && typeof raw === 'string' && /^0x[0-9a-f]+$/i.test(raw))
     return 'coin' in value ? (
-      <Amount value={raw} decimals={18} symbol={coinOf(network)} />
+      <Amount value={raw} decimals={COIN_DECIMALS} symbol={coinOf(network)} />
     ) : (
       <span class="amount">{BigInt(raw).toLocaleString()}</span>
     )

@@ -1,6 +1,7 @@
 import { at, textAt } from '../../api/json.ts'
 import type { Hit } from '../../api/wire.ts'
 import { Amount } from '../../parts/amount.tsx'
+import { COIN_DECIMALS, coinOf } from '../../parts/coin.ts'
 import { Hash } from '../../parts/hash.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Text } from '../../parts/text.tsx'
@@ -8,7 +9,6 @@ import { Time } from '../../parts/time.tsx'
 import { Link } from '../../shell/router.tsx'
 import { hrefOf } from '../../things.ts'
 import { AddressLink } from './address-link.tsx'
-import { COIN_DECIMALS, coinOf } from './coin.ts'
 import { numberAt, timeOf, unitsAt } from './read.ts'
 
 export const HEIGHT = ['blockNumber', 'timestamp', 'transactionHash']

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { Amount } from '../../parts/amount.tsx'
-import { COIN_DECIMALS, coinOf, GWEI_DECIMALS } from './coin.ts'
+import { COIN_DECIMALS, coinOf, GWEI_DECIMALS } from '../../parts/coin.ts'
 
 /** What is known of a thing, by name. */
 export const Facts = ({ children }: { children: ComponentChildren }) => <dl class="thing-facts">{children}</dl>
