@@ -5,7 +5,7 @@ import { didYouMean } from '../lib/nearest.ts'
 import { type Secret, secret, secretUrl } from '../lib/secret.ts'
 import { parseTime } from '../lib/time.ts'
 import { isLimit, LIMITS, type LimitName, parseAmount, TAKES } from '../limits/index.ts'
-import { CHAINS } from './chains.ts'
+import { fullName } from './chains.ts'
 
 /**
  * A kind of setting: how a value is read, whether it came as text (flag, environment) or typed (config file). `takes`
@@ -25,7 +25,7 @@ export interface Kind<T> {
 export const network: Kind<string> = {
   schema: v.pipe(
     v.string(),
-    v.transform(name => CHAINS.get(name)?.network ?? name),
+    v.transform(fullName),
     v.regex(/^[a-z0-9][a-z0-9_.-]{0,63}(\/[a-z0-9][a-z0-9_.-]{0,63}){2}$/),
   ),
   takes:
