@@ -60,7 +60,10 @@ export const createHeads = ({
   const moved = (head: Head) => {
     const now = clock.now()
     if (head.number > highest) {
-      if (highest >= 0 && movedAt > 0) blockMs = blockMs * 0.8 + ((now - movedAt) / (head.number - highest)) * 0.2
+      // Each of the blocks that came counts once, so that the pace of a fast chain is known after a few polls.
+      const before = 0.8 ** (head.number - highest)
+      if (highest >= 0 && movedAt > 0)
+        blockMs = blockMs * before + ((now - movedAt) / (head.number - highest)) * (1 - before)
       highest = head.number
       movedAt = now
     }

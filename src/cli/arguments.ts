@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { fullName } from '../config/chains.ts'
 import type { Flags } from '../config/index.ts'
 import { toggle } from '../config/kinds.ts'
 import { NETWORK_SETTINGS, placesOf, SETTINGS, type Setting } from '../config/settings.ts'
@@ -92,7 +93,8 @@ const checkArity = ({ name, usage, arity: [least, most] }: Command, args: string
   if (args.length < least) throw misused(`An argument is missing: chainsieve ${name} ${usage}`)
   if (args.length > most)
     throw misused(`${JSON.stringify(args[most])} is one argument too many for chainsieve ${name}.`)
-  return args
+  // Short names of chains stand for networks wherever one is named.
+  return /^\[?T\/B\/N/.test(usage) ? args.map((arg, i) => (i === 0 ? fullName(arg) : arg)) : args
 }
 
 /** Tells the flags of settings from those of the command itself, and refuses what the command does not take. */

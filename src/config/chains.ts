@@ -128,6 +128,9 @@ export const CHAINS: ReadonlyMap<string, Chain> = new Map<string, Chain>([
   ],
 ])
 
+/** A network by its name or by the short name of its chain. */
+export const fullName = (network: string): string => CHAINS.get(network)?.network ?? network
+
 const USUAL_DEPTH = 64
 
 /** The setting `finality` as whoever follows a chain takes it: a depth, which stands in for the mark of nodes that do not tell one. */

@@ -8,7 +8,7 @@ import { parseTime } from '../lib/time.ts'
 import { type Allowance, BY_CALLS, BY_HOST, isCosts, PROVIDERS, type Rate } from '../limits/credits.ts'
 import { isLimit, LIMITS, type LimitName, parseAmount, TAKES } from '../limits/index.ts'
 import { topicOf } from '../scopes/event.ts'
-import { CHAINS } from './chains.ts'
+import { fullName } from './chains.ts'
 
 /**
  * A kind of setting: how a value is read, whether it came as text (flag, environment) or typed (config file). `takes`
@@ -28,7 +28,7 @@ export interface Kind<T> {
 export const network: Kind<string> = {
   schema: v.pipe(
     v.string(),
-    v.transform(name => CHAINS.get(name)?.network ?? name),
+    v.transform(fullName),
     v.regex(/^[a-z0-9][a-z0-9_.-]{0,63}(\/[a-z0-9][a-z0-9_.-]{0,63}){2}$/),
   ),
   takes:

@@ -51,7 +51,10 @@ export const createPace = ({ stored, staleMs, now = Date.now }: PaceOptions): Pa
       .map(({ number, time }, i) => (time - blocks[i]!.time) / (number - blocks[i]!.number))
       .filter(step => step >= 0)
       .sort((a, b) => a - b)
-    return steps.length < FEWEST ? null : steps[Math.ceil(steps.length * SHARE) - 1]!
+    if (steps.length < FEWEST) return null
+    // Times are whole seconds: where several blocks have the same, only the mean tells how fast they come.
+    const mean = (blocks.at(-1)!.time - blocks[0]!.time) / (blocks.at(-1)!.number - blocks[0]!.number)
+    return mean > 0 && mean < 1 ? mean : steps[Math.ceil(steps.length * SHARE) - 1]!
   }
 
   const patience = (): number => {

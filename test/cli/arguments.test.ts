@@ -23,6 +23,16 @@ const configured = async (argv: string[], env: Record<string, string> = {}): Pro
   return seen!
 }
 
+test('short names of chains stand for networks in commands, too', async () => {
+  const seen: (string | undefined)[] = []
+  const verify = async (_: Config, network: string | undefined) => {
+    seen.push(network)
+    return []
+  }
+  for (const name of [['base'], ['a/b/c'], []]) await chainsieve(['verify', ...name], { verify })
+  assert.deepEqual(seen, ['ethereum/base/mainnet', 'a/b/c', undefined])
+})
+
 test('flags, environment and defaults reach the command', async () => {
   const argv = [
     '--network',

@@ -48,6 +48,11 @@ describe('the pace of a chain', () => {
     assert.equal(pace.blockTime(), 12)
   })
 
+  it('is the mean where several blocks have one timestamp', () => {
+    const stored = Array.from({ length: 61 }, (_, number) => ({ number, time: Math.floor(number / 5) }))
+    assert.equal(setUp({ stored }).pace.blockTime(), 0.2)
+  })
+
   it('of a fast chain has a floor, and while it is not known, two minutes are waited', () => {
     const fast = setUp({ stored: chain(20, 0.25) })
     fast.at(10)

@@ -57,7 +57,7 @@ export const RuleForm = ({ draft, example, faultAt, onChange }: Props) => {
       <Conditions draft={draft} faultAt={faultAt} onChange={onChange} />
       <NumberField
         label="Confirmations"
-        hint="How many blocks must follow the block of a match before the rule fires. With 0 it fires at once."
+        hint="How many blocks must follow the block of a match before the rule fires. With 0 it fires at once. Or safe or finalized, as nodes tell."
         value={draft.maxConfirmationCount}
         error={faultAt('maxConfirmationCount')}
         onChange={value => set('maxConfirmationCount', value ?? '')}

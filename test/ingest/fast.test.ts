@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { RawBlock } from '../../src/chain/wire.ts'
+import { newestBlock } from '../../src/engine/blocks.ts'
+import { openForReading } from '../../src/engine/open.ts'
+import { startIndexing } from '../../src/ingest/network.ts'
+import { silent } from '../../src/lib/log.ts'
+import { folderToIndex, NETWORK } from '../support/indexing.ts'
+import { startNode } from '../support/node.ts'
+import { makeChain } from '../support/pack.ts'
+
+const BLOCK_MS = 200
+const BEFORE = 20
+
+/** Five blocks have one timestamp. */
+const inSeconds = ({ block, ...rest }: RawBlock): RawBlock => ({
+  ...rest,
+  block: { ...block, timestamp: `0x${(1_700_000_000 + Math.floor(Number(block.number) / 5)).toString(16)}` },
+})
+
+test('blocks every 200 ms are followed with a lag of at most two, though no pace was set', async t => {
+  const chain = makeChain({ blocks: BEFORE + 11 }).map(inSeconds)
+  const node = await startNode(t, chain.slice(0, BEFORE))
+  const { data, store } = await folderToIndex(t)
+  const indexing = startIndexing({
+    data,
+    network: NETWORK,
+    job: { type: 'follow', node: { urls: [node.url] }, from: { block: 0 }, order: 'oldest', finality: 64 },
+    storeBatch: 10,
+    log: silent,
+  })
+  t.after(() => indexing.stop())
+  const db = openForReading(store)
+  t.after(() => void db.close())
+  const newest = newestBlock(db)
+  while (newest() < BEFORE - 1) await sleep(10)
+
+  const lags: number[] = []
+  const began = performance.now()
+  for (let number = BEFORE; number < chain.length && performance.now() - began < 4_000; ) {
+    if (performance.now() - began >= (number - BEFORE) * BLOCK_MS) node.extend([chain[number++]!])
+    await sleep(10)
+    // The pace is found out in the first blocks.
+    if (number >= BEFORE + 5) lags.push(node.head - newest())
+  }
+  lags.sort((a, b) => a - b)
+  // A machine that is busy with other tests may hold up a block.
+  assert.ok(lags[Math.floor(lags.length * 0.9)]! <= 2, `lags: ${lags.join(' ')}`)
+  assert.equal(indexing.error(), null)
+})
