@@ -13,7 +13,7 @@ const [A, B] = [`0x${'a'.repeat(40)}`, `0x${'b'.repeat(40)}`]
 
 const scopingIn = (text: string, env = {}) => {
   const config = join(folder, 'chainsieve.toml')
-  writeFileSync(config, `[[networks]]\nnetwork = "mainnet"\nrpc = ["http://a"]\n${text}`)
+  writeFileSync(config, `[[networks]]\nnetwork = "ethereum/ethereum/mainnet"\nrpc = ["http://a"]\n${text}`)
   return loadConfig({ flags: { config }, env }).networks[0]!.scoping
 }
 
