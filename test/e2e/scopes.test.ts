@@ -81,7 +81,13 @@ const ruleFor = (address: string) => ({
   config: {
     targetType: 'Log',
     targetMap: [{ name: 'address', operator: 'Equals (ignore case)', value: address }],
-    alerts: [{ type: 'Webhook (POST)', parameters: { url: 'https://example.org/hook' }, payload: [{ fieldType: 'Field', fieldName: 'address' }] }],
+    alerts: [
+      {
+        type: 'Webhook (POST)',
+        parameters: { url: 'https://example.org/hook' },
+        payload: [{ fieldType: 'Field', fieldName: 'address' }],
+      },
+    ],
   },
 })
 
