@@ -224,7 +224,9 @@ test('every flag that is named is one', () => {
 })
 
 test('the config file is one', t => {
-  const [toml] = blocks.filter(({ language }) => language === 'toml')
+  const tomls = blocks.filter(({ language }) => language === 'toml')
+  const toml = tomls.find(({ text }) => text.includes('query-deadline'))
+  const scopes = tomls.find(({ text }) => text.includes('networks.scopes'))
   const path = join(tempFolder(t), 'chainsieve.toml')
   writeFileSync(path, toml!.text)
   const { networks, ...config } = loadConfig({ flags: { config: path }, env: {} })
@@ -232,6 +234,8 @@ test('the config file is one', t => {
     [config.host, config.queryDeadline, networks.map(({ network }) => network)],
     ['0.0.0.0', 5000, ['ethereum/ethereum/mainnet', 'ethereum/base/mainnet']],
   )
+  writeFileSync(path, scopes!.text)
+  assert.equal(loadConfig({ flags: { config: path }, env: {} }).networks[0]!.scoping!.scopes.length, 2)
 })
 
 describe('links', () => {
