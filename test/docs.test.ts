@@ -236,6 +236,8 @@ test('config files are such, and the one of all settings is as it says', t => {
     [config.host, config.queryDeadline, networks.map(({ network }) => network)],
     ['0.0.0.0', 5000, ['ethereum/ethereum/mainnet', 'ethereum/base/mainnet']],
   )
+  const scopes = tomls.find(({ text }) => text.includes('networks.scopes'))
+  assert.equal(load(scopes!.text).networks[0]!.scoping!.scopes.length, 2)
 })
 
 describe('links', () => {

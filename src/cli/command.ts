@@ -483,9 +483,10 @@ export const NODE = [
   'rpcMonth',
   'rpcCosts',
   'storeBatch',
-  'contract',
-  'event',
 ] as const satisfies readonly (keyof typeof NETWORK_SETTINGS)[]
+
+/** What of a network is indexed where not all of it is. */
+export const SCOPED = ['contract', 'event'] as const satisfies readonly (keyof typeof NETWORK_SETTINGS)[]
 
 export const command = <const O extends Table>(command: Command<O>): Command => command as unknown as Command
 

@@ -104,11 +104,14 @@ const readEnvironment = (env: Readonly<Record<string, string | undefined>>): Raw
       )
     // Compose files and unit files set variables to nothing to say that they are not set.
     if (text === undefined || text === '') continue
-    const value = ALL[name]!.list ? text.split(',').map(part => part.trim()) : text
+    const value = ALL[name]!.list ? text.split(APART).map(part => part.trim()) : text
     raw[name] = { value, place: variable }
   }
   return raw
 }
+
+/** Commas, but for those in the parentheses of an event. */
+const APART = /,(?![^()]*\))/
 
 // Kubernetes gives every container variables for a service that is called chainsieve.
 const isServiceLink = (variable: string, text = '') =>

@@ -37,6 +37,7 @@ export const indexRange = async (work: Work, job: Extract<Job, { type: 'index' }
     )
   state.asked = { from, to }
   // The head of last time may have been reorganised since.
+  await leaveOldHeaders(work, createKnown(lookups), job.finality)
   const tip = work.pipeline.held().at(-1)?.to
   if (tip !== undefined && tip <= head) await leaveOldBranch(work, tip, job)
   await fill(work, from, to, job.order)
@@ -127,6 +128,7 @@ const followAndFill = async (work: Work, job: Extract<Job, { type: 'follow' }>) 
   ruleWatcher.fixStarts(head)
   const wanted = Math.max(resolvePoint(job.from, head, 0), await firstKept(work, job.keep, head))
   const from = Math.min(wanted, head)
+  await leaveOldHeaders(work, createKnown(work.lookups), job.finality)
   const tip = pipeline.held().at(-1)?.to
   // Only following finds out which blocks a node for development has instead of the stored ones.
   const near = tip !== undefined && (job.node.shrinks === true || (tip >= from - 1 && head - tip <= CATCH_UP))

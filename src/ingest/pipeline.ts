@@ -273,7 +273,8 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       await room()
     }
 
-    const look = async (raw: RawBlock): Promise<{ decoded: DecodedBlock; found: RuleMatch[] }> => {
+    /** `taken` must count the block as held: it is called at once. */
+    const look = async (raw: RawBlock, taken: (decoded: DecodedBlock, found: readonly RuleMatch[]) => void) => {
       // By the rules of this moment: what came up while it was waited for is looked for as well. From the last look at them until the
       // block counts as held, nothing is waited for: a rule that comes up has either looked at the block, or knows that it is there.
       let decoded: DecodedBlock
@@ -286,32 +287,34 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
         decoded = preparer.decode(raw)
         found = await ruleWatcher.match(decoded, signal)
       } while (generation !== ruleWatcher.generation)
-      return { decoded, found }
+      taken(decoded, found)
     }
 
     const take = async (raw: RawBlock) => {
       const number = Number(raw.block.number)
       if (run && number !== last + 1) handOver()
-      const { decoded, found } = await look(raw)
-      const ref = { number, hash: raw.block.hash, parentHash: raw.block.parentHash }
-      checkNeighbours(ref)
-      run ??= preparer.start()
-      run.add(decoded)
-      for (const hit of found) hits.push(hit)
-      note(ref)
-      held = merged([...held, { from: number, to: number }])
-      last = number
-      handOverFull()
+      await look(raw, (decoded, found) => {
+        const ref = { number, hash: raw.block.hash, parentHash: raw.block.parentHash }
+        checkNeighbours(ref)
+        run ??= preparer.start()
+        run.add(decoded)
+        for (const hit of found) hits.push(hit)
+        note(ref)
+        held = merged([...held, { from: number, to: number }])
+        last = number
+        handOverFull()
+      })
     }
 
     const takeScoped = async ({ blocks: all, notes }: ScopedChange) => {
       handOver()
       const fresh = all.filter(({ block }) => !holds(held, Number(block.number)))
       const hits: RuleMatch[] = []
-      for (const raw of fresh) {
-        hits.push(...(await look(raw)).found)
-        scopedTop = Math.max(scopedTop, Number(raw.block.number))
-      }
+      for (const raw of fresh)
+        await look(raw, (_, found) => {
+          hits.push(...found)
+          scopedTop = Math.max(scopedTop, Number(raw.block.number))
+        })
       tellUpdate()
       const from = Number(fresh[0]?.block.number ?? 0)
       const to = Number(fresh.at(-1)?.block.number ?? -1)

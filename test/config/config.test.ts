@@ -85,6 +85,9 @@ const NETWORK_DEFAULTS = {
   keepBlocks: undefined,
   keepFor: undefined,
   storeBatch: 200,
+  contract: [],
+  event: [],
+  scoping: undefined,
 }
 
 test('without any source the defaults hold', () => {
@@ -423,6 +426,9 @@ test('the table of settings is sound: names are unique, defaults are valid, ever
       '--rpc-costs CHAINSIEVE_RPC_COSTS networks[].rpc-costs',
       '--keep-blocks CHAINSIEVE_KEEP_BLOCKS networks[].keep-blocks',
       '--keep-for CHAINSIEVE_KEEP_FOR networks[].keep-for',
+      '--contract CHAINSIEVE_CONTRACT networks[].contract',
+      '--event CHAINSIEVE_EVENT networks[].event',
+      '--scopes CHAINSIEVE_SCOPES networks[].scopes',
       '--store-batch CHAINSIEVE_STORE_BATCH networks[].store-batch',
     ],
   )

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { storeFile } from '../../src/engine/files.ts'
 import { startNode } from '../support/node.ts'
-import { expectedOf, fits, holdingsIn, serveLogs, unevenChain } from '../support/scoped.ts'
+import { makeChain } from '../support/pack.ts'
+import { blockOf, expectedOf, fits, holdingsIn, serveLogs, unevenChain } from '../support/scoped.ts'
 import { serve, start, succeed, tempFolder, until } from './program.ts'
 
 const NETWORK = 'ethereum/made-up/mainnet'
@@ -20,7 +21,7 @@ test('a contract is indexed alone, widened through a kill, and served', { timeou
   const node = await startNode(t, chain)
   node.methods.set('eth_call', () => '0x')
   node.methods.set('eth_getCode', () => '0x6001600255')
-  const asked = serveLogs(node)
+  const asked = serveLogs(node, 500)
   const data = tempFolder(t)
   const store = storeFile(data, NETWORK)
   const logs = chain.flatMap(({ receipts }) => receipts.flatMap(it => it.logs))
@@ -54,12 +55,12 @@ test('a contract is indexed alone, widened through a kill, and served', { timeou
     ...['--network', NETWORK, '--rpc', node.url, '--finality', '1', '--poll-interval', '20ms'],
     ...['--contract', one, '--contract', other],
   ])
-  await until(
+  const reached = await until(
     server.status,
-    ({ networks }) => networks[0]!.coverage?.some(({ ranges }) => ranges.at(-1)!.to === last) === true,
+    ({ networks: [it] }) => it!.lag === 0 && it!.coverage?.some(({ ranges }) => ranges.at(-1)!.to === last) === true,
   )
-  const { ranges, coverage, lag } = (await server.status()).networks[0]!
-  assert.deepEqual([ranges, lag], [[], 0])
+  const { ranges, coverage } = reached.networks[0]!
+  assert.deepEqual(ranges, [])
   assert.ok(coverage!.every(({ addressCount }) => addressCount >= 1))
   const partial = await server.total(NETWORK, 'block', { term: { partial: true } })
   assert.equal(partial, await server.total(NETWORK, 'block'))
@@ -69,4 +70,57 @@ test('a contract is indexed alone, widened through a kill, and served', { timeou
     body: JSON.stringify({ query: { term: { address: one } } }),
   })
   assert.match(response.headers.get('chainsieve-coverage')!, /^partial; whole=none; filters=\d+; looked=0-/)
+})
+
+const ruleFor = (address: string) => ({
+  name: `Logs of ${address}`,
+  maxConfirmationCount: 1,
+  technology: 'ethereum',
+  blockchain: 'made-up',
+  network: 'mainnet',
+  config: {
+    targetType: 'Log',
+    targetMap: [{ name: 'address', operator: 'Equals (ignore case)', value: address }],
+    alerts: [
+      {
+        type: 'Webhook (POST)',
+        parameters: { url: 'https://example.org/hook' },
+        payload: [{ fieldType: 'Field', fieldName: 'address' }],
+      },
+    ],
+  },
+})
+
+test('a rule fires for what a scope stores, and warns of what lies outside', { timeout: 60_000 }, async t => {
+  const [inside, outside] = [`0x${'1'.repeat(40)}`, `0x${'2'.repeat(40)}`] as const
+  const log = (address: `0x${string}`) => ({ address, topics: [], data: '0x' as const })
+  const chain = makeChain({ blocks: 3, from: 10, txs: 0 })
+  const node = await startNode(t, chain)
+  node.methods.set('eth_call', () => '0x')
+  node.methods.set('eth_getCode', () => '0x6001600255')
+  serveLogs(node)
+  const server = await serve(t, tempFolder(t), [
+    ...['--network', NETWORK, '--rpc', node.url, '--finality', '1', '--poll-interval', '20ms', '--contract', inside],
+  ])
+  await until(server.status, ({ networks: [it] }) => it!.lag === 0)
+  const made = async (address: string) => {
+    const { status, body } = await server.ask<{ id: number; warnings: string[] }>('/alerting/rules/', ruleFor(address))
+    assert.equal(status, 201, JSON.stringify(body))
+    return body
+  }
+  const [good, bad] = [await made(inside), await made(outside)]
+  assert.deepEqual(good.warnings, [])
+  assert.match(bad.warnings.join(), /nothing of 0x2{40} is found/)
+  for (const logs of [[], [log(outside), log(inside)], []]) {
+    chain.push(blockOf(chain.at(-1)!, logs))
+    node.extend(chain.slice(-1))
+  }
+  const alerts = ({ id }: { id: number }) =>
+    server.ask<{ alerts: { state: string; entity: { _id: string } }[] }>(`/alerting/rules/${id}/alerts`)
+  const { body } = await until(
+    () => alerts(good),
+    answer => answer.body.alerts.some(({ state }) => state === 'confirmed'),
+  )
+  assert.equal(body.alerts.length, 1)
+  assert.deepEqual((await alerts(bad)).body.alerts, [])
 })

@@ -4,7 +4,8 @@ import type { RawBlock, RpcLog } from '../../src/chain/wire.ts'
 import type { Scoping, WantedScope } from '../../src/config/scopes.ts'
 import type { Document } from '../../src/documents/document.ts'
 import { using } from './contents.ts'
-import type { FakeNode } from './node.ts'
+import { type LogQuery, logsOf } from './logs.ts'
+import { type FakeNode, NodeError } from './node.ts'
 import { bloomOf, makeChain } from './pack.ts'
 import { createTestStore, type TestStore } from './store.ts'
 
@@ -26,18 +27,18 @@ interface Asked {
   to: number
 }
 
-/** Lets a node answer `eth_getLogs`; returns what it was asked for. */
-export const serveLogs = (node: FakeNode): Asked[] => {
+/** Lets a node answer `eth_getLogs` of so many blocks at most; returns what it was asked for and has answered. */
+export const serveLogs = (node: FakeNode, most = Number.POSITIVE_INFINITY): Asked[] => {
   const asked: Asked[] = []
+  const all = (value: string | string[] | null | undefined): string[] => [value ?? []].flat()
   node.methods.set('eth_getLogs', params => {
-    const [{ fromBlock, toBlock, address = [], topics = [[]] }] = params as [
-      { fromBlock: string; toBlock: string; address?: string[]; topics?: [string[]] },
-    ]
-    const filter = { addresses: address, topics: topics[0] }
-    asked.push({ ...filter, from: Number(fromBlock), to: Number(toBlock) })
-    return [...node.blocks.values()]
-      .filter(({ block }) => Number(block.number) >= Number(fromBlock) && Number(block.number) <= Number(toBlock))
-      .flatMap(({ receipts }) => receipts.flatMap(({ logs }) => logs.filter(log => fits(log, filter))))
+    const [query] = params as [LogQuery]
+    const { fromBlock, toBlock, blockHash, address, topics = [] } = query
+    const number = [...node.blocks].find(([, { block }]) => block.hash === blockHash)?.[0]
+    const [from, to] = [number ?? Number(fromBlock), number ?? Number(toBlock)]
+    if (to - from >= most) throw new NodeError(-32602, `query exceeds max block range ${most}`)
+    asked.push({ addresses: all(address), topics: all(topics[0]), from, to })
+    return logsOf(node, query)
   })
   return asked
 }

@@ -1,10 +1,10 @@
-import { command, KEPT, NODE, SERVER } from '../command.ts'
+import { command, KEPT, NODE, SCOPED, SERVER } from '../command.ts'
 
 export const serve = command({
   name: 'serve',
   usage: '[--network T/B/N --rpc URL] [options]',
   summary: 'Runs the server. Indexes and follows the given networks; without any network, serves a demo chain.',
-  settings: [...SERVER, ...NODE.filter(name => name !== 'to'), ...KEPT, 'indexers'],
+  settings: [...SERVER, ...NODE.filter(name => name !== 'to'), ...SCOPED, ...KEPT, 'indexers'],
   options: {},
   arity: [0, 0],
   run: ({ services, config, log, shutdown }) => services.serve(config, { log, shutdown }),
