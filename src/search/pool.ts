@@ -178,8 +178,13 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
       return message.holdings
     },
     coverage(network) {
-      const store = stores(network).get(network)
-      return store === undefined ? undefined : inline.coverage(store)
+      const each = eachOf(network)
+      const told = each.flatMap(one => {
+        const store = stores(one).get(one)
+        const text = store === undefined ? undefined : inline.coverage(store)
+        return text === undefined ? [] : [each.length === 1 ? text : `${one}: ${text}`]
+      })
+      return told.length === 0 ? undefined : told.join(', ')
     },
     ranges: async network => (await held(network)).ranges,
     held,

@@ -63,7 +63,8 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
         finalityTrouble(maxConfirmationCount, report.finality),
       ])
       const told = [...networkWarnings(rule.input, networks()), ...advice(rule)]
-      return [...troubles.filter(it => it !== undefined), ...told]
+      // Several networks may have the same one.
+      return [...new Set(troubles.filter(it => it !== undefined)), ...told]
     },
 
     async startBlockOf(network) {

@@ -1,14 +1,14 @@
 import type { NetworkConfig } from '../config/index.ts'
+import { covers, networkOf } from '../rules/networks.ts'
 import type { RuleInput } from '../rules/rule.ts'
-import { networkOf } from '../rules/store.ts'
 
 /** What a rule would look at and no scope wants, where its network is not indexed whole. */
-export const outsideScopes = (
-  input: RuleInput,
-  networks: readonly Pick<NetworkConfig, 'network' | 'scoping' | 'from'>[],
-): string[] => {
-  const network = networkOf(input)
-  const { scoping, from } = networks.find(it => it.network === network) ?? {}
+export const outsideScopes = (input: RuleInput, networks: readonly Scoped[]): string[] =>
+  networks.filter(it => covers(networkOf(input), it.network)).flatMap(it => outsideOf(input, it))
+
+type Scoped = Pick<NetworkConfig, 'network' | 'scoping' | 'from'>
+
+const outsideOf = (input: RuleInput, { network, scoping, from }: Scoped): string[] => {
   if (!scoping) return []
   const where = scoping.whole && from && 'block' in from ? ` below block ${from.block}` : ''
   const { scopes } = scoping

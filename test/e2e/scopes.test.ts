@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { storeFile } from '../../src/engine/files.ts'
+import { anvilPath, startAnvil } from '../support/anvil.ts'
+import { send } from '../support/deploy.ts'
 import { startNode } from '../support/node.ts'
 import { makeChain } from '../support/pack.ts'
 import { blockOf, expectedOf, fits, holdingsIn, serveLogs, unevenChain } from '../support/scoped.ts'
-import { serve, start, succeed, tempFolder, until } from './program.ts'
+import { after, serve, start, succeed, tempFolder, until } from './program.ts'
 
 const NETWORK = 'ethereum/made-up/mainnet'
 
@@ -123,4 +125,53 @@ test('a rule fires for what a scope stores, and warns of what lies outside', { t
   )
   assert.equal(body.alerts.length, 1)
   assert.deepEqual((await alerts(bad)).body.alerts, [])
+})
+
+/** Emits one log with the call's value as data for each call. */
+const EMITTER = '0x600b600c600039600b6000f334600052602a60206000a100'
+const noAnvil = anvilPath === undefined && 'there is no anvil for this platform'
+
+test('a contract of a real node is followed alone, through a reorganisation', {
+  skip: noAnvil,
+  timeout: 60_000,
+}, async t => {
+  const anvil = await startAnvil({ after: fn => after(t, fn) })
+  const [from] = (await anvil.call<string[]>('eth_accounts')) as [string]
+  const deploy = async () => (await send(anvil, { from, data: EMITTER })).contractAddress!.toLowerCase()
+  const emit = (to: string, value: number) => send(anvil, { from, to, value: `0x${value.toString(16)}` })
+  const [wanted, other] = [await deploy(), await deploy()]
+  for (const value of [1, 2, 3]) {
+    await emit(wanted, value)
+    await emit(other, value)
+  }
+  const network = 'ethereum/anvil/local'
+  const server = await serve(t, tempFolder(t), [
+    ...['--network', network, '--rpc', anvil.url, '--poll-interval', '20ms', '--contract', wanted],
+  ])
+  const found = async () => {
+    const { body } = await server.ask<{ hits: { hits: { _source: { address: string; data: string } }[] } }>(
+      `/${network}/es/log/_search`,
+      { size: -1, sort: ['blockNumber.num'] },
+    )
+    return body.hits.hits.map(({ _source: { address, data } }) => [address.toLowerCase(), Number(data)])
+  }
+  const reaches = async (...values: number[]) => {
+    await until(found, it => it.at(-1)?.[1] === values.at(-1))
+    assert.deepEqual(
+      await found(),
+      values.map(value => [wanted, value]),
+    )
+  }
+  await reaches(1, 2, 3)
+  const snapshot = await anvil.call('evm_snapshot')
+  await emit(wanted, 4)
+  await reaches(1, 2, 3, 4)
+  await anvil.call('evm_revert', snapshot)
+  for (const value of [5, 6]) {
+    await emit(other, value)
+    await emit(wanted, value)
+  }
+  await reaches(1, 2, 3, 5, 6)
+  const blocks = await server.total(network, 'block')
+  assert.deepEqual([blocks, await server.total(network, 'block', { term: { partial: true } })], [5, 5])
 })
