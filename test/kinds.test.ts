@@ -11,6 +11,8 @@ const NAMES_KINDS = [
   /^src\/documents\//,
   /^src\/engine\/documents\//,
   /^src\/engine\/show\//,
+  // What ABIs decode anew, of documents of each kind in its own way.
+  /^src\/engine\/(redecode\/|index\/revision\.ts$)/,
   // Which documents must be found by their ids.
   /^src\/engine\/verify\.ts$/,
   /^src\/engine\/query\/(documents|lookup|member-reader|plan)\.ts$/,
