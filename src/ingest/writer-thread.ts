@@ -61,9 +61,18 @@ export const runWriter = ({ store, port, cacheMb }: WriterData) => {
   )
   const checkpointTime = metrics.counter('chainsieve_store_checkpoint_seconds_total', 'Time of checkpoints.')
   let counted = { ...db.copied }
-  let countedAt = 0
+  let countedAt = Number.NEGATIVE_INFINITY
+  let counting: NodeJS.Timeout | undefined
   const count = () => {
-    if (performance.now() < countedAt + COUNT_MS) return
+    const soon = countedAt + COUNT_MS - performance.now()
+    if (soon > 0) {
+      // Nothing else may be written for a long time.
+      counting ??= setTimeout(() => {
+        counting = undefined
+        count()
+      }, soon).unref()
+      return
+    }
     countedAt = performance.now()
     checkpoints.add({}, db.copied.count - counted.count)
     checkpointTime.add({}, db.copied.seconds - counted.seconds)
