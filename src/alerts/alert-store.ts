@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { createBlocks, newestBlock } from '../engine/blocks.ts'
+import { createBlocks, knownHash, newestBlock } from '../engine/blocks.ts'
 import type { TargetType } from '../rules/rule.ts'
 import type { Db } from '../sqlite/database.ts'
 import type { AlertState, OutboxEntry, RuleMatch } from './alert.ts'
@@ -71,7 +71,7 @@ export const createAlertStore = (db: Db, now: () => number = Date.now): AlertSto
   const forgetScan = db.prepare('DELETE FROM rule WHERE id = ?')
   const blocks = createBlocks(db)
   const newest = newestBlock(db)
-  const marks = createMarks({ blocks, newest })
+  const marks = createMarks({ blocks: { hash: knownHash(db), floor: blocks.floor }, newest })
   let paused: ReadonlySet<number> = new Set()
 
   const counts: AlertCounts = {}

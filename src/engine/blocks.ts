@@ -1,9 +1,9 @@
 import { merged, type Range } from '../lib/ranges.ts'
 import type { Db } from '../sqlite/database.ts'
+import { createCoverageReader } from './coverage.ts'
 import { parentHashIn } from './documents/records/block.ts'
 import type { Blocks } from './port.ts'
 
-/** The blocks of a store, of the state that the connection sees. */
 /** Number and time, in epoch seconds, of the newest stored blocks, ascending. */
 export const newestTimes = (
   db: { prepare(sql: string): { all(...values: unknown[]): unknown[] } },
@@ -13,6 +13,7 @@ export const newestTimes = (
   return (rows as { number: number; time: number }[]).reverse()
 }
 
+/** The blocks of a store, of the state that the connection sees. */
 export const createBlocks = (db: Db): Blocks => {
   const chainId = db.prepare<[], number>("SELECT value FROM meta WHERE key = 'chain_id'").pluck()
   const hash = db.prepare<[number], Buffer>('SELECT hash FROM block WHERE number = ?').pluck()
@@ -34,6 +35,13 @@ export const createBlocks = (db: Db): Blocks => {
     ranges: () => merged(segments.all()),
     floor: () => floor.get() ?? 0,
   }
+}
+
+/** Hash of a block that is stored, or whose header was looked at for scopes, which store a block only where it holds something. */
+export const knownHash = (db: Db): ((number: number) => string | undefined) => {
+  const { hash } = createBlocks(db)
+  const { looked } = createCoverageReader(db)
+  return number => hash(number) ?? looked(number)?.hash
 }
 
 /** Number of the newest block that is stored, or of which it is known that nothing is wanted; -1 where there is none. */

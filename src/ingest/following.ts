@@ -69,7 +69,7 @@ const kept = (scopes: readonly Scope[], floor: number): Scope[] =>
 /** Follows the head by its headers, and fills what is missing below. */
 const followAndFillScopes = async (work: Work, job: Extract<Job, { type: 'follow' }>, wanted: Scoping) => {
   const { source, signal, state, lookups, ruleWatcher } = work
-  const { finality } = job
+  const { finality, toFinalized = false } = job
   let head = await source!.head(signal)
   state.head = head
   ruleWatcher.fixStarts(head)
@@ -90,7 +90,7 @@ const followAndFillScopes = async (work: Work, job: Extract<Job, { type: 'follow
   const stopAll = new AbortController()
   const inside = { ...work, signal: AbortSignal.any([signal, stopAll.signal]) }
   const parts = [
-    followScopes(inside, known, scopes, { from: first, finality }),
+    followScopes(inside, known, scopes, { from: first, finality, toFinalized }),
     fillScopes(inside, known, scopes, first - 1),
   ]
   try {

@@ -140,7 +140,8 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
     const { stored, tell: tellWriter } = pipeline
     finality = createFinality({
       source,
-      stored,
+      // Scopes store a block only where it holds something.
+      stored: number => stored(number) ?? lookups.coverage.looked(number),
       tell: marks => tellWriter({ hits: [], marks }),
       depth: depthOf(data.job),
     })

@@ -6,6 +6,7 @@ import { createAlertStore } from '../../src/alerts/alert-store.ts'
 import { createMarks, type FinalityMarks, type MarkedBlock } from '../../src/alerts/marks.ts'
 import { openOutbox } from '../../src/alerts/outbox.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
+import { createCoverageWriter } from '../../src/engine/coverage.ts'
 import { makeChain } from '../support/pack.ts'
 import { createTestStore } from '../support/store.ts'
 
@@ -47,6 +48,11 @@ const setUp = () => {
         .map(({ alert }) => alert.blockHash)
         .reverse(),
     one: () => outbox.alerts(2, { size: 1 })[0]!.alert,
+    /** Notes a header that was looked at for scopes, and that holds nothing. */
+    look: ({ block }: RawBlock) => {
+      const looked = [{ number: Number(block.number), hash: block.hash, parentHash: block.parentHash }]
+      store.writer.also(() => createCoverageWriter(store.db).note({ covered: [], looked, children: [] }))
+    },
     outbox,
   }
 }
@@ -152,4 +158,17 @@ test('random branches and marks: a mark reaches all blocks that were marked whil
     }),
     { numRuns: 2_000, seed: 5 },
   )
+})
+
+test('a mark holds for a block of which scopes want nothing: its header was looked at', () => {
+  const { put, look, tell, fired } = setUp()
+  const [wanted, empty] = makeChain({ blocks: 2 }) as [RawBlock, RawBlock]
+  const [other] = makeChain({ blocks: 1, parent: wanted, salt: 'other' }) as [RawBlock]
+  put(wanted)
+  look(empty)
+  const finalized = (raw: RawBlock) => tell({ safe: markOf(raw), finalized: markOf(raw), depth: 64 })
+  finalized(other)
+  assert.deepEqual(fired(2), [])
+  finalized(empty)
+  assert.deepEqual(fired(2), [wanted.block.hash])
 })

@@ -29,7 +29,7 @@ export const followScopes = async (
   work: Work,
   known: Known,
   scopes: readonly Scope[],
-  { from, finality }: { from: number; finality: number },
+  { from, finality, toFinalized }: { from: number; finality: number; toFinalized: boolean },
 ) => {
   const { source, pipeline, state, pace, dictionaries, tokens, links, signal, log } = work
   const lane = pipeline.lane('head')
@@ -37,7 +37,9 @@ export const followScopes = async (
   const stored = (number: number) => known.looked(number)
   const followed = tip && tip.number === from - 1 ? tip : undefined
   let asked = createAsked(scopes, known)
-  const events = source!.follow({ from, stored, tip: followed, finality, headers: true, signal })
+  const { finalized } = work.finality
+  const depth = { finality, finalized, toFinalized }
+  const events = source!.follow({ from, stored, tip: followed, ...depth, headers: true, signal })
   for await (const event of events) {
     if (event.type === 'rollback') {
       await pipeline.rollback(event.to)
