@@ -56,8 +56,10 @@ test('strings of any length end at their quote', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(long, long), { minLength: 1 }), pairs => {
       const value = { skipped: pairs, kept: Object.fromEntries(pairs) }
-      assert.deepEqual(JSON.parse(filtered(JSON.stringify(value), 'kept')), { kept: value.kept })
-      assert.deepEqual(JSON.parse(filtered(JSON.stringify(value), '-skipped')), { kept: value.kept })
+      // As text: JSON.parse of Node 24.21 loses a member named " now and then.
+      const kept = JSON.stringify({ kept: value.kept })
+      assert.equal(filtered(JSON.stringify(value), 'kept'), kept)
+      assert.equal(filtered(JSON.stringify(value), '-skipped'), kept)
     }),
     { numRuns: 500 },
   )
