@@ -4,11 +4,6 @@ import type { Page } from 'playwright-core'
 import { until } from '../e2e/program.ts'
 import { DEMO, overhang, skip, useConsole, violations } from './support.ts'
 
-const found = async (page: Page): Promise<number> => {
-  const told = await page.getByText(/^[\d,]+ hits? in/).textContent()
-  return Number(told!.replace(/ .*/, '').replaceAll(',', ''))
-}
-
 describe('Explore: the views of a query', { skip }, () => {
   const bench = useConsole()
   const total = (kinds: string, query: unknown) => bench.server.total(DEMO, kinds, query)
@@ -97,7 +92,7 @@ describe('Explore: the views of a query', { skip }, () => {
     const text = await page.getByLabel('Search', { exact: true }).first().inputValue()
     assert.deepEqual(JSON.parse(text), { term: { 'event.raw': 'Swap' } })
     await page.keyboard.press('Control+Enter')
-    assert.equal(await found(page), await total('event', { term: { 'event.raw': 'Swap' } }))
+    await page.getByText(`${await total('event', { term: { 'event.raw': 'Swap' } })} hits in`).waitFor()
 
     await json.fill('{"bool": {"filter": [{"term": {"evnt": 1}}]}}')
     const fault = page.locator('.cm-lintRange-error')

@@ -120,6 +120,7 @@ describe('pages of things', { skip }, () => {
       bool: { filter: [{ term: { address: PROXY } }, { term: { 'event.raw': 'Upgraded' } }] },
     })
     const listed = proxy.locator('.thing-facts > div').filter({ hasText: 'Upgrades' }).getByRole('listitem')
+    await listed.nth(upgrades - 1).waitFor()
     assert.equal(await listed.count(), upgrades)
     const created = proxy.locator('.thing-facts > div').filter({ hasText: 'When it was created' })
     await created.getByRole('link').click()
