@@ -67,7 +67,8 @@ export const runWriter = ({ store, port, cacheMb }: WriterData) => {
     const soon = countedAt + COUNT_MS - performance.now()
     if (soon > 0) {
       // Nothing else may be written for a long time.
-      counting ??= setTimeout(() => {
+      if (counting) return
+      counting = setTimeout(() => {
         counting = undefined
         count()
       }, soon).unref()
