@@ -71,7 +71,7 @@ export const createAlertStore = (db: Db, now: () => number = Date.now): AlertSto
   const forgetScan = db.prepare('DELETE FROM rule WHERE id = ?')
   const blocks = createBlocks(db)
   const newest = newestBlock(db)
-  const marks = createMarks({ blocks: { hash: knownHash(db), floor: blocks.floor }, newest })
+  const marks = createMarks({ blocks: { hash: knownHash(db, blocks), floor: blocks.floor }, newest })
   let paused: ReadonlySet<number> = new Set()
 
   const counts: AlertCounts = {}

@@ -38,8 +38,7 @@ export const createBlocks = (db: Db): Blocks => {
 }
 
 /** Hash of a block that is stored, or whose header was looked at for scopes, which store a block only where it holds something. */
-export const knownHash = (db: Db): ((number: number) => string | undefined) => {
-  const { hash } = createBlocks(db)
+export const knownHash = (db: Db, { hash }: Pick<Blocks, 'hash'>): Blocks['hash'] => {
   const { looked } = createCoverageReader(db)
   return number => hash(number) ?? looked(number)?.hash
 }

@@ -32,12 +32,22 @@ export const coverageIn = (reader: Reader): ScopeCoverage[] =>
     }
   })
 
+/** From the first block that was looked at for anything to the last one. */
+export const spanOf = (coverage: readonly ScopeCoverage[]): Range => {
+  const span = { from: Number.POSITIVE_INFINITY, to: Number.NEGATIVE_INFINITY }
+  for (const { ranges } of coverage)
+    for (const { from, to } of ranges) {
+      span.from = Math.min(span.from, from)
+      span.to = Math.max(span.to, to)
+    }
+  return span
+}
+
 /** The value of the header `Chainsieve-Coverage`; undefined where all blocks are stored whole. */
 export const coverageHeader = (reader: Reader): string | undefined => {
   const coverage = coverageIn(reader)
   if (coverage.length === 0) return undefined
-  const blocks = coverage.flatMap(({ ranges }) => ranges)
-  const [from, to] = [Math.min(...blocks.map(range => range.from)), Math.max(...blocks.map(range => range.to))]
+  const { from, to } = spanOf(coverage)
   return `partial; whole=${listed(wholeRanges(reader.segments()))}; filters=${coverage.length}; looked=${from}-${to}`
 }
 

@@ -25,7 +25,7 @@ import {
   type Parts,
   type Reply,
 } from './answer.ts'
-import { coverageIn, type ScopeCoverage } from './coverage.ts'
+import { coverageIn, type ScopeCoverage, spanOf } from './coverage.ts'
 import type { ScrollState } from './cursors/state.ts'
 import type { Dialect } from './dialect.ts'
 import { answerForm } from './forms.ts'
@@ -320,12 +320,9 @@ const heldIn = (reader: Reader): HeldBlocks => {
   try {
     const ranges = wholeRanges(reader.segments())
     const coverage = coverageIn(reader)
-    const scoped = coverage.length > 0 && { coverage, looked: newestLooked(coverage) }
+    const scoped = coverage.length > 0 && { coverage, looked: spanOf(coverage).to }
     return { ranges, newest: newestTimes(reader, 1)[0] ?? null, ...scoped }
   } finally {
     reader.end()
   }
 }
-
-const newestLooked = (coverage: readonly ScopeCoverage[]): number =>
-  Math.max(...coverage.flatMap(({ ranges }) => ranges.map(({ to }) => to)))

@@ -5,16 +5,10 @@ import { anvilPath, startAnvil } from '../support/anvil.ts'
 import { send } from '../support/deploy.ts'
 import { startNode } from '../support/node.ts'
 import { makeChain } from '../support/pack.ts'
-import { blockOf, expectedOf, fits, holdingsIn, serveLogs, unevenChain } from '../support/scoped.ts'
+import { blockOf, expectedOf, fits, holdingsIn, random, serveLogs, unevenChain } from '../support/scoped.ts'
 import { after, serve, start, succeed, tempFolder, until } from './program.ts'
 
 const NETWORK = 'ethereum/made-up/mainnet'
-
-/** The same numbers each time. */
-const random = (seed: number) => (most: number) => {
-  seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0
-  return Math.floor((seed / 2 ** 32) * most)
-}
 
 test('a contract is indexed alone, widened through a kill, and served', { timeout: 120_000 }, async t => {
   const below = random(3)

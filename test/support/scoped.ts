@@ -9,6 +9,12 @@ import { type FakeNode, NodeError } from './node.ts'
 import { bloomOf, makeChain } from './pack.ts'
 import { createTestStore, type TestStore } from './store.ts'
 
+/** Integers below a bound, the same for a seed each time. */
+export const random = (seed: number) => (most: number) => {
+  seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0
+  return Math.floor((seed / 2 ** 32) * most)
+}
+
 /** Blocks of which some have no logs, and some no transactions. */
 export const unevenChain = (count: number, below: (most: number) => number, from = 100): RawBlock[] => {
   const chain: RawBlock[] = []

@@ -7,13 +7,16 @@ import { startIndexing } from '../../../src/ingest/network.ts'
 import { silent } from '../../../src/lib/log.ts'
 import { folderToIndex, NETWORK } from '../../support/indexing.ts'
 import { type FakeNode, startNode } from '../../support/node.ts'
-import { assertAskedOnce, expectedOf, fits, holdingsIn, scoping, serveLogs, unevenChain } from '../../support/scoped.ts'
-
-/** The same numbers each time. */
-const random = (seed: number) => (most: number) => {
-  seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0
-  return Math.floor((seed / 2 ** 32) * most)
-}
+import {
+  assertAskedOnce,
+  expectedOf,
+  fits,
+  holdingsIn,
+  random,
+  scoping,
+  serveLogs,
+  unevenChain,
+} from '../../support/scoped.ts'
 
 const setUp = async (t: TestContext, seed: number, count = 70) => {
   const below = random(seed)
