@@ -92,9 +92,14 @@ export const ROOMS: Record<string, Room> = {
     packages: ['better-sqlite3', 'minisearch'],
     sql: 'the documents of a network',
   },
+  cluster: {
+    is: 'documents in a cluster of OpenSearch: its indices, what is written there and when it counts, queries in its language',
+    may: ['limits', 'engine', 'query', 'documents', 'mapping', 'lib'],
+    packages: ['@opensearch-project/opensearch', 'undici'],
+  },
   search: {
     is: 'from a request to its answer: the envelope of Elasticsearch, the threads that read, and whose turn it is',
-    may: ['limits', 'sqlite', 'scopes', 'engine', 'query', 'decode', 'mapping', 'lib'],
+    may: ['limits', 'sqlite', 'scopes', 'engine', 'cluster', 'query', 'decode', 'mapping', 'lib'],
   },
   export: {
     is: 'what leaves: all hits of a query as a file that can be continued, and blocks as packs again',
@@ -129,6 +134,7 @@ export const ROOMS: Record<string, Room> = {
       'sqlite',
       'query',
       'engine',
+      'cluster',
       'search',
       'export',
       'documents',
@@ -139,8 +145,8 @@ export const ROOMS: Record<string, Room> = {
     types: ['config', 'mapping'],
   },
   doctor: {
-    is: 'looks at what the program needs, nodes, stores, clock, mail, receivers and disk, and tells what to do',
-    may: ['limits', 'accounts', 'chain', 'sqlite', 'engine', 'rules', 'delivery', 'config', 'lib'],
+    is: 'looks at what the program needs, nodes, stores, clusters, clock, mail, receivers and disk, and tells what to do',
+    may: ['limits', 'accounts', 'chain', 'sqlite', 'engine', 'cluster', 'rules', 'delivery', 'config', 'lib'],
     packages: ['undici'],
   },
   http: {
@@ -182,6 +188,7 @@ export const ROOMS: Record<string, Room> = {
       'sqlite',
       'backup',
       'engine',
+      'cluster',
       'search',
       'export',
       'rules',

@@ -1,5 +1,5 @@
-import { propertiesOf } from '../src/http/es/properties.ts'
 import type { Encoding, Field, Kind } from '../src/mapping/index.ts'
+import { propertiesOf } from '../src/mapping/properties.ts'
 
 /** The mapping of a kind as an index of OpenSearch declares it, for comparing what queries mean. */
 export const openSearchIndex = (kind: Kind): { settings: object; mappings: object } => ({

@@ -13,12 +13,17 @@ const NAMES_KINDS = [
   /^src\/engine\/show\//,
   // What ABIs decode anew, of documents of each kind in its own way.
   /^src\/engine\/(redecode\/|index\/revision\.ts$)/,
+  /^src\/ingest\/(redecode\.ts$|redecoding\/)/,
+  // What blocks are made of again from their documents.
+  /^src\/ingest\/returning\//,
   // Which documents must be found by their ids.
   /^src\/engine\/verify\.ts$/,
   /^src\/engine\/query\/(documents|lookup|member-reader|plan)\.ts$/,
   /^src\/rules\/(entities|rule)\.ts$/,
   // What a pack holds.
   /^src\/export\/(from-documents|pack)\.ts$/,
+  // What a block holds that is stored in part.
+  /^src\/ingest\/scoped\/stored\.ts$/,
   // These ask as clients do.
   /^src\/console\//,
   /^src\/services\/chain-news\.ts$/,

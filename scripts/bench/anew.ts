@@ -25,3 +25,21 @@ export const anew = (request: Buffer): Buffer => {
   }
   return bytes
 }
+
+/** Stands in a request for a number that is another one each time, of as many digits. */
+export const ANOTHER = 800_000_000_000
+const DIGITS = Buffer.from(`${ANOTHER}`)
+
+/** The bytes of a request with another number in each place where it is to stand: what is asked differs, not how it is written. */
+export const renumbered = (request: Buffer): Buffer => {
+  const bytes = Buffer.from(request)
+  const number = `${ANOTHER + ++sent}`
+  let at = bytes.indexOf(DIGITS)
+  if (at < 0) throw new Error(`${request} has no place for another number`)
+  for (; at >= 0; at = bytes.indexOf(DIGITS, at + 1)) bytes.write(number, at, 'latin1')
+  return bytes
+}
+
+/** What of a request is another thing each time that it is sent. */
+export const VARYING = { nothing: (request: Buffer) => request, space: anew, number: renumbered }
+export type Varying = keyof typeof VARYING

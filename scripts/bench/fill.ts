@@ -55,13 +55,15 @@ export interface FillOptions {
   pack: string
   /** File of the network's store. */
   store: string
+  /** Further flags of the import. */
+  flags?: readonly string[] | undefined
 }
 
 /** Runs `chainsieve import` and looks on from outside. */
-export const fill = async ({ program, data, network, pack, store }: FillOptions): Promise<Filling> => {
+export const fill = async ({ program, data, network, pack, store, flags = [] }: FillOptions): Promise<Filling> => {
   const busy = busySeconds()
   const start = performance.now()
-  const running = startProgram(program, ['import', '--json', '--data', data, '--network', network, pack])
+  const running = startProgram(program, ['import', '--json', '--data', data, '--network', network, ...flags, pack])
   const watch = watchUsage(running, 100)
   const samples: Sample[] = []
   let db: Db | undefined

@@ -7,7 +7,7 @@ import type { Effort } from './searching.ts'
 export const USAGE = `Measures how fast blocks go in, what they take on disk, and how fast queries are answered.
 
 npm run bench -- [--events N] [--seed S] [--pack FILE] [--keep DIR | --data DIR] [--program FILE] [--json FILE] [--traces] [--quick]
-npm run bench -- --against URL [--events N] [--seed S] [--pack FILE] [--keep DIR] [--program FILE] [--json FILE] [--quick]
+npm run bench -- --against URL [--store opensearch] [--events N] [--seed S] [--pack FILE] [--keep DIR] [--program FILE] [--json FILE] [--quick]
 
 --events   logs of the made-up chain (default 1000000, with --against 300000; a million take 1.9 GB for the pack while they are read)
 --seed     of the made-up chain (default 1)
@@ -16,6 +16,8 @@ npm run bench -- --against URL [--events N] [--seed S] [--pack FILE] [--keep DIR
 --data     data folder that is filled already: nothing is imported
 --against  a running OpenSearch: fills it with the same documents and measures both, also aggregations. Its
            indices chainsieve-bench-block, -tx, -log and -event are replaced, and removed at the end
+--store    with opensearch, --against is the cluster that holds our documents, too: measures what our server takes more
+           than the cluster itself. The indices chainsieve-bench-ours-* and -bare-* are replaced, and removed at the end
 --program  what is measured (default dist/chainsieve.mjs; dist/chainsieve is the executable)
 --json     where all figures go; - for standard output, in place of the table
 --traces   imports the same blocks without their traces and with them, too (4.1 GB more for a million logs)
@@ -30,6 +32,8 @@ export interface Options {
   program: string
   /** URL of the OpenSearch that is measured beside ours. */
   against: string | undefined
+  /** Where our documents lie. */
+  store: 'sqlite' | 'opensearch'
   /** Whether to measure what traces cost. */
   traces: boolean
   effort: BenchEffort
@@ -74,6 +78,7 @@ export const readOptions = (args: string[]): { options: Options; json: string | 
       keep: { type: 'string' },
       data: { type: 'string' },
       against: { type: 'string' },
+      store: { type: 'string', default: 'sqlite' },
       program: { type: 'string', default: 'dist/chainsieve.mjs' },
       json: { type: 'string' },
       traces: { type: 'boolean', default: false },
@@ -102,6 +107,11 @@ export const readOptions = (args: string[]): { options: Options; json: string | 
     if (!URL.canParse(against) || new URL(against).protocol !== 'http:')
       throw refuse('bad_option', `--against takes a URL such as http://127.0.0.1:9200, not ${JSON.stringify(against)}`)
   }
+  const { store } = values
+  if (store !== 'sqlite' && store !== 'opensearch')
+    throw refuse('bad_option', `--store takes sqlite or opensearch, not ${JSON.stringify(store)}`)
+  if (store === 'opensearch' && against === undefined)
+    throw refuse('bad_option', '--store opensearch needs a cluster: name it by --against URL')
   const program = resolve(values.program)
   if (!existsSync(program))
     throw refuse(
@@ -115,6 +125,7 @@ export const readOptions = (args: string[]): { options: Options; json: string | 
     events: wholeNumber('events', events),
     seed: wholeNumber('seed', values.seed),
     ...{ pack, keep, data, program, traces },
+    store: store as Options['store'],
     against: against?.replace(/\/+$/, ''),
   }
   return { options, json }

@@ -5,6 +5,8 @@ import { storeFile } from '../../src/engine/files.ts'
 import { messageOf } from '../../src/lib/errors.ts'
 import { standBeside } from './beside/beside.ts'
 import { showBeside } from './beside/report.ts'
+import { standOverCluster } from './cluster/cluster.ts'
+import { showOverCluster } from './cluster/report.ts'
 import { copyStore, fillStore, type Note, withFolder } from './filled.ts'
 import { measureHead } from './head.ts'
 import { type BenchEffort, type Options, readOptions, USAGE } from './options.ts'
@@ -95,6 +97,10 @@ export const main = async (args: string[]): Promise<void> => {
   }
   const note: Note = what => console.error(what)
   const { results, tables } = await withFolder(async folder => {
+    if (options.against !== undefined && options.store === 'opensearch') {
+      const results = await standOverCluster({ ...options, against: options.against }, folder, note)
+      return { results, tables: showOverCluster(results) }
+    }
     if (options.against !== undefined) {
       const results = await standBeside({ ...options, against: options.against }, folder, note)
       return { results, tables: showBeside(results) }

@@ -11,6 +11,8 @@ export interface Served {
   program: string
   data: string
   network: string
+  /** Further flags of the server. */
+  flags?: readonly string[]
 }
 
 export interface Server extends Pick<Running, 'usage'> {
@@ -21,10 +23,10 @@ export interface Server extends Pick<Running, 'usage'> {
   stop(): Promise<void>
 }
 
-export const openServer = async ({ program, data, network }: Served): Promise<Server> => {
+export const openServer = async ({ program, data, network, flags = [] }: Served): Promise<Server> => {
   const token = await createToken(program, data)
   // Streams of all hits take longer than queries may by default.
-  const server = await startServer(program, ['--data', data, '--port', '0', '--query-deadline', '10m'])
+  const server = await startServer(program, ['--data', data, '--port', '0', '--query-deadline', '10m', ...flags])
   const way = overHttp(server.url, network, token)
   return {
     ...{ url: server.url, network, token, way },

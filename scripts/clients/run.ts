@@ -2,22 +2,37 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { start } from '../../test/e2e/program.ts'
+import { after, serve, start, succeed } from '../../test/e2e/program.ts'
+import { demoInCluster } from './in-cluster.ts'
 import { RECORDINGS, readRecordings } from './recordings.ts'
 import { type Outcome, replayBodies, replayClients, replayPanels, type Server, send } from './replay.ts'
 
 const USAGE = `Sends what unmodified clients sent to Elasticsearch, and tells what is answered otherwise.
 
-npm run clients:replay -- [--url URL --token TOKEN] [--only NAME]… [--quiet]
+npm run clients:replay -- [--url URL --token TOKEN] [--against URL] [--only NAME]… [--quiet]
 
---url    a server with the demo chain (default: one that is started)
---only   this client alone, or "bodies" or "grafana"; may be repeated
---quiet  the table alone, without what differs`
+--url      a server with the demo chain (default: one that is started)
+--against  an OpenSearch that documents lie in (default: they lie in SQLite)
+--only     this client alone, or "bodies" or "grafana"; may be repeated
+--quiet    the table alone, without what differs`
+
+type Test = Parameters<typeof start>[0]
+
+/** A server with the demo chain, whose documents lie in a cluster. */
+export const startDemoInCluster = async (t: Test, url: string): Promise<Server> => {
+  const { args, pack, remove } = demoInCluster(url)
+  after(t, remove)
+  const data = mkdtempSync(join(tmpdir(), 'chainsieve-clients-'))
+  after(t, () => rmSync(data, { recursive: true, force: true }))
+  await succeed(t, ['import', ...args, pack], { data })
+  const { url: own, token } = await serve(t, data, [...args])
+  return { url: own, token }
+}
 
 /** A server with the demo chain, once all of it is indexed. */
-export const startDemo = async (t: { after(fn: () => unknown): void }): Promise<Server> => {
+export const startDemo = async (t: Test): Promise<Server> => {
   const data = mkdtempSync(join(tmpdir(), 'chainsieve-clients-'))
-  t.after(() => rmSync(data, { recursive: true, force: true }))
+  after(t, () => rmSync(data, { recursive: true, force: true }))
   const program = start(t, ['serve', '--port', '0'], { data })
   const [, url = ''] = await program.says(/Serves +url=(\S+)/)
   const token = await eventually(() => /Token: (cs_\S+)/.exec(program.out())?.[1])
@@ -64,6 +79,7 @@ const main = async () => {
     options: {
       url: { type: 'string' },
       token: { type: 'string' },
+      against: { type: 'string' },
       only: { type: 'string', multiple: true },
       quiet: { type: 'boolean' },
       help: { type: 'boolean' },
@@ -73,9 +89,10 @@ const main = async () => {
   const recordings = readRecordings()
   if (!recordings) return console.log(`There are no recordings at ${RECORDINGS}: set CLIENT_RECORDINGS.`)
   const cleanups: (() => unknown)[] = []
+  const t = { after: (fn: () => unknown) => void cleanups.push(fn) }
   const server = values.url
     ? { url: values.url, token: values.token ?? '' }
-    : await startDemo({ after: fn => void cleanups.push(fn) })
+    : await (values.against ? startDemoInCluster(t, values.against) : startDemo(t))
   try {
     const wanted = (name: string) => !values.only || values.only.includes(name)
     const outcomes = [

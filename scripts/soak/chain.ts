@@ -22,7 +22,8 @@ const KEPT = 64
 /** Branches take turns with few of them, so that not every one brings addresses of its own. */
 const CHAINS = 5
 
-export const createLiveChain = (first: number, seed: number): LiveChain => {
+/** `most`: transactions of a block; the made-up chain has some 150. */
+export const createLiveChain = (first: number, seed: number, most = Number.POSITIVE_INFINITY): LiveChain => {
   const chains = Array.from({ length: CHAINS }, (_, i) => createChain({ seed: seed + i, chainId: 1, traces: false }))
   const branches: Branch[] = [{ from: 0, chain: chains[0]!, parent: undefined }]
   const made = new Map<number, RawBlock>()
@@ -33,6 +34,7 @@ export const createLiveChain = (first: number, seed: number): LiveChain => {
     const branch = branches.findLast(({ from }) => from <= number)!
     const raw = branch.chain.block(number)
     if (branch.parent !== undefined && number === branch.from) raw.block.parentHash = branch.parent
+    if (raw.receipts.length > most) shorten(raw, most)
     return raw
   }
   const block = (number: number): RawBlock | undefined => {
@@ -58,4 +60,11 @@ export const createLiveChain = (first: number, seed: number): LiveChain => {
       tip++
     },
   }
+}
+
+/** The block's bloom has to be that of its logs. */
+const shorten = ({ block, receipts }: RawBlock, most: number) => {
+  for (const some of [block.transactions, receipts]) some.splice(most)
+  const bloom = receipts.reduce((bits, { logsBloom }) => bits | BigInt(logsBloom as Hex), 0n)
+  block.logsBloom = `0x${bloom.toString(16).padStart(512, '0')}`
 }

@@ -170,7 +170,7 @@ const serveArgs = (data: string, node: FakeNode, keep: number): string[] => [
   ...[1, 1, 2, 3, 5, 5, 5, 5, 10, 10, 10, 10].flatMap(seconds => ['--delivery-retries', `${seconds}s`]),
 ]
 
-const startChainNode = async (chain: LiveChain, cleanUps: (() => unknown)[]): Promise<FakeNode> => {
+export const startChainNode = async (chain: LiveChain, cleanUps: (() => unknown)[]): Promise<FakeNode> => {
   const node = await startNode({ after: fn => void cleanUps.push(fn) })
   node.chainId = 1
   node.blocks = Object.assign(new Map<number, RawBlock>(), { get: (number: number) => chain.block(number) })

@@ -9,6 +9,8 @@ export interface PostOptions<T> {
   /** Most bytes of the answer. */
   most?: number
   take?: Take<T> | undefined
+  /** Whether it is asked beside blocks of the head, rather than for them. */
+  beside?: boolean
   heard?: OnceOptions['heard']
 }
 
@@ -94,19 +96,21 @@ export const createBatches = ({ post, most, limits, onSmaller, ...options }: Bat
   const sendSmall = async (calls: readonly Call[], signal: AbortSignal): Promise<Answer[]> => {
     if (calls.length === 0) return []
     const size = sizeFor(calls)
-    const answers =
-      calls.length > size
-        ? 'too large'
-        : ((await post(calls, signal, true, { most: calls.length * (limits.callAnswer + ENVELOPE_BYTES) })) as
-            | Answer[]
-            | 'too large')
+    if (calls.length > size) {
+      const parts = Array.from({ length: Math.ceil(calls.length / size) }, (_, i) =>
+        sendSmall(calls.slice(i * size, (i + 1) * size), signal),
+      )
+      return (await Promise.all(parts)).flat()
+    }
+    const most = calls.length * (limits.callAnswer + ENVELOPE_BYTES)
+    const answers = (await post(calls, signal, true, { beside: true, most })) as Answer[] | 'too large'
     if (answers !== 'too large') return answers
     if (calls.length === 1) {
       const { message } = overLimit('callAnswer', limits, `The answer to ${calls[0]!.method}`)
       return [{ error: { code: ANSWER_TOO_LARGE, message } }]
     }
     // Not with smaller batches from now on: a contract chooses what it answers.
-    const half = Math.min(size, Math.ceil(calls.length / 2))
+    const half = Math.ceil(calls.length / 2)
     return [...(await sendSmall(calls.slice(0, half), signal)), ...(await sendSmall(calls.slice(half), signal))]
   }
 

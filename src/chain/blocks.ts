@@ -1,11 +1,13 @@
 import { bytesOf } from '../lib/bytes.ts'
 import { ChainsieveError, retry } from '../lib/errors.ts'
+import { DEFAULT_LIMITS } from '../limits/index.ts'
 import { textOfBody } from './answer-body.ts'
 import { type Answer, type Call, isMissingMethod, parseBody, resultOf, toAnswers } from './answers.ts'
-import { type CheckOptions, checkBlock, checkHeader } from './check.ts'
+import { type CheckOptions, checkBlock, checkHeader, checkShape, inconsistent } from './check.ts'
 import { checkTraces } from './check-traces.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { Rpc } from './rpc.ts'
+import { BLOCK as BLOCK_SHAPE } from './schema.ts'
 import { completeStateSync, hasStateSync, lacksStateSync } from './state-sync.ts'
 import { fromCallTracer, fromTraceBlock } from './trace.ts'
 import { type TraceMethod, traceCall, traceResultOf } from './tracing.ts'
@@ -25,6 +27,8 @@ export interface ReadOptions extends CheckOptions {
   traces?: boolean
   /** Whether headers are asked for, in place of whole blocks. Default false. */
   headers?: boolean
+  /** Whether headers come with the transactions of their blocks, which are not checked. Default false. */
+  transactions?: boolean
 }
 
 /** Checked blocks of the given numbers, in their order. Asks again for what is null, incomplete or of another block. */
@@ -67,7 +71,7 @@ export const readBlocks = async (
   signal: AbortSignal,
   options: ReadOptions = {},
 ): Promise<(RawBlock | ChainsieveError)[]> => {
-  if (options.headers) return readHeaders(endpoint, numbers, signal, options.urgent)
+  if (options.headers) return readHeaders(endpoint, numbers, signal, options)
   const question = questionOf(endpoint, numbers, options)
   const answers = await endpoint.send(callsOf(question), signal, options.urgent)
   return readAnswers(endpoint, question, answers, signal, options)
@@ -77,20 +81,31 @@ const readHeaders = async (
   endpoint: Endpoint,
   numbers: readonly number[],
   signal: AbortSignal,
-  urgent?: boolean,
+  options: ReadOptions,
 ): Promise<(RawBlock | ChainsieveError)[]> => {
-  const calls = numbers.map(number => ({ method: BLOCK, params: [toQuantity(number), false] }))
+  const { transactions = false, urgent } = options
+  const calls = numbers.map(number => ({ method: BLOCK, params: [toQuantity(number), transactions] }))
   const answers = await endpoint.send(calls, signal, urgent)
   const { chainId } = endpoint
   return answers.map((answer, i) => {
     try {
-      const block = { ...blockOf(answer, numbers[i]!), transactions: [] }
+      const header = blockOf(answer, numbers[i]!)
+      const block = transactions ? header : { ...header, transactions: [] }
+      if (transactions) checkTransactions(block, options)
       return { ...(chainId !== undefined && { chainId }), block, receipts: [], partial: true }
     } catch (error) {
       if (error instanceof ChainsieveError && !error.code.startsWith('node_')) return error
       throw error
     }
   })
+}
+
+/** Of a block without receipts, as far as they can be checked. */
+const checkTransactions = (block: RpcBlock, { limits = DEFAULT_LIMITS }: ReadOptions) => {
+  const where = `block ${Number(block.number)}`
+  checkShape(BLOCK_SHAPE, '', block, where, limits)
+  const other = block.transactions.find(it => it.blockHash !== block.hash)
+  if (other !== undefined) throw inconsistent(`${where} ${block.hash}: transaction ${other.hash} is of another block`)
 }
 
 /** What is asked of a node for whole blocks: all there is to know to read its answer. */

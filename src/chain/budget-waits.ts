@@ -39,7 +39,12 @@ export const createBudgetWaits = (clock: Clock, log: Log): BudgetWaits => {
       const known = lane && told.get(lane)
       if (!known) return undefined
       const { until, since } = known
-      return { head: lane === 'urgent', for: known.for, since, until: new Date(until).toISOString() }
+      return {
+        kind: lane === 'urgent' ? 'budget' : 'fill',
+        for: known.for,
+        since,
+        until: new Date(until).toISOString(),
+      }
     },
   }
 }

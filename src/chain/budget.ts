@@ -1,9 +1,10 @@
+import { secretUrl } from '../lib/secret.ts'
 import type { Allowance } from '../limits/credits.ts'
 import type { Call } from './answers.ts'
 import { createCosts } from './costs.ts'
 import { createPace, type Pace } from './pace.ts'
-import { createPeriod, type PeriodName } from './periods.ts'
-import { NOT_KEPT, type SpentFile } from './spent-file.ts'
+import { createPeriod, dayOf, type Period, type PeriodName } from './periods.ts'
+import { exact, type SpentFile, spentInMemory } from './spent-file.ts'
 
 /** What one endpoint may still be asked for. */
 export interface Budget {
@@ -15,8 +16,14 @@ export interface Budget {
   mostCalls(calls: readonly Call[], chainId: number | undefined): number
   /** Whether so much is left. Where it is not, `closedUntil` says so from then on. */
   affords(credits: number, urgent: boolean): boolean
-  /** Takes it, or gives it back where it is negative. */
-  charge(credits: number): void
+  /** Takes it, or gives it back where it is negative; for blocks of the head, or for anything else. */
+  charge(credits: number, forHead?: boolean): void
+  /** What was spent for the head since the start. */
+  headSpent(): number
+  /** Has others leave to the head what it needs until a day and a month are over, where that is more than a tenth. */
+  keep(perMs: number): void
+  /** What may be spent in each millisecond so that it lasts, and until when; undefined where no day or month is limited. */
+  spendable(): { perMs: number; endsAt: number } | undefined
   /** When something may be asked again, as epoch milliseconds; 0 where it may now. What is urgent may use what is kept for the head. */
   closedUntil(urgent: boolean): number
   /** How much faster it is spent than its days and months go by; 1 and less where it will do. */
@@ -54,8 +61,6 @@ export interface PeriodStatus {
 export interface BudgetOptions {
   /** The endpoint's address, which nobody else is shown. */
   url: string
-  /** The same without secrets. */
-  name: string
   now(): number
   spent?: SpentFile | undefined
 }
@@ -63,33 +68,36 @@ export interface BudgetOptions {
 /** Undefined where nothing is limited. */
 export const createBudget = (
   { rate, daily, month, costs: entries }: Allowance,
-  { url, name, now, spent = NOT_KEPT }: BudgetOptions,
+  { url, now, spent = spentInMemory() }: BudgetOptions,
 ): Budget | undefined => {
   if (rate === undefined && daily === undefined && month === undefined) return undefined
   const costs = createCosts(entries, new URL(url).hostname)
   const pace = rate && createPace(rate.most, now)
-  const before = spent.read(url)
+  const account = spent.at(url, secretUrl(url).toString())
   const periods = Object.entries({ day: daily, month } satisfies Record<PeriodName, unknown>).flatMap(
-    ([period, limit]) =>
-      limit === undefined ? [] : [createPeriod(period as PeriodName, limit, now, before[period as PeriodName])],
+    ([period, limit]) => (limit === undefined ? [] : [createPeriod(period as PeriodName, limit, now)]),
   )
-  /** What the file says is this much more than what was spent, so that a kill forgets nothing, and few requests write. */
+  /** So much is counted ahead of what is spent, so that a kill forgets nothing, and few requests write. */
   const step = Math.min(...periods.map(({ limit }) => limit)) / STEPS
-  /** What was spent since the file was written. */
-  let unwritten = Number.POSITIVE_INFINITY
+  /** What was counted for a day and is not spent yet. */
+  const ahead = { day: dayOf(now()), credits: 0 }
   let total = 0
   /** The ends of the periods in which a request was refused, by whether it was urgent. */
   const closed = { urgent: 0, others: 0 }
+  let headSpent = 0
+  let headNeeds = 0
 
-  const write = (ahead: number) => {
-    unwritten = 0
-    const entries = periods.map(({ name, used: { id, credits } }) => [name, { id, credits: credits + ahead }])
-    spent.write(url, name, Object.fromEntries(entries))
+  const giveBack = () => {
+    if (ahead.credits !== 0) account.add(ahead.day, -ahead.credits)
+    ahead.credits = 0
   }
+  const usedOf = ({ id }: Period) => Math.max(0, exact(account.since(id) - (ahead.day >= id ? ahead.credits : 0)))
   const perSecond = (methods: readonly string[], chainId: number | undefined): number => {
     if (!rate) return 0
     return rate.of === 'calls' ? methods.length : costs.perSecond(methods, chainId)
   }
+  const forOthers = ({ limit, endsAt }: Period) =>
+    Math.floor(limit - Math.max(limit * FOR_HEAD, headNeeds * (endsAt - now())))
   const methodsOf = (calls: readonly Call[]) => calls.map(({ method }) => method)
 
   return {
@@ -103,49 +111,72 @@ export const createBudget = (
       return rate && each > 0 ? Math.max(1, Math.floor(rate.most / PARTS / each)) : Number.POSITIVE_INFINITY
     },
     affords(credits, urgent) {
-      const short = periods.filter(
-        ({ used, limit, forOthers }) => used.credits + credits > (urgent ? limit : forOthers),
-      )
+      const short = periods.filter(period => usedOf(period) + credits > (urgent ? period.limit : forOthers(period)))
       if (short.length === 0) return true
-      closed[urgent ? 'urgent' : 'others'] = Math.max(...short.map(({ endsAt }) => endsAt))
+      const until = short.map(period => {
+        const isUsed = urgent || usedOf(period) + credits > period.limit * (1 - FOR_HEAD)
+        // What the head needs may be less by then.
+        return isUsed ? period.endsAt : Math.min(period.endsAt, (Math.floor(now() / HOUR_MS) + 1) * HOUR_MS)
+      })
+      closed[urgent ? 'urgent' : 'others'] = Math.max(...until)
       return false
     },
-    charge(credits) {
+    charge(credits, forHead = false) {
       total += credits
-      for (const period of periods) period.add(credits)
-      unwritten += Math.abs(credits)
-      if (periods.length > 0 && unwritten > step) write(step)
+      if (forHead) headSpent += credits
+      if (periods.length === 0) return
+      const day = dayOf(now())
+      if (day !== ahead.day) giveBack()
+      ahead.day = day
+      ahead.credits -= credits
+      if (ahead.credits >= 0) return
+      const more = step - ahead.credits
+      account.add(day, more)
+      ahead.credits += more
+    },
+    headSpent: () => headSpent,
+    keep(perMs) {
+      headNeeds = perMs
+    },
+    spendable() {
+      const [tightest] = periods
+        .map(period => ({
+          perMs: Math.max(0, period.limit - usedOf(period)) / Math.max(1, period.endsAt - now()),
+          endsAt: period.endsAt,
+        }))
+        .sort((a, b) => a.perMs - b.perMs)
+      return tightest
     },
     closedUntil(urgent) {
       const until = urgent ? closed.urgent : closed.others
       return until > now() ? until : 0
     },
     strain: () =>
-      Math.max(
-        0,
-        ...periods.map(period => period.used.credits / period.limit / Math.max(period.elapsed(), LEAST_ELAPSED)),
-      ),
+      Math.max(0, ...periods.map(period => usedOf(period) / period.limit / Math.max(period.elapsed(), LEAST_ELAPSED))),
     status() {
       const of = Object.fromEntries(
-        periods.map(({ name, limit, used: { credits }, endsAt }) => [
-          name,
-          {
-            ...{ limit, used: Math.round(credits), left: Math.max(0, Math.floor(limit - credits)) },
+        periods.map(period => {
+          const { name, limit, endsAt } = period
+          const used = usedOf(period)
+          const status: PeriodStatus = {
+            ...{ limit, used: Math.round(used), left: Math.max(0, Math.floor(limit - used)) },
             endsAt: new Date(endsAt).toISOString(),
-          } satisfies PeriodStatus,
-        ]),
+          }
+          return [name, status]
+        }),
       )
       return { costs: costs.name, ...(rate && { rate: `${rate.most} ${rate.of}/s` }), spent: Math.round(total), ...of }
     },
-    close() {
-      if (periods.length > 0) write(0)
-    },
+    close: giveBack,
   }
 }
 
+/** The head keeps a tenth of what there is. */
+const FOR_HEAD = 0.1
+const HOUR_MS = 3_600_000
 /** Parts of a second's calls that a request may have. */
 const PARTS = 4
-/** So often is written down what is spent of a whole budget. */
+/** Of a whole budget, so many parts are written down, each before it is spent. */
 const STEPS = 500
 /** The first hour of a day may spend as much as the whole of it has on an average. */
 const LEAST_ELAPSED = 1 / 24

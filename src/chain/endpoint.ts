@@ -128,7 +128,7 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
     calls: readonly Call[],
     signal: AbortSignal,
     urgent: boolean,
-    { most = limits.nodeAnswer, take, heard }: PostOptions<T> = {},
+    { most = limits.nodeAnswer, take, heard, beside = false }: PostOptions<T> = {},
   ): Promise<Answer[] | 'too large' | { taken: T }> => {
     const messages = calls.map(({ method, params }, i) => ({ jsonrpc: '2.0', id: i + 1, method, params }))
     const cost = budget?.costOf(calls, endpoint.chainId) ?? FREE
@@ -143,7 +143,8 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
       leave('neutral')
       throw budgetUsed(cost.credits)
     }
-    budget?.charge(cost.credits)
+    const forHead = urgent && !beside
+    budget?.charge(cost.credits, forHead)
     const hold = memory.open()
     let outcome: Outcome = 'overload'
     let takeFault: { error: unknown } | undefined
@@ -221,7 +222,7 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
         return 'too large'
       }
       // Providers charge nothing for what they refuse to keep to a rate.
-      if (error instanceof ChainsieveError && error.code === 'node_rate_limited') budget?.charge(-cost.credits)
+      if (error instanceof ChainsieveError && error.code === 'node_rate_limited') budget?.charge(-cost.credits, forHead)
       if (error instanceof ChainsieveError || takeFault?.error === error) throw error
       throw retry('node_unreachable', hide(describeNetwork(error)), { cause: error })
     } finally {

@@ -5,6 +5,7 @@ import type { Log } from '../lib/log.ts'
 import { backoff, type Clock } from '../lib/retry.ts'
 import { secretUrl } from '../lib/secret.ts'
 import { type Head, toHead } from './blocks.ts'
+import type { HeadBudget } from './head-budget.ts'
 import { authorization, createHider, parseNodeUrl } from './node-url.ts'
 import { type Rpc, STRIDE } from './rpc.ts'
 import type { EndpointStatus } from './source.ts'
@@ -22,6 +23,7 @@ export interface Heads {
 
 export interface HeadsOptions {
   rpc: Rpc
+  budget: HeadBudget
   /** Time between polls. Left out, it follows the chain: a sixth of a block's time, between 100 ms and 2 s. */
   pollMs?: number
   /** Time between polls while announcements come in; default 10 s. */
@@ -43,6 +45,7 @@ export interface HeadsInlet {
 
 export const createHeads = ({
   rpc,
+  budget,
   pollMs,
   safetyPollMs = SAFETY_POLL_MS,
   clock,
@@ -64,6 +67,7 @@ export const createHeads = ({
       const before = 0.8 ** (head.number - highest)
       if (highest >= 0 && movedAt > 0)
         blockMs = blockMs * before + ((now - movedAt) / (head.number - highest)) * (1 - before)
+      if (highest >= 0) budget.came(head.number - highest, blockMs)
       highest = head.number
       movedAt = now
     }
@@ -100,16 +104,24 @@ export const createHeads = ({
     async next(signal) {
       for (;;) {
         signal.throwIfAborted()
+        const now = clock.now()
+        const restsUntil = budget.restsUntil()
+        if (now < restsUntil) {
+          // Clocks are set, and long waits are none of a timer's.
+          await wait(Math.min(restsUntil - now, LONGEST_REST_MS), signal)
+          continue
+        }
         if (pushed !== undefined) {
           const head = pushed
           pushed = undefined
+          budget.looks()
           return head
         }
-        const now = clock.now()
         if (now < due) {
           await wait(due - now, signal)
           continue
         }
+        budget.looks()
         const before = highest
         let head: Head | undefined
         try {
@@ -149,6 +161,7 @@ export const createHeads = ({
   }
 }
 
+const LONGEST_REST_MS = 60_000
 /** Blocks come so much sooner than their mean time, at times. */
 const EARLY = 0.9
 

@@ -2,7 +2,6 @@ import { refuse, retry } from '../lib/errors.ts'
 import { type Log, silent } from '../lib/log.ts'
 import type { Metrics } from '../lib/metrics.ts'
 import { type Clock, systemClock } from '../lib/retry.ts'
-import { secretUrl } from '../lib/secret.ts'
 import type { Allowance } from '../limits/credits.ts'
 import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
 import { ANSWER_TOO_LARGE, type Answer, isMissingMethod, resultOf } from './answers.ts'
@@ -10,6 +9,7 @@ import { createBudget } from './budget.ts'
 import { createEndpoint } from './endpoint.ts'
 import { readFinality } from './finality-tags.ts'
 import { followChain } from './follow.ts'
+import { createHeadBudget } from './head-budget.ts'
 import { createAnnouncer, createHeads } from './heads.ts'
 import { createScopedSource } from './logs/create-scoped-source.ts'
 import { createMemory } from './memory.ts'
@@ -19,6 +19,7 @@ import { createRpc, LACKS_METHOD } from './rpc.ts'
 import { createRpcMetrics } from './rpc-metrics.ts'
 import type { ChainEvent, ChainSource, FollowOptions, StateQuestion } from './source.ts'
 import type { SpentFile } from './spent-file.ts'
+import { createTransactionSource } from './transactions/create-transaction-source.ts'
 
 export interface RpcSourceOptions {
   /** Addresses of nodes, http or https. They share the work; while there is little, the first does it. */
@@ -83,8 +84,7 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
   const counters = options.metrics && createRpcMetrics(options.metrics, urls)
   const budgetOf = (url: string, i: number) => {
     parseNodeUrl(url, ['http:', 'https:'])
-    const place = { url, name: secretUrl(url).toString(), now: clock.now, spent: options.spent }
-    return createBudget(options.allowances?.[i] ?? {}, place)
+    return createBudget(options.allowances?.[i] ?? {}, { url, now: clock.now, spent: options.spent })
   }
   const endpoints = urls.map((url, i) =>
     createEndpoint(url, { ...reaching, budget: budgetOf(url, i), count: counters?.of(i) }),
@@ -96,6 +96,7 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
     random,
     ...(options.chainId !== undefined && { chainId: options.chainId }),
   })
+  const headBudget = createHeadBudget(endpoints, clock, log)
   const announcer = wsUrl === undefined ? undefined : createAnnouncer({ url: wsUrl, timeoutMs, log, clock, random })
   const chunk = Math.max(1, Math.floor(batch / (traces ? 3 : 2)))
   const ahead = () => concurrency * endpoints.filter(it => !it.health.isSuspect).length
@@ -115,6 +116,7 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
     const safetyPollMs = options.shrinks ? 1_000 : undefined
     const heads = createHeads({
       rpc,
+      budget: headBudget,
       clock,
       safetyPollMs,
       ...(options.pollMs !== undefined && { pollMs: options.pollMs }),
@@ -124,6 +126,7 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
       const settings = {
         ...fetching,
         headers: follow.headers ?? false,
+        transactions: follow.transactions ?? false,
         urgent: true,
         rpc,
         heads,
@@ -141,17 +144,9 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
     }
   }
 
-  const scoped = createScopedSource({
-    rpc,
-    batch,
-    concurrency,
-    bloom: options.bloom ?? true,
-    verify: options.verifyLogs ?? false,
-    limits,
-    log,
-    clock,
-    random,
-  })
+  const finding = { rpc, batch, concurrency, bloom: options.bloom ?? true, limits, log, clock, random }
+  const scoped = createScopedSource({ ...finding, verify: options.verifyLogs ?? false })
+  const transactions = createTransactionSource({ ...finding, traces })
 
   const askState = <T>(
     messages: Message[],
@@ -178,6 +173,7 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
     parts: (range, taker) => fetchParts(rpc, range, { ...fetching, ahead: aheadOf(taker.threads) }, taker),
     follow,
     scoped,
+    transactions,
     call: (calls, signal) =>
       askState(
         calls.map(call => ({ method: 'eth_call', params: [call, 'latest'] })),
@@ -186,7 +182,10 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
       ),
     state: (questions, signal) => askState(questions.map(toMessage), toHex, signal),
     tracing: () => (traces ? rpc.tracing() : { method: null, why: 'traces are turned off for this network' }),
-    waitsForBudget: rpc.waitsForBudget,
+    waitsForBudget() {
+      const [all, ofHead] = [rpc.waitsForBudget(), headBudget.waits()]
+      return ofHead?.kind === 'budget' ? ofHead : (all ?? ofHead)
+    },
     endpoints: () => [...endpoints.map(it => it.status()), ...(announcer === undefined ? [] : [announcer.status()])],
     close: async () => {
       rpc.close()

@@ -42,6 +42,8 @@ export interface AttemptOptions {
   traces?: boolean | undefined
   /** For the head. Default false. */
   urgent?: boolean | undefined
+  /** Whether it waits where all budgets are used up; else it throws `retry` with `BUDGET_USED`. Default true. */
+  waits?: boolean | undefined
 }
 
 export interface RpcOptions {
@@ -62,7 +64,7 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
   /** Waits for a node that may be asked: one that has not failed in this attempt if there is any. */
   const choose = async (
     failed: ReadonlySet<Endpoint>,
-    { traces = false, urgent = false }: AttemptOptions,
+    { traces = false, urgent = false, waits: isPatient = true }: AttemptOptions,
     signal: AbortSignal,
   ): Promise<{ endpoint: Endpoint; done: (isDone: boolean) => void }> => {
     for (;;) {
@@ -71,7 +73,9 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
       const closedUntil = (it: Endpoint) => it.budget?.closedUntil(urgent) ?? 0
       const funded = suited.filter(it => closedUntil(it) <= now)
       if (funded.length === 0) {
-        await waits.wait(suited, urgent, Math.min(...suited.map(closedUntil)), signal)
+        const until = Math.min(...suited.map(closedUntil))
+        if (!isPatient) throw budgetsUsed(suited, until)
+        await waits.wait(suited, urgent, until, signal)
         continue
       }
       const rested = funded.filter(it => it.health.restUntil <= now)
@@ -212,6 +216,12 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
     isSparing: endpoints.some(({ budget }) => budget !== undefined),
   }
 }
+
+const budgetsUsed = (endpoints: readonly Endpoint[], until: number) =>
+  retry(
+    BUDGET_USED,
+    `the budget of ${endpoints.map(({ name }) => name).join(' and of ')} is used up until ${new Date(until).toISOString()}, but for what is kept for the head: wait, or raise --rpc-daily and --rpc-month`,
+  )
 
 const laneOf = (urgent: boolean) => (urgent ? 'urgent' : 'others')
 

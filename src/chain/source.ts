@@ -2,6 +2,7 @@ import type { BudgetStatus } from './budget.ts'
 import type { ScopedSource } from './logs/scoped-source.ts'
 import type { Part, Taken, Taker } from './taking.ts'
 import type { TraceMethod } from './tracing.ts'
+import type { TransactionSource } from './transactions/transaction-source.ts'
 import type { RawBlock } from './wire.ts'
 
 /** A stored block by which a source finds where its chain leaves ours. */
@@ -41,6 +42,8 @@ export interface FollowOptions {
   toFinalized?: boolean
   /** Blocks are headers, without transactions and receipts. Default false. */
   headers?: boolean
+  /** Whether these headers come with the transactions of their blocks: one question all the same. Default false. */
+  transactions?: boolean
   signal: AbortSignal
 }
 
@@ -77,8 +80,8 @@ export interface EndpointStatus {
 
 /** What waits until budgets of endpoints have something again. */
 export interface BudgetWait {
-  /** Whether the head waits; else others do, and the head goes on. */
-  head: boolean
+  /** `budget`: the head waits; `slow`: it is asked less often; `fill`: others wait, and the head goes on. */
+  kind: 'budget' | 'slow' | 'fill'
   /** Whose budgets are used up. */
   for: string
   /** ISO-8601 UTC. */
@@ -120,6 +123,8 @@ export interface ChainSource {
   tracing?(): Tracing | undefined
   /** Finds what is wanted of the chain where not all of it is. Absent where a source can only give whole blocks. */
   scoped?: ScopedSource
+  /** Finds transactions of addresses. Absent where a source can only give whole blocks. */
+  transactions?: TransactionSource
   endpoints(): EndpointStatus[]
   /** What waits for the budgets of endpoints, where a source has some. */
   waitsForBudget?(): BudgetWait | undefined

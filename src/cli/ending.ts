@@ -1,4 +1,4 @@
-import type { Run, Summary } from './command.ts'
+import type { Run, Summary } from './services.ts'
 
 /** The exit code of a back-fill or an import whose summary was printed; what broke it off is thrown. */
 export const endOf = ({ failure, missing, unread }: Summary, { shutdown, log }: Run): number => {

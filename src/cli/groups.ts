@@ -5,7 +5,7 @@ import { COMMANDS } from './commands/index.ts'
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   'Collect blocks': ['serve', 'dev', 'replay', 'index', 'import'],
   'Ask and watch': ['search', 'export', 'status', 'health', 'doctor', 'stats'],
-  'Look after data': ['backup', 'restore', 'verify', 'prune', 'compact', 'salvage'],
+  'Look after data': ['backup', 'restore', 'verify', 'prune', 'move', 'compact', 'salvage'],
   'Alert rules': ['rules', 'receive'],
   Accounts: ['account', 'accounts', 'token', 'audit'],
   ABIs: ['abi'],

@@ -6,30 +6,29 @@ import { redact } from '../lib/secret.ts'
 import { createShutdown, type ShutdownOptions } from '../lib/shutdown.ts'
 import { type Typed, understand } from './arguments.ts'
 import { noteAct } from './audited.ts'
-import { type Context, MISUSED, type Services, type Streams } from './command.ts'
+import { type Context, MISUSED, type Streams } from './command.ts'
+import type { Services } from './services.ts'
 import { overview, usageOf } from './usage.ts'
 import { widthOf } from './wrap.ts'
 
+export type { DevNews, DevOptions, DevStep, ReplayOptions } from './dev-news.ts'
+export type { RuleBook, RulesService } from './rules-service.ts'
 export type {
   AbiFile,
   AbiPlace,
   BackupDone,
   Bars,
   Compacted,
-  DevNews,
-  DevOptions,
-  DevStep,
   ExportDone,
   ExportWanted,
+  MoveDone,
+  NarrowDone,
   PruneDone,
   Range,
   Received,
   ReceiveOptions,
-  ReplayOptions,
   RestoreDone,
   RestoreHow,
-  RuleBook,
-  RulesService,
   Run,
   Salvaged,
   Services,
@@ -37,7 +36,7 @@ export type {
   Summary,
   Unread,
   Verified,
-} from './command.ts'
+} from './services.ts'
 
 export interface Surroundings extends Pick<Sources, 'env' | 'cwd'>, Omit<ShutdownOptions, 'log'> {
   version: string

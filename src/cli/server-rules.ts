@@ -1,13 +1,7 @@
 import type { Config } from '../config/index.ts'
 import { type ChainsieveError, messageOf, refuse, stop } from '../lib/errors.ts'
-import {
-  type Cancelled,
-  misused,
-  type RuleBook,
-  type RulesService,
-  type ShownRule,
-  type TestedRule,
-} from './command.ts'
+import { misused } from './command.ts'
+import type { Cancelled, RuleBook, RulesService, ShownRule, TestedRule } from './rules-service.ts'
 
 /** The rules that a command is about: at `--server`, or in the data folder. */
 export const bookOf = (config: Config, rules: () => RulesService, account: string | undefined): RuleBook => {

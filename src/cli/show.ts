@@ -2,7 +2,7 @@ import type { Reason } from '../ingest/readiness.ts'
 import type { DeliveryState, LastBlock, NetworkStatus, Status } from '../ingest/status.ts'
 import { timeOf } from '../lib/progress.ts'
 import type { RestartStatus } from '../lib/restarts.ts'
-import type { Range, Summary } from './command.ts'
+import type { Range, Summary } from './services.ts'
 
 export const showTable = (head: string[], rows: string[][]): string => {
   const lines = [head, ...rows]
@@ -51,12 +51,14 @@ export const showSummary = (network: string, summary: Summary, json: boolean): s
 export const holesOf = (held: Range[]): Range[] =>
   held.slice(1).map((range, i) => ({ from: held[i]!.to + 1, to: range.from - 1 }))
 
-export const showStatus = ({ networks, deliveries, reasons }: Status): string =>
+export const showStatus = ({ networks, deliveries, reasons, silent }: Status): string =>
   [
-    ...(reasons ? [showReady(reasons)] : ['No server runs on this folder. It stores:']),
+    ...(reasons ? [showReady(reasons)] : [silent ? SILENT : 'No server runs on this folder. It stores:']),
     ...(networks.length === 0 ? ['No network is configured or stored.'] : networks.map(showNetwork)),
     ...(deliveries ? showDeliveries(deliveries) : []),
   ].join('\n\n')
+
+const SILENT = 'A server runs on this folder, but does not tell its status now. It stores:'
 
 const showReady = (reasons: readonly Reason[]): string =>
   reasons.length === 0
@@ -83,13 +85,14 @@ const showRestarts = ({ count: times, endedAt, nextAt }: RestartStatus): string 
 
 const showNetwork = (status: NetworkStatus): string => {
   const { network, state, ranges, head, lag, blocksPerSecond, eventsPerSecond, secondsLeft, error, endpoints } = status
-  const { redecoding, waiting, restarts, lastBlock, headAge, finality } = status
+  const { redecoding, waiting, restarts, lastBlock, headAge, finality, moving, shipping } = status
   const rows: [string, string][] = [
     ['state', state],
     ['blocks', showRanges(ranges)],
     ['holes', showRanges(holesOf(ranges))],
     ...(status.coverage ?? []).map((one): [string, string] => ['scope', showScope(one)]),
   ]
+  if (status.filling) rows.push(['fills', showFilling(status.filling)])
   if (lastBlock) rows.push(['last', showLast(lastBlock, headAge)])
   if (head !== null)
     rows.push(['head', `${head}${lag === null ? '' : lag === 0 ? ', reached' : `, ${count(lag, 'block')} behind`}`])
@@ -103,12 +106,41 @@ const showNetwork = (status: NetworkStatus): string => {
     rows.push(['node', `${url}: ${count(requests, 'request')}, ${count(errors, 'error')}${last}`])
     if (budget) rows.push(['budget', `${url}: ${showBudget(budget)}`])
   }
+  if (status.cluster) rows.push(['cluster', showCluster(status.cluster)])
+  if (shipping && (shipping.blocksLeft > 0 || shipping.trouble !== null)) rows.push(['ships', showShipping(shipping)])
+  if (moving) rows.push(['moving', showMoving(moving)])
   if (redecoding) rows.push(['anew', `decoded by ${redecoding.abi}, ${count(redecoding.blocksLeft, 'block')} left`])
   if (waiting) rows.push(['waits', `since ${waiting.since}${untilOf(waiting)} for ${waiting.for}`])
   else if (error !== null) rows.push(['error', error])
   if (restarts) rows.push(['failed', showRestarts(restarts)])
   return showRows(network, rows)
 }
+
+const showShipping = ({ blocksLeft, trouble, troubleSince }: NonNullable<NetworkStatus['shipping']>): string =>
+  `${count(blocksLeft, 'block')} not in the cluster yet${trouble === null ? '' : `: since ${troubleSince} ${trouble}`}`
+
+/** Moving is one half, comparing the other. */
+const showMoving = ({ to, blocks, shipped, verified }: NonNullable<NetworkStatus['moving']>): string => {
+  const percent = Math.min(100, Math.floor((50 * (shipped + verified)) / Math.max(1, blocks)))
+  const place = to === 'sqlite' ? 'file' : 'cluster'
+  return `${percent} %, ${number(shipped)} of ${count(blocks, 'block')} in the ${place}, ${number(verified)} verified`
+}
+
+const showCluster = ({
+  state,
+  since,
+  error,
+  version,
+  nodes,
+  watermark,
+  lost = [],
+}: NonNullable<NetworkStatus['cluster']>): string =>
+  [
+    `${state} since ${since}`,
+    ...(error === null ? [version ?? 'version unknown', count(nodes ?? 0, 'node')] : [showText(error)]),
+    ...(watermark === null ? [] : [`a disk over the watermark ${watermark}`]),
+    ...(lost.length === 0 ? [] : [`${count(lost.length, 'index', 'indices')} lost: ${showText(lost[0]!)}`]),
+  ].join(', ')
 
 const untilOf = ({ until }: { until?: string }): string => (until === undefined ? '' : ` until ${until}`)
 
@@ -130,16 +162,18 @@ const showFinality = ({ safe, finalized, depth }: NonNullable<NetworkStatus['fin
   return `${show(finalized)}, safe ${show(safe)}`
 }
 
-const showScope = ({
-  addresses,
-  addressCount,
-  topics,
-  ranges,
-}: NonNullable<NetworkStatus['coverage']>[number]): string => {
+type Scope = NonNullable<NetworkStatus['coverage']>[number]
+
+const showScope = (scope: Scope): string => `${showFilter(scope)}: ${showRanges(scope.ranges)}`
+
+const showFilling = ({ from, to, next, ...filter }: NonNullable<NetworkStatus['filling']>): string =>
+  `${showFilter(filter)}: ${from}-${to}, ${count(Math.max(0, to - next + 1), 'block')} left`
+
+const showFilter = ({ addresses, addressCount, topicCount, transactions }: Omit<Scope, 'ranges'>): string => {
   const ofContracts =
     addressCount === 0 ? 'any contract' : addressCount === 1 ? addresses[0]! : count(addressCount, 'contract')
-  const ofEvents = topics.length === 0 ? 'all logs' : count(topics.length, 'event')
-  return `${ofEvents} of ${ofContracts}: ${showRanges(ranges)}`
+  const what = transactions ? 'transactions' : topicCount === 0 ? 'all logs' : count(topicCount, 'event')
+  return `${what} of ${ofContracts}`
 }
 
 const showLast = ({ number, time }: LastBlock, age: number | null): string =>

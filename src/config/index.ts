@@ -7,9 +7,11 @@ import { didYouMean } from '../lib/nearest.ts'
 import { readAtMost } from '../lib/read.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
 import { CHAINS } from './chains.ts'
+import { type ClusterConfig, type ClusterSetting, clusterOf } from './cluster.ts'
 import { type Scoping, scopingOf } from './scopes.ts'
 import { NETWORK_SETTINGS, placesOf, SETTINGS, type Setting, type Table, type Values } from './settings.ts'
 
+export type { ClusterConfig } from './cluster.ts'
 export type { BlockPoint } from './kinds.ts'
 export type { Scoping, WantedScope } from './scopes.ts'
 
@@ -24,8 +26,10 @@ export interface Config extends Omit<Values<typeof SETTINGS>, 'config' | 'limit'
 }
 
 /** Settings of one network, `network` being its name. */
-export interface NetworkConfig extends Omit<Values<typeof NETWORK_SETTINGS>, 'scopes'> {
+export interface NetworkConfig extends Omit<Values<typeof NETWORK_SETTINGS>, 'scopes' | ClusterSetting> {
   network: string
+  /** Where its documents are searched; undefined: in its file. */
+  cluster: ClusterConfig | undefined
   /** Undefined: all of the chain is wanted. */
   scoping: Scoping | undefined
 }
@@ -228,9 +232,10 @@ const checkNetwork = (network: string, raw: RawSettings): NetworkConfig => {
     throw refuse('bad_setting', `${raw.to!.place}: the last block, ${to.block}, is before the first, ${from.block}.`)
   if (values.verifyLogs && values.rpc.length < 2)
     throw refuse('bad_setting', `${raw.verifyLogs!.place} compares the logs of two endpoints: it requires --rpc twice.`)
-  const { scopes, ...settings } = values
+  const { cluster, rest } = clusterOf(values, raw)
+  const { scopes, ...settings } = rest
   const at = { place: raw.scopes?.place ?? '', base: raw.scopes?.base ?? process.cwd() }
-  return { ...settings, network, scoping: scopingOf(values, scopes, at) }
+  return { ...settings, network, cluster, scoping: scopingOf(values, scopes, at) }
 }
 
 const check = <T extends Table>(settings: T, raw: RawSettings): Values<T> =>

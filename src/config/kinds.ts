@@ -55,6 +55,13 @@ export const toggle: Kind<boolean> = {
   placeholder: 'BOOL',
 }
 
+/** Whether transactions of scopes are indexed, and whether blocks may be read for it. */
+export const transactions: Kind<boolean | 'read-blocks'> = {
+  schema: v.union([v.literal('read-blocks'), toggle.schema]),
+  takes: 'true, false or read-blocks',
+  placeholder: 'BOOL|read-blocks',
+}
+
 const integer = v.pipe(
   v.union([
     v.number(),
@@ -165,11 +172,20 @@ export const costs: Kind<string> = {
   placeholder: 'NAME|METHOD=N',
 }
 
+const BYTES = { b: 1, kb: 1_000, mb: 1_000_000, gb: 1e9, kib: 1_024, mib: 1_048_576, gib: 2 ** 30 }
+
 /** Bytes. */
 export const size: Kind<number> = {
-  schema: measured({ b: 1, kb: 1_000, mb: 1_000_000, gb: 1e9, kib: 1_024, mib: 1_048_576, gib: 2 ** 30 }, 2 ** 31),
+  schema: measured(BYTES, 2 ** 31),
   takes: 'a size with its unit (B, kB, MB, GB, KiB, MiB, GiB), such as 16MB',
   placeholder: 'SIZE',
+}
+
+/** Bytes of a disk. */
+export const space: Kind<number> = {
+  ...size,
+  schema: measured({ ...BYTES, tb: 1e12, tib: 2 ** 40 }, 2 ** 50),
+  takes: 'a size with its unit (MB, GB, TB, MiB, GiB, TiB), such as 8GB',
 }
 
 const url = (protocols: string[]): Kind<Secret> => ({
@@ -223,6 +239,38 @@ export const nodeUrl: Kind<NodeUrl> = {
     }),
   ),
 }
+/** A node of a cluster, which messages name: what it takes to log in has settings of its own. */
+export const clusterUrl: Kind<string> = {
+  ...httpUrl,
+  schema: v.pipe(
+    v.string(),
+    v.check(text => {
+      if (!URL.canParse(text)) return false
+      const { protocol, username, password, search, hash } = new URL(text)
+      return ['http:', 'https:'].includes(protocol) && `${username}${password}${search}${hash}` === ''
+    }),
+  ),
+  takes: 'a URL that starts with http:// or https:// and has no user, password or query in it',
+}
+
+/** What the names of indices begin with. */
+export const indexPrefix: Kind<string> = {
+  schema: v.pipe(v.string(), v.regex(/^[a-z0-9][a-z0-9_.-]{0,63}$/)),
+  takes: 'up to 64 lower-case letters, digits and . _ -',
+  placeholder: 'NAME',
+}
+
+export const password: Kind<Secret> = {
+  schema: v.pipe(
+    v.string(),
+    v.minLength(1),
+    v.transform(text => secret(text)),
+  ),
+  takes: 'a password',
+  placeholder: 'PASSWORD',
+  secret: true,
+}
+
 export const wsUrl = url(['ws:', 'wss:'])
 /** A token of an account. */
 export const token: Kind<Secret> = {

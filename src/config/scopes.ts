@@ -6,7 +6,7 @@ import { readAtMost } from '../lib/read.ts'
 import { DEFAULT_LIMITS, overLimit } from '../limits/index.ts'
 import { placeOf, topicOf } from '../scopes/event.ts'
 import type { Factory, Scope } from '../scopes/scope.ts'
-import { address, type BlockPoint, blockPoint, type Kind } from './kinds.ts'
+import { address, type BlockPoint, blockPoint, type Kind, transactions } from './kinds.ts'
 
 /** What is wanted where not all of the chain is. */
 export interface Scoping {
@@ -24,6 +24,7 @@ export interface WantedScope extends Omit<Scope, 'from' | 'to'> {
 interface OfNetwork {
   contract: readonly string[]
   event: readonly string[]
+  transactions: boolean | 'read-blocks'
   from: BlockPoint | undefined
   to: BlockPoint | undefined
 }
@@ -36,11 +37,18 @@ interface At {
 
 /** `contract` and `event` are a scope with the network's own ends; beside `scopes`, these ends are those of whole blocks. */
 export const scopingOf = (
-  { contract, event, from, to }: OfNetwork,
+  { contract, event, transactions, from, to }: OfNetwork,
   tables: readonly Record<string, unknown>[],
   at: At,
 ): Scoping | undefined => {
   const isScope = contract.length > 0 || event.length > 0
+  if (transactions !== false && contract.length === 0)
+    throw refuse(
+      'bad_setting',
+      tables.length > 0
+        ? `${at.place}: transactions is for contract: write it into the scopes that it is for.`
+        : 'transactions is for chosen contracts, but none is given: add --contract. Without scopes all transactions are indexed.',
+    )
   if (!isScope && tables.length === 0) return undefined
   if (isScope && tables.length > 0)
     throw refuse(
@@ -49,7 +57,9 @@ export const scopingOf = (
     )
   if (isScope)
     return {
-      scopes: [{ addresses: sorted(contract), topics: sorted(event), factory: undefined, from, to }],
+      scopes: [
+        { addresses: sorted(contract), topics: sorted(event), factory: undefined, ...wantedOf(transactions), from, to },
+      ],
       whole: false,
     }
   return {
@@ -58,7 +68,7 @@ export const scopingOf = (
   }
 }
 
-const KEYS = ['addresses', 'addresses-file', 'events', 'factory', 'from', 'to'] as const
+const KEYS = ['addresses', 'addresses-file', 'events', 'factory', 'transactions', 'from', 'to'] as const
 
 const scopeOf = (table: Record<string, unknown>, at: At): WantedScope => {
   known(table, KEYS, at)
@@ -75,8 +85,18 @@ const scopeOf = (table: Record<string, unknown>, at: At): WantedScope => {
   const to = point(table.to, `${at.place}: to`)
   if (from && to && 'block' in from && 'block' in to && from.block > to.block)
     throw refuse('bad_setting', `${at.place}: to: the last block, ${to.block}, is before the first, ${from.block}.`)
-  return { addresses: sorted(addresses), topics: sorted(topics), factory, from, to }
+  const wanted =
+    table.transactions === undefined ? false : one(transactions, table.transactions, `${at.place}: transactions`)
+  if (wanted !== false && addresses.length === 0 && !factory)
+    throw refuse(
+      'bad_setting',
+      `${at.place}: transactions needs addresses or a factory: those of all contracts are indexed by from directly under [[networks]].`,
+    )
+  return { addresses: sorted(addresses), topics: sorted(topics), factory, ...wantedOf(wanted), from, to }
 }
+
+const wantedOf = (wanted: boolean | 'read-blocks'): Pick<Scope, 'transactions'> =>
+  wanted === false ? {} : { transactions: wanted === true ? 'search' : wanted }
 
 const factoryOf = (value: unknown, at: At): Factory => {
   if (typeof value !== 'object' || value === null || Array.isArray(value))

@@ -36,6 +36,11 @@ export const SETTINGS = {
   noConsole: setting(kinds.toggle, 'false', 'Leaves the console, the pages at /console/, out.'),
   corsOrigin: list(kinds.origin, 'Origin of web pages that may ask the server from a browser.'),
   keepAudit: setting(kinds.duration, '365d', 'How long entries of the audit trail are kept.'),
+  role: setting(
+    kinds.oneOf(['all', 'search']),
+    'all',
+    'What the server does: all, or only answer searches of networks whose documents another server keeps in a cluster. See docs/opensearch.md.',
+  ),
   queryDeadline: setting(kinds.duration, '10s', 'Deadline of a query. A query that takes longer fails.'),
   readers: setting(kinds.readers, 'auto', 'Threads that answer queries.'),
   indexers: setting(kinds.indexers, 'auto', 'Threads that decode blocks and build the index.'),
@@ -169,11 +174,50 @@ export const NETWORK_SETTINGS = {
     kinds.event,
     'Event whose logs alone are indexed, as Transfer(address,address,uint256) or as its first topic.',
   ),
+  transactions: setting(
+    kinds.transactions,
+    'false',
+    'Whether transactions from and to --contract are indexed, too. With read-blocks, each block is read where no node finds them.',
+  ),
   scopes: list(
     kinds.table,
     'Contracts and events whose logs are indexed, as tables in the config file: see docs/scopes.md.',
   ),
   storeBatch: setting(kinds.count(1, 10_000), '200', 'Blocks that a back-fill stores in one transaction.'),
+  store: setting(
+    kinds.oneOf(['sqlite', 'opensearch']),
+    'sqlite',
+    'Where the documents of the network are to be, and are searched: in its file, or in an OpenSearch cluster. With sqlite and opensearch-url, they come back from the cluster. See docs/opensearch.md.',
+  ),
+  opensearchUrl: list(kinds.clusterUrl, 'Node of the cluster. Requests are spread over all that are named.'),
+  opensearchUser: setting(kinds.text('a user name', 'NAME'), undefined, 'User that logs in to the cluster.'),
+  opensearchPassword: setting(
+    kinds.password,
+    undefined,
+    'Password of that user. In a flag, other users of the machine can see it: use the variable or the file.',
+  ),
+  opensearchCa: setting(
+    kinds.text('a file', 'FILE'),
+    undefined,
+    'Certificate authority of the cluster, in PEM. The default is those that Node.js trusts.',
+  ),
+  opensearchPrefix: setting(kinds.indexPrefix, 'chainsieve', 'Start of the names of all indices.'),
+  opensearchShards: setting(kinds.count(1, 1_024), '1', 'Primary shards of each new index.'),
+  opensearchReplicas: setting(
+    kinds.count(0, 100),
+    '1',
+    'Copies of each shard. A change applies to all indices at the next start.',
+  ),
+  opensearchBlocks: setting(
+    kinds.count(1),
+    '1000000',
+    'Blocks whose documents lie in one index. It cannot be changed once there are indices.',
+  ),
+  journalMax: setting(
+    kinds.space,
+    '8GB',
+    "Bytes by which the network's file may grow while the cluster takes no documents. Then indexing waits.",
+  ),
 } satisfies Table
 
 export interface Setting<T = unknown> {

@@ -1,8 +1,8 @@
 import { stop } from '../lib/errors.ts'
-import { renderEvent, renderText } from './abi.ts'
 import { createCallDecoder } from './calls.ts'
 import { createFunctionDeclarations, type LinksOf, type OwnAbi, REGISTRY_PROBABILITY } from './declarations.ts'
 import type { FunctionCandidate, Functions } from './functions.ts'
+import { renderEvent, renderText } from './render.ts'
 import { type FunctionAbi, parseSignature } from './signature.ts'
 
 /** What a contract said when it reverted. */

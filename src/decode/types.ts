@@ -60,4 +60,6 @@ export interface DecodedLog {
   signature: Signature
   /** Null where the log could not be decoded. */
   args: DecodedArg[] | null
+  /** Decimals that it is stored with, null: none; by default those that are known of the token. */
+  decimals?: number | null
 }

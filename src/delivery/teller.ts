@@ -265,7 +265,7 @@ export const createTeller = (db: Db) => {
 }
 
 /** The members of messages that describe a rule. */
-export const saidBy = ({ id, input }: StoredRule): Message['rule'] => ({
+export const saidBy = ({ id, input }: Pick<StoredRule, 'id' | 'input'>): Message['rule'] => ({
   id,
   name: input.name,
   version: input.version ?? null,

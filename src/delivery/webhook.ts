@@ -5,7 +5,7 @@ import { type Http, parseTarget } from './http.ts'
 import { fillUrl, select } from './payload.ts'
 import { sign } from './sign.ts'
 
-type Webhook = Extract<Action, { parameters: { url: string } }> & { type: 'Webhook (GET)' | 'Webhook (POST)' }
+export type Webhook = Extract<Action, { parameters: { url: string } }> & { type: 'Webhook (GET)' | 'Webhook (POST)' }
 
 /** Standard Webhooks 1.0: a POST tells of the alert in its body, a GET in its headers and by what its URL's tokens take. */
 export const createWebhook = (http: Http, method: 'GET' | 'POST'): Channel<Webhook> => ({
@@ -16,7 +16,7 @@ export const createWebhook = (http: Http, method: 'GET' | 'POST'): Channel<Webho
     const { secrets, now } = context
     const url = fillUrl(parameters.url, message!.source)
     if (typeof url === 'string') return { type: 'refused', why: url }
-    const body = method === 'POST' ? JSON.stringify(bodyOf(message!, payload)) : undefined
+    const body = method === 'POST' ? JSON.stringify(webhookBody(message!, payload)) : undefined
     const seconds = Math.floor(now / 1000)
     const headers = {
       'content-type': 'application/json',
@@ -30,7 +30,7 @@ export const createWebhook = (http: Http, method: 'GET' | 'POST'): Channel<Webho
 })
 
 /** Everything but `payload` is the same for every action of a rule, and all of it for every attempt. */
-const bodyOf = (
+export const webhookBody = (
   { id, type, timestamp, rule, network, targetType, confirmations, entity, source }: Message,
   payload: Action['payload'],
 ) => ({

@@ -11,7 +11,7 @@ export interface Finding {
 }
 
 export type State = 'ok' | 'warn' | 'fail'
-export type Check = 'node' | 'store' | 'clock' | 'mail' | 'webhook' | 'disk' | 'files'
+export type Check = 'node' | 'store' | 'cluster' | 'clock' | 'mail' | 'webhook' | 'disk' | 'files'
 
 export type Findings = AsyncGenerator<Finding> | Generator<Finding>
 

@@ -2,6 +2,7 @@ import type { Config } from '../config/index.ts'
 import { messageOf } from '../lib/errors.ts'
 import { redact } from '../lib/secret.ts'
 import { checkClock, type Watch } from './clock.ts'
+import { checkClusters } from './cluster.ts'
 import { checkDisk } from './disk.ts'
 import { about, type Check, type Finding, type Findings } from './finding.ts'
 import { checkMail } from './mail.ts'
@@ -19,6 +20,7 @@ export async function* diagnose(config: Config, signal: AbortSignal): AsyncGener
     ['disk', () => checkDisk(config)],
     ['files', () => checkModes(config)],
     ['store', () => checkStores(config)],
+    ['cluster', () => checkClusters(config)],
     ['node', () => checkNodes(config, watch, signal)],
     ['clock', () => checkClock(config, watch)],
     ['mail', () => checkMail(config)],

@@ -1,16 +1,20 @@
 import { type Answer, type Call, isMissingMethod } from '../chain/answers.ts'
-import { createEndpoint, type Endpoint } from '../chain/endpoint.ts'
+import { type Budget, createBudget } from '../chain/budget.ts'
+import { BUDGET_USED, createEndpoint, type Endpoint } from '../chain/endpoint.ts'
 import { createMemory } from '../chain/memory.ts'
+import { openSpent } from '../chain/spent-file.ts'
 import { isMissingTraces } from '../chain/tracing.ts'
+import { allowancesOf } from '../config/allowance.ts'
 import type { Config, NetworkConfig } from '../config/index.ts'
 import { createBlocks } from '../engine/blocks.ts'
-import { storedNetworks, storeFile } from '../engine/files.ts'
+import { spentStem, storedNetworks, storeFile } from '../engine/files.ts'
 import { openForReading } from '../engine/open.ts'
 import type { ChainsieveError } from '../lib/errors.ts'
 import { silent } from '../lib/log.ts'
 import { timeOf } from '../lib/progress.ts'
 import { systemClock } from '../lib/retry.ts'
 import { nativeBinding } from '../lib/runtime.ts'
+import { leftOf, usedUp } from './budget.ts'
 import type { Watch } from './clock.ts'
 import { about, type Finding } from './finding.ts'
 import { checkWebSocket } from './websocket.ts'
@@ -27,7 +31,12 @@ export async function* checkNodes(config: Config, watch: Watch, signal: AbortSig
     const chains: { node: string; id: number }[] = []
     const stored = storedChain(config.data, network.network)
     if (stored !== undefined) chains.push({ node: 'what is stored', id: stored })
-    for (const rpc of network.rpc) yield* checkNode({ config, network, watch, signal, chains }, rpc.reveal())
+    const spent = openSpent(spentStem(config.data, network.network), silent)
+    const allowances = allowancesOf(network)
+    for (const [i, rpc] of network.rpc.entries()) {
+      const budget = createBudget(allowances[i]!, { url: rpc.reveal(), now: systemClock.now, spent })
+      yield* checkNode({ config, network, watch, signal, chains, budget }, rpc.reveal())
+    }
     if (network.ws) yield await checkWebSocket(network.ws, patienceOf(network))
   }
 }
@@ -39,17 +48,19 @@ interface Asked {
   signal: AbortSignal
   /** Chains that are known for the network, and by what. */
   chains: { node: string; id: number }[]
+  /** What is asked counts, as what a server beside it asks. */
+  budget: Budget | undefined
 }
 
 const patienceOf = ({ requestTimeout }: NetworkConfig): number => Math.min(requestTimeout, PATIENCE_MS)
 
 async function* checkNode(asked: Asked, url: string): AsyncGenerator<Finding> {
-  const { config, network, signal } = asked
+  const { config, network, signal, budget } = asked
   const { rpcBatch: batch, rpcConcurrency: concurrency } = network
   const endpoint = createEndpoint(url, {
     timeoutMs: patienceOf(network),
     ...{ batch, concurrency, limits: config.limits, memory: createMemory(config.limits.nodeAnswers) },
-    ...{ log: silent, clock: systemClock, random: Math.random },
+    ...{ budget, log: silent, clock: systemClock, random: Math.random },
   })
   const subject = `${network.network} at ${endpoint.name}`
   const { fail } = about('node', subject)
@@ -59,8 +70,12 @@ async function* checkNode(asked: Asked, url: string): AsyncGenerator<Finding> {
     if (head.number === undefined) return
     yield await abilities(asked, endpoint, subject, head.number)
     yield await speed(endpoint, subject, concurrency, signal)
+    const left = leftOf(subject, budget?.status())
+    if (left) yield left
   } catch (error) {
     signal.throwIfAborted()
+    const used = usedUp(subject, error as ChainsieveError, budget?.status())
+    if (used) return yield used
     if ((error as ChainsieveError).next !== 'retry') throw error
     yield fail(
       (error as Error).message,
@@ -201,13 +216,17 @@ const speed = async (
     times.push(performance.now() - started)
   }
   const ms = times.sort((a, b) => a - b)[SAMPLES >> 1]!
+  // No more than what a rate lets through at once.
+  const burst = Math.min(BURST, endpoint.budget?.mostCalls([call], endpoint.chainId) ?? BURST)
   const began = performance.now()
-  const answers = await Promise.allSettled(Array.from({ length: BURST }, () => endpoint.send([call], signal)))
+  const answers = await Promise.allSettled(Array.from({ length: burst }, () => endpoint.send([call], signal)))
   const failed = answers.filter(it => it.status === 'rejected')
-  const rate = Math.round(BURST / ((performance.now() - began) / 1_000))
+  const refused = failed.find(({ reason }) => reason.code === BUDGET_USED)
+  if (refused) throw refused.reason
+  const rate = Math.round(burst / ((performance.now() - began) / 1_000))
   if (failed.length > 0)
     return warn(
-      `refused ${failed.length} of ${BURST} requests at once: ${(failed[0] as PromiseRejectedResult).reason.message}`,
+      `refused ${failed.length} of ${burst} requests at once: ${failed[0]!.reason.message}`,
       `Lower --rpc-concurrency (now ${concurrency}), or use a plan with a higher rate. Indexing slows down by itself meanwhile.`,
     )
   const text = `answers within ${ms.toFixed(1)} ms, ${rate} requests/s`

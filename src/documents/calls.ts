@@ -1,7 +1,7 @@
 import type { RawBlock } from '../chain/wire.ts'
-import { renderEvent } from '../decode/abi.ts'
 import type { DecodedCall } from '../decode/calls.ts'
 import type { Revert } from '../decode/errors.ts'
+import { renderEvent } from '../decode/render.ts'
 import type { DecodedArg, EventAbi, Signature } from '../decode/types.ts'
 import type { Document } from './document.ts'
 import { type BlockParts, hasInteger } from './logs.ts'
@@ -30,10 +30,12 @@ export interface BlockCall {
   reverted: boolean
   /** What the contract said where it failed itself, as far as that is known. */
   revert: Revert | undefined
+  /** As those of a decoded log. */
+  decimals?: number | null
 }
 
 /** A call before it is decoded. */
-type UndecodedCall = Omit<BlockCall, 'signature' | 'args' | 'error'> & { input: string }
+type UndecodedCall = Omit<BlockCall, 'signature' | 'args' | 'error' | 'decimals'> & { input: string }
 
 /** All calls of a block that name a function: those in its traces, or where it has none those that its transactions are. */
 const callsIn = ({ block, receipts }: RawBlock, traces: readonly DecodedTrace[] | undefined): UndecodedCall[] => {

@@ -1,4 +1,4 @@
-import { renderEvent } from '../decode/abi.ts'
+import { renderEvent } from '../decode/render.ts'
 import type { DecodedArg, EventAbi } from '../decode/types.ts'
 import type { Document } from './document.ts'
 import * as show from './show.ts'

@@ -1,7 +1,7 @@
 import { merged, type Range } from '../lib/ranges.ts'
 import type { Db } from '../sqlite/database.ts'
 import { createCoverageReader } from './coverage.ts'
-import { parentHashIn } from './documents/records/block.ts'
+import { logsBloomIn, parentHashIn } from './documents/records/block.ts'
 import type { Blocks } from './port.ts'
 
 /** Number and time, in epoch seconds, of the newest stored blocks, ascending. */
@@ -12,6 +12,10 @@ export const newestTimes = (
   const rows = db.prepare('SELECT number, time FROM block ORDER BY number DESC LIMIT ?').all(most)
   return (rows as { number: number; time: number }[]).reverse()
 }
+
+/** Epoch seconds of a stored block. */
+export const timeOfBlock = (db: Pick<Db, 'prepare'>, number: number): number | undefined =>
+  db.prepare<[number], number>('SELECT time FROM block WHERE number = ?').pluck().get(number)
 
 /** The blocks of a store, of the state that the connection sees. */
 export const createBlocks = (db: Db): Blocks => {
@@ -31,6 +35,10 @@ export const createBlocks = (db: Db): Blocks => {
     parentHash(number) {
       const bytes = record.get(number)
       return bytes && parentHashIn(bytes, number)
+    },
+    bloom(number) {
+      const bytes = record.get(number)
+      return bytes && logsBloomIn(bytes, number)
     },
     ranges: () => merged(segments.all()),
     floor: () => floor.get() ?? 0,

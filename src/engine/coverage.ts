@@ -45,6 +45,14 @@ export interface CoverageNotes {
   covered: readonly Covered[]
   looked: readonly Looked[]
   children: readonly Child[]
+  narrowed?: Narrowed
+}
+
+/** What of the coverage goes on to count. */
+export interface Narrowed {
+  /** By the text of each filter that counts until now: the filters that stand for it, and where. */
+  kept: ReadonlyMap<string, readonly Covered[]>
+  orphans: readonly Pick<Child, 'factory' | 'address'>[]
 }
 
 export const NO_NOTES: CoverageNotes = { covered: [], looked: [], children: [] }
@@ -81,6 +89,11 @@ export const createCoverageWriter = (db: Db): CoverageWriter => {
   )
   const unbear = db.prepare('DELETE FROM child WHERE number BETWEEN ? AND ?')
 
+  const rangesOf = db.prepare<[number], Range>('SELECT first AS "from", last AS "to" FROM coverage WHERE scope = ?')
+  const removeAll = db.prepare('DELETE FROM coverage WHERE scope = ?')
+  const removeUnused = db.prepare('DELETE FROM scope WHERE id NOT IN (SELECT scope FROM coverage)')
+  const orphan = db.prepare('DELETE FROM child WHERE factory = ? AND address = ?')
+
   const cover = ({ filter, from, to }: Covered) => {
     const scope = find.get(filter) ?? Number(name.run(filter).lastInsertRowid)
     const near = touching.all(scope, to, from)
@@ -94,8 +107,26 @@ export const createCoverageWriter = (db: Db): CoverageWriter => {
     }
     unbear.run(from, to)
   }
+  /** By the ranges of this moment: more may have been looked at meanwhile. */
+  const narrow = ({ kept, orphans }: Narrowed) => {
+    const rest: Covered[] = []
+    for (const [text, parts] of kept) {
+      const scope = find.get(text)
+      if (scope === undefined) continue
+      const ranges = rangesOf.all(scope)
+      for (const { filter, ...part } of parts)
+        for (const { from, to } of ranges)
+          if (from <= part.to && to >= part.from)
+            rest.push({ filter, from: Math.max(from, part.from), to: Math.min(to, part.to) })
+      removeAll.run(scope)
+    }
+    for (const one of rest) cover(one)
+    removeUnused.run()
+    for (const { factory, address } of orphans) orphan.run(factory, address)
+  }
   return {
-    note({ covered, looked, children }) {
+    note({ covered, looked, children, narrowed }) {
+      if (narrowed) narrow(narrowed)
       for (const one of covered) cover(one)
       for (const { number, hash, parentHash } of looked) look.run(number, bytesOf(hash), bytesOf(parentHash))
       if (looked.length > 0) forgetOld.run(looked.at(-1)!.number - KEPT)

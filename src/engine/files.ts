@@ -11,9 +11,8 @@ const ENDING = '.sqlite'
 export const storeFile = (data: string, network: string): string =>
   join(data, FOLDER, `${network.replaceAll('/', '~')}${ENDING}`)
 
-/** What was spent at the nodes of a network. */
-export const spentFile = (data: string, network: string): string =>
-  join(data, 'spent', `${network.replaceAll('/', '~')}.json`)
+/** What was spent at the nodes of a network: files of months, whose names begin so. */
+export const spentStem = (data: string, network: string): string => join(data, 'spent', network.replaceAll('/', '~'))
 
 export const makeStoreFolder = (data: string) => {
   for (const folder of [data, join(data, FOLDER)]) makePrivateFolder(folder)

@@ -45,7 +45,7 @@ export interface DocumentWriter {
 }
 
 export interface Replacement {
-  /** Ascending. They hold all that the segments do which they replace. */
+  /** Ascending. They hold all that is to stay of the segments that they replace. */
   batches: readonly Batch[]
   /** Numbers of segments. */
   replaces: readonly number[]
@@ -122,6 +122,8 @@ export interface Blocks {
   chainId(): number | undefined
   hash(number: number): string | undefined
   parentHash(number: number): string | undefined
+  /** What a stored header states of the logs of its block. */
+  bloom(number: number): string | undefined
   ranges(): Range[]
   /** Blocks below this one were pruned, and are not to be indexed again; 0 where none were. */
   floor(): number

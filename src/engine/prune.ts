@@ -2,7 +2,9 @@ import { RECORD_KINDS } from '../mapping/index.ts'
 import type { Db } from '../sqlite/database.ts'
 import { newestBlock } from './blocks.ts'
 import { createCoverageWriter } from './coverage.ts'
+import { createRuns } from './runs.ts'
 import { positionOf } from './schema.ts'
+import { createShelfWriter } from './shelf-writer.ts'
 
 /** Which blocks are no longer wanted. Segments go as a whole: blocks stay that share one with others that are wanted. */
 export interface PruneLimits {
@@ -33,98 +35,53 @@ export interface Pruning {
 
 /** The newest blocks stay whatever is asked for: they may still be reorganised. */
 export const KEPT_BLOCKS = 64
-/** Time that a step may take: no block of the head waits longer. */
-const STEP_MS = 4
 
 export const createPruning = (db: Db): Pruning => {
   const newest = newestBlock(db)
   const coverage = createCoverageWriter(db)
+  const shelf = createShelfWriter(db)
   const oldest = db.prepare<[], { id: number; first: number; last: number }>(
     'SELECT id, first, last FROM segment ORDER BY first LIMIT 1',
   )
   const timeOf = db.prepare<[number], number>('SELECT time FROM block WHERE number = ?').pluck()
   const unlist = db.prepare('DELETE FROM segment WHERE id = ?')
   const drop = db.prepare('INSERT INTO dropped (segment) VALUES (?)')
-  const get = db.prepare<[string], string | number>('SELECT value FROM meta WHERE key = ?').pluck()
-  const set = db.prepare('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)')
-  const forget = db.prepare("DELETE FROM meta WHERE key = 'pruning'")
-  const nextBlock = db
-    .prepare<[number, number], number>('SELECT number FROM block WHERE number BETWEEN ? AND ? ORDER BY number LIMIT 1')
-    .pluck()
+  const readFloor = db.prepare<[], number>("SELECT value FROM meta WHERE key = 'floor'").pluck()
+  const set = db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('floor', ?)")
   const deleteBlock = db.prepare('DELETE FROM block WHERE number = ?')
   const deleteDocuments = RECORD_KINDS.map(kind => db.prepare(`DELETE FROM ${kind} WHERE pos >= ? AND pos < ?`))
-
-  /** Runs of blocks that no segment lists and whose documents are still there. */
-  const hidden = (): [first: number, last: number][] => JSON.parse((get.get('pruning') as string | undefined) ?? '[]')
-  const keep = (runs: readonly [number, number][]) => {
-    if (runs.length === 0) forget.run()
-    else set.run('pruning', JSON.stringify(runs))
-  }
-  const remove = (number: number) => {
+  /** Of blocks that no segment lists and whose documents are still there. */
+  const hidden = createRuns(db, 'pruning', number => {
     deleteBlock.run(number)
     for (const table of deleteDocuments) table.run(positionOf(number, 0), positionOf(number + 1, 0))
-  }
-  const floor = () => (get.get('floor') as number | undefined) ?? 0
+  })
+  const floor = () => readFloor.get() ?? 0
 
   return {
     hide({ floor: asked, below = 0, keepBlocks, before }) {
-      if (asked !== undefined && asked < floor()) set.run('floor', asked)
+      if (asked !== undefined && asked < floor()) set.run(asked)
       const top = newest()
       const kept = top - KEPT_BLOCKS + 1
       const limit = Math.min(kept, Math.max(below, keepBlocks === undefined ? 0 : top - keepBlocks + 1))
-      if (limit > floor()) set.run('floor', limit)
+      if (limit > floor()) set.run(limit)
       const segment = oldest.get()
       if (!segment || segment.last >= kept) return false
       const { id, first, last } = segment
       const isOld = before !== undefined && (timeOf.get(last) ?? before) < before
       if (last >= limit && !isOld) return false
-      if (last >= floor()) set.run('floor', last + 1)
+      if (last >= floor()) set.run(last + 1)
       coverage.lose({ from: 0, to: last })
+      shelf.prune(last)
       unlist.run(id)
       drop.run(id)
-      const runs = hidden()
-      const joined = runs.at(-1)
-      if (joined?.[1] === first - 1) joined[1] = last
-      else runs.push([first, last])
-      keep(runs)
+      hidden.add({ from: first, to: last })
       return true
     },
 
-    sweep() {
-      const runs = hidden()
-      const [run] = runs
-      if (!run) return false
-      const end = performance.now() + STEP_MS
-      do {
-        const number = nextBlock.get(run[0], run[1])
-        if (number === undefined) {
-          runs.shift()
-          break
-        }
-        remove(number)
-        run[0] = number + 1
-      } while (performance.now() < end)
-      keep(runs)
-      return true
-    },
-
-    makeRoom(first, last) {
-      const runs = hidden()
-      if (!runs.some(run => run[0] <= last && run[1] >= first)) return
-      for (const run of runs)
-        for (let number = Math.max(run[0], first); number <= Math.min(run[1], last); number++) remove(number)
-      keep(
-        runs.flatMap(([from, to]): [number, number][] =>
-          [
-            { from, to: Math.min(to, first - 1) },
-            { from: Math.max(from, last + 1), to },
-          ].flatMap(part => (part.from <= part.to ? [[part.from, part.to]] : [])),
-        ),
-      )
-    },
-
+    sweep: hidden.step,
+    makeRoom: (from, to) => hidden.finish({ from, to }),
     removed(to) {
-      if (to < floor()) set.run('floor', to + 1)
+      if (to < floor()) set.run(to + 1)
     },
   }
 }

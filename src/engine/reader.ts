@@ -86,10 +86,14 @@ export interface Reader {
 
 /** `waitMs`: how long it waits for what another connection locks; a few seconds by default. */
 export const openReader = (path: string, native?: string, waitMs?: number, kept?: KeptShare): Reader => {
-  return createReader(openForReading(path, native, waitMs), kept ?? createKeptMemory(DEFAULT_KEPT).store(path))
+  return createReader(openForReading(path, native, waitMs), kept ?? createKeptMemory(DEFAULT_KEPT).store(path), true)
 }
 
-const createReader = (db: Db, kept: KeptShare): Reader => {
+/** Opens a store for its documents by their positions alone. It is told of no segment, so that each state is taken up at once, however many there are. */
+export const openDocuments = (path: string, native?: string): Reader =>
+  createReader(openForReading(path, native), createKeptMemory(DEFAULT_KEPT).store(path), false)
+
+const createReader = (db: Db, kept: KeptShare, hasSegments: boolean): Reader => {
   const begin = db.prepare('BEGIN')
   const end = db.prepare('END')
   const version = db.prepare('PRAGMA data_version').pluck()
@@ -128,7 +132,7 @@ const createReader = (db: Db, kept: KeptShare): Reader => {
   const names = createCache<number, string>(10_000)
 
   const load = () => {
-    segments = selectSegments.all() as Segment[]
+    segments = hasSegments ? (selectSegments.all() as Segment[]) : []
     segmentsById = new Map(segments.map(segment => [segment.id, segment]))
     const left = new Map<number, ReadHeader>()
     for (const { id } of segments) {
@@ -269,3 +273,15 @@ const createCache = <K, V>(capacity: number) => {
 }
 
 export type Statement = Database.Statement<unknown[]>
+
+/** Has work read one state of the store. */
+export const readingIn =
+  (reader: Pick<Reader, 'begin' | 'end'>) =>
+  <T>(read: () => T): T => {
+    reader.begin()
+    try {
+      return read()
+    } finally {
+      reader.end()
+    }
+  }

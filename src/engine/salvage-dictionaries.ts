@@ -117,6 +117,7 @@ export const namelessSegments = (store: string, native?: string): number[] => {
     reader.begin()
     const { load } = createDocuments({ reader, big: asJson, bloom: logsBloomOf })
     return reader.segments().flatMap(segment => {
+      if (segment.emptied) return []
       const header = reader.header(segment)
       try {
         for (const kind of COUNTED_KINDS) {

@@ -9,6 +9,7 @@ import { createCoverageWriter } from './coverage.ts'
 import { openForWriting } from './open.ts'
 import { copyDictionaries, namelessSegments, removeNameless } from './salvage-dictionaries.ts'
 import { positionOf } from './schema.ts'
+import { createShelfWriter } from './shelf-writer.ts'
 
 export interface SalvageResult {
   /** Blocks that could not be read. */
@@ -60,10 +61,16 @@ export const salvageStore = (
   }
 }
 
-/** What was lost is looked for again. */
+/** What was lost is looked for again, and shipped to a cluster again. */
 const loseCoverage = (db: WritableDb, lost: readonly Range[]) => {
-  const { lose } = createCoverageWriter(db)
-  db.transaction(() => lost.forEach(lose)).immediate()
+  const coverage = createCoverageWriter(db)
+  const shelf = createShelfWriter(db)
+  db.transaction(() => {
+    for (const range of lost) {
+      coverage.lose(range)
+      shelf.lose([range])
+    }
+  }).immediate()
 }
 
 export const removeStore = (store: string) => {
@@ -103,7 +110,20 @@ const ownersOf = (db: Database.Database, pages: readonly number[]): number[] => 
 }
 
 /** Beside the dictionaries. */
-const NEEDED = ['contract', 'token', 'link', 'upgrade', 'similar', 'scope', 'coverage', 'looked', 'child'] as const
+const NEEDED = [
+  'contract',
+  'token',
+  'link',
+  'upgrade',
+  'similar',
+  'scope',
+  'coverage',
+  'looked',
+  'child',
+  'shelf',
+  'batch',
+  'hidden',
+] as const
 
 const copyWhole = (db: Database.Database, source: Database.Database): SalvageResult & { isLacking: boolean } => {
   const needed = (table: string, copyTable: () => void) => {

@@ -1,9 +1,10 @@
 import { RECORD_KINDS } from '../mapping/index.ts'
 import { COVERAGE_SCHEMA, SCOPED_MIGRATION } from './coverage.ts'
+import { SHELF_MIGRATION, SHELF_SCHEMA } from './shelf.ts'
 import { SIMILAR_MIGRATION, SIMILAR_SCHEMA } from './similar.ts'
 
 /** Version of the layout: a store of a newer one is refused, and one of an older one that no migration leads on from. */
-export const SCHEMA_VERSION = 12
+export const SCHEMA_VERSION = 13
 
 /**
  * Statements by the version that they lead to from the one before. Whoever changes the layout raises the version, and writes down here how a store of the
@@ -12,6 +13,7 @@ export const SCHEMA_VERSION = 12
 export const MIGRATIONS: ReadonlyMap<number, readonly string[]> = new Map([
   [11, SIMILAR_MIGRATION],
   [12, SCOPED_MIGRATION],
+  [13, SHELF_MIGRATION],
 ])
 
 /**
@@ -32,6 +34,8 @@ const DOCUMENTS = [
  * documents of a segment were decoded anew: what readers keep of its index holds for one state of it. `col` holds the columns: the values of
  * one field by ordinal, beside the least and the greatest of them; see column-codec.ts. Where no document of a segment has the field there is no row.
  *
+ * `emptied`: whether documents of a segment, and their index, lie in a cluster alone; see empty.ts.
+ *
  * `dropped`: segments that are not listed, with some of their index still, or already, there; see merge.ts.
  *
  * Dictionaries: `address`, `name`, `signature`.
@@ -39,7 +43,7 @@ const DOCUMENTS = [
 const INDEX = [
   `CREATE TABLE segment (id INTEGER PRIMARY KEY AUTOINCREMENT, first INT NOT NULL, last INT NOT NULL, events INT NOT NULL,
      ${RECORD_KINDS.map(kind => `"${kind}" INT NOT NULL`).join(', ')}, level INT NOT NULL, revised INT NOT NULL DEFAULT 0, blocks BLOB NOT NULL,
-     block INT NOT NULL DEFAULT 0, scoped INT NOT NULL DEFAULT 0)`,
+     block INT NOT NULL DEFAULT 0, scoped INT NOT NULL DEFAULT 0, emptied INT NOT NULL DEFAULT 0)`,
   'CREATE UNIQUE INDEX segment_first ON segment (first)',
   'CREATE TABLE post (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL)',
   'CREATE TABLE col (segment INT NOT NULL, field INT NOT NULL, least REAL NOT NULL, greatest REAL NOT NULL, data BLOB NOT NULL)',
@@ -111,6 +115,7 @@ export const SCHEMA: readonly string[] = [
   ...CONTRACTS,
   ...SIMILAR_SCHEMA,
   ...COVERAGE_SCHEMA,
+  ...SHELF_SCHEMA,
 ]
 
 /** Documents of one block may take this many places; positions stay below 2^53. */

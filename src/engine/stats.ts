@@ -44,6 +44,9 @@ const WHAT: Readonly<Record<string, string>> = {
   alert: 'alerts',
   outbox: 'alerts',
   rule: 'alerts',
+  shelf: 'cluster',
+  batch: 'cluster',
+  hidden: 'cluster',
 }
 /** Tables whose rows are one thing each. */
 const COUNTED = new Set(['address', 'name', 'signature', 'contract', 'token', 'alert', 'outbox', 'segment'])
@@ -66,7 +69,12 @@ export const readStats = (store: string, native?: string): Stats => {
     const documents = new Map<string, number>(
       ['block', ...RECORD_KINDS].map(kind => [
         kind,
-        db.prepare<[], number>(`SELECT coalesce(sum("${kind}"), 0) FROM segment`).pluck().get()!,
+        db
+          .prepare<[], number>(
+            `SELECT coalesce(sum("${kind}"), 0) FROM segment${kind === 'block' ? '' : ' WHERE emptied = 0'}`,
+          )
+          .pluck()
+          .get()!,
       ]),
     )
     const rowsOf = (table: string): number | null =>

@@ -1,10 +1,13 @@
 import { retry, stop } from '../lib/errors.ts'
+import type { Range } from '../lib/ranges.ts'
 import { byKind, RECORD_KINDS } from '../mapping/index.ts'
 import type { WritableDb } from '../sqlite/database.ts'
+import { createChangedBlocks } from './changed.ts'
 import { createCoverageWriter } from './coverage.ts'
 import type { Additions } from './documents/additions.ts'
 import type { Batch } from './documents/batch.ts'
 import { manyInserter, recordInserter, rowInserter } from './documents/insert.ts'
+import { createEmptying } from './empty.ts'
 import { createMerging } from './index/merge.ts'
 import { createReplacing } from './index/replacing.ts'
 import { createReviser } from './index/revise.ts'
@@ -14,7 +17,9 @@ import { createStructures } from './index/structure.ts'
 import { truncate } from './index/truncate.ts'
 import type { DocumentWriter, Replacement, Within } from './port.ts'
 import { createPruning, type PruneLimits } from './prune.ts'
+import { createReturning } from './returning.ts'
 import { PLACES } from './schema.ts'
+import { createShelfWriter, type ShelfWriter } from './shelf-writer.ts'
 import { createSimilarWriter } from './similar.ts'
 
 /** The writer of a store in SQLite. Every verb is one transaction. */
@@ -31,10 +36,18 @@ export interface Writer extends DocumentWriter {
   merge(block: number): boolean
   /** One step of taking old blocks out of the store; whether there may be more to do. */
   prune(limits: PruneLimits): boolean
+  /** Which documents lie in a cluster. Its verbs are called in a transaction, such as that of `also`. */
+  readonly shelf: ShelfWriter
+  /** One step of removing documents that lie in a cluster; whether there may be more to do, and the first block of a segment that is emptied from now on. */
+  empty(): { more: boolean; first: number | undefined }
   /** One step of bringing up to date what stores of an older version hold; whether there may be more to do. */
   modernize(): boolean
+  /** Writes blocks whose documents lay in a cluster in place of an emptied segment that ends with them; false where that is no more. */
+  restore(batch: Batch, segment: number): boolean
+  /** What was restored last is the same as in the cluster. */
+  verified(): void
   /** First blocks of the newest segments, the oldest first: a program that was killed may have left some to merge. */
-  small(): number[]
+  small(most?: number): number[]
 }
 
 export const createWriter = (db: WritableDb): Writer => {
@@ -73,7 +86,7 @@ export const createWriter = (db: WritableDb): Writer => {
   )
   const insertLink = db.prepare('INSERT OR REPLACE INTO link (id, code, kind, targets, pos) VALUES (?, ?, ?, ?, ?)')
   const insertUpgrade = db.prepare('INSERT OR REPLACE INTO upgrade (pos, address, implementation) VALUES (?, ?, ?)')
-  const newest = db.prepare('SELECT first FROM segment ORDER BY first DESC LIMIT 16').pluck()
+  const newest = db.prepare('SELECT first FROM segment ORDER BY first DESC LIMIT ?').pluck()
   let change = (db.prepare('SELECT max(change) FROM token').pluck().get() as number | null) ?? 0
   // Where another chain begins, other contracts may stand at the same addresses.
   const forgetTokens = db.prepare('DELETE FROM token WHERE pos >= ? OR ? < 0')
@@ -82,6 +95,7 @@ export const createWriter = (db: WritableDb): Writer => {
   const forgetLinks = db.prepare('DELETE FROM link WHERE pos >= ?')
   const forgetUpgrades = db.prepare('DELETE FROM upgrade WHERE pos >= ?')
   const overlapping = db.prepare('SELECT first, last FROM segment WHERE first <= ? AND last >= ?')
+  const rangeOf = db.prepare<[number], Range>('SELECT first AS "from", last AS "to" FROM segment WHERE id = ?')
   const coverage = createCoverageWriter(db)
   const replacing = createReplacing(db)
 
@@ -132,6 +146,15 @@ export const createWriter = (db: WritableDb): Writer => {
   }
 
   const pruning = createPruning(db)
+  const emptying = createEmptying(db)
+  const returning = createReturning(db)
+  const shelf = createShelfWriter(db)
+  const changed = createChangedBlocks(db)
+  /** What was shipped of these blocks is no longer all that there is of them. */
+  const noteChanged = (range: Range) => {
+    shelf.kill(range)
+    changed.add(range)
+  }
   type WriteIndex = readonly ((segment: number) => void)[]
   const put = (batch: Batch, writeIndex: WriteIndex) => {
     const clash = overlapping.get(batch.last, batch.first) as { first: number; last: number } | undefined
@@ -141,6 +164,8 @@ export const createWriter = (db: WritableDb): Writer => {
         `blocks ${batch.first} to ${batch.last} overlap the stored blocks ${clash.first} to ${clash.last}`,
       )
     pruning.makeRoom(batch.first, batch.last)
+    emptying.forget({ from: batch.first, to: batch.last })
+    noteChanged({ from: batch.first, to: batch.last })
     if (batch.chainId !== undefined) insertChainId.run(batch.chainId)
     insert.block.add(batch.rows.block)
     insert.contract.add(batch.rows.contract)
@@ -161,14 +186,24 @@ export const createWriter = (db: WritableDb): Writer => {
     ({ batches, replaces, notes }: Replacement, writeIndexes: readonly WriteIndex[], within: () => void) => {
       if (!replacing.isSame(batches, replaces)) return false
       if (replaces.length > 0) merging.abandon()
-      for (const segment of replaces) replacing.remove(segment)
+      for (const id of replaces) noteChanged(rangeOf.get(id)!)
+      const codes = replaces.flatMap(replacing.remove)
       for (const added of received) writeDictionaries(added)
       for (const [i, batch] of batches.entries()) put(batch, writeIndexes[i]!)
+      replacing.restore(codes)
       coverage.note(notes)
       within()
       return true
     },
   )
+
+  const restore = db.transaction((batch: Batch, segment: number, writeIndex: WriteIndex) => {
+    if (!returning.take(batch, segment)) return false
+    merging.abandon()
+    for (const added of received) writeDictionaries(added)
+    put(batch, writeIndex)
+    return true
+  })
 
   const merging = createMerging(db, structures.all)
   const rollback = db.transaction((to: number, within: () => void) => {
@@ -182,6 +217,8 @@ export const createWriter = (db: WritableDb): Writer => {
     forgetUpgrades.run(from)
     coverage.rollback(to)
     pruning.removed(to)
+    emptying.forget({ from: to + 1, to: Number.MAX_SAFE_INTEGER })
+    shelf.rollback(to)
     within()
   })
 
@@ -191,6 +228,12 @@ export const createWriter = (db: WritableDb): Writer => {
     const hidden = pruning.hide(limits)
     if (hidden) merging.abandon()
     return hidden || pruning.sweep() || merging.step(NO_BLOCK)
+  })
+
+  const empty = db.transaction(() => {
+    const first = emptying.mark()
+    if (first !== undefined) merging.abandon()
+    return { more: first !== undefined || emptying.sweep() || merging.step(NO_BLOCK), first }
   })
 
   const modernize = db.transaction(similar.addBits)
@@ -230,6 +273,8 @@ export const createWriter = (db: WritableDb): Writer => {
 
   return {
     receive,
+    shelf,
+    empty: () => attempt(() => empty.immediate()),
     // Sorting needs no transaction.
     apply(batch, within = nothing) {
       receive(batch)
@@ -251,7 +296,15 @@ export const createWriter = (db: WritableDb): Writer => {
       if (done) written()
       return done
     },
-    small: () => newest.all().reverse() as number[],
+    restore(batch, segment) {
+      receive(batch)
+      const writeIndex = structures.all.map(structure => structure.build(batch))
+      const done = attempt(() => restore.immediate(batch, segment, writeIndex))
+      if (done) written()
+      return done
+    },
+    verified: () => attempt(() => also.immediate(returning.verified)),
+    small: (most = 16) => newest.all(most).reverse() as number[],
     merge: block => attempt(() => merge.immediate(block)),
     modernize: () => attempt(() => modernize.immediate()),
     prune: limits => attempt(() => prune.immediate(limits)),

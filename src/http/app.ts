@@ -11,7 +11,7 @@ import { createRule, getRule, listRules, removeRule, updateRule } from './alerti
 import { alertSeries } from './alerting/series.ts'
 import type { Alerting } from './alerting/service.ts'
 import { simulate, simulateRule } from './alerting/simulate.ts'
-import { testRule } from './alerting/test.ts'
+import { previewTest, testRule } from './alerting/test.ts'
 import { authenticate, createDoor, type DoorOptions, needs } from './auth.ts'
 import { type Bodies, limitBodies } from './body.ts'
 import { consolePages, leadsToConsole } from './console.ts'
@@ -130,6 +130,7 @@ export const createApp = ({
     const rule = `${rules}/:id`
     resource(rules, { GET: listRules(alerting, log), POST: createRule(alerting, limits) })
     resource(`${rules}/simulate`, { POST: simulate(alerting, limits, gate) })
+    resource(`${rules}/test`, { POST: previewTest(alerting, limits, gate) })
     resource(rule, { GET: getRule(alerting), PUT: updateRule(alerting, limits), DELETE: removeRule(alerting) })
     resource(`${rule}/simulate`, { POST: simulateRule(alerting, limits, gate) })
     resource(`${rule}/test`, { POST: testRule(alerting, limits, gate) })

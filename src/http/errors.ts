@@ -60,6 +60,8 @@ const STATUS: ReadonlyMap<string, number> = new Map([
   ['content_too_large_exception', 413],
   ['unsupported_media_type_exception', 415],
   ['not_implemented_exception', 501],
+  // Load balancers may ask another server.
+  ['cluster_unavailable', 503],
 ])
 
 /** Errors of the operating system, without the names of files. */
@@ -91,7 +93,7 @@ export const renderError =
     if (error instanceof ChainsieveError && error.next === 'retry') {
       const status = statusOf(error)
       const seconds = Math.ceil((error.retryAfterMs ?? 1_000) / 1_000)
-      const headers = status === 429 ? { 'retry-after': String(seconds) } : {}
+      const headers = status === 429 || status === 503 ? { 'retry-after': String(seconds) } : {}
       return errorResponse(status, error.code, error.message, headers)
     }
 

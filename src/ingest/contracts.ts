@@ -22,6 +22,8 @@ export interface Contracts {
   require(raw: RawBlock, signal: AbortSignal): Promise<void>
   /** Contracts that a block creates, in the order of its execution. */
   in(raw: RawBlock): BlockContract[]
+  /** What was asked for a block holds for another form of it as well. */
+  carry(from: RawBlock, to: RawBlock): void
   /** The contracts that a block creates, with the codes that are known by now. */
   creations(raw: RawBlock): Creation[]
   /** The contracts of these creations in the block of that number. */
@@ -117,6 +119,10 @@ export const createContracts = ({
     },
     isOpen: raw => state !== undefined && openIn(raw).length > 0,
     require: (raw, signal) => lookup.require(openIn(raw), signal),
+    carry(from, to) {
+      const known = asked.get(from)
+      if (known) asked.set(to, known)
+    },
     in: raw => of(creations(raw), Number(raw.block.number)),
     creations,
     of,

@@ -5,9 +5,11 @@ import { createRpcSource } from '../chain/rpc-source.ts'
 import type { ChainSource } from '../chain/source.ts'
 import { openSpent } from '../chain/spent-file.ts'
 import { newestTimes } from '../engine/blocks.ts'
-import { spentFile } from '../engine/files.ts'
+import { spentStem } from '../engine/files.ts'
 import { createLookups } from '../engine/lookups/index.ts'
 import { openForReading } from '../engine/open.ts'
+import { isMirror } from '../engine/shelf-mirror.ts'
+import { checkWhole } from '../engine/whole.ts'
 import { ChainsieveError, stop } from '../lib/errors.ts'
 import { toFailure } from '../lib/failure.ts'
 import { createMetrics } from '../lib/metrics.ts'
@@ -16,18 +18,31 @@ import { nativeBinding, nativeOption } from '../lib/runtime.ts'
 import { aborted } from '../lib/shutdown.ts'
 import { createThreadLog } from '../lib/thread-log.ts'
 import { openRules } from '../rules/store.ts'
+import { shownFilter } from '../search/coverage.ts'
 import { keepPages } from '../sqlite/database.ts'
 import { createFinality, depthOf, type Finality, watchFinality } from './finality.ts'
 import { indexRange, keepFollowing } from './following.ts'
 import { importPacks } from './importing.ts'
-import type { FromIndexer, IndexerData, Report, ToIndexer, ToWriter, Waiting } from './messages.ts'
+import type {
+  FromIndexer,
+  IndexerData,
+  Report,
+  ScopeFilling,
+  ShippingReport,
+  ToIndexer,
+  ToWriter,
+  Waiting,
+} from './messages.ts'
+
 import { openDecoding } from './open-decoding.ts'
 import { createPace, KEPT } from './pace.ts'
 import { createPipeline, type Pipeline } from './pipeline.ts'
+import { returnDocuments, watchReturn } from './returning/returning.ts'
 import { createRuleWatcher, type RuleWatcher } from './rule-watcher.ts'
+import { narrowAsAsked } from './scoped/narrowing.ts'
 import { openStoredBlocks, type StoredBlocks } from './scoped/stored.ts'
 import { createSince, forBudget, silence } from './waiting.ts'
-import { watchAbis, watchRules } from './watching.ts'
+import { watchAbis, watchNarrowing, watchRules } from './watching.ts'
 import type { State, Work } from './work.ts'
 
 /** The thread of a network that reads its source, decodes, and hands batches to the thread that writes. */
@@ -50,7 +65,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
     'node' in data.job
       ? createRpcSource({
           ...{ ...data.job.node, limits: data.limits, log, metrics },
-          spent: openSpent(spentFile(data.data, data.network), log),
+          spent: openSpent(spentStem(data.data, data.network), log),
         })
       : undefined
   const state: State = {
@@ -61,6 +76,8 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
     asked: null,
     reading: null,
     redecoding: null,
+    trouble: null,
+    filling: null,
     isShared: false,
   }
   const pace = createPace({ stored: newestTimes(db, KEPT), staleMs: patienceOf(data.job) })
@@ -90,7 +107,9 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
     withoutTraces: withoutTraces(source),
     alerts: pipeline?.alerts() ?? {},
     redecoding: state.redecoding,
+    filling: fillingOf(state),
     finality: finality?.report() ?? null,
+    shipping: shippingOf(pipeline, state),
     metrics: [...metrics.snapshot(), ...(pipeline?.metrics ?? [])],
     troubles: ruleWatcher?.troubles ?? new Map(),
     accountTroubles: ruleWatcher?.accountTroubles ?? new Map(),
@@ -99,6 +118,12 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
 
   let failure: unknown
   try {
+    if (isMirror(db))
+      throw stop(
+        'store_is_mirror',
+        `${data.store} was made by a server with role = "search", and holds no blocks: choose another data folder, or remove the file`,
+      )
+    if (!data.cluster) checkWhole(db)
     const chainId = await chainIdOf(data, source, lookups.chainId(), signal)
     const { tokens, contracts, links, preparer, decoding, dictionaries } = openDecoding(
       data,
@@ -125,12 +150,13 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
     const newestPartial = lookups.partial({ from: 0, to: Number.MAX_SAFE_INTEGER }).at(-1)
     const partly = newestPartial ? [{ from: newestPartial.last, to: newestPartial.last }] : []
     ruleWatcher.refresh(merged([...lookups.ranges(), ...partly]))
+    const openStored = () => (storedBlocks ??= openStoredBlocks(data.store, chainId))
     pipeline = createPipeline({
       port,
       preparer,
       ruleWatcher,
       blocks: lookups,
-      storedBlocks: () => (storedBlocks ??= openStoredBlocks(data.store, chainId)),
+      storedBlocks: openStored,
       signal,
       storeBatch,
       log,
@@ -154,6 +180,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
       links,
       lookups,
       preparer,
+      storedBlocks: openStored,
       decoding,
       dictionaries,
       source,
@@ -167,9 +194,13 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
     if (source === undefined) await finality.look(signal)
     // A job that ends by itself takes up rules and ABIs with its blocks; only a job that goes on searches history.
     if (data.job.type === 'follow' || data.job.type === 'watch')
-      for (const attend of [watchRules, watchAbis, ...(source ? [watchFinality] : [])])
+      for (const attend of [watchRules, watchAbis, watchNarrowing, watchReturn, ...(source ? [watchFinality] : [])])
         attend(work).catch(error => failing.abort(error))
     await runJob(work)
+    if (work.cluster && endsByItself(data.job)) {
+      await pipeline.settled()
+      await pipeline.shipped()
+    }
   } catch (error) {
     failure = error
   }
@@ -204,6 +235,22 @@ const withoutTraces = (source: ChainSource | undefined): string | null => {
   return tracing?.method === null ? tracing.why : null
 }
 
+const shippingOf = (pipeline: Pipeline | undefined, { trouble }: State): ShippingReport | null => {
+  const shipping = pipeline?.shipping
+  if (!shipping) return null
+  return trouble && shipping.trouble === null
+    ? { ...shipping, trouble: trouble.why, troubleSince: trouble.since }
+    : shipping
+}
+
+const endsByItself = ({ type }: IndexerData['job']): boolean => type !== 'follow' && type !== 'watch'
+
+const fillingOf = ({ filling }: State): ScopeFilling | null => {
+  if (!filling) return null
+  const { filter, ...range } = filling
+  return { ...shownFilter(filter), ...range }
+}
+
 const runJob = async (work: Work) => {
   const { job } = work
   switch (job.type) {
@@ -213,6 +260,11 @@ const runJob = async (work: Work) => {
       return indexRange(work, job)
     case 'follow':
       return keepFollowing(work, job)
+    case 'move':
+      // What is to be shipped is, as after any other job.
+      return work.cluster && work.returning ? returnDocuments(work, work.cluster) : undefined
+    case 'narrow':
+      return narrowAsAsked(work)
     case 'watch':
       return aborted(work.signal)
   }
@@ -225,7 +277,7 @@ const chainIdOf = async (
   stored: number | undefined,
   signal: AbortSignal,
 ): Promise<number | undefined> => {
-  if (job.type === 'watch') return stored
+  if (job.type === 'watch' || job.type === 'narrow' || job.type === 'move') return stored
   if (job.type === 'import') return stored ?? chainIdOfFiles(await findBlockFiles(job.files), { limits, signal })
   const chainId = await source!.chainId(signal)
   const mayDiffer = 'node' in job && job.node.shrinks === true

@@ -2,6 +2,8 @@ import type { MessagePort } from 'node:worker_threads'
 import type { AlertCounts, AlertUpdate } from '../alerts/alert-store.ts'
 import type { RpcSourceOptions } from '../chain/rpc-source.ts'
 import type { EndpointStatus } from '../chain/source.ts'
+import type { ClusterOptions } from '../cluster/options.ts'
+import type { PatchLine } from '../cluster/ship/line.ts'
 import type { BlockPoint } from '../config/kinds.ts'
 import type { Scoping } from '../config/scopes.ts'
 import type { Batch } from '../engine/documents/batch.ts'
@@ -12,6 +14,7 @@ import type { MetricSnapshot } from '../lib/metrics.ts'
 import type { Range } from '../lib/ranges.ts'
 import type { LogMessage } from '../lib/thread-log.ts'
 import type { Limits } from '../limits/index.ts'
+import type { ShownFilter } from '../search/coverage.ts'
 import type { FinalityReport } from './finality.ts'
 import type { TimedBlock } from './pace.ts'
 import type { Room } from './shared/dictionaries.ts'
@@ -23,10 +26,18 @@ export type ToWriter =
   | { type: 'batch'; id: number; lane: LaneName; batch: Batch; update: AlertUpdate | undefined }
   /** Blocks in place of what is stored of them in part. */
   | { type: 'replace'; id: number; lane: LaneName; change: Replacement; update: AlertUpdate | undefined }
+  /** Blocks whose documents lay in a cluster, in place of the end of an emptied segment. */
+  | { type: 'restore'; id: number; segment: number; batch: Batch }
+  /** What was restored last is the same as in the cluster. Done where the store answers searches from now on. */
+  | { type: 'verified'; id: number }
   | { type: 'rollback'; id: number; to: number }
   | { type: 'revise'; id: number; revision: Revision }
+  /** Documents of the cluster in place of some that are there. */
+  | { type: 'patch'; id: number; lines: readonly PatchLine[] }
   /** Changes of rules, and their hits in stored blocks. */
   | { type: 'update'; id: number; update: AlertUpdate }
+  /** Done when all that is stored lies in the cluster. */
+  | { type: 'ship'; id: number }
   /** The program is to stop: what cannot be written now is not waited for. */
   | { type: 'stop' }
   | { type: 'close' }
@@ -34,16 +45,42 @@ export type ToWriter =
 export type LaneName = 'head' | 'fill'
 
 export type FromWriter =
+  | LogMessage
   | { type: 'done'; id: number; alerts: AlertCounts; revised?: Revised | undefined }
   | { type: 'failed'; id: number; failure: Failure }
   /** The writer cannot go on for now, and tries again by itself; null when it can. */
   | { type: 'stuck'; why: string | null; code?: string }
+  /** How far the cluster is behind the store; null from when nothing is shipped any more. */
+  | { type: 'shipping'; shipping: ShippingReport | null }
   /** Its metrics, now and then. */
   | { type: 'metrics'; metrics: MetricSnapshot[] }
 
-/** The outcome of a revision, or of a replacement. */
+/**
+ * Of a store whose documents move to a cluster, or back to the store (`to`): how many blocks it has, how many of them are where they are to be, and how many were
+ * compared there.
+ */
+export interface MovingReport {
+  to: 'opensearch' | 'sqlite'
+  blocks: number
+  shipped: number
+  verified: number
+}
+
+/** How shipping documents to a cluster goes on. */
+export interface ShippingReport {
+  /** Stored blocks that searches do not see yet. */
+  blocksLeft: number
+  /** Null where nothing moves: searches go to the cluster, and are to. */
+  moving: MovingReport | null
+  /** Why nothing can be shipped, or brought back, for now. */
+  trouble: string | null
+  /** Since when, in ISO-8601 UTC. */
+  troubleSince: string | null
+}
+
+/** The outcome of a revision, of a replacement, or of a patch. */
 export interface Revised {
-  /** Whether its segments were still there. */
+  /** Whether its segments, or blocks, were still there. */
   done: boolean
   /** Milliseconds for which nothing else was written. */
   took: number
@@ -67,6 +104,10 @@ export interface IndexerData {
   /** Pages of the store that it keeps; by default those of any reader. */
   cacheMb?: number
   limits: Limits
+  /** Set where the network's documents lie in a cluster. */
+  cluster?: ClusterOptions | undefined
+  /** They come back from there. */
+  returning?: boolean
 }
 
 /** What the writing thread is started with. */
@@ -74,6 +115,13 @@ export interface WriterData {
   /** File of the network's store. */
   store: string
   port: MessagePort
+  network: string
+  /** Where the network's documents go. */
+  cluster?: ClusterOptions | undefined
+  /** They come back from there. */
+  returning?: boolean
+  /** Bytes by which the store may grow before the cluster takes documents. */
+  journalMax?: number | undefined
   /** Pages of the store that it keeps; by default those of any writer. */
   cacheMb?: number
 }
@@ -112,6 +160,10 @@ export type Job =
       /** Longest time without a new block, in milliseconds; 0: as long as it takes. By default the chain's own pace tells. */
       staleMs?: number | undefined
     }
+  /** What was asked to be removed of scopes is. */
+  | { type: 'narrow' }
+  /** Documents are searched in the cluster. */
+  | { type: 'move' }
   /** Nothing new comes, but rules may ask for what is stored. */
   | { type: 'watch' }
 
@@ -123,7 +175,14 @@ export interface Keep {
   forMs?: number | undefined
 }
 /** Blocks are large graphs of short-lived objects: a large young generation lets most of them die in it. A server has no memory to spare. */
-export const YOUNG_MB = { watch: 24, follow: 24, index: 96, import: 96 } as const satisfies Record<Job['type'], number>
+export const YOUNG_MB = {
+  watch: 24,
+  follow: 24,
+  narrow: 96,
+  move: 24,
+  index: 96,
+  import: 96,
+} as const satisfies Record<Job['type'], number>
 
 export type BackfillOrder = 'newest' | 'oldest'
 
@@ -168,8 +227,12 @@ export interface Report {
   alerts: AlertCounts
   /** The state of decoding again; null if there is none. */
   redecoding: RedecodingReport | null
+  /** What is looked for below the head for scopes; null where nothing is. */
+  filling: ScopeFilling | null
   /** Null while it is not known. */
   finality: FinalityReport | null
+  /** Null where documents lie in the store itself, and while it is not known. */
+  shipping: ShippingReport | null
   /** Metrics of the threads. */
   metrics: MetricSnapshot[]
   /** Why rules did not do all that they should, by their ids. */
@@ -180,16 +243,23 @@ export interface Report {
 
 /**
  * What something waits for, as a reason, and since when (ISO-8601 UTC). `node`: for a node that answers; `block`: for a new block, which nodes
- * that answer do not have; `disk` and `store`: until the store can be written; `rules`: for what a rule needs to know of a block; `thread`: for
- * threads that have not told anything for long; `budget`: until nodes may be asked again; `fill`: the same, but of a back-fill alone, while the
- * head goes on.
+ * that answer do not have; `disk` and `store`: until the store can be written; `cluster`: until the cluster
+ * takes documents, since the store holds as many as it may; `rules`: for what a rule needs to know of a block; `thread`: for
+ * threads that have not told anything for long; `budget`: until nodes may be asked again; `slow`: for the next look at the head, which comes
+ * less often so that a budget lasts; `fill`: until a back-fill may go on, while the head does.
  */
 export interface Waiting {
-  kind: 'node' | 'block' | 'disk' | 'store' | 'rules' | 'thread' | 'budget' | 'fill'
+  kind: 'node' | 'block' | 'disk' | 'store' | 'cluster' | 'rules' | 'thread' | 'budget' | 'slow' | 'fill'
   for: string
   since: string
   /** When it is over, where that is known. */
   until?: string
+}
+
+/** Logs that are looked for in a range. */
+export interface ScopeFilling extends ShownFilter, Range {
+  /** The first block that was not looked at yet. */
+  next: number
 }
 
 export interface RedecodingReport {

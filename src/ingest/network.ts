@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs'
 import { MessageChannel, type Worker } from 'node:worker_threads'
+import type { ClusterOptions } from '../cluster/options.ts'
 import { makeStoreFolder, storeFile } from '../engine/files.ts'
+import { createMoveWriter } from '../engine/moved.ts'
 import { openForWriting } from '../engine/open.ts'
 import { systemFault } from '../lib/errors.ts'
 import { fromFailure, toFailure } from '../lib/failure.ts'
@@ -41,6 +43,12 @@ export interface IndexingOptions {
   /** How many are indexed in this process; default 1. */
   networks?: number
   limits?: Limits
+  /** Where its documents go; default: they stay in the store. */
+  cluster?: ClusterOptions | undefined
+  /** They come back from there: where none of them is there alone, the cluster is not asked. */
+  returning?: boolean | undefined
+  /** See `WriterData`. */
+  journalMax?: number | undefined
   log: Log
   onReport?: (report: Report) => void
   /** Told when there may be something in the outbox. */
@@ -65,7 +73,9 @@ export const NOTHING: Report = {
   withoutTraces: null,
   alerts: {},
   redecoding: null,
+  filling: null,
   finality: null,
+  shipping: null,
   metrics: [],
   troubles: new Map(),
   accountTroubles: new Map(),
@@ -84,6 +94,17 @@ export const prepareStore = (data: string, network: string, log: Log): string =>
   return store
 }
 
+/** Whether documents lie in a cluster alone. Where none do, the store answers searches again. */
+const isInCluster = (store: string): boolean => {
+  const db = openForWriting(store, nativeBinding())
+  try {
+    const { back } = createMoveWriter(db)
+    return !db.transaction(back).immediate()
+  } finally {
+    db.close()
+  }
+}
+
 /** The writer handles large arrays and few objects. */
 const WRITER_YOUNG_MB = 12
 
@@ -96,19 +117,27 @@ export const startIndexing = ({
   sharing = {},
   networks = 1,
   limits = DEFAULT_LIMITS,
+  cluster: place,
+  returning = false,
+  journalMax,
   log,
   onReport,
   onAlerts,
 }: IndexingOptions): Indexing => {
   const store = prepareStore(data, network, log)
+  const cluster = returning && !isInCluster(store) ? undefined : place
   const letGo = holdOpen(store, nativeBinding())
   const { port1, port2 } = new MessageChannel()
   const { youngMb, writerCacheMb, readerCacheMb } = memoryOf(job.type, networks)
   const isServed = job.type === 'follow' || job.type === 'watch'
-  const writer = startWorker('writer', { store, port: port1, cacheMb: writerCacheMb } satisfies WriterData, {
-    transferList: [port1],
-    ...(isServed && { resourceLimits: { maxYoungGenerationSizeMb: WRITER_YOUNG_MB } }),
-  })
+  const writer = startWorker(
+    'writer',
+    { store, network, cluster, returning, journalMax, port: port1, cacheMb: writerCacheMb } satisfies WriterData,
+    {
+      transferList: [port1],
+      ...(isServed && { resourceLimits: { maxYoungGenerationSizeMb: WRITER_YOUNG_MB } }),
+    },
+  )
   const indexer = startWorker(
     'indexer',
     {
@@ -122,6 +151,8 @@ export const startIndexing = ({
       sharing,
       cacheMb: readerCacheMb,
       limits,
+      cluster,
+      returning,
       port: port2,
     } satisfies IndexerData & {
       port: unknown

@@ -55,16 +55,20 @@ export const createNodeLookup = <T>(options: NodeLookupOptions<T>): NodeLookup<T
   const askOrPause = async (some: readonly T[], signal: AbortSignal) => {
     const error = await attempt(some, signal)
     if (error === undefined) return
+    const isTold = now() < pausedUntil
     pausedUntil = now() + PAUSE_MS
-    log.warn(`Cannot ask the node ${what}, continues without`, { error })
+    if (!isTold) log.warn(`Cannot ask the node ${what}, continues without`, { error })
   }
+
+  const partsOf = (things: readonly T[]): (readonly T[])[] =>
+    Array.from({ length: Math.ceil(things.length / most) }, (_, i) => things.slice(i * most, (i + 1) * most))
 
   return {
     async prefetch(things, signal) {
       const others = things.flatMap(thing => underWay.get(thing) ?? [])
       const own = things.filter(thing => !underWay.has(thing))
-      for (let i = 0; i < own.length && now() >= pausedUntil; i += most) {
-        const some = own.slice(i, i + most)
+      await eachOf(partsOf(own), async some => {
+        if (now() < pausedUntil) return
         const asking = askOrPause(some, signal)
         for (const thing of some) underWay.set(thing, asking)
         try {
@@ -72,12 +76,27 @@ export const createNodeLookup = <T>(options: NodeLookupOptions<T>): NodeLookup<T
         } finally {
           for (const thing of some) underWay.delete(thing)
         }
-      }
+      })
       await Promise.all(others)
     },
     async require(things, signal) {
-      for (let i = 0; i < things.length; i += most)
-        if (await attempt(things.slice(i, i + most), signal)) return clock.sleep(AGAIN_MS, signal)
+      let isLacking = false
+      await eachOf(partsOf(things), async some => {
+        if (!isLacking && (await attempt(some, signal))) isLacking = true
+      })
+      if (isLacking) await clock.sleep(AGAIN_MS, signal)
     },
   }
 }
+
+/** Does the work of all parts, some at a time. */
+const eachOf = async <P>(parts: readonly P[], work: (part: P) => Promise<void>): Promise<void> => {
+  const rest = parts.values()
+  const lane = async () => {
+    for (const part of rest) await work(part)
+  }
+  await Promise.all(Array.from({ length: Math.min(AT_ONCE, parts.length) }, lane))
+}
+
+/** Parts that are asked for at a time; the pace and the width of an endpoint hold for them as for blocks. */
+const AT_ONCE = 4

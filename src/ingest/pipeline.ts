@@ -1,33 +1,32 @@
-import type { MessagePort } from 'node:worker_threads'
 import type { RuleMatch } from '../alerts/alert.ts'
-import type { AlertCounts, AlertUpdate } from '../alerts/alert-store.ts'
+import type { AlertUpdate } from '../alerts/alert-store.ts'
 import type { BlockRef } from '../chain/source.ts'
 import type { RawBlock } from '../chain/wire.ts'
+import type { PatchLine } from '../cluster/ship/line.ts'
 import type { DecodedBlock } from '../documents/decoded-block.ts'
-import { type CoverageNotes, NO_NOTES } from '../engine/coverage.ts'
+import { type CoverageNotes, type Narrowed, NO_NOTES } from '../engine/coverage.ts'
 import type { Additions } from '../engine/documents/additions.ts'
 import { type Batch, transferables } from '../engine/documents/batch.ts'
 import type { Revision } from '../engine/index/revision.ts'
 import { FULL_SEGMENT } from '../engine/index/segments.ts'
 import type { Blocks, Lookups } from '../engine/port.ts'
-import { stop } from '../lib/errors.ts'
-import { fromFailure } from '../lib/failure.ts'
-import type { Log } from '../lib/log.ts'
-import type { MetricSnapshot } from '../lib/metrics.ts'
 import { holds, merged, type Range } from '../lib/ranges.ts'
+import { aborted } from '../lib/shutdown.ts'
 import type { BuiltPiece } from './builders/facts.ts'
-import type { FromWriter, LaneName, Revised, ToWriter, Waiting } from './messages.ts'
+import type { LaneName, Revised } from './messages.ts'
+import { createNeighbours } from './neighbours.ts'
 import type { Preparer, Run } from './prepare.ts'
 import type { RuleWatcher } from './rule-watcher.ts'
-import { joinStored, type Replacing } from './scoped/replacing.ts'
+import { type Cut, cutStored, joinStored, type Replacing } from './scoped/replacing.ts'
 import type { StoredBlocks } from './scoped/stored.ts'
 import { createTurns } from './turns.ts'
+import { createWriterLink, type WriterLink, type WriterLinkOptions } from './writer-link.ts'
 
 /**
  * The way of a block into the store: checked against its stored neighbours, added to the run at hand, handed to the writer as one
  * transaction, and counted when that is committed.
  */
-export interface Pipeline {
+export interface Pipeline extends Omit<WriterLink, 'send' | 'post'> {
   /** A lane takes blocks in ascending order; a block that is not next to the last one starts another run. */
   lane(name: LaneName): Lane
   /** Removes all blocks above this one, after what was handed to the writer before. */
@@ -39,28 +38,33 @@ export interface Pipeline {
   /** The same, with the newest block that is stored in part. */
   seen(): Range[]
   readonly counts: { blocks: number; logs: number; events: number }
-  /** Alerts that came into each state since the start. */
-  alerts(): AlertCounts
   added(): Range[]
-  /** Why the writer waits. */
-  readonly stuck: Omit<Waiting, 'since'> | undefined
-  /** Metrics of the writer. */
-  readonly metrics: readonly MetricSnapshot[]
   /** Hands on hits in what is stored already. */
   tell(update: AlertUpdate): Promise<void>
   /** Has what is stored decoded otherwise; resolves when that is committed, or its segment is found to be no more. */
   revise(revision: Revision): Promise<Revised>
+  /**
+   * Puts blocks back into the store whose documents lay in a cluster, in place of the end of an emptied segment; `build` is called when the dictionaries may be
+   * asked. False where that segment is no more.
+   */
+  restore(segment: number, build: () => Batch): Promise<boolean>
+  /** What was restored last is the same as in the cluster. Whether the store answers searches from now on. */
+  verified(): Promise<boolean>
+  /**
+   * Has documents of the cluster be others; resolves when that is done, or a block is found to be no more. Nobody else waits for that. Rejects when the
+   * program stops.
+   */
+  patch(lines: readonly PatchLine[]): Promise<Revised>
+  /** Takes out of the partial blocks of a range what is not to stay, and notes what goes on to count. Resolves when that is committed. */
+  cut(range: Range, cut: Cut, narrowed?: Narrowed): Promise<void>
   /** Resolves when every block that was decoded before now is committed. */
   caughtUp(): Promise<void>
   /** Calls `run` when no block is on its way; no lane takes any meanwhile. Decoding again may still be under way. */
   rest(run: () => void): Promise<void>
-  /** Resolves when all that was handed over is committed. */
-  settled(): Promise<void>
-  /** Whether nothing is handed over that is not committed. */
-  isSettled(): boolean
   /** Ends all runs at hand, and resolves when they are committed. */
   flush(): Promise<void>
-  close(): void
+  /** Resolves when all that is stored lies in the cluster, or the program stops. */
+  shipped(): Promise<void>
 }
 
 export interface Lane {
@@ -83,8 +87,7 @@ export interface ScopedChange {
   notes: CoverageNotes
 }
 
-export interface PipelineOptions {
-  port: MessagePort
+export interface PipelineOptions extends WriterLinkOptions {
   preparer: Preparer
   ruleWatcher: RuleWatcher
   blocks: Pick<Blocks, 'hash' | 'parentHash' | 'ranges'> & Pick<Lookups, 'partial'>
@@ -95,106 +98,29 @@ export interface PipelineOptions {
   onAlerts(): void
   /** Most blocks in one transaction. */
   storeBatch: number
-  log: Log
-  /** Told when something could not be written; nothing more is taken then. */
-  onFailure(error: Error): void
-}
-
-/** A block as its neighbours know it. */
-interface Ref {
-  number: number
-  hash: string
-  parentHash: string
 }
 
 /** Batches of each lane that may wait for the writer. */
 const WAITING: Record<LaneName, number> = { fill: 2, head: 64 }
 
 export const createPipeline = (options: PipelineOptions): Pipeline => {
-  const { port, preparer, ruleWatcher, blocks, signal, storeBatch, log, onAlerts, onFailure } = options
-  /** Blocks on their way: hash and parent's hash by number. */
-  const underWay = new Map<number, { hash: string; parentHash: string }>()
-  const waiting = new Map<number, { resolve(revised: Revised | undefined): void; reject(error: Error): void }>()
-  const open = new Set<Promise<unknown>>()
+  const { preparer, ruleWatcher, blocks, signal, storeBatch, onAlerts } = options
+  const link = createWriterLink(options)
+  const { send } = link
+  const neighbours = createNeighbours(blocks)
+  const { held } = neighbours
   /** Blocks that are being taken in. */
   const taking = new Set<Promise<unknown>>()
   const counts = { blocks: 0, logs: 0, events: 0 }
-  let alerts: AlertCounts = {}
-  let held = blocks.ranges()
+  let added: Range[] = []
   /** The newest block that is stored in part. */
   let scopedTop = blocks.partial({ from: 0, to: Number.MAX_SAFE_INTEGER }).at(-1)?.last ?? -1
-  const seen = (): Range[] => (scopedTop < 0 ? held : merged([...held, { from: scopedTop, to: scopedTop }]))
-  let added: Range[] = []
-  let stuck: Omit<Waiting, 'since'> | undefined
-  let metrics: readonly MetricSnapshot[] = []
-  let failed: Error | undefined
-  let ids = 0
-
-  port.on('message', (message: FromWriter) => {
-    if (message.type === 'stuck') {
-      const { why, code } = message
-      stuck = why === null ? undefined : { kind: code === 'disk_full' ? 'disk' : 'store', for: why }
-      if (why === null) log.info('Writes again')
-      else log.warn('Cannot write now, will retry', { why })
-      return
-    }
-    if (message.type === 'metrics') {
-      metrics = message.metrics
-      return
-    }
-    const waiter = waiting.get(message.id)
-    waiting.delete(message.id)
-    if (message.type === 'done') {
-      alerts = message.alerts
-      waiter?.resolve(message.revised)
-    } else {
-      failed ??= fromFailure(message.failure)
-      waiter?.reject(failed)
-      onFailure(failed)
-    }
-  })
-
-  const send = (message: ToWriter & { id: number }, transfer: ArrayBuffer[] = []): Promise<Revised | undefined> => {
-    if (failed) return Promise.reject(failed)
-    const done = new Promise<Revised | undefined>((resolve, reject) => waiting.set(message.id, { resolve, reject }))
-    port.postMessage(message, transfer)
-    open.add(done)
-    done.then(
-      () => open.delete(done),
-      () => open.delete(done),
-    )
-    return done
-  }
-
-  const hashOf = (number: number): string | undefined => underWay.get(number)?.hash ?? blocks.hash(number)
-  const parentOf = (number: number): string | undefined => underWay.get(number)?.parentHash ?? blocks.parentHash(number)
-
-  /** A block next to a stored one must link to it; what is wrong where it does not. */
-  const linkFault = ({ number, hash, parentHash }: Ref): string | undefined => {
-    const below = holds(held, number - 1) ? hashOf(number - 1) : undefined
-    if (below !== undefined && below !== parentHash)
-      return `block ${number} ${hash} names ${parentHash} as its parent, but the stored block ${number - 1} is ${below}`
-    const above = holds(held, number + 1) ? parentOf(number + 1) : undefined
-    if (above !== undefined && above !== hash)
-      return `the stored block ${number + 1} names ${above} as its parent, but block ${number} is ${hash}`
-    return undefined
-  }
-
-  const checkNeighbours = (ref: Ref) => {
-    const fault = linkFault(ref)
-    if (fault !== undefined)
-      throw stop(
-        'block_unlinked',
-        `${fault}: they belong to different branches or chains. Index them into different data folders, or remove the stored ones`,
-      )
-  }
-
-  const note = ({ number, hash, parentHash }: Ref) => underWay.set(number, { hash, parentHash })
+  const seen = (): Range[] => (scopedTop < 0 ? held() : merged([...held(), { from: scopedTop, to: scopedTop }]))
 
   /** Updates go before all batches that wait, in their own order: an older one must not have the last word. */
   const tellUpdate = () => {
     const update = ruleWatcher.takeUpdate()
-    if (update) send({ type: 'update', id: ++ids, update: { ...update, hits: [] } }).catch(() => {})
+    if (update) send({ type: 'update', update: { ...update, hits: [] } }).catch(() => {})
   }
 
   /** Blocks in place of what is stored of them in part. Merging may have changed the segments meanwhile: then they are read again. */
@@ -209,13 +135,14 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       additions.push(...batches.map(({ added }) => added))
       const update = hits.length > 0 ? { hits } : undefined
       const change = { batches, replaces, notes }
-      const revised = await send({ type: 'replace', id: ++ids, lane, change, update })
+      const revised = await send({ type: 'replace', lane, change, update })
       if (!revised!.done) continue
       for (const added of additions) preparer.committed(added)
       onAlerts()
       return batches
     }
   }
+  const restoredAdditions: Additions[] = []
   const joining = { lookups: blocks, stored: options.storedBlocks, preparer }
 
   const turns = createTurns()
@@ -239,7 +166,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       const isPartly = blocks.partial({ from: first, to }).length > 0
       let whole = batch
       const build = (): Replacing => {
-        const { batches, replaces } = joinStored([], { from: first, to }, held, joining)
+        const { batches, replaces } = joinStored([], { from: first, to }, held(), joining)
         const all = [...batches, whole].sort((a, b) => a.first - b.first)
         // The writer keeps what is new in the dictionaries, whether or not it can take the blocks.
         whole = { ...batch, added: nothingNew(additions) }
@@ -247,7 +174,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       }
       const sending = isPartly
         ? replace(name, build, { notes: NO_NOTES, hits: update?.hits ?? [] })
-        : send({ type: 'batch', id: ++ids, lane: name, batch, update }, transferables(batch)).then(() => {
+        : send({ type: 'batch', lane: name, batch, update }, transferables(batch)).then(() => {
             onAlerts()
             preparer.committed(additions)
           })
@@ -256,7 +183,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
         counts.logs += logs
         counts.events += events
         added = merged([...added, { from: first, to }])
-        for (let number = first; number <= to; number++) underWay.delete(number)
+        neighbours.forget({ from: first, to })
       })
       done.catch(() => {})
       sent.push(done)
@@ -295,12 +222,11 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       if (run && number !== last + 1) handOver()
       await look(raw, (decoded, found) => {
         const ref = { number, hash: raw.block.hash, parentHash: raw.block.parentHash }
-        checkNeighbours(ref)
+        neighbours.check(ref)
         run ??= preparer.start()
         run.add(decoded)
         for (const hit of found) hits.push(hit)
-        note(ref)
-        held = merged([...held, { from: number, to: number }])
+        neighbours.take([ref])
         last = number
         handOverFull()
       })
@@ -308,7 +234,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
 
     const takeScoped = async ({ blocks: all, notes }: ScopedChange) => {
       handOver()
-      const fresh = all.filter(({ block }) => !holds(held, Number(block.number)))
+      const fresh = all.filter(({ block }) => !holds(held(), Number(block.number)))
       const hits: RuleMatch[] = []
       for (const raw of fresh)
         await look(raw, (_, found) => {
@@ -319,7 +245,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       const from = Number(fresh[0]?.block.number ?? 0)
       const to = Number(fresh.at(-1)?.block.number ?? -1)
       const nothing = { batches: [], replaces: [] }
-      const build = () => (fresh.length === 0 ? nothing : joinStored(fresh, { from, to }, held, joining))
+      const build = () => (fresh.length === 0 ? nothing : joinStored(fresh, { from, to }, held(), joining))
       await replace(name, build, { notes, hits })
       counts.blocks += fresh.length
       for (const { receipts } of fresh) for (const { logs } of receipts) counts.logs += logs.length
@@ -330,12 +256,11 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       const [from, to] = [blocks[0]!, blocks.at(-1)!]
       if (run && (from.number !== last + 1 || run.blocks + blocks.length > storeBatch)) handOver()
       ruleWatcher.refresh(seen())
-      if (blocks.some(({ number }) => ruleWatcher.wants(number) || holds(held, number))) return false
-      if (linkFault(from) !== undefined || linkFault(to) !== undefined) return false
+      if (blocks.some(({ number }) => ruleWatcher.wants(number) || holds(held(), number))) return false
+      if ([from, to].some(ref => neighbours.linkFault(ref) !== undefined)) return false
       run ??= preparer.start()
       run.addPiece(built)
-      for (const ref of blocks) note(ref)
-      held = merged([...held, { from: from.number, to: to.number }])
+      neighbours.take(blocks)
       last = to.number
       handOverFull()
       return true
@@ -371,14 +296,9 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     return lane
   }
 
-  const settled = async () => {
-    await Promise.all(open)
-    if (failed) throw failed
-  }
-
   const flushAll = async () => {
     for (const lane of lanes.values()) await lane.flush()
-    await settled()
+    await link.settled()
   }
 
   const caughtUp = async () => {
@@ -389,40 +309,69 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   return {
     lane: createLane,
     async rollback(to) {
-      await send({ type: 'rollback', id: ++ids, to })
+      await send({ type: 'rollback', to })
       onAlerts()
-      for (const number of underWay.keys()) if (number > to) underWay.delete(number)
+      neighbours.rollback(to)
       scopedTop = Math.min(scopedTop, to)
-      held = held.filter(({ from }) => from <= to).map(range => ({ from: range.from, to: Math.min(range.to, to) }))
     },
     stored(number) {
-      const hash = holds(held, number) ? hashOf(number) : undefined
+      const hash = holds(held(), number) ? neighbours.hashOf(number) : undefined
       return hash === undefined ? undefined : { number, hash }
     },
-    held: () => held,
+    held,
     seen,
     counts,
-    alerts: () => alerts,
+    alerts: link.alerts,
     added: () => added,
     get stuck() {
-      return stuck
+      return link.stuck
     },
     get metrics() {
-      return metrics
+      return link.metrics
+    },
+    get shipping() {
+      return link.shipping
     },
     async tell({ hits, scans = [], marks }) {
       const update = ruleWatcher.takeUpdate()
       await send({
         type: 'update',
-        id: ++ids,
+
         update: { ...update, hits, scans: [...(update?.scans ?? []), ...scans], ...(marks && { marks }) },
       })
       onAlerts()
     },
     async revise(revision) {
-      const revised = await send({ type: 'revise', id: ++ids, revision })
+      const revised = await send({ type: 'revise', revision })
       preparer.committed(revision.added)
       return revised!
+    },
+    async restore(segment, build) {
+      while (resting) await resting
+      const putting = (async () => {
+        const batch = build()
+        restoredAdditions.push(batch.added)
+        const restored = await send({ type: 'restore', segment, batch }, transferables(batch))
+        // The writer keeps what is new in the dictionaries until it writes something.
+        if (restored!.done) for (const added of restoredAdditions.splice(0)) preparer.committed(added)
+        return restored!.done
+      })()
+      taking.add(putting)
+      return putting.finally(() => taking.delete(putting))
+    },
+    async verified() {
+      return (await send({ type: 'verified' }))!.done
+    },
+    async patch(lines) {
+      const stopped = aborted(signal).then(() => signal.throwIfAborted())
+      return (await Promise.race([link.post({ type: 'patch', lines }), stopped]))!
+    },
+    async cut(range, keep, narrowed) {
+      while (resting) await resting
+      const notes = narrowed ? { ...NO_NOTES, narrowed } : NO_NOTES
+      const taken = replace('fill', () => cutStored(range, keep, held(), joining), { notes, hits: [] })
+      taking.add(taken)
+      await taken.finally(() => taking.delete(taken))
     },
     caughtUp,
     async rest(run) {
@@ -437,10 +386,13 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
         resolve()
       }
     },
-    settled,
-    isSettled: () => open.size === 0,
+    settled: link.settled,
+    isSettled: link.isSettled,
     flush: flushAll,
-    close: () => port.postMessage({ type: 'close' } satisfies ToWriter),
+    async shipped() {
+      await send({ type: 'ship' })
+    },
+    close: link.close,
   }
 }
 

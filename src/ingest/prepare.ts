@@ -21,6 +21,8 @@ import type { Tokens } from './tokens.ts'
 /** Turns checked blocks into batches that the writer takes as they are: decodes, numbers and sorts. */
 export interface Preparer {
   decode(block: RawBlock): DecodedBlock
+  /** What was asked for a block holds for another form of it as well. */
+  carry: Contracts['carry']
   /** Starts a run of neighbouring blocks. Several may be under way at once. */
   start(): Run
   /** Starts a revision of what a segment holds; `digitsOf` tells the address of a dictionary id. */
@@ -39,7 +41,7 @@ export interface PreparerOptions extends Omit<DocumentDecoderOptions, 'traces'> 
   /** The network's store, for what its dictionaries hold already. */
   db: Db
   tokens: Pick<Tokens, 'of' | 'facts' | 'seen' | 'sighted' | 'takeLearnt'>
-  contracts: Pick<Contracts, 'in' | 'of'>
+  contracts: Pick<Contracts, 'in' | 'of' | 'carry'>
   /** Default: what is learnt of proxies is not kept. */
   links?: Pick<ProxyResolver, 'takeLearnt'>
   /** Which steps are kept of blocks that come with some; default all. */
@@ -110,6 +112,7 @@ export const createPreparer = ({
         tokens: newTokens(Number(raw.block.number), tokensIn(raw, created)),
       }
     },
+    carry: contracts.carry,
     start() {
       const batch = createBatch(context)
       const noteTokens = (number: number, shown: readonly BlockToken[]) => {

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import type { PruneLimits } from '../engine/prune.ts'
 import { PRIVATE_FILE } from '../lib/private.ts'
+import type { Scope } from '../scopes/scope.ts'
 
 /**
  * What is to be taken out of a store, noted in a file beside it: whoever writes the store does it in the background, and removes the
@@ -16,40 +17,53 @@ export type AskedBy = 'hand' | 'settings'
 
 const BOTH: readonly AskedBy[] = ['hand', 'settings']
 
-const fileOf = (store: string, by: AskedBy): string => `${store}-prune-${by}`
+/** What is outside of these scopes is to be taken out; the thread that decodes does it, since blocks are written again without it. */
+interface NarrowRequest {
+  scopes: readonly Scope[]
+}
+
+const fileOf = (store: string, by: AskedBy | 'scopes'): string => `${store}-prune-${by}`
 
 /** In place of what was asked for before and is not done yet. */
-export const askToPrune = (store: string, by: AskedBy, request: PruneRequest) => {
-  const path = fileOf(store, by)
+export const askToPrune = (store: string, by: AskedBy, request: PruneRequest) => write(fileOf(store, by), request)
+
+export const askToNarrow = (store: string, request: NarrowRequest) => write(fileOf(store, 'scopes'), request)
+
+const write = (path: string, request: PruneRequest | NarrowRequest) => {
   writeFileSync(`${path}.new`, JSON.stringify(request), { mode: PRIVATE_FILE })
   renameSync(`${path}.new`, path)
 }
 
-export const isPruneAsked = (store: string, by?: AskedBy): boolean =>
-  (by ? [by] : BOTH).some(one => existsSync(fileOf(store, one)))
+export const isPruneAsked = (store: string, by?: AskedBy | 'scopes'): boolean =>
+  (by ? [by] : [...BOTH, 'scopes' as const]).some(one => existsSync(fileOf(store, one)))
 
-export interface OpenRequest {
-  request: PruneRequest
+export interface OpenRequest<R = PruneRequest> {
+  request: R
   /** It was done. Another one that came meanwhile stays. */
   end(): void
 }
 
 export const openPruneRequest = (store: string): OpenRequest | undefined => {
   for (const by of BOTH) {
-    const path = fileOf(store, by)
-    const text = read(path)
-    if (text === undefined) continue
-    try {
-      return {
-        request: JSON.parse(text) as PruneRequest,
-        end: () => read(path) === text && rmSync(path, { force: true }),
-      }
-    } catch {
-      // Nobody knows what it asked for.
-      rmSync(path, { force: true })
-    }
+    const open = openFile<PruneRequest>(fileOf(store, by))
+    if (open) return open
   }
   return undefined
+}
+
+export const openNarrowRequest = (store: string): OpenRequest<NarrowRequest> | undefined =>
+  openFile(fileOf(store, 'scopes'))
+
+const openFile = <R>(path: string): OpenRequest<R> | undefined => {
+  const text = read(path)
+  if (text === undefined) return undefined
+  try {
+    return { request: JSON.parse(text) as R, end: () => read(path) === text && rmSync(path, { force: true }) }
+  } catch {
+    // Nobody knows what it asked for.
+    rmSync(path, { force: true })
+    return undefined
+  }
 }
 
 const read = (path: string): string | undefined => {

@@ -1,3 +1,4 @@
+import type { ClusterHealth } from '../cluster/health.ts'
 import type { Log } from '../lib/log.ts'
 import type { Waiting } from './messages.ts'
 import type { DeliveryState, NetworkStatus, ReaderState, Status } from './status.ts'
@@ -16,8 +17,13 @@ export type ReasonType =
   | 'no_new_block'
   | 'disk_full'
   | 'store_not_written'
+  | 'cluster_behind'
   | 'store_damaged'
   | 'store_unreadable'
+  | 'cluster_unreachable'
+  | 'cluster_red'
+  | 'cluster_lost'
+  | 'cluster_disk_full'
   | 'rules_waiting'
   | 'budget_used'
   | 'network_stuck'
@@ -38,14 +44,38 @@ const WAITING: Readonly<Record<Waiting['kind'], readonly [ReasonType, reason: st
   block: ['no_new_block', 'its nodes answer, but have had no new block for too long'],
   disk: ['disk_full', 'the disk is full: blocks are stored again when there is room'],
   store: ['store_not_written', 'its store cannot be written now'],
+  cluster: ['cluster_behind', 'its cluster takes no documents, and its store holds as many as it may'],
   rules: ['rules_waiting', 'a block waits for data that a rule needs and no node sends'],
   thread: ['network_stuck', 'its indexing threads have not reported'],
   budget: ['budget_used', 'the budgets of its nodes are used up'],
+  slow: null,
   fill: null,
 }
 
-const reasonsOfNetwork = ({ network, state, waiting, restarts, store }: NetworkStatus): Reason[] => {
-  const reasons: Reason[] = []
+/** A yellow cluster answers all that is asked: copies are missing, which a node's loss needs. */
+const reasonsOfCluster = (network: string, { state, since, watermark, lost }: ClusterHealth): Reason[] => [
+  ...(state === 'unreachable'
+    ? [{ type: 'cluster_unreachable' as const, network, since, reason: 'its cluster does not answer' }]
+    : []),
+  ...(state === 'red'
+    ? [{ type: 'cluster_red' as const, network, since, reason: 'its cluster has lost sight of some documents' }]
+    : []),
+  ...(lost.length > 0
+    ? [{ type: 'cluster_lost' as const, network, reason: 'its cluster lost an index: searches that need it fail' }]
+    : []),
+  ...(watermark === 'flood_stage'
+    ? [
+        {
+          type: 'cluster_disk_full' as const,
+          network,
+          reason: 'a disk of its cluster is so full that nothing is written',
+        },
+      ]
+    : []),
+]
+
+const reasonsOfNetwork = ({ network, state, waiting, restarts, store, cluster }: NetworkStatus): Reason[] => {
+  const reasons: Reason[] = cluster ? reasonsOfCluster(network, cluster) : []
   if (store === 'damaged')
     reasons.push({ type: 'store_damaged', network, reason: 'its store is damaged and is not searched' })
   if (store === 'unreadable') reasons.push({ type: 'store_unreadable', network, reason: 'its store cannot be read' })

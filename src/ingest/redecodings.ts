@@ -14,6 +14,8 @@ export interface Redecoding {
   abi: string
   /** The newest block that is still to be looked at; null before the first step. */
   next: number | null
+  /** What the store holds was looked at, and what lies in the cluster is. */
+  inCluster?: true
 }
 
 export const redecodeFolder = (data: string): string => join(data, 'redecode')
@@ -48,6 +50,19 @@ export const openRedecodings = (folder: string, network?: string): Redecoding[] 
 
 export const noteProgress = (redecoding: Redecoding, next: number) => {
   redecoding.next = next
+  write(redecoding)
+}
+
+/** From here on, it is what lies in the cluster that is looked at. */
+export const noteStoreDone = (redecoding: Redecoding) => {
+  redecoding.inCluster = true
+  noteProgress(redecoding, Number.MAX_SAFE_INTEGER)
+}
+
+/** Documents came back from the cluster meanwhile: what the store holds is looked at from the beginning. */
+export const noteBack = (redecoding: Redecoding) => {
+  delete redecoding.inCluster
+  redecoding.next = null
   write(redecoding)
 }
 

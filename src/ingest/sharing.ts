@@ -5,7 +5,7 @@ import type { Work } from './work.ts'
 
 /** Whether other threads build documents for the one that indexes. */
 export const sharesWork = ({ job, indexers }: Pick<IndexerData, 'job' | 'indexers'>): boolean =>
-  indexers > 1 && job.type !== 'watch'
+  indexers > 1 && job.type !== 'watch' && job.type !== 'narrow' && job.type !== 'move'
 
 /** Addresses of which a thread of a server remembers the ids: it has no memory to spare, and the store tells the others. */
 export const FEW_ADDRESSES = 50_000

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AlertCounts } from '../alerts/alert-store.ts'
 import type { EndpointStatus } from '../chain/source.ts'
+import type { ClusterHealth } from '../cluster/health.ts'
 import { ChainsieveError, messageOf } from '../lib/errors.ts'
 import { every } from '../lib/every.ts'
 import type { Log } from '../lib/log.ts'
@@ -13,7 +14,7 @@ import { version } from '../lib/runtime.ts'
 import { shortly } from '../lib/shortly.ts'
 import type { ScopeCoverage } from '../search/coverage.ts'
 import type { FinalityReport } from './finality.ts'
-import type { RedecodingReport, Report, Waiting } from './messages.ts'
+import type { MovingReport, RedecodingReport, Report, ScopeFilling, ShippingReport, Waiting } from './messages.ts'
 import type { Indexing } from './network.ts'
 import { createReadinessLog, type Reason, reasonsOf } from './readiness.ts'
 
@@ -21,6 +22,8 @@ import { createReadinessLog, type Reason, reasonsOf } from './readiness.ts'
 export interface Status {
   version: string
   networks: NetworkStatus[]
+  /** Set where a server keeps the data folder, but does not tell its status: it has just started, or is too busy. */
+  silent?: true
   /** Absent where no server runs, and so are the next two. */
   deliveries?: DeliveryState
   /** The threads that answer what takes longer. */
@@ -79,6 +82,8 @@ export interface NetworkStatus {
   ranges: Range[]
   /** What was looked for in other blocks; absent where the network has no scopes. */
   coverage?: ScopeCoverage[]
+  /** What is looked for below the head for scopes; absent where nothing is. */
+  filling?: ScopeFilling
   /** Newest block of the source; null where it is not known. */
   head: number | null
   /** Blocks between the newest stored block and the head. */
@@ -101,8 +106,19 @@ export interface NetworkStatus {
   alerts: AlertCounts
   /** What nodes tell of finality; absent where that is not known, or nothing is followed. */
   finality?: FinalityReport
+  /** How the cluster is that its documents lie in; absent where they lie in its store, and until it was looked at. */
+  cluster?: ClusterStatus
+  /** What of the stored blocks is not in the cluster yet, and why; absent where no cluster is. */
+  shipping?: Omit<ShippingReport, 'moving'>
+  /** Set while documents move to the cluster, and the store answers searches, or back, and the cluster does. */
+  moving?: MovingReport
   /** Set while stored data is decoded again: by which ABI, and how much is left. */
   redecoding?: RedecodingReport
+}
+
+export interface ClusterStatus extends ClusterHealth {
+  /** What the names of its indices have in common. */
+  indices: string
 }
 
 export interface LastBlock {
@@ -127,6 +143,7 @@ export interface StatusOptions {
   /** What attends to the rules of a network without a source. */
   watching?(network: string): Indexing | undefined
   held(network: string): Promise<Held>
+  cluster?(network: string): ClusterStatus | undefined
 }
 
 export interface LiveStatusOptions extends StatusOptions {
@@ -151,11 +168,17 @@ export const createStatus = (options: LiveStatusOptions) => {
   }
   every(1000, sample, { log: options.log, doing: 'measure the speed of indexing' })
   const live = { ...options, held: promptly(options.held) }
+  const withCluster = (status: NetworkStatus): NetworkStatus => {
+    const cluster = options.cluster?.(status.network)
+    return cluster ? { ...status, cluster } : status
+  }
   const look = async (): Promise<Status> => {
     sample()
     const status: Status = {
       version,
-      networks: await Promise.all(options.networks().map(network => statusOf(network, live, samples))),
+      networks: (await Promise.all(options.networks().map(network => statusOf(network, live, samples)))).map(
+        withCluster,
+      ),
       ...(options.deliveries && { deliveries: options.deliveries() }),
       ...(options.readers && { readers: options.readers() }),
     }
@@ -215,7 +238,7 @@ export const publishStatus = (data: string, status: () => Promise<Status>, log: 
     await promises.writeFile(`${path}.new`, JSON.stringify(now), { mode: PRIVATE_FILE })
     await promises.rename(`${path}.new`, path)
   }
-  const end = every(PUBLISH_MS, publish, { log, doing: 'write the status for "chainsieve status"' })
+  const end = every(PUBLISH_MS, publish, { log, doing: 'write the status for "chainsieve status"', atOnce: true })
   return async () => {
     end()
     await promises.rm(path, { force: true })
@@ -272,6 +295,7 @@ const statusOf = async (
       ...store,
       endpoints: [],
       alerts: attending?.report().alerts ?? {},
+      ...shippingOf(attending),
       ...redecodingOf(attending),
     }
   }
@@ -300,6 +324,7 @@ const statusOf = async (
     ...(restarts && { restarts }),
     ranges: held,
     ...coverage,
+    ...(report.filling && { filling: report.filling }),
     head: report.head,
     lag: report.head === null || top === undefined ? null : Math.max(0, report.head - top),
     ...lastBlock(stored, report.newest),
@@ -312,6 +337,7 @@ const statusOf = async (
     endpoints: report.endpoints,
     alerts: report.alerts,
     ...(report.finality && { finality: report.finality }),
+    ...shippingOf(indexing),
     ...redecodingOf(indexing),
   }
 }
@@ -337,6 +363,13 @@ const lastBlock = (stored: Held['newest'], taken: Report['newest']): Pick<Networ
     },
     headAge: Math.max(0, Math.round(Date.now() / 1_000 - last.time)),
   }
+}
+
+const shippingOf = (indexing: Indexing | undefined): Pick<NetworkStatus, 'shipping' | 'moving'> => {
+  const report = indexing?.report().shipping
+  if (!report) return {}
+  const { moving, ...shipping } = report
+  return { shipping, ...(moving && { moving }) }
 }
 
 const redecodingOf = (indexing: Indexing | undefined): Pick<NetworkStatus, 'redecoding'> => {

@@ -26,11 +26,7 @@ export const silence = (
 }
 
 /** That the budgets of nodes are used up. */
-export const forBudget = (wait: BudgetWait | undefined): Waiting | undefined => {
-  if (!wait) return undefined
-  const { head, since, until } = wait
-  return { kind: head ? 'budget' : 'fill', for: wait.for, since, until }
-}
+export const forBudget = (wait: BudgetWait | undefined): Waiting | undefined => wait
 
 /** Keeps since when the same thing is waited for. */
 export const createSince = (now: () => number = Date.now) => {

@@ -1,9 +1,11 @@
-import { openDocumentReader } from '../engine/document-reader.ts'
 import { systemClock } from '../lib/retry.ts'
 import { nativeBinding } from '../lib/runtime.ts'
 import { createHistory } from './history.ts'
+import { openHistoryReader } from './history-reader.ts'
 import { redecode } from './redecode.ts'
+import { redecodingInCluster } from './redecoding/open.ts'
 import { redecodeFolder } from './redecodings.ts'
+import { narrowAsAsked } from './scoped/narrowing.ts'
 import { type Work, yieldToHead } from './work.ts'
 
 /** Time between two looks at whether rules have changed, where no block comes. */
@@ -11,11 +13,11 @@ const RULES_MS = 200
 
 /** Has rules take effect also where no block comes, and what is stored gone through where they ask for it. */
 export const watchRules = async (work: Work) => {
-  const { network, pipeline, ruleWatcher, store, log, signal } = work
+  const { network, pipeline, ruleWatcher, log, signal } = work
   const refresh = () => ruleWatcher.refresh(pipeline.seen())
   const scanHistory = createHistory({
     network,
-    open: () => openDocumentReader(store, { native: nativeBinding() }),
+    open: () => openHistoryReader(work),
     ruleWatcher,
     refresh,
     tell: pipeline.tell,
@@ -47,6 +49,11 @@ export const watchAbis = async (work: Work) => {
   const { network, data, store, abis, pipeline, preparer, links, decoding, state, log, signal } = work
   while (!signal.aborted) {
     try {
+      // Documents come back as the cluster has them: it is their file that is to be gone through then.
+      if (work.returning && work.cluster) {
+        await systemClock.sleep(REDECODE_MS, signal)
+        continue
+      }
       await redecode({
         network,
         store,
@@ -57,6 +64,7 @@ export const watchAbis = async (work: Work) => {
         preparer,
         askLinks: addresses => links.know(addresses, state.head ?? pipeline.seen().at(-1)?.to ?? 0, signal),
         revise: pipeline.revise,
+        clustered: redecodingInCluster(work),
         caughtUp: pipeline.caughtUp,
         yieldToHead: () => yieldToHead(state, signal),
         onReport: report => {
@@ -66,6 +74,22 @@ export const watchAbis = async (work: Work) => {
         signal,
       })
       await systemClock.sleep(REDECODE_MS, signal)
+    } catch (error) {
+      if (!signal.aborted) throw error
+    }
+  }
+}
+
+/** Time between two looks at whether scopes were narrowed. */
+const NARROW_MS = 1000
+
+/** Removes what is outside of scopes where that was requested. */
+export const watchNarrowing = async (work: Work) => {
+  const { signal } = work
+  while (!signal.aborted) {
+    try {
+      await narrowAsAsked(work)
+      await systemClock.sleep(NARROW_MS, signal)
     } catch (error) {
       if (!signal.aborted) throw error
     }

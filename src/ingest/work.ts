@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { LogFilter } from '../chain/logs/scoped-source.ts'
 import type { ChainSource } from '../chain/source.ts'
 import type { Lookups } from '../engine/port.ts'
 import type { Log } from '../lib/log.ts'
@@ -12,6 +13,7 @@ import type { Pipeline } from './pipeline.ts'
 import type { Preparer } from './prepare.ts'
 import type { ProxyResolver } from './proxy-resolver.ts'
 import type { RuleWatcher } from './rule-watcher.ts'
+import type { StoredBlocks } from './scoped/stored.ts'
 import type { OwnedDictionaries } from './shared/dictionaries.ts'
 import type { Tokens } from './tokens.ts'
 
@@ -27,6 +29,10 @@ export interface State {
   /** The pack that is being read. */
   reading: string | null
   redecoding: RedecodingReport | null
+  /** Why documents do not come back from a cluster for now, and since when. */
+  trouble: { why: string; since: string } | null
+  /** What is looked for below the head where not all of the chain is wanted. */
+  filling: (Range & { filter: LogFilter; next: number }) | null
   /** Whether other threads build what a back-fill brings: then it makes room in the dictionaries that they share. */
   isShared: boolean
 }
@@ -36,6 +42,7 @@ export interface Work extends IndexerData {
   pipeline: Pipeline
   ruleWatcher: RuleWatcher
   preparer: Preparer
+  storedBlocks(): StoredBlocks
   decoding(age?: number): NetworkDecoding
   /** Undefined where no other threads build documents. */
   dictionaries: OwnedDictionaries | undefined

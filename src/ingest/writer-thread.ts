@@ -1,18 +1,21 @@
 import { createAlertStore } from '../alerts/alert-store.ts'
 import { createAlertPruning } from '../alerts/prune.ts'
+import { createMoveWriter } from '../engine/moved.ts'
 import { openForWriting } from '../engine/open.ts'
 import type { DocumentWriter } from '../engine/port.ts'
 import { createWriter } from '../engine/writer.ts'
 import { ChainsieveError } from '../lib/errors.ts'
-import { toFailure } from '../lib/failure.ts'
+import { type Failure, toFailure } from '../lib/failure.ts'
 import { createMetrics } from '../lib/metrics.ts'
 import { nativeBinding } from '../lib/runtime.ts'
+import { createThreadLog } from '../lib/thread-log.ts'
 import { keepPages } from '../sqlite/database.ts'
 import type { FromWriter, LaneName, Revised, ToWriter, WriterData } from './messages.ts'
 import { createPruner, LOOK_MS } from './pruner.ts'
 import { createShares } from './shares.ts'
+import { createShipping, type Shipping } from './ship/shipping.ts'
 
-type Task = Extract<ToWriter, { type: 'batch' | 'replace' | 'rollback' | 'revise' | 'update' }>
+type Task = Extract<ToWriter, { type: 'batch' | 'replace' | 'restore' | 'verified' | 'rollback' | 'revise' | 'update' }>
 
 const RETRY_MS = 2000
 const COUNT_MS = 1000
@@ -26,15 +29,25 @@ const MAX_UNMERGED = 256
 const STEPS = 8
 
 /** The one thread that writes a network's store. What comes of the head and what waits of a back-fill share its time. */
-export const runWriter = ({ store, port, cacheMb }: WriterData) => {
+export const runWriter = ({
+  store,
+  port,
+  cacheMb,
+  network,
+  cluster,
+  returning = false,
+  journalMax = DEFAULT_JOURNAL,
+}: WriterData) => {
   const db = openForWriting(store, nativeBinding())
   if (cacheMb !== undefined) keepPages(db, cacheMb)
   const writer = createWriter(db)
+  // Documents that no cluster is sent any more are searched here.
+  if (!cluster) writer.also(createMoveWriter(db).back)
   const documents: DocumentWriter = writer
   const alertStore = createAlertStore(db)
   const tasks: Record<'head' | 'fill', Task[]> = { head: [], fill: [] }
   /** Blocks around which there may be segments to merge. The oldest goes first: then none are left behind that are too few to merge. */
-  const unmerged = writer.small()
+  const unmerged = cluster ? [] : writer.small()
   const shares = createShares()
   /** Steps of merging since the last task. */
   let steps = 0
@@ -42,6 +55,8 @@ export const runWriter = ({ store, port, cacheMb }: WriterData) => {
   let closing = false
   let stopping = false
   let stuck = false
+  /** Resolves when shipping has ended that is not needed any more. */
+  let ended: Promise<void> | undefined
   let waiting: NodeJS.Timeout | undefined
   const pruner = createPruner({ store, writer, alerts: createAlertPruning(db) })
   /** Pruning and what else waits take turns. */
@@ -78,7 +93,21 @@ export const runWriter = ({ store, port, cacheMb }: WriterData) => {
     checkpoints.add({}, db.copied.count - counted.count)
     checkpointTime.add({}, db.copied.seconds - counted.seconds)
     counted = { ...db.copied }
+    if (shipping) tell({ type: 'shipping', shipping: shipping.report() })
     tell({ type: 'metrics', metrics: metrics.snapshot() })
+  }
+
+  /** Numbers of those who wait until all is shipped. */
+  let shipped: number[] = []
+  const tellShipped = () => {
+    for (const id of shipped) tell({ type: 'done', id, alerts: alertStore.counts() })
+    shipped = []
+  }
+  /** Why nothing will be shipped any more. */
+  let broken: Failure | undefined
+  const tellBroken = () => {
+    for (const id of shipped) tell({ type: 'failed', id, failure: broken! })
+    shipped = []
   }
 
   const next = () => {
@@ -97,6 +126,13 @@ export const runWriter = ({ store, port, cacheMb }: WriterData) => {
       return void setImmediate(next)
     }
     pruned = false
+    const task = tasks[lane ?? 'fill'][0]
+    const full = task && !stopping && isBlocks(task) ? shipping?.full() : undefined
+    if ((!task || full || shipping?.owes()) && shipSome()) {
+      busy = true
+      return void setImmediate(next)
+    }
+    if (full) return tellStuck(full)
     steps = 0
     void take(tasks[lane ?? 'fill'].shift())
   }
@@ -109,9 +145,19 @@ export const runWriter = ({ store, port, cacheMb }: WriterData) => {
     return isPlain ? shares.next() : 'head'
   }
 
+  const shipSome = (): boolean => {
+    try {
+      return !closing && shipping !== undefined && shipping.step()
+    } catch (error) {
+      if (!(error instanceof ChainsieveError && error.next === 'retry')) throw error
+      return false
+    }
+  }
+
   const take = async (task: Task | undefined) => {
     if (!task) {
-      if (closing) close()
+      if (shipped.length > 0 && (stopping || !shipping || shipping.isDone())) tellShipped()
+      if (closing) void close()
       return
     }
     busy = true
@@ -120,6 +166,8 @@ export const runWriter = ({ store, port, cacheMb }: WriterData) => {
     try {
       if (task.type === 'revise') revised = await revise(task)
       else if (task.type === 'replace') revised = await replace(task)
+      else if (task.type === 'restore') revised = { done: writer.restore(task.batch, task.segment), took: 0 }
+      else if (task.type === 'verified') revised = { done: endReturn(), took: 0 }
       else await perform(task)
     } catch (error) {
       if (error instanceof ChainsieveError && error.next === 'retry' && !stopping) return again(task, error)
@@ -127,13 +175,25 @@ export const runWriter = ({ store, port, cacheMb }: WriterData) => {
       return void setImmediate(next)
     }
     shares.spend(laneOf(task), performance.now() - began)
+    // The head does not wait, unless it takes all of the time.
+    if (laneOf(task) === 'fill' || tasks.head.length >= MANY_OF_HEAD) shipping?.spent(performance.now() - began)
     if (stuck) tell({ type: 'stuck', why: null })
     stuck = false
     tell({ type: 'done', id: task.id, alerts: alertStore.counts(), revised })
     writing.observe({ what: task.type }, (performance.now() - began) / 1_000)
     count()
-    if (task.type === 'batch') unmerged.push(task.batch.first)
-    if (task.type === 'replace' && revised?.done) for (const { first } of task.change.batches) unmerged.push(first)
+    if (task.type === 'restore') unmerged.push(task.batch.first)
+    if (task.type === 'restore' || task.type === 'verified') return void setImmediate(next)
+    if (shipping) wroteFor(shipping, task)
+    if (task.type === 'batch') {
+      // Those that go to a cluster are merged when they are emptied.
+      if (!shipping) unmerged.push(task.batch.first)
+    } else if (task.type === 'replace' && revised?.done) {
+      const { batches, replaces } = task.change
+      for (const { first } of batches) unmerged.push(first)
+      // What is left of them is removed as well.
+      if (batches.length === 0 && replaces.length > 0) unmerged.push(-1)
+    }
     // Messages that came meanwhile are taken in first: one of the head may be among them.
     setImmediate(next)
   }
@@ -175,7 +235,28 @@ export const runWriter = ({ store, port, cacheMb }: WriterData) => {
     return { done, took: performance.now() - started }
   }
 
-  const perform = async (task: Exclude<Task, { type: 'revise' | 'replace' }>) => {
+  /** What came back was compared. When all did, the store answers, and nothing is shipped any more. */
+  const endReturn = (): boolean => {
+    writer.verified()
+    let isBack = false
+    writer.also(() => {
+      isBack = createMoveWriter(db).back()
+    })
+    if (!isBack) return false
+    ended = shipping?.close()
+    shipping = undefined
+    tell({ type: 'shipping', shipping: null })
+    // What was to be emptied was not merged.
+    unmerged.push(...writer.small(OF_HEAD))
+    return true
+  }
+
+  const patch = async ({ id, lines }: Extract<ToWriter, { type: 'patch' }>) => {
+    const done = shipping !== undefined && (await shipping.patch(lines))
+    tell({ type: 'done', id, alerts: alertStore.counts(), revised: { done, took: 0 } })
+  }
+
+  const perform = async (task: Exclude<Task, { type: 'revise' | 'replace' | 'restore' | 'verified' }>) => {
     if (task.type === 'rollback') return documents.rollback(task.to, () => alertStore.removed(task.to))
     const stored = () => alertStore.stored(task.update ?? { hits: [] })
     if (task.type === 'batch') return documents.apply(task.batch, stored)
@@ -183,50 +264,95 @@ export const runWriter = ({ store, port, cacheMb }: WriterData) => {
   }
 
   const again = (task: Task, error: ChainsieveError) => {
-    if (!stuck) tell({ type: 'stuck', why: error.message, code: error.code })
-    stuck = true
+    tellStuck(error)
     tasks[laneOf(task)].unshift(task)
     waiting = setTimeout(goOn, error.retryAfterMs ?? RETRY_MS)
+    busy = false
+    wake()
+  }
+
+  const tellStuck = (error: ChainsieveError) => {
+    if (!stuck) tell({ type: 'stuck', why: error.message, code: error.code })
+    stuck = true
   }
 
   const goOn = () => {
     clearTimeout(waiting)
     waiting = undefined
-    next()
+    wake()
   }
 
-  const close = () => {
+  const close = async () => {
+    busy = true
     clearInterval(looking)
+    await shipping?.close()
+    await ended
     db.close()
     port.close()
   }
 
   const wake = () => {
-    if (busy || waiting) return
+    if (busy) return
     busy = true
-    setImmediate(next)
+    setImmediate(waiting ? shipOnly : next)
   }
+  /** What cannot be written now may be shipped, which makes room. */
+  const shipOnly = () => {
+    if (!waiting) return next()
+    if (shipSome()) return void setImmediate(shipOnly)
+    busy = false
+  }
+  let shipping: Shipping | undefined =
+    cluster &&
+    createShipping({
+      ...{ store, native: nativeBinding(), db, writer, network, cluster, returning, journalMax, metrics, wake },
+      log: createThreadLog(tell),
+      onReport: count,
+      onEmptied: first => unmerged.push(first),
+      onFailure(error) {
+        broken = toFailure(error)
+        tell({ type: 'failed', id: -1, failure: broken })
+        tellBroken()
+      },
+    })
   const looking = setInterval(wake, LOOK_MS)
   looking.unref()
 
   port.on('message', (message: ToWriter) => {
     if (message.type === 'close') closing = true
-    else if (message.type === 'stop') {
+    else if (message.type === 'ship') {
+      shipped.push(message.id)
+      if (broken) tellBroken()
+    } else if (message.type === 'stop') {
       stopping = true
+      tellShipped()
       if (waiting) goOn()
-    } else {
-      if (message.type === 'batch') documents.receive(message.batch)
+    } else if (message.type === 'patch') void patch(message)
+    else {
+      if (message.type === 'batch' || message.type === 'restore') documents.receive(message.batch)
       if (message.type === 'replace') for (const batch of message.change.batches) documents.receive(batch)
       if (message.type === 'revise') documents.receive(message.revision)
       tasks[laneOf(message)].push(message)
     }
-    if (!busy) {
-      busy = true
-      setImmediate(next)
-    }
+    wake()
   })
 }
 
-/** Decoding again takes turns with a back-fill. */
+/** Segments of the head: no more than may wait to be merged while blocks are written. */
+const OF_HEAD = 240
+/** Blocks of the head that wait, from which on they share the time with shipping. */
+const MANY_OF_HEAD = 8
+const DEFAULT_JOURNAL = 8e9
+
+const isBlocks = ({ type }: Task): boolean => type === 'batch' || type === 'replace'
+
+const wroteFor = (shipping: Shipping, task: Task) => {
+  if (task.type === 'rollback') shipping.removed(task.to)
+  if (task.type === 'batch') shipping.wrote(task.batch.first, task.lane === 'head')
+  else shipping.wrote(Number.POSITIVE_INFINITY, false)
+}
+
+/** Decoding again takes turns with a back-fill, as what comes back from a cluster does. */
 const laneOf = (task: Task): LaneName =>
-  task.type === 'batch' || task.type === 'replace' ? task.lane : task.type === 'revise' ? 'fill' : 'head'
+  task.type === 'batch' || task.type === 'replace' ? task.lane : ASIDE.has(task.type) ? 'fill' : 'head'
+const ASIDE: ReadonlySet<Task['type']> = new Set(['revise', 'restore', 'verified'])

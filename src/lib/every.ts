@@ -4,13 +4,15 @@ export interface EveryOptions {
   log: Log
   /** The action, as it completes "Could not …". */
   doing: string
+  /** Whether it is done now for the first time, rather than after the first `ms`. Default false. */
+  atOnce?: boolean
 }
 
 /**
  * Does something again and again, until the returned function is called. Work that fails ends nothing: it is logged when it begins to, and
  * done again next time. Work that takes longer than `ms` is not begun twice.
  */
-export const every = (ms: number, work: () => unknown, { log, doing }: EveryOptions): (() => void) => {
+export const every = (ms: number, work: () => unknown, { log, doing, atOnce = false }: EveryOptions): (() => void) => {
   let busy = false
   let failing = false
   const once = async () => {
@@ -29,5 +31,6 @@ export const every = (ms: number, work: () => unknown, { log, doing }: EveryOpti
   }
   const timer = setInterval(() => void once(), ms)
   timer.unref()
+  if (atOnce) void once()
   return () => clearInterval(timer)
 }

@@ -8,12 +8,19 @@ export type Zone = (instant: number) => number
 
 export const UTC: Zone = () => 0
 
+/** How others name it: an offset such as `+02:00`, or a name of the tz database. */
+export const nameOfZone = (zone: Zone): string => names.get(zone) ?? 'UTC'
+
+const names = new WeakMap<Zone, string>()
+
 /** The zone of an offset such as `+02:00` or of a name such as `Europe/Berlin`, which counts against the budget. */
 export const zoneOf = (place: JsonNode, text: string, budget: Budget): Zone => {
   const [, sign, hours, minutes = '0'] = /^([+-])(\d{1,2})(?::?(\d{2}))?$/.exec(text) ?? []
   if (hours !== undefined && Number(hours) <= 18 && Number(minutes) < 60) {
     const offset = (Number(hours) * 60 + Number(minutes)) * MINUTE * (sign === '-' ? -1 : 1)
-    return () => offset
+    const zone = () => offset
+    names.set(zone, `${sign}${hours.padStart(2, '0')}:${minutes.padStart(2, '0')}`)
+    return zone
   }
   if (text === 'Z') return UTC
   // Names are the same in any letter case.
@@ -50,7 +57,7 @@ const namedZone = (place: JsonNode, text: string): Zone => {
       cause,
     )
   }
-  return instant => {
+  const zone: Zone = instant => {
     const parts = new Map(format.formatToParts(instant).map(({ type, value }) => [type, value]))
     const number = (type: Intl.DateTimeFormatPartTypes) => Number(parts.get(type))
     const year = parts.get('era') === 'BC' ? 1 - number('year') : number('year')
@@ -61,6 +68,8 @@ const namedZone = (place: JsonNode, text: string): Zone => {
       number('second') * SECOND
     return local - Math.floor(instant / SECOND) * SECOND
   }
+  names.set(zone, format.resolvedOptions().timeZone)
+  return zone
 }
 
 export const SECOND = 1000

@@ -7,11 +7,16 @@ export interface Scope extends LogFilter {
    * addresses wants of no other contracts.
    */
   factory: Factory | undefined
+  /** Whether transactions from and to its contracts are wanted, too, whether or not they have logs. */
+  transactions?: Transactions | undefined
   /** First block, inclusive. */
   from: number
   /** Last block, inclusive; undefined: the scope goes on with the chain. */
   to: number | undefined
 }
+
+/** How those below the head are found: by nodes that can search, or where none can, by reading each block. */
+export type Transactions = 'search' | 'read-blocks'
 
 export interface Factory {
   /** Lower-case addresses of the contracts that name others, sorted. */

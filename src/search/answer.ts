@@ -4,7 +4,7 @@ import type { Cursor } from '../engine/query/pages.ts'
 import type { SimilarRequest } from '../engine/query/similar.ts'
 import type { Suggester, SuggestRequest } from '../engine/query/suggest.ts'
 import type { Reader } from '../engine/reader.ts'
-import { hidesScores } from '../engine/show/hits.ts'
+import { hidesScores } from '../engine/show/envelope.ts'
 import { createByteWriter, newBytes } from '../lib/bytes.ts'
 import { refuse } from '../lib/errors.ts'
 import { filterJson } from '../lib/filter-json.ts'
@@ -62,6 +62,10 @@ export interface AnswerOptions extends SearchOptions {
   scroll?: ScrollState | undefined
   /** Goes on behind this hit with an answer that was begun elsewhere. */
   after?: Cursor | undefined
+  /** When it was asked for, as of `performance.now`; now by default. */
+  started?: number
+  /** What was read of the body when the same work was begun before. */
+  readBefore?: { request?: SearchRequest }
 }
 
 /** `index` is the network's name with dashes: `ethereum-ethereum-mainnet`. */
@@ -72,8 +76,7 @@ export const answerSearch = (
   body: string | undefined,
   options: AnswerOptions,
 ): Reply => {
-  const started = performance.now()
-  const { limits = DEFAULT_LIMITS, now = Date.now(), scroll, isNamed } = options
+  const { limits = DEFAULT_LIMITS, now = Date.now(), started = performance.now(), scroll, isNamed } = options
   const pit = openedPit(body, index, { limits, now, isNamed, inScroll: scroll !== undefined })
   const cursor = scroll ? 'hidden' : pit?.tiebreak
   const request = readSearch(body, { index, entities: pit?.state.entities ?? entities }, options, cursor)
@@ -93,7 +96,8 @@ export const readSearch = (
   options: AnswerOptions,
   cursor?: ParseOptions['cursor'],
 ): SearchRequest => {
-  const { limits, parameters, now = Date.now() } = options
+  const { limits, parameters, now = Date.now(), readBefore = {} } = options
+  if (readBefore.request) return readBefore.request
   const names = entities.split(',')
   const kinds = KINDS.filter(kind => names.includes(kind))
   const read = (index: string) =>
@@ -101,8 +105,10 @@ export const readSearch = (
       ...{ limits, parameters, index, cursor },
       check: () => check(options),
     })
-  const request = readSeveral(index, read, options)
-  return kinds.length > 0 ? request : nothingOf(request)
+  const whole = readSeveral(index, read, options)
+  const request = kinds.length > 0 ? whole : nothingOf(whole)
+  readBefore.request = request
+  return request
 }
 
 const nothingOf = (request: SearchRequest): SearchRequest => ({
@@ -128,7 +134,7 @@ export const answerRequest = (
   index: string,
   asked: SearchRequest,
   options: AnswerOptions,
-  started = performance.now(),
+  started = options.started ?? performance.now(),
   lead: Lead = ({ total, hits, maxScore }) => ({ ...{ text: '', total, maxScore }, any: hits > 0 }),
 ): Reply => {
   const { dialect = NATIVE } = options
@@ -221,9 +227,9 @@ export const answerSimilar = (
   searcher: Searcher,
   index: string,
   request: SimilarRequest,
-  options: SearchOptions,
+  options: SearchOptions & Pick<AnswerOptions, 'started'>,
 ): Reply => {
-  const started = performance.now()
+  const { started = performance.now() } = options
   const { kind, id } = request
   const envelope = { _index: `${index}-${kind}`, _type: kind }
   const found = searcher.similar(request, options)

@@ -1,16 +1,24 @@
 import { createCoverageReader } from '../engine/coverage.ts'
-import { type Reader, wholeRanges } from '../engine/reader.ts'
+import { type Reader, readingIn, wholeRanges } from '../engine/reader.ts'
 import type { Range } from '../lib/ranges.ts'
 import { filterOf } from '../scopes/filter.ts'
+import { isOfTransactions } from '../scopes/transactions.ts'
 
-/** What was looked for in blocks that are not stored whole. */
-export interface ScopeCoverage {
+/** Logs that are looked for, for the status. */
+export interface ShownFilter {
   /** Contracts whose logs were looked for; none: any. Of many, the first ones. */
   addresses: string[]
   /** How many there are. */
   addressCount: number
   /** First topics of events that were looked for; none: any. Of many, the first ones. */
   topics: string[]
+  /** Present where it is not logs that are looked for, but all transactions from and to the addresses. */
+  transactions?: true
+  topicCount: number
+}
+
+/** What was looked for in blocks that are not stored whole. */
+export interface ScopeCoverage extends ShownFilter {
   /** Blocks that were looked at. */
   ranges: Range[]
 }
@@ -22,15 +30,23 @@ const LISTED = 5
 
 /** By the state of the store that a reader sees; empty where all blocks are stored whole. */
 export const coverageIn = (reader: Reader): ScopeCoverage[] =>
-  [...createCoverageReader(reader.db).covered()].map(([text, ranges]) => {
-    const { addresses, topics } = filterOf(text)
-    return {
-      addresses: addresses.slice(0, SHOWN),
-      addressCount: addresses.length,
-      topics: topics.slice(0, SHOWN),
-      ranges: [...ranges],
-    }
-  })
+  [...createCoverageReader(reader.db).covered()].map(([text, ranges]) => ({
+    ...shownFilter(filterOf(text)),
+    ranges: [...ranges],
+  }))
+
+export const shownFilter = (filter: ReturnType<typeof filterOf>): ShownFilter => {
+  const { addresses } = filter
+  const isSent = isOfTransactions(filter)
+  const topics = isSent ? [] : filter.topics
+  return {
+    addresses: addresses.slice(0, SHOWN),
+    addressCount: addresses.length,
+    topics: topics.slice(0, SHOWN),
+    topicCount: topics.length,
+    ...(isSent && { transactions: true }),
+  }
+}
 
 /** From the first block that was looked at for anything to the last one. */
 export const spanOf = (coverage: readonly ScopeCoverage[]): Range => {
@@ -43,12 +59,31 @@ export const spanOf = (coverage: readonly ScopeCoverage[]): Range => {
   return span
 }
 
+/** What a store was looked through for, where it holds blocks in part. */
+export const scopedIn = (reader: Reader): { coverage?: ScopeCoverage[]; looked?: number } => {
+  const coverage = coverageIn(reader)
+  return coverage.length > 0 ? { coverage, looked: spanOf(coverage).to } : {}
+}
+
+/** Of blocks in a cluster those that are held whole, and what was looked for in others. */
+export const heldInCluster = (reader: Reader, shelved: readonly Range[]) =>
+  readingIn(reader)(() => {
+    const ranges = wholeRanges(reader.segments()).flatMap(whole =>
+      shelved
+        .map(({ from, to }) => ({ from: Math.max(from, whole.from), to: Math.min(to, whole.to) }))
+        .filter(({ from, to }) => from <= to),
+    )
+    return { ranges, ...scopedIn(reader) }
+  })
+
 /** The value of the header `Chainsieve-Coverage`; undefined where all blocks are stored whole. */
 export const coverageHeader = (reader: Reader): string | undefined => {
   const coverage = coverageIn(reader)
   if (coverage.length === 0) return undefined
   const { from, to } = spanOf(coverage)
-  return `partial; whole=${listed(wholeRanges(reader.segments()))}; filters=${coverage.length}; looked=${from}-${to}`
+  const sent = coverage.filter(({ transactions }) => transactions).length
+  const ofTransactions = sent > 0 ? `; transactions=${sent}` : ''
+  return `partial; whole=${listed(wholeRanges(reader.segments()))}; filters=${coverage.length}${ofTransactions}; looked=${from}-${to}`
 }
 
 const listed = (ranges: readonly Range[]): string => {

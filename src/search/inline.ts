@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
 import { createKeptMemory, type KeptMemory } from '../engine/kept.ts'
+import { createWholeCheck } from '../engine/moved.ts'
 import type { Searcher } from '../engine/query/execute.ts'
 import type { SearchOptions } from '../engine/query/options.ts'
 import { ChainsieveError } from '../lib/errors.ts'
@@ -68,6 +69,8 @@ interface Opened extends OpenStore {
   /** Of one state of the store. */
   coverage?: { at: number; version: number; text: string | undefined }
   answers: KeptAnswers
+  /** Refuses where it does not hold all documents. */
+  checkWhole(): void
 }
 
 export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: InlineOptions): Inline => {
@@ -96,7 +99,7 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
     work: (searcher: Searcher, options: SearchOptions) => Reply,
   ): InlineAnswer | undefined => {
     const opened = openOf(store)
-    if (!opened) return undefined
+    if (!opened || !holdsAll(opened)) return undefined
     const budget = budgetMs ?? (cold > 0 ? COLD.budgetMs : BUDGET_MS)
     cold--
     const started = time()
@@ -151,7 +154,7 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
   /** What was answered before of the state that the store is in now. */
   const answered = (store: string, key: string): InlineAnswer | undefined => {
     const opened = budgetMs === 0 ? undefined : openOf(store)
-    if (!opened) return undefined
+    if (!opened || !holdsAll(opened)) return undefined
     const started = time()
     const { reader, answers } = opened
     try {
@@ -233,6 +236,16 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
   }
 }
 
+/** A thread tells why it does not. */
+const holdsAll = ({ checkWhole }: Opened): boolean => {
+  try {
+    checkWhole()
+    return true
+  } catch {
+    return false
+  }
+}
+
 const tryToOpen = (
   store: string,
   limits: Limits,
@@ -242,10 +255,12 @@ const tryToOpen = (
     // What can be opened without waiting for anything; a thread waits for the rest.
     if (!statSync(store).isFile()) return null
     const opened = openStore(store, limits, kept, 0)
+    const checkWhole = createWholeCheck(opened.reader.db)
+    checkWhole()
     // What all queries need is read before the first one.
     opened.reader.begin()
     opened.reader.end()
-    return { ...opened, answers: createKeptAnswers(forAnswers) }
+    return { ...opened, checkWhole, answers: createKeptAnswers(forAnswers) }
   } catch {
     return null
   }

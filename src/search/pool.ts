@@ -2,6 +2,9 @@ import { availableParallelism } from 'node:os'
 import type { NamedContract } from '../engine/query/suggest.ts'
 import type { Limits } from '../limits/index.ts'
 import type { SearchRequest } from '../query/request.ts'
+import { createAhead } from './ahead.ts'
+import { createBound } from './bound.ts'
+import { type ClusterPlace, createClusters } from './clusters.ts'
 import { createCursors } from './cursors/service.ts'
 import { NATIVE } from './dialect.ts'
 import { createInline } from './inline.ts'
@@ -28,6 +31,8 @@ export interface Pool extends SearchService {
 export interface PoolOptions {
   /** File of each network's store, by name; as of this very moment where the one that is wanted is not among them. */
   stores(wanted?: string): ReadonlyMap<string, string>
+  /** Where the documents of a network lie in a cluster; undefined where its store holds them. */
+  clusters?(network: string): ClusterPlace | undefined
   /** Contracts of a network that were given names. */
   contracts?(network: string): Promise<readonly NamedContract[]>
   threads: number
@@ -38,13 +43,21 @@ export interface PoolOptions {
   limits: Limits
 }
 
-export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlineMs, limits }: PoolOptions): Pool => {
+export const createPool = ({
+  stores,
+  clusters: placeOf = () => undefined,
+  contracts,
+  threads: size,
+  deadlineMs,
+  inlineMs,
+  limits,
+}: PoolOptions): Pool => {
   // The main thread answers, too.
   const shared = { ...limits, keptMemory: Math.floor(limits.keptMemory / (size + 1)) }
   const threads = createThreads({ threads: size, deadlineMs, limits: shared })
   let ids = 0
   const nextId = () => ++ids
-  const streams = createStreams({ threads, limits, nextId })
+  const streams = createStreams(limits)
   const inline = createInline({
     ...{ limits: shared, mayShare: () => threads.busy() < SPARE },
     ...(inlineMs !== undefined && { budgetMs: inlineMs }),
@@ -55,6 +68,8 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
     if (store === undefined) throw new Error(`no store of ${network}`)
     return store
   }
+
+  const clusters = createClusters({ placeOf, storeOf, streams, deadlineMs, limits: shared })
 
   const answer = async (
     message: Extract<Message, { type: 'get' | 'documents' | 'suggest' | 'similar' }>,
@@ -68,27 +83,47 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
     return { status, body }
   }
 
-  const search = async (search: Search, { account, signal }: Pick<Asking, 'account' | 'signal'>): Promise<Answer> => {
+  const search = async (
+    network: string,
+    search: Search,
+    { account, signal }: Pick<Asking, 'account' | 'signal'>,
+  ): Promise<Answer> => {
     const bytes = search.type === 'search' ? (search.body?.length ?? 0) : 0
+    const among = clusters.among(network)
     const first = await threads.ask({
-      ...{ id: search.id, account, signal, lane: 'cheap', bytes },
-      message: () => ({ ...search, mayStream: streams.mayOpen(account) }),
+      // Who waits for clusters leaves a thread to others.
+      ...{ id: search.id, account, signal, lane: among ? 'dear' : 'cheap', bytes },
+      message: () => ({ ...search, mayStream: streams.mayOpen(account), inClusters: among?.() }),
     })
-    const { message } = first
+    const { message, thread } = first
     if (message.type !== 'answer') throw new Error(`a reading thread answered ${message.type}`)
     const { status, body, more, format, cursor } = message
     cursors.used(account, cursor)
     const told = { status, ...(format && { format }) }
-    return more ? { ...told, ...streams.open({ search, account, first }) } : { ...told, body }
+    if (!more) return { ...told, body }
+    const stream = streams.open({
+      ...{ account, body, drop: () => threads.drop(thread, search.id) },
+      ahead: signal =>
+        among
+          ? createBound({ threads, thread, stream: search.id, account, signal, nextId })
+          : createAhead({ threads, search, account, first: { message, thread }, signal, nextId }),
+    })
+    return { ...told, ...stream }
   }
 
   const searchOnce = async (
+    network: string,
     asked: Extract<Search, { type: 'search' }>,
     asking: Pick<Asking, 'account' | 'signal'>,
   ): Promise<Answer> => {
+    const clustered = clusters.of(network)
     // Several networks take longer than the main thread has.
-    const found = asked.more ? undefined : await inline.search(asked, asking)
-    if (!found) return search(asked, asking)
+    const found = clustered
+      ? await clustered.search(asked, asking)
+      : asked.more
+        ? undefined
+        : await inline.search(asked, asking)
+    if (!found) return search(network, asked, asking)
     const { cursor, ...answer } = found
     cursors.used(asking.account, cursor)
     return answer
@@ -100,9 +135,11 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
       asking.signal.throwIfAborted()
       const { asked, now } = scroll
       const body = scroll.body === undefined ? undefined : Buffer.from(scroll.body)
-      return searchOnce({ type: 'search', ...searchOf(network), ...asked, dialect, body, now, scroll }, asking)
+      return searchOnce(network, { type: 'search', ...searchOf(network), ...asked, dialect, body, now, scroll }, asking)
     },
     async seen({ network, account, signal }) {
+      const clustered = clusters.of(network)
+      if (clustered) return clustered.seen()
       const id = nextId()
       const asked = { id, account, signal, lane: 'cheap', bytes: 0 } as const
       const store = storeOf(network)
@@ -115,6 +152,8 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
   const held = async (network: string): Promise<HeldBlocks> => {
     const store = stores(network).get(network)
     if (store === undefined) return NOTHING_HELD
+    const clustered = clusters.of(network)
+    if (clustered) return clustered.held()
     const id = nextId()
     const asked = { id, account: NO_ACCOUNT, lane: 'first', bytes: 0 } as const
     const { message } = await threads.ask({ ...asked, message: () => ({ type: 'held', id, store }) })
@@ -144,32 +183,47 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
       if (scroll !== undefined && eachOf(network).length > 1)
         throw oneOnly('[scroll]', 'page by [search_after], or take all hits by "size": -1')
       if (scroll !== undefined) return cursors.begin({ ...asking, scroll })
-      return searchOnce({ type: 'search', ...searchOf(network), ...asked }, asking)
+      return searchOnce(network, { type: 'search', ...searchOf(network), ...asked }, asking)
     },
     cursors,
-    request: ({ request, ...asking }) => search({ type: 'request', ...searchOf(asking.network), request }, asking),
+    async request({ request, ...asking }) {
+      const clustered = clusters.of(asking.network)
+      return clustered
+        ? clustered.request(request, asking)
+        : search(asking.network, { type: 'request', ...searchOf(asking.network), request }, asking)
+    },
     async suggest({ q, size, ...asking }) {
+      clusters.of(asking.network)?.checkNames('Suggestions')
       const store = storeOf(asking.network)
       const named = (await contracts?.(asking.network)) ?? []
       return answer({ type: 'suggest', id: nextId(), store, request: { q, size, contracts: named } }, asking)
     },
     similar: async ({ kind, id, size, ...asking }) => {
+      const clustered = clusters.of(asking.network)
+      clustered?.checkNames('Similarity')
+      if (clustered) return clustered.similar({ kind, id, size }, asking)
       const [store, index] = [storeOf(asking.network), indexOf(asking.network)]
       return answer({ type: 'similar', id: nextId(), store, index, deadlineMs, request: { kind, id, size } }, asking)
     },
     async get(asking) {
       const { entity, id: document, source, bare } = asking
       asking.signal.throwIfAborted()
+      const clustered = clusters.of(asking.network)
+      if (clustered) return clustered.get(asking)
       const [store, index] = [storeOf(asking.network), indexOf(asking.network)]
       const asked = { type: 'get', id: nextId(), store, index, entity, document, source, bare } as const
       return (await inline.get(asked, asking)) ?? answer(asked, asking)
     },
     documents: async ({ wanted, filterPath, ...asking }) => {
-      const [store, index] = [storeOf(asking.network), indexOf(asking.network)]
       const dialect = { ...NATIVE, filterPath }
+      const clustered = clusters.of(asking.network)
+      if (clustered) return clustered.documents(wanted, { ...asking, dialect })
+      const [store, index] = [storeOf(asking.network), indexOf(asking.network)]
       return answer({ type: 'documents', id: nextId(), store, index, deadlineMs, wanted, dialect }, asking)
     },
     async holdings({ network, account, signal }) {
+      const clustered = clusters.of(network)
+      if (clustered) return clustered.holdings({ account, signal })
       const id = nextId()
       const asked = { id, account, signal, lane: 'cheap', bytes: 0 } as const
       const store = storeOf(network)
@@ -192,6 +246,7 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
     close() {
       clearTimeout(starting)
       inline.close()
+      clusters.close()
       return threads.close()
     },
   }

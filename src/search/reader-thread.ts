@@ -2,6 +2,7 @@ import { parentPort } from 'node:worker_threads'
 import { parseTokens } from '../decode/registry.ts'
 import { newestTimes } from '../engine/blocks.ts'
 import { createKeptMemory } from '../engine/kept.ts'
+import { createWholeCheck } from '../engine/moved.ts'
 import { Yielded } from '../engine/query/options.ts'
 import type { Cursor } from '../engine/query/pages.ts'
 import type { SimilarRequest } from '../engine/query/similar.ts'
@@ -25,11 +26,12 @@ import {
   type Parts,
   type Reply,
 } from './answer.ts'
-import { coverageIn, type ScopeCoverage, spanOf } from './coverage.ts'
+import { type ScopeCoverage, scopedIn } from './coverage.ts'
 import type { ScrollState } from './cursors/state.ts'
 import type { Dialect } from './dialect.ts'
 import { answerForm } from './forms.ts'
 import { holdingsOf } from './holdings.ts'
+import { type InClusters, type Mixed, openMixed } from './mixed.ts'
 import { type OpenStore, openStore } from './open-store.ts'
 import type { Getting, Holdings, Searching, Wanted } from './service.ts'
 import { searchSeveral } from './several.ts'
@@ -73,6 +75,7 @@ export type Search = {
   index: string
   /** Files of further networks, in the order of their names. */
   more?: readonly string[]
+  inClusters?: InClusters | undefined
   now: number
   deadlineMs: number
   mayStream: boolean
@@ -125,23 +128,34 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
   const open = new Map<string, Opened>()
   const kept = createKeptMemory(limits.keptMemory)
   const streams = new Map<number, Stream>()
+  /** Searches that wait for clusters. */
+  const underWay = new Map<number, Mixed>()
   const tell = (message: FromReader, transfer: ArrayBuffer[] = []) => parentPort!.postMessage(message, transfer)
 
   const opened = (store: string): Opened => {
     let one = open.get(store)
     if (!one) {
-      one = { ...openStore(store, limits, kept), suggester: undefined }
+      one = { ...openStore(store, limits, kept), suggester: undefined, checkWhole: undefined }
       open.set(store, one)
     }
     return one
   }
 
-  const reply = (id: number, { body, ...answer }: Reply, options: Running) => {
+  /** For what looks for documents. */
+  const whole = (store: string): Opened => {
+    const one = opened(store)
+    one.checkWhole ??= createWholeCheck(one.reader.db)
+    one.checkWhole()
+    return one
+  }
+
+  const reply = (id: number, { body, ...answer }: Reply, options: Running, mixed?: Mixed) => {
     if (body instanceof Uint8Array) return send({ type: 'answer', id, ...answer, body, ...END })
     const rest = body.parts[Symbol.iterator]()
     const { value } = rest.next()
     const goesOn = !body.ended()
-    if (goesOn) streams.set(id, { ...body, rest, options })
+    if (goesOn) streams.set(id, { ...body, rest, options, mixed })
+    else mixed?.close()
     const isApart = body.goTo !== undefined
     send({ type: 'answer', id, ...answer, body: owned(value), more: goesOn, at: body.at(), isApart })
   }
@@ -149,19 +163,66 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
   const more = ({ id, stream, after, into }: Pick<More, 'id' | 'stream' | 'after' | 'into'>) => {
     const one = streams.get(stream)
     if (!one) throw new Error('there is no such answer to continue')
+    one.options.check?.()
     one.options.begin(id)
     if (after) one.goTo?.(after)
     let next: IteratorResult<Uint8Array> | undefined
     try {
       next = one.rest.next()
     } finally {
-      if (next === undefined || one.ended()) streams.delete(stream)
+      if (next === undefined || one.ended()) {
+        streams.delete(stream)
+        one.mixed?.close()
+      }
     }
     const state = { type: 'part', id, more: !one.ended(), at: one.at() } as const
     const bytes = next.value ?? nothing()
     if (!into || bytes.length > into.byteLength) return send({ ...state, body: owned(bytes) })
     new Uint8Array(into).set(bytes)
     tell({ ...state, body: bytes.length })
+  }
+
+  const readyForMore = async (message: More) => {
+    const { options, mixed } = streams.get(message.stream)!
+    options.begin(message.id)
+    try {
+      await mixed!.ready()
+    } catch (error) {
+      streams.delete(message.stream)
+      mixed!.close()
+      throw error
+    }
+    more(message)
+  }
+
+  const answerMixed = async (search: Search, inClusters: InClusters) => {
+    const { id, index, now, mayStream, deadlineMs } = search
+    const options = createOptions(deadlineMs)
+    options.begin(id)
+    const asked: AnswerOptions = Object.assign(options, { limits, now, mayStream, readBefore: {} })
+    const stores = [search.store, ...(search.more ?? [])]
+    const mixed = openMixed({
+      ...{ inClusters, index, deadlineMs, limits },
+      stores: stores.map((one, i) => () => (inClusters.networks[i] ? opened(one) : whole(one))),
+    })
+    underWay.set(id, mixed)
+    try {
+      const answered = await mixed.run(searcher =>
+        search.type === 'request'
+          ? answerRequest(searcher, index, search.request, asked)
+          : answerForm(searcher, search, textOf(search.body), asked),
+      )
+      if (answered.body instanceof Uint8Array) mixed.close()
+      else await mixed.ready()
+      // What was begun with clusters is not begun anew.
+      options.yields = () => false
+      reply(id, answered, options, mixed)
+    } catch (error) {
+      mixed.close()
+      throw error
+    } finally {
+      underWay.delete(id)
+    }
   }
 
   const resume = ({ id, stream, search, after, into }: Extract<ToReader, { type: 'resume' }>) => {
@@ -177,8 +238,10 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
     options.begin(id)
     const asked: AnswerOptions = Object.assign(options, { limits, now, mayStream, after })
     const indexes = eachOf(index)
-    const members = [store, ...(search.more ?? [])].map((one, i) => ({
-      searcher: opened(one).searcher,
+    const stores = [store, ...(search.more ?? [])]
+    options.check = () => stores.forEach(whole)
+    const members = stores.map((one, i) => ({
+      searcher: whole(one).searcher,
       index: indexes[i]!,
     }))
     const searcher = searchSeveral(members)
@@ -208,7 +271,7 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
   }
 
   const tellDocument = ({ id, store, index, entity, document, ...how }: Extract<ToReader, { type: 'get' }>) => {
-    const { status, body } = answerGet(opened(store).searcher, index, entity as Kind, document, how)
+    const { status, body } = answerGet(whole(store).searcher, index, entity as Kind, document, how)
     send({ type: 'answer', id, status, body: body as Uint8Array, ...END })
   }
 
@@ -216,14 +279,14 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
     const options = createOptions(deadlineMs)
     options.begin(id)
     const asked = Object.assign(options, { limits, dialect })
-    const { status, body } = answerDocuments(opened(store).searcher, index, wanted, asked)
+    const { status, body } = answerDocuments(whole(store).searcher, index, wanted, asked)
     send({ type: 'answer', id, status, body: body as Uint8Array, ...END })
   }
 
   const tellSimilar = ({ id, store, index, deadlineMs, request }: Extract<ToReader, { type: 'similar' }>) => {
     const options = createOptions(deadlineMs)
     options.begin(id)
-    const { status, body } = answerSimilar(opened(store).searcher, index, request, options)
+    const { status, body } = answerSimilar(whole(store).searcher, index, request, options)
     send({ type: 'answer', id, status, body: body as Uint8Array, ...END })
   }
 
@@ -234,10 +297,11 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
     send({ type: 'answer', id, status, body: body as Uint8Array, ...END })
   }
 
-  const answer = (message: ToReader) => {
+  const answer = (message: ToReader): Promise<void> | void => {
     switch (message.type) {
       case 'search':
       case 'request': {
+        if (message.inClusters) return answerMixed(message, message.inClusters)
         const { options, ...answered } = begin(message)
         return reply(message.id, answered, options)
       }
@@ -256,26 +320,30 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
       case 'seen':
         return tell({ type: 'seen', id: message.id, seen: opened(message.store).searcher.seen() })
       case 'more':
-        return more(message)
+        return streams.get(message.stream)?.mixed ? readyForMore(message) : more(message)
       case 'resume':
         return resume(message)
       case 'drop':
+        underWay.get(message.stream)?.close()
         streams.get(message.stream)?.rest.return?.()
+        streams.get(message.stream)?.mixed?.close()
         streams.delete(message.stream)
     }
   }
 
+  const fail = (message: ToReader, error: unknown) => {
+    if (message.type === 'drop') throw error
+    if (error instanceof Yielded) return tell({ type: 'yielded', id: message.id })
+    const failure = toFailure('store' in message ? readDamage(error, message.store) : error)
+    tell({ type: 'failed', id: message.id, failure })
+  }
+
   parentPort!.on('message', (message: ToReader) => {
     try {
-      answer(message)
+      const done = answer(message)
+      if (done instanceof Promise) done.catch(error => fail(message, error))
     } catch (error) {
-      if (message.type === 'drop') throw error
-      if (error instanceof Yielded) return tell({ type: 'yielded', id: message.id })
-      tell({
-        type: 'failed',
-        id: message.id,
-        failure: toFailure('store' in message ? readDamage(error, message.store) : error),
-      })
+      fail(message, error)
     }
   })
   tell({ type: 'ready' })
@@ -287,6 +355,8 @@ type Documents = Extract<ToReader, { type: 'documents' }>
 interface Opened extends OpenStore {
   /** Made when it is first asked. */
   suggester: Suggester | undefined
+  /** Refuses where it does not hold all documents. A store is emptied where a cluster answers for it. */
+  checkWhole: (() => void) | undefined
 }
 
 const listedTokens = () => ['tokens.txt', 'demo-tokens.txt'].flatMap(name => parseTokens(readTextAsset(name)))
@@ -294,11 +364,15 @@ const listedTokens = () => ['tokens.txt', 'demo-tokens.txt'].flatMap(name => par
 interface Stream extends Parts {
   rest: Iterator<Uint8Array>
   options: Running
+  /** Of several networks of which some lie in clusters. */
+  mixed?: Mixed | undefined
 }
 
 interface Running extends AnswerOptions {
   /** The work of this number begins. */
   begin(id: number): void
+  /** Refuses to go on where stores no longer hold all documents. */
+  check?: () => void
 }
 
 const END = { more: false, at: undefined }
@@ -319,9 +393,7 @@ const heldIn = (reader: Reader): HeldBlocks => {
   reader.begin()
   try {
     const ranges = wholeRanges(reader.segments())
-    const coverage = coverageIn(reader)
-    const scoped = coverage.length > 0 && { coverage, looked: spanOf(coverage).to }
-    return { ranges, newest: newestTimes(reader, 1)[0] ?? null, ...scoped }
+    return { ranges, newest: newestTimes(reader, 1)[0] ?? null, ...scopedIn(reader) }
   } finally {
     reader.end()
   }

@@ -1,26 +1,28 @@
 import { type Limits, overNow } from '../limits/index.ts'
-import { createAhead } from './ahead.ts'
-import type { Search } from './reader-thread.ts'
+import type { Ahead } from './ahead.ts'
 import type { Answer, Pieces } from './service.ts'
-import type { Reply, Threads } from './threads.ts'
 
 /** Long answers, given piece by piece as they are read. */
 export interface Streams {
   /** Whether the account may have one more. */
   mayOpen(account: number): boolean
-  open(stream: { search: Search; account: number; first: Reply }): Pick<Answer, 'body' | 'pieces'>
+  open(stream: Opening): Pick<Answer, 'body' | 'pieces'>
 }
 
-export interface StreamsOptions {
-  threads: Pick<Threads, 'ask' | 'drop' | 'isSpare'>
-  limits: Limits
-  nextId(): number
+export interface Opening {
+  account: number
+  /** The first part. */
+  body: Uint8Array
+  /** What gives the parts behind it. The signal aborts with the answer. */
+  ahead(signal: AbortSignal): Ahead
+  /** Nobody gets the answer: the account has too many already. */
+  drop(): void
 }
 
 /** A client that takes less than this in the time of an unread stream does not read: about 4 kB a second. */
 const PIECE = 256 << 10
 
-export const createStreams = ({ threads, limits, nextId }: StreamsOptions): Streams => {
+export const createStreams = (limits: Limits): Streams => {
   const open = new Map<number, number>()
   const count = (account: number, more: number) => {
     const now = (open.get(account) ?? 0) + more
@@ -31,19 +33,18 @@ export const createStreams = ({ threads, limits, nextId }: StreamsOptions): Stre
 
   return {
     mayOpen: account => (open.get(account) ?? 0) < limits.streams,
-    open({ search, account, first: { message, thread } }) {
-      if (message.type !== 'answer') throw new Error(`a reading thread answered ${message.type}`)
+    open({ account, body, ahead: aheadOf, drop }) {
       if (count(account, 1) > limits.streams) {
         count(account, -1)
-        threads.drop(thread, search.id)
+        drop()
         throw overNow('streams', limits)
       }
       const ending = new AbortController()
       const { signal } = ending
-      const ahead = createAhead({ threads, search, account, first: { message, thread }, signal, nextId })
+      const ahead = aheadOf(signal)
       let unread: NodeJS.Timeout | undefined
       /** What of the part at hand is still to be read. In pieces: that a slow client takes one shows that it reads. */
-      let left: Uint8Array = message.body
+      let left: Uint8Array = body
       let more = true
 
       let isOver = false

@@ -51,6 +51,8 @@ export interface Asked extends Waiting {
    * its client has the parts before it.
    */
   home?(): Thread | undefined
+  /** Whether no other thread can do it. */
+  isBound?: boolean
   /** Called where the thread gives up what it has done of it. */
   onYield?(thread: Thread): void
   /** Told the last hit of the part of a long answer that is being written. */
@@ -201,7 +203,7 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
   /** Queries that wait behind a dear query move to another thread. */
   const mayHave = (thread: Running, task: Task): boolean => {
     const home = task.home?.() as Running | undefined
-    return home === undefined || home === thread || home.task?.lane === 'dear'
+    return home === undefined || home === thread || (!task.isBound && home.task?.lane === 'dear')
   }
 
   const run = (thread: Running, task: Task) => {
@@ -213,7 +215,9 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
     shares.began(task)
     task.timers = [setTimeout(() => endWithin(thread, task), deadlineMs)]
     if (task.lane === 'cheap') task.timers.push(setTimeout(() => takeLong(thread, task), CHEAP_MS[task.tries]))
-    thread.worker.postMessage(task.message(thread))
+    const message = task.message(thread)
+    const transfer = 'inClusters' in message && message.inClusters ? [message.inClusters.port] : []
+    thread.worker.postMessage(message, transfer)
   }
 
   /** The thread looks at the flag now and then; one that does not is stuck inside SQLite. */
@@ -276,7 +280,7 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
       new Promise<Reply>((resolve, reject) => {
         asked.signal?.throwIfAborted()
         if (closed) throw gone()
-        if (asked.lane === 'cheap') checkWaiting(asked)
+        if (asked.lane !== 'first') checkWaiting(asked)
         // In this order: a thread that is stuck is given up also where no one waits for it any more.
         const abort = () => {
           task.reject(asked.signal!.reason)

@@ -1,18 +1,21 @@
 import type { StoredAlert } from '../alerts/alert.ts'
 import { alertId } from '../alerts/alert-store.ts'
 import type { Config } from '../config/index.ts'
+import type { Message } from '../delivery/channel.ts'
 import { createGuard } from '../delivery/guard.ts'
 import type { DeliveryInfo, DeliveryRecord } from '../delivery/ledger.ts'
 import type { DestinationInfo } from '../delivery/listing.ts'
 import type { AlertRecord, FailingReceiver } from '../delivery/messages.ts'
 import { readSource } from '../delivery/payload.ts'
+import { render } from '../delivery/rendering.ts'
 import type { RuleSeries } from '../delivery/series.ts'
 import type { Delivery } from '../delivery/service.ts'
+import { headOf, saidBy } from '../delivery/teller.ts'
 import type { AlertingService, AlertPage, AlertsWanted } from '../http/alerting/service.ts'
 import { finalityTrouble } from '../ingest/finality.ts'
 import type { Indexing } from '../ingest/network.ts'
 import { ChainsieveError, refuse } from '../lib/errors.ts'
-import { covers, isWide } from '../rules/networks.ts'
+import { covers, isWide, networkOf } from '../rules/networks.ts'
 import { type StoredRule, TARGET_KINDS } from '../rules/rule.ts'
 import { blockOfDocument } from '../rules/search.ts'
 import type { Pool } from '../search/pool.ts'
@@ -84,6 +87,21 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
       const { network, alert } = await alertFor(options, rule, id, signal)
       const deliveries = await delivery.testFire({ ...rule, network }, alert, signal)
       return { entity: alert.entity, deliveries }
+    },
+
+    async preview(input, id, signal) {
+      const rule = { id: UNSAVED, matching: 0, network: networkOf(input), input }
+      const { network, alert } = await alertFor(options, rule, id, signal)
+      const message: Message = {
+        ...{ id: alert.id, type: 'alert.confirmed', network, timestamp: Date.now(), rule: saidBy(rule) },
+        ...headOf(alert),
+        source: readSource(alert.source),
+      }
+      const messages = input.config.alerts.map((action, place) => ({
+        ...{ action: place, type: action.type },
+        ...render(action, message),
+      }))
+      return { entity: alert.entity, messages }
     },
 
     async alerts(rule, { size, before, state }) {
@@ -272,10 +290,13 @@ interface Hit {
   _source: Record<string, unknown>
 }
 
+/** In place of the id of a rule that is not stored. */
+const UNSAVED = 0
+
 /** The alert that a stored document would be: of that id, or the newest one that the rule finds. */
 export const alertFor = async (
   options: Pick<AlertingOptions, 'networks' | 'pool'>,
-  rule: StoredRule,
+  rule: Pick<StoredRule, 'id' | 'matching' | 'network' | 'input'>,
   id: string | undefined,
   signal: AbortSignal,
 ): Promise<{ network: string; alert: StoredAlert }> => {

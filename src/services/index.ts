@@ -1,8 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { openAccounts, SCOPES } from '../accounts/index.ts'
 import type { AbiFile, AbiPlace, Run, Services, Summary, Unread } from '../cli/index.ts'
 import { depthOfChain } from '../config/chains.ts'
 import type { Config, NetworkConfig } from '../config/index.ts'
+import { createBlocks } from '../engine/blocks.ts'
 import { removeStore, storedNetworks, storeFile } from '../engine/files.ts'
+import { openForReading } from '../engine/open.ts'
 import { abiFolder, addAbis, listAbis, removeAbis, type StoredAbi, type Where } from '../ingest/abis.ts'
 import { keepIndexing } from '../ingest/keep.ts'
 import type { Job, Report } from '../ingest/messages.ts'
@@ -12,22 +15,23 @@ import { offlineStatus, readStatus, type Status } from '../ingest/status.ts'
 import { stop } from '../lib/errors.ts'
 import { surviveFaults } from '../lib/last-resort.ts'
 import type { Progress } from '../lib/progress.ts'
-import { gapsIn } from '../lib/ranges.ts'
+import { gapsIn, type Range } from '../lib/ranges.ts'
 import { nativeBinding, nativeOption } from '../lib/runtime.ts'
 import { aborted } from '../lib/shutdown.ts'
-import { createPool } from '../search/pool.ts'
-import { lockDataFolder } from '../sqlite/lock.ts'
+import { lockDataFolder, lockedFor } from '../sqlite/lock.ts'
 import { DEMO_TOKEN_MS, importDemo, welcome } from './demo.ts'
 import { DEMO, placeDemo } from './demo-store.ts'
 import { networksOf, nodeOptions, openParts, openPool, startServer } from './parts.ts'
 import { receive } from './receive.ts'
 import { startRetention } from './retention.ts'
 import { createRulesService } from './rules.ts'
+import { shippingOf } from './shipping.ts'
 import { watchStored } from './watch.ts'
 
 /** What the commands set to work, in the order in which it starts; `shutdown` stops it in reverse. */
 export const services: Services = {
   async serve(config, { log, shutdown }) {
+    if (config.role === 'search') return (await import('./search-role.ts')).serveSearch(config, { log, shutdown })
     const lock = lockDataFolder(config.data, 'serve', nativeBinding(config.data))
     shutdown.add('lock', lock.release)
     shutdown.add('last resort', surviveFaults(log))
@@ -99,15 +103,22 @@ export const services: Services = {
   },
 
   async status(config, { shutdown }): Promise<Status> {
-    const published = readStatus(config.data)
+    const isServed = () => lockedFor(config.data, nativeBinding(config.data)) === 'serve'
+    let published = readStatus(config.data)
+    const isSilent = !published && isServed()
+    for (let waited = 0; isSilent && !published && waited < FIRST_STATUS_MS; waited += LOOK_MS) {
+      await sleep(LOOK_MS, undefined, { signal: shutdown.signal })
+      published = readStatus(config.data)
+    }
     if (published) return published
-    if (storedNetworks(config.data).length === 0)
+    if (!isSilent && storedNetworks(config.data).length === 0)
       throw stop(
         'no_data',
         `there is no data in ${config.data}, and no server runs on it: name the folder with --data, or create one with chainsieve serve, index or import`,
       )
     const pool = openPool(config, shutdown)
-    return offlineStatus({ networks: () => networksOf(config), indexings: [], held: pool.held })
+    const status = await offlineStatus({ networks: () => networksOf(config), indexings: [], held: pool.held })
+    return { ...status, ...(isSilent && isServed() && { silent: true as const }) }
   },
 
   verify: async (...asked) => (await import('./verify.ts')).verify(...asked),
@@ -116,6 +127,8 @@ export const services: Services = {
   restore: async (...asked) => (await import('./backup.ts')).restore(...asked),
 
   prune: async (...asked) => (await import('./prune.ts')).prune(...asked),
+  narrow: async (...asked) => (await import('./prune.ts')).narrow(...asked),
+  move: async (...asked) => (await import('./move.ts')).move(...asked),
   compact: async (...asked) => (await import('./compact.ts')).compact(...asked),
   stats: async (...asked) => (await import('./stats.ts')).stats(...asked),
   salvage: async (...asked) => (await import('./salvage.ts')).salvage(...asked),
@@ -149,6 +162,9 @@ const checkSources = ({ data, networks }: Config, log: Run['log']) => {
   }
 }
 
+/** How long the first status of a server that has just started is waited for. */
+const FIRST_STATUS_MS = 3_000
+const LOOK_MS = 50
 const DEFAULT_BATCH = 200
 
 const startFollowing = (
@@ -174,7 +190,18 @@ const startFollowing = (
   const { data, indexers, limits } = config
   const networks = config.networks.filter(({ rpc }) => rpc.length > 0).length
   const onOwn = () => onAlerts(name)
-  return keepIndexing({ data, network: name, job, storeBatch, indexers, networks, limits, log, onAlerts: onOwn })
+  return keepIndexing({
+    data,
+    network: name,
+    job,
+    storeBatch,
+    indexers,
+    networks,
+    limits,
+    log,
+    ...shippingOf(config, name),
+    onAlerts: onOwn,
+  })
 }
 
 /** Runs a job that has an end, showing how far it is. */
@@ -191,7 +218,8 @@ const runToEnd = async (
   const onReport = ({ blocks, logs, events, done, total }: Report) =>
     progress?.update({ blocks, logs, events, done, total })
   const { data, indexers, limits } = config
-  const indexing = startIndexing({ data, network, job, storeBatch, indexers, limits, log, onReport })
+  const shipping = shippingOf(config, network)
+  const indexing = startIndexing({ data, network, job, storeBatch, indexers, limits, log, ...shipping, onReport })
   const end = () => void indexing.stop()
   shutdown.signal.addEventListener('abort', end, { once: true })
   if (shutdown.signal.aborted) end()
@@ -201,7 +229,7 @@ const runToEnd = async (
       (error: Error) => error,
     )
     const { blocks, logs, events, added, asked, reading } = indexing.report()
-    const held = await heldOf(config, network)
+    const held = heldOf(config, network)
     if (isNew && held.length === 0 && !('scoping' in job && job.scoping)) removeStore(data, network)
     const missing = asked ? gapsIn(held, asked.from, asked.to) : []
     const unread =
@@ -222,13 +250,12 @@ const unreadOf = (files: readonly string[], reading: string | null, isBroken: bo
   return files.slice(at).map(file => ({ file, begun: file === reading }))
 }
 
-const heldOf = async (config: Config, network: string) => {
-  const stores = new Map([[network, storeFile(config.data, network)]])
-  const pool = createPool({ stores: () => stores, threads: 1, deadlineMs: config.queryDeadline, limits: config.limits })
+const heldOf = (config: Config, network: string): Range[] => {
+  const db = openForReading(storeFile(config.data, network), nativeBinding(config.data))
   try {
-    return await pool.ranges(network)
+    return createBlocks(db).ranges()
   } finally {
-    await pool.close()
+    db.close()
   }
 }
 

@@ -13,6 +13,7 @@ import { createMetrics, type Labels, type MetricSnapshot, type Metrics } from '.
 import { shortly } from '../lib/shortly.ts'
 import type { Pool } from '../search/pool.ts'
 import { NO_ACCOUNT } from '../search/service.ts'
+import { clusterMetrics } from './cluster-metrics.ts'
 import { processMetrics, watchEventLoop } from './process-metrics.ts'
 
 export interface MetricsOptions {
@@ -22,7 +23,8 @@ export interface MetricsOptions {
   pool: Pick<Pool, 'holdings'>
   indexings: readonly Indexing[]
   watching?: ((network: string) => Indexing | undefined) | undefined
-  delivery: Pick<Delivery, 'metrics'>
+  /** Undefined where nothing is delivered. */
+  delivery: Pick<Delivery, 'metrics'> | undefined
   log: Log
 }
 
@@ -44,7 +46,7 @@ export const createServerMetrics = (options: MetricsOptions): ServerMetrics => {
   const { data, status, pool, delivery } = options
   const metrics = createMetrics()
   watchEventLoop(metrics)
-  const deliveries = latest(() => delivery.metrics(), [])
+  const deliveries = latest(async () => (await delivery?.metrics()) ?? [], [])
   const countDocuments = createDocumentCounts(pool)
 
   const gather = async (): Promise<string> => {
@@ -132,6 +134,7 @@ const networkMetrics = (status: NetworkStatus, indexing: Indexing | undefined, d
       'When the newest block arrived, in seconds since 1970.',
       lastBlock?.receivedAt ? Date.parse(lastBlock.receivedAt) / 1_000 : null,
     ),
+    ...(status.cluster ? clusterMetrics(status.cluster) : []),
     ...sizes(storeFile(data, network)),
   ]
   if (!report) return labelled(own, { network })

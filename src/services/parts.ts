@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import { type Accounts, openAccounts } from '../accounts/index.ts'
 import type { Run } from '../cli/index.ts'
+import { allowancesOf } from '../config/allowance.ts'
 import type { Config, NetworkConfig } from '../config/index.ts'
 import { type Delivery, startDelivery } from '../delivery/service.ts'
 import { storedNetworks } from '../engine/files.ts'
@@ -17,12 +18,12 @@ import type { Indexing } from '../ingest/network.ts'
 import { createStatus, publishStatus } from '../ingest/status.ts'
 import { silent } from '../lib/log.ts'
 import { nativeOption } from '../lib/runtime.ts'
-import type { Allowance } from '../limits/credits.ts'
 import { openRules, type Rules } from '../rules/store.ts'
 import { checkedPool } from '../search/checks.ts'
 import { measuredSearch } from '../search/measured.ts'
 import { createPool, type Pool } from '../search/pool.ts'
 import { createAlerting } from './alerting.ts'
+import { openClusters, watchClusters } from './clusters.ts'
 import { createContracts } from './contracts.ts'
 import { createManagement } from './manage/index.ts'
 import { createServerMetrics } from './metrics.ts'
@@ -30,25 +31,35 @@ import { createStores } from './stores.ts'
 import { openTls } from './tls.ts'
 import { keepTrail } from './trail.ts'
 
-/** What a server has open while it runs. */
-export interface Parts {
+/** What a server has open while it answers searches. */
+export interface SearchParts {
   accounts: Accounts
   pool: Pool
+}
+
+/** What a server has open while it runs. */
+export interface Parts extends SearchParts {
   rules: Rules
   delivery: Delivery
 }
 
 /** Opens the data folder for serving, and starts what delivers. */
-export const openParts = (config: Config, { log, shutdown }: Run): Parts => {
-  const accounts = openAccounts(config.data, nativeOption(config.data))
-  shutdown.add('accounts', accounts.close)
-  shutdown.add('audit trail', keepTrail(accounts, config, log))
-  const pool = openPool(config, shutdown, log)
+export const openParts = (config: Config, run: Run): Parts => {
+  const { log, shutdown } = run
+  const parts = openSearchParts(config, run)
   const rules = openRules(config.data, { ...nativeOption(config.data), limits: config.limits })
   shutdown.add('rules', rules.close)
   const delivery = startDeliveries(config, log)
   shutdown.add('deliveries', delivery.stop)
-  return { accounts, pool, rules, delivery }
+  return { ...parts, rules, delivery }
+}
+
+/** Opens the data folder for answering searches. */
+export const openSearchParts = (config: Config, { log, shutdown }: Run): SearchParts => {
+  const accounts = openAccounts(config.data, nativeOption(config.data))
+  shutdown.add('accounts', accounts.close)
+  shutdown.add('audit trail', keepTrail(accounts, config, log))
+  return { accounts, pool: openPool(config, shutdown, log) }
 }
 
 export interface Served extends Parts {
@@ -58,25 +69,46 @@ export interface Served extends Parts {
   watching?(network: string): Indexing | undefined
 }
 
-/** Starts the HTTP server. */
-export const startServer = async (config: Config, parts: Served, { log, shutdown }: Run): Promise<HttpServer> => {
-  const { accounts, pool, rules, delivery, indexings, watching } = parts
+/** Starts the HTTP server with all that it has. */
+export const startServer = async (config: Config, parts: Served, run: Run): Promise<HttpServer> => {
+  const { rules, indexings, pool, delivery } = parts
+  const { log, shutdown } = run
+  const networks = () => networksOf(config)
+  return startListening(config, parts, run, ({ status }) => {
+    const { stop, ...management } = createManagement({ config, ...parts, networks, status, log })
+    shutdown.add('rates', stop)
+    const alerting = createAlerting({ config, networks, indexings, pool, delivery })
+    return { alerting: { rules, service: alerting }, management, console: !config.noConsole }
+  })
+}
+
+/** Starts an HTTP server that answers searches alone. */
+export const startSearchServer = (config: Config, parts: SearchParts, run: Run): Promise<HttpServer> =>
+  startListening(config, { ...parts, indexings: [] }, run, () => ({}))
+
+type Further = Pick<Parameters<typeof createApp>[0], 'alerting' | 'management' | 'console'>
+
+const startListening = async (
+  config: Config,
+  parts: SearchParts & Partial<Parts> & Pick<Served, 'indexings' | 'watching'>,
+  { log, shutdown }: Run,
+  further: (known: { status: ReturnType<typeof createStatus> }) => Further,
+): Promise<HttpServer> => {
+  const { accounts, pool, delivery, indexings, watching } = parts
   const networks = () => networksOf(config)
   const status = createStatus({
     networks,
     indexings,
     ...(watching && { watching }),
     held: pool.held,
-    deliveries: delivery.status,
+    ...(delivery && { deliveries: delivery.status }),
     readers: pool.threads,
+    cluster: await watchClusters(config, { log, shutdown }),
     log,
   })
   shutdown.add('status', publishStatus(config.data, status, log))
   const { metrics, text } = createServerMetrics({ data: config.data, status, pool, indexings, watching, delivery, log })
-  const alerting = createAlerting({ config, networks, indexings, pool, delivery })
-  const asked = { config, accounts, pool, networks, indexings, watching, status, log }
-  const { stop, ...management } = createManagement(asked)
-  shutdown.add('rates', stop)
+  const more = further({ status })
   const { limits } = config
   const search = measuredSearch(pool, metrics)
   const shared = { search, accounts, rates: createRates(limits), bodies: createBodies(limits), limits, log }
@@ -85,9 +117,7 @@ export const startServer = async (config: Config, parts: Served, { log, shutdown
     ...shared,
     status,
     metrics: served,
-    alerting: { rules, service: alerting },
-    management,
-    console: !config.noConsole,
+    ...more,
   })
   const onRequest = watchRequests(metrics, config.logRequests ? log : undefined)
   const server = await listen(app, {
@@ -103,7 +133,7 @@ export const startServer = async (config: Config, parts: Served, { log, shutdown
   }
   log.info('Serves', {
     url: server.url,
-    ...(!config.noConsole && { console: `${server.url}/console/` }),
+    ...(more.console && { console: `${server.url}/console/` }),
     networks: networks().join(',') || 'none yet',
   })
   return server
@@ -119,6 +149,7 @@ export const openPool = (config: Config, shutdown: Run['shutdown'], log = silent
   const stores = createStores(config.data)
   const unchecked = createPool({
     stores,
+    clusters: openClusters(config, shutdown),
     contracts: createContracts(config.data),
     threads: config.readers,
     deadlineMs: config.queryDeadline,
@@ -131,7 +162,7 @@ export const openPool = (config: Config, shutdown: Run['shutdown'], log = silent
 
 export const nodeOptions = (network: NetworkConfig): NodeOptions => ({
   urls: network.rpc.map(url => url.reveal()),
-  allowances: network.rpc.map(url => allowanceOf(network, url)),
+  allowances: allowancesOf(network),
   ...(network.ws && { wsUrl: network.ws.reveal() }),
   ...(network.pollInterval !== undefined && { pollMs: network.pollInterval }),
   ...(network.chainId !== undefined && { chainId: network.chainId }),
@@ -141,12 +172,6 @@ export const nodeOptions = (network: NetworkConfig): NodeOptions => ({
   timeoutMs: network.requestTimeout,
   batch: network.rpcBatch,
   concurrency: network.rpcConcurrency,
-})
-
-/** What is set for one endpoint goes before what is set for all. */
-const allowanceOf = (network: NetworkConfig, url: NetworkConfig['rpc'][number]): Allowance => ({
-  ...{ rate: network.rpcRate, daily: network.rpcDaily, month: network.rpcMonth, costs: network.rpcCosts },
-  ...url.allowance,
 })
 
 const startDeliveries = (config: Config, log: Run['log']): Delivery => {

@@ -1,15 +1,21 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { createAlertPruning } from '../alerts/prune.ts'
-import type { PruneDone, Run } from '../cli/index.ts'
+import type { NarrowDone, PruneDone, Run } from '../cli/index.ts'
 import type { Config, NetworkConfig } from '../config/index.ts'
-import { openForWriting } from '../engine/open.ts'
+import type { Scoping } from '../config/scopes.ts'
+import { createLookups } from '../engine/lookups/index.ts'
+import { openForReading, openForWriting } from '../engine/open.ts'
+import type { Lookups } from '../engine/port.ts'
 import { createWriter } from '../engine/writer.ts'
-import { askToPrune, isPruneAsked } from '../ingest/prune-requests.ts'
+import { startIndexing } from '../ingest/network.ts'
+import { askToNarrow, askToPrune, isPruneAsked } from '../ingest/prune-requests.ts'
 import { createPruner } from '../ingest/pruner.ts'
-import { ChainsieveError } from '../lib/errors.ts'
+import { countOutside, type Outside, scopesIn } from '../ingest/scoped/narrowing.ts'
+import { openStoredBlocks } from '../ingest/scoped/stored.ts'
 import { nativeBinding } from '../lib/runtime.ts'
-import { lockDataFolder } from '../sqlite/lock.ts'
+import { tryToLockDataFolder } from '../sqlite/lock.ts'
 import { requestOf } from './retention.ts'
+import { shippingOf } from './shipping.ts'
 import { rangesOf, storeOf } from './stores.ts'
 
 /** How long is waited for the program that writes the store. */
@@ -27,7 +33,7 @@ export const prune = async (
   // What is asked for here is all that is removed, whatever else the config file does not keep.
   const kept = before === undefined ? requestOf(config, network, settings) : requestOf(config, network)
   askToPrune(store, 'hand', { ...kept, ...(before !== undefined && { below: before, floor: before }) })
-  const lock = tryToLock(config.data)
+  const lock = tryToLockDataFolder(config.data, 'prune', nativeBinding(config.data))
   if (lock) {
     shutdown.add('lock', lock.release)
     await pruneHere(store, shutdown.signal)
@@ -35,15 +41,47 @@ export const prune = async (
   return { network, held: rangesOf(store), waiting: isPruneAsked(store, 'hand') }
 }
 
-/** Undefined where another program writes to the folder. */
-const tryToLock = (data: string) => {
+/** What a narrowed scope left. Beside a running server, that does it. */
+export const narrow = async (
+  config: Config,
+  { network, scoping, storeBatch }: NetworkConfig,
+  dryRun: boolean,
+  { shutdown, log }: Run,
+): Promise<NarrowDone> => {
+  const store = storeOf(config.data, network)
+  if (dryRun) return { network, outside: outsideOf(store, scoping!), waiting: false }
+  askToNarrow(store, { scopes: reading(store, lookups => scopesIn(lookups, scoping!)) })
+  const lock = tryToLockDataFolder(config.data, 'prune', nativeBinding(config.data))
+  if (lock) {
+    shutdown.add('lock', lock.release)
+    const { data, limits } = config
+    const job = { type: 'narrow' as const }
+    const indexing = startIndexing({ data, network, job, storeBatch, limits, log, ...shippingOf(config, network) })
+    shutdown.add('narrowing', indexing.stop)
+    await indexing.ended
+    shutdown.signal.throwIfAborted()
+  } else await waitFor(() => !isPruneAsked(store, 'scopes'), shutdown.signal)
+  return { network, outside: null, waiting: isPruneAsked(store, 'scopes') }
+}
+
+const reading = <T>(store: string, read: (lookups: Lookups) => T): T => {
+  const db = openForReading(store, nativeBinding())
   try {
-    return lockDataFolder(data, 'prune', nativeBinding(data))
-  } catch (error) {
-    if (error instanceof ChainsieveError && error.code === 'data_folder_locked') return undefined
-    throw error
+    return read(createLookups(db))
+  } finally {
+    db.close()
   }
 }
+
+const outsideOf = (store: string, scoping: Scoping): Outside =>
+  reading(store, lookups => {
+    const stored = openStoredBlocks(store, lookups.chainId())
+    try {
+      return countOutside(lookups, stored, scopesIn(lookups, scoping))
+    } finally {
+      stored.close()
+    }
+  })
 
 const pruneHere = async (store: string, signal: AbortSignal) => {
   const db = openForWriting(store, nativeBinding())

@@ -1,4 +1,5 @@
 import type { ReplayOptions, Run } from '../cli/index.ts'
+import { allowancesOf } from '../config/allowance.ts'
 import type { Config, NetworkConfig } from '../config/index.ts'
 import { abiFolder, readAbiFile, readOwnAbis, type StoredAbi } from '../ingest/abis.ts'
 import { replayTransaction } from '../ingest/replay/index.ts'
@@ -11,7 +12,7 @@ export const replay = async (
   config: Config,
   network: NetworkConfig,
   hash: string,
-  { folder, tell, shutdown }: Run & ReplayOptions,
+  { folder, tell, shutdown, log }: Run & ReplayOptions,
 ): Promise<void> => {
   const projects = findProjects(folder)
   const found = projects.map(({ artifacts }) => readArtifacts(artifacts))
@@ -22,6 +23,8 @@ export const replay = async (
 
   const { untraced, codes, ...sources } = await replayTransaction({
     urls: network.rpc.map(url => url.reveal()),
+    allowances: allowancesOf(network),
+    ...{ data: config.data, network: network.network, log },
     hash,
     own: [...abis, ...readOwnAbis(abiFolder(config.data), network.network)],
     codes: artifacts.length > 0,

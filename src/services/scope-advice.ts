@@ -1,6 +1,6 @@
 import type { NetworkConfig } from '../config/index.ts'
 import { covers, networkOf } from '../rules/networks.ts'
-import type { RuleInput } from '../rules/rule.ts'
+import type { RuleInput, TargetType } from '../rules/rule.ts'
 
 /** What a rule would look at and no scope wants, where its network is not indexed whole. */
 export const outsideScopes = (input: RuleInput, networks: readonly Scoped[]): string[] =>
@@ -25,14 +25,21 @@ const outsideOf = (input: RuleInput, { network, scoping, from }: Scoped): string
     return [
       `${network} is indexed for certain contracts only${where}: nothing of ${listed(outside)} is found unless it is in their logs.`,
     ]
-  const isInside =
-    named.size > 0 &&
-    scopes.some(({ addresses, topics }) => topics.length === 0 && [...named].every(it => addresses.includes(it)))
-  if (isInside) return []
+  const around = scopes.filter(({ addresses }) => named.size > 0 && [...named].every(it => addresses.includes(it)))
+  if (!OF_TRANSACTIONS.has(input.config.targetType)) {
+    if (around.some(({ topics }) => topics.length === 0)) return []
+  } else if (around.some(({ transactions }) => transactions !== undefined)) return []
+  else if (around.length > 0)
+    return [
+      `${network} is indexed by logs${where}: of the transactions from and to ${listed([...named])} only those with logs in a scope are found. Set transactions = true in the scope.`,
+    ]
   return [
     `${network} is indexed for certain contracts and events only${where}: the rule finds nothing outside of them.`,
   ]
 }
+
+/** Targets that need no log. */
+const OF_TRANSACTIONS: ReadonlySet<TargetType> = new Set(['Transaction', 'Call', 'Method'])
 
 const listed = (addresses: readonly string[]): string =>
   addresses.length > 3 ? `${addresses.slice(0, 3).join(', ')} and ${addresses.length - 3} more` : addresses.join(', ')

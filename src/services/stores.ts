@@ -1,5 +1,6 @@
 import { createBlocks } from '../engine/blocks.ts'
 import { storedNetworks, storeFile } from '../engine/files.ts'
+import { createMoved } from '../engine/moved.ts'
 import { openForReading } from '../engine/open.ts'
 import { refuse } from '../lib/errors.ts'
 import type { Range } from '../lib/ranges.ts'
@@ -34,6 +35,16 @@ export const storeOf = (data: string, network: string): string => {
 /** The stores that a command is about: that of one network, or all. */
 export const storesOf = (data: string, network: string | undefined): [network: string, store: string][] =>
   (network === undefined ? storedNetworks(data) : [network]).map(name => [name, storeOf(data, name)])
+
+/** Whether the documents of a store are searched in a cluster. */
+export const isInCluster = (store: string): boolean => {
+  const db = openForReading(store, nativeBinding())
+  try {
+    return createMoved(db).since() !== undefined
+  } finally {
+    db.close()
+  }
+}
 
 /** The blocks that a store holds. */
 export const rangesOf = (store: string): Range[] => {

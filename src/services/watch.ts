@@ -8,6 +8,7 @@ import { every } from '../lib/every.ts'
 import type { Log } from '../lib/log.ts'
 import { covers } from '../rules/networks.ts'
 import type { Rules } from '../rules/store.ts'
+import { shippingOf } from './shipping.ts'
 
 export interface WatchOptions {
   config: Config
@@ -42,7 +43,10 @@ export const watchStored = ({ config, rules, indexed, log, onAlerts }: WatchOpti
     if (rules.version() !== version) ruled = rules.networks()
     version = rules.version()
     const stored = new Set(stores)
-    for (const network of [...stores.filter(it => ruled.some(rule => covers(rule, it))), ...redecoded, ...pruned]) {
+    // What was not shipped to a cluster yet is.
+    const shipped = config.networks.flatMap(({ network, cluster }) => (cluster ? [network] : []))
+    const ofRules = stores.filter(it => ruled.some(rule => covers(rule, it)))
+    for (const network of [...ofRules, ...redecoded, ...pruned, ...shipped]) {
       if (!indexed.has(network) && !watched.has(network) && stored.has(network)) watch(network)
     }
   }
@@ -53,6 +57,7 @@ export const watchStored = ({ config, rules, indexed, log, onAlerts }: WatchOpti
       job: { type: 'watch' },
       storeBatch: 1,
       limits: config.limits,
+      ...shippingOf(config, network),
       log,
       onAlerts: () => onAlerts(network),
       // One damaged store must not keep the others from being watched.

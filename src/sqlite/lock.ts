@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { messageOf, stop } from '../lib/errors.ts'
+import { ChainsieveError, messageOf, stop } from '../lib/errors.ts'
 import { makePrivateFile, makePrivateFolder } from '../lib/private.ts'
 
 /** Where files wait in a data folder that is being restored. */
@@ -16,6 +16,16 @@ export const lockDataFolder = (data: string, doing: string, native?: string): { 
     'restore_unfinished',
     `a restore into the data folder ${data} was interrupted: run chainsieve restore again with the same backup, or remove ${restoringFolder(data)}`,
   )
+}
+
+/** The same; undefined where another process has it. */
+export const tryToLockDataFolder = (...asked: Parameters<typeof lockDataFolder>) => {
+  try {
+    return lockDataFolder(...asked)
+  } catch (error) {
+    if (error instanceof ChainsieveError && error.code === 'data_folder_locked') return undefined
+    throw error
+  }
 }
 
 /**
@@ -36,7 +46,8 @@ export const lockFolder = (data: string, doing: string, native?: string): { rele
   let db: Database.Database
   try {
     makePrivateFile(join(data, 'lock.sqlite'))
-    db = new Database(join(data, 'lock.sqlite'), { timeout: 0, ...(native ? { nativeBinding: native } : {}) })
+    // Whoever asks who holds the folder holds it for a moment.
+    db = new Database(join(data, 'lock.sqlite'), { timeout: ASKED_MS, ...(native ? { nativeBinding: native } : {}) })
     db.pragma('locking_mode = EXCLUSIVE')
     db.exec('BEGIN EXCLUSIVE')
     makePrivateFile(owner)
@@ -57,15 +68,35 @@ export const lockFolder = (data: string, doing: string, native?: string): { rele
   return { release: () => void db.close() }
 }
 
-const readOwner = (file: string): string => {
+const ASKED_MS = 100
+
+/** What the process that keeps the folder does, such as `serve`; undefined where none does. */
+export const lockedFor = (data: string, native?: string): string | undefined => {
+  const file = join(data, 'lock.sqlite')
+  if (!existsSync(file)) return undefined
+  const options = { readonly: true, timeout: 0, ...(native ? { nativeBinding: native } : {}) }
+  let db: Database.Database | undefined
   try {
-    const { pid, doing, since } = JSON.parse(readFileSync(file, 'utf8')) as {
-      pid: number
-      doing: string
-      since: string
-    }
-    return `process ${pid} (chainsieve ${doing}, since ${since})`
+    db = new Database(file, options)
+    db.prepare('SELECT count(*) FROM sqlite_master').get()
+    return undefined
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'SQLITE_BUSY') return undefined
+    return ownerIn(join(data, 'lock.json'))?.doing ?? ''
+  } finally {
+    db?.close()
+  }
+}
+
+const readOwner = (file: string): string => {
+  const owner = ownerIn(file)
+  return owner ? `process ${owner.pid} (chainsieve ${owner.doing}, since ${owner.since})` : 'another process'
+}
+
+const ownerIn = (file: string): { pid: number; doing: string; since: string } | undefined => {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'))
   } catch {
-    return 'another process'
+    return undefined
   }
 }

@@ -11,6 +11,7 @@ import { askToRedecode } from '../../src/ingest/redecodings.ts'
 import { silent } from '../../src/lib/log.ts'
 import { oddBlocks, oddEvents } from '../support/odd.ts'
 import { makeChain } from '../support/pack.ts'
+import { returned } from '../support/returning.ts'
 import { fullBlock } from '../support/rich.ts'
 import { createTestStore, demoBlocks, demoEvents, excerptOf, type TestStore } from '../support/store.ts'
 
@@ -39,6 +40,7 @@ const generated = (): RawBlock[] => [
   ...generateBlocks({ seed: 11, count: 5 }),
   ...generateBlocks({ seed: 11, count: 5, from: 22_600_005, traces: true }),
 ]
+const full = (): RawBlock[] => [fullBlock(), ...makeChain({ from: 6, blocks: 2, txs: 2, logs: 3, chainId: 1 })]
 const without = (blocks: RawBlock[]): RawBlock[] => blocks.map(({ traces: _, ...raw }) => raw)
 
 /** Every transaction that called nothing calls `moor`. */
@@ -153,6 +155,7 @@ export const CONTENTS: Record<string, Builds> = {
     'newest first, one by one': () => createTestStore(odd().toReversed(), { events: oddEvents, run: 1 }),
     'a reorganisation': () => reorganised(odd(), 16),
     'a restart': () => reopened(odd()),
+    'a cluster': () => returned(createTestStore(odd(), { events: oddEvents, run: [4, 9] })),
   },
   demo: {
     'small runs': () => createTestStore(demo(), { events: demoEvents(), run: [7, 1, 2] }),
@@ -163,12 +166,14 @@ export const CONTENTS: Record<string, Builds> = {
     'one by one': () => createTestStore(generated().toReversed(), { run: 1 }),
   },
   full: {
-    'a block': () => createTestStore([fullBlock(), ...makeChain({ from: 6, blocks: 2, txs: 2, logs: 3, chainId: 1 })]),
+    'a block': () => createTestStore(full()),
+    'a cluster': () => returned(createTestStore(full())),
   },
   calls: { 'small runs': () => createTestStore(odd(), { events: oddEvents, run: [1, 3], traces: 'calls' }) },
   untraced: { 'small runs': () => createTestStore(without(demo()), { events: demoEvents(), run: [5, 9] }) },
   redecoded: {
     'decoded anew': () => redecoded(moored()),
+    'a cluster': async () => returned(await redecoded(moored())),
     'decoded once': () => createTestStore(moored(), { own: abis(), run: 6 }),
   },
   branched: {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -18,10 +19,12 @@ after(() => rmSync(folder, { recursive: true }))
 const never = new AbortController().signal
 const URL_OF = 'https://one.example/v3/SECRETKEY'
 const NAME = 'https://one.example/[secret]'
+const KEY = createHash('sha256').update(URL_OF).digest('hex').slice(0, 16)
 const NOON = Date.UTC(2026, 10, 22, 12)
 
 let files = 0
-const fileOf = () => join(folder, 'spent', `${++files}.json`)
+const fileOf = () => join(folder, 'spent', `ethereum~test~${++files}`)
+const [MONTH, DECEMBER] = ['.2026-11.ndjson', '.2026-12.ndjson']
 
 test('no second has more than it may, whatever is asked, and none is wasted while something waits', async () => {
   const random = createRandom()
@@ -118,7 +121,7 @@ test('calls cost what the provider of the host says, what is set, or one each', 
 })
 
 const budgetAt = (now: () => number, path: string, { daily = 1_000, month = undefined as number | undefined } = {}) =>
-  createBudget({ daily, month }, { url: URL_OF, name: NAME, now, spent: openSpent(path, silent) })!
+  createBudget({ daily, month }, { url: URL_OF, now, spent: openSpent(path, silent, now) })!
 
 const calls = (count: number) => Array.from({ length: count }, () => ({ method: 'eth_call', params: [] }))
 
@@ -175,7 +178,7 @@ test('a restart forgets nothing, a kill counts too much rather than too little, 
   let content = ''
   for (let i = 0; i < 5_000; i++) {
     before.charge(1)
-    const text = readFileSync(path, 'utf8')
+    const text = readFileSync(path + MONTH, 'utf8')
     if (text !== content) writes++
     content = text
     // Killed here.
@@ -186,34 +189,99 @@ test('a restart forgets nothing, a kill counts too much rather than too little, 
   assert.ok(writes <= 5_000 / 20 + 2, `${writes} writes`)
   before.close()
   assert.equal(budgetAt(() => now, path, { daily: 10_000 }).status().day!.used, 5_000)
-  assert.equal(statSync(path).mode & 0o777, 0o600)
-  assert.ok(!readFileSync(path, 'utf8').includes('SECRETKEY'))
+  assert.equal(statSync(path + MONTH).mode & 0o777, 0o600)
+  assert.ok(content.includes(NAME) && !content.includes('SECRETKEY'))
   now += 86_400_000
   assert.equal(budgetAt(() => now, path, { daily: 10_000 }).status().day!.used, 0)
 })
 
-test('a file that is not what it should be is told of, and counted from nothing', () => {
-  for (const text of [
-    '',
-    'null',
-    '[1]',
-    '{"x": 7}',
-    '{"x": {"day": {"id": 1, "credits": "9"}}}',
-    '{"__proto__": {}}',
-  ]) {
+test('several programs count in one file at a time: each sees what all spent, over days, kills and a clock that is set back', () => {
+  const random = createRandom()
+  for (let seed = 0; seed < 5; seed++) {
+    random.seek(seed, 0, 0, 0)
+    const below = (most: number) => Math.floor(random.unit() * most)
+    let now = Date.UTC(2026, 10, 28, 12)
     const path = fileOf()
-    openSpent(path, silent).write('x', 'x', {})
-    writeFileSync(path, text)
+    const [daily, month] = [10_000, 50_000]
+    const step = daily / 500
+    const open = () => budgetAt(() => now, path, { daily, month })
+    const programs = [open(), open(), open()]
+    const spent = new Map<string, number>()
+    let killed = 0
+    for (let i = 0; i < 300; i++) {
+      const one = below(3)
+      const [event, credits] = [below(100), below(30) / 2]
+      const day = new Date(now).toISOString().slice(0, 10)
+      if (event === 0) now += below(2) * 86_400_000
+      else if (event < 4) {
+        // What a program that is killed had counted ahead is not given back.
+        if (event === 1) killed++
+        else programs[one]!.close()
+        programs[one] = open()
+      } else {
+        const back = event < 8 ? -1 : 1
+        if (back === 1 || (spent.get(day) ?? 0) > credits) {
+          programs[one]!.charge(back * credits)
+          spent.set(day, (spent.get(day) ?? 0) + back * credits)
+        }
+      }
+      const status = programs[below(3)]!.status()
+      const today = new Date(now).toISOString()
+      const sum = (id: string) => [...spent].reduce((all, [day, some]) => all + (day.startsWith(id) ? some : 0), 0)
+      // Each of the others has counted up to a step ahead, and what was given back to one may be more.
+      for (const [told, id] of [
+        [status.day!.used, today.slice(0, 10)],
+        [status.month!.used, today.slice(0, 7)],
+      ] as const)
+        assert.ok(
+          told >= sum(id) - 0.5 && told <= sum(id) + (2 + killed) * (step + 15 * 4),
+          `seed ${seed}: ${told} of ${sum(id)}`,
+        )
+    }
+    for (const one of programs) one.close()
+    const ids = new Date(now).toISOString()
+    const sum = [...spent].reduce((all, [day, some]) => all + (day.startsWith(ids.slice(0, 7)) ? some : 0), 0)
+    if (killed === 0) assert.equal(open().status().month!.used, Math.round(sum))
+    now -= 40 * 86_400_000
+    assert.ok(open().status().month!.used >= Math.floor(sum), 'a clock that is set back gives nothing anew')
+  }
+})
+
+test('what nobody can read is told of and left out, what cannot be written is counted, and old months are removed', () => {
+  const now = () => NOON
+  const line = (credits: unknown, day: unknown = '2026-11-22') => JSON.stringify({ day, endpoint: KEY, credits })
+  for (const [text, told, used] of [
+    ['', 0, 0],
+    ['{"day": "2026-11-22"', 0, 0],
+    [`${line(5)}\n\n${line(7, '2026-11-21')}\n${line(8, '2026-10-01')}\n`, 0, 5],
+    [`null\n${line(5)}\n{"day\n[1]\n${line('9')}\n${line(9, 7)}\n{"__proto__": {}}\n`, 1, 5],
+    [`${line(5)}\n{"day": "20\n${line(6)}\n`, 1, 11],
+  ] as const) {
+    const path = fileOf()
+    openSpent(path, silent, now).at('x', 'x').add('2026-11-22', 1)
+    writeFileSync(path + MONTH, text)
     const lines: string[] = []
     const log = createLog({ write: line => lines.push(line), json: false })
-    const spent = openSpent(path, log)
-    assert.deepEqual(spent.read('x'), {})
-    assert.equal(lines.length, text === '' || text === 'null' ? 1 : 0, text)
-    spent.write('x', NAME, { day: { id: '2026-11-22', credits: 5 } })
-    assert.deepEqual(openSpent(path, log).read('x').day, { id: '2026-11-22', credits: 5 })
+    const spent = openSpent(path, log, now).at(URL_OF, NAME)
+    assert.equal(spent.since('2026-11-22'), used, text)
+    assert.equal(lines.length, told, text)
+    spent.add('2026-11-22', 0.5)
+    assert.equal(openSpent(path, log, now).at(URL_OF, NAME).since('2026-11-22'), used + 0.5)
   }
   const lines: string[] = []
-  const nowhere = openSpent('/dev/null/spent.json', createLog({ write: line => lines.push(line), json: false }))
-  for (let i = 0; i < 3; i++) nowhere.write('x', NAME, {})
+  const log = createLog({ write: line => lines.push(line), json: false })
+  const nowhere = openSpent('/dev/null/spent', log, now).at('x', NAME)
+  for (let i = 0; i < 3; i++) nowhere.add('2026-11-22', 5)
+  assert.equal(nowhere.since('2026-11'), 15)
   assert.equal(lines.filter(line => line.includes('a restart would forget it')).length, 1)
+
+  const path = fileOf()
+  for (const month of ['2026-09', '2026-10', '2026-11', '2026-12'])
+    openSpent(path, silent, now).at('x', 'x').add(`${month}-05`, 1)
+  const spent = openSpent(path, silent, now).at('x', 'x')
+  assert.deepEqual(
+    ['.2026-09.ndjson', '.2026-10.ndjson', MONTH, DECEMBER].map(it => existsSync(path + it)),
+    [false, true, true, true],
+  )
+  assert.equal(spent.since('2026-11'), 2)
 })

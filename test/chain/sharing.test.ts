@@ -108,15 +108,15 @@ test('a used-up budget holds up the back-fill until midnight and not the head; t
   const midnight = Date.UTC(2026, 10, 23)
   // Two minutes before it.
   const clock = clockFrom(midnight - 120_000, 200)
-  const path = join(folder, 'one.json')
+  const path = join(folder, 'one')
   const daily = 150
-  const source = sourceOf(t, [node], { clock, log, allowances: [{ daily }], spent: openSpent(path, silent) })
+  const source = sourceOf(t, [node], { clock, log, allowances: [{ daily }], spent: openSpent(path, silent, clock.now) })
   const filling = rangeOf(source, 0, 99)
   const waits = () => source.waitsForBudget!()
   while (waits() === undefined) await systemClock.sleep(2)
   const { since, ...waiting } = waits()!
   assert.deepEqual(waiting, {
-    head: false,
+    kind: 'fill',
     for: `credits of ${node.url}: what is left is kept for the head`,
     until: '2026-11-23T00:00:00.000Z',
   })
@@ -144,9 +144,10 @@ test('a used-up budget holds up the back-fill until midnight and not the head; t
   await source.close()
   const used = source.endpoints()[0]!.budget!.day!.used
   const other = await startNode(t, chain)
+  const later = clockFrom(midnight + 60_000, 20)
   const next = sourceOf(t, [node, other], {
-    ...{ clock: clockFrom(midnight + 60_000, 20), allowances: [{ daily }, {}] },
-    spent: openSpent(path, silent),
+    ...{ clock: later, allowances: [{ daily }, {}] },
+    spent: openSpent(path, silent, later.now),
   })
   assert.equal(next.endpoints()[0]!.budget!.day!.used, used)
   node.calls.length = 0
@@ -171,7 +172,7 @@ test('the head waits, too, once all is used up, and nothing is asked meanwhile',
     await systemClock.sleep(5)
   }
   assert.ok(asked >= 3)
-  if (node.calls.length === 4) assert.equal(source.waitsForBudget!()?.head ?? true, true)
+  if (node.calls.length === 4) assert.equal(source.waitsForBudget!()?.kind ?? 'budget', 'budget')
   assert.equal(await head, 199)
   assert.ok(source.endpoints()[0]!.budget!.month!.used >= 4)
 })

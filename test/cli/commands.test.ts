@@ -492,6 +492,8 @@ d/e/f
   assert.deepEqual(JSON.parse((await chainsieve(['status', '--json'], { status })).out), STATUS)
   const none = await chainsieve(['status'], { status: async () => ({ version: '1.2.3', networks: [] }) })
   assert.equal(none.out, 'No server runs on this folder. It stores:\n\nNo network is configured or stored.\n')
+  const silent = await chainsieve(['status'], { status: async () => ({ version: '1', networks: [], silent: true }) })
+  assert.match(silent.out, /^A server runs on this folder, but does not tell its status now. It stores:\n/)
   const ranges = Array.from({ length: 1_000 }, (_, i) => ({ from: i * 2, to: i * 2 }))
   const sparse = await chainsieve(['status'], {
     status: async () => ({ ...STATUS, networks: [{ ...STATUS.networks[1]!, ranges }] }),
@@ -661,4 +663,35 @@ test('verify tells of each file, and exits with 1 where one is damaged', async (
   assert.deepEqual(JSON.parse((await chainsieve(['verify', '--json'], { verify })).out), files)
   assert.deepEqual(asked, ['a/b/c', undefined, undefined])
   assert.equal((await chainsieve(['verify', 'mainnet'], { verify })).code, 2)
+})
+
+test('prune removes what is outside of scopes where it is told which these are', async () => {
+  const asked: unknown[] = []
+  const outside = { blocks: 1, transactions: 2, logs: 3 }
+  const narrow: Services['narrow'] = async (_, { network, scoping }, dryRun) => {
+    asked.push([scoping!.scopes[0]!.addresses, dryRun])
+    return { network, outside: dryRun ? outside : null, waiting: false }
+  }
+  const ask = (...more: string[]) => chainsieve(['prune', '--network', 'a/b/c', ...more], { narrow })
+  const contract = `0x${'1'.repeat(40)}`
+  const counted = await ask('--outside-scopes', '--dry-run', '--contract', contract)
+  assert.equal(counted.out, 'a/b/c: outside of the scopes: 3 logs, 2 transactions, 1 blocks. Nothing was removed.\n')
+  assert.deepEqual(JSON.parse((await ask('--outside-scopes', '--json', '--contract', contract)).out), {
+    ...{ network: 'a/b/c', outside: null, waiting: false },
+  })
+  assert.deepEqual(asked, [
+    [[contract], true],
+    [[contract], false],
+  ])
+  for (const [more, message] of [
+    [['--outside-scopes'], /a\/b\/c has no scopes: add --contract or --event/],
+    [['--outside-scopes', '--before', '5', '--contract', contract], /either --before or --outside-scopes/],
+    [['--dry-run'], /--dry-run belongs to --outside-scopes/],
+    [['--contract', contract], /What should be removed\? .*--outside-scopes/],
+  ] as const) {
+    const { code, err } = await ask(...more)
+    assert.equal(code, 2)
+    assert.match(err, message)
+  }
+  assert.equal(asked.length, 2)
 })

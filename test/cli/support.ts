@@ -28,6 +28,8 @@ const services: Services = {
   diagnose: unexpected('diagnose'),
   verify: unexpected('verify'),
   prune: unexpected('prune'),
+  narrow: unexpected('narrow'),
+  move: unexpected('move'),
   compact: unexpected('compact'),
   stats: unexpected('stats'),
   salvage: unexpected('salvage'),

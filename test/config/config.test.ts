@@ -40,6 +40,7 @@ const DEFAULTS = {
   json: false,
   logRequests: false,
   metrics: 'local',
+  role: 'all',
   queryDeadline: 10_000,
   limits: DEFAULT_LIMITS,
   allowTarget: [],
@@ -87,7 +88,9 @@ const NETWORK_DEFAULTS = {
   storeBatch: 200,
   contract: [],
   event: [],
+  transactions: false,
   scoping: undefined,
+  cluster: undefined,
 }
 
 test('without any source the defaults hold', () => {
@@ -390,6 +393,7 @@ test('the table of settings is sound: names are unique, defaults are valid, ever
       '--no-console CHAINSIEVE_NO_CONSOLE no-console',
       '--cors-origin CHAINSIEVE_CORS_ORIGIN cors-origin',
       '--keep-audit CHAINSIEVE_KEEP_AUDIT keep-audit',
+      '--role CHAINSIEVE_ROLE role',
       '--query-deadline CHAINSIEVE_QUERY_DEADLINE query-deadline',
       '--readers CHAINSIEVE_READERS readers',
       '--indexers CHAINSIEVE_INDEXERS indexers',
@@ -428,8 +432,19 @@ test('the table of settings is sound: names are unique, defaults are valid, ever
       '--keep-for CHAINSIEVE_KEEP_FOR networks[].keep-for',
       '--contract CHAINSIEVE_CONTRACT networks[].contract',
       '--event CHAINSIEVE_EVENT networks[].event',
+      '--transactions CHAINSIEVE_TRANSACTIONS networks[].transactions',
       '--scopes CHAINSIEVE_SCOPES networks[].scopes',
       '--store-batch CHAINSIEVE_STORE_BATCH networks[].store-batch',
+      '--store CHAINSIEVE_STORE networks[].store',
+      '--opensearch-url CHAINSIEVE_OPENSEARCH_URL networks[].opensearch-url',
+      '--opensearch-user CHAINSIEVE_OPENSEARCH_USER networks[].opensearch-user',
+      '--opensearch-password CHAINSIEVE_OPENSEARCH_PASSWORD networks[].opensearch-password',
+      '--opensearch-ca CHAINSIEVE_OPENSEARCH_CA networks[].opensearch-ca',
+      '--opensearch-prefix CHAINSIEVE_OPENSEARCH_PREFIX networks[].opensearch-prefix',
+      '--opensearch-shards CHAINSIEVE_OPENSEARCH_SHARDS networks[].opensearch-shards',
+      '--opensearch-replicas CHAINSIEVE_OPENSEARCH_REPLICAS networks[].opensearch-replicas',
+      '--opensearch-blocks CHAINSIEVE_OPENSEARCH_BLOCKS networks[].opensearch-blocks',
+      '--journal-max CHAINSIEVE_JOURNAL_MAX networks[].journal-max',
     ],
   )
 })

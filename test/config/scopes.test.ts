@@ -53,6 +53,18 @@ test('contract and event are one scope with the ends of the network', () => {
   assert.equal(scopingIn('from = 3'), undefined)
 })
 
+test('a scope may want transactions', () => {
+  const ends = { from: undefined, to: undefined }
+  const scope = { addresses: [A], topics: [], factory: undefined, ...ends }
+  const wants = (text: string) =>
+    scopingIn(`[[networks.scopes]]\naddresses = ["${A}"]\ntransactions = ${text}`)!.scopes[0]
+  assert.deepEqual(wants('true'), { ...scope, transactions: 'search' })
+  assert.deepEqual(wants('"read-blocks"'), { ...scope, transactions: 'read-blocks' })
+  assert.deepEqual(wants('false'), scope)
+  const env = { CHAINSIEVE_CONTRACT: A, CHAINSIEVE_TRANSACTIONS: 'true' }
+  assert.deepEqual(scopingIn('', env)!.scopes, [{ ...scope, transactions: 'search' }])
+})
+
 test('what is wrong with a scope is told with its place', () => {
   const cases: [string, RegExp][] = [
     ['[[networks.scopes]]', /scopes\[0\] wants nothing: give addresses, events or a factory/],
@@ -63,7 +75,11 @@ test('what is wrong with a scope is told with its place', () => {
       /events: "Transfer\(addres\)" is not an event.*"addres" is not a type/,
     ],
     ['[[networks.scopes]]\naddresses-file = "none.txt"', /none\.txt cannot be read/],
-    ['[[networks.scopes]]\nevents = ["A()"]\ntransactions = true', /transactions is not a setting/],
+    ['[[networks.scopes]]\nevents = ["A()"]\ntransactions = true', /transactions needs addresses or a factory/],
+    [`[[networks.scopes]]\naddresses = ["${A}"]\ntransactions = "all"`, /takes true, false or read-blocks, not "all"/],
+    [`transactions = true\n[[networks.scopes]]\naddresses = ["${A}"]`, /write it into the scopes that it is for/],
+    ['transactions = true', /transactions is for chosen contracts, but none is given: add --contract/],
+    ['event = ["A()"]\ntransactions = true', /transactions is for chosen contracts/],
     [`[[networks.scopes]]\naddresses = ["${A}"]\nfrom = 9\nto = 3`, /the last block, 3, is before the first, 9/],
     [`contract = ["${A}"]\n[[networks.scopes]]\nevents = ["A()"]`, /either scopes or contract and event/],
     [

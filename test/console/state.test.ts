@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import type { BrowserContextOptions } from 'playwright-core'
+import type { BrowserContextOptions, Locator } from 'playwright-core'
 import { SCOPES, type Scope } from '../../src/accounts/index.ts'
 import { tokenOf } from '../e2e/program.ts'
 import { DEMO, overhang, signIn, skip, useConsole, violations } from './support.ts'
@@ -49,7 +49,67 @@ describe('the state of the service', { skip }, () => {
     await nodes.getByText('fails since').waitFor()
     assert.match((await nodes.textContent())!, /<img src=x.*\[U\+202E\]\[U\+0000\]/)
     await page.getByText('no node answers').waitFor()
+    assert.equal(await page.getByRole('region', { name: 'Budgets of' }).count(), 0)
     assert.equal(await page.title(), 'Status · Chainsieve')
+    assert.deepEqual(await violations(page), [])
+    await page.setViewportSize(NARROW)
+    assert.equal(await overhang(page), 0)
+  })
+
+  test('networks: what budgets have left, what scopes cover, and what is still looked for', async t => {
+    const page = await bench.open(t, '/console/status')
+    await page.route('**/status', route => route.fulfill({ json: { ...BUSY_STATUS, networks: [SCOPED], reasons: [] } }))
+    await signIn(page, bench.server.token)
+    const budgets = page.getByRole('region', { name: `Budgets of ${SCOPED.network}` })
+    await budgets.getByText('2,999,000 of 3,000,000').waitFor()
+    assert.deepEqual(await cellsOf(budgets), [
+      [
+        ...['https://one.example', '2,999,000 of 3,000,000until 23/11/2026, 00:00:00'],
+        ...['0 of 100until 01/12/2026, 00:00:00', '500 credits/s', 'infura', '1,000'],
+      ],
+      ['https://two.example', 'not limited', 'not limited', '25 calls/s', 'one credit a call', '7'],
+    ])
+    assert.equal(await budgets.locator('.warn').textContent(), '0 of 100')
+    const scopes = page.getByRole('region', { name: `Scopes of ${SCOPED.network}` })
+    assert.deepEqual(await cellsOf(scopes), [
+      [
+        '0x1111…11110x2222…22220x3333…3333and 97 more',
+        'all logs',
+        'Blocks 100–999 were looked at: 850. Missing: 200–249.',
+      ],
+      ['any contract', '0xdddd…dddd', 'Blocks 7 were looked at: 1. No block is missing between them.'],
+    ])
+    await page.getByText('in blocks 200–249: 20 of 50 are left.').waitFor()
+    await page.getByText('until 23/11/2026, 00:00:00').first().waitFor()
+    assert.equal(await page.getByText('No block is held').count(), 0)
+    assert.deepEqual(await violations(page), [])
+    await page.setViewportSize(NARROW)
+    assert.equal(await overhang(page), 0)
+  })
+
+  test('networks: where documents lie, where they move to, and why they stand still', async t => {
+    const page = await bench.open(t, '/console/status')
+    await page.route('**/status', route => route.fulfill({ json: { ...BUSY_STATUS, networks: PLACES, reasons: [] } }))
+    await signIn(page, bench.server.token)
+    const facts = async (network: string) => {
+      const region = page.getByRole('region', { name: network, exact: true })
+      await region.waitFor()
+      const terms = await region.locator('dt').allTextContents()
+      const values = await region.locator('dd').allTextContents()
+      const all = terms.map((term, i) => `${term}: ${values[i]}`)
+      return all.filter(text => /^(Documents|Cluster|Moving|Not in)/.test(text))
+    }
+    assert.deepEqual(await facts('a/in/file'), ['Documents: In the file'])
+    assert.deepEqual(await facts('a/in/cluster'), [
+      'Documents: In the cluster: chainsieve-a-in-cluster-*',
+      'Cluster: yellow, OpenSearch 3.3.2',
+      'Not in the cluster yet: 1,200 blocks',
+    ])
+    assert.deepEqual(await facts('a/goes/there'), ['Documents: In the file', 'Moving: 40 % to the cluster'])
+    assert.deepEqual(await facts('a/comes/back'), ['Documents: In the cluster', 'Moving: 75 % back into the file'])
+    await page.getByText('Documents do not go to the cluster since').waitFor()
+    await page.getByText('Documents do not come back into the file since').waitFor()
+    assert.match((await page.textContent('main'))!, /<img src=x/)
     assert.deepEqual(await violations(page), [])
     await page.setViewportSize(NARROW)
     assert.equal(await overhang(page), 0)
@@ -185,6 +245,12 @@ describe('the state of the service', { skip }, () => {
     })
 })
 
+/** Texts of the cells, row by row. */
+const cellsOf = async (table: Locator): Promise<string[][]> => {
+  const rows = await table.locator('tbody tr').all()
+  return Promise.all(rows.map(row => row.locator('td').allTextContents()))
+}
+
 const BUSY = {
   network: 'ethereum/ethereum/mainnet',
   state: 'filling',
@@ -209,6 +275,60 @@ const BUSY = {
   redecoding: { abi: HOSTILE.slice(0, 60), blocksLeft: 7_000 },
   alerts: {},
 }
+const MIDNIGHT = '2026-11-23T00:00:00.000Z'
+const addressOf = (digit: string) => `0x${digit.repeat(40)}`
+const SCOPED = {
+  ...BUSY,
+  ranges: [],
+  redecoding: undefined,
+  waiting: { kind: 'fill', for: 'credits of https://one.example', since: AT, until: MIDNIGHT },
+  endpoints: [
+    {
+      ...BUSY.endpoints[0],
+      budget: {
+        ...{ costs: 'infura', rate: '500 credits/s', spent: 1_000 },
+        day: { limit: 3_000_000, used: 1_000, left: 2_999_000, endsAt: MIDNIGHT },
+        month: { limit: 100, used: 120, left: 0, endsAt: '2026-12-01T00:00:00.000Z' },
+      },
+    },
+    { ...BUSY.endpoints[0], url: 'https://two.example', budget: { costs: 'calls', rate: '25 calls/s', spent: 7 } },
+    { ...BUSY.endpoints[0], url: 'https://three.example' },
+  ],
+  coverage: [
+    {
+      ...{ addresses: ['1', '2', '3', '4'].map(addressOf), addressCount: 100, topics: [], topicCount: 0 },
+      ranges: [
+        { from: 100, to: 199 },
+        { from: 250, to: 999 },
+      ],
+    },
+    {
+      ...{ addresses: [], addressCount: 0, topics: [`0x${'d'.repeat(64)}`], topicCount: 1 },
+      ranges: [{ from: 7, to: 7 }],
+    },
+  ],
+  filling: {
+    ...{ addresses: [addressOf('5')], addressCount: 1, topics: [], topicCount: 0 },
+    ...{ from: 200, to: 249, next: 230 },
+  },
+}
+const PLAIN = { ...BUSY, redecoding: undefined, waiting: undefined, error: null, endpoints: [] }
+const CLUSTER = { state: 'yellow', version: 'OpenSearch 3.3.2', nodes: 3 }
+const PLACES = [
+  { ...PLAIN, network: 'a/in/file' },
+  {
+    ...{ ...PLAIN, network: 'a/in/cluster', cluster: { ...CLUSTER, indices: 'chainsieve-a-in-cluster-*' } },
+    shipping: { blocksLeft: 1_200, trouble: HOSTILE.slice(0, 500), troubleSince: AT },
+  },
+  {
+    ...{ ...PLAIN, network: 'a/goes/there', shipping: { blocksLeft: 5, trouble: null, troubleSince: null } },
+    moving: { to: 'opensearch', blocks: 100, shipped: 80, verified: 0 },
+  },
+  {
+    ...{ ...PLAIN, network: 'a/comes/back', shipping: { blocksLeft: 0, trouble: 'no room', troubleSince: AT } },
+    moving: { to: 'sqlite', blocks: 100, shipped: 80, verified: 70 },
+  },
+]
 const BUSY_STATUS = {
   version: '1.2.3',
   networks: [BUSY],

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { createBudget } from '../../src/chain/budget.ts'
+import { openSpent } from '../../src/chain/spent-file.ts'
 import type { Watch } from '../../src/doctor/clock.ts'
 import { checkNodes } from '../../src/doctor/node.ts'
+import { spentStem } from '../../src/engine/files.ts'
+import { silent } from '../../src/lib/log.ts'
 import { anvilPath, startAnvil } from '../support/anvil.ts'
 import { NodeError, startNode } from '../support/node.ts'
 import { demoBlocks } from '../support/store.ts'
@@ -11,6 +15,8 @@ const CHAIN = demoBlocks().slice(0, 3)
 const FIRST = String(Number(CHAIN[0]!.block.number))
 const never = new AbortController().signal
 const newWatch = (): Watch => ({ startedAt: Date.now(), started: performance.now(), heads: [] })
+
+const spentAt = (data: string) => openSpent(spentStem(data, MAINNET), silent)
 
 const look = (t: Test, flags: Record<string, string | string[]>, watch = newWatch()) =>
   linesOf(checkNodes(configOf({ data: tempFolder(t), network: MAINNET, ...flags }), watch, never))
@@ -68,7 +74,7 @@ test('a node with less than all is told to lack it', async t => {
   })
   node.methods.set('eth_syncing', () => ({ currentBlock: '0x1' }))
   const first = await look(t, { rpc: [node.url], from: FIRST })
-  assert.match(first.join('\n'), /^warn node: its newest block is \d+ d \d+ h old$/m)
+  assert.match(first.join('\n'), /^warn node: its newest block is \d+ d( \d+ h)? old$/m)
   assert.match(first.join('\n'), /^warn node: it is still syncing$/m)
   assert.match(first.join('\n'), /^warn node: receipts one by one, no traces, recent states only$/m)
   const traced = await look(t, { rpc: [node.url], from: FIRST, traces: 'all', staleAfter: '0s' })
@@ -85,6 +91,37 @@ test('a node that limits the rate is told', async t => {
     calls.some(({ method }) => method === 'eth_blockNumber') && ++numbers > 5 ? { status: 429 } : undefined
   const lines = await look(t, { rpc: [node.url], from: FIRST })
   assert.match(lines.at(-1)!, /^warn node: refused \d+ of 40 requests at once: /)
+})
+
+test('what is asked counts beside a server, the rate is kept, and a budget that is used up is told', async t => {
+  const node = await startNode(t, CHAIN)
+  node.methods.set('eth_syncing', () => false)
+  node.methods.set('eth_getBalance', () => '0x0')
+  const data = tempFolder(t)
+  const config = configOf({
+    ...{ data, network: MAINNET, rpc: [node.url], from: FIRST, staleAfter: '0s' },
+    ...{ rpcDaily: '100', rpcMonth: '5k', rpcRate: '60/s' },
+  })
+  const doctor = () => linesOf(checkNodes(config, newWatch(), never))
+  const server = createBudget({ daily: 100 }, { url: node.url, now: Date.now, spent: spentAt(data) })!
+  server.charge(7)
+  const first = await doctor()
+  const asked = node.calls.length
+  assert.equal(asked, 3 + 5 + 5 + 15)
+  assert.equal(server.status().day!.used, 7 + asked)
+  // The server has counted a part of a call ahead.
+  assert.match(
+    first.at(-1)!,
+    new RegExp(`^ok node: ${92 - asked} of 100 calls left today \\(until .*T00:00Z\\), ${4992 - asked} of 5000`),
+  )
+  for (let i = 0; i < 3; i++) await doctor()
+  const last = await doctor()
+  assert.match(
+    last.at(-1)!,
+    /^warn node: its budget is used up, .*, so it is not looked at: \d+ of 100 calls left today/,
+  )
+  assert.ok(server.status().day!.used <= 90, `${server.status().day!.used}`)
+  assert.equal(server.status().day!.used, 7 + node.calls.length)
 })
 
 test('what is no node fails', async t => {

@@ -46,6 +46,7 @@ const asked = (ids: Record<string, string>, rule: object): Record<string, Asked>
     '/{technology}/{blockchain}/{network}/abi/{address} get': { path: { address: `0x${'00'.repeat(20)}` } },
     '/alerting/rules post': { body: rule, status: 201 },
     '/alerting/rules/simulate post': { body: { ...rule, size: 1 } },
+    '/alerting/rules/test post': { body: rule },
     '/alerting/rules/{id} put': { body: { name: 'Another' } },
     '/alerting/rules/{id}/redeliver post': { body: { dead: true } },
     '/alerting/rules/{id} delete': { status: 204 },

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
 import { test } from 'node:test'
 import { storeFile } from '../../src/engine/files.ts'
 import { anvilPath, startAnvil } from '../support/anvil.ts'
@@ -46,6 +47,24 @@ test('a contract is indexed alone, widened through a kill, and served', { timeou
   await succeed(t, command([one, other]), { data })
   assert.deepEqual(holdingsIn(store), expected([one, other]))
   assert.ok(asked.slice(before).every(({ addresses }) => addresses.join() === other))
+
+  // Narrowed through a kill, and widened again.
+  const prune = ['prune', '--network', NETWORK, '--outside-scopes', '--contract', one]
+  const [logsOfBoth, logsOfOne] = [expected([one, other]).log.length, expected([one]).log.length]
+  const counted = await succeed(t, [...prune, '--dry-run', '--json'], { data })
+  assert.equal(JSON.parse(counted).outside.logs, logsOfBoth - logsOfOne)
+  assert.deepEqual(holdingsIn(store), expected([one, other]))
+  const narrowing = start(t, prune, { data })
+  await until(
+    () => existsSync(`${store}-prune-scopes`),
+    isAsked => isAsked,
+  )
+  narrowing.signal('SIGKILL')
+  await narrowing.ended
+  await succeed(t, prune, { data })
+  assert.deepEqual(holdingsIn(store), expected([one]))
+  await succeed(t, command([one, other]), { data })
+  assert.deepEqual(holdingsIn(store), expected([one, other]))
 
   const server = await serve(t, data, [
     ...['--network', NETWORK, '--rpc', node.url, '--finality', '1', '--poll-interval', '20ms'],

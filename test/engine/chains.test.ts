@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { keccak256 } from 'viem'
 import { checkBlock } from '../../src/chain/check.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { RECORD_COLUMNS } from '../../src/engine/documents/forms.ts'
@@ -13,6 +14,8 @@ import {
   unknownBlock,
   zkBlock,
 } from '../support/chains.ts'
+import { eraBlock, gnosisBlock, lineaBlock, priorityBlock, scrollBlock } from '../support/more-chains.ts'
+import { bloomOf } from '../support/pack.ts'
 import { createTestStore } from '../support/store.ts'
 
 type Source = Record<string, unknown>
@@ -48,6 +51,11 @@ const own = (kind: 'block' | 'tx', source: Source): Source => {
     }),
   )
 }
+
+const ALL = [
+  ...[opBlock, arbitrumBlock, zkBlock, avalancheBlock, bnbBlock, celoBlock],
+  ...[eraBlock, priorityBlock, gnosisBlock, lineaBlock, scrollBlock],
+]
 
 /** What is shown under another name, or as documents of their own. */
 const ELSEWHERE = new Set(['transactions', 'logs', 'transactionHash', 'transactionCount'])
@@ -106,7 +114,7 @@ describe('blocks of other chains', () => {
   })
 
   it('lose no member: each is a field, or in extra', () => {
-    for (const raw of [opBlock, arbitrumBlock, zkBlock, avalancheBlock, bnbBlock, celoBlock]) {
+    for (const raw of ALL) {
       const { block, tx } = shown(raw, false)
       const lost = (members: object, source: Source) =>
         Object.entries(members)
@@ -154,6 +162,47 @@ describe('blocks of other chains', () => {
       extra: { l2ToL1Logs: [] },
     })
     assert.equal(log.length, 3)
+  })
+
+  it('of zkSync have types of their own, of users and from the parent chain', () => {
+    const { tx, log } = shown(eraBlock, false)
+    assert.deepStrictEqual(own('tx', tx[0]!), {
+      type: quantity(0x71),
+      l1BatchNumber: quantity(0x239),
+      l1BatchTxIndex: quantity(0x154),
+      extra: { l2ToL1Logs: [] },
+    })
+    assert.deepStrictEqual([tx[0]!.gasUsed, log.length], [quantity(0x318fd7), 11])
+    const { block, tx: first } = shown(priorityBlock)
+    assert.deepStrictEqual(own('block', block[0]!).l1BatchTimestamp, quantity(0x63eb991e))
+    assert.deepStrictEqual(own('tx', first[0]!), {
+      type: quantity(0xff),
+      l1BatchNumber: quantity(1),
+      l1BatchTxIndex: quantity(0),
+      extra: { l2ToL1Logs: (priorityBlock.receipts[0] as unknown as Source).l2ToL1Logs },
+    })
+  })
+
+  it('of Gnosis keep what OpenEthereum tells of a transaction', () => {
+    const [{ raw, ...wire }] = gnosisBlock.block.transactions as unknown as [Source]
+    assert.equal(keccak256(raw as `0x${string}`), wire.hash)
+    assert.equal(bloomOf(gnosisBlock.receipts), gnosisBlock.receipts[0]!.logsBloom)
+    const { tx, log } = shown(gnosisBlock)
+    assert.deepStrictEqual(own('tx', tx[0]!), {
+      type: quantity(0),
+      extra: { raw, standardV: '0x1' },
+    })
+    assert.equal(tx[0]!.publicKey, wire.publicKey)
+    assert.equal(log.length, 13)
+  })
+
+  it('of Linea and Scroll are those of Ethereum', () => {
+    for (const raw of [lineaBlock, scrollBlock]) {
+      const { block, tx, log } = shown(raw)
+      assert.deepStrictEqual(own('block', block[0]!), {})
+      assert.deepStrictEqual(own('tx', tx[0]!), { type: quantity(2) })
+      assert.equal(log.length, raw.receipts[0]!.logs.length)
+    }
   })
 
   it('keep members that nobody knows, values of another form, and what a receipt tells otherwise', () => {

@@ -44,8 +44,12 @@ test('a step that fails leaves the store as it was', () => {
   assert.deepEqual(db.prepare('SELECT * FROM a').raw().all(), [[1], [2]])
 })
 
-/** Takes back what version 12 brought. */
-const WITHOUT_SCOPES = `ALTER TABLE segment DROP COLUMN block; ALTER TABLE segment DROP COLUMN scoped;
+/** Takes back what version 13 brought. */
+const WITHOUT_SHELF = `DROP INDEX segment_journal; ALTER TABLE segment DROP COLUMN emptied;
+  ${['shelf', 'batch', 'hidden'].map(table => `DROP TABLE ${table}`).join(';')};`
+
+/** Takes back what version 12 brought, too. */
+const WITHOUT_SCOPES = `${WITHOUT_SHELF} ALTER TABLE segment DROP COLUMN block; ALTER TABLE segment DROP COLUMN scoped;
   ${['scope', 'coverage', 'looked', 'child'].map(table => `DROP TABLE ${table}`).join(';')}`
 
 test('segments of version 11 hold whole blocks, and count them', t => {

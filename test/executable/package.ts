@@ -263,6 +263,7 @@ test('the list of components has the packages that the program is made of, and e
   names.push('preact', 'uplot', ...editor.map(name => `@codemirror/${name}`))
   names.push(...['common', 'highlight', 'json', 'lr'].map(name => `@lezer/${name}`))
   names.push('@marijn/find-cluster-break', 'crelt', 'style-mod', 'w3c-keyname')
+  names.push('@opensearch-project/opensearch', 'debug', 'json11', 'ms', 'secure-json-parse')
   assert.deepEqual(
     components.map(component => component['bom-ref']).sort(),
     [

@@ -57,6 +57,10 @@ const serve = (limits: Partial<Limits> = {}) => {
       calls.push({ test: id, document })
       return { entity: { _id: '0x', _type: 'event' }, deliveries: [] }
     },
+    preview: async ({ name }, document) => {
+      calls.push({ preview: name, document })
+      return { entity: { _id: '0x', _type: 'event' }, messages: [{ action: 0, type: 'Chat', refused: 'no' }] }
+    },
     alerts: async ({ id }, page) => {
       calls.push({ alerts: id, ...page })
       return { alerts: [], next: null }
@@ -477,6 +481,26 @@ test('a test is fired for a document, or for the newest', async () => {
     await bodyOf(call('POST', `${RULES}1/test/`, []), 400),
     error(400, 'parsing_exception', 'The body must be a JSON object, or be left out.'),
   )
+})
+
+test('what a rule would send is shown before it is stored', async () => {
+  const { call, calls } = serve()
+  const result = { entity: { _id: '0x', _type: 'event' }, messages: [{ action: 0, type: 'Chat', refused: 'no' }] }
+  assert.deepEqual(await bodyOf(call('POST', `${RULES}test/`, rule())), result)
+  assert.deepEqual(await bodyOf(call('POST', `${RULES}test/`, { ...rule(), _id: '0xa_e_1' })), result)
+  const { name } = rule()
+  assert.deepEqual(calls, [
+    { preview: name, document: undefined },
+    { preview: name, document: '0xa_e_1' },
+  ])
+  const { error } = (await bodyOf(call('POST', `${RULES}test/`, { ...rule({ name: 7 }), _id: 8 }), 400)) as {
+    error: { faults: { path: string }[] }
+  }
+  assert.deepEqual(
+    error.faults.map(({ path }) => path),
+    ['name', '_id'],
+  )
+  assert.equal(calls.length, 2)
 })
 
 test('the alerts of a rule are listed page by page', async () => {

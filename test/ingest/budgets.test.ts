@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { spentFile } from '../../src/engine/files.ts'
+import { openSpent } from '../../src/chain/spent-file.ts'
+import { spentStem } from '../../src/engine/files.ts'
 import { type Indexing, startIndexing } from '../../src/ingest/network.ts'
 import { offlineStatus } from '../../src/ingest/status.ts'
 import { createLog } from '../../src/lib/log.ts'
@@ -60,13 +61,8 @@ test('a back-fill waits for the next day and says so, the head goes on, and a re
   assert.equal(lines.filter(line => line.includes('A back-fill waits')).length, 1)
   await first.stop()
   assert.equal(node.calls.length, first.report().endpoints[0]!.budget!.spent)
-  const kept = Object.values(JSON.parse(readFileSync(spentFile(data, NETWORK), 'utf8'))) as {
-    day: { credits: number }
-  }[]
-  assert.deepEqual(
-    kept.map(({ day: { credits } }) => credits),
-    [node.calls.length],
-  )
+  const kept = openSpent(spentStem(data, NETWORK), log).at(node.url, '')
+  assert.equal(kept.since(new Date().toISOString().slice(0, 10)), node.calls.length)
 
   node.calls.length = 0
   const second = start()

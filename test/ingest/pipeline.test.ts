@@ -65,7 +65,7 @@ const setUp = async (
   openForWriting(store).close()
   const db = openForReading(store)
   const { port1, port2 } = new MessageChannel()
-  runWriter({ store, port: port1 })
+  runWriter({ store, network: NETWORK, port: port1 })
   const rules = openRules(folder)
   const contracts = createContracts({
     state: undefined,

@@ -38,7 +38,7 @@ test('logs, calls and methods are decoded as of where they stand: what a log cha
       sighted: () => {},
       takeLearnt: () => [],
     },
-    contracts: { in: () => [], of: () => [] },
+    contracts: { in: () => [], of: () => [], carry: () => {} },
   })
   const due: typeof seen = { logs: new Set(), calls: new Set(), methods: new Set() }
   for (const whole of oddBlocks(20)) {

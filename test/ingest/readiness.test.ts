@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { ClusterHealth } from '../../src/cluster/health.ts'
 import { createReadinessLog, type Reason, reasonsOf } from '../../src/ingest/readiness.ts'
 import type { NetworkStatus, ReaderState } from '../../src/ingest/status.ts'
 import { createLog } from '../../src/lib/log.ts'
@@ -10,6 +11,10 @@ const NETWORK: NetworkStatus = {
 }
 const since = '2026-03-01T00:00:00Z'
 const restarts = { count: 1, error: 'a secret fault', endedAt: since, nextAt: since }
+const CLUSTER: ClusterHealth = {
+  ...{ state: 'green', since, error: 'a secret fault', version: null, nodes: 1, unassignedShards: 0, pendingTasks: 0 },
+  ...{ diskFree: null, watermark: null, rejected: null, lost: [] },
+}
 const READERS: ReaderState = { most: 2, started: 1, busy: 0, waiting: 0, lost: 0, error: null }
 
 const typesOf = (network: Partial<NetworkStatus>) =>
@@ -38,6 +43,14 @@ test('each of the things that can be wrong is a reason, and no other is', () => 
   assert.deepEqual(typesOf({ state: 'stopped', error: 'wrong chain' }), [['network_stopped', undefined]])
   assert.deepEqual(typesOf({ state: 'serving', store: 'damaged' }), [['store_damaged', undefined]])
   assert.deepEqual(typesOf({ state: 'serving', store: 'unreadable' }), [['store_unreadable', undefined]])
+  const cluster = (state: ClusterHealth['state'], watermark: ClusterHealth['watermark'] = null) =>
+    typesOf({ cluster: { ...CLUSTER, state, watermark, indices: 'a-*' } })
+  assert.deepEqual([...cluster('green'), ...cluster('yellow', 'high')], [])
+  assert.deepEqual(cluster('red', 'flood_stage'), [
+    ['cluster_red', since],
+    ['cluster_disk_full', undefined],
+  ])
+  assert.deepEqual(cluster('unreachable'), [['cluster_unreachable', since]])
 })
 
 test('deliveries and threads have their reasons, and none tells a secret', () => {

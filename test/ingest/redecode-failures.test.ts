@@ -5,14 +5,18 @@ import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { encodeErrorResult, parseAbi } from 'viem'
 import type { RawBlock, RpcTrace } from '../../src/chain/wire.ts'
+import type { PatchLine } from '../../src/cluster/ship/line.ts'
 import { readAbi } from '../../src/decode/abi-file.ts'
 import type { Decoding } from '../../src/decode/decoding.ts'
 import { abiFile, readOwnAbis, type StoredAbi } from '../../src/ingest/abis.ts'
-import { redecode } from '../../src/ingest/redecode.ts'
+import { type Clustered, redecode } from '../../src/ingest/redecode.ts'
 import { askToRedecode } from '../../src/ingest/redecodings.ts'
 import { silent } from '../../src/lib/log.ts'
 import { assertSame, queriesOn } from '../support/contents.ts'
-import { createTestStore, demoBlocks } from '../support/store.ts'
+import { memoryCluster } from '../support/memory-cluster.ts'
+import { emptyUpTo, inCluster, same } from '../support/redecoding-cluster.ts'
+import { closing, startShipper } from '../support/ship.ts'
+import { createTestStore, demoBlocks, type TestStore } from '../support/store.ts'
 
 const NETWORK = 'ethereum/made-up/mainnet'
 const ADRIFT = parseAbi(['error Adrift(address ship, uint256 fathoms)'])
@@ -62,6 +66,13 @@ const check = async (t: TestContext, first: StoredAbi[], later: StoredAbi[], tra
   const keep = (abi: StoredAbi) => writeFileSync(join(abis, abiFile(abi)), JSON.stringify(abi))
   for (const abi of first) keep(abi)
   const store = createTestStore(adrift, { own: own(), run: 9, traces })
+  // The same in a cluster.
+  const shelved = createTestStore(adrift, { own: own(), run: 9, traces })
+  const memory = memoryCluster()
+  const shipper = startShipper(shelved, memory)
+  closing(t, () => shipper, shelved)
+  await shipper.rested()
+  emptyUpTo(shelved, 115)
   for (const abi of later) {
     keep(abi)
     askToRedecode(folder, abi, [NETWORK])
@@ -71,28 +82,35 @@ const check = async (t: TestContext, first: StoredAbi[], later: StoredAbi[], tra
     store.close()
     oracle.close()
   })
-  let decoding: Decoding
   let changes = 0
-  await redecode({
-    ...{ network: NETWORK, store: store.path, native: undefined, abis, folder, preparer: store.preparer },
-    decoding(age) {
-      if (age === 0) decoding = store.decodeBy(own())
-      return decoding
-    },
-    async revise(revision) {
-      changes += revision.txs.length + revision.traces.length
-      store.writer.receive(revision)
-      const done = store.writer.revise(revision)
-      store.preparer.committed(revision.added)
-      return { done, took }
-    },
-    caughtUp: async () => {},
-    yieldToHead: async () => {},
-    onReport: () => {},
-    log: silent,
-    signal: new AbortController().signal,
-  })
+  const run = (one: TestStore, clustered?: Clustered) => {
+    let decoding: Decoding
+    return redecode({
+      ...{ network: NETWORK, store: one.path, native: undefined, abis, folder, preparer: one.preparer, clustered },
+      decoding(age) {
+        if (age === 0) decoding = one.decodeBy(own())
+        return decoding
+      },
+      async revise(revision) {
+        changes += revision.txs.length + revision.traces.length
+        one.writer.receive(revision)
+        const done = one.writer.revise(revision)
+        one.preparer.committed(revision.added)
+        return { done, took }
+      },
+      caughtUp: async () => {},
+      yieldToHead: async () => {},
+      onReport: () => {},
+      log: silent,
+      signal: new AbortController().signal,
+    })
+  }
+  await run(store)
   assertSame(store, oracle, queriesOn(oracle, 4))
+  for (const abi of later) askToRedecode(folder, abi, [NETWORK])
+  const patch = async (lines: readonly PatchLine[]) => ({ done: await shipper.patch(lines) })
+  await run(shelved, inCluster(shelved, memory, patch))
+  same(shelved, memory, oracle)
   return { store, changes }
 }
 

@@ -97,6 +97,44 @@ test('two lanes that meet a token at the same time ask for it once', async () =>
   assert.deepEqual([tokens.of(dollar), tokens.of(bitcoin)], [6, 8])
 })
 
+test('many tokens are asked for some parts at a time, each once, and a node that refuses is not asked on', async () => {
+  const many = Array.from({ length: 210 }, (_, i) => (i + 1).toString(16).padStart(40, '0'))
+  let [now, most] = [0, 0]
+  const waiting: (() => void)[] = []
+  let refuses = false
+  const { calls, tokens } = setUp(
+    {},
+    {
+      async call(asked) {
+        calls.push([...new Set(asked.map(({ to }) => to.slice(2)))])
+        most = Math.max(most, ++now)
+        await new Promise<void>(resolve => waiting.push(resolve))
+        now--
+        if (refuses) throw retry('node_bad_answer', 'no')
+        return asked.map(() => null)
+      },
+    },
+  )
+  const letGo = async (done: Promise<unknown>) => {
+    let isDone = false
+    void done.finally(() => {
+      isDone = true
+    })
+    while (!isDone) {
+      waiting.shift()?.()
+      await new Promise(setImmediate)
+    }
+  }
+  await letGo(tokens.prefetch(many.slice(0, 110), never))
+  assert.equal(most, 4)
+  assert.deepEqual(calls.flat(), many.slice(0, 110))
+  assert.ok(many.slice(0, 110).every(address => !tokens.isUnasked(address)))
+  refuses = true
+  calls.length = 0
+  await letGo(tokens.prefetch(many, never))
+  assert.deepEqual(calls.length, 4)
+})
+
 test('a node that cannot be reached is waited for', async () => {
   let tries = 0
   const { tokens } = setUp(

@@ -151,6 +151,11 @@ describe('two networks', () => {
     }
   })
 
+  test('a field that no document has orders nothing, and the newest come first, in long answers as in short ones', () => {
+    const sort = [{ 'number.num': { order: 'asc', unmapped_type: 'long' } }]
+    for (const size of [-1, 10]) isSame('call', { sort, size })
+  })
+
   test('each hit names its network, and totals are those of both', () => {
     const total = whole.all('tx').length
     const { total: both, hits } = hitsOf({ size: -1, _source: false })

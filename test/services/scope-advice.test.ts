@@ -15,6 +15,11 @@ const ruleFor = (blockchain: string | string[], address: string): RuleInput => (
   config: { targetType: 'Log', targetMap: [{ name: 'address', operator: 'Equals', value: address }], alerts: [] },
 })
 
+const sent = (address: string, targetType: 'Transaction' | 'Call' = 'Transaction'): RuleInput => ({
+  ...ruleFor('base', address),
+  config: { targetType, targetMap: [{ name: 'to', operator: 'Equals', value: address }], alerts: [] },
+})
+
 const networks = [
   { network: 'ethereum/ethereum/mainnet', scoping: undefined, from: undefined },
   { network: 'ethereum/base/mainnet', scoping: scoping([{ addresses: [INSIDE] }]), from: undefined },
@@ -35,4 +40,18 @@ test('a rule is told of each of its networks where it looks outside of the scope
   assert.deepEqual(outsideScopes(ruleFor(['ethereum', 'base'], OUTSIDE), networks), [
     warningOf('ethereum/base/mainnet'),
   ])
+})
+
+test('a rule over transactions is told whether scopes have those without logs', () => {
+  const base = (scope: Parameters<typeof scoping>[0][number]) => [
+    { network: 'ethereum/base/mainnet', scoping: scoping([{ addresses: [INSIDE], ...scope }]), from: undefined },
+  ]
+  const warning = `ethereum/base/mainnet is indexed by logs: of the transactions from and to ${INSIDE} only those with logs in a scope are found. Set transactions = true in the scope.`
+  for (const target of ['Transaction', 'Call'] as const) {
+    assert.deepEqual(outsideScopes(sent(INSIDE, target), base({})), [warning])
+    assert.deepEqual(outsideScopes(sent(INSIDE, target), base({ transactions: 'search' })), [])
+    const some = base({ transactions: 'read-blocks', topics: [`0x${'3'.repeat(64)}`] })
+    assert.deepEqual(outsideScopes(sent(INSIDE, target), some), [])
+    assert.deepEqual(outsideScopes(sent(OUTSIDE, target), some), [warningOf('ethereum/base/mainnet')])
+  }
 })

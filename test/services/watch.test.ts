@@ -18,7 +18,7 @@ test('a network whose store is damaged keeps no other from being watched, and is
   writeFileSync(storeFile(data, broken), 'x'.repeat(8_192))
   openForWriting(storeFile(data, whole)).close()
   const watching = watchStored({
-    config: { data, limits: DEFAULT_LIMITS } as Config,
+    config: { data, networks: [], limits: DEFAULT_LIMITS } as unknown as Config,
     rules: { version: () => 1, networks: () => [broken, whole] },
     indexed: new Set(),
     log: silent,

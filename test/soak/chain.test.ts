@@ -23,3 +23,14 @@ test('a chain that is reorganised stays linked, and its old blocks stay the same
   assert.equal(chain.block(1002)!.block.hash, trunk)
   assert.notEqual(chain.block(1004)!.block.hash, lost)
 })
+
+test('a chain of short blocks has as many transactions as are wanted, and its blooms are right', () => {
+  const chain = createLiveChain(1000, 3, 2)
+  chain.grow(20)
+  chain.reorganise(3)
+  for (let number = 1001; number <= chain.tip(); number++) {
+    const raw = structuredClone(chain.block(number)!)
+    assert.equal(raw.block.transactions.length, 2)
+    checkBlock(raw)
+  }
+})

@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { createRandom } from '../../scripts/demo/random.ts'
 import { alertId } from '../../src/alerts/alert-store.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
+import { keccakHex } from '../../src/lib/keccak.ts'
 import { after, pause, type Server, serve, tempFolder, until } from '../e2e/program.ts'
 import { startNode } from './node.ts'
-import { makeChain } from './pack.ts'
+import { bloomOf, makeChain } from './pack.ts'
 import { type Behaviour, type Call, type Receiver, startReceiver } from './receiver.ts'
+import { serveLogs } from './scoped.ts'
 
 /**
  * A real server process against a scripted chain and scripted receivers: it is killed and started again, the chain is reorganised, receivers
@@ -14,7 +18,8 @@ import { type Behaviour, type Call, type Receiver, startReceiver } from './recei
 const NETWORK = 'ethereum/made-up/mainnet'
 const CHAIN_ID = 31337
 const FIRST = 100
-const BELOW = 20
+/** Blocks below the first one: headers are followed from as far down as the chain may be reorganised. */
+const BELOW: Record<Extent, number> = { whole: 20, contract: 64, factory: 64 }
 
 /** How receivers fail; `ends` says whether what is sent to them arrives in the end. */
 const RECEIVERS: Record<string, { ends: boolean; behave(tries: number): Behaviour }> = {
@@ -45,16 +50,26 @@ interface Rule {
   start: number
 }
 
-export const runSeed = async (t: Test, seed: number) => {
+/** What of the chain is indexed: all of it, a contract, or a factory with the contracts that it names. */
+export type Extent = 'whole' | 'contract' | 'factory'
+
+export const runSeed = async (t: Test, seed: number, extent: Extent = 'whole') => {
   const { int, pick } = createRandom(seed)
   const below = (n: number) => int(0, n - 1)
 
   const data = tempFolder(t)
+  const more = (count: number, from: { from: number } | { parent: RawBlock }, salt: string) => {
+    const blocks = makeChain({ blocks: count, ...from, txs: 1, logs: 1, chainId: CHAIN_ID, salt })
+    if (extent !== 'whole') for (const raw of blocks) setLog(raw, extent === 'contract' ? below(3) : below(6))
+    return blocks
+  }
   // The node has more than the server is asked to index, as nodes do.
-  let chain = makeChain({ blocks: BELOW + 4, from: FIRST - BELOW, txs: 1, logs: 1, chainId: CHAIN_ID })
+  let chain = more(BELOW[extent] + 4, { from: FIRST - BELOW[extent] }, '')
   const everything = [...chain]
   const node = await startNode(t as never, chain)
-  const args = ['--network', NETWORK, '--rpc', node.url, '--from', String(FIRST), '--poll-interval', '20ms']
+  serveLogs(node)
+  const indexed = extent === 'factory' ? ['--config', writeFactory(data, node.url)] : indexedBy(extent, node.url)
+  const args = ['--network', NETWORK, ...indexed, '--poll-interval', '20ms']
   const delivery = ['--allow-target', '127.0.0.1/32', '--delivery-timeout', '500ms']
   const retries = Array(12).fill(['--delivery-retries', '150ms']).flat() as string[]
   const start = () => serve(t, data, [...args, ...delivery, ...retries])
@@ -66,20 +81,13 @@ export const runSeed = async (t: Test, seed: number) => {
   const steps: string[] = []
   let kills = 0
   const mine = (count: number) => {
-    const more = makeChain({
-      blocks: count,
-      parent: chain.at(-1)!,
-      txs: 1,
-      logs: 1,
-      chainId: CHAIN_ID,
-      salt: `${seed}/${steps.length}`,
-    })
-    chain = [...chain, ...more]
-    everything.push(...more)
-    node.extend(more)
+    const mined = more(count, { parent: chain.at(-1)! }, `${seed}/${steps.length}`)
+    chain = [...chain, ...mined]
+    everything.push(...mined)
+    node.extend(mined)
   }
   const reorganise = (depth: number) => {
-    chain = chain.slice(0, Math.max(BELOW + 1, chain.length - depth))
+    chain = chain.slice(0, Math.max(BELOW[extent] + 1, chain.length - depth))
     mine(depth + 1)
   }
   for (let i = 0; i < 10; i++) {
@@ -108,7 +116,8 @@ export const runSeed = async (t: Test, seed: number) => {
   )
 
   try {
-    for (const rule of rules) await check(server, rule, chain, everything)
+    const stored = extent === 'whole' ? chain : chain.filter(isIndexed(chain))
+    for (const rule of rules) await check(server, rule, stored, everything)
   } catch (error) {
     t.diagnostic(JSON.stringify(await server.status().catch(String)))
     t.diagnostic(server.err())
@@ -117,6 +126,49 @@ export const runSeed = async (t: Test, seed: number) => {
   server.signal('SIGTERM')
   const { code, err } = await server.ended
   assert.equal(code, 0, err)
+}
+
+const FACTORY = `0x${'fa'.repeat(20)}` as const
+const CREATED = keccakHex('Created(address)')
+const contract = (n: number) => `0x${n.toString(16).padStart(40, '7')}` as const
+
+/** The one log of a block: one of a few contracts, or one by which the factory names one of them. */
+const setLog = ({ block, receipts }: RawBlock, kind: number) => {
+  const [receipt] = receipts
+  const child = contract(kind % 3)
+  const named = { address: FACTORY, topics: [CREATED], data: `0x${'0'.repeat(24)}${child.slice(2)}` as const }
+  Object.assign(receipt!.logs[0]!, kind < 3 ? { address: child, topics: [] } : named)
+  block.logsBloom = bloomOf(receipts)
+}
+
+const indexedBy = (extent: 'whole' | 'contract', url: string): string[] => [
+  ...['--rpc', url, '--from', String(FIRST)],
+  ...(extent === 'contract' ? ['--contract', contract(0)] : []),
+]
+
+const writeFactory = (data: string, url: string): string => {
+  const file = join(data, 'factory.toml')
+  const factory = `{ addresses = ["${FACTORY}"], event = "Created(address child)", parameter = "child" }`
+  writeFileSync(
+    file,
+    `[[networks]]\nnetwork = "${NETWORK}"\nrpc = ["${url}"]\n[[networks.scopes]]\nfactory = ${factory}\nfrom = ${FIRST}\n`,
+  )
+  return file
+}
+
+/** By a plain reading of the chain from its first block on. Of a contract, and of a factory, other blocks hold logs. */
+const isIndexed = (chain: readonly RawBlock[]) => {
+  const known = new Set<string>()
+  const wanted = new Set<RawBlock>()
+  const isOfFactory = chain.some(({ receipts }) => receipts[0]!.logs[0]!.address === FACTORY)
+  if (!isOfFactory) known.add(contract(0))
+  for (const raw of chain) {
+    if (Number(raw.block.number) < FIRST) continue
+    const { address, data } = raw.receipts[0]!.logs[0]!
+    if (address === FACTORY) known.add(`0x${data.slice(26)}`)
+    if (address === FACTORY || known.has(address)) wanted.add(raw)
+  }
+  return (raw: RawBlock) => wanted.has(raw)
 }
 
 const createRule = async (

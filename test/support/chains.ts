@@ -6,11 +6,11 @@ import { isList, type Kind, MAPPING } from '../../src/mapping/index.ts'
  * published answer left out was filled in by the chain's specification.
  */
 
-const NO_BLOOM = `0x${'0'.repeat(512)}`
-const NO_UNCLES = '0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347'
+export const NO_BLOOM = `0x${'0'.repeat(512)}`
+export const NO_UNCLES = '0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347'
 const unsigned = { v: '0x0', r: '0x0', s: '0x0' }
 
-const placed = (block: { hash: string; number: string }, index: number) => ({
+export const placed = (block: { hash: string; number: string }, index: number) => ({
   blockHash: block.hash,
   blockNumber: block.number,
   transactionIndex: `0x${index.toString(16)}`,

@@ -27,6 +27,7 @@ export const PAGES_OF_USERS: ReadonlyMap<string, string> = new Map(
         'scopes',
         'chains',
         'networks',
+        'opensearch-aggregations',
         'dev',
         'decoding',
         'accounts',
@@ -35,7 +36,9 @@ export const PAGES_OF_USERS: ReadonlyMap<string, string> = new Map(
         'settings',
       ],
       ...[
+        'opensearch-queries',
         'operating',
+        'opensearch',
         'monitoring',
         'management',
         'data',

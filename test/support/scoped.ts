@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { LogFilter } from '../../src/chain/logs/scoped-source.ts'
-import type { RawBlock, RpcLog } from '../../src/chain/wire.ts'
+import type { RawBlock, RpcLog, RpcTransaction } from '../../src/chain/wire.ts'
 import type { Scoping, WantedScope } from '../../src/config/scopes.ts'
 import type { Document } from '../../src/documents/document.ts'
 import { using } from './contents.ts'
@@ -78,11 +78,12 @@ export const scoping = (scopes: readonly Partial<WantedScope>[], whole = false):
   whole,
 })
 
-/** What of the whole chain's documents must be stored, where these logs are wanted and some blocks are whole. */
+/** What of the whole chain's documents must be stored, where these logs and transactions are wanted and some blocks are whole. */
 export const expectedOf = (
   chain: readonly RawBlock[],
   isWanted: (log: RpcLog) => boolean,
   isWhole: (number: number) => boolean = () => false,
+  isSent: (tx: RpcTransaction) => boolean = () => false,
 ) => {
   const store = createTestStore(chain)
   const logs = new Map<string, Set<string>>()
@@ -91,9 +92,9 @@ export const expectedOf = (
   for (const { block, receipts } of chain) {
     const whole = isWhole(Number(block.number))
     if (whole) blocks.set(block.hash, true)
-    for (const receipt of receipts) {
+    for (const [i, receipt] of receipts.entries()) {
       const wanted = receipt.logs.filter(log => whole || isWanted(log))
-      if (!whole && wanted.length === 0) continue
+      if (!whole && wanted.length === 0 && !isSent(block.transactions[i]!)) continue
       if (!whole) blocks.set(block.hash, false)
       txs.add(receipt.transactionHash)
       logs.set(receipt.transactionHash, new Set(wanted.map(({ logIndex }) => logIndex)))

@@ -73,6 +73,8 @@ export interface TestStore {
   preparer: Preparer
   /** From now on blocks are decoded by these ABIs and the registry. */
   decodeBy(own: readonly OwnAbi[]): Decoding
+  /** Decimals of the token at an address of 40 digits. */
+  decimals(address: string): number | undefined
   /** Runs with the reader on one state of the store. */
   read<T>(run: () => T): T
   plan(kind: Kind, node: Node): Plan
@@ -309,6 +311,7 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
     read,
     writer,
     preparer,
+    decimals: tokens.of,
     decodeBy(own) {
       decoding = createDecoding(shippedRegistry(), shippedFunctions(), shippedErrors(), own)
       return decoding

@@ -1,4 +1,4 @@
-import { anew, roomy } from '../anew.ts'
+import { anew, roomy, VARYING, type Varying } from '../anew.ts'
 import { connect } from '../connection.ts'
 import type { BenchEffort } from '../options.ts'
 import type { Request } from '../queries.ts'
@@ -22,11 +22,12 @@ export interface Asked {
   cpu: number | undefined
 }
 
-/** One client each, on a connection that is kept. No request is sent twice to the letter, but for those that are to be. */
+/** One client each, on a connection that is kept. No request is sent twice, but for those that are to be; by default they differ in white space alone. */
 export const askBoth = async (
   { name, requests }: Question,
   sides: Both<Side>,
   { runs, budgetMs }: BenchEffort,
+  varying: Varying = 'space',
 ): Promise<Asked> => {
   const connections = mapSides(side => connect(sides[side].url))
   const ask = async (side: SideName, request: Buffer): Promise<Buffer> => {
@@ -36,7 +37,7 @@ export const askBoth = async (
   }
   const bytes = mapSides(side => requests.map(request => sides[side].bytes(roomy(request))))
   const same = (side: SideName, i: number) => bytes[side][i % requests.length]!
-  const another = (side: SideName, i: number) => anew(same(side, i))
+  const another = (side: SideName, i: number) => VARYING[varying](same(side, i))
   const timesOfBoth = async (requestFor: typeof same): Promise<Both<number[]>> => {
     const times: Both<number[]> = { ours: [], theirs: [] }
     const end = performance.now() + budgetMs
@@ -97,13 +98,14 @@ export const crowdBoth = async (
   requests: readonly Request[],
   clients: number,
   { rounds, seconds }: Pick<BenchEffort, 'rounds' | 'seconds'>,
+  varying: Varying = 'space',
 ): Promise<Crowd> => {
   const texts = mapSides(side => textsOf(sides[side], requests))
   const times: Both<number[]> = { ours: [], theirs: [] }
   const spent: Both<number> = { ours: 0, theirs: 0 }
   const meters = { ours: await startMeter(sides.ours), theirs: await startMeter(sides.theirs) }
   await inTurns(rounds, async side => {
-    const work = await crowd.run({ url: sides[side].url, requests: texts[side], clients, seconds })
+    const work = await crowd.run({ url: sides[side].url, requests: texts[side], varying, clients, seconds })
     for (const time of work.times) times[side].push(time)
     spent[side] += work.seconds
   })
@@ -143,7 +145,7 @@ export const askBesideScans = async (
     return timesOf(times)
   }
   const crowd = startClients()
-  const job = { url: side.url, requests: textsOf(side, scans), clients: SCANNING, seconds }
+  const job = { url: side.url, requests: textsOf(side, scans), varying: 'space', clients: SCANNING, seconds } as const
   try {
     const end = performance.now() + (seconds * 1000) / 2
     const alone = await askUntil(() => performance.now() > end)

@@ -15,7 +15,7 @@ import { measureStart, type Starting } from '../starting.ts'
 import { type Asked, askBesideScans, askBoth, type Crowd, crowdBoth, type Fairness } from './asking.ts'
 import { startClients } from './clients.ts'
 import { writeDocuments } from './documents.ts'
-import { type LoadWay, type OpenSearch, openOpenSearch } from './opensearch.ts'
+import { INDEX_OF, type LoadWay, type OpenSearch, openOpenSearch } from './opensearch.ts'
 import { type AskedPanel, askPanels, heavy } from './panels.ts'
 import { type Both, inTurns, sidesOf } from './sides.ts'
 import { makeScans, makeTen, mixOf } from './ten.ts'
@@ -110,7 +110,7 @@ const measure = async (stage: Stage): Promise<Omit<Beside, 'start'>> => {
   note('Taking all events from both')
   const streams: Beside['streams'] = { ours: [], theirs: [] }
   await inTurns(effort.rounds, async side => {
-    const taken = side === 'ours' ? await streamAll(server, 'event', {}) : await theirs.scroll('event', PAGE)
+    const taken = side === 'ours' ? await streamAll(server, 'event', {}) : await theirs.scroll(INDEX_OF('event'), PAGE)
     streams[side].push(taken)
   })
   note('Asking by _id beside scans')

@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { anew } from '../anew.ts'
+import { VARYING, type Varying } from '../anew.ts'
 import { connect } from '../connection.ts'
 
 /** Many clients in a process of their own: each sends its next request once it has an answer. */
@@ -11,8 +11,9 @@ export interface Clients {
 
 export interface Job {
   url: string
-  /** Taken in turn, by whichever client is free; each leaves room, see `roomy`, and no two are sent that are the same to the letter. */
+  /** Taken in turn, by whichever client is free. */
   requests: string[]
+  varying: Varying
   clients: number
   seconds: number
 }
@@ -43,7 +44,7 @@ export const startClients = (): Clients => {
   }
 }
 
-const runJob = async ({ url, requests, clients, seconds }: Job): Promise<Work> => {
+const runJob = async ({ url, requests, varying, clients, seconds }: Job): Promise<Work> => {
   const all = requests.map(text => Buffer.from(text))
   const times: number[] = []
   const start = performance.now()
@@ -53,7 +54,7 @@ const runJob = async ({ url, requests, clients, seconds }: Job): Promise<Work> =
     const connection = connect(url)
     try {
       for (let before = performance.now(); before < end; ) {
-        const request = anew(all[next++ % all.length]!)
+        const request = VARYING[varying](all[next++ % all.length]!)
         const { status, body } = await connection.ask(request)
         if (status !== 200) throw new Error(`${request} was answered ${status}: ${body.toString('utf8', 0, 500)}`)
         const after = performance.now()

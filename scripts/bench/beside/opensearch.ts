@@ -14,8 +14,8 @@ export interface OpenSearch {
   load(files: readonly DocumentFile[], way: LoadWay): Promise<number>
   /** Writes everything to disk as one segment an index; the bytes of all. */
   settle(): Promise<number>
-  /** All documents of an entity, by a scroll. */
-  scroll(entity: string, size: number): Promise<Omit<Streamed, 'memory'>>
+  /** All documents of an index, by a scroll. */
+  scroll(index: string, size: number): Promise<Omit<Streamed, 'memory'>>
   /** Of its process. It looks only once a second: shorter spans tell nothing. */
   cpuSeconds(): Promise<number | undefined>
   /** Removes the indices. */
@@ -77,7 +77,7 @@ export const openOpenSearch = async (url: string): Promise<OpenSearch> => {
       }
       return (await json<Stats>('GET', `/${all}/_stats/store`))._all.primaries.store.size_in_bytes
     },
-    scroll: (entity, size) => scroll(client, INDEX_OF(entity), size),
+    scroll: (index, size) => scroll(client, index, size),
     async cpuSeconds() {
       interface Stats {
         nodes: Record<string, { process: { cpu: { total_in_millis: number } } }>

@@ -1,22 +1,24 @@
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { isDeepStrictEqual, parseArgs } from 'node:util'
+import { isDeepStrictEqual, parseArgs, promisify } from 'node:util'
 import { createToken, startServer } from '../../bench/program.ts'
+import { demoInCluster } from '../in-cluster.ts'
 import { CLIENTS, type Client } from './clients.ts'
 import { EXPECTED } from './expected.ts'
 import { type Installed, install } from './install.ts'
 
 /** Runs unmodified clients of Elasticsearch and OpenSearch against a server with the demo chain, and compares what they got. */
 
-const USAGE = `npm run clients -- [--only TEXT]... [--short] [--seconds N] [--program FILE]
+const USAGE = `npm run clients -- [--only TEXT]... [--short] [--seconds N] [--program FILE] [--against URL]
 
 --only     clients whose name has this in it, such as java; may be repeated
 --short    one of each kind that installs within seconds
 --seconds  clients whose turn comes later are skipped
---program  what they ask (default dist/chainsieve.mjs)`
+--program  what they ask (default dist/chainsieve.mjs)
+--against  an OpenSearch that documents lie in (default: they lie in SQLite)`
 
 interface Line {
   call: string
@@ -31,6 +33,7 @@ const main = async (): Promise<number> => {
       short: { type: 'boolean' },
       seconds: { type: 'string', default: '3600' },
       program: { type: 'string' },
+      against: { type: 'string' },
       help: { type: 'boolean' },
     },
   })
@@ -43,7 +46,11 @@ const main = async (): Promise<number> => {
   )
   const program = values.program ?? 'dist/chainsieve.mjs'
   const data = mkdtempSync(join(tmpdir(), 'chainsieve-clients-'))
-  const server = await startServer(program, ['--data', data, '--port', '0'])
+  const inCluster = values.against === undefined ? undefined : demoInCluster(values.against)
+  const args = inCluster?.args ?? []
+  if (inCluster)
+    await promisify(execFile)(process.execPath, [program, 'import', ...args, '--data', data, inCluster.pack])
+  const server = await startServer(program, [...args, '--data', data, '--port', '0'])
   let faults = 0
   try {
     const token = await createToken(program, data)
@@ -53,6 +60,7 @@ const main = async (): Promise<number> => {
   } finally {
     await server.stop()
     rmSync(data, { recursive: true, force: true })
+    await inCluster?.remove()
   }
   return faults === 0 ? 0 : 1
 }

@@ -8,6 +8,7 @@ import { LACKS_METHOD, type Rpc } from '../rpc.ts'
 import { type BlockLogs, checkLogs, mergeLogs } from './check-logs.ts'
 import { filterParams, fitsAny } from './log-filter.ts'
 import { type Asked, isMissingBlock, isMissingLogs, type LogLimit, limitOf } from './log-limit.ts'
+import { createReached, type Reached } from './reached.ts'
 import type { LogFilter } from './scoped-source.ts'
 
 /** A node will not answer so much at once. */
@@ -17,9 +18,7 @@ export interface Refusal {
 }
 
 /** Puts single questions to single nodes. What it gives has been checked. */
-export interface Asker {
-  /** Throws `retry` where a node does not have a block yet: it leaves out what is beyond its head, without a word. */
-  awaitHead(endpoint: Endpoint, to: number, signal: AbortSignal): Promise<void>
+export interface Asker extends Pick<Reached, 'awaitHead'> {
   /** Logs of a range for each part of a filter. */
   ask(
     endpoint: Endpoint,
@@ -37,18 +36,9 @@ export interface Asker {
 }
 
 export const createAsker = (rpc: Rpc, limits: Limits): Asker => {
-  /** Newest blocks of nodes, as far as they were asked for. */
-  const heads = new Map<Endpoint, number>()
+  const { awaitHead, isNear: isNearHead } = createReached(rpc, 'logs')
   /** Nodes of which the logs and the block at their end are asked for one by one. */
   const alone = new Set<Endpoint>()
-
-  const awaitHead: Asker['awaitHead'] = async (endpoint, to, signal) => {
-    if ((heads.get(endpoint) ?? -1) >= to) return
-    const { number } = await rpc.headOf(endpoint, signal)
-    heads.set(endpoint, number)
-    if (number < to)
-      throw retry('head_behind', `its head is block ${number}, but logs up to block ${to} are wanted: the node lags`)
-  }
 
   /** One call. Near the head, the last block is asked for with it: one of several nodes behind an address may not have it yet. */
   const askOne = async (
@@ -60,7 +50,7 @@ export const createAsker = (rpc: Rpc, limits: Limits): Asker => {
     const where = `eth_getLogs of ${rangeOf(asked)}`
     const range = { fromBlock: toQuantity(asked.from), toBlock: toQuantity(asked.to) }
     const call: Call = { method: GET_LOGS, params: [{ ...range, ...filterParams(filter) }] }
-    const isNear = asked.to > heads.get(endpoint)! - NEAR
+    const isNear = isNearHead(endpoint, asked.to)
     const header = { method: 'eth_getBlockByNumber', params: [range.toBlock, false] }
     const heard = (error: RpcError) => limitOf(error, asked) !== undefined
     const isPair = isNear && endpoint.batch > 1 && !alone.has(endpoint)
@@ -143,5 +133,3 @@ const lacksLogs = (why: string) =>
 export const rangeOf = ({ from, to }: Asked): string => (from === to ? `block ${from}` : `blocks ${from} to ${to}`)
 
 const GET_LOGS = 'eth_getLogs'
-/** So close to its head, not all machines behind an address may have a block. */
-const NEAR = 128

@@ -1,3 +1,4 @@
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { ChainsieveError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { mapInOrder } from '../../lib/queue.ts'
@@ -8,8 +9,8 @@ import type { RawBlock, RpcBlock } from '../wire.ts'
 import type { Found } from './claims.ts'
 import { askBloom, fitsAny, mergeFilters } from './log-filter.ts'
 import type { Asked } from './log-limit.ts'
-import { createLogReader, type LogReader } from './log-reader.ts'
-import { newDensity } from './reach.ts'
+import { createLogReader } from './log-reader.ts'
+import { type Density, newDensity, type Reach } from './reach.ts'
 import type { LogFilter, ScopedPart, ScopedSource } from './scoped-source.ts'
 import { fetchWanted, LOGS_LEFT_OUT, type WantedOptions } from './wanted.ts'
 
@@ -38,7 +39,7 @@ export const createScopedSource = (options: ScopedSourceOptions): ScopedSource =
   const chunk = Math.max(1, Math.floor(batch / 2))
 
   /** Blocks with logs of a filter, until they and their logs fit together. */
-  const fetchSlice = async (filter: LogFilter, slice: Slice, signal: AbortSignal): Promise<RawBlock[]> => {
+  const fetchSlice = async (filter: LogFilter, slice: Slice<Found>, signal: AbortSignal): Promise<RawBlock[]> => {
     const wanted: WantedOptions = { fits: fitsAny([filter]), bloom, limits }
     let { found } = slice
     for (let isAgain = false; ; isAgain = true) {
@@ -64,7 +65,7 @@ export const createScopedSource = (options: ScopedSourceOptions): ScopedSource =
       const bytes = Math.max(...rpc.endpoints.map(it => it.bytesPerCall)) * 2 * chunk
       return Math.min(concurrency, bytes === 0 ? 2 : Math.ceil(AHEAD_BYTES / bytes))
     }
-    const fetch = async (slice: Slice, inner: AbortSignal) => ({
+    const fetch = async (slice: Slice<Found>, inner: AbortSignal) => ({
       to: slice.range.to,
       blocks: await fetchSlice(filter, slice, inner),
     })
@@ -78,8 +79,17 @@ export const createScopedSource = (options: ScopedSourceOptions): ScopedSource =
     }
   }
 
-  async function* find(filter: LogFilter, range: Asked, signal: AbortSignal): AsyncGenerator<ScopedPart> {
-    for await (const { window, found } of readWindows(reader, filter, range, concurrency, signal))
+  async function* find(
+    filter: LogFilter,
+    range: Asked,
+    signal: AbortSignal,
+    bloomOf: (number: number) => string | undefined = () => undefined,
+  ): AsyncGenerator<ScopedPart> {
+    const isRuledOut = (number: number) => {
+      const stated = bloom ? bloomOf(number) : undefined
+      return stated !== undefined && !askBloom(stated, [filter]).may
+    }
+    for await (const { window, found } of readWindows(reader, filter, range, concurrency, signal, isRuledOut))
       yield* parts(filter, window, found, signal)
   }
 
@@ -108,17 +118,30 @@ export const createScopedSource = (options: ScopedSourceOptions): ScopedSource =
   return { find, findIn }
 }
 
+/** What finds blocks of a range by a filter, for as much at once as a node bears. */
+export interface WindowReader<F, T> {
+  reach(): Reach
+  read(
+    filter: F,
+    range: Asked,
+    density: Density,
+    signal: AbortSignal,
+    isRuledOut?: (number: number) => boolean,
+  ): Promise<T[]>
+}
+
 /**
  * A range, window by window, with what was found in each. Several are asked for at once, but for one that is larger than any that
  * was answered: whether that is too much shows first.
  */
-export async function* readWindows(
-  reader: LogReader,
-  filter: LogFilter,
+export async function* readWindows<F, T>(
+  reader: WindowReader<F, T>,
+  filter: F,
   range: Asked,
   concurrency: number,
   signal: AbortSignal,
-): AsyncGenerator<{ window: Asked; found: Found[] }> {
+  isRuledOut: (number: number) => boolean = () => false,
+): AsyncGenerator<{ window: Asked; found: T[] }> {
   const density = newDensity()
   const ahead = () => {
     const reach = reader.reach()
@@ -126,33 +149,52 @@ export async function* readWindows(
     if (!reach.isProved(span)) return 1
     return Math.min(concurrency, Math.max(1, Math.floor((AHEAD_ANSWERS * reach.results) / (span * density.perBlock))))
   }
-  const read = async (window: Asked, inner: AbortSignal) => ({
-    window,
-    found: await reader.read(filter, window, density, inner),
-  })
+  const read = async ({ window, asked }: Window, inner: AbortSignal) => {
+    if (asked) return { window, found: await reader.read(filter, asked, density, inner, isRuledOut) }
+    await yieldToEventLoop()
+    return { window, found: [] }
+  }
   yield* mapInOrder(
-    windowsOf(range, () => reader.reach().span(density)),
+    windowsOf(range, () => reader.reach().span(density), isRuledOut),
     ahead,
     read,
     signal,
   )
 }
 
-function* windowsOf({ from, to }: Asked, span: () => number): Generator<Asked> {
+interface Window {
+  window: Asked
+  /** The part of it that may hold something; undefined where nothing does. */
+  asked: Asked | undefined
+}
+
+/** Each question begins with a block that may hold something, so that there are as few as there can be. */
+function* windowsOf(
+  { from, to }: Asked,
+  span: () => number,
+  isRuledOut: (number: number) => boolean,
+): Generator<Window> {
   for (let at = from; at <= to; ) {
-    const end = Math.min(to, at + span() - 1)
-    yield { from: at, to: end }
+    let first = at
+    while (first <= to && first - at < MOST_PASSED && isRuledOut(first)) first++
+    const isAsked = first <= to && first - at < MOST_PASSED
+    const end = isAsked ? Math.min(to, first + span() - 1) : first - 1
+    yield { window: { from: at, to: end }, asked: isAsked ? { from: first, to: end } : undefined }
     at = end + 1
   }
 }
 
 /** Blocks of a window that are read together, and all blocks around them in which nothing was found. */
-interface Slice {
+export interface Slice<T> {
   range: Asked
-  found: readonly Found[]
+  found: readonly T[]
 }
 
-function* slicesOf({ from, to }: Asked, found: readonly Found[], size: number): Generator<Slice> {
+export function* slicesOf<T extends { number: number }>(
+  { from, to }: Asked,
+  found: readonly T[],
+  size: number,
+): Generator<Slice<T>> {
   let at = from
   for (let i = 0; i < found.length || at <= to; i += size) {
     const some = found.slice(i, i + size)
@@ -162,11 +204,19 @@ function* slicesOf({ from, to }: Asked, found: readonly Found[], size: number): 
   }
 }
 
+/** Slices that may be under way. */
+export const slicesAhead = ({ endpoints }: Pick<Rpc, 'endpoints'>, chunk: number, concurrency: number): number => {
+  const bytes = Math.max(...endpoints.map(it => it.bytesPerCall)) * 2 * chunk
+  return Math.min(concurrency, bytes === 0 ? 2 : Math.ceil(AHEAD_BYTES / bytes))
+}
+
 /** Answers that may be held in memory before they are taken. */
 const AHEAD_BYTES = 16 << 20
 /** The same of logs, in answers that are full: what they have in them says how much to ask for next. */
 const AHEAD_ANSWERS = 2.5
 /** Blocks that make up a part, or a few more. */
-const PART_BLOCKS = 200
+export const PART_BLOCKS = 200
 /** A bloom that is less likely by chance counts as a sign that there are logs: then two calls in vain are rare. */
 const BY_CHANCE = 0.01
+/** Blocks that are passed over at a time. */
+const MOST_PASSED = 500

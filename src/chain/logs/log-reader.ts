@@ -32,8 +32,14 @@ interface Some {
 export interface LogReader {
   /** What the node that is asked next is known to bear. */
   reach(): Reach
-  /** Blocks of a range with logs that fit, ascending, after as many tries as it takes. */
-  read(filter: LogFilter, range: Asked, density: Density, signal: AbortSignal): Promise<Found[]>
+  /** Blocks of a range with logs that fit, ascending, after as many tries as it takes. No question begins with a block that is ruled out. */
+  read(
+    filter: LogFilter,
+    range: Asked,
+    density: Density,
+    signal: AbortSignal,
+    isRuledOut?: (number: number) => boolean,
+  ): Promise<Found[]>
   /** What is claimed of one block, by its hash, be it that there is nothing. */
   readAt(filter: LogFilter, block: { number: number; hash: string }, signal: AbortSignal): Promise<Found>
 }
@@ -138,9 +144,13 @@ export const createLogReader = ({ rpc, verify, clock, random, limits }: LogReade
 
   return {
     reach: () => reachOf(last),
-    async read(filter, range, density, signal) {
+    async read(filter, range, density, signal, isRuledOut = () => false) {
       const found: Found[] = []
       for (let { from } = range; from <= range.to; ) {
+        if (isRuledOut(from)) {
+          from++
+          continue
+        }
         const rest = { from, to: range.to }
         const some = await rpc.attempt(it => someFrom(it, filter, rest, density, signal), signal)
         last = some.endpoint

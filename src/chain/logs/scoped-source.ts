@@ -23,9 +23,15 @@ export interface ScopedPart {
 export interface ScopedSource {
   /**
    * What fits a filter in a range, part by part in ascending order without gaps. The answers have been checked. Waits while no node has the end of the
-   * range, which should be deep enough that it is not reorganised.
+   * range, which should be deep enough that it is not reorganised. `bloomOf` tells the logs blooms of headers that are at hand: what they rule out is not
+   * asked for where that saves calls.
    */
-  find(filter: LogFilter, range: { from: number; to: number }, signal: AbortSignal): AsyncIterable<ScopedPart>
+  find(
+    filter: LogFilter,
+    range: { from: number; to: number },
+    signal: AbortSignal,
+    bloomOf?: (number: number) => string | undefined,
+  ): AsyncIterable<ScopedPart>
   /**
    * What fits any of some filters in one block of the head, asked by its hash; undefined where nothing does. Throws `retry` after some tries: then the
    * block may be gone.

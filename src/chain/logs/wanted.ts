@@ -163,7 +163,7 @@ const checkSome = (raw: RawBlock, claim: Claim, options: WantedOptions) => {
   if (options.bloom) checkCovered(block, receipts)
 }
 
-const checkCovered = (block: RpcBlock, receipts: readonly RpcReceipt[]) => {
+export const checkCovered = (block: RpcBlock, receipts: readonly RpcReceipt[]) => {
   const fits = receipts.flatMap(({ logs }) => logs).every(log => mayHold(block.logsBloom, log))
   if (!fits)
     throw inconsistent(

@@ -1,6 +1,7 @@
 import { toggle } from '../../config/kinds.ts'
 import { setting } from '../../config/settings.ts'
-import { command, NODE, networkOf, SERVER } from '../command.ts'
+import { command, networkOf } from '../command.ts'
+import { NODE, SERVER } from '../setting-lists.ts'
 import { showDevNews } from '../show-dev.ts'
 
 export const dev = command({

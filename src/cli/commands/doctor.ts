@@ -1,13 +1,14 @@
 import type { Finding } from '../../doctor/finding.ts'
-import { command, NODE, SERVER } from '../command.ts'
+import { command } from '../command.ts'
+import { CLUSTER, NODE, SERVER } from '../setting-lists.ts'
 import { count, showText } from '../show.ts'
 
 export const doctor = command({
   name: 'doctor',
   usage: '[options]',
   summary:
-    'Checks nodes, stored data, clock, mail server, webhooks, disk and file modes, and says what to do. Sends no alerts.',
-  settings: [...NODE, ...SERVER],
+    'Checks nodes, stored data, clusters, clock, mail server, webhooks, disk and file modes, and says what to do. Sends no alerts.',
+  settings: [...NODE, ...CLUSTER, ...SERVER],
   options: {},
   arity: [0, 0],
   run: async ({ services, config, log, shutdown, print }) => {

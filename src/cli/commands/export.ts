@@ -5,8 +5,9 @@ import { oneOf, text, toggle } from '../../config/kinds.ts'
 import { setting } from '../../config/settings.ts'
 import { collectAtMost } from '../../lib/read.ts'
 import { type Limits, overLimit } from '../../limits/index.ts'
-import { command, type ExportWanted, misused } from '../command.ts'
+import { command, misused } from '../command.ts'
 import { refusing } from '../refusing.ts'
+import type { ExportWanted } from '../services.ts'
 import { count, showBytes } from '../show.ts'
 
 export const exportHits = command({

@@ -1,5 +1,6 @@
 import { command, networkOf } from '../command.ts'
 import { endOf } from '../ending.ts'
+import { CLUSTER } from '../setting-lists.ts'
 import { showSummary } from '../show.ts'
 
 export const importPacks = command({
@@ -7,7 +8,7 @@ export const importPacks = command({
   usage: '--network T/B/N FILE|FOLDER…',
   summary:
     'Imports block packs (NDJSON, plain or .gz, with one {"chainId","block","receipts"} per line), era1 files, and folders of Parquet files that cryo wrote.',
-  settings: ['network', 'storeBatch', 'indexers', 'limit'],
+  settings: ['network', 'storeBatch', ...CLUSTER, 'indexers', 'limit'],
   options: {},
   audited: true,
   arity: [1, Number.POSITIVE_INFINITY],

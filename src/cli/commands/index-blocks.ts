@@ -1,12 +1,13 @@
-import { command, misused, NODE, networkOf, SCOPED } from '../command.ts'
+import { command, misused, networkOf } from '../command.ts'
 import { endOf } from '../ending.ts'
+import { CLUSTER, NODE, SCOPED } from '../setting-lists.ts'
 import { showSummary } from '../show.ts'
 
 export const indexBlocks = command({
   name: 'index',
   usage: '--network T/B/N --rpc URL [--contract ADDRESS] [--event EVENT] [--from N|latest-K] [--to N] [options]',
   summary: 'Indexes a range of blocks and exits. The same command continues where it stopped.',
-  settings: [...NODE, ...SCOPED, 'indexers', 'limit'],
+  settings: [...NODE, ...SCOPED, ...CLUSTER, 'indexers', 'limit'],
   options: {},
   arity: [0, 0],
   run: async ({ services, config, log, shutdown, progress, print }) => {

@@ -9,6 +9,7 @@ import { exportHits } from './export.ts'
 import { health } from './health.ts'
 import { importPacks } from './import.ts'
 import { indexBlocks } from './index-blocks.ts'
+import { move } from './move.ts'
 import { prune } from './prune.ts'
 import { receive } from './receive.ts'
 import { replay } from './replay.ts'
@@ -45,6 +46,7 @@ export const COMMANDS = [
   backup,
   restore,
   prune,
+  move,
   compact,
   stats,
   salvage,

@@ -1,6 +1,7 @@
 import { count, duration, port, text } from '../../config/kinds.ts'
 import { setting } from '../../config/settings.ts'
-import { command, misused, type ReceiveNews } from '../command.ts'
+import { command, misused } from '../command.ts'
+import type { ReceiveNews } from '../services.ts'
 import { showText } from '../show.ts'
 
 export const receive = command({

@@ -6,7 +6,7 @@ export const replay = command({
   usage: 'HASH [--rpc URL]',
   summary:
     'Prints the calls inside of one transaction with their arguments, its events, and why and where it failed. Asks a node (http://127.0.0.1:8545), and decodes by the ABIs of the Foundry or Hardhat project in this folder and those of abi add.',
-  settings: ['network', 'rpc', 'requestTimeout', 'limit'],
+  settings: ['network', 'rpc', 'rpcRate', 'rpcDaily', 'rpcMonth', 'rpcCosts', 'requestTimeout', 'limit'],
   defaults: { network: 'ethereum/dev/local', rpc: ['http://127.0.0.1:8545'] },
   options: {},
   arity: [1, 1],

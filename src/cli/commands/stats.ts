@@ -1,4 +1,5 @@
-import { command, type StoreStats } from '../command.ts'
+import { command } from '../command.ts'
+import type { StoreStats } from '../services.ts'
 import { showBytes, showRanges, showTable } from '../show.ts'
 
 export const stats = command({

@@ -5,7 +5,8 @@ import { SCOPES, type TokenInfo } from '../../accounts/index.ts'
 import { count, duration, oneOf, text } from '../../config/kinds.ts'
 import { list, setting } from '../../config/settings.ts'
 import { refuse } from '../../lib/errors.ts'
-import { command, misused, type Services } from '../command.ts'
+import { command, misused } from '../command.ts'
+import type { Services } from '../services.ts'
 import { count as countOf, showTable, showTime } from '../show.ts'
 
 const RATE = count(1)

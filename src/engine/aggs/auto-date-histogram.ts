@@ -1,27 +1,10 @@
 import type { SpecOf } from '../../query/aggs/ast.ts'
-import { CALENDAR_UNITS } from '../../query/aggs/calendar.ts'
+import { type Scale, scalesOf, timeKey } from '../../query/aggs/buckets/auto-date-histogram.ts'
 import type { Bucket, Buckets } from '../../query/aggs/result.ts'
-import { createRounding, type Rounding } from '../../query/aggs/rounding.ts'
 import { type Aggregator, type Context, type Inner, resultsOf, type State } from './aggregator.ts'
 import { group, type Rows } from './group.ts'
 import { createKeyed } from './keyed.ts'
 import { createSource } from './sources.ts'
-
-/** Units with about their length in milliseconds, and how many of each a bucket may have: those of Elasticsearch. */
-const UNITS = [
-  { name: 'second', unit: '1s', letter: 's', length: 1_000, counts: [1, 5, 10, 30] },
-  { name: 'minute', unit: '1m', letter: 'm', length: 60_000, counts: [1, 5, 10, 30] },
-  { name: 'hour', unit: '1h', letter: 'h', length: 3_600_000, counts: [1, 3, 12] },
-  { name: 'day', unit: '1d', letter: 'd', length: 86_400_000, counts: [1, 7] },
-  { name: 'month', unit: '1M', letter: 'M', length: 2_592_000_000, counts: [1, 3] },
-  { name: 'year', unit: '1y', letter: 'y', length: 31_536_000_000, counts: [1, 5, 10, 20, 50, 100] },
-] as const
-
-/** Beginnings of buckets, from the first to the last. */
-interface Scale {
-  starts: number[]
-  name: string
-}
 
 /** The length of buckets is known once all times are: until then each time is a bucket of its own. */
 export const createAutoDateHistogram = (
@@ -41,13 +24,7 @@ export const createAutoDateHistogram = (
   )
   const waiting: { state: State & Rows; owners: Uint32Array }[] = []
   const scales = new Map<number, Scale>()
-  const units = UNITS.slice(
-    Math.max(
-      0,
-      UNITS.findIndex(({ name }) => name === spec.least),
-    ),
-  )
-  const roundings = units.map(({ unit }) => createRounding(CALENDAR_UNITS.get(unit)!, spec.zone))
+  const allScales = scalesOf(spec)
 
   const ends = (): Map<number, [least: number, greatest: number]> => {
     const found = new Map<number, [number, number]>()
@@ -67,8 +44,7 @@ export const createAutoDateHistogram = (
     collect: fine.collect,
     merge: (state, owners) => void waiting.push({ state: state as State & Rows, owners }),
     finish() {
-      for (const [owner, [least, greatest]] of ends())
-        scales.set(owner, scaleOf(least, greatest, spec.buckets, units, roundings))
+      for (const [owner, [least, greatest]] of ends()) scales.set(owner, allScales.of(least, greatest))
       for (const { state, owners } of waiting) {
         const keys = state.keys.map((key, i) => startOf(scales.get(owners[state.owners[i]!]!)!, key))
         coarse.merge({ ...state, keys } as State, owners)
@@ -89,16 +65,12 @@ export const createAutoDateHistogram = (
         buckets: starts.map((key): Bucket => {
           const bucket = known.get(key) ?? -1
           return {
-            key: [
-              ...(spec.format ? [['key_as_string', spec.format(key)] as [string, string]] : []),
-              ['key', BigInt(key)],
-            ],
-            number: key,
+            ...timeKey(key, spec),
             docCount: coarse.counts[bucket] ?? 0,
             results: resultsOf(inner, bucket),
           }
         }),
-        after: [['interval', scale?.name ?? `1${units[0]!.letter}`]],
+        after: [['interval', scale?.name ?? allScales.shortest]],
       }
     },
     number: () => null,
@@ -115,29 +87,4 @@ const startOf = ({ starts }: Scale, time: number): number => {
     else high = middle - 1
   }
   return starts[low]!
-}
-
-/** The shortest unit of which there are few enough, and how many of it make a bucket. */
-const scaleOf = (
-  least: number,
-  greatest: number,
-  wanted: number,
-  units: readonly (typeof UNITS)[number][],
-  roundings: readonly Rounding[],
-): Scale => {
-  for (const [i, rounding] of roundings.entries()) {
-    const { counts, letter, length } = units[i]!
-    const most = wanted * counts.at(-1)!
-    const isLast = i === roundings.length - 1
-    if (!isLast && (greatest - least) / length > most * 2 + 10) continue
-    const all: number[] = []
-    const last = rounding.round(greatest)
-    for (let key = rounding.round(least); key <= last; key = rounding.next(key)) all.push(key)
-    // The last one is not counted, as Elasticsearch does not.
-    if (!isLast && all.length - 1 > most) continue
-    const count =
-      counts.find(one => Math.ceil(all.length / one) <= wanted) ?? (all.length <= wanted ? 1 : counts.at(-1)!)
-    return { starts: all.filter((_, place) => place % count === 0), name: `${count}${letter}` }
-  }
-  throw new Error('the last unit is always long enough')
 }

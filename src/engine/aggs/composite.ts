@@ -1,5 +1,6 @@
 import { overLimit } from '../../limits/index.ts'
 import type { CompositeSource, SpecOf } from '../../query/aggs/ast.ts'
+import { compositePart } from '../../query/aggs/buckets/composite.ts'
 import type { Bucket, Buckets, Value as Shown } from '../../query/aggs/result.ts'
 import type { Value } from '../../query/ast.ts'
 import { type Aggregator, type Context, type Inner, resultsOf } from './aggregator.ts'
@@ -100,6 +101,7 @@ export const createComposite = (spec: SpecOf<'composite'>, inner: Inner, context
       }
     },
     number: () => null,
+    keyOf: values => parts.reduce((above, part, i) => part.chain.of(above, keyOfAfter(values[i] ?? null, part) + 0), 0),
     bytes: () => keyed.bytes() + parts.reduce((sum, { chain, keys }) => sum + chain.bytes() + keys.bytes(), 0),
   }
 }
@@ -170,19 +172,5 @@ const keyOfAfter = (value: Value | null, { spec, keys }: Part): number => {
   return spec.by === 'terms' ? keys.of(value) : Number(value)
 }
 
-const shown = (key: number, { spec, keys }: Part): Shown => {
-  if (key === NONE) return null
-  if (spec.by === 'histogram') return key
-  if (spec.by === 'date_histogram') return spec.format ? spec.format(key) : BigInt(key)
-  const value = keys.value(key)
-  switch (spec.values.type) {
-    case 'keyword':
-      return String(value)
-    case 'double':
-      return Number(value)
-    case 'boolean':
-      return Boolean(value)
-    default:
-      return BigInt(value)
-  }
-}
+const shown = (key: number, { spec, keys }: Part): Shown =>
+  compositePart(key === NONE ? null : spec.by === 'terms' ? keys.value(key) : key, spec)

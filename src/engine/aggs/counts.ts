@@ -9,7 +9,7 @@ import { packArrays, taken } from './packed.ts'
 import { createSource } from './sources.ts'
 import { eachValue } from './values.ts'
 
-interface CountState extends State {
+export interface CountState extends State {
   counts: Float64Array
 }
 
@@ -67,6 +67,7 @@ export const createCardinality = ({ values, precision }: SpecOf<'cardinality'>, 
     finish: distinct.finish,
     result: owner => cardinalityOf(distinct.count(owner)),
     number: distinct.count,
+    keyOf: ([value]) => keys.of(value!),
     bytes: () => distinct.bytes() + keys.bytes(),
   }
 }

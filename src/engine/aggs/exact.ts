@@ -11,7 +11,7 @@ import { type At, type Batch, ordinalAt } from './batch.ts'
 import { createSource, type Source } from './sources.ts'
 import { eachValue, gathered } from './values.ts'
 
-interface ExactState extends State {
+export interface ExactState extends State {
   totals: bigint[]
 }
 

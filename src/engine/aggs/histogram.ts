@@ -1,5 +1,5 @@
 import type { SpecOf } from '../../query/aggs/ast.ts'
-import { javaDouble } from '../../query/aggs/java-double.ts'
+import { filledPlaces, histogramKey, type Steps } from '../../query/aggs/buckets/histogram.ts'
 import type { Bucket, Buckets } from '../../query/aggs/result.ts'
 import { MISSING } from '../index/column-codec.ts'
 import { type Aggregator, type Context, type Inner, resultsOf } from './aggregator.ts'
@@ -9,19 +9,10 @@ import { bucketOrder } from './order.ts'
 import { createSource } from './sources.ts'
 import { type Found, mapped, type RawNumbers } from './values.ts'
 
-/** The steps of a histogram, from bucket to bucket. */
-export interface Steps {
-  round(value: number): number
-  next(key: number): number
-  /** At least as many as lie between two keys. */
-  count(first: number, last: number): number
-}
-
 type Spec = SpecOf<'histogram'> | SpecOf<'date_histogram'>
 
 export const createHistogram = (spec: Spec, steps: Steps, inner: Inner, context: Context): Aggregator => {
   const { values, hard, extended, minDocCount, format } = spec
-  const isDate = spec.kind === 'date_histogram'
   const source = createSource(values, undefined, context)
   const { min: low = Number.NEGATIVE_INFINITY, max: high = Number.POSITIVE_INFINITY } = hard ?? {}
   const isInside = (key: number, value: number): boolean => {
@@ -44,40 +35,18 @@ export const createHistogram = (spec: Spec, steps: Steps, inner: Inner, context:
   )
   let order: ReturnType<typeof bucketOrder> | undefined
 
-  const bucketOf = (key: number, bucket: number): Bucket => {
-    const text = format?.(key)
-    return {
-      name: text ?? javaDouble(key),
-      key: [
-        ...(text === undefined ? [] : [['key_as_string', text] as [string, string]]),
-        ['key', isDate ? BigInt(key) : key],
-      ],
-      number: key,
-      docCount: bucket < 0 ? 0 : keyed.counts[bucket]!,
-      results: resultsOf(inner, bucket),
-    }
-  }
+  const bucketOf = (key: number, bucket: number): Bucket => ({
+    ...histogramKey(key, { isDate: spec.kind === 'date_histogram', format }),
+    docCount: bucket < 0 ? 0 : keyed.counts[bucket]!,
+    results: resultsOf(inner, bucket),
+  })
 
-  /** Also those without documents, from the first to the last, or as far as the bounds go. */
+  /** Also those without documents. */
   const filled = (buckets: readonly number[]): [key: number, bucket: number][] => {
-    const { keys } = keyed
-    const bounded = (edge: number | undefined) => (edge === undefined ? undefined : steps.round(edge))
-    const ends = [bounded(extended?.min), bounded(extended?.max), keys[buckets[0] ?? -1], keys[buckets.at(-1) ?? -1]]
-    const known = ends.filter(end => end !== undefined)
-    // Without documents, both bounds are needed.
-    if (known.length === 0 || (buckets.length === 0 && (extended?.min === undefined || extended.max === undefined)))
-      return []
-    const [first, last] = [Math.min(...known), Math.max(...known)]
-    context.room(countOf(steps, [first, last], context.limits.buckets))
-    const all: [number, number][] = []
-    let at = 0
-    for (const key of walkOf(steps, first, last)) {
-      while (at < buckets.length && keys[buckets[at]!]! < key) all.push([keys[buckets[at]!]!, buckets[at++]!])
-      if (at < buckets.length && keys[buckets[at]!] === key) all.push([key, buckets[at++]!])
-      else all.push([key, -1])
-    }
-    while (at < buckets.length) all.push([keys[buckets[at]!]!, buckets[at++]!])
-    return all
+    const keys = buckets.map(bucket => keyed.keys[bucket]!)
+    const { room, limits } = context
+    const places = filledPlaces(keys, { steps, extended, most: limits.buckets, room })
+    return places.map(([key, place]) => [key, place < 0 ? -1 : buckets[place]!])
   }
 
   return {
@@ -113,36 +82,6 @@ export const createHistogram = (spec: Spec, steps: Steps, inner: Inner, context:
     },
     number: () => null,
     bytes: () => keyed.bytes(),
-  }
-}
-
-/** Where the estimate alone cannot tell whether they are too many, they are counted. */
-const countOf = (steps: Steps, [first, last]: [number, number], most: number): number => {
-  const estimate = steps.count(first, last)
-  if (estimate <= most || estimate > 2 * most) return estimate
-  let size = 0
-  for (const _ of walkOf(steps, first, last)) size++
-  return size
-}
-
-/** Of numbers so large that a step changes nothing there is no next one. */
-function* walkOf(steps: Steps, first: number, last: number): Generator<number> {
-  for (let key = first; key <= last; ) {
-    yield key
-    const next = steps.next(key)
-    if (!(next > key)) return
-    key = next
-  }
-}
-
-/** Steps of a number. */
-export const evenSteps = (interval: number, offset: number): Steps => {
-  const keyOf = (index: number) => index * interval + offset
-  const indexOf = (value: number) => Math.floor((value - offset) / interval)
-  return {
-    round: value => keyOf(indexOf(value)),
-    next: key => keyOf(Math.round((key - offset) / interval) + 1),
-    count: (first, last) => Math.round((last - first) / interval) + 1,
   }
 }
 

@@ -4,7 +4,7 @@ import { extendedStatsOf } from '../../query/aggs/metrics/extended-stats.ts'
 import { maxOf } from '../../query/aggs/metrics/max.ts'
 import { minOf } from '../../query/aggs/metrics/min.ts'
 import type { Totals } from '../../query/aggs/metrics/moments.ts'
-import { statsOf } from '../../query/aggs/metrics/stats.ts'
+import { statsOf, withBooleans } from '../../query/aggs/metrics/stats.ts'
 import { sumOf } from '../../query/aggs/metrics/sum.ts'
 import type { Metric } from '../../query/aggs/result.ts'
 import { type Aggregator, bytesOf, type Context, createNumbers, lengthFor, type State } from './aggregator.ts'
@@ -15,7 +15,7 @@ import { eachValue, type Found, gathered, type RawNumbers } from './values.ts'
 import { endsOfWhole, totalsOfWhole } from './whole-numbers.ts'
 
 /** By bucket. Sums are compensated (Kahan), as Elasticsearch's are. What nobody asks for is empty. */
-interface Numbers {
+export interface Numbers {
   counts: Float64Array
   sums: Float64Array
   /** Empty also where nothing is lost. */
@@ -167,15 +167,6 @@ const write = (spec: Spec, totals: Totals): Metric => {
 }
 
 const SEVERAL: ReadonlySet<Spec['kind']> = new Set(['stats', 'extended_stats'])
-
-/** Here, and only here, Elasticsearch writes a boolean as one. */
-const withBooleans = (metric: Metric): Metric => ({
-  ...metric,
-  body: metric.body.map(([name, value]) => [
-    name,
-    name.endsWith('_as_string') && typeof value === 'string' ? value === 'true' : value,
-  ]),
-})
 
 /** What a sum loses by rounding is added with the next summand. */
 export const addTo = (sums: Float64Array, lost: Float64Array, at: number, value: number) => {

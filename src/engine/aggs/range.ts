@@ -1,7 +1,7 @@
 import { overLimit } from '../../limits/index.ts'
-import type { Format, RangeOf, SpecOf } from '../../query/aggs/ast.ts'
-import { javaDouble } from '../../query/aggs/java-double.ts'
-import type { Bucket, Buckets, Member } from '../../query/aggs/result.ts'
+import type { SpecOf } from '../../query/aggs/ast.ts'
+import { rangeKey } from '../../query/aggs/buckets/range.ts'
+import type { Bucket, Buckets } from '../../query/aggs/result.ts'
 import { type Aggregator, type Context, type Inner, resultsOf } from './aggregator.ts'
 import { type Batch, filtered } from './batch.ts'
 import type { Grouped } from './group.ts'
@@ -37,7 +37,6 @@ export const createRange = (spec: SpecOf<'range' | 'date_range'>, inner: Inner, 
     inner,
     context.reader.check,
   )
-  const isDate = spec.kind === 'date_range'
   return {
     ...listed(keyed),
     result(owner): Buckets {
@@ -50,16 +49,8 @@ export const createRange = (spec: SpecOf<'range' | 'date_range'>, inner: Inner, 
         keyed: isKeyed,
         buckets: ranges.map((range, i): Bucket => {
           const bucket = buckets.get(i) ?? -1
-          const name = range.key ?? `${edge(range.from, spec.format)}-${edge(range.to, spec.format)}`
-          const members = [
-            ...(isKeyed ? [] : [['key', name] as Member]),
-            ...edgeMembers('from', range.from, spec.format),
-            ...edgeMembers('to', range.to, spec.format),
-          ]
           return {
-            name,
-            key: members,
-            ...(isDate && range.from !== undefined && { number: range.from }),
+            ...rangeKey(range, spec),
             docCount: keyed.counts[bucket] ?? 0,
             results: resultsOf(inner, bucket),
           }
@@ -68,19 +59,6 @@ export const createRange = (spec: SpecOf<'range' | 'date_range'>, inner: Inner, 
     },
     number: () => null,
   }
-}
-
-const edge = (value: RangeOf['from'], format: Format | undefined): string =>
-  value === undefined ? '*' : (format?.(value) ?? javaDouble(value))
-
-const edgeMembers = (name: string, value: number | undefined, format: Format | undefined): Member[] => {
-  if (value === undefined) return []
-  return format
-    ? [
-        [name, value],
-        [`${name}_as_string`, format(value)],
-      ]
-    : [[name, value]]
 }
 
 export const listed = (

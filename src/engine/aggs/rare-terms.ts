@@ -1,11 +1,12 @@
 import type { SpecOf } from '../../query/aggs/ast.ts'
+import { rareTermsType, termKey } from '../../query/aggs/buckets/terms.ts'
 import type { Buckets } from '../../query/aggs/result.ts'
 import { type Aggregator, type Context, type Inner, resultsOf } from './aggregator.ts'
 import { group } from './group.ts'
 import { createKeyed } from './keyed.ts'
 import { sharedKeys } from './keys.ts'
 import { createSource } from './sources.ts'
-import { keyMembers, numberOf, wantedBy } from './terms.ts'
+import { numberOf, wantedBy } from './terms.ts'
 import { mapped } from './values.ts'
 
 /** Terms that few documents have, the rarest first, and of equal ones by their keys. */
@@ -33,11 +34,11 @@ export const createRareTerms = (spec: SpecOf<'rare_terms'>, inner: Inner, contex
       rare.sort((a, b) => counts[a]! - counts[b]! || keys.compare(keyed.keys[a]!, keyed.keys[b]!))
       return {
         is: 'buckets',
-        type: values.type === 'keyword' ? 'srareterms' : 'lrareterms',
+        type: rareTermsType(values.type),
         members: [],
         keyed: false,
         buckets: Array.from(rare, bucket => ({
-          key: keyMembers(keys, keyed.keys[bucket]!, spec),
+          key: termKey(keys.value(keyed.keys[bucket]!), spec),
           ...numberOf(values.type, keyed.keys[bucket]!),
           docCount: counts[bucket]!,
           results: resultsOf(inner, bucket),
@@ -45,6 +46,7 @@ export const createRareTerms = (spec: SpecOf<'rare_terms'>, inner: Inner, contex
       }
     },
     number: () => null,
+    keyOf: ([value]) => keys.of(value!),
     bytes: () => keyed.bytes() + keys.bytes(),
   }
 }

@@ -17,7 +17,7 @@ import {
 } from './aggregator.ts'
 import { type At, type Batch, countsOf } from './batch.ts'
 
-interface SingleState extends State {
+export interface SingleState extends State {
   counts: Float64Array
   inner: State[]
 }

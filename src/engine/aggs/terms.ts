@@ -1,8 +1,9 @@
 import { murmur3 } from '../../lib/murmur.ts'
 import { overLimit } from '../../limits/index.ts'
 import type { SpecOf, ValueType } from '../../query/aggs/ast.ts'
+import { TERMS_TYPES, termKey } from '../../query/aggs/buckets/terms.ts'
 import { pathOf } from '../../query/aggs/options.ts'
-import type { Bucket, Buckets, Member } from '../../query/aggs/result.ts'
+import type { Bucket, Buckets } from '../../query/aggs/result.ts'
 import type { Value } from '../../query/ast.ts'
 import { type Aggregator, type Context, type Inner, resultsOf } from './aggregator.ts'
 import type { At, Batch } from './batch.ts'
@@ -31,7 +32,7 @@ export const createTerms = (spec: SpecOf<'terms'>, inner: Inner, context: Contex
   let order: ReturnType<typeof rank> | undefined
 
   const bucketOf = (bucket: number): Bucket => ({
-    key: keyMembers(keys, keyed.keys[bucket]!, spec),
+    key: termKey(keys.value(keyed.keys[bucket]!), spec),
     ...numberOf(values.type, keyed.keys[bucket]!),
     docCount: keyed.counts[bucket]!,
     results: resultsOf(inner, bucket),
@@ -69,7 +70,7 @@ export const createTerms = (spec: SpecOf<'terms'>, inner: Inner, context: Contex
       const others = keyed.documents(owner) - sum(shard) + sum(enough) - sum(shown)
       return {
         is: 'buckets',
-        type: TYPES[values.type],
+        type: TERMS_TYPES[values.type],
         members: [
           ['doc_count_error_upper_bound', 0n],
           ['sum_other_doc_count', BigInt(others)],
@@ -79,6 +80,7 @@ export const createTerms = (spec: SpecOf<'terms'>, inner: Inner, context: Contex
       }
     },
     number: () => null,
+    keyOf: ([value]) => keys.of(value!),
     bytes: () => keyed.bytes() + keys.bytes(),
   }
 }
@@ -98,38 +100,8 @@ const wantedOf = ({ order, shardSize }: SpecOf<'terms'>, inner: Inner): Wanted |
   }
 }
 
-const TYPES: Record<ValueType, string> = {
-  keyword: 'sterms',
-  long: 'lterms',
-  boolean: 'lterms',
-  date: 'lterms',
-  double: 'dterms',
-}
-
 export const numberOf = (type: ValueType, key: number): { number?: number } =>
   type === 'keyword' ? {} : { number: key }
-
-/** A key as Elasticsearch shows one of its type. */
-export const keyMembers = (
-  keys: Keys,
-  key: number,
-  { values: { type }, format }: Pick<SpecOf<'terms'>, 'values' | 'format'>,
-): Member[] => {
-  const value = keys.value(key)
-  switch (type) {
-    case 'keyword':
-      return [['key', String(value)]]
-    case 'boolean':
-      return [
-        ['key', value ? 1n : 0n],
-        ['key_as_string', value ? 'true' : 'false'],
-      ]
-    case 'double':
-      return [['key', Number(value)], ...(format ? [['key_as_string', format(Number(value))] as Member] : [])]
-    default:
-      return [['key', BigInt(value)], ...(format ? [['key_as_string', format(Number(value))] as Member] : [])]
-  }
-}
 
 /** Keeps the keys that are asked for; undefined where all are. */
 export const wantedBy = (

@@ -1,9 +1,7 @@
 import type { SpecOf } from '../../query/aggs/ast.ts'
+import { shownTopSort, shownTopValue, topValue } from '../../query/aggs/buckets/top-metrics.ts'
 import type { Metric, Value } from '../../query/aggs/result.ts'
 import type { Value as Stored } from '../../query/ast.ts'
-import { rawValuesOf, readValue } from '../../query/predicate.ts'
-import { tooLong } from '../../query/simplify.ts'
-import { isRawJson } from '../../query/source-filter.ts'
 import type { Found } from '../query/sort.ts'
 import { sortValues } from '../query/sort-values.ts'
 import type { Aggregator, Context, State } from './aggregator.ts'
@@ -15,31 +13,8 @@ export const createTopMetrics = ({ metrics, sort, size }: SpecOf<'top_metrics'>,
   const scoring = sort.by === '_score' ? context.scoring() : undefined
   const top = createTop(request, size, scoring, context)
   const sortOf = sortValues(request, { documents: exact, reader })
-  const isLong = ['long', 'date'].includes(Object.values(sort.fields)[0]?.es ?? '')
-
-  const storedOf = (one: Found, { values }: (typeof metrics)[number]): Stored | undefined => {
-    const field = values.fields[one.kind]
-    const [document] = field ? exact.load(one.kind, [one.position]) : []
-    const [raw] = field && document ? rawValuesOf(field, document._source) : []
-    if (!field || raw === undefined || raw === null) return values.missing
-    // Texts are shown as documents show them.
-    const value = field.es === 'keyword' ? String(raw) : readValue(field, raw)
-    return value === undefined || tooLong(field, value) ? values.missing : value
-  }
-  const shown = (one: Found, metric: (typeof metrics)[number]): Value => {
-    const value = storedOf(one, metric)
-    if (value === undefined) return null
-    const { format, values } = metric
-    if (format && typeof value === 'number') return format(value)
-    return values.type === 'long' && typeof value === 'number' ? BigInt(value) : value
-  }
-  const sortShown = (one: Found): Value => {
-    const [value] = sortOf(one)
-    if (isRawJson(value)) return BigInt(value.rawJSON)
-    if (typeof value !== 'number') return value as Value
-    if (Object.values(sort.fields)[0]?.es === 'boolean') return value === 1
-    return isLong ? BigInt(value) : value
-  }
+  const storedOf = (one: Found, metric: (typeof metrics)[number]): Stored | undefined =>
+    topValue(metric, one.kind, () => exact.load(one.kind, [one.position])[0])
   const numberOf = (owner: number, name: string | undefined): number | null | undefined => {
     const metric = metrics.find(one => one.name === name)
     const [first] = top.best(owner)
@@ -58,8 +33,8 @@ export const createTopMetrics = ({ metrics, sort, size }: SpecOf<'top_metrics'>,
       const list = found.map((one): Value => {
         reader.check()
         return new Map<string, Value>([
-          ['sort', [sortShown(one)]],
-          ['metrics', new Map(metrics.map(metric => [metric.name, shown(one, metric)]))],
+          ['sort', [shownTopSort(sortOf(one)[0], sort)]],
+          ['metrics', new Map(metrics.map(metric => [metric.name, shownTopValue(storedOf(one, metric), metric)]))],
         ])
       })
       return { is: 'metric', type: 'top_metrics', body: [['top', list]], number: rest => numberOf(owner, rest) }

@@ -1,6 +1,7 @@
 import { overLimit } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { Aggregation, AggregationType, SpecOf } from '../../query/aggs/ast.ts'
+import { evenSteps } from '../../query/aggs/buckets/histogram.ts'
 import { bytesOfResult } from '../../query/aggs/result.ts'
 import { createAdjacencyMatrix } from './adjacency-matrix.ts'
 import type { Aggregator, Context, Inner } from './aggregator.ts'
@@ -11,7 +12,7 @@ import { createCardinality, createValueCount } from './counts.ts'
 import { elementsOf, type Role } from './elements.ts'
 import { createExactTotal } from './exact.ts'
 import { createFilters } from './filters.ts'
-import { createHistogram, evenSteps } from './histogram.ts'
+import { createHistogram } from './histogram.ts'
 import { sharedKeys } from './keys.ts'
 import { createNumbersOf } from './numbers.ts'
 import { createPercentiles } from './percentiles.ts'
@@ -35,8 +36,8 @@ export const createInner = (aggregations: readonly Aggregation[], context: Conte
     const create = CREATE[aggregation.spec.kind] as Create<AggregationType>
     const { spec } = aggregation
     const within = spec.kind === 'children' || spec.kind === 'parent' ? context.of(spec.of) : context
-    const aggregator = create(spec, createInner(aggregation.aggs, within), context)
-    return { aggregation, aggregator: bounded(aggregator, context) }
+    const inner = createInner(aggregation.aggs, within)
+    return { aggregation, aggregator: bounded(create(spec, inner, context), context), inner }
   })
 
 /** Documents may multiply from level to level, where each has several values. */

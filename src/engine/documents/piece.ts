@@ -1,5 +1,5 @@
 import type { RawBlock, RpcLog, RpcReceipt, RpcTrace } from '../../chain/wire.ts'
-import type { Signature } from '../../decode/types.ts'
+import type { DecodedLog, Signature } from '../../decode/types.ts'
 import type { BlockCall } from '../../documents/calls.ts'
 import type { DecodedDocuments } from '../../documents/decoded-block.ts'
 import { hasInteger } from '../../documents/logs.ts'
@@ -131,6 +131,12 @@ export const createPiece = (context: PieceContext): PieceBuilder => {
     return found
   }
 
+  /** Those it was stored with before, else as they are known now. */
+  const decimalsFor = ({ args, decimals }: Pick<DecodedLog, 'args' | 'decimals'>, id: number, address: string) => {
+    if (!args || !hasInteger(args)) return undefined
+    return decimals === undefined ? decimalsOf(id, address) : (decimals ?? undefined)
+  }
+
   const indexing = {
     log: createIndexing(context, pairs.log, numeric.log).log,
     call: createIndexing(context, pairs.call, numeric.call).call,
@@ -177,7 +183,7 @@ export const createPiece = (context: PieceContext): PieceBuilder => {
     const { tx, trace, from, to, signature, args, reverted, depth, callType, revert } = call
     const numbered = context.signature(signature)
     const targetId = ids.address(to)
-    const decimals = args && hasInteger(args) ? decimalsOf(targetId, to) : undefined
+    const decimals = decimalsFor(call, targetId, to)
     const fromId = ids.address(from)
     const { out, begin, end } = records.call
     begin(number, place)
@@ -238,10 +244,11 @@ export const createPiece = (context: PieceContext): PieceBuilder => {
       index.tx(transaction, counts.tx++)
 
       for (const log of receipt.logs) {
-        const { signature, args } = input.logs[logIndex]!
+        const decoded = input.logs[logIndex]!
+        const { signature, args } = decoded
         const numbered = context.signature(signature)
         const emitter = ids.address(log.address)
-        const decimals = args && hasInteger(args) ? decimalsOf(emitter, log.address) : undefined
+        const decimals = decimalsFor(decoded, emitter, log.address)
         const at = places ? places.logs[logIndex]! : logIndex
         addLog([number, at], place, log, { emitter, numbered, decimals })
         columns.log(emitter, numbered.id, place)

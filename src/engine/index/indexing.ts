@@ -24,7 +24,7 @@ export interface Numbered {
   unlisted: boolean
 }
 
-export interface IndexedLog extends DecodedLog {
+export interface IndexedLog extends Omit<DecodedLog, 'decimals'> {
   numbered: Numbered
   emitter: number
   decimals: number | undefined

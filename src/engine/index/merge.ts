@@ -61,7 +61,8 @@ export const createMerging = (db: Db, structures: readonly IndexStructure[]): Me
     const segment = nextNumber()
     drop.run(segment)
     const parts = partsOf(run)
-    for (const structure of structures) yield* structure.merge(segment, parts)
+    // An emptied one has no index.
+    if (!run[0]!.emptied) for (const structure of structures) yield* structure.merge(segment, parts)
     const header = joinHeaders(run.map(({ id, first }) => readHeader(db, id, first)))
     for (const { id } of run) {
       unlist.run(id)
@@ -99,7 +100,9 @@ export const createMerging = (db: Db, structures: readonly IndexStructure[]): Me
 
 /** Between segments of scopes there may be blocks that hold nothing that is wanted. */
 const areNeighbours = (below: SegmentRow, above: SegmentRow): boolean =>
-  below.scoped === above.scoped && (below.scoped === 1 || below.last === above.first - 1)
+  below.scoped === above.scoped &&
+  below.emptied === above.emptied &&
+  (below.scoped === 1 || below.last === above.first - 1)
 
 const partsOf = (run: readonly SegmentRow[]): SegmentPart[] => {
   const seen = byKind(COUNTED_KINDS, () => 0)

@@ -4,7 +4,7 @@ import { positionOf } from '../schema.ts'
 import { blockAt } from './segment.ts'
 import { readHeader, type SegmentCounts } from './segments.ts'
 
-/** Takes segments of partial blocks out, for which others come that hold the same and more. Within a transaction. */
+/** Takes segments of partial blocks out, in whose place others come. Within a transaction. */
 export const createReplacing = (db: Db) => {
   const overlapping = db
     .prepare<[number, number], number>('SELECT id FROM segment WHERE first <= ? AND last >= ?')
@@ -14,6 +14,14 @@ export const createReplacing = (db: Db) => {
   const drop = db.prepare('INSERT INTO dropped (segment) VALUES (?)')
   const deleteBlock = db.prepare('DELETE FROM block WHERE number = ?')
   const deleteDocuments = RECORD_KINDS.map(kind => db.prepare(`DELETE FROM ${kind} WHERE pos >= ? AND pos < ?`))
+  const codesIn = db.prepare<[number, number], Omit<KnownCode, 'block'>>(
+    `SELECT tx, address, code, implementation, name, abi, probability FROM contract WHERE pos >= ? AND pos < ? AND code IS NOT NULL`,
+  )
+  const deleteContracts = db.prepare('DELETE FROM contract WHERE pos >= ? AND pos < ?')
+  const restoreCode = db.prepare(
+    `UPDATE contract SET code = ?, implementation = ?, name = ?, abi = ?, probability = ?
+       WHERE pos >= ? AND pos < ? AND tx = ? AND address = ? AND code IS NULL`,
+  )
   return {
     /** Whether these are all segments that overlap what is to be written, and all of them are partial. */
     isSame(batches: readonly Pick<SegmentCounts, 'first' | 'last'>[], replaces: readonly number[]): boolean {
@@ -21,15 +29,48 @@ export const createReplacing = (db: Db) => {
       const found = new Set(batches.flatMap(({ first, last }) => overlapping.all(last, first)))
       return known.isSupersetOf(found) && replaces.every(id => find.get(id)?.scoped === 1)
     },
-    remove(segment: number) {
+    /** Returns what is known of the codes of contracts: nobody asks for them again. */
+    remove(segment: number): KnownCode[] {
+      const codes: KnownCode[] = []
       const header = readHeader(db, segment, find.get(segment)!.first)
       for (let index = 0; index < header.times.length; index++) {
         const number = blockAt(header, index)
         deleteBlock.run(number)
-        for (const table of deleteDocuments) table.run(positionOf(number, 0), positionOf(number + 1, 0))
+        const [from, to] = [positionOf(number, 0), positionOf(number + 1, 0)]
+        for (const code of codesIn.all(from, to)) codes.push({ ...code, block: number })
+        for (const table of [...deleteDocuments, deleteContracts]) table.run(from, to)
       }
       unlist.run(segment)
       drop.run(segment)
+      return codes
+    },
+    /** Where the contracts are stored again. */
+    restore(codes: readonly KnownCode[]) {
+      for (const { block, tx, address, code, implementation, name, abi, probability } of codes)
+        restoreCode.run(
+          ...[
+            code,
+            implementation,
+            name,
+            abi,
+            probability,
+            positionOf(block, 0),
+            positionOf(block + 1, 0),
+            tx,
+            address,
+          ],
+        )
     },
   }
+}
+
+interface KnownCode {
+  block: number
+  tx: number
+  address: number
+  code: number
+  implementation: number | null
+  name: number | null
+  abi: number | null
+  probability: number | null
 }

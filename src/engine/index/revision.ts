@@ -61,6 +61,8 @@ export interface RevisionBuilder {
   call(at: Spot, stored: StoredCall, was: DecodedCall, now: DecodedCall): boolean
   /** A field that is a name: it had the number `was` in the dictionary of names. What a call shows of these stands in its trace. */
   name(kind: NamedKind, field: string, at: Spot, was: number | null, now: string): void
+  /** Has the dictionary know what documents elsewhere are decoded by; false where it has no room for it. */
+  signature(now: Signature): boolean
   /** Documents that change. */
   readonly documents: number
   finish(): Revision
@@ -151,6 +153,8 @@ export const createRevision = (
       if (others) others.names.push([column, name])
       else named[kind].set(position, { position, names: [[column, name]] })
     },
+
+    signature: now => !context.signature(now).unlisted,
 
     get documents() {
       return logs.length + calls.length + named.tx.size + named.trace.size

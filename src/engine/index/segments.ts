@@ -13,7 +13,8 @@ export const FULL_LEVEL = 9
 /** Level of a segment of this size: segments of the same level are of similar size and are merged by fours. */
 export const levelOf = (counts: SegmentCounts): number => {
   const blocks = countOf(counts, 'block')
-  return documentsIn(counts) >= FULL_SEGMENT || blocks >= MAX_BLOCKS
+  // Of one whose documents lie elsewhere there is only the header to rewrite.
+  return (!counts.emptied && documentsIn(counts) >= FULL_SEGMENT) || blocks >= MAX_BLOCKS
     ? FULL_LEVEL
     : Math.floor(Math.log(blocks) / Math.log(FAN) + 1e-9)
 }
@@ -26,6 +27,8 @@ export interface SegmentCounts extends Record<CountedKind, number> {
   events: number
   /** 1: of each block what scopes want, else 0: all of it. */
   scoped: number
+  /** 1: its documents lie in a cluster alone; else 0 or nothing. */
+  emptied?: number
 }
 
 export interface SegmentRow extends SegmentCounts {
@@ -48,11 +51,12 @@ export const sumOf = (run: readonly SegmentCounts[]): SegmentCounts => ({
   last: run.at(-1)!.last,
   events: run.reduce((sum, { events }) => sum + events, 0),
   scoped: run[0]!.scoped,
+  emptied: run[0]!.emptied ?? 0,
   ...byKind(COUNTED_KINDS, kind => run.reduce((sum, counts) => sum + counts[kind], 0)),
 })
 
 /** Columns of the table `segment` that `SegmentCounts` names. */
-const COUNTS = ['first', 'last', 'events', 'scoped', ...COUNTED_KINDS].map(name => `"${name}"`).join(', ')
+const COUNTS = ['first', 'last', 'events', 'scoped', 'emptied', ...COUNTED_KINDS].map(name => `"${name}"`).join(', ')
 export const SEGMENT_COUNTS = `id, ${COUNTS}`
 export const SEGMENT_COLUMNS = `${SEGMENT_COUNTS}, level`
 
@@ -67,11 +71,13 @@ export const segmentNumbers = (db: Db): (() => number) => {
 
 /** Returns the new segment's number, which is one that was never used unless it is given. */
 export const segmentInserter = (db: Db) => {
-  const places = ['?', '?', '?', '?', ...COUNTED_KINDS.map(() => '?')].join(', ')
+  const places = ['?', '?', '?', '?', '?', ...COUNTED_KINDS.map(() => '?')].join(', ')
   const insert = db.prepare(`INSERT INTO segment (id, ${COUNTS}, level, blocks) VALUES (?, ${places}, ?, ?)`)
   return (counts: SegmentCounts, header: Uint8Array, id: number | null = null): number => {
-    const { first, last, events, scoped } = counts
+    const { first, last, events, scoped, emptied = 0 } = counts
     const byKind = COUNTED_KINDS.map(kind => counts[kind])
-    return Number(insert.run(id, first, last, events, scoped, ...byKind, levelOf(counts), header).lastInsertRowid)
+    return Number(
+      insert.run(id, first, last, events, scoped, emptied, ...byKind, levelOf(counts), header).lastInsertRowid,
+    )
   }
 }

@@ -18,11 +18,12 @@ export const truncate = (db: Db, to: number, { all, postings }: Structures) => {
       const blocks = indexFrom(whole, to + 1)
       const header = headOfHeader(whole, blocks)
       const kept = byKind(COUNTED_KINDS, kind => (kind === 'block' ? blocks : header.ends[kind].at(-1)!))
-      for (const structure of all) structure.truncate(row.id, segment, kept)
-      const events = kept.log - postings.count(segment, termOf(0, UNDECODED))
+      if (!row.emptied) for (const structure of all) structure.truncate(row.id, segment, kept)
+      const undecoded = row.emptied ? 0 : postings.count(segment, termOf(0, UNDECODED))
+      const events = Math.min(row.events, kept.log - undecoded)
       unlist.run(row.id)
       insertSegment(
-        { ...kept, first: row.first, last: header.last, events, scoped: row.scoped },
+        { ...kept, first: row.first, last: header.last, events, scoped: row.scoped, emptied: row.emptied ?? 0 },
         encodeHeader(header),
         segment,
       )

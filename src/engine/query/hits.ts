@@ -22,17 +22,26 @@ export interface Loading {
   reader: Reader
 }
 
+interface LoadingAnywhere extends Omit<Loading, 'reader'> {
+  /** Undefined where documents tell all. */
+  reader: Reader | undefined
+}
+
 /** Takes matches as hits, and tells how many these are: what is gone meanwhile is left out. */
 export type Take = (found: readonly Found[]) => number
 
 /** Hits as objects. */
 export const loadInto =
-  (hits: Hit[], request: Pick<SearchRequest, 'sort' | 'parts' | 'tiebreak'>, { shown, exact, reader }: Loading): Take =>
+  (
+    hits: Hit[],
+    request: Pick<SearchRequest, 'sort' | 'parts' | 'tiebreak'>,
+    { shown, exact, reader }: LoadingAnywhere,
+  ): Take =>
   found => {
     const sortOf = sortValues(request, { documents: exact, reader })
     const before = hits.length
     for (const one of found) {
-      reader.check()
+      reader?.check()
       const [document] = shown.load(one.kind, [one.position])
       if (document)
         hits.push({ kind: one.kind, document, sort: request.sort.length ? sortOf(one) : undefined, score: one.score })

@@ -4,11 +4,13 @@ import type { Reader } from '../reader.ts'
 import { blockOf, placeOf } from '../schema.ts'
 import type { Documents } from './documents.ts'
 
-/** Reads the `_id` of documents: those of blocks and transactions from the block alone. */
+/** Reads the `_id` of documents: those of blocks and transactions from the block alone, where there is a store. */
 export const idReader = (
   kind: Kind,
-  { reader, documents }: { reader: Reader; documents: Documents },
+  { reader, documents }: { reader: Reader | undefined; documents: Documents },
 ): ((position: number) => string | undefined) => {
+  const inDocument = (position: number) => documents.load(kind, [position])[0]?._id
+  if (!reader) return inDocument
   switch (kind) {
     case 'block':
       return position => {
@@ -21,6 +23,6 @@ export const idReader = (
         return block && hashOfTx(block, placeOf(position))
       }
     default:
-      return position => documents.load(kind, [position])[0]?._id
+      return inDocument
   }
 }

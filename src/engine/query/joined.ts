@@ -1,4 +1,5 @@
 import { createByteWriter } from '../../lib/bytes.ts'
+import { refuse } from '../../lib/errors.ts'
 import type { SearchRequest, Sort } from '../../query/request.ts'
 import { asFloat } from '../../query/similarity.ts'
 import { renderJoined } from '../aggs/joined.ts'
@@ -7,13 +8,15 @@ import type { SearchOptions } from './options.ts'
 import type { Cursor, JoinedCursor } from './pages.ts'
 import type { Piece, Ranked, Ranking } from './rank.ts'
 import { BEST_FIRST } from './score/scoring.ts'
-import { compareKeys } from './sort.ts'
+import { compareKeys, isNewestFirst } from './sort.ts'
 
 /** One of several networks that are searched together. */
 export interface Member {
   searcher: Searcher
   /** The network's name as it stands in `_index`. */
   index: string
+  /** Whether its documents lie elsewhere. It is asked first: where it cannot answer yet, nothing was done in vain. */
+  isAway?: boolean | undefined
 }
 
 /** What writes what several networks find in one answer. */
@@ -31,12 +34,14 @@ export const joinSearchers = (members: readonly Member[]): Joined => {
 
   const write = (request: SearchRequest, options: SearchOptions, writing: Writing): Written => {
     const { from, size, trackTotal } = request
-    const rankings: Ranking[] = []
+    const open: Ranking[] = []
     try {
-      for (const [i, { searcher, index }] of members.entries()) {
+      const rankings = eachAwayFirst(members, ({ searcher, index }, i) => {
         const asked = { ...asRead(request, i), from: 0, size: from + size }
-        rankings.push(searcher.rank(asked, options, { ...writing, index }))
-      }
+        const ranking = searcher.rank(asked, options, { ...writing, index })
+        open.push(ranking)
+        return ranking
+      })
       const chosen = mergedAll(rankings, orderOf(request, rankings), { from, to: from + size })
       return {
         total: sumOf(rankings, trackTotal),
@@ -53,7 +58,7 @@ export const joinSearchers = (members: readonly Member[]): Joined => {
         }),
       }
     } finally {
-      for (const { close } of rankings) close()
+      for (const { close } of open) close()
     }
   }
 
@@ -63,16 +68,21 @@ export const joinSearchers = (members: readonly Member[]): Joined => {
     writing: Writing,
     after?: JoinedCursor,
   ): WrittenPages => {
+    if (request.from > 0 && members.some(({ isAway }) => isAway))
+      throw refuse(
+        'illegal_argument_exception',
+        '[from] beside "size": -1 does not work on several networks of which one lies in a cluster: leave [from] out.',
+      )
     // What comes behind one network's page depends on the others.
     const alone = withoutReached(options)
-    const streams = members.map(({ searcher, index }, i) => {
+    const streams = eachAwayFirst(members, ({ searcher, index }, i) => {
       const asked = asRead(request, i)
       const { pages, ...found } = searcher.pieces(asked, alone, { ...writing, index, out: scratch }, after?.each?.[i])
       return { ...found, ...headOf(pages[Symbol.iterator]()) }
     })
     let at = after
     function* pages(): Generator<number> {
-      const compare = comparing(request.sort, isDescending(request.sort))
+      const compare = comparing(request.sort, isNewestFirst(request.each![0]!))
       const each = [...(after?.each ?? members.map(() => undefined))]
       let skip = after ? 0 : request.from
       for (;;) {
@@ -107,6 +117,14 @@ export const joinSearchers = (members: readonly Member[]): Joined => {
 
 const COMMA = 0x2c
 
+/** In the order of the members, whichever is asked first. */
+const eachAwayFirst = <T>(members: readonly Member[], make: (member: Member, i: number) => T): T[] => {
+  const made = new Map<number, T>()
+  for (const away of [true, false])
+    for (const [i, member] of members.entries()) if ((member.isAway ?? false) === away) made.set(i, make(member, i))
+  return members.map((_, i) => made.get(i)!)
+}
+
 /** The request as one of the networks reads it. */
 const asRead = ({ each, ...request }: SearchRequest, i: number): SearchRequest => {
   const own = each![i]!
@@ -140,9 +158,6 @@ const comparing =
     }
     return descending ? b.time - a.time : a.time - b.time
   }
-
-/** Of a stream: what scores differ by is known only where all is. */
-const isDescending = ([first]: readonly Sort[]): boolean => first === undefined || first.order === 'desc'
 
 /** The list whose first one comes first of all; of equal ones, that of the first network. Below 0: all are at their ends. */
 const firstOf = (lists: readonly { head(): Ranked | undefined }[], compare: Compare): number => {

@@ -1,7 +1,7 @@
 import type { Document } from '../../documents/document.ts'
 import type { Limits } from '../../limits/index.ts'
-import type { Kind } from '../../mapping/index.ts'
-import type { Node } from '../../query/ast.ts'
+import type { FieldPath } from '../../mapping/index.ts'
+import type { Node, Value } from '../../query/ast.ts'
 import { valuesOf } from '../../query/predicate.ts'
 import type { Collapse, InnerHits, SearchRequest } from '../../query/request.ts'
 import { and, exists, ids, isIn, not, parent } from '../../query/simplify.ts'
@@ -75,18 +75,23 @@ export const groupBy = (
   }
   return hit => {
     const value = readGroup(hit)
-    const inGroup = (kind: Kind): Node => {
-      const field = fields[kind]
-      if (value === undefined) return field ? not(exists(field)) : and([])
-      return field ? isIn(field, [value]) : NOTHING
-    }
     const own = among.parts.map(({ kind, query, postFilter }) => ({
       kind,
-      evaluation: evaluation(kind, and([query, ...(postFilter ? [postFilter] : []), inGroup(kind)]), among),
+      evaluation: evaluation(
+        kind,
+        and([query, ...(postFilter ? [postFilter] : []), inGroup(fields[kind], value)]),
+        among,
+      ),
     }))
     const found = findBest(request, own, { exact, reader, limits })
     return { total: countAll(request, own, reader), found: found.slice(request.from) }
   }
+}
+
+/** What the hits of a group have in common; undefined is the value of those that have none, and the field of kinds without it. */
+export const inGroup = (field: FieldPath | undefined, value: Value | undefined): Node => {
+  if (value === undefined) return field ? not(exists(field)) : and([])
+  return field ? isIn(field, [value]) : NOTHING
 }
 
 const NOTHING: Node = { op: 'none' }

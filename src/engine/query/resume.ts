@@ -13,11 +13,15 @@ export interface Resumed {
   reorganisedFrom: number | undefined
 }
 
-/** The request is sorted in the order of the chain. */
-export const resumeFrom = (asked: SearchRequest, point: ResumePoint | 'now', reader: Reader): Resumed => {
+/** The request is sorted in the order of the chain. `newest`: the newest block whose documents are found. */
+export const resumeFrom = (
+  asked: SearchRequest,
+  point: ResumePoint | 'now',
+  reader: Reader,
+  newest = newestOf(reader),
+): Resumed => {
   const kind = asked.parts.at(-1)!.kind
   const end = (block: number): Place => ({ kind, position: positionOf(block + 1, 0) - 1 })
-  const newest = newestOf(reader)
   const at = point === 'now' ? { place: end(newest), top: newest } : { place: point.place, top: topOf(point, reader) }
   const isSame = blockOf(at.place.position) <= at.top
   const place = isSame ? at.place : end(at.top)
@@ -43,12 +47,13 @@ export const reached = (
   found: readonly Found[],
   { size, parts, after }: SearchRequest,
   reader: Reader,
+  newest = newestOf(reader),
 ): ResumePoint => {
   const last = found.length === size ? (found.at(-1) ?? after!.place!) : undefined
   const kind: Kind = parts.at(-1)!.kind
   const place: Place = last
     ? { kind: last.kind, position: last.position }
-    : { kind, position: positionOf(newestOf(reader) + 1, 0) - 1 }
+    : { kind, position: positionOf(newest + 1, 0) - 1 }
   return { place, marks: marksOf(blockOf(place.position), reader) }
 }
 

@@ -11,8 +11,11 @@ const DIGITS = 8
 const MOST_RUNS = 100
 
 /** The blocks that are stored in the state that the reader sees. */
-export const seenNow = (reader: Reader): Seen => {
-  const runs = closed(runsOf(reader.segments()))
+export const seenNow = (reader: Reader): Seen => seenOf(runsOf(reader.segments()), reader)
+
+/** Blocks, ascending, in the state that the reader sees. */
+export const seenOf = (blocks: readonly Run[], reader: Reader): Seen => {
+  const runs = closed(blocks)
   return { runs, marks: marksOf(runs.at(-1)?.[1] ?? -1, reader) }
 }
 

@@ -3,7 +3,7 @@ import type { FieldPath, Kind } from '../../mapping/index.ts'
 import type { Value } from '../../query/ast.ts'
 import { hasImplicitKey, numberOfPlace } from '../../query/paging.ts'
 import { valuesOf } from '../../query/predicate.ts'
-import type { After, SearchRequest, Sort } from '../../query/request.ts'
+import type { After, Place, SearchRequest, Sort } from '../../query/request.ts'
 import { asFloat } from '../../query/similarity.ts'
 import { type StandInSort, sortDateWriter, standInOf, standsForMissing } from '../../query/stand-in.ts'
 import type { Reader } from '../reader.ts'
@@ -21,9 +21,10 @@ type Sorted = Pick<SearchRequest, 'sort' | 'parts' | 'tiebreak'>
 /** A hit, with its score where that is not 1. */
 type Scored = Pick<Found, 'kind' | 'position' | 'score'>
 
-interface ValuesFrom {
+export interface ValuesFrom {
   documents: Documents
-  reader: Reader
+  /** Undefined where documents tell all. */
+  reader: Reader | undefined
 }
 
 /** What a hit's `sort` shows, as Elasticsearch writes it: dates in milliseconds, and a stand-in for what is missing. */
@@ -31,7 +32,7 @@ export const sortValues = (request: Sorted, from: ValuesFrom): ((one: Scored) =>
   const valuesAt = rawValues(request, from)
   const { sort, parts, tiebreak } = request
   const kinds = parts.map(({ kind }) => kind)
-  const shows = sort.map(showing)
+  const shows = sort.map(sortShowing)
   const isImplicit = hasImplicitKey(sort, tiebreak)
   return one => {
     const shown: unknown[] = valuesAt(one).map((value, i) =>
@@ -56,12 +57,13 @@ export const comparedValues = (request: Sorted, from: ValuesFrom): ((one: Scored
 }
 
 /** Beyond 2^53 JavaScript would round it: then it is text, which is taken as well. */
-const shardDoc = (place: Scored, kinds: readonly Kind[]): number | string => {
+export const shardDoc = (place: Place, kinds: readonly Kind[]): number | string => {
   const number = numberOfPlace(place, kinds)
   return number <= Number.MAX_SAFE_INTEGER ? Number(number) : String(number)
 }
 
-const showing = (sort: Sort): ((value: Value | undefined) => unknown) => {
+/** What a hit's `sort` shows of a value; undefined: of none. */
+export const sortShowing = (sort: Sort): ((value: Value | undefined) => unknown) => {
   const { format, fields, as } = sort
   const print = format === undefined ? undefined : sortDateWriter(format, as)
   const isWide = Object.values(fields)[0]?.compare === 'integer'
@@ -113,6 +115,11 @@ const valueReader = (
   order: Sort['order'],
   { documents, reader }: ValuesFrom,
 ): ((position: number) => Value | undefined) => {
+  const inDocument = (position: number) => {
+    const [document] = documents.load(kind, [position])
+    return document && extreme(valuesOf(field, document._source), order)
+  }
+  if (!reader) return inDocument
   const inSegment = shownReader(kind, field, reader)
   const inRecord = recordReader(kind, field, reader)
   return position => {
@@ -122,9 +129,7 @@ const valueReader = (
       const value = inSegment(segment, ordinal, position)
       if (value !== 'unknown') return value
     }
-    if (inRecord) return inRecord(position)
-    const [document] = documents.load(kind, [position])
-    return document && extreme(valuesOf(field, document._source), order)
+    return inRecord ? inRecord(position) : inDocument(position)
   }
 }
 

@@ -87,24 +87,33 @@ const effectiveKeys = ({ sort, after }: Order, isScored: boolean): Keys => {
   return { sorts, after: after && { ...after, values: sorts.map(one => after.values[sort.indexOf(one)]!) } }
 }
 
-/** Not where scores decide: they are not known before all is found. */
-export const isChainOrder = ({ sort, parts }: Order): boolean => {
-  const sorts = effective(
+/** What orders the hits before they are found: all that asks for scores may have them. */
+const expected = ({ sort, parts }: Order): Sort[] =>
+  effective(
     sort,
     parts.some(({ score }) => score !== undefined),
   )
+
+/** Not where scores decide: they are not known before all is found. */
+export const isChainOrder = (order: Order): boolean => {
+  const sorts = expected(order)
   const [first] = sorts
-  return first === undefined || (followsChain(first, parts) && !sorts.some(({ by }) => by === '_score'))
+  return first === undefined || (followsChain(first, order.parts) && !sorts.some(({ by }) => by === '_score'))
 }
 
+/** Whether of hits that are sorted by the same the newest comes first. */
+export const isNewestFirst = (order: Order): boolean => isDescending(expected(order))
+
 /** Without a sort, the newest comes first. */
+const isDescending = ([first]: readonly Sort[]): boolean => first === undefined || first.order === 'desc'
+
 export const sortKeysOf = (request: Order, reader: Reader, documents: Documents, scoring?: Scoring): SortKeys => {
   const { parts } = request
   const isScored = scoring !== undefined && scoring.uniform === undefined
   const side = isScored ? 0 : scoreSide(request, scoring?.uniform)
   const { sorts, after } = effectiveKeys(side > 0 ? { ...request, after: undefined } : request, isScored)
   const first = sorts[0]
-  const descending = first === undefined || first.order === 'desc'
+  const descending = isDescending(sorts)
   const column = () => undefined
   // One key that follows the chain, or one that no other can refine, is the position itself.
   if (first === undefined || isByPlace(first) || (sorts.length === 1 && followsChain(first, parts)))

@@ -44,6 +44,10 @@ const CELLS: Record<RowKind, ReadonlyMap<string, Cell>> = {
   ]),
 }
 
+/** Whether rows tell a field. */
+export const isSparse = (kind: RowKind, field: FieldPath): boolean =>
+  isOrigin(kind, field) || CELLS[kind].has(field.field)
+
 /** Positions of the contracts or tokens that fulfil a condition, ascending; undefined where their rows do not tell. */
 export const sparsePositions = (kind: RowKind, leaf: Leaf, reader: Reader): number[] | undefined => {
   if (isOrigin(kind, leaf.field)) return originPositions(leaf, reader)

@@ -46,7 +46,7 @@ export const createComparison = (reader: Reader, abi: OwnAbi) => {
       }
       // A transaction calls the function that its call is of.
       const method = traceAddress.length === 0 ? decoding.methodOf(input, to, at) : null
-      if (method === null || isLessSure(signature, was)) continue
+      if (method === null || isLessSure(surenessOf(signature), surenessOf(was))) continue
       const owner = positionOf(blockOf(position), tx)
       const place = { position: owner, ordinal: ordinalOfPosition(header, 'tx', owner) }
       revision.name('tx', 'method', place, stored.method(owner), method)
@@ -60,14 +60,25 @@ export const createBeginnings =
   (block: number, tx: number): number =>
     stored.upgradeFrom(block, tx) ?? positionOf(block + 1, 0)
 
+export interface Sureness {
+  /** Whether it tells what its documents mean. */
+  decodes: boolean
+  probability: number
+}
+
+export const surenessOf = (signature: Signature): Sureness => ({
+  decodes: decodes(signature),
+  probability: signature.probability,
+})
+
 /** What decodes and did not before is taken whatever it is; else it is the probability that counts. */
-const isLessSure = (now: Signature, was: Signature): boolean => {
-  if (decodes(now) && !decodes(was)) return false
-  return now.probability < was.probability || (now.probability === was.probability && decodes(was) && !decodes(now))
+export const isLessSure = (now: Sureness, was: Sureness): boolean => {
+  if (now.decodes && !was.decodes) return false
+  return now.probability < was.probability || (now.probability === was.probability && was.decodes && !now.decodes)
 }
 
 const isBetter = (now: Signature, was: Signature): boolean =>
-  now.event !== null && now.key !== was.key && !isLessSure(now, was)
+  now.event !== null && now.key !== was.key && !isLessSure(surenessOf(now), surenessOf(was))
 
 /** What was indexed of a document, by the declaration that it was decoded by. */
 const createArgumentsDecoder = () => {

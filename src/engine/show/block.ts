@@ -1,9 +1,9 @@
 import type { block as mapping } from '../../mapping/documents/block.ts'
 import { blockOf } from '../schema.ts'
 import { type Context, placeFields, type ShownBlock } from './context.ts'
-import type { Show } from './hits.ts'
 import { always, type FieldPlan, type Write } from './plan.ts'
 import { createRecordFields, recordSource } from './record.ts'
+import type { Show } from './show.ts'
 import { createValues, writeHashes } from './values.ts'
 
 type Derived = 'number' | 'hash' | 'timestamp' | 'transactions'

@@ -1,4 +1,4 @@
-import { renderEvent } from '../../decode/abi.ts'
+import { renderEvent } from '../../decode/render.ts'
 import type { AbiParam, DecodedArg } from '../../decode/types.ts'
 import * as show from '../../documents/show.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'

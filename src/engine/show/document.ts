@@ -2,7 +2,7 @@ import type { Document } from '../../documents/document.ts'
 import type { RowKind } from '../../mapping/index.ts'
 import { compileSourceFilter } from '../../query/source-filter.ts'
 import type { Documents } from '../query/documents.ts'
-import type { Show } from './hits.ts'
+import type { Show } from './show.ts'
 
 /** Shows the kinds that are few, and kept in rows, through objects. */
 export const createDocumentShow = (kind: RowKind, documents: Documents): Show => {

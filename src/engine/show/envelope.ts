@@ -1,9 +1,10 @@
 import type { ByteWriter } from '../../lib/bytes.ts'
 import type { Kind } from '../../mapping/index.ts'
+import type { SearchRequest } from '../../query/request.ts'
 import { asFloat } from '../../query/similarity.ts'
 import type { Found } from '../query/sort.ts'
-import type { Show } from './hits.ts'
 import { piece } from './pieces.ts'
+import type { Show } from './show.ts'
 
 /** Writes a hit up to its `sort` and tells how many bytes stand before its score; 0 where there is none. */
 export type WriteHit = (position: number, score: string, out: ByteWriter) => number
@@ -52,3 +53,7 @@ export const scoreWriter = (isHidden: boolean): ((found: Pick<Found, 'score'>) =
     return text
   }
 }
+
+/** As in Elasticsearch: sorted hits have no score, unless they are sorted by it, or it is asked for. */
+export const hidesScores = ({ sort, trackScores }: Pick<SearchRequest, 'sort' | 'trackScores'>): boolean =>
+  sort.length > 0 && !trackScores && !sort.some(({ by }) => by === '_score')

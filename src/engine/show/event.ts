@@ -4,10 +4,10 @@ import { unpack } from '../documents/pack.ts'
 import type { StoredSignature } from '../reader.ts'
 import type { Context } from './context.ts'
 import { createDecodedShow, type Declaration, type Decoded, declare } from './decoded.ts'
-import type { Show } from './hits.ts'
 import { createLogAt, logEnvelope, logFields } from './log.ts'
 import { piece, writeObject } from './pieces.ts'
 import { always, type FieldPlan, planMembers, planSource, type Write } from './plan.ts'
+import type { Show } from './show.ts'
 
 /** What the logs of a signature are shown by. */
 interface EventDeclaration extends Declaration {

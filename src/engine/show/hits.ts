@@ -4,35 +4,16 @@ import type { Kind } from '../../mapping/index.ts'
 import type { SearchRequest, SourceFilter } from '../../query/request.ts'
 import type { Documents } from '../query/documents.ts'
 import type { Evaluator } from '../query/evaluator.ts'
+import { groupBy, relatedBy } from '../query/related.ts'
 import type { Found } from '../query/sort.ts'
-import { sortValues } from '../query/sort-values.ts'
 import type { Reader } from '../reader.ts'
-import { createBlockShow } from './block.ts'
-import { createCallShow } from './call.ts'
-import { createContext } from './context.ts'
-import { createDocumentShow } from './document.ts'
-import { envelopeOf, hitWriter, scoreWriter, type WriteHit } from './envelope.ts'
-import { createEventShow } from './event.ts'
+import { envelopeOf, hidesScores, hitWriter, type WriteHit } from './envelope.ts'
 import { createHitCache } from './hit-cache.ts'
-import { createLogShow } from './log.ts'
-import { matchedNames } from './names.ts'
 import { CLOSE, COMMA } from './pieces.ts'
-import { createRichWriter, isRich } from './rich.ts'
-import { createTraceShow } from './trace.ts'
-import { createTxShow } from './tx.ts'
-
-/** Shows documents of one kind as JSON. A filter on `_source` decides what of them is read. */
-export interface Show {
-  /** Goes to a document; false where none is stored there (any more). All else is of that one. */
-  find(position: number): boolean
-  /** Each without quotes. */
-  id(out: ByteWriter): void
-  /** Both or none. */
-  routing: ((out: ByteWriter) => void) | undefined
-  parent: ((out: ByteWriter) => void) | undefined
-  /** What writes `_source`; undefined where none is wanted. */
-  source(filter: SourceFilter): ((out: ByteWriter) => void) | undefined
-}
+import { createPlainWriter } from './plain.ts'
+import { createRichWriter, isRich, type Relating } from './rich.ts'
+import type { Show } from './show.ts'
+import { createShows } from './shows.ts'
 
 export interface HitsOptions {
   reader: Reader
@@ -74,17 +55,7 @@ export interface Hits {
 /** Hits as JSON, written straight from what is stored. */
 export const createHits = (options: HitsOptions): Hits => {
   const { reader, shown, exact } = options
-  const context = createContext(reader)
-  const shows: Record<Kind, Show> = {
-    block: createBlockShow(context),
-    tx: createTxShow(context),
-    log: createLogShow(context),
-    event: createEventShow(context),
-    trace: createTraceShow(context),
-    call: createCallShow(context),
-    contract: createDocumentShow('contract', shown),
-    token: createDocumentShow('token', shown),
-  }
+  const shows = createShows(reader, shown)
   const sources = new Map<string, ReturnType<Show['source']>>()
   /** Clients ask with few filters, again and again. */
   const sourceOf = (kind: Kind, filter: SourceFilter): ReturnType<Show['source']> => {
@@ -125,45 +96,25 @@ export const createHits = (options: HitsOptions): Hits => {
     return before
   }
   const plainWriter = (request: SearchRequest, index: string, between: number): WriteHits => {
-    const { sort, source, parts, size } = request
-    const scoreOf = scoreWriter(hidesScores(request))
-    const namesOf = matchedNames(request, exact)
+    const { source, parts, size } = request
     const writers = new Map(parts.map(({ kind }) => [kind, writerOf(kind, index, source)]))
-    const sortOf = sortValues(request, { documents: exact, reader })
     // What depends on the query is no part of what is kept.
     const keeps = size >= 0 && size <= KEPT
-    return (found, out) => {
-      let hits = 0
-      for (let i = 0; i < found.length; i++) {
-        if (i % FEW === 0) reader.check()
-        const one = found[i]!
-        const before = out.length
-        if (hits > 0) out.byte(between)
-        const write = writers.get(one.kind)!
-        const isThere = (keeps ? writeKept : writeAnew)(write, one.position, scoreOf(one), out) > 0
-        if (!isThere) {
-          out.truncate(before)
-          continue
-        }
-        if (sort.length) out.text(`,"sort":${JSON.stringify(sortOf(one))}`)
-        if (namesOf) out.text(namesOf(one))
-        out.byte(CLOSE)
-        hits++
-      }
-      return hits
-    }
+    return createPlainWriter(request, {
+      ...{ documents: exact, reader, between, check: reader.check },
+      write: ({ kind, position }, score, out) =>
+        (keeps ? writeKept : writeAnew)(writers.get(kind)!, position, score, out),
+    })
+  }
+  const related: Relating = {
+    by: inner => relatedBy(inner, options),
+    group: (collapse, among, inner) => groupBy(collapse, among, inner, options),
   }
   const writer: Hits['writer'] = (request, index, { totals = 'integer', between = COMMA } = {}) =>
     isRich(request)
       ? createRichWriter(request, {
-          ...options,
-          index,
-          totals,
-          between,
-          shows,
-          sourceOf,
-          writer,
-          hidesScores: hidesScores(request),
+          ...{ reader, shown, exact, check: reader.check, related },
+          ...{ index, totals, between, shows, sourceOf, writer, hidesScores: hidesScores(request) },
         })
       : plainWriter(request, index, between)
   return {
@@ -187,10 +138,6 @@ export const createHits = (options: HitsOptions): Hits => {
   }
 }
 
-/** As in Elasticsearch: sorted hits have no score, unless they are sorted by it, or it is asked for. */
-export const hidesScores = ({ sort, trackScores }: Pick<SearchRequest, 'sort' | 'trackScores'>): boolean =>
-  sort.length > 0 && !trackScores && !sort.some(({ by }) => by === '_score')
-
 const SOURCES = 100
 /** Hits of a page that are kept: of a larger one each would push out others. */
 const KEPT = 100
@@ -202,5 +149,3 @@ interface Kept {
 }
 const writeAnew = (write: WriteHit, position: number, score: string, out: ByteWriter): number =>
   write(position, score, out)
-/** Hits that take little time together. */
-const FEW = 8

@@ -2,7 +2,7 @@ import type { Document } from '../../documents/document.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
 import { compileElement } from '../../query/predicate.ts'
 import type { InnerHits, RequestPart, SearchRequest } from '../../query/request.ts'
-import { groupBy, type Related, relatedBy } from '../query/related.ts'
+import type { Related } from '../query/related.ts'
 import type { Found } from '../query/sort.ts'
 import { compareKeys, elementHits, elementKeys, type Source } from './elements.ts'
 import type { Totals } from './hits.ts'
@@ -17,7 +17,7 @@ export const createInnerHits = (part: RequestPart, request: SearchRequest, optio
   const writers: [string, Write][] = [
     ...(part.innerHits ?? []).map((inner): [string, Write] => [inner.name, innerWriter(inner, options)]),
     ...(collapse?.innerHits ?? []).map(({ name, request: inner }): [string, Write] => {
-      const find = groupBy(collapse!, request, inner, options)
+      const find = options.related.group(collapse!, request, inner)
       // What marks hits marks those of their groups.
       const parts = request.parts.map(({ kind, query, marks = [] }) => ({ kind, query, marks }))
       return [name, relatedWriter({ ...inner, parts }, hit => find(hit), options)]
@@ -27,7 +27,7 @@ export const createInnerHits = (part: RequestPart, request: SearchRequest, optio
   return [
     (one, document, out) => {
       for (const [i, [name, write]] of writers.entries()) {
-        options.reader.check()
+        options.check()
         out.text(`${i === 0 ? ',"inner_hits":{' : ','}${JSON.stringify(name)}:`)
         write(one, document, out)
       }
@@ -38,7 +38,7 @@ export const createInnerHits = (part: RequestPart, request: SearchRequest, optio
 
 const innerWriter = (inner: InnerHits, options: RichOptions): Write => {
   if (inner.by === 'nested') return elementWriter(inner, options)
-  return relatedWriter(inner.request, relatedBy(inner, options), options)
+  return relatedWriter(inner.request, options.related.by(inner), options)
 }
 
 const relatedWriter = (

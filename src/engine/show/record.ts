@@ -7,9 +7,9 @@ import { cursor } from '../documents/records/cursor.ts'
 import { locate } from '../documents/records/fields.ts'
 import { seekRare, startOfExtra } from '../documents/records/rest.ts'
 import { takeLength } from '../documents/records/values.ts'
-import type { Show } from './hits.ts'
 import { writeJson, writeObject } from './pieces.ts'
 import { type FieldPlan, planMembers, planSource, type Write } from './plan.ts'
+import type { Show } from './show.ts'
 import type { createValues } from './values.ts'
 
 /** The fields of the record at hand, of a kind that is stored field by field. */

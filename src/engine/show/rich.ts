@@ -5,27 +5,37 @@ import { compileDecorated } from '../../query/decorate.ts'
 import { constantly } from '../../query/explanation.ts'
 import { type AddFields, compileFields, type FieldValues } from '../../query/field-values.ts'
 import { compileHighlight } from '../../query/highlight.ts'
-import type { RequestPart, SearchRequest, Shown, SourceFilter } from '../../query/request.ts'
+import type { Collapse, InnerHits, RequestPart, SearchRequest, Shown, SourceFilter } from '../../query/request.ts'
 import { NOTHING_SHOWN } from '../../query/shown.ts'
 import type { Documents } from '../query/documents.ts'
-import type { RelatedOptions } from '../query/related.ts'
+import type { Related } from '../query/related.ts'
 import type { Found } from '../query/sort.ts'
 import { sortValues } from '../query/sort-values.ts'
+import type { Reader } from '../reader.ts'
 import { envelopeOf, hitWriter, scoreWriter } from './envelope.ts'
-import type { Hits, Show, Totals, WriteHits } from './hits.ts'
+import type { Hits, Totals, WriteHits } from './hits.ts'
 import { createInnerHits } from './inner-hits.ts'
 import { matchedNames } from './names.ts'
 import { CLOSE } from './pieces.ts'
+import type { Show } from './show.ts'
 
 /** Whether hits show more than their envelope and `_source`. */
 export const isRich = ({ shown, collapse, parts }: SearchRequest): boolean =>
   shown !== undefined || collapse !== undefined || parts.some(({ innerHits }) => innerHits !== undefined)
 
-export interface RichOptions extends RelatedOptions {
+export interface RichOptions {
+  /** Undefined where documents tell all. */
+  reader: Reader | undefined
+  /** Called now and then: throws where the search is to be given up. */
+  check(): void
+  related: Relating
+  /** What hits show as `sort`, where that is known already. */
+  sortOf?: ((one: Found) => unknown[]) | undefined
   index: string
   totals: Totals
   hidesScores: boolean
   shown: Documents
+  exact: Documents
   shows: Record<Kind, Show>
   sourceOf(kind: Kind, filter: SourceFilter): ReturnType<Show['source']>
   /** Writes the hits of a search within this one. */
@@ -34,20 +44,27 @@ export interface RichOptions extends RelatedOptions {
   between: number
 }
 
+/** Finds documents that hits bring along. */
+export interface Relating {
+  by(inner: InnerHits): (hit: Found, document: Document) => Related
+  /** The hits of a search that have the same value in the field that it is collapsed by. */
+  group(collapse: Collapse, among: SearchRequest, inner: SearchRequest): (hit: Found) => Related
+}
+
 /** Appends what else a hit shows, each member with a comma before it. */
 export type Append = (one: Found, document: Document, out: ByteWriter) => void
 
 /** As the plain writer, for requests that ask for more: of each hit its document is read as an object, too. */
 export const createRichWriter = (request: SearchRequest, options: RichOptions): WriteHits => {
-  const { reader, shown, exact, between } = options
+  const { reader, check, shown, exact, between } = options
   const { sort, parts } = request
   const writers = new Map(parts.map(part => [part.kind, kindWriter(part, request, options)]))
-  const sortOf = sortValues(request, { documents: exact, reader })
+  const sortOf = options.sortOf ?? sortValues(request, { documents: exact, reader })
   const namesOf = matchedNames(request, exact)
   return (found, out) => {
     let hits = 0
     for (const one of found) {
-      reader.check()
+      check()
       const { envelope, behindSource, atEnd } = writers.get(one.kind)!
       const [document] = shown.load(one.kind, [one.position])
       const before = out.length

@@ -5,10 +5,10 @@ import { INPUT, newTraceRecord, readTrace, txOfTrace } from '../documents/record
 import { takeLength } from '../documents/records/values.ts'
 import { blockOf, placeOf, positionOf } from '../schema.ts'
 import { type Context, placeFields, type ShownBlock, writeTxHash } from './context.ts'
-import type { Show } from './hits.ts'
 import { CLOSE, keyOf, type Member, NULL, OPEN, piece, writeMembers, writeObject } from './pieces.ts'
 import { type FieldPlan, planSource, type SourcePlan, type Write } from './plan.ts'
 import { fieldsAt, type RecordAt } from './record.ts'
+import type { Show } from './show.ts'
 import { createValues } from './values.ts'
 
 /** Objects that hold fields of a trace. */

@@ -2,8 +2,8 @@ import { hashStart } from '../documents/records/block.ts'
 import { blockOf, placeOf, positionOf } from '../schema.ts'
 import { createBloomShow } from './bloom.ts'
 import { type Context, placeFields, type ShownBlock, writeTxHash } from './context.ts'
-import type { Show } from './hits.ts'
 import { createRecordFields, recordSource } from './record.ts'
+import type { Show } from './show.ts'
 import { createValues } from './values.ts'
 
 export const createTxShow = (context: Context): Show => {

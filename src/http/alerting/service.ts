@@ -1,5 +1,6 @@
 import type { AlertState } from '../../alerts/alert.ts'
 import type { PageFilter } from '../../delivery/listing.ts'
+import type { Rendered } from '../../delivery/rendering.ts'
 import type { Parts } from '../../lib/intervals.ts'
 import type { RuleInput, StoredRule } from '../../rules/rule.ts'
 import type { Simulation, SimulationRange } from '../../rules/search.ts'
@@ -32,6 +33,8 @@ export interface AlertingService {
   ): Promise<Simulation>
   /** Sends each of the rule's alerts once, for the document of that id or, without one, for the newest that matches. */
   test(rule: StoredRule, id: string | undefined, signal: AbortSignal): Promise<TestResult>
+  /** What each of the rule's alerts would send, for the same document. Nothing is sent. */
+  preview(rule: RuleInput, id: string | undefined, signal: AbortSignal): Promise<TestPreview>
   /** The newest first. */
   alerts(rule: StoredRule, page: AlertsWanted): Promise<AlertPage>
   /**
@@ -64,6 +67,12 @@ export interface TestResult {
     error: string | null
     latencyMs: number
   }[]
+}
+
+export interface TestPreview {
+  entity: { _id: string; _type: string }
+  /** In the order of the rule's `alerts`. */
+  messages: ({ action: number; type: string } & Rendered)[]
 }
 
 export interface AlertsWanted {

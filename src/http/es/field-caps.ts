@@ -1,11 +1,11 @@
 import { refuse } from '../../lib/errors.ts'
 import { fits } from '../../lib/wildcard.ts'
 import type { Kind } from '../../mapping/index.ts'
+import { pathsIn, propertiesOf } from '../../mapping/properties.ts'
 import { elements, known, string } from '../../query/json-node.ts'
 import { type Call, type Endpoint, told } from './endpoint.ts'
 import { indexNames, kindsOf } from './indexes.ts'
 import { isOn, namesIn } from './parameters.ts'
-import { pathsIn, propertiesOf } from './properties.ts'
 import { jsonOf } from './request-body.ts'
 
 export const fieldCaps: Endpoint = {

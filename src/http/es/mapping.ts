@@ -1,9 +1,9 @@
 import { fits } from '../../lib/wildcard.ts'
 import type { Kind } from '../../mapping/index.ts'
+import { type Declare, declared, pathsIn, propertiesOf } from '../../mapping/properties.ts'
 import { type Call, type Endpoint, told } from './endpoint.ts'
 import { byIndex } from './indexes.ts'
 import { isOn, namesIn, OF_CLUSTER } from './parameters.ts'
-import { type Declare, declared, pathsIn, propertiesOf } from './properties.ts'
 
 /**
  * `flattened` is called `flat_object` by OpenSearch, and clients of either fail to read the other's name. Both know `object`; the field's

@@ -85,6 +85,13 @@ const RULES: readonly Operation[] = [
     answers: { 200: told(ref('Simulation')) },
   },
   {
+    ...{ method: 'post', path: '/alerting/rules/test', tag: 'Rules' },
+    doc: 'Shows what each alert of a rule would send for a stored document. Sends nothing.',
+    query: EVERYWHERE,
+    body: json(ref('RuleToTest'), RULE_EXAMPLE),
+    answers: { 200: told(ref('TestPreview')) },
+  },
+  {
     ...{ method: 'get', path: RULE, tag: 'Rules' },
     doc: 'One rule.',
     query: EVERYWHERE,

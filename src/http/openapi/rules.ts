@@ -105,6 +105,10 @@ export const ruleSchemas = (): Record<string, Schema> => ({
   StoredRule: open({ ...REQUIRED, enabled: flag, startBlock: OPTIONAL.startBlock!, ...ADDED }, OPTIONAL),
   SimulationRange: closed({}, RANGE),
   RuleToSimulate: open(REQUIRED, { ...OPTIONAL, ...RANGE }),
+  RuleToTest: open(REQUIRED, {
+    ...OPTIONAL,
+    _id: described('A stored document; by default the newest that matches.', text),
+  }),
   Simulation: closed(
     {
       total: described('How often the rule would have fired.', whole),
@@ -130,6 +134,18 @@ export const ruleSchemas = (): Record<string, Schema> => ({
         ...{ action: whole, type: text, target: text, delivered: flag },
         ...{ status: orNull(whole), error: orNull(text), latencyMs: whole },
       }),
+    ),
+  }),
+  TestPreview: closed({
+    entity: closed({ _id: text, _type: text }),
+    messages: listOf(
+      closed(
+        { action: whole, type: text },
+        {
+          ...{ method: text, url: text, body: described('Null of a GET.', { type: ['object', 'null'] }) },
+          ...{ to: listOf(text), subject: text, text, refused: described('Why nothing would be sent.', text) },
+        },
+      ),
     ),
   }),
   Alerts: closed({

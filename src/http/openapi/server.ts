@@ -3,6 +3,10 @@ import { closed, listOf, number, oneOf, open, orNull, type Schema, text, whole }
 const time = { ...text, format: 'date-time' }
 const ranges = listOf(closed({ from: whole, to: whole }))
 
+/** Of many addresses and topics, the first ones. */
+const filter = { addresses: listOf(text), addressCount: whole, topics: listOf(text), topicCount: whole }
+const ofTransactions = { transactions: { const: true } }
+
 const reason = closed({ type: text, reason: text }, { network: text, since: time })
 
 const period = closed({ limit: whole, used: whole, left: whole, endsAt: time })
@@ -38,9 +42,35 @@ const network = open(
       description:
         'Newest blocks that nodes tell to be safe and finalized; null where they tell none, and blocks count as such once they are `depth` blocks deep.',
     },
+    cluster: {
+      ...open({
+        state: oneOf(['green', 'yellow', 'red', 'unreachable']),
+        ...{ since: time, error: orNull(text), version: orNull(text), nodes: orNull(whole) },
+        ...{ unassignedShards: orNull(whole), pendingTasks: orNull(whole), diskFree: orNull(whole) },
+        watermark: orNull(text),
+        lost: listOf(text),
+        indices: text,
+      }),
+      description: 'How the cluster is that its documents lie in. Absent where they lie in its file.',
+    },
+    shipping: {
+      ...open({ blocksLeft: whole, trouble: orNull(text), troubleSince: orNull(time) }),
+      description:
+        'How many stored blocks are not in the cluster yet, and why and since when nothing can be shipped, or brought back.',
+    },
+    moving: {
+      ...open({ to: oneOf(['opensearch', 'sqlite']), blocks: whole, shipped: whole, verified: whole }),
+      description:
+        'Where documents move to, how many stored blocks there are, and how many of them are there and were compared. Absent once they are searched there.',
+    },
     coverage: {
-      ...listOf(closed({ addresses: listOf(text), addressCount: whole, topics: listOf(text), ranges })),
-      description: 'What was looked for in blocks that are not held whole. Absent where the network has no scopes.',
+      ...listOf(closed({ ...filter, ranges }, ofTransactions)),
+      description:
+        'What was looked for in blocks that are not held whole: logs, or with `transactions` all transactions from and to the addresses. Absent where the network has no scopes.',
+    },
+    filling: {
+      ...closed({ ...filter, from: whole, to: whole, next: whole }, ofTransactions),
+      description: 'What is looked for below the head for scopes, and the first block that was not looked at yet.',
     },
   },
 )

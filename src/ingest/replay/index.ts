@@ -1,14 +1,18 @@
-import { createEndpoint, type Endpoint } from '../../chain/endpoint.ts'
+import { createBudget } from '../../chain/budget.ts'
+import { BUDGET_USED, createEndpoint, type Endpoint } from '../../chain/endpoint.ts'
 import { createMemory } from '../../chain/memory.ts'
 import { createRpc } from '../../chain/rpc.ts'
+import { openSpent } from '../../chain/spent-file.ts'
 import type { RawBlock } from '../../chain/wire.ts'
 import { createDecoding } from '../../decode/decoding.ts'
 import { createBlockDocuments } from '../../documents/build.ts'
 import type { Document } from '../../documents/document.ts'
 import { asBigint } from '../../documents/show.ts'
+import { spentStem } from '../../engine/files.ts'
 import { ChainsieveError, retry } from '../../lib/errors.ts'
-import { silent } from '../../lib/log.ts'
+import { type Log, silent } from '../../lib/log.ts'
 import { systemClock } from '../../lib/retry.ts'
+import type { Allowance } from '../../limits/credits.ts'
 import type { Limits } from '../../limits/index.ts'
 import type { StoredAbi } from '../abis.ts'
 import { createDocumentDecoder } from '../decode-documents.ts'
@@ -19,6 +23,11 @@ import { readTransaction } from './transaction.ts'
 export interface ReplayOptions {
   /** Nodes; one stands in for another. */
   urls: readonly string[]
+  /** What each of them may be asked for, in the same order. It counts as what is asked for this network. */
+  allowances: readonly Allowance[]
+  data: string
+  network: string
+  log: Log
   hash: string
   /** ABIs of the user. */
   own: readonly StoredAbi[]
@@ -46,10 +55,14 @@ type Source = Record<string, unknown>
 
 /** Asks a node for one transaction and its traces, and decodes them, without a store. */
 export const replayTransaction = async (options: ReplayOptions): Promise<Replayed> => {
-  const { urls, hash, own, limits, signal, timeoutMs = 60_000 } = options
+  const { urls, allowances, hash, own, limits, signal, timeoutMs = 60_000 } = options
   const memory = createMemory(limits.nodeAnswers)
   const reaching = { timeoutMs, batch: 20, concurrency: 4, limits, memory, log: silent, clock: systemClock }
-  const endpoints = urls.map(url => createEndpoint(url, { ...reaching, random: Math.random }))
+  const spent = openSpent(spentStem(options.data, options.network), options.log)
+  const endpoints = urls.map((url, i) => {
+    const budget = createBudget(allowances[i] ?? {}, { url, now: systemClock.now, spent })
+    return createEndpoint(url, { ...reaching, budget, random: Math.random })
+  })
   try {
     const rpc = createRpc({ endpoints, log: silent, clock: systemClock, random: Math.random })
     const work = async (endpoint: Endpoint) => {
@@ -59,9 +72,10 @@ export const replayTransaction = async (options: ReplayOptions): Promise<Replaye
       const codes = options.codes ? await codesOf(endpoint, raw, sources, signal) : new Map<string, string>()
       return { ...sources, untraced, codes }
     }
-    return await rpc.attempt(work, signal, { tries: endpoints.length })
+    return await rpc.attempt(work, signal, { tries: endpoints.length, waits: false })
   } catch (error) {
     if (!(error instanceof ChainsieveError) || error.next !== 'retry') throw error
+    if (error.code === BUDGET_USED) throw error
     const names = endpoints.map(({ name }) => name).join(', ')
     throw retry(error.code, `${names}: ${error.message}. Is the node running there? --rpc names another one.`, {
       cause: error,

@@ -1,26 +1,53 @@
-import type { LogFilter } from '../../chain/logs/scoped-source.ts'
+import type { LogFilter, ScopedPart } from '../../chain/logs/scoped-source.ts'
 import type { RawBlock } from '../../chain/wire.ts'
 import { refuse } from '../../lib/errors.ts'
 import { childrenIn, filterOfFactory, filterOfScope, textOfFactory } from '../../scopes/factory.ts'
-import { type Coverage, filterFor, lackingOf, textOf } from '../../scopes/filter.ts'
+import { type Coverage, type Lacking, lackingOf, textOf } from '../../scopes/filter.ts'
+import { planOf } from '../../scopes/plan.ts'
+import { questionsOfChildren } from '../../scopes/questions.ts'
 import type { Factory, Scope } from '../../scopes/scope.ts'
 import type { Lane } from '../pipeline.ts'
 import { prefetch } from '../prefetch.ts'
 import type { Work } from '../work.ts'
 import type { Known } from './known.ts'
+import { openTransactionFilling } from './transactions.ts'
 
 /** Blocks that are stored in one transaction, or what came within so long. */
 const FLUSH_MS = 500
+/**
+ * Where blocks join what is stored around them, all of that is written again: the more come at a time, the less often. So they wait for so many times the
+ * time that the last ones took, but for no more than so many blocks.
+ */
+const WORTH = 10
+const MOST_WAITING = 4_000
 
 /** Looks up to a block for all that scopes want and that was not looked for before. */
 export const fillScopes = async (work: Work, known: Known, scopes: readonly Scope[], top: number) => {
-  const lane = work.pipeline.lane('fill')
-  for (const scope of scopes) {
-    const to = Math.min(scope.to ?? top, top)
-    const filter = filterOfScope(scope)
-    if (filter) await fillFilter(work, known, lane, { filter, from: scope.from, to })
-    if (scope.factory) await fillFactory(work, known, lane, { scope, factory: scope.factory, to })
+  try {
+    await fillAll(work, known, scopes, top)
+  } finally {
+    work.state.filling = null
   }
+}
+
+/** First events of factories, which name their children; then other logs, and transactions, of which those with logs are there then. */
+const fillAll = async (work: Work, known: Known, scopes: readonly Scope[], top: number) => {
+  const lane = work.pipeline.lane('fill')
+  const until = ({ to }: Scope) => Math.min(to ?? top, top)
+  const sent = await openTransactionFilling(work, known, scopes, top)
+  for (const scope of scopes) {
+    const { factory, from } = scope
+    if (factory)
+      await fillFilter(work, known, lane, { filter: filterOfFactory(factory), from, to: until(scope), factory })
+  }
+  const questions = scopes.flatMap(scope => {
+    const filter = filterOfScope(scope)
+    const own = filter ? [{ filter, from: scope.from, to: until(scope) }] : []
+    const { factory } = scope
+    return factory ? [...own, ...questionsOfChildren(scope, known.children(textOfFactory(factory)), until(scope))] : own
+  })
+  for (const { filter, from, to } of planOf(questions)) await fillFilter(work, known, lane, { filter, from, to })
+  for (const parts of sent) await fillParts(work, known, lane, parts())
 }
 
 interface Filling {
@@ -32,65 +59,64 @@ interface Filling {
 }
 
 const fillFilter = async (work: Work, known: Known, lane: Lane, filling: Filling) => {
-  const { source, pipeline, state, signal, storeBatch, job } = work
-  if (!source?.scoped)
+  const { source, pipeline, lookups, signal } = work
+  const { scoped } = source ?? {}
+  if (!scoped)
     throw refuse('no_scopes', 'the source of this network cannot look for logs alone: take --contract and --event away')
   const { filter, from, to, factory } = filling
   const range = { from, to }
   // Whoever looks for children needs to have seen each event, and whole blocks name some as well.
-  const lacking = factory
+  const parts = factory
     ? lackingOf(filter, onlyOf(known.covered(), textOfFactory(factory)), [], range)
     : lackingOf(filter, known.covered(), pipeline.held(), range)
-  state.total += lacking.reduce((sum, part) => sum + part.to - part.from + 1, 0)
+  await fillParts(work, known, lane, {
+    parts,
+    find: part => scoped.find(part.filter, part, signal, lookups.bloom),
+    factory,
+  })
+}
+
+/** Questions that are still to be asked, and who answers them. */
+export interface PartsToFill {
+  parts: readonly Lacking[]
+  find(part: Lacking): AsyncIterable<ScopedPart>
+  factory?: Factory | undefined
+}
+
+const fillParts = async (work: Work, known: Known, lane: Lane, { parts, find, factory }: PartsToFill) => {
+  const { state, signal, storeBatch, job } = work
+  state.total += parts.reduce((sum, part) => sum + part.to - part.from + 1, 0)
   const isNewestFirst = 'order' in job && job.order === 'newest'
-  for (const part of isNewestFirst ? lacking.toReversed() : lacking) {
+  for (const part of isNewestFirst ? parts.toReversed() : parts) {
     let blocks: RawBlock[] = []
     let next = part.from
     let since = performance.now()
+    let took = 0
+    const isDue = () => {
+      const waited = performance.now() - since
+      if (blocks.length >= MOST_WAITING) return true
+      return (blocks.length >= storeBatch || waited > FLUSH_MS) && waited > WORTH * took
+    }
     const flush = async (end: number) => {
       const children = factory ? blocks.flatMap(raw => childrenIn(raw, [factory])) : []
       const covered = [{ filter: factory ? textOfFactory(factory) : textOf(part.filter), from: next, to: end }]
+      const began = performance.now()
       await known.keep(lane, { blocks, notes: { covered, looked: [], children } })
       state.done += end - next + 1
       next = end + 1
+      if (state.filling) state.filling.next = next
       blocks = []
       since = performance.now()
+      took = since - began
     }
-    for await (const found of source.scoped.find(part.filter, part, signal)) {
+    state.filling = { filter: part.filter, from: part.from, to: part.to, next }
+    for await (const found of find(part)) {
       signal.throwIfAborted()
       await prefetch(work, found.blocks)
       blocks.push(...found.blocks)
-      if (blocks.length >= storeBatch || found.to === part.to || performance.now() - since > FLUSH_MS)
-        await flush(found.to)
+      if (found.to === part.to || isDue()) await flush(found.to)
     }
   }
 }
 
 const onlyOf = (covered: Coverage, text: string): Coverage => new Map([[text, covered.get(text) ?? []]])
-
-/** Epochs of a factory's children: in each, the same addresses are asked for. */
-const EPOCHS = 64
-
-/**
- * First the factory's events are looked for, which name its children; then the logs of these, from the block on in which they are named. Of
- * very many, some are asked for from a little earlier on, so that not each has questions of its own.
- */
-const fillFactory = async (
-  work: Work,
-  known: Known,
-  lane: Lane,
-  { scope, factory, to }: { scope: Scope; factory: Factory; to: number },
-) => {
-  const { from, topics } = scope
-
-  await fillFilter(work, known, lane, { filter: filterOfFactory(factory), from, to, factory })
-  const children = known.children(textOfFactory(factory)).filter(({ number }) => number <= to)
-  const births = [...new Set(children.map(({ number }) => Math.max(number, from)))]
-  const step = Math.max(1, Math.ceil(births.length / EPOCHS))
-  const starts = births.filter((_, i) => i % step === 0)
-  for (const [i, start] of starts.entries()) {
-    const end = (starts[i + 1] ?? to + 1) - 1
-    const addresses = children.filter(({ number }) => number <= end).map(({ address }) => address)
-    await fillFilter(work, known, lane, { filter: filterFor(addresses, topics), from: start, to: end })
-  }
-}

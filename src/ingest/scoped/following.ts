@@ -7,6 +7,7 @@ import { stop } from '../../lib/errors.ts'
 import { childrenIn, filterOfFactory, filterOfScope, textOfFactory } from '../../scopes/factory.ts'
 import { filterFor, textOf } from '../../scopes/filter.ts'
 import type { Scope } from '../../scopes/scope.ts'
+import { transactionsOf } from '../../scopes/transactions.ts'
 import { prefetch } from '../prefetch.ts'
 import { makeRoom } from '../sharing.ts'
 import type { Work } from '../work.ts'
@@ -39,7 +40,8 @@ export const followScopes = async (
   let asked = createAsked(scopes, known)
   const { finalized } = work.finality
   const depth = { finality, finalized, toFinalized }
-  const events = source!.follow({ from, stored, tip: followed, ...depth, headers: true, signal })
+  const transactions = scopes.some(it => it.transactions !== undefined)
+  const events = source!.follow({ from, stored, tip: followed, ...depth, headers: true, transactions, signal })
   for await (const event of events) {
     if (event.type === 'rollback') {
       await pipeline.rollback(event.to)
@@ -53,9 +55,9 @@ export const followScopes = async (
     const { block: header } = event.block
     const number = Number(header.number)
     if (dictionaries?.isFilling() && !state.isShared) await makeRoom(work)
-    const { raw, questions, children } = await findIn(work, asked, event.block)
+    const { raw, texts, children } = await findIn(work, asked, event.block)
     if (raw) await prefetch(work, [raw])
-    const covered = questions.map(({ text }) => ({ filter: text, from: number, to: number }))
+    const covered = texts.map(filter => ({ filter, from: number, to: number }))
     const looked = [{ number, hash: header.hash, parentHash: header.parentHash }]
     await known.keep(lane, { blocks: raw ? [raw] : [], notes: { covered, looked, children } })
     state.headAt = performance.now()
@@ -73,37 +75,57 @@ interface Question {
 /** What is asked for at the head. Addresses that are named meanwhile have a filter of their own until the next start. */
 interface Asked {
   at(number: number): Question[]
+  /** Of whom transactions are wanted; `filter` has the addresses. */
+  transactionsAt(number: number): Question[]
   add(child: { factory: string; address: string }): Question[]
   scopes: readonly Scope[]
 }
 
+interface Lasting extends Question {
+  from: number
+  to: number | undefined
+}
+
+const isAt =
+  (number: number) =>
+  ({ from, to }: Lasting): boolean =>
+    number >= from && number <= (to ?? number)
+
 const createAsked = (scopes: readonly Scope[], known: Known): Asked => {
-  const all: (Question & { from: number; to: number | undefined })[] = []
+  const all: Lasting[] = []
+  const senders: Lasting[] = []
   const asked = new Set<string>()
+  const wantTransactions = ({ transactions, from, to }: Scope, addresses: readonly string[]) => {
+    if (transactions === undefined || addresses.length === 0) return
+    const filter = transactionsOf(addresses)
+    senders.push({ filter, text: textOf(filter), from, to })
+  }
   for (const scope of scopes) {
     const { from, to, factory, topics } = scope
     const filter = filterOfScope(scope)
     if (filter) all.push({ filter, text: textOf(filter), from, to })
+    wantTransactions(scope, scope.addresses)
     if (!factory) continue
     all.push({ filter: filterOfFactory(factory), text: textOfFactory(factory), from, to })
     const named = known.children(textOfFactory(factory)).map(({ address }) => address)
     for (const address of named) asked.add(`${textOfFactory(factory)} ${address}`)
     const children = filterFor(named, topics)
     if (named.length > 0) all.push({ filter: children, text: textOf(children), from, to })
+    wantTransactions(scope, named)
   }
   return {
     scopes,
-    at: number =>
-      all.flatMap(({ filter, text, from, to }) =>
-        number >= from && number <= (to ?? number) ? [{ filter, text }] : [],
-      ),
+    at: number => all.filter(isAt(number)),
+    transactionsAt: number => senders.filter(isAt(number)),
     add({ factory: text, address }) {
       if (asked.has(`${text} ${address}`)) return []
       asked.add(`${text} ${address}`)
-      return scopes.flatMap(({ factory, topics, from, to }) => {
+      return scopes.flatMap(scope => {
+        const { factory, topics, from, to } = scope
         if (!factory || textOfFactory(factory) !== text) return []
         const filter = filterFor([address], topics)
         all.push({ filter, text: textOf(filter), from, to })
+        wantTransactions(scope, [address])
         return [{ filter, text: textOf(filter) }]
       })
     },
@@ -111,7 +133,8 @@ const createAsked = (scopes: readonly Scope[], known: Known): Asked => {
 }
 
 /** An address that a block names may emit logs in the same block, and name others in turn. */
-const findIn = async ({ source, signal }: Work, asked: Asked, { block: header, chainId }: RawBlock) => {
+const findIn = async ({ source, signal }: Work, asked: Asked, event: RawBlock) => {
+  const { block: header, chainId } = event
   const number = Number(header.number)
   const factories = asked.scopes.flatMap(({ factory, from, to }) =>
     factory && number >= from && number <= (to ?? number) ? [factory] : [],
@@ -128,8 +151,12 @@ const findIn = async ({ source, signal }: Work, asked: Asked, { block: header, c
   const fresh = children.flatMap(asked.add)
   const more = fresh.length > 0 ? await find(fresh) : undefined
   if (raw && more) raw = joinParts(raw, more)
+  const senders = asked.transactionsAt(number)
+  const addresses = senders.flatMap(({ filter }) => filter.addresses)
+  const sent = addresses.length > 0 ? await source!.transactions!.findIn(addresses, event, signal) : undefined
+  raw = raw && sent ? joinParts(sent, raw) : (raw ?? sent)
   if (raw && chainId !== undefined) raw.chainId ??= chainId
-  return { raw, questions: [...questions, ...fresh], children }
+  return { raw, texts: [...questions, ...fresh, ...senders].map(({ text }) => text), children }
 }
 
 /** After a long pause headers that were looked at may lie on a branch that the chain has left. */

@@ -1,4 +1,4 @@
-import type { RawBlock, RpcLog, RpcReceipt } from '../../chain/wire.ts'
+import type { RawBlock, RpcLog, RpcReceipt, RpcTrace } from '../../chain/wire.ts'
 import { stop } from '../../lib/errors.ts'
 
 /** All that two parts of one block hold. */
@@ -15,7 +15,21 @@ export const joinParts = (one: RawBlock, other: RawBlock): RawBlock => {
   const receipts = byPlace<RpcReceipt>([...one.receipts, ...other.receipts], receipt => receipt.transactionIndex).map(
     receipt => ({ ...receipt, logs: byPlace(logsOf.get(receipt.transactionHash)!, log => log.logIndex) }),
   )
-  return { ...other, block: { ...other.block, transactions }, receipts, partial: true }
+  const traces = byTransaction(one.traces ?? [], other.traces ?? [])
+  return {
+    ...other,
+    block: { ...other.block, transactions },
+    receipts,
+    ...(traces.length > 0 && { traces }),
+    partial: true,
+  }
+}
+
+/** In the order of the transactions; of one that both have, those of one. */
+const byTransaction = (one: readonly RpcTrace[], other: readonly RpcTrace[]): RpcTrace[] => {
+  const positionOf = (it: RpcTrace) => (it.type === 'reward' ? Number.POSITIVE_INFINITY : it.transactionPosition)
+  const there = new Set(one.map(positionOf))
+  return [...one, ...other.filter(it => !there.has(positionOf(it)))].sort((a, b) => positionOf(a) - positionOf(b))
 }
 
 /** Each once, by a place in the block. */

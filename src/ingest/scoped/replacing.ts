@@ -10,7 +10,7 @@ import type { StoredBlocks } from './stored.ts'
 export interface ReplacingOptions {
   lookups: Pick<Lookups, 'partial'>
   stored(): StoredBlocks
-  preparer: Pick<Preparer, 'start' | 'decode'>
+  preparer: Pick<Preparer, 'start' | 'decode' | 'carry'>
 }
 
 /** Batches of partial blocks, and the segments whose content they hold as well. */
@@ -34,11 +34,49 @@ export const joinStored = (
 ): Replacing => {
   const segments = lookups.partial(range)
   const blocks = new Map<number, RawBlock>()
-  for (const { first, last } of segments) for (const raw of stored().read(first, last)) blocks.set(numberOf(raw), raw)
+  for (const { first, last } of segments)
+    for (const raw of stored().read(first, last)) blocks.set(numberOf(raw), marked(raw))
   for (const raw of fresh) {
     const there = blocks.get(numberOf(raw))
-    blocks.set(numberOf(raw), there ? joinParts(there, raw) : raw)
+    const joined = marked(there ? joinParts(there, raw) : raw)
+    preparer.carry(raw, joined)
+    blocks.set(numberOf(raw), joined)
   }
+  return { batches: batchesOf(blocks, held, preparer), replaces: segments.map(({ id }) => id) }
+}
+
+/** What is to stay of a block; undefined where nothing is. */
+export type Cut = (raw: RawBlock) => RawBlock | undefined
+
+/** The segments of partial blocks in a range with what is to stay of them; nothing where all of it is. */
+export const cutStored = (
+  range: Range,
+  cut: Cut,
+  held: readonly Range[],
+  { lookups, stored, preparer }: ReplacingOptions,
+): Replacing => {
+  const segments = lookups.partial(range)
+  const blocks = new Map<number, RawBlock>()
+  let isSame = true
+  for (const { first, last } of segments)
+    for (const raw of stored().read(first, last)) {
+      const rest = cut(raw)
+      if (rest) blocks.set(numberOf(raw), marked(rest))
+      isSame &&= rest !== undefined && sizeOf(rest) === sizeOf(raw)
+    }
+  if (isSame) return { batches: [], replaces: [] }
+  return { batches: batchesOf(blocks, held, preparer), replaces: segments.map(({ id }) => id) }
+}
+
+/** Transactions, logs and traces. */
+const sizeOf = ({ receipts, traces = [] }: RawBlock): number =>
+  receipts.reduce((sum, { logs }) => sum + 1 + logs.length, traces.length)
+
+const batchesOf = (
+  blocks: ReadonlyMap<number, RawBlock>,
+  held: readonly Range[],
+  preparer: ReplacingOptions['preparer'],
+): Batch[] => {
   const batches: Batch[] = []
   let run: Run | undefined
   let last = -1
@@ -50,11 +88,11 @@ export const joinStored = (
       run = undefined
     }
     run ??= preparer.start()
-    run.add(preparer.decode(marked(raw)))
+    run.add(preparer.decode(raw))
     last = number
   }
   if (run) batches.push(run.finish())
-  return { batches, replaces: segments.map(({ id }) => id) }
+  return batches
 }
 
 const numberOf = ({ block }: RawBlock): number => Number(block.number)

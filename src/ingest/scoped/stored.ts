@@ -11,6 +11,8 @@ import { parseSearch } from '../../query/parse.ts'
 export interface StoredBlocks {
   /** Those of a range that are stored in part, ascending. */
   read(from: number, to: number): RawBlock[]
+  /** Which of these transactions are stored. */
+  transactions(hashes: readonly string[]): Set<string>
   close(): void
 }
 
@@ -36,14 +38,22 @@ export const openStoredBlocks = (store: string, chainId: number | undefined): St
   }
   return {
     read(from, to) {
-      const [txs, logs] = [within('tx', from, to), within('log', from, to)]
-      const [txsOf, logsOf] = [Map.groupBy(txs, hashOf), Map.groupBy(logs, hashOf)]
+      const [txsOf, logsOf, tracesOf] = (['tx', 'log', 'trace'] as const).map(kind =>
+        Map.groupBy(within(kind, from, to), hashOf),
+      )
       return within('block', from, to)
         .filter(({ partial }) => partial === true)
         .map(block => {
           const hash = block.hash as string
-          return rawOfDocuments(block, { chainId, txs: txsOf.get(hash) ?? [], logs: logsOf.get(hash) ?? [] })
+          const [txs = [], logs = [], traces = []] = [txsOf, logsOf, tracesOf].map(of => of!.get(hash))
+          return rawOfDocuments(block, { chainId, txs, logs, traces })
         })
+    },
+    transactions(hashes) {
+      const query = { terms: { hash: hashes } }
+      const request = parseSearch(JSON.stringify({ query, size: hashes.length }), ['tx'], Date.now())
+      const { hits } = search(request, { deadline: Number.POSITIVE_INFINITY })
+      return new Set(hits.map(({ document }) => (document as Document)._source.hash as string))
     },
     close: reader.close,
   }

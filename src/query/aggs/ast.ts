@@ -46,7 +46,12 @@ export interface Terms {
   include: ((text: string) => boolean) | undefined
   exclude: ((text: string) => boolean) | undefined
   partition: { partition: number; of: number } | undefined
+  /** The same as data. */
+  given: { include: GivenTerms; exclude: GivenTerms }
 }
+
+/** Terms as text by which they are known, or a regular expression; undefined: nothing was said of them. */
+export type GivenTerms = readonly string[] | { readonly regexp: string } | undefined
 
 /** Numbers are those of the histogram: milliseconds where it is one of dates. */
 export interface HistogramSpec {

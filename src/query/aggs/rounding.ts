@@ -4,6 +4,8 @@ import { type Period, type Periods, periodsOf } from './offsets.ts'
 
 /** From instants to the buckets of a date histogram. All times are milliseconds since 1970. */
 export interface Rounding {
+  /** What it was made from. */
+  readonly of: RoundingOf
   /** The start of the bucket in which an instant lies. */
   round(instant: number): number
   /** The start of the next bucket, from the start of one. */
@@ -12,10 +14,16 @@ export interface Rounding {
   count(first: number, last: number): number
 }
 
+/** `offset`: milliseconds by which each bucket begins later. */
+export interface RoundingOf {
+  readonly interval: Interval
+  readonly zone: Zone
+  readonly offset: number
+}
+
 /** A unit of the calendar, or a length in milliseconds. */
 export type Interval = CalendarUnit | number
 
-/** `offset`: milliseconds by which each bucket begins later. */
 export const createRounding = (interval: Interval, zone: Zone, offset = 0): Rounding => {
   const whole = typeof interval === 'number' ? fixed(interval, periodsOf(zone)) : calendar(interval, periodsOf(zone))
   const least = typeof interval === 'number' ? interval : interval.least
@@ -23,6 +31,7 @@ export const createRounding = (interval: Interval, zone: Zone, offset = 0): Roun
   // Instants come in the order of blocks, so that most lie in the bucket of the one before.
   let [from, until] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
   return {
+    of: { interval, zone, offset },
     round(instant) {
       if (instant >= from && instant < until) return from
       const start = whole.round(instant - offset) + offset
@@ -42,19 +51,24 @@ type Whole = Pick<Rounding, 'round' | 'next'>
 interface Doubt {
   skipped(local: number, period: Period, earlier: (local: number) => number): number
   twice(local: number, period: Period, earlier: (local: number) => number): number
-  /** A local time before the first of those that come twice. */
-  beforeTwice?(local: number, period: Period, earlier: (local: number) => number): number
+  /** A local time before the first of those that come twice: the instant, or the local time to be looked for earlier. */
+  beforeTwice?(local: number, period: Period): { instant: number } | { earlier: number }
 }
 
-/** The instant of a local time that is not after the end of the period. */
-const instantOf = (local: number, period: Period, periods: Periods, doubt: Doubt): number => {
-  const { from, offset, before } = period
-  if (local >= from + Math.max(offset, before)) return local - offset
-  const earlier = (time: number) => instantOf(time, periods(from - 1), periods, doubt)
-  if (offset > before && local >= from + before) return doubt.skipped(local, period, earlier)
-  if (offset < before && local >= from + offset) return doubt.twice(local, period, earlier)
-  if (offset < before && doubt.beforeTwice) return doubt.beforeTwice(local, period, earlier)
-  return earlier(local)
+/** The instant of a local time that is not after the end of the period. Long intervals begin thousands of periods earlier. */
+const instantOf = (local: number, last: Period, periods: Periods, doubt: Doubt): number => {
+  let sought = local
+  for (let period = last; ; period = periods(period.from - 1)) {
+    const { from, offset, before } = period
+    if (sought >= from + Math.max(offset, before)) return sought - offset
+    const earlier = (time: number) => instantOf(time, periods(from - 1), periods, doubt)
+    if (offset > before && sought >= from + before) return doubt.skipped(sought, period, earlier)
+    if (offset < before && sought >= from + offset) return doubt.twice(sought, period, earlier)
+    if (offset >= before || !doubt.beforeTwice) continue
+    const found = doubt.beforeTwice(sought, period)
+    if ('instant' in found) return found.instant
+    sought = found.earlier
+  }
 }
 
 const fixed = (size: number, periods: Periods): Whole => {
@@ -62,7 +76,7 @@ const fixed = (size: number, periods: Periods): Whole => {
   const doubt: Doubt = {
     skipped: (_, { from }) => from,
     twice: (local, { offset }) => local - offset,
-    beforeTwice: (_, { from, before }, earlier) => earlier(floor(from + before - 1)),
+    beforeTwice: (_, { from, before }) => ({ earlier: floor(from + before - 1) }),
   }
   const round = (instant: number) => {
     const period = periods(instant)
@@ -96,8 +110,8 @@ const MIDNIGHT: Doubt = {
 const withinDay = (unit: CalendarUnit): Doubt => ({
   skipped: (_, { from, before }, earlier) => earlier(unit.floor(from + before - 1)),
   twice: (local, { offset }) => local - offset,
-  beforeTwice: (local, { offset, before }, earlier) =>
-    before - offset >= unit.least ? local - offset : earlier(local),
+  beforeTwice: (local, { offset, before }) =>
+    before - offset >= unit.least ? { instant: local - offset } : { earlier: local },
 })
 
 /** The first start of a bucket after `start`, from an instant near it. */

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createRpcSource } from '../../../src/chain/rpc-source.ts'
+import type { RawBlock, RpcReceipt } from '../../../src/chain/wire.ts'
+import { planOf } from '../../../src/scopes/plan.ts'
 import { fewestCalls, limitLogs, PROVIDERS, type Provider } from '../../support/log-providers.ts'
 import { makeEvents, seeded } from '../../support/logs.ts'
 import { fastClock, NodeError, startNode } from '../../support/node.ts'
+import { bloomOf } from '../../support/pack.ts'
 
 const never = new AbortController().signal
 const LOGS_OF_BLOCK = 50
@@ -53,3 +56,48 @@ test('where results alone are bounded, ranges grow and shrink with what is in th
   // Ten answers in all, whose events come fifty at a time.
   assert.ok(asked <= 3 * fewest, `${asked} of ${fewest}`)
 })
+
+test('contracts with the same events take the calls of one where their ranges overlap', async t => {
+  const provider = PROVIDERS.infura
+  const other = `0x${'ba'.repeat(20)}`
+  const { range, filter, blocksOfLogs, chain, newest } = tenth
+  const ofOther = blocksOfLogs.filter((_, i) => Math.floor(i / LOGS_OF_BLOCK) % 2 === 1)
+  const halves = new Map(
+    [...chain].map(([number, raw], i) => [number, i % 2 === 0 ? raw : emittedBy(raw, other)] as const),
+  )
+  const from = 100_000
+  const questions = [
+    { filter, ...range },
+    { filter: { ...filter, addresses: [other] }, from, to: range.to },
+  ]
+  const node = await startNode(t)
+  const head = range.to + 1_000
+  Object.assign(node, { head, chainId: 1, blocks: new Map(halves).set(head, newest(head)) })
+  limitLogs(node, provider)
+  const source = createRpcSource({ urls: [node.url], clock: fastClock() })
+  t.after(() => source.close())
+  const found: number[] = []
+  for (const { filter, from, to } of planOf(questions))
+    for await (const { blocks } of source.scoped!.find(filter, { from, to }, never))
+      for (const { receipts } of blocks)
+        for (const { logs } of receipts) for (const { blockNumber } of logs) found.push(Number(blockNumber))
+  const ofFirst = blocksOfLogs.filter((_, i) => Math.floor(i / LOGS_OF_BLOCK) % 2 === 0)
+  const wanted = [...ofFirst, ...ofOther.filter(number => number >= from)].sort((a, b) => a - b)
+  assert.deepEqual(found, wanted)
+  const asked = node.calls.filter(it => it.method === 'eth_getLogs').length
+  const fewest = fewestCalls(wanted, range, provider)
+  const apart = fewestCalls(ofFirst, range, provider) + fewestCalls(ofOther, { from, to: range.to }, provider)
+  t.diagnostic(`${asked} of ${fewest}; ${apart} one by one`)
+  assert.ok(asked <= 1.15 * fewest, `${asked} of ${fewest}`)
+  assert.ok(asked < 0.7 * apart, `${asked}, and ${apart} one by one`)
+})
+
+/** The same block with logs of another contract. */
+const emittedBy = (raw: RawBlock, address: string): RawBlock => {
+  const receipts = raw.receipts.map(it => ({ ...it, logs: it.logs.map(log => ({ ...log, address })) }))
+  return {
+    ...raw,
+    block: { ...raw.block, logsBloom: bloomOf(receipts as RpcReceipt[]) },
+    receipts: receipts as RpcReceipt[],
+  }
+}

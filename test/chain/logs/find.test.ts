@@ -54,6 +54,56 @@ test('what fits a filter is found with its header, transactions and receipts, an
   assert.equal(source.endpoints()[0]!.lastError, null)
 })
 
+test('blocks that headers at hand rule out are not asked for, where that saves calls', async t => {
+  const asked = async (
+    filter: LogFilter,
+    has: (number: number) => boolean,
+    options: Partial<RpcSourceOptions> = {},
+  ) => {
+    const node = await startNode(t, chain)
+    limitLogs(node, { blocks: 10, ofBlocks: () => new NodeError(-32602, 'query exceeds max block range 10') })
+    const source = sourceOf(t, [node], options)
+    const bloomOf = (number: number) => (has(number) ? chain[number]!.block.logsBloom : undefined)
+    const found: RawBlock[] = []
+    let at = 0
+    for await (const part of source.scoped!.find(filter, { from: 0, to: 399 }, never, bloomOf)) {
+      assert.equal(part.from, at)
+      at = part.to + 1
+      found.push(...part.blocks)
+    }
+    assert.equal(at, 400)
+    assert.deepEqual(found, due(filter))
+    return node.calls.filter(it => it.method === 'eth_getLogs').length
+  }
+  const rare: LogFilter = {
+    addresses: [makeChain({ blocks: 1, txs: 1, logs: 5 })[0]!.receipts[0]!.logs[4]!.address],
+    topics: [],
+  }
+  for (const filter of [rare, some]) {
+    const busy = due(filter).map(({ block }) => Number(block.number))
+    const fewest = fewestCalls(busy, { blocks: 10 })
+    const none = await asked(filter, () => false)
+    const all = await asked(filter, () => true)
+    const half = await asked(filter, number => number < 200)
+    // The first questions find out what the node allows, and blooms have some more by chance.
+    assert.ok(all <= fewest + 4, `${all} of ${fewest}`)
+    assert.ok(all < none && half < none && all <= half, `${all}, ${half} and ${none}`)
+    assert.equal(await asked(filter, () => true, { bloom: false }), none)
+    t.diagnostic(`${all} of ${fewest}; ${half} with half of the headers, ${none} without`)
+  }
+})
+
+/** The fewest ranges that hold all of some blocks. */
+const fewestCalls = (numbers: readonly number[], { blocks }: { blocks: number }): number => {
+  let [calls, end] = [0, -1]
+  for (const number of numbers) {
+    if (number <= end) continue
+    calls++
+    end = number + blocks - 1
+  }
+  return calls
+}
+
 test('of a block, whichever costs fewer calls is asked for', async t => {
   const node = await startNode(t, chain)
   await findAll(sourceOf(t, [node]))

@@ -7,8 +7,10 @@ import { startIndexing } from '../../../src/ingest/network.ts'
 import { silent } from '../../../src/lib/log.ts'
 import { folderToIndex, NETWORK } from '../../support/indexing.ts'
 import { type FakeNode, startNode } from '../../support/node.ts'
+import { makeChain } from '../../support/pack.ts'
 import {
   assertAskedOnce,
+  blockOf,
   expectedOf,
   fits,
   holdingsIn,
@@ -87,4 +89,59 @@ test('scopes that are widened in any order store what they want and nothing else
   let next = verifying.next()
   while (!next.done) next = verifying.next()
   assert.deepEqual(next.value, [])
+})
+
+test('a widened scope passes over stored blocks whose headers rule out what is new', { timeout: 60_000 }, async t => {
+  const log = (address: string) => ({ address: address as `0x${string}`, topics: [], data: '0x' as const })
+  const [old, fresh] = [`0x${'a1'.repeat(20)}`, `0x${'b2'.repeat(20)}`]
+  const chain = makeChain({ blocks: 1, from: 0, txs: 0 })
+  for (let i = 1; i <= 60; i++) chain.push(blockOf(chain.at(-1)!, i % 25 === 0 ? [log(old), log(fresh)] : [log(old)]))
+  const { data, store } = await folderToIndex(t)
+  const node = await startNode(t, chain)
+  const asked = serveLogs(node, 5)
+  const index = (...addresses: string[]) =>
+    startIndexing({
+      ...{ data, network: NETWORK, storeBatch: 20, log: silent },
+      job: {
+        ...{ type: 'index', node: { urls: [node.url], timeoutMs: 5000 }, from: undefined, to: undefined },
+        ...{ order: 'oldest', finality: 1, scoping: scoping([{ addresses, from: { block: 1 } }]) },
+      },
+    }).ended
+  await index(old)
+  const before = asked.length
+  await index(old, fresh)
+  assert.deepEqual(
+    asked.slice(before).map(({ from }) => from),
+    [25, 50],
+  )
+  assert.deepEqual(
+    holdingsIn(store),
+    expectedOf(chain.slice(0, -1), ({ address }) => address === old || address === fresh),
+  )
+})
+
+test('what is still looked for is reported while it is, and no more when it is done', { timeout: 30_000 }, async t => {
+  const { chain, node, asked } = await setUp(t, 7)
+  const { data } = await folderToIndex(t)
+  const [address] = addressesOf(node) as [string]
+  node.trouble = async () => (asked.length > 0 ? 'hang' : undefined)
+  const range = { from: Number(chain[0]!.block.number), to: Number(chain.at(-2)!.block.number) }
+  let seen: unknown
+  const indexing = startIndexing({
+    ...{ data, network: NETWORK, storeBatch: 20, log: silent },
+    job: {
+      ...{ type: 'index', node: { urls: [node.url], timeoutMs: 400 }, from: undefined, to: undefined },
+      ...{ order: 'oldest', finality: 1 },
+      scoping: scoping([{ addresses: [address], from: { block: range.from } }]),
+    },
+    onReport({ filling }) {
+      if (!filling || seen) return
+      seen = filling
+      node.trouble = () => undefined
+    },
+  })
+  const { report } = await indexing.ended.then(() => ({ report: indexing.report() }))
+  const { next } = seen as { next: number }
+  assert.deepEqual(seen, { addresses: [address], addressCount: 1, topics: [], topicCount: 0, ...range, next })
+  assert.equal(report.filling, null)
 })

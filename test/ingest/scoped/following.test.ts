@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { RawBlock, RpcLog } from '../../../src/chain/wire.ts'
 import type { Scoping } from '../../../src/config/scopes.ts'
-import { createCoverageReader } from '../../../src/engine/coverage.ts'
-import { openForReading } from '../../../src/engine/open.ts'
-import { startIndexing } from '../../../src/ingest/network.ts'
-import { silent } from '../../../src/lib/log.ts'
 import { textOf } from '../../../src/scopes/filter.ts'
-import { folderToIndex, NETWORK } from '../../support/indexing.ts'
+import { folderToIndex } from '../../support/indexing.ts'
 import { startNode } from '../../support/node.ts'
 import { makeChain } from '../../support/pack.ts'
+import { coveredIn, followScopes } from '../../support/scope-following.ts'
 import { blockOf, expectedOf, fits, holdingsIn, scoping, serveLogs } from '../../support/scoped.ts'
 
 const FINALITY = 4
@@ -22,40 +18,16 @@ const setUp = async (t: TestContext, chain: readonly RawBlock[]) => {
   node.methods.set('eth_call', () => '0x')
   node.methods.set('eth_getCode', () => '0x6001600255')
   const asked = serveLogs(node)
-  const follow = async (wanted: Scoping, work: (reaches: (number: number) => Promise<void>) => Promise<void>) => {
-    const indexing = startIndexing({
-      ...{ data, network: NETWORK, storeBatch: 20, log: silent },
-      job: {
+  const follow = (wanted: Scoping, work: Parameters<typeof followScopes>[2]) =>
+    followScopes(
+      { data, store, node },
+      {
         ...{ type: 'follow', node: { urls: [node.url], pollMs: 5, timeoutMs: 5000 }, from: undefined },
         ...{ order: 'oldest', finality: FINALITY, scoping: wanted },
       },
-    })
-    const db = openForReading(store)
-    const coverage = createCoverageReader(db)
-    const reaches = async (number: number) => {
-      const { hash } = node.blocks.get(number)!.block
-      for (const end = performance.now() + 20_000; ; await sleep(10)) {
-        if (indexing.error()) throw indexing.error()
-        const { done, total } = indexing.report()
-        if (coverage.looked(number)?.hash === hash && done === total) return
-        assert.ok(performance.now() < end, JSON.stringify(indexing.report()))
-      }
-    }
-    try {
-      await work(reaches)
-    } finally {
-      db.close()
-      await indexing.stop()
-    }
-  }
-  const covered = () => {
-    const db = openForReading(store)
-    try {
-      return createCoverageReader(db).covered()
-    } finally {
-      db.close()
-    }
-  }
+      work,
+    )
+  const covered = () => coveredIn(store)
   return { node, store, asked, follow, covered }
 }
 

@@ -124,6 +124,14 @@ test('years far away are rounded as well, and in time', () => {
   for (const at of [-8.6e15, -1e13, 1e13, 8.6e15]) assert.ok(of.round(at) <= at && of.round(at) > at - 367 * 24 * HOUR)
 })
 
+test('the longest intervals begin far before', () => {
+  const instant = Date.UTC(2025, 0, 1)
+  for (const zone of ['Z', 'Europe/Berlin']) {
+    const { round, next } = createRounding(99_999_999 * 24 * HOUR, zoned(zone))
+    assert.ok(round(instant) <= instant && next(round(instant)) > 8e15, zone)
+  }
+})
+
 const keysOf = (text: string): Record<string, JsonNode> =>
   Object.fromEntries(members(bodyNode(parseJson(text)), 'keys'))
 const read = (text: string) => readInterval(bodyNode(parseJson(text)), keysOf(text))

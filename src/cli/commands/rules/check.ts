@@ -1,6 +1,7 @@
 import { ChainsieveError } from '../../../lib/errors.ts'
 import type { Limits } from '../../../limits/index.ts'
-import { type CheckedRule, command, type RulesService, type Streams } from '../../command.ts'
+import { command, type Streams } from '../../command.ts'
+import type { CheckedRule, RulesService } from '../../rules-service.ts'
 import { count, showText } from '../../show.ts'
 import { within } from './files.ts'
 import { readJson, showFault } from './read.ts'

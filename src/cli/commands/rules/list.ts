@@ -1,6 +1,7 @@
 import { text } from '../../../config/kinds.ts'
 import { setting } from '../../../config/settings.ts'
-import { command, type ListedRule, type ShownRule } from '../../command.ts'
+import { command } from '../../command.ts'
+import type { ListedRule, ShownRule } from '../../rules-service.ts'
 import { showTable, showText } from '../../show.ts'
 import { BOOK, openBook } from './chosen.ts'
 

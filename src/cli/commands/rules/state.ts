@@ -1,7 +1,7 @@
 import { text } from '../../../config/kinds.ts'
 import { setting } from '../../../config/settings.ts'
-import type { Cancelled, RuleBook, ShownRule } from '../../command.ts'
 import { command } from '../../command.ts'
+import type { Cancelled, RuleBook, ShownRule } from '../../rules-service.ts'
 import { showTable, showText } from '../../show.ts'
 import { ACCOUNT, BOOK, choose, openBook, showCancelled } from './chosen.ts'
 

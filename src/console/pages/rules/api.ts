@@ -1,6 +1,16 @@
 import { ApiError, ask, askText } from '../../api/client.ts'
 import { at, isObject, type Json, type JsonObject, parseJson, textAt } from '../../api/json.ts'
-import type { Alert, AlertSeries, AlertState, Delivery, Rule, RuleFault, Simulation, TestAnswer } from './wire.ts'
+import type {
+  Alert,
+  AlertSeries,
+  AlertState,
+  Delivery,
+  PreviewAnswer,
+  Rule,
+  RuleFault,
+  Simulation,
+  TestAnswer,
+} from './wire.ts'
 
 const RULES = 'alerting/rules'
 
@@ -38,6 +48,8 @@ export const deleteRule = async (id: number, etag: string): Promise<string | und
 
 export const simulate = (body: JsonObject, signal: AbortSignal) =>
   ask<Simulation>(`${RULES}/simulate`, { body, signal })
+
+export const previewTest = (body: JsonObject) => ask<PreviewAnswer>(`${RULES}/test`, { body })
 
 export const testRule = (id: number) => ask<TestAnswer>(`${RULES}/${id}/test`, { body: {} })
 

@@ -102,6 +102,24 @@ export interface TestAnswer {
   }[]
 }
 
+export interface PreviewAnswer {
+  entity: { _id: string; _type: string }
+  messages: PreviewedMessage[]
+}
+
+/** Of a webhook or a chat, of an email, or of what would be refused. */
+export interface PreviewedMessage {
+  action: number
+  type: string
+  method?: string
+  url?: string
+  body?: JsonObject | null
+  to?: string[]
+  subject?: string
+  text?: string
+  refused?: string
+}
+
 /** What is wrong with a rule, at its place. */
 export interface RuleFault {
   path: string

@@ -4,7 +4,10 @@ import { Spark, showNumber } from '../../parts/spark.tsx'
 import { Time } from '../../parts/time.tsx'
 import { plain } from '../../parts/visible.ts'
 import { Link } from '../../shell/router.tsx'
+import { Budgets } from './budgets.tsx'
+import { PlaceTrouble, placeOf } from './place.tsx'
 import { RangeBar } from './range-bar.tsx'
+import { Scopes } from './scopes.tsx'
 import type { Endpoint, FullNetwork, RateSample } from './wire.ts'
 
 /** What each state means. */
@@ -29,7 +32,13 @@ export const Network = ({ status, samples }: { status: FullNetwork; samples: rea
       </h2>
       {waiting && (
         <p class="notice">
-          Waits for {plain(waiting.for)}, since <Time value={waiting.since} />.
+          Waits for {plain(waiting.for)}, since <Time value={waiting.since} />
+          {waiting.until !== undefined && (
+            <>
+              , until <Time value={waiting.until} brief />
+            </>
+          )}
+          .
         </p>
       )}
       {error !== null && !waiting && <p class="fault">{plain(error)}</p>}
@@ -44,13 +53,15 @@ export const Network = ({ status, samples }: { status: FullNetwork; samples: rea
           <Time value={restarts.endedAt} />: {plain(restarts.error)}
         </p>
       )}
+      <PlaceTrouble {...status} />
       {redecoding && (
         <p role="status">
           Decodes stored blocks again by the ABI {plain(redecoding.abi)}: {redecoding.blocksLeft.toLocaleString()}{' '}
           blocks are left. <Link to="/abis">Show the progress</Link>
         </p>
       )}
-      <RangeBar ranges={status.ranges} head={status.head} />
+      {(status.ranges.length > 0 || !status.coverage) && <RangeBar ranges={status.ranges} head={status.head} />}
+      <Scopes status={status} />
       <Facts status={status} />
       <div class="sparks">
         <Spark title="Blocks per second" values={samples.map(({ blocksPerSecond }) => blocksPerSecond)} />
@@ -60,6 +71,7 @@ export const Network = ({ status, samples }: { status: FullNetwork; samples: rea
       {status.endpoints.length > 0 && (
         <PlainTable label={`Nodes of ${network}`} columns={NODES} rows={status.endpoints} keyOf={({ url }) => url} />
       )}
+      <Budgets network={network} endpoints={status.endpoints} />
     </section>
   )
 }
@@ -75,6 +87,7 @@ const Facts = ({ status }: { status: FullNetwork }) => {
     ['A block takes', blockTime !== null && `${showNumber(blockTime)} s`],
     ['Blocks per second', blocksPerSecond !== null && showNumber(blocksPerSecond)],
     ['Events per second', eventsPerSecond !== null && showNumber(eventsPerSecond)],
+    ...placeOf(status),
     ['Time left', secondsLeft !== null && showDuration(secondsLeft)],
   ]
   return (

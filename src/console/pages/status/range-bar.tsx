@@ -7,19 +7,23 @@ interface Props {
   /** Blocks that are held, ascending and inclusive. */
   ranges: readonly Range[]
   head: number | null
+  /** Whether these blocks were looked at, rather than held. */
+  scoped?: boolean
+  /** Blocks that the bar stands for; by default from the first one that is held to the head. */
+  whole?: Range
 }
 
 const WIDTH = 1_000
 const NAMED = 8
 
 /** Which blocks are held, from the first one to the head, and which are missing between. */
-export const RangeBar = ({ ranges, head }: Props) => {
+export const RangeBar = ({ ranges, head, scoped = false, whole }: Props) => {
   const [first, last] = [ranges[0], ranges.at(-1)]
-  if (!first || !last) return <p class="dim">No block is held yet.</p>
-  const all = { from: first.from, to: Math.max(last.to, head ?? 0) }
+  if (!first || !last) return <p class="dim">No block {scoped ? 'was looked at' : 'is held'} yet.</p>
+  const all = whole ?? { from: first.from, to: Math.max(last.to, head ?? 0) }
   const gaps = gapsOf(ranges)
   const held = ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0)
-  const text = `Blocks ${showRange({ from: first.from, to: last.to })} are held: ${held.toLocaleString()}`
+  const text = `Blocks ${showRange({ from: first.from, to: last.to })} ${scoped ? 'were looked at' : 'are held'}: ${held.toLocaleString()}`
   return (
     <div class="range-bar">
       <svg viewBox={`0 0 ${WIDTH} 14`} preserveAspectRatio="none" role="img" aria-label={`${text}. ${showGaps(gaps)}`}>

@@ -10,7 +10,7 @@ export interface FullStatus {
 }
 
 export interface FullNetwork extends NetworkStatus {
-  waiting?: { for: string; since: string }
+  waiting?: { for: string; since: string; until?: string }
   restarts?: { count: number; error: string; endedAt: string; nextAt: string | null }
   headAge: number | null
   blockTime: number | null
@@ -18,8 +18,33 @@ export interface FullNetwork extends NetworkStatus {
   eventsPerSecond: number | null
   secondsLeft: number | null
   store?: 'damaged' | 'unreadable'
+  cluster?: { state: string; version: string | null; nodes: number | null; indices?: string }
+  shipping?: { blocksLeft: number; trouble: string | null; troubleSince: string | null }
+  moving?: { to: 'opensearch' | 'sqlite'; blocks: number; shipped: number; verified: number }
   endpoints: Endpoint[]
   redecoding?: { abi: string; blocksLeft: number }
+  coverage?: ScopeCoverage[]
+  filling?: ScopeFilling
+}
+
+/** Logs that are looked for; of many addresses and topics, the first ones. */
+export interface Filter {
+  addresses: string[]
+  addressCount: number
+  topics: string[]
+  topicCount: number
+  /** Present where it is transactions from and to the addresses that are looked for. */
+  transactions?: true
+}
+
+export interface ScopeCoverage extends Filter {
+  ranges: { from: number; to: number }[]
+}
+
+export interface ScopeFilling extends Filter {
+  from: number
+  to: number
+  next: number
 }
 
 export interface Endpoint {
@@ -29,6 +54,22 @@ export interface Endpoint {
   requests: number
   errors: number
   failingSince?: string
+  budget?: Budget
+}
+
+export interface Budget {
+  costs: string
+  rate?: string
+  spent: number
+  day?: Period
+  month?: Period
+}
+
+export interface Period {
+  limit: number
+  used: number
+  left: number
+  endsAt: string
 }
 
 export interface Rates {

@@ -9,7 +9,7 @@ import { columnIndex, RECORD_COLUMNS } from '../forms.ts'
 import { cursor, takeVarint } from './cursor.ts'
 import { fieldsWriter, seek } from './fields.ts'
 import { endOfSealed, newStarts, seal, startsIn, writeRow } from './rows.ts'
-import { type Ids, takeLength, writeHex } from './values.ts'
+import { type Ids, NO_BYTES, takeLength, writeHex } from './values.ts'
 
 /** What all documents of a block show of it, as its row tells it. */
 export interface StoredBlock {
@@ -129,12 +129,18 @@ const indexIn = (places: Uint32Array, place: number): number => {
 }
 
 const PARENT_HASH = columnIndex('block', 'parentHash')
+const LOGS_BLOOM = columnIndex('block', 'logsBloom')
 const starts = newStarts()
 
 /** The hash of the block below, as `0x` hex, of the row's record. */
-export const parentHashIn = (record: Buffer, number: number): string => {
+export const parentHashIn = (record: Buffer, number: number): string => bytesIn(record, number, PARENT_HASH)!
+
+/** The bloom filter of its logs, as `0x` hex; undefined where it has none. */
+export const logsBloomIn = (record: Buffer, number: number): string | undefined => bytesIn(record, number, LOGS_BLOOM)
+
+const bytesIn = (record: Buffer, number: number, column: number): string | undefined => {
   startsIn(record, 'block', positionOf(number, 0), starts)
-  seek('block', PARENT_HASH, record, starts[0]!)
+  if (!seek('block', column, record, starts[0]!)) return undefined
   const length = takeLength(record)
-  return `0x${record.toString('hex', cursor.at, cursor.at + length)}`
+  return length === NO_BYTES ? undefined : `0x${record.toString('hex', cursor.at, cursor.at + length)}`
 }

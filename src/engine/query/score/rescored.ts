@@ -51,7 +51,12 @@ const scoresOf = (
   return scores
 }
 
-const combined = ({ weights: [first, second], mode }: Rescore, before: number, anew: number | undefined): number => {
+/** A hit's score after a rescore. `anew`: by the second query, where that matches. */
+export const combined = (
+  { weights: [first, second], mode }: Rescore,
+  before: number,
+  anew: number | undefined,
+): number => {
   const weighted = Math.fround(before * first)
   return anew === undefined ? weighted : Math.fround(COMBINE[mode](weighted, Math.fround(anew * second)))
 }

@@ -16,7 +16,7 @@ import {
 import { readDouble } from '../../numbers.ts'
 import { matcherOf } from '../../pattern.ts'
 import { OPERATORS } from '../../regexp/parse.ts'
-import type { SpecOf, Terms, ValueType } from '../ast.ts'
+import type { GivenTerms, SpecOf, Terms, ValueType } from '../ast.ts'
 import { readValues, refuseIds } from '../fields.ts'
 import { formatOf } from '../formats.ts'
 import { checkOrder, count, readOrder } from '../options.ts'
@@ -72,18 +72,14 @@ const IGNORED = ['execution_hint', 'collect_mode', 'value_type', 'shard_min_doc_
 export const scripts = (place: JsonNode) =>
   refuse('illegal_argument_exception', `${where(place)}: scripts are not supported. Name a [field].`)
 
-interface GivenTerms {
+interface TermKeys {
   include?: JsonNode | undefined
   exclude?: JsonNode | undefined
   format?: JsonNode | undefined
 }
 
 /** Which terms become buckets. */
-export const readTerms = (
-  type: ValueType,
-  { include, exclude, format }: GivenTerms,
-  scope: AggregationScope,
-): Terms => {
+export const readTerms = (type: ValueType, { include, exclude, format }: TermKeys, scope: AggregationScope): Terms => {
   const partition = partitionOf(include)
   if (partition.partition && exclude)
     throw unexpected(
@@ -106,12 +102,15 @@ const partitionOf = (include: JsonNode | undefined): Pick<Terms, 'partition'> =>
   return { partition: { partition: wanted, of } }
 }
 
-type Wanted = Pick<Terms, 'include' | 'exclude'>
+type Wanted = Pick<Terms, 'include' | 'exclude' | 'given'>
 
-const wantedOf = (include: JsonNode | undefined, exclude: JsonNode | undefined, read: TermReader): Wanted => ({
-  include: include === undefined || isObject(include.value) ? undefined : setOf(include, read),
-  exclude: exclude === undefined ? undefined : setOf(exclude, read),
-})
+const wantedOf = (include: JsonNode | undefined, exclude: JsonNode | undefined, read: TermReader): Wanted => {
+  const given = {
+    include: include === undefined || isObject(include.value) ? undefined : givenTerms(include, read),
+    exclude: exclude === undefined ? undefined : givenTerms(exclude, read),
+  }
+  return { given, include: given.include && testOf(given.include), exclude: given.exclude && testOf(given.exclude) }
+}
 
 /** A term as text by which it is known; undefined of texts, for which a regular expression may stand. */
 type TermReader = ((place: JsonNode) => string) | undefined
@@ -135,11 +134,8 @@ const termReader = (type: ValueType, format: JsonNode | undefined, scope: Aggreg
   }
 }
 
-const setOf = (place: JsonNode, read: TermReader): ((text: string) => boolean) => {
-  if (Array.isArray(place.value)) {
-    const values = new Set(elements(place).map(at => (read ? read(at) : scalar(at, 'a value'))))
-    return text => values.has(text)
-  }
+const givenTerms = (place: JsonNode, read: TermReader): NonNullable<GivenTerms> => {
+  if (Array.isArray(place.value)) return elements(place).map(at => (read ? read(at) : scalar(at, 'a value')))
   const pattern = scalar(place, 'a list of values, or a regular expression')
   if (read)
     throw refuse(
@@ -147,5 +143,12 @@ const setOf = (place: JsonNode, read: TermReader): ((text: string) => boolean) =
       `${where(place)}: cannot support regular expression style include/exclude settings as they can only be applied to string fields. Use an array of values, received ${show(place.value)}.`,
     )
   checkLength(pattern, place)
-  return matcherOf({ how: 'regexp', text: pattern, ignoreCase: false, operators: OPERATORS })
+  return { regexp: pattern }
+}
+
+const testOf = (given: NonNullable<GivenTerms>): ((text: string) => boolean) => {
+  if ('regexp' in given)
+    return matcherOf({ how: 'regexp', text: given.regexp, ignoreCase: false, operators: OPERATORS })
+  const values = new Set(given)
+  return text => values.has(text)
 }

@@ -25,3 +25,12 @@ export const statMembers = (numbers: ReadonlyMap<string, number | null>, format:
   for (const name of ['min', 'max', 'avg', 'sum']) members.push([`${name}_as_string`, format(numbers.get(name)!)])
   return members
 }
+
+/** Elasticsearch writes booleans in these, and in these alone, as such. */
+export const withBooleans = (metric: Metric): Metric => ({
+  ...metric,
+  body: metric.body.map(([name, value]) => [
+    name,
+    name.endsWith('_as_string') && typeof value === 'string' ? value === 'true' : value,
+  ]),
+})

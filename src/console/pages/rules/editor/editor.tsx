@@ -12,6 +12,7 @@ import type { Draft } from './drafts.ts'
 import { RuleForm } from './form.tsx'
 import { faultAt } from './places.ts'
 import { Preview, usePreview } from './preview.tsx'
+import { TestPreview } from './test-preview.tsx'
 
 interface Props {
   draft: Draft
@@ -99,6 +100,7 @@ export const RuleEditor = ({ draft, action, save, onCancel, test }: Props) => {
         ) : (
           test
         )}
+        <TestPreview rule={draft.rule} disabled={draft.fault !== undefined} />
         <Refusal error={refused?.error} faults={saving} />
         <p class="actions">
           <button type="submit" class="main" disabled={busy || draft.fault !== undefined}>

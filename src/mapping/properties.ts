@@ -1,4 +1,4 @@
-import { ENCODINGS, type Encoding, type Field, isList, type Kind, MAPPING } from '../../mapping/index.ts'
+import { ENCODINGS, type Encoding, type Field, isList, type Kind, MAPPING } from './index.ts'
 
 /** A mapping's properties as Elasticsearch declares them. */
 export interface Properties {

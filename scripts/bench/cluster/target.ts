@@ -1,0 +1,94 @@
+import { connect } from '../../../src/cluster/client.ts'
+import type { Cluster, ClusterRequest } from '../../../src/cluster/cluster.ts'
+import { createIndices } from '../../../src/cluster/indices.ts'
+import { aliasOf, baseOf } from '../../../src/cluster/names.ts'
+import { type ClusterOptions, DEFAULT_CLUSTER } from '../../../src/cluster/options.ts'
+import { silent } from '../../../src/lib/log.ts'
+import { KINDS, type Kind } from '../../../src/mapping/index.ts'
+
+/** Indices of a network in a cluster, under names of their own. */
+export interface Target {
+  naming: ClusterOptions
+  network: string
+  cluster: Cluster
+  /** The settings of the program that writes there. */
+  flags: string[]
+  /** The JSON of an answer; any status but success is an error. */
+  ask<T>(request: ClusterRequest): Promise<T>
+  /** Creates the indices as our server does. */
+  prepare(blocks: readonly number[]): Promise<void>
+  /** Merges each index into one segment; bytes and documents of each kind. */
+  settle(): Promise<Record<Kind, Settled>>
+  /** Of the cluster's nodes, since they started. */
+  cpuSeconds(): Promise<number>
+  /** Removes indices and templates. */
+  remove(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface Settled {
+  documents: number
+  bytes: number
+}
+
+export const openTarget = (url: string, network: string, prefix: string): Target => {
+  const naming: ClusterOptions = { ...DEFAULT_CLUSTER, urls: [url], replicas: 0, prefix }
+  const cluster = connect(naming)
+  const base = baseOf(naming, network)
+  const ask = async <T>(request: ClusterRequest): Promise<T> => {
+    const { status, text } = await cluster.ask({ timeoutMs: PATIENCE_MS, ...request })
+    if (status >= 300) throw new Error(`${request.method} ${request.path} answered ${status}: ${text.slice(0, 500)}`)
+    return JSON.parse(text) as T
+  }
+  const settledOf = async (kind: Kind): Promise<Settled> => {
+    const alias = aliasOf(naming, network, kind)
+    const { count } = await ask<{ count: number }>({ method: 'GET', path: `/${alias}/_count` })
+    // What _stats says of the store is up to ten seconds old.
+    const segments = await ask<{ size: string }[]>({
+      ...{ method: 'GET', path: `/_cat/segments/${alias}` },
+      query: { format: 'json', bytes: 'b', h: 'size' },
+    })
+    return { documents: count, bytes: segments.reduce((sum, { size }) => sum + Number(size), 0) }
+  }
+  return {
+    ...{ naming, network, cluster, ask },
+    flags: [
+      ...['--store', 'opensearch', '--opensearch-url', url, '--opensearch-prefix', prefix],
+      ...['--opensearch-replicas', '0'],
+    ],
+    async prepare(blocks) {
+      const { prepare, ensure } = createIndices(cluster, naming, network, silent)
+      await prepare()
+      for (const block of blocks) await ensure(block)
+    },
+    async settle() {
+      await ask({ method: 'POST', path: `/${base}-*/_forcemerge`, query: { max_num_segments: 1 } })
+      await ask({ method: 'POST', path: `/${base}-*/_flush` })
+      await ask({ method: 'POST', path: `/${base}-*/_refresh` })
+      const settled: Partial<Record<Kind, Settled>> = {}
+      for (const kind of KINDS) settled[kind] = await settledOf(kind)
+      return settled as Record<Kind, Settled>
+    },
+    async cpuSeconds() {
+      interface Stats {
+        nodes: Record<string, { process: { cpu: { total_in_millis: number } } }>
+      }
+      const { nodes } = await ask<Stats>({ method: 'GET', path: '/_nodes/stats/process' })
+      return Object.values(nodes).reduce((sum, { process: { cpu } }) => sum + cpu.total_in_millis, 0) / 1000
+    },
+    async remove() {
+      const found = await ask<Record<string, object>>({
+        method: 'GET',
+        path: `/${base}-*`,
+        query: { expand_wildcards: 'all' },
+      })
+      for (const index of Object.keys(found)) await ask({ method: 'DELETE', path: `/${index}` })
+      for (const kind of KINDS)
+        await cluster.ask({ method: 'DELETE', path: `/_index_template/${aliasOf(naming, network, kind)}` })
+    },
+    close: cluster.close,
+  }
+}
+
+/** A merge into one segment is answered when it is done. */
+const PATIENCE_MS = 1_800_000

@@ -1,0 +1,32 @@
+import { retry } from '../../lib/errors.ts'
+import type { Endpoint } from '../endpoint.ts'
+import type { Rpc } from '../rpc.ts'
+
+/** Whether nodes have what is asked of them: they leave out what is beyond their heads, without a word. */
+export interface Reached {
+  /** Throws `retry` where a node does not have a block yet. */
+  awaitHead(endpoint: Endpoint, to: number, signal: AbortSignal): Promise<void>
+  /** So close to its head, not all machines behind an address may have a block. */
+  isNear(endpoint: Endpoint, to: number): boolean
+}
+
+/** `what` is asked for. */
+export const createReached = (rpc: Pick<Rpc, 'headOf'>, what: string): Reached => {
+  /** Newest blocks of nodes, as far as they were asked for. */
+  const heads = new Map<Endpoint, number>()
+  return {
+    async awaitHead(endpoint, to, signal) {
+      if ((heads.get(endpoint) ?? -1) >= to) return
+      const { number } = await rpc.headOf(endpoint, signal)
+      heads.set(endpoint, number)
+      if (number < to)
+        throw retry(
+          'head_behind',
+          `its head is block ${number}, but ${what} up to block ${to} are wanted: the node lags`,
+        )
+    },
+    isNear: (endpoint, to) => to > (heads.get(endpoint) ?? -1) - NEAR,
+  }
+}
+
+const NEAR = 128

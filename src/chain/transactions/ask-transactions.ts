@@ -1,0 +1,201 @@
+import { retry } from '../../lib/errors.ts'
+import { type Call, type RpcError, resultOf } from '../answers.ts'
+import { toHead, toQuantity } from '../blocks.ts'
+import { inconsistent, isHash } from '../check.ts'
+import type { Endpoint } from '../endpoint.ts'
+import { type Refusal, rangeOf } from '../logs/ask-logs.ts'
+import { type Asked, isMissingLogs, limitOf } from '../logs/log-limit.ts'
+import { createReached } from '../logs/reached.ts'
+import { LACKS_METHOD, type Rpc } from '../rpc.ts'
+import type { SearchMethod } from './transaction-source.ts'
+
+/** A block in which a node says that there are transactions. Without hashes, the block has to tell. */
+export interface FoundBlock {
+  number: number
+  hashes: readonly string[]
+}
+
+/** Transactions by their block. */
+export type ByBlock = Map<number, Set<string>>
+
+/** Puts single questions to single nodes. */
+export interface TransactionAsker {
+  /** Transactions from or to addresses in a range, and how many traces told of them. */
+  askTraces(
+    endpoint: Endpoint,
+    addresses: readonly string[],
+    asked: Asked,
+    signal: AbortSignal,
+  ): Promise<{ found: ByBlock; traces: number } | Refusal>
+  /** The first transactions of an address in a range, and the block up to which they are all. */
+  askPage(
+    endpoint: Endpoint,
+    address: string,
+    asked: Asked,
+    signal: AbortSignal,
+  ): Promise<{ found: ByBlock; to: number }>
+}
+
+export const createTransactionAsker = (rpc: Pick<Rpc, 'headOf'>): TransactionAsker => {
+  const { awaitHead, isNear } = createReached(rpc, 'transactions')
+
+  /** The result of one call, or a limit of the node. Near the head, the last block is asked for with it. */
+  const ask = async (
+    endpoint: Endpoint,
+    call: Call,
+    asked: Asked,
+    signal: AbortSignal,
+  ): Promise<{ result: unknown } | Refusal> => {
+    const where = `${call.method} of ${rangeOf(asked)}`
+    const heard = (error: RpcError) => limitOf(error, asked) !== undefined
+    const isAtHead = isNear(endpoint, asked.to)
+    const header = headerCall(asked.to)
+    const isPair = isAtHead && endpoint.batch > 1
+    let answers = await endpoint.sendOnce(isPair ? [call, header] : [call], signal, { heard })
+    // Or the node takes no batches.
+    if (answers === 'too large' && isPair) answers = await endpoint.sendOnce([call], signal, { heard })
+    if (answers === 'too large') return { limit: { of: 'work' }, why: `${where}: the answer is too large` }
+    const { error } = answers[0]!
+    if (error !== undefined) {
+      const limit = limitOf(error, asked)
+      if (limit !== undefined) return { limit, why: `${where}: ${error.message}` }
+      if (isMissingSearch(call.method, error)) {
+        endpoint.lacks.add(call.method)
+        throw retry(LACKS_METHOD, `does not have ${call.method} (${error.message} (${error.code}))`)
+      }
+    }
+    const result = resultOf(answers[0]!, where)
+    if (isAtHead) {
+      const last = answers[1] ?? (await endpoint.send([header], signal))[0]!
+      toHead(resultOf(last, `block ${asked.to}`), asked.to)
+    }
+    return { result }
+  }
+
+  /** Page by page. Where pages do not go on, fewer blocks have to do. */
+  const askSide = async (
+    endpoint: Endpoint,
+    side: 'from' | 'to',
+    addresses: readonly string[],
+    asked: Asked,
+    signal: AbortSignal,
+  ): Promise<{ found: [number, string][]; traces: number } | Refusal> => {
+    const where = `trace_filter of ${rangeOf(asked)}`
+    const wanted = new Set(addresses)
+    const range = { fromBlock: toQuantity(asked.from), toBlock: toQuantity(asked.to) }
+    const found: [number, string][] = []
+    let traces = 0
+    let first: string | undefined
+    for (;;) {
+      const params = [{ ...range, [`${side}Address`]: addresses, ...(traces > 0 && { after: traces }), count: PAGE }]
+      const answer = await ask(endpoint, { method: 'trace_filter', params }, asked, signal)
+      if ('limit' in answer) return answer
+      const page = listOf(answer.result, where)
+      const head = page.length > 0 ? JSON.stringify(page[0]) : undefined
+      if ((traces > 0 && head !== undefined && head === first) || traces > MOST_TRACES)
+        return { limit: { of: 'results', most: undefined, fits: undefined }, why: `${where}: its pages do not end` }
+      first ??= head
+      traces += page.length
+      for (const trace of page) {
+        const place = placeOf(trace, asked, where)
+        if (place && isOuter(trace) && wanted.has(lower(memberOf(trace.action, side)))) found.push(place)
+      }
+      // Some nodes cut answers without a word, at a round number.
+      if (page.length === 0 || (page.length < PAGE && page.length % ROUND !== 0)) return { found, traces }
+    }
+  }
+
+  return {
+    async askTraces(endpoint, addresses, asked, signal) {
+      checkHas(endpoint, 'trace_filter')
+      await awaitHead(endpoint, asked.to, signal)
+      const found: ByBlock = new Map()
+      let traces = 0
+      // Given both, some nodes take either, and others none that has not both.
+      for (const side of ['from', 'to'] as const) {
+        const answer = await askSide(endpoint, side, addresses, asked, signal)
+        if ('limit' in answer) return answer
+        traces = Math.max(traces, answer.traces)
+        for (const place of answer.found) add(found, place)
+      }
+      return { found, traces }
+    },
+
+    async askPage(endpoint, address, asked, signal) {
+      checkHas(endpoint, OTS)
+      await awaitHead(endpoint, asked.to, signal)
+      const where = `${OTS} of ${address} from block ${asked.from}`
+      const params = [address, Math.max(0, asked.from - 1), OTS_PAGE]
+      const answer = await ask(endpoint, { method: OTS, params }, asked, signal)
+      if ('limit' in answer) throw retry('node_error', answer.why)
+      const page = answer.result as { txs?: unknown; firstPage?: unknown } | null
+      const txs = listOf(page?.txs, where)
+      if (typeof page?.firstPage !== 'boolean') throw inconsistent(`${where}: it does not say whether more follow`)
+      const found: ByBlock = new Map()
+      let last = asked.from - 1
+      for (const { hash, blockNumber, from, to } of txs) {
+        const number = Number(blockNumber)
+        if (!isHash(hash) || !Number.isSafeInteger(number) || number < asked.from)
+          throw inconsistent(`${where}: it has a transaction of block ${String(blockNumber)}, which was not asked for`)
+        last = Math.max(last, number)
+        // It also gives transactions in which others call the address.
+        if (number <= asked.to && (lower(from) === address || lower(to) === address)) add(found, [number, hash])
+      }
+      if (!page.firstPage && last < asked.from)
+        throw inconsistent(`${where}: a page has no transactions, but more follow`)
+      return { found, to: page.firstPage ? asked.to : Math.min(last, asked.to) }
+    },
+  }
+}
+
+const add = (found: ByBlock, [number, hash]: readonly [number, string]) => {
+  const hashes = found.get(number) ?? new Set()
+  found.set(number, hashes.add(hash))
+}
+
+const checkHas = (endpoint: Endpoint, method: SearchMethod) => {
+  if (endpoint.lacks.has(method)) throw retry(LACKS_METHOD, `does not have ${method}, as it said before`)
+}
+
+/** Whether an error says that the node does not have the method. Some have its name alone. */
+export const isMissingSearch = (method: string, error: RpcError): boolean =>
+  isMissingLogs(error) ||
+  /unimplemented|not (yet )?implemented/i.test(error.message) ||
+  (error.message.includes(method) &&
+    /not (available|supported|enabled|allowed|permitted)|unsupported|disabled|upgrade/i.test(error.message))
+
+type Item = Record<string, unknown>
+
+const listOf = (value: unknown, where: string): Item[] => {
+  if (!Array.isArray(value) || value.some(it => typeof it !== 'object' || it === null))
+    throw inconsistent(`${where}: the answer is not a list`)
+  return value
+}
+
+/** Where a trace stands; undefined for one that is of no transaction, as a reward is. */
+const placeOf = ({ blockNumber, transactionHash }: Item, asked: Asked, where: string): [number, string] | undefined => {
+  const number = Number(blockNumber)
+  if (!(number >= asked.from && number <= asked.to))
+    throw inconsistent(`${where}: it has a trace of block ${String(blockNumber)}, which was not asked for`)
+  return isHash(transactionHash) ? [number, transactionHash] : undefined
+}
+
+/** Whether a trace is the transaction itself. */
+const isOuter = ({ traceAddress, type }: Item): boolean =>
+  Array.isArray(traceAddress) && traceAddress.length === 0 && (type === 'call' || type === 'create')
+
+const memberOf = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null ? (value as Item)[name] : undefined
+
+const lower = (value: unknown): string => (typeof value === 'string' ? value.toLowerCase() : '')
+
+const headerCall = (number: number): Call => ({ method: 'eth_getBlockByNumber', params: [toQuantity(number), false] })
+
+export const OTS = 'ots_searchTransactionsAfter' satisfies SearchMethod
+/** Most that Erigon gives. */
+const OTS_PAGE = 25
+/** Traces of a page. */
+const PAGE = 1_000
+/** A node that gives more of a range is asked for fewer blocks. */
+const MOST_TRACES = 100 * PAGE
+const ROUND = 50

@@ -1,0 +1,193 @@
+import { ChainsieveError } from '../../lib/errors.ts'
+import type { Limits } from '../../limits/index.ts'
+import { type Answer, isMissingMethod, resultOf } from '../answers.ts'
+import { BLOCK_RECEIPTS, blockCall, blockOf, createGatherer, readBlocks, receiptCall, receiptsCall } from '../blocks.ts'
+import { checkBlock, checkShape, inconsistent } from '../check.ts'
+import type { Endpoint } from '../endpoint.ts'
+import { checkCovered } from '../logs/wanted.ts'
+import type { Rpc } from '../rpc.ts'
+import { BLOCK } from '../schema.ts'
+import { hasStateSync } from '../state-sync.ts'
+import type { RawBlock, RpcBlock, RpcReceipt, RpcTransaction } from '../wire.ts'
+import type { FoundBlock } from './ask-transactions.ts'
+
+export interface FetchOptions {
+  isWanted: (tx: RpcTransaction) => boolean
+  /** Whether blooms of headers are those of the logs. */
+  bloom: boolean
+  /** Whether the transactions come with their traces, where a node gives any. */
+  traces: boolean
+  limits: Limits
+  urgent?: boolean
+  /** Tries at each node. Default 4. */
+  tries?: number
+}
+
+/**
+ * Blocks with the transactions that are wanted of them and their receipts, in the order of what was found; without any where none is.
+ * Throws `retry` after some tries.
+ */
+export const fetchTransactions = async (
+  rpc: Rpc,
+  found: readonly FoundBlock[],
+  options: FetchOptions,
+  signal: AbortSignal,
+): Promise<RawBlock[]> => {
+  const hashes = new Map(found.map(it => [it.number, it.hashes]))
+  const gather = createGatherer(found.map(({ number }) => number))
+  return attempt(rpc, options, signal, async endpoint => {
+    const missing = gather.missing()
+    if (options.traces) return gather.add((await readBlocks(endpoint, missing, signal, options)).map(cutTo(options)))
+    const isOneByOne = endpoint.lacks.has(BLOCK_RECEIPTS) || hasStateSync(endpoint.chainId)
+    const plans = missing.map(number => ({ number, ...planOf(number, hashes.get(number)!, isOneByOne) }))
+    const { chainId } = endpoint
+    const answers = await endpoint.send(
+      plans.flatMap(({ number, calls }) => [blockCall(number), ...calls]),
+      signal,
+      options.urgent,
+    )
+    let at = 0
+    const blocks = plans.map(async ({ number, asked, calls }) => {
+      const own = answers.slice(at, at + 1 + calls.length)
+      at += own.length
+      const { block, ...told } = { block: blockOf(own[0]!, number), answers: own.slice(1), asked }
+      return completed(endpoint, block, told, { ...options, chainId }, signal)
+    })
+    return gather.add(await Promise.all(blocks.map(asFault)))
+  })
+}
+
+/** The same of a block that is at hand. */
+export const fetchReceipts = async (
+  rpc: Rpc,
+  { block }: RawBlock,
+  options: FetchOptions,
+  signal: AbortSignal,
+): Promise<RawBlock> =>
+  attempt(rpc, options, signal, async endpoint => {
+    const number = Number(block.number)
+    const { chainId } = endpoint
+    if (!options.traces) return completed(endpoint, block, { answers: [], asked: [] }, { ...options, chainId }, signal)
+    const [raw] = await readBlocks(endpoint, [number], signal, options)
+    if (raw instanceof ChainsieveError) throw raw
+    if (raw!.block.hash !== block.hash)
+      throw inconsistent(`block ${number}: the node has ${raw!.block.hash} there, not ${block.hash}`)
+    return cutTo(options)(raw!) as RawBlock
+  })
+
+const attempt = <T>(
+  rpc: Rpc,
+  { traces, urgent, tries = TRIES }: FetchOptions,
+  signal: AbortSignal,
+  work: (endpoint: Endpoint) => Promise<T>,
+): Promise<T> => rpc.attempt(work, signal, { tries: tries * rpc.endpoints.length, traces, urgent })
+
+/** Its receipts: all of the block by one call where there are several. */
+const planOf = (number: number, hashes: readonly string[], isOneByOne: boolean) =>
+  hashes.length > 1 && !isOneByOne
+    ? { asked: 'all' as const, calls: [receiptsCall(number)] }
+    : { asked: hashes, calls: hashes.map(receiptCall) }
+
+/** What was asked for of a block's receipts, and the answers. */
+interface Told {
+  asked: 'all' | readonly string[]
+  answers: readonly Answer[]
+}
+
+interface CompleteOptions extends FetchOptions {
+  chainId: number | undefined
+}
+
+/** A block with what is wanted of it. Receipts that are missing are asked for. */
+const completed = async (
+  endpoint: Endpoint,
+  block: RpcBlock,
+  told: Told,
+  options: CompleteOptions,
+  signal: AbortSignal,
+): Promise<RawBlock> => {
+  const { isWanted, limits, bloom, chainId } = options
+  const number = Number(block.number)
+  const where = `block ${number}`
+  checkShape(BLOCK, '', block, where, limits)
+  const wanted = block.transactions.filter(isWanted)
+  const left = checkAsked(block, told.asked, where)
+  const withChain = chainId === undefined ? {} : { chainId }
+  if (wanted.length === 0) return { ...withChain, block: { ...block, transactions: [] }, receipts: [], partial: true }
+  if (told.asked === 'all') {
+    const [answer] = told.answers
+    if (answer!.error !== undefined && isMissingMethod(answer!.error)) {
+      endpoint.lacks.add(BLOCK_RECEIPTS)
+      return completed(endpoint, block, { asked: [], answers: [] }, options, signal)
+    }
+    const receipts = resultOf(answer!, `receipts of ${where}`) as RpcReceipt[]
+    const raw: RawBlock = { ...withChain, block, receipts }
+    checkBlock(raw, { bloom, limits })
+    return cut(raw, isWanted)
+  }
+  const receipts = new Map<string, RpcReceipt>()
+  for (const [i, hash] of left.entries())
+    receipts.set(hash, resultOf(told.answers[i]!, `receipt of ${hash} in ${where}`) as RpcReceipt)
+  const lacking = wanted.filter(({ hash }) => !receipts.has(hash)).map(({ hash }) => hash)
+  if (lacking.length > 0) {
+    const { asked, calls } = planOf(number, lacking, endpoint.lacks.has(BLOCK_RECEIPTS) || hasStateSync(chainId))
+    const answers = await endpoint.send(calls, signal, options.urgent)
+    if (asked === 'all') return completed(endpoint, block, { asked, answers }, options, signal)
+    for (const [i, hash] of lacking.entries())
+      receipts.set(hash, resultOf(answers[i]!, `receipt of ${hash} in ${where}`) as RpcReceipt)
+  }
+  const raw: RawBlock = {
+    ...withChain,
+    block: { ...block, transactions: wanted },
+    receipts: wanted.map(({ hash }) => receipts.get(hash)!),
+  }
+  checkSome(raw, block.transactions.length, options)
+  return cut(raw, isWanted)
+}
+
+/** What a node said to be in a block has to be there. */
+const checkAsked = ({ transactions }: RpcBlock, asked: Told['asked'], where: string): readonly string[] => {
+  if (asked === 'all') return []
+  const there = new Set(transactions.map(({ hash }) => hash))
+  for (const hash of asked)
+    if (!there.has(hash)) throw inconsistent(`${where}: transaction ${hash}, which was found in it, is not there`)
+  return asked
+}
+
+/** An excerpt states that there are more. */
+const checkSome = (raw: RawBlock, count: number, { bloom, limits }: FetchOptions) => {
+  const { block, receipts } = raw
+  if (receipts.length === count) return checkBlock(raw, { bloom, limits })
+  checkBlock({ ...raw, block: { ...block, transactionCount: count } }, { bloom, limits, excerpts: true })
+  if (bloom) checkCovered(block, receipts)
+}
+
+const cutTo =
+  ({ isWanted }: FetchOptions) =>
+  (raw: RawBlock | ChainsieveError): RawBlock | ChainsieveError =>
+    raw instanceof ChainsieveError ? raw : cut(raw, isWanted)
+
+/** The header with the transactions that are wanted, their receipts without logs, and their traces. */
+const cut = (raw: RawBlock, isWanted: (tx: RpcTransaction) => boolean): RawBlock => {
+  const transactions = raw.block.transactions.filter(isWanted)
+  const hashes = new Set(transactions.map(({ hash }) => hash))
+  const receipts = raw.receipts
+    .filter(({ transactionHash }) => hashes.has(transactionHash))
+    .map(receipt => ({ ...receipt, logs: [] }))
+  const traces = raw.traces?.filter(it => it.type !== 'reward' && hashes.has(it.transactionHash))
+  return {
+    ...{ ...raw, block: { ...raw.block, transactions }, receipts, partial: true },
+    ...(traces && traces.length > 0 && { traces }),
+  }
+}
+
+const asFault = async (reading: Promise<RawBlock>): Promise<RawBlock | ChainsieveError> => {
+  try {
+    return await reading
+  } catch (error) {
+    if (error instanceof ChainsieveError && !error.code.startsWith('node_')) return error
+    throw error
+  }
+}
+
+const TRIES = 4

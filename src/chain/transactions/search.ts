@@ -1,0 +1,217 @@
+import { ChainsieveError, retry } from '../../lib/errors.ts'
+import { mapInOrder } from '../../lib/queue.ts'
+import { backoff, type Clock } from '../../lib/retry.ts'
+import { type Call, resultOf } from '../answers.ts'
+import { toQuantity } from '../blocks.ts'
+import type { Endpoint } from '../endpoint.ts'
+import { readWindows } from '../logs/create-scoped-source.ts'
+import { splitFilter } from '../logs/log-filter.ts'
+import type { Asked, LogLimit } from '../logs/log-limit.ts'
+import { createReach, type Density, newDensity, type Reach } from '../logs/reach.ts'
+import { LACKS_METHOD, type Rpc } from '../rpc.ts'
+import { type ByBlock, createTransactionAsker, type FoundBlock, isMissingSearch, OTS } from './ask-transactions.ts'
+import type { Searching, SearchMethod } from './transaction-source.ts'
+
+export interface SearchOptions {
+  rpc: Rpc
+  /** Most requests in flight at one node. */
+  concurrency: number
+  clock: Clock
+  random: () => number
+}
+
+/** Blocks of a window with transactions of addresses. */
+export interface SearchWindow {
+  window: Asked
+  found: FoundBlock[]
+}
+
+export interface TransactionSearch {
+  searching(from: number, signal: AbortSignal): Promise<Searching>
+  /** Window by window, ascending without gaps. */
+  search(by: SearchMethod, addresses: readonly string[], range: Asked, signal: AbortSignal): AsyncIterable<SearchWindow>
+  /** The same of one window, at once. */
+  searchAll(by: SearchMethod, addresses: readonly string[], range: Asked, signal: AbortSignal): Promise<FoundBlock[]>
+}
+
+export const createTransactionSearch = ({ rpc, concurrency, clock, random }: SearchOptions): TransactionSearch => {
+  const asker = createTransactionAsker(rpc)
+  const reaches = new Map<Endpoint, Reach>()
+  let last = rpc.endpoints[0]!
+  const reachOf = (endpoint: Endpoint): Reach => {
+    const reach = reaches.get(endpoint) ?? createReach()
+    reaches.set(endpoint, reach)
+    return reach
+  }
+
+  /** The work of a node that has the method; one that is not there now is waited for. */
+  const attempt = async <T>(work: (endpoint: Endpoint) => Promise<T>, method: SearchMethod, signal: AbortSignal) => {
+    for (let failures = 1; ; failures++) {
+      try {
+        return await rpc.attempt(work, signal)
+      } catch (error) {
+        const isLacking = error instanceof ChainsieveError && error.code === LACKS_METHOD
+        if (!isLacking || rpc.endpoints.every(it => it.lacks.has(method))) throw error
+        await clock.sleep(backoff(failures, { random, capMs: 5_000 }), signal)
+      }
+    }
+  }
+
+  /** The first blocks of a range, as many as the node bears. */
+  const readSome = async (
+    endpoint: Endpoint,
+    addresses: readonly string[],
+    range: Asked,
+    density: Density,
+    signal: AbortSignal,
+  ): Promise<{ to: number; found: FoundBlock[] }> => {
+    const reach = reachOf(endpoint)
+    last = endpoint
+    let most = reach.span(density)
+    for (let tries = 0; ; tries++) {
+      const asked = { from: range.from, to: Math.min(range.to, range.from + most - 1) }
+      const parts = splitFilter({ addresses, topics: [] }, reach.values)
+      try {
+        const found: ByBlock = new Map()
+        let traces = 0
+        let refusal: { limit: LogLimit; why: string } | undefined
+        for (const part of parts) {
+          const answer = await asker.askTraces(endpoint, part.addresses, asked, signal)
+          if ('limit' in answer) {
+            refusal = answer
+            break
+          }
+          traces = Math.max(traces, answer.traces)
+          for (const [number, hashes] of answer.found) found.set(number, (found.get(number) ?? new Set()).union(hashes))
+        }
+        if (refusal === undefined) {
+          reach.passed(asked, traces, density)
+          return { to: asked.to, found: blocksOf(found) }
+        }
+        const isAlone = refusal.limit.of === 'values' && addresses.length === 1
+        const limit: LogLimit = isAlone ? { of: 'work' } : refusal.limit
+        // The node will not even tell one block's: then that is read.
+        if (asked.from === asked.to && limit.of !== 'values')
+          return { to: asked.to, found: [{ number: asked.to, hashes: [] }] }
+        if (tries === MOST_TRIES) throw retry('node_error', refusal.why)
+        most = reach.learn(limit, asked, density) ?? reach.span(density)
+      } catch (error) {
+        if (error instanceof ChainsieveError && MAY_BE_SIZE.has(error.code)) reach.suspect(asked)
+        throw error
+      }
+    }
+  }
+
+  const readTraces = async (addresses: readonly string[], range: Asked, density: Density, signal: AbortSignal) => {
+    const found: FoundBlock[] = []
+    for (let { from } = range; from <= range.to; ) {
+      const rest = { from, to: range.to }
+      const some = await attempt(it => readSome(it, addresses, rest, density, signal), 'trace_filter', signal)
+      for (const block of some.found) found.push(block)
+      from = some.to + 1
+    }
+    return found
+  }
+
+  /** Each address has pages of its own. What all have reached is a window. */
+  async function* searchPages(addresses: readonly string[], range: Asked, signal: AbortSignal) {
+    const cursors = addresses.map(address => ({ address, to: range.from - 1, found: new Map() as ByBlock }))
+    for (let { from } = range; from <= range.to; ) {
+      const behind = cursors.filter(it => it.to < from)
+      const ask = async (cursor: (typeof cursors)[number], inner: AbortSignal) => {
+        const asked = { from: cursor.to + 1, to: range.to }
+        return { cursor, page: await attempt(it => asker.askPage(it, cursor.address, asked, inner), OTS, inner) }
+      }
+      for await (const { cursor, page } of mapInOrder(behind, () => concurrency, ask, signal)) {
+        cursor.to = page.to
+        for (const [number, hashes] of page.found) cursor.found.set(number, hashes)
+      }
+      const to = cursors.reduce((least, it) => Math.min(least, it.to), range.to)
+      const found: ByBlock = new Map()
+      for (const cursor of cursors)
+        for (const [number, hashes] of cursor.found) {
+          if (number > to) continue
+          found.set(number, (found.get(number) ?? new Set()).union(hashes))
+          cursor.found.delete(number)
+        }
+      yield { window: { from, to }, found: blocksOf(found) }
+      from = to + 1
+    }
+  }
+
+  const search: TransactionSearch['search'] = (by, addresses, range, signal) =>
+    by === OTS
+      ? searchPages(addresses, range, signal)
+      : readWindows({ reach: () => reachOf(last), read: readTraces }, addresses, range, concurrency, signal)
+
+  /** Why the node does not find transactions of blocks so old; undefined where it does. */
+  const refusalOf = async (endpoint: Endpoint, method: SearchMethod, from: number, signal: AbortSignal) => {
+    try {
+      const [answer] = await endpoint.send([probeOf(method, from)], signal)
+      const { error } = answer!
+      if (error === undefined) return undefined
+      const isMissing = isMissingSearch(method, error)
+      if (isMissing) endpoint.lacks.add(method)
+      return isMissing || PRUNED.test(error.message) ? `${error.message} (${error.code})` : undefined
+    } catch (error) {
+      if (!(error instanceof ChainsieveError) || error.code !== 'node_refused') throw error
+      // Gateways refuse methods by HTTP 401 and 403 too: then others still go through.
+      resultOf((await endpoint.send([{ method: 'eth_chainId', params: [] }], signal))[0]!, 'eth_chainId')
+      endpoint.lacks.add(method)
+      return error.message
+    }
+  }
+
+  return {
+    search,
+    async searchAll(by, addresses, range, signal) {
+      if (by !== OTS) return readTraces(addresses, range, newDensity(), signal)
+      const found: FoundBlock[] = []
+      for await (const window of searchPages(addresses, range, signal)) found.push(...window.found)
+      return found
+    },
+    async searching(from, signal) {
+      const refusals = new Map<string, string>()
+      for (const method of METHODS)
+        for (let failures = 1; failures <= PROBES; failures++) {
+          try {
+            await rpc.attempt(async endpoint => {
+              const why = await refusalOf(endpoint, method, from, signal)
+              refusals.delete(`${endpoint.name} ${method}`)
+              if (why === undefined) return
+              refusals.set(`${endpoint.name} ${method}`, `${endpoint.name}: ${method}: ${why}`)
+              throw retry(LACKS_METHOD, why)
+            }, signal)
+            return { by: method }
+          } catch (error) {
+            if (!(error instanceof ChainsieveError) || error.code !== LACKS_METHOD) throw error
+            // Others may be away for a moment.
+            if (rpc.endpoints.every(it => refusals.has(`${it.name} ${method}`))) break
+            await clock.sleep(backoff(failures, { random, capMs: 5_000 }), signal)
+          }
+        }
+      return { by: null, why: [...refusals.values()].join('; ') }
+    },
+  }
+}
+
+const probeOf = (method: SearchMethod, from: number): Call => {
+  const block = toQuantity(Math.max(1, from))
+  return method === OTS
+    ? { method: 'ots_searchTransactionsBefore', params: [NOBODY, 1, 1] }
+    : { method, params: [{ fromBlock: block, toBlock: block, fromAddress: [NOBODY], count: 1 }] }
+}
+
+const blocksOf = (found: ByBlock): FoundBlock[] =>
+  [...found].sort(([a], [b]) => a - b).map(([number, hashes]) => ({ number, hashes: [...hashes] }))
+
+/** `trace_filter` goes first: one question is for many addresses, and for many transactions. */
+const METHODS: readonly SearchMethod[] = ['trace_filter', OTS]
+const NOBODY = `0x${'0'.repeat(39)}1`
+const PRUNED = /historical state|no state|missing trie node|state (is )?(not|un)|pruned|archive/i
+/** Rounds in which nodes are asked what they have, as long as some do not answer. */
+const PROBES = 5
+/** Limits that a node may state in a row. */
+const MOST_TRIES = 64
+/** Errors of nodes that may mean that too much was asked for at once, though they do not say so. */
+const MAY_BE_SIZE = new Set(['node_error', 'node_timeout', 'node_http_status'])

@@ -1,0 +1,76 @@
+import type { BlockPoint } from '../config/index.ts'
+import type { DeliveryInfo, ListFilter, RedeliverFilter } from '../delivery/ledger.ts'
+import type { TestResult } from '../delivery/sender.ts'
+import type { RuleInput, StoredRule } from '../rules/rule.ts'
+import type { Fault } from '../rules/schema.ts'
+import type { Simulation } from '../rules/search.ts'
+
+/** A rule as the HTTP API shows it. */
+export interface ShownRule extends RuleInput {
+  id: number
+  enabled: boolean
+  startBlock: number | null
+}
+
+/** The rules of one account: at a running server, or in a data folder. */
+export interface RuleBook {
+  list(): Promise<ShownRule[]>
+  create(rule: RuleInput): Promise<ShownRule>
+  /** Changes the properties that are given; with `replace`, they are all of the rule. The state stays where none is given. */
+  put(id: number, change: Partial<RuleInput>, how?: { replace: boolean }): Promise<ShownRule & Cancelled>
+  remove(id: number): Promise<Cancelled>
+  /** Sends each of its alerts once, for the document of that id or the newest that it finds. */
+  test(id: number, document?: string): Promise<TestedRule>
+}
+
+/** How many queued deliveries were cancelled; null where they will be. */
+export interface Cancelled {
+  cancelledDeliveries?: number | null
+}
+
+export interface TestedRule {
+  entity: { _id: string; _type: string }
+  deliveries: TestResult[]
+}
+
+/** Rules and deliveries of a data folder, of all its accounts, whether or not a server has it open. */
+export interface RulesService {
+  /** All rules, or those of one account, in the order of their ids. */
+  list(account?: string): ListedRule[]
+  get(id: number): StoredRule
+  /** Those of an account; without a name, of the only one. */
+  book(account: string | undefined): RuleBook
+  /** As the HTTP API checks what is posted. */
+  check(value: unknown): CheckedRule
+  simulate(rule: RuleInput, range: BlockRange): Promise<Simulation>
+  /** The newest first. */
+  deliveries(filter: ListFilter): DeliveryInfo[]
+  /** Returns how many are queued again. */
+  redeliver(filter: RedeliverFilter): number
+  /** The secret that signs an account's webhooks, created if needed; `rotation` creates another one, and keeps the old ones valid for so long. */
+  secret(account: string, rotation?: { overlapMs: number }): string
+  /** Whether a server runs on the folder, which sends what is queued. */
+  serving(): boolean
+}
+
+/** By default all that is stored. */
+export interface BlockRange {
+  from?: BlockPoint | undefined
+  to?: BlockPoint | undefined
+  /** Hits to show. */
+  size: number
+}
+
+export interface ListedRule {
+  rule: StoredRule
+  /** Its name. */
+  account: string
+  /** Why it matches nothing for now. */
+  idle: string | undefined
+  fired: number
+}
+
+/** `idle`: why a good rule would match nothing for now. */
+export type CheckedRule =
+  | { rule?: undefined; faults: Fault[] }
+  | { rule: RuleInput; faults: []; warnings: string[]; idle: string | undefined }

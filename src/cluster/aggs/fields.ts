@@ -1,0 +1,73 @@
+import { KINDS } from '../../mapping/index.ts'
+import type { Values, ValueType } from '../../query/aggs/ast.ts'
+import type { Value } from '../../query/ast.ts'
+import { META_FIELDS } from '../meta.ts'
+import { notInCluster } from '../refused.ts'
+import { isMixed, SHOWN } from '../template.ts'
+
+/** The members by which an aggregation names its values. Dates are asked for and answered in milliseconds where `format` is among them. */
+export const sourceOf = (
+  values: Values,
+): { field: string; missing?: string | number | boolean; value_type?: string } => {
+  const field = fieldOf(values)
+  if (values.missing === undefined) return { field }
+  // Indices of kinds without the field need to be told what it would be.
+  return { field, missing: plain(values.missing), value_type: TYPES[values.type] }
+}
+
+const TYPES: Record<ValueType, string> = {
+  keyword: 'string',
+  long: 'long',
+  double: 'double',
+  boolean: 'boolean',
+  date: 'date',
+}
+
+export const inMilliseconds = ({ type }: Values): { format?: string } =>
+  type === 'date' ? { format: 'epoch_millis' } : {}
+
+/** A name that no index knows. */
+const NOTHING = 'chainsieve.nothing'
+
+export const fieldOf = ({ fields, meta }: Values): string => {
+  // Tells kinds apart, whose documents have the same text each.
+  if (meta !== undefined) return meta === '_id' ? META_FIELDS.position : META_FIELDS.kind
+  const all = Object.values(fields)
+  const [first] = all
+  if (!first) return NOTHING
+  const other = all.find(({ path }) => path !== first.path)
+  if (other)
+    throw notInCluster(
+      `a field that is [${first.path}] in one entity and [${other.path}] in another`,
+      'search one of them',
+    )
+  if (first.compare === 'integer')
+    throw notInCluster(
+      `an aggregation of [${first.path}]`,
+      first.list ? 'use [args.value.num], or [args.value.hex]' : `use [${first.field}.raw], which has the same values`,
+    )
+  if (first.kind === 'flattened')
+    throw notInCluster(
+      `an aggregation of [${first.path}]`,
+      'read it from the documents; its members have no index there',
+    )
+  return isMixed(first.declaration, first) ? `${first.path}.${SHOWN}` : first.path
+}
+
+/** As JSON can say it. */
+export const plain = (value: Value): string | number | boolean => (typeof value === 'bigint' ? String(value) : value)
+
+/** A value as the cluster answered it. */
+export const valueFrom = (found: unknown, { type, meta }: Pick<Values, 'type' | 'meta'>): Value => {
+  if (meta !== undefined && meta !== '_id') return meta[KINDS[Number(found)]!]!
+  switch (type) {
+    case 'keyword':
+      return String(found)
+    case 'boolean':
+      return found === 1 || found === true || found === 'true'
+    case 'long':
+      return BigInt(found as number | bigint | string)
+    default:
+      return Number(found)
+  }
+}

@@ -1,0 +1,30 @@
+import type { State } from '../../../engine/aggs/aggregator.ts'
+import { keyedState } from '../../../engine/aggs/told.ts'
+import { type Answered, countIn } from '../answer.ts'
+import type { Gathering, Told } from './kind.ts'
+
+/** A bucket, with the number that its key has in all networks. */
+export interface KeyedBucket {
+  key: number
+  bucket: Answered | undefined
+}
+
+/** Buckets by keys: `bucketsIn` gives those of one bucket above. Those without documents are none. */
+export const gatherKeyed = (
+  told: Told,
+  { within }: Pick<Gathering, 'within'>,
+  bucketsIn: (found: Answered | undefined) => readonly KeyedBucket[],
+): State => {
+  const all = told.flatMap((found, owner) =>
+    bucketsIn(found)
+      .map(({ key, bucket }) => ({ owner, key: key + 0, bucket, count: countIn(bucket) }))
+      .filter(({ count }) => count > 0)
+      .sort((a, b) => a.key - b.key),
+  )
+  const rows = {
+    owners: Uint32Array.from(all, ({ owner }) => owner),
+    keys: Float64Array.from(all, ({ key }) => key),
+    counts: Float64Array.from(all, ({ count }) => count),
+  }
+  return keyedState(rows, told.length, within(all.map(({ bucket }) => bucket)))
+}

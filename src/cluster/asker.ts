@@ -1,0 +1,196 @@
+import { readDocument } from '../documents/read.ts'
+import { asBigint, asJson } from '../documents/show.ts'
+import { check, type SearchOptions } from '../engine/query/options.ts'
+import type { Found } from '../engine/query/sort.ts'
+import type { Kind } from '../mapping/index.ts'
+import { KINDS } from '../mapping/index.ts'
+import type { Place, SearchRequest } from '../query/request.ts'
+import type { Cluster, ClusterAnswer, ClusterRequest } from './cluster.ts'
+import { beforeDeadline } from './deadline.ts'
+import { faultOf, unavailable } from './faults.ts'
+import { ClusterHit } from './hits/found.ts'
+import { type ScannedAnswer, scanAnswer } from './hits/scan.ts'
+import { META_FIELDS } from './meta.ts'
+import { aliasOf } from './names.ts'
+import type { ClusterOptions } from './options.ts'
+import type { Frequencies } from './query/frequencies.ts'
+import type { AskCluster } from './query/joins.ts'
+import { type Compiled, prepareSearch } from './query/search.ts'
+import type { Seeing } from './settled.ts'
+import type { Visible } from './visible.ts'
+
+/** A network whose documents lie in a cluster. */
+export interface ClusterNetwork extends Seeing {
+  cluster: Cluster
+  naming: Pick<ClusterOptions, 'prefix' | 'blocksPerIndex'>
+  network: string
+}
+
+export interface AskOptions extends Pick<SearchOptions, 'deadline'> {
+  /** Aborts where nobody waits for the answer any more. */
+  signal?: AbortSignal | undefined
+}
+
+/** Hits that the cluster found. */
+export interface Page {
+  /** -1 where nothing was counted. */
+  total: number
+  maxScore?: number
+  /** Of a search that may end before all is found: whether it did. */
+  isEarly?: boolean | undefined
+  hits: ClusterHit[]
+  /** What they are sorted by. */
+  sort: SearchRequest['sort']
+  /** What one of them shows as `sort`. */
+  sortOf?: ((hit: Found) => unknown[]) | undefined
+  /** As the cluster told them, as JSON text. */
+  aggregations: string | undefined
+  /** The score of all matches; undefined where hits tell theirs. */
+  uniform: number | undefined
+  /** What scores were counted from; undefined where nothing was asked for. */
+  frequencies?: Frequencies | undefined
+}
+
+export interface Paging {
+  /** What the last hit of the page before was sorted by, as JSON text. */
+  after?: string | undefined
+  /** Only what comes behind it in the order of the chain. Other than what a page comes after, this is not counted. */
+  behind?: Place
+  /** Only what stands there in the chain. */
+  at?: readonly number[]
+  /** Only children of the document with this id. */
+  under?: string
+  size?: number
+  /** What stands under `aggs`, where all hits have this score; undefined: where they tell theirs. */
+  aggs?: ((uniform: number | undefined) => Record<string, object>) | undefined
+  pit?: string | undefined
+}
+
+export interface Asker {
+  page(request: SearchRequest, options: AskOptions, visible: Visible, paging?: Paging): Promise<Page>
+  /** Anything else: the text of what was answered. */
+  send(request: ClusterRequest, options: AskOptions): Promise<string>
+  /** Where documents of these kinds lie, as it stands in paths. */
+  target(kinds: readonly Kind[]): string
+}
+
+export const createAsker = ({ cluster, naming, network }: Omit<ClusterNetwork, keyof Seeing>): Asker => {
+  const target = (kinds: readonly Kind[]) => kinds.map(kind => aliasOf(naming, network, kind)).join()
+
+  const exchange = async (request: ClusterRequest, options: AskOptions): Promise<ClusterAnswer> => {
+    // The client asks several times where a node does not answer: the deadline is that of all of them.
+    const answer = await beforeDeadline(signal => cluster.ask({ ...request, signal }), options)
+    if (answer.status >= 300) throw faultOf(answer)
+    return answer
+  }
+  const send: Asker['send'] = async (request, options) => (await exchange(request, options)).text
+
+  /** `kinds`: none with a point in time, which knows them. */
+  const search = async (
+    kinds: readonly Kind[] | undefined,
+    asked: Record<string, unknown>,
+    options: AskOptions,
+    parameters: Compiled['parameters'] = {},
+  ): Promise<Buffer> => {
+    const { deadline } = options
+    const left = deadline - performance.now()
+    const body = JSON.stringify(
+      deadline === Number.POSITIVE_INFINITY ? asked : { ...asked, timeout: `${Math.max(1, Math.ceil(left))}ms` },
+    )
+    const path = kinds ? `/${target(kinds)}/_search` : '/_search'
+    const query = { ...PARTS, ...(kinds && AVAILABLE), ...parameters }
+    const { text, bytes = Buffer.from(text) } = await exchange(
+      { method: 'POST', path, query, body, raw: true },
+      options,
+    )
+    const head = bytes.toString('latin1', 0, bytes.indexOf(SHARDS) + HEAD)
+    if (head.includes('"timed_out":true')) check({ deadline: 0 })
+    if (!head.includes('"failed":0')) throw unavailable('parts of its indices did not answer.')
+    return bytes
+  }
+
+  return {
+    target,
+    send,
+    async page(request, options, visible, { after, behind, at, under, size, pit, aggs } = {}) {
+      if (request.parts.length === 0) return { ...NOTHING, total: request.trackTotal === false ? -1 : 0 }
+      const ask: AskCluster = async (kinds, body) => JSON.parse((await search(kinds, { ...body }, options)).toString())
+      const compiled = await prepareSearch(request, { ask, visible })
+      const { body, parameters } = compiled
+      if (compiled.kinds.length === 0 && !aggs)
+        return {
+          ...{ ...NOTHING, total: request.trackTotal === false ? -1 : 0 },
+          ...(request.size < 0 && isScored(request) && { maxScore: compiled.uniform ?? 0 }),
+        }
+      // Aggregations may look at kinds of which nothing is found.
+      const kinds = aggs ? request.parts.map(({ kind }) => kind) : compiled.kinds
+      const narrowed = [
+        ...(kinds.length > compiled.kinds.length ? [ofKinds(compiled.kinds)] : []),
+        ...(behind ? [behindPlace(behind)] : []),
+        ...(at ? [{ terms: { [META_FIELDS.position]: at } }] : []),
+        ...(under === undefined ? [] : [{ term: { [META_FIELDS.parent]: under } }]),
+      ]
+      const asked = {
+        ...body,
+        ...(size !== undefined && { size }),
+        ...(after !== undefined && { search_after: readDocument(after, asJson) }),
+        ...(narrowed.length > 0 && { query: { bool: { must: [body.query], filter: narrowed } } }),
+        ...(pit !== undefined && { pit: { id: pit, keep_alive: KEEP_ALIVE } }),
+        ...(aggs && { aggs: aggs(compiled.uniform) }),
+      }
+      const scanned = scanAnswer(await search(pit === undefined ? kinds : undefined, asked, options, parameters))
+      return pageOf(request, compiled, scanned)
+    },
+  }
+}
+
+export const KEEP_ALIVE = '2m'
+
+/** Part of an answer is none. */
+const PARTS = { allow_partial_search_results: false }
+/** An index is made with the first document in it. */
+const AVAILABLE = { ignore_unavailable: true }
+
+const NOTHING = { hits: [], aggregations: undefined, sort: [], uniform: 1 }
+
+/** Stands before all that is found, with how many bytes of it. */
+const SHARDS = '"_shards":{'
+const HEAD = 100
+
+const pageOf = (request: SearchRequest, compiled: Compiled, scanned: ScannedAnswer): Page => {
+  const { uniform, sort, read, isEarly, frequencies } = compiled
+  const scored = isScored(request)
+  const { total, maxScore, aggregations } = scanned
+  const hits = scanned.hits.map(hit => new ClusterHit(hit, scored ? uniform : 1))
+  // Of a long answer without hits it is told as well.
+  const greatest = uniform ?? maxScore ?? (request.size < 0 ? 0 : null)
+  return {
+    ...{ total: request.trackTotal === false ? -1 : (total ?? 0), hits, aggregations, sort, uniform, frequencies },
+    ...(isEarly !== undefined && { isEarly }),
+    sortOf: hit => read(readDocument((hit as ClusterHit).sort!, asBigint) as unknown[]).shown,
+    ...(scored && greatest !== null && { maxScore: greatest }),
+  }
+}
+
+const isScored = ({ minScore, parts }: SearchRequest): boolean =>
+  minScore !== undefined || parts.some(({ score }) => score !== undefined)
+
+const ofKinds = (kinds: readonly Kind[]): object => ({
+  terms: { [META_FIELDS.kind]: kinds.map(kind => KINDS.indexOf(kind)) },
+})
+
+const behindPlace = ({ kind, position }: Place): object => ({
+  bool: {
+    should: [
+      { range: { [META_FIELDS.position]: { gt: position } } },
+      {
+        bool: {
+          filter: [
+            { term: { [META_FIELDS.position]: position } },
+            { range: { [META_FIELDS.kind]: { gt: KINDS.indexOf(kind) } } },
+          ],
+        },
+      },
+    ],
+  },
+})

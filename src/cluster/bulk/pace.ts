@@ -1,0 +1,81 @@
+import { backoff } from '../../lib/retry.ts'
+
+/** How much is sent to a cluster at once. It grows while that makes it faster, and shrinks with what the cluster refuses. */
+export interface Pace {
+  /** Bytes of a request. */
+  size(): number
+  /** Requests that may be under way at once. */
+  lanes(): number
+  /** Requests in a row that were not taken as a whole. */
+  failures(): number
+  /** All of a request was taken. */
+  taken(bytes: number, ms: number): void
+  /** Some of it was not, for now: milliseconds until the next request. */
+  refused(): number
+  /** The request was too large. */
+  tooLarge(bytes: number): void
+}
+
+export interface PaceOptions {
+  /** Most requests under way at once. */
+  lanes: number
+  /** Bytes of the first request, and of the largest. */
+  startBytes: number
+  mostBytes: number
+  /** Bound of the first wait, and of the longest. */
+  baseMs: number
+  capMs: number
+  random?: (() => number) | undefined
+}
+
+const LEAST_BYTES = 64 * 1024
+/** A request that takes longer keeps a node from others. */
+const SLOW_MS = 10_000
+/** So many requests in a row must be taken before another one goes beside them. */
+const STEADY = 8
+/** Speeds differ by so much without a reason. */
+const NOISE = 1.05
+/** A speed that is not reached again was luck. */
+const FORGET = 0.97
+
+export const createPace = ({ lanes: most, startBytes, mostBytes, baseMs, capMs, random }: PaceOptions): Pace => {
+  let size = startBytes
+  let lanes = most
+  let failures = 0
+  let steady = 0
+  let limit = mostBytes
+  /** Bytes in a millisecond of the size before. */
+  let speed = 0
+  const shrink = (to: number) => {
+    size = Math.max(Math.min(LEAST_BYTES, startBytes, limit), Math.floor(to))
+    speed = 0
+  }
+  return {
+    size: () => size,
+    lanes: () => lanes,
+    failures: () => failures,
+    taken(bytes, ms) {
+      failures = 0
+      if (++steady % STEADY === 0) lanes = Math.min(most, lanes + 1)
+      if (ms > SLOW_MS) shrink(size / 2)
+      else if (bytes >= size / 2) {
+        const now = bytes / Math.max(1, ms)
+        if (now > speed * NOISE) {
+          speed = now
+          size = Math.min(limit, Math.ceil(size * 1.25))
+        } else speed *= FORGET
+      }
+    },
+    refused() {
+      failures++
+      steady = 0
+      lanes = Math.max(1, lanes - 1)
+      shrink(size / 2)
+      return backoff(failures, { baseMs, capMs, ...(random && { random }) })
+    },
+    tooLarge(bytes) {
+      limit = Math.max(1, Math.min(limit, Math.floor(bytes / 2)))
+      shrink(Math.min(size, limit))
+    },
+  }
+}

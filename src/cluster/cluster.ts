@@ -1,0 +1,38 @@
+/** A request of a cluster. */
+export interface ClusterRequest {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE' | 'HEAD'
+  /** With a slash in front, without the query string. */
+  path: string
+  query?: Readonly<Record<string, string | number | boolean>> | undefined
+  /** An object, which is sent as JSON; text is sent as it is. */
+  body?: object | string | undefined
+  /** Lines of JSON that are sent as they are, each with its line end: bulk requests. */
+  lines?: string | Uint8Array | undefined
+  signal?: AbortSignal | undefined
+  /** Longest silence of a node, 30 s where nothing else is said. */
+  timeoutMs?: number | undefined
+  /** How many further nodes are asked where one does not answer, or with 502, 503 or 504: 3 where nothing else is said. */
+  retries?: number | undefined
+  /** Sends `lines` compressed. */
+  gzip?: boolean | undefined
+  /** Whether the answer is wanted as bytes. */
+  raw?: boolean | undefined
+}
+
+/** What a cluster answered. */
+export interface ClusterAnswer {
+  status: number
+  /** As it was sent: numbers keep all their digits. */
+  text: string
+  /** Of an answer with success that was wanted as bytes: then `text` is empty. */
+  bytes?: Buffer | undefined
+}
+
+/** The connection to a cluster. */
+export interface Cluster {
+  /**
+   * Any status is an answer. Throws a `retry` where no node answers.
+   */
+  ask(request: ClusterRequest): Promise<ClusterAnswer>
+  close(): Promise<void>
+}

@@ -1,0 +1,92 @@
+import type { Kind } from '../mapping/index.ts'
+import { type Properties, type Property, pathsIn } from '../mapping/properties.ts'
+import { META_FIELDS } from './meta.ts'
+import type { ClusterOptions } from './options.ts'
+import { type IndexMeta, indexBody, TEMPLATE_VERSION } from './template.ts'
+
+/** An index as the cluster tells it, its settings flat. */
+export interface FoundIndex {
+  aliases: Record<string, object>
+  mappings: { dynamic?: string | boolean; _meta?: Partial<IndexMeta>; properties?: Properties }
+  settings: Record<string, string | string[] | undefined>
+}
+
+/** How an index differs from what is wanted. */
+export interface Differences {
+  /** What cannot be changed in an index that is there, each with its field or setting. */
+  fixed: string[]
+  /** Fields that it lacks and can get. */
+  missing: Properties
+  /** It has another number of replicas. */
+  replicas: boolean
+  /** It does not stand behind its alias. */
+  alias: boolean
+}
+
+export const differencesOf = (found: FoundIndex, kind: Kind, network: string, options: ClusterOptions): Differences => {
+  const wanted = indexBody(kind, network, options)
+  const { _meta: meta = {}, dynamic, properties = {} } = found.mappings
+  const fixed: string[] = []
+  const compare = (what: string, is: unknown, wants: unknown) => {
+    if (told(is) !== told(wants)) fixed.push(`${what} is ${told(is)}, not ${told(wants)}`)
+  }
+  if (meta.version !== undefined && meta.version > TEMPLATE_VERSION)
+    fixed.push(`_meta.version is ${meta.version}: a newer Chainsieve created it, which this one cannot replace`)
+  if (meta.network !== undefined) compare('_meta.network', meta.network, network)
+  if (meta.blocksPerIndex !== undefined)
+    compare('opensearch-blocks (_meta.blocksPerIndex)', meta.blocksPerIndex, options.blocksPerIndex)
+  compare('dynamic', dynamic, 'strict')
+  const sort = found.settings['index.sort.field']
+  // Of one that has nested fields, not every cluster sorts the index: its searches are slower, and the same.
+  if (sort !== undefined || !hasNested(wanted.mappings.properties)) {
+    compare('index.sort.field', sort, META_FIELDS.position)
+    compare('index.sort.order', found.settings['index.sort.order'], 'desc')
+  }
+  compare('analysis.normalizer.lower_case', found.settings['index.analysis.normalizer.lower_case.filter'], [
+    'lowercase',
+  ])
+  const there = new Map(pathsIn(properties))
+  for (const [path, property] of pathsIn(wanted.mappings.properties)) {
+    const is = there.get(path)
+    if (is) for (const text of fieldDifferences(path, is, property)) fixed.push(text)
+  }
+  return {
+    fixed,
+    missing: missingIn(wanted.mappings.properties, properties),
+    replicas: Number(found.settings['index.number_of_replicas']) !== options.replicas,
+    alias: Object.keys(wanted.aliases).some(alias => !Object.hasOwn(found.aliases, alias)),
+  }
+}
+
+const hasNested = (properties: Properties) => pathsIn(properties).some(([, { type }]) => type === 'nested')
+
+const told = (value: unknown): string =>
+  value === undefined ? 'not set' : JSON.stringify(Array.isArray(value) && value.length === 1 ? value[0] : value)
+
+const fieldDifferences = (path: string, is: Property, wants: Property): string[] => {
+  const options = new Set([...Object.keys(is), ...Object.keys(wants)])
+  return [...options].flatMap(option => {
+    if (option === 'properties' || option === 'fields') return []
+    const [one, other] = [told(is[option]), told(wants[option])]
+    return one === other ? [] : [`field ${path}: ${option} is ${one}, not ${other}`]
+  })
+}
+
+/** The part of wanted properties that is not there, with what stands above it. */
+const missingIn = (wanted: Properties, there: Properties): Properties => {
+  const missing: Properties = {}
+  for (const [name, property] of Object.entries(wanted)) {
+    const is = Object.hasOwn(there, name) ? there[name]! : undefined
+    if (!is) {
+      missing[name] = property
+      continue
+    }
+    const { properties: inner, fields, ...own } = property
+    const properties = missingIn(inner ?? {}, is.properties ?? {})
+    const further = missingIn(fields ?? {}, is.fields ?? {})
+    const has = { properties: Object.keys(properties).length > 0, fields: Object.keys(further).length > 0 }
+    if (has.properties || has.fields)
+      missing[name] = { ...own, ...(has.properties && { properties }), ...(has.fields && { fields: further }) }
+  }
+  return missing
+}

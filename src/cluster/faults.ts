@@ -1,0 +1,64 @@
+import { messageOf, refuse, retry } from '../lib/errors.ts'
+import { isRecord } from '../lib/record.ts'
+import type { ClusterAnswer } from './cluster.ts'
+
+/** A search that the cluster cannot answer now. */
+export const unavailable = (why: string, cause?: unknown) =>
+  retry('cluster_unavailable', `the cluster that holds the network's documents cannot answer now: ${why}`, {
+    cause,
+    retryAfterMs: AGAIN_MS,
+  })
+
+const AGAIN_MS = 5_000
+
+/** What an answer that is not 200 means to whoever searches. */
+export const faultOf = ({ status, text }: ClusterAnswer): Error => {
+  const causes = causesIn(text)
+  const reason = causes.at(-1)?.reason ?? text.slice(0, 300)
+  const is = (...types: string[]) => causes.some(({ type }) => types.includes(type))
+  if (is('circuit_breaking_exception')) return unavailable(`it is short of memory (${reason}). Narrow the search.`)
+  if (status === 429 || is('rejected_execution_exception', 'opensearch_rejected_execution_exception'))
+    return unavailable(`it has too much to do (${reason}).`)
+  if (is('too_many_clauses', 'too_many_nested_clauses'))
+    return refused(`it has too many clauses (${reason})`, 'write values as one [terms] clause, or in several searches')
+  if (is('too_many_buckets_exception'))
+    return refused(
+      `it has too many buckets (${reason})`,
+      'ask for longer intervals, a smaller size or fewer aggregations',
+    )
+  if (status === 401 || status === 403) return unavailable(`it refuses the user that it is asked by (${reason}).`)
+  if (status >= 500 || status === 404) return unavailable(`${reason}.`)
+  return refused(reason, 'write the query otherwise')
+}
+
+/** What was thrown while the cluster was asked. */
+export const whileAsking = (error: unknown): Error =>
+  (error as { code?: unknown }).code === 'cluster_unreachable' ? unavailable(messageOf(error), error) : (error as Error)
+
+const refused = (why: string, remedy: string) =>
+  refuse('illegal_argument_exception', `The cluster refuses this query: ${why}: ${remedy}.`)
+
+interface Cause {
+  type: string
+  reason: string
+}
+
+/** From the outermost to the innermost. */
+const causesIn = (text: string): Cause[] => {
+  const causes: Cause[] = []
+  const add = (error: unknown) => {
+    if (!isRecord(error)) return
+    if (typeof error.type === 'string' && typeof error.reason === 'string')
+      causes.push({ type: error.type, reason: error.reason })
+    for (const inner of [error.root_cause, error.failed_shards])
+      if (Array.isArray(inner))
+        for (const one of inner) add(isRecord(one) && 'reason' in one && isRecord(one.reason) ? one.reason : one)
+    add(error.caused_by)
+  }
+  try {
+    add((JSON.parse(text) as { error?: unknown }).error)
+  } catch {
+    // A proxy in between may answer in words.
+  }
+  return causes
+}

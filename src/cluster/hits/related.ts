@@ -1,0 +1,106 @@
+import { asBigint } from '../../documents/show.ts'
+import { inGroup, type Related } from '../../engine/query/related.ts'
+import { valuesOf } from '../../query/predicate.ts'
+import type { Collapse, InnerHits, SearchRequest } from '../../query/request.ts'
+import { and, ids } from '../../query/simplify.ts'
+import type { Asker, AskOptions, Paging } from '../asker.ts'
+import type { Visible } from '../visible.ts'
+import { type ClusterHit, documentOf } from './found.ts'
+
+/** Searches that are under way at once. */
+const AT_ONCE = 8
+/** Parents that are asked for together. */
+const TOGETHER = 1_000
+
+/** Hits bring along what `inner_hits` ask for: children and groups by a search for each hit, parents by one for many. */
+export const relating = (asker: Asker): Asker => {
+  const page: Asker['page'] = async (request, options, visible, paging) => {
+    const found = await asker.page(request, options, visible, paging)
+    if (found.hits.length > 0) await relate(request, found.hits, { page, options, visible })
+    return found
+  }
+  return { ...asker, page }
+}
+
+interface Asking {
+  page: Asker['page']
+  options: AskOptions
+  visible: Visible
+}
+
+const relate = async (request: SearchRequest, hits: readonly ClusterHit[], asking: Asking): Promise<void> => {
+  const { collapse, parts } = request
+  const joined = parts.flatMap(({ kind, innerHits = [] }) =>
+    innerHits.flatMap(inner => (inner.by === 'nested' ? [] : [{ kind, inner }])),
+  )
+  const groups = collapse?.innerHits ?? []
+  if (joined.length === 0 && groups.length === 0) return
+  const related = new Map(
+    hits.map(hit => [hit, new Map<InnerHits | SearchRequest, Related & { found: ClusterHit[] }>()]),
+  )
+  for (const { kind, inner } of joined) {
+    const own = hits.filter(hit => hit.kind === kind)
+    if (inner.by === 'parent') {
+      const parents = await parentsOf(own, inner.request, asking)
+      for (const hit of own) related.get(hit)!.set(inner, only(parents.get(hit.parent ?? ''), inner.request))
+    } else
+      await eachOf(own, async hit =>
+        related.get(hit)!.set(inner, await asked(inner.request, asking, { under: hit.id })),
+      )
+  }
+  for (const { request: inner } of groups)
+    await eachOf(hits, async hit =>
+      related.get(hit)!.set(inner, await asked(inGroupOf(hit, collapse!, request, inner), asking)),
+    )
+  for (const [hit, found] of related) hit.related = found
+}
+
+const asked = async (request: SearchRequest, { page, options, visible }: Asking, paging?: Paging) => {
+  const { total, hits, sortOf } = await page(request, options, visible, paging)
+  for (const hit of hits) hit.shownSort = sortOf?.(hit)
+  return { total, found: hits }
+}
+
+const parentsOf = async (
+  hits: readonly ClusterHit[],
+  request: SearchRequest,
+  asking: Asking,
+): Promise<ReadonlyMap<string, ClusterHit>> => {
+  const [part] = request.parts
+  const wanted = [...new Set(hits.flatMap(({ parent }) => (parent === undefined ? [] : [parent])))]
+  const found = new Map<string, ClusterHit>()
+  for (let at = 0; at < wanted.length; at += TOGETHER) {
+    const some = wanted.slice(at, at + TOGETHER)
+    const parts = [{ ...part!, query: and([part!.query, ids(some)]) }]
+    for (const hit of (await asked({ ...request, parts, from: 0, size: some.length }, asking)).found)
+      found.set(hit.id, hit)
+  }
+  return found
+}
+
+/** A hit has one parent at most. */
+const only = (parent: ClusterHit | undefined, { from, size }: SearchRequest) => {
+  const all = parent ? [parent] : []
+  return { total: all.length, found: all.slice(from, from + size) }
+}
+
+const inGroupOf = (
+  hit: ClusterHit,
+  { fields }: Collapse,
+  { parts, within, slice }: SearchRequest,
+  inner: SearchRequest,
+): SearchRequest => {
+  const field = fields[hit.kind]
+  const value = field && valuesOf(field, documentOf(hit, asBigint)._source)[0]
+  return {
+    ...{ ...inner, within, slice },
+    parts: parts.map(({ kind, query, postFilter }) => ({
+      kind,
+      query: and([query, ...(postFilter ? [postFilter] : []), inGroup(fields[kind], value)]),
+    })),
+  }
+}
+
+const eachOf = async <T>(all: readonly T[], work: (one: T) => Promise<unknown>): Promise<void> => {
+  for (let at = 0; at < all.length; at += AT_ONCE) await Promise.all(all.slice(at, at + AT_ONCE).map(work))
+}

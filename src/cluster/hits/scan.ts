@@ -1,0 +1,151 @@
+import { CLOSE, CLOSE_LIST, COMMA, OPEN, OPEN_LIST, QUOTE } from '../../engine/show/pieces.ts'
+
+/**
+ * Reads the answer of a cluster to a search without parsing the documents in it, nor making text of them: their bytes go to whoever asked as they
+ * are. The cluster writes JSON without spaces.
+ */
+export interface ScannedAnswer {
+  /** Undefined where it was not counted. */
+  total: number | undefined
+  maxScore: number | null
+  hits: ScannedHit[]
+  /** As JSON text. */
+  aggregations: string | undefined
+}
+
+export interface ScannedHit {
+  id: string
+  score: number | null
+  /** JSON: a list. */
+  sort: Buffer | undefined
+  /** JSON, with what the cluster holds beside the document as its last member. */
+  source: Buffer
+  /** Where in `source` the value of the last member begins. */
+  last: number
+}
+
+export const scanAnswer = (bytes: Buffer): ScannedAnswer => {
+  const found: ScannedAnswer = {
+    ...{ total: undefined, maxScore: null, hits: [], aggregations: undefined },
+  }
+  eachMember(bytes, 0, (from, name) => {
+    if (isName(bytes, name, from, 'hits')) return scanHits(bytes, from, found)
+    const to = endOfValue(bytes, from)
+    if (isName(bytes, name, from, 'aggregations')) found.aggregations = bytes.toString('utf8', from, to)
+    return to
+  })
+  return found
+}
+
+/** `bytes` are a list of hits. */
+export const scanList = (bytes: Buffer): ScannedHit[] => {
+  const hits: ScannedHit[] = []
+  eachElement(bytes, 0, start => scanHit(bytes, start, hits))
+  return hits
+}
+
+const scanHits = (bytes: Buffer, at: number, found: ScannedAnswer): number =>
+  eachMember(bytes, at, (from, name) => {
+    if (isName(bytes, name, from, 'hits')) return eachElement(bytes, from, start => scanHit(bytes, start, found.hits))
+    const to = endOfValue(bytes, from)
+    if (isName(bytes, name, from, 'total')) found.total = (parsed(bytes, from, to) as { value: number }).value
+    else if (isName(bytes, name, from, 'max_score')) found.maxScore = parsed(bytes, from, to) as number | null
+    return to
+  })
+
+const scanHit = (bytes: Buffer, at: number, hits: ScannedHit[]): number => {
+  const hit: ScannedHit = { id: '', score: null, sort: undefined, source: NONE, last: 0 }
+  const end = eachMember(bytes, at, (from, name) => {
+    if (isName(bytes, name, from, '_source')) {
+      const to = eachMember(bytes, from, start => {
+        hit.last = start - from
+        return endOfValue(bytes, start)
+      })
+      hit.source = bytes.subarray(from, to)
+      return to
+    }
+    const to = endOfValue(bytes, from)
+    if (isName(bytes, name, from, '_id')) hit.id = parsed(bytes, from, to) as string
+    else if (isName(bytes, name, from, '_score')) hit.score = parsed(bytes, from, to) as number | null
+    else if (isName(bytes, name, from, 'sort')) hit.sort = bytes.subarray(from, to)
+    return to
+  })
+  hits.push(hit)
+  return end
+}
+
+const NONE = Buffer.alloc(0)
+
+const parsed = (bytes: Buffer, from: number, to: number): unknown => JSON.parse(bytes.toString('utf8', from, to))
+
+/** Whether a member is called so: `at` is where its name begins, and `value` where its value does. */
+const isName = (bytes: Buffer, at: number, value: number, name: string): boolean => {
+  if (value - at !== name.length + BETWEEN) return false
+  for (let i = 0; i < name.length; i++) if (bytes[at + i] !== name.charCodeAt(i)) return false
+  return true
+}
+
+/** A quote and a colon stand between a name and its value. */
+const BETWEEN = 2
+
+export const nameAt = (bytes: Buffer, at: number, value: number): string => bytes.toString('utf8', at, value - BETWEEN)
+
+/**
+ * `at` is where an object begins. `take` is told where a member's value and its name begin, and tells the value's end. Returns the end of the
+ * object.
+ */
+export const eachMember = (bytes: Buffer, at: number, take: (from: number, name: number) => number): number => {
+  if (bytes[at] !== OPEN) throw noAnswer(bytes, at)
+  if (bytes[at + 1] === CLOSE) return at + 2
+  for (let next = at + 1; ; next++) {
+    const end = endOfString(bytes, next)
+    next = take(end + 1, next + 1)
+    const code = bytes[next]
+    if (code === CLOSE) return next + 1
+    if (code !== COMMA) throw noAnswer(bytes, next)
+  }
+}
+
+const eachElement = (bytes: Buffer, at: number, take: (from: number) => number): number => {
+  if (bytes[at] !== OPEN_LIST) throw noAnswer(bytes, at)
+  if (bytes[at + 1] === CLOSE_LIST) return at + 2
+  for (let next = at + 1; ; next++) {
+    next = take(next)
+    const code = bytes[next]
+    if (code === CLOSE_LIST) return next + 1
+    if (code !== COMMA) throw noAnswer(bytes, next)
+  }
+}
+
+export const endOfValue = (bytes: Buffer, at: number): number => {
+  if (bytes[at] === QUOTE) return endOfString(bytes, at)
+  let depth = 0
+  for (let next = at; next < bytes.length; next++) {
+    const code = bytes[next]
+    if (code === QUOTE) next = endOfString(bytes, next) - 1
+    else if (code === OPEN || code === OPEN_LIST) depth++
+    else if (code === CLOSE || code === CLOSE_LIST) {
+      // That of what the value stands in.
+      if (depth === 0) return next
+      if (--depth === 0) return next + 1
+    } else if (code === COMMA && depth === 0) return next
+  }
+  throw noAnswer(bytes, bytes.length)
+}
+
+const endOfString = (bytes: Buffer, at: number): number => {
+  if (bytes[at] !== QUOTE) throw noAnswer(bytes, at)
+  for (let next = at + 1; next < bytes.length; next++) {
+    const code = bytes[next]
+    if (code === QUOTE) return next + 1
+    if (code === BACKSLASH) next++
+  }
+  throw noAnswer(bytes, bytes.length)
+}
+
+const noAnswer = (bytes: Buffer, at: number) =>
+  new Error(
+    `the cluster sent what is not an answer to a search, at ${at}: ${bytes.toString('utf8', Math.max(0, at - 40), at + 40)}`,
+  )
+
+const BACKSLASH = '\\'.charCodeAt(0)

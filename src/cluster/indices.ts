@@ -1,0 +1,177 @@
+import { stop } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
+import type { Range } from '../lib/ranges.ts'
+import { KINDS, type Kind } from '../mapping/index.ts'
+import type { Cluster } from './cluster.ts'
+import { type Differences, differencesOf, type FoundIndex } from './differences.ts'
+import { type WantedIndex, wantedIndices } from './lost.ts'
+import { aliasOf, baseOf, indexNameOf } from './names.ts'
+import { okay, textOf } from './okay.ts'
+import type { ClusterOptions } from './options.ts'
+import { type BodyOptions, indexBody, templateBody } from './template.ts'
+import { findVersion } from './version.ts'
+
+/** The indices of a network. */
+export interface Indices {
+  /**
+   * Checks what is there, and has it be as it is wanted: templates, replicas, aliases, new fields. Throws a `stop` that names all that
+   * cannot be changed, and a `retry` where the cluster does not answer. What `lost` says is missing, `ensure` creates again.
+   */
+  prepare(): Promise<void>
+  /** What `prepare` would refuse; nothing is changed. */
+  check(): Promise<string[]>
+  /** Creates the indices of all kinds for a block, before its documents are written; undefined where they are there. */
+  ensure(block: number): Promise<void> | undefined
+  /** Indices that should hold documents of these blocks and are gone, or were created by the cluster in their place. */
+  lost(ranges: readonly Range[]): Promise<WantedIndex[]>
+  /** It was noted that what an index held is lost: one that the cluster created in its place counts as ours from now on. */
+  renew(lost: WantedIndex): Promise<void>
+  /** What it held is not written again: though it is created anew, it counts as lost. */
+  forsake(lost: WantedIndex): void
+}
+
+export const createIndices = (
+  cluster: Pick<Cluster, 'ask'>,
+  options: ClusterOptions,
+  network: string,
+  log: Log,
+): Indices => {
+  /** Those that are there, or under way. */
+  const ready = new Map<number, true | Promise<void>>()
+  const forsaken = new Set<string>()
+  const names = KINDS.map(kind => ({
+    kind,
+    pattern: new RegExp(`^${literally(aliasOf(options, network, kind))}-(\\d{6,})$`),
+  }))
+
+  const kindOf = (name: string): Kind | undefined => names.find(({ pattern }) => pattern.test(name))?.kind
+
+  const find = async (): Promise<Map<string, { kind: Kind; index: FoundIndex }>> => {
+    const query = { flat_settings: true, expand_wildcards: 'open,closed' }
+    const path = `/${baseOf(options, network)}-*`
+    const text = await okay(cluster, { method: 'GET', path, query }, 'list its indices')
+    const all = JSON.parse(text) as Record<string, FoundIndex>
+    const found = new Map<string, { kind: Kind; index: FoundIndex }>()
+    for (const [name, index] of Object.entries(all)) {
+      const kind = kindOf(name)
+      if (kind) found.set(name, { kind, index })
+    }
+    return found
+  }
+
+  /** Sorted, or where the cluster cannot do that, not; false where it is there. */
+  const put = async (path: string, bodyOf: (how: BodyOptions) => object, doing: string): Promise<boolean> => {
+    for (const unsorted of [false, true]) {
+      const request = { method: 'PUT', path, body: bodyOf({ unsorted }) } as const
+      const answer = await cluster.ask(request)
+      if (answer.status === 400 && answer.text.includes('resource_already_exists_exception')) return false
+      if (!unsorted && answer.status === 400 && answer.text.includes(NO_SORT)) continue
+      textOf(answer, request, doing)
+      return true
+    }
+    return false
+  }
+
+  const putTemplate = (kind: Kind) =>
+    put(
+      `/_index_template/${aliasOf(options, network, kind)}`,
+      how => templateBody(kind, network, options, how),
+      'take an index template',
+    )
+
+  const adapt = async (name: string, kind: Kind, { missing, replicas, alias }: Differences) => {
+    const changes: [boolean, string, path: string, body: object][] = [
+      [Object.keys(missing).length > 0, 'new fields', `/${name}/_mapping`, { properties: missing }],
+      [replicas, 'replicas', `/${name}/_settings`, { index: { number_of_replicas: options.replicas } }],
+      [alias, 'its alias', `/${name}/_alias/${aliasOf(options, network, kind)}`, {}],
+    ]
+    for (const [isWanted, what, path, body] of changes) {
+      if (!isWanted) continue
+      await okay(cluster, { method: 'PUT', path, body }, `change ${what} of ${name}`)
+      log.info('Changed an index of the cluster', { index: name, what })
+    }
+  }
+
+  const create = async (block: number): Promise<void> => {
+    const all = KINDS.map(kind => {
+      const name = indexNameOf(options, network, kind, block)
+      const byItself = forsaken.has(name)
+      return put(`/${name}`, how => indexBody(kind, network, options, { ...how, byItself }), 'create an index')
+    })
+    await Promise.all(all)
+  }
+
+  const differing = async () =>
+    [...(await find())].map(([index, { kind, index: there }]) => ({
+      ...{ index, kind, ...differencesOf(there, kind, network, options) },
+    }))
+
+  return {
+    async prepare() {
+      const { name, doubt } = await findVersion(cluster)
+      if (doubt !== undefined) log.warn('The cluster runs a version that was not tried', { version: name, doubt })
+      const all = await differing()
+      const fixed = fixedIn(all)
+      if (fixed.length > 0) throw different(fixed)
+      await Promise.all(KINDS.map(putTemplate))
+      for (const { index, kind, ...differences } of all) await adapt(index, kind, differences)
+    },
+    check: async () => fixedIn(await differing()),
+    ensure(block) {
+      const range = Math.floor(block / options.blocksPerIndex)
+      const known = ready.get(range)
+      if (known === true) return undefined
+      const made =
+        known ??
+        create(block).then(
+          () => void ready.set(range, true),
+          error => {
+            ready.delete(range)
+            throw error
+          },
+        )
+      if (known === undefined) ready.set(range, made)
+      return made
+    },
+    async lost(ranges) {
+      const found = await find()
+      const isThere = (name: string) => {
+        const index = found.get(name)?.index
+        return index !== undefined && index.mappings._meta?.byItself !== true
+      }
+      const lost = wantedIndices(options, network, ranges).filter(({ index }) => !isThere(index))
+      if (lost.length > 0) ready.clear()
+      return lost
+    },
+    forsake: ({ index }) => void forsaken.add(index),
+    async renew({ index }) {
+      forsaken.delete(index)
+      const kind = kindOf(index)
+      if (!kind || !(await find()).has(index)) return
+      const { _meta } = indexBody(kind, network, options).mappings
+      await okay(cluster, { method: 'PUT', path: `/${index}/_mapping`, body: { _meta } }, `renew ${index}`)
+    },
+  }
+}
+
+const literally = (text: string): string => text.replace(/[.]/g, '\\.')
+
+/** Each that cannot be changed, once, with the indices that it is of. */
+const fixedIn = (all: readonly (Differences & { index: string })[]): string[] => {
+  const found = all.flatMap(({ index, fixed }) => fixed.map(text => ({ index, text })))
+  return [...Map.groupBy(found, ({ text }) => text)].map(([text, at]) => `${text} (${namesOf(at)})`)
+}
+
+const namesOf = ([first, ...more]: readonly { index: string }[]): string =>
+  more.length === 0 ? first!.index : `${first!.index} and ${more.length} more`
+
+/** What Elasticsearch says, as OpenSearch did before it could. */
+const NO_SORT = 'nested fields when index sort'
+
+const TOLD = 20
+
+const different = (fixed: readonly string[]) =>
+  stop(
+    'cluster_differs',
+    `the indices of the cluster are not as they must be: ${fixed.slice(0, TOLD).join('; ')}${fixed.length > TOLD ? `; and ${fixed.length - TOLD} more` : ''}. Set what was set before, or choose another opensearch-prefix and index again`,
+  )

@@ -1,0 +1,170 @@
+import { type Clock, systemClock } from '../lib/retry.ts'
+import type { Cluster, ClusterRequest } from './cluster.ts'
+import { textOf } from './okay.ts'
+
+/**
+ * Who may write a network's documents: one process at a time. It holds a lease, a document in the cluster that it writes anew every few
+ * seconds. Another process takes it over once the document has stayed the same for long enough by its own clock, so that clocks need not
+ * agree, and with the next term. A holder that could not renew it in time gives up by itself; what it sent before and what arrives late has
+ * a lower term, by which it is told apart.
+ */
+export interface Lease {
+  /** Waits until the lease is this process's own, and tells the term. */
+  acquire(signal: AbortSignal): Promise<number>
+  /** Aborts when the lease is lost. */
+  readonly lost: AbortSignal
+  /** Who holds it, where it is another one, as that one calls itself. */
+  holder(): string | undefined
+  /** Gives it up at once, so that the next one need not wait. */
+  release(): Promise<void>
+}
+
+export interface LeaseOptions {
+  cluster: Cluster
+  /** See `stateIndexOf`. */
+  index: string
+  /** Of the process, and of one that goes on with its work once it is gone for sure: it gets the lease at once, and the same term. */
+  id: string
+  /** A name for people: host and process. */
+  name: string
+  clock?: Clock
+  /** How long a document stays the same before its holder counts as gone. */
+  ttlMs?: number | undefined
+}
+
+export const LEASE_TTL_MS = 20_000
+/** The holder gives up so much earlier than others take over. */
+const MARGIN = 0.75
+const RENEWALS = 4
+
+interface Held {
+  term: number
+  holder: string
+  id: string
+  renewal: number
+}
+
+interface Stored {
+  held: Held
+  /** What the cluster knows the state of the document by. */
+  seqNo: number
+  primaryTerm: number
+}
+
+export const createLease = ({
+  cluster,
+  index,
+  id,
+  name,
+  clock = systemClock,
+  ttlMs = LEASE_TTL_MS,
+}: LeaseOptions): Lease => {
+  const path = `/${index}/_doc/lease`
+  const losing = new AbortController()
+  const stopping = new AbortController()
+  let mine: Stored | undefined
+  let other: string | undefined
+  /** What was read last, and since when it is the same: kept while reading fails, since a holder that is gone renews nothing then either. */
+  let seen: Stored | undefined
+  let since = 0
+
+  const read = async (): Promise<Stored | undefined> => {
+    const answer = await cluster.ask({ method: 'GET', path, timeoutMs: ttlMs / 2 })
+    if (answer.status === 404) return undefined
+    const { _source, _seq_no, _primary_term } = JSON.parse(
+      textOf(answer, { method: 'GET', path }, 'read the lease'),
+    ) as {
+      _source: { value: string }
+      _seq_no: number
+      _primary_term: number
+    }
+    return { held: JSON.parse(_source.value) as Held, seqNo: _seq_no, primaryTerm: _primary_term }
+  }
+
+  /** Writes over a state that was read; undefined where another process was quicker. */
+  const write = async (
+    held: Held,
+    over: Stored | undefined,
+    patience: Pick<ClusterRequest, 'timeoutMs' | 'retries'> = { timeoutMs: ttlMs / 2 },
+  ): Promise<Stored | undefined> => {
+    const query = over ? { if_seq_no: over.seqNo, if_primary_term: over.primaryTerm } : ({ op_type: 'create' } as const)
+    const body = { value: JSON.stringify(held) }
+    const answer = await cluster.ask({ method: 'PUT', path, query, body, ...patience })
+    if (answer.status === 409) return undefined
+    const text = textOf(answer, { method: 'PUT', path }, 'write the lease')
+    const { _seq_no, _primary_term } = JSON.parse(text) as { _seq_no: number; _primary_term: number }
+    return { held, seqNo: _seq_no, primaryTerm: _primary_term }
+  }
+
+  /** What was written last may have been this process's own, of which no answer came. */
+  const renew = async () => {
+    const next = { ...mine!.held, renewal: mine!.held.renewal + 1 }
+    const written = await write(next, mine)
+    if (written) return written
+    const found = await read()
+    return found?.held.id === id && found.held.term === next.term ? found : undefined
+  }
+
+  const keep = async (acquiredAt: number) => {
+    let renewedAt = acquiredAt
+    for (;;) {
+      await clock.sleep(ttlMs / RENEWALS, stopping.signal)
+      const begun = clock.now()
+      try {
+        mine = await Promise.race([renew(), lateAfter(renewedAt + ttlMs * MARGIN - begun)])
+        if (!mine) return lose(`another process has taken over`)
+        renewedAt = begun
+      } catch {
+        // The next one may succeed.
+      }
+      if (clock.now() - renewedAt >= ttlMs * MARGIN)
+        return lose(`the lease could not be renewed for ${(ttlMs * MARGIN) / 1000} s`)
+    }
+  }
+
+  /** Fails when it is time to give up, whatever hangs. */
+  const lateAfter = (ms: number): Promise<never> =>
+    clock.sleep(Math.max(0, ms), stopping.signal).then(() => {
+      throw new Error('the cluster takes too long')
+    })
+
+  const lose = (why: string) => {
+    mine = undefined
+    losing.abort(new Error(why))
+  }
+
+  return {
+    lost: losing.signal,
+    holder: () => other,
+    async acquire(signal) {
+      for (;;) {
+        signal.throwIfAborted()
+        const found = await read()
+        const isSame = found && seen && found.seqNo === seen.seqNo && found.primaryTerm === seen.primaryTerm
+        if (!isSame) since = clock.now()
+        seen = found
+        const isOwn = found?.held.id === id
+        const isFree = found === undefined || isOwn || found.held.holder === '' || clock.now() - since >= ttlMs
+        if (isFree) {
+          // Others count from when it is written, which is before the answer comes.
+          const begun = clock.now()
+          const term = (found?.held.term ?? 0) + (isOwn ? 0 : 1)
+          mine = await write({ term, holder: name, id, renewal: (found?.held.renewal ?? 0) + 1 }, found)
+          if (mine) {
+            other = undefined
+            keep(begun).catch(() => {})
+            return term
+          }
+        } else other = found.held.holder
+        await clock.sleep(ttlMs / RENEWALS / 2, signal)
+      }
+    },
+    async release() {
+      stopping.abort()
+      const last = mine
+      mine = undefined
+      // Nobody waits for a cluster that is away.
+      if (last) await write({ ...last.held, holder: '' }, last, { timeoutMs: 1_000, retries: 0 }).catch(() => {})
+    },
+  }
+}

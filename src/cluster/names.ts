@@ -1,0 +1,27 @@
+import type { Kind } from '../mapping/index.ts'
+import type { ClusterOptions } from './options.ts'
+
+type Naming = Pick<ClusterOptions, 'prefix' | 'blocksPerIndex'>
+
+/** What the names of a network's indices begin with: `chainsieve-ethereum-ethereum-mainnet`. */
+export const baseOf = ({ prefix }: Pick<Naming, 'prefix'>, network: string): string => `${prefix}-${dashed(network)}`
+
+/** Asked for with each document. */
+const dashed = (network: string): string => {
+  if (network !== last.network) last = { network, text: network.replaceAll('/', '-').toLowerCase() }
+  return last.text
+}
+let last = { network: '', text: '' }
+
+/** All documents of a kind, whatever index they lie in. */
+export const aliasOf = (naming: Pick<Naming, 'prefix'>, network: string, kind: Kind): string =>
+  `${baseOf(naming, network)}-${kind}`
+
+/**
+ * The index of a document. Tokens lie in one, since the block that first shows a token may become a lower one; other kinds lie by ranges of
+ * blocks: `…-tx-000003`.
+ */
+export const indexNameOf = (naming: Naming, network: string, kind: Kind, block: number): string => {
+  const range = kind === 'token' ? 0 : Math.floor(block / naming.blocksPerIndex)
+  return `${aliasOf(naming, network, kind)}-${String(range).padStart(6, '0')}`
+}

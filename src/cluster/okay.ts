@@ -1,0 +1,25 @@
+import { retry, stop } from '../lib/errors.ts'
+import { reasonIn } from './bulk/answer.ts'
+import type { Cluster, ClusterAnswer, ClusterRequest } from './cluster.ts'
+
+/**
+ * The text of an answer of success. Any other throws: a `retry` where the cluster may do it later, a `stop` where its operator must do
+ * something first. `doing` completes "the cluster cannot …".
+ */
+export const okay = async (cluster: Pick<Cluster, 'ask'>, request: ClusterRequest, doing: string): Promise<string> =>
+  textOf(await cluster.ask(request), request, doing)
+
+/** The same of an answer that is there. */
+export const textOf = (
+  { status, text }: ClusterAnswer,
+  { method, path }: Pick<ClusterRequest, 'method' | 'path'>,
+  doing: string,
+): string => {
+  if (status < 300) return text
+  const message = `the cluster cannot ${doing} (${method} ${path} answers ${status}): ${reasonIn(text)}`
+  if (status === 401 || status === 403) throw stop('cluster_forbids', `${message}: ${RIGHTS}`)
+  if (status >= 500 || status === 429 || status === 408) throw retry('cluster_busy', message)
+  throw stop('cluster_refuses', message)
+}
+
+const RIGHTS = 'check opensearch-user and its rights, which docs/opensearch.md lists'

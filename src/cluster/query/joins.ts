@@ -1,0 +1,142 @@
+import { type FieldPath, type Kind, lookup } from '../../mapping/index.ts'
+import type { Node } from '../../query/ast.ts'
+import type { Run } from '../../query/request.ts'
+import { and } from '../../query/simplify.ts'
+import { META_FIELDS } from '../meta.ts'
+import type { Visible } from '../visible.ts'
+import type { Dsl } from './dsl.ts'
+import { compileNode, type JoinNode, type Joins } from './node.ts'
+import { unsupported } from './unsupported.ts'
+import { hiddenClauses, withinRuns } from './visibility.ts'
+
+/** Asks the documents of some kinds by a search, and gives its answer as parsed JSON. */
+export type AskCluster = (kinds: readonly Kind[], body: object) => Promise<unknown>
+
+/** What is seen, and by whom it is asked. */
+export interface Looking {
+  ask: AskCluster
+  visible: Pick<Visible, 'hidden' | 'counted'>
+  /** Blocks that are looked in; all by default. */
+  within?: readonly Run[] | undefined
+}
+
+/** Most related documents that a condition may stand for: as many as a list of values may have. */
+export const MOST_RELATED = 65_536
+const PAGE = 10_000
+
+/** Looks up what conditions on related documents stand for, the innermost first. Each node is looked up once. */
+export const resolveJoins = async (
+  queries: readonly { kind: Kind; node: Node }[],
+  looking: Looking,
+): Promise<Joins> => {
+  const known = new Map<JoinNode, readonly string[]>()
+  const joins: Joins = {
+    idsOf(node) {
+      const ids = known.get(node)
+      if (!ids) throw new Error(`a condition on a ${node.op} was not looked up`)
+      return ids
+    },
+  }
+  const resolve = async (node: Node, kind: Kind, beside: readonly Node[]): Promise<void> => {
+    switch (node.op) {
+      case 'and': {
+        const around = [...beside, ...node.of.filter(tellsBlocks)]
+        for (const one of node.of) await resolve(one, kind, around)
+        return
+      }
+      case 'or':
+      case 'atLeast':
+        for (const one of node.of) await resolve(one, kind, beside)
+        return
+      case 'not':
+      case 'nested':
+        return resolve(node.of, kind, beside)
+      case 'child':
+      case 'parent': {
+        if (known.has(node)) return
+        // Relatives lie in one block, so that what holds for one's block does for the other's.
+        const blocks = beside.flatMap(one => asReadBy(one, node.kind))
+        await resolve(node.of, node.kind, blocks)
+        known.set(node, await idsOf(node, compileNode(and([node.of, ...blocks]), node.kind, joins), looking))
+        return
+      }
+    }
+  }
+  for (const { node, kind } of queries) await resolve(node, kind, [])
+  return joins
+}
+
+const BLOCK_FIELDS: ReadonlySet<string> = new Set(['blockNumber', 'number', 'timestamp'])
+
+const tellsBlocks = (node: Node): boolean => (node.op === 'in' || node.op === 'range') && isOfBlock(node.field)
+
+const isOfBlock = ({ field, list }: FieldPath): boolean => list === undefined && BLOCK_FIELDS.has(field)
+
+/** The same condition on the block, as documents of another kind have it. */
+const asReadBy = (node: Node, kind: Kind): Node[] => {
+  if (node.op !== 'in' && node.op !== 'range') return []
+  const { path } = node.field
+  const [name = '', ...encoding] = path.split('.')
+  const own = name === 'timestamp' ? name : kind === 'block' ? 'number' : 'blockNumber'
+  const field = lookup(kind, [own, ...encoding].join('.'))
+  return field?.compare === node.field.compare ? [{ ...node, field }] : []
+}
+
+const idsOf = (node: JoinNode, query: Dsl, { ask, visible, within }: Looking): Promise<string[]> => {
+  const filter = within ? [query, withinRuns(within)] : [query]
+  const seen = { bool: { filter, must_not: hiddenClauses(visible) } }
+  return node.op === 'child' ? parentsOf(node, seen, ask) : idsOfAll(node, seen, ask)
+}
+
+interface Found {
+  hits: { total: { value: number }; hits: { _id: string; sort: unknown[] }[] }
+}
+
+const idsOfAll = async ({ kind }: JoinNode, query: Dsl, ask: AskCluster): Promise<string[]> => {
+  const ids: string[] = []
+  let after: unknown[] | undefined
+  for (;;) {
+    const { hits } = (await ask([kind], {
+      ...{ query, size: PAGE, sort: [{ [META_FIELDS.position]: 'desc' }], _source: false },
+      track_total_hits: after ? false : MOST_RELATED + 1,
+      ...(after && { search_after: after }),
+    })) as Found
+    if (!after && hits.total.value > MOST_RELATED) throw tooMany('has_parent', kind)
+    for (const { _id } of hits.hits) ids.push(_id)
+    if (hits.hits.length < PAGE) return ids
+    after = hits.hits.at(-1)!.sort
+  }
+}
+
+interface Grouped {
+  /** Absent where there is no index yet. */
+  aggregations?: { parents: { after_key?: object; buckets: { key: { id: string }; doc_count: number }[] } }
+}
+
+/** Ids of the documents that have so many children that match. */
+const parentsOf = async (
+  { kind, min, max }: Extract<JoinNode, { op: 'child' }>,
+  query: Dsl,
+  ask: AskCluster,
+): Promise<string[]> => {
+  const ids: string[] = []
+  let after: object | undefined
+  for (;;) {
+    const sources = [{ id: { terms: { field: META_FIELDS.parent } } }]
+    const composite = { size: PAGE, sources, ...(after && { after }) }
+    const { aggregations } = (await ask([kind], {
+      ...{ query, size: 0, track_total_hits: false, aggs: { parents: { composite } } },
+    })) as Grouped
+    const { buckets, after_key } = aggregations?.parents ?? { buckets: [] }
+    for (const { key, doc_count } of buckets) if (doc_count >= min && doc_count <= max) ids.push(key.id)
+    if (ids.length > MOST_RELATED) throw tooMany('has_child', kind)
+    if (buckets.length < PAGE || !after_key) return ids
+    after = after_key
+  }
+}
+
+const tooMany = (clause: string, kind: Kind) =>
+  unsupported(
+    `${clause} of more than ${MOST_RELATED} documents`,
+    `narrow the clause's inner query on [${kind}], or add a range of blocks or of time beside it: related documents lie in one block`,
+  )

@@ -1,0 +1,204 @@
+import { BEST_FIRST } from '../../engine/query/score/scoring.ts'
+import { KINDS, type Kind } from '../../mapping/index.ts'
+import type { Aggregation } from '../../query/aggs/ast.ts'
+import type { RequestPart, SearchRequest } from '../../query/request.ts'
+import type { Score } from '../../query/score.ts'
+import { and } from '../../query/simplify.ts'
+import { META_FIELDS } from '../meta.ts'
+import type { Visible } from '../visible.ts'
+import { checkClauses } from './clauses.ts'
+import { compileCollapse } from './collapse.ts'
+import { between, type Dsl, every, MATCH_NONE, oneOf, some } from './dsl.ts'
+import { type Frequencies, resolveFrequencies } from './frequencies.ts'
+import { type Looking, resolveJoins } from './joins.ts'
+import { compileNode, type Joins } from './node.ts'
+import { compileScore, folded, nodesIn } from './scoring.ts'
+import { planSort, type SortPlan } from './sort.ts'
+import { type Ends, resolveEnds } from './terminated.ts'
+import { unsupported } from './unsupported.ts'
+import { hiddenClauses, inSlice, withinRuns } from './visibility.ts'
+
+/** A search as the cluster is asked it. */
+export interface Compiled {
+  /** Those that are searched: nothing is found of others. */
+  kinds: Kind[]
+  /** Without `from` and `size` where all hits are asked for. `_source` is as it is stored. */
+  body: Record<string, unknown>
+  /** To stand in the query string. */
+  parameters: { search_type?: 'dfs_query_then_fetch' }
+  /** The score of all hits; undefined where hits tell theirs. */
+  uniform: number | undefined
+  /** Of a search that may end before all is found: whether it did. */
+  isEarly?: boolean
+  /** What is sorted by: where the request says nothing, the best come first if scores differ. */
+  sort: SearchRequest['sort']
+  /** Reads a hit's `sort`. */
+  read: SortPlan['read']
+  /** What scores were counted from. */
+  frequencies: Frequencies
+}
+
+/** What was looked up before. */
+export interface Known {
+  joins: Joins
+  frequencies: Frequencies
+  /** Of a search that ends early. */
+  ends: Ends
+}
+
+/** Looks up what the search depends on, and compiles it. */
+export const prepareSearch = async (request: SearchRequest, looking: Looking): Promise<Compiled> => {
+  const about = { ...looking, within: request.within }
+  const isScored = needsScores(request)
+  const queries = request.parts.flatMap(({ kind, query, postFilter, score }) => {
+    const nodes = [query, ...(postFilter ? [postFilter] : []), ...(isScored ? nodesIn(score) : [])]
+    return nodes.map(node => ({ kind, node }))
+  })
+  const [joins, frequencies] = await Promise.all([
+    resolveJoins(queries, about),
+    resolveFrequencies(isScored ? request.parts : [], about),
+  ])
+  const filterOf = (part: RequestPart) => every([matching(part, joins), ...aroundOf(request)])
+  const ends = await resolveEnds(request, filterOf, about)
+  return compileSearch(request, looking.visible, { joins, frequencies, ends })
+}
+
+export const compileSearch = (
+  asked: SearchRequest,
+  visible: Pick<Visible, 'hidden'>,
+  { joins, frequencies, ends }: Known,
+): Compiled => {
+  checkSupported(asked)
+  const scores = scoresOf(asked, frequencies)
+  const uniform = uniformOf(scores)
+  const request = uniform === undefined && isUnordered(asked) ? { ...asked, sort: BEST_FIRST } : asked
+  const { from, size, trackTotal, minScore, collapse } = request
+  const plan = planSort(request, uniform, joins)
+  const parameters: Compiled['parameters'] = {}
+  const onText = () => {
+    // The cluster would count the texts of all kinds together.
+    if (asked.parts.length > 1)
+      throw unsupported(
+        'a score of words of longer texts over several entities',
+        'search one of them, or sort by a field',
+      )
+    parameters.search_type = 'dfs_query_then_fetch'
+  }
+  const isNone = uniform !== undefined && minScore !== undefined && Math.fround(uniform) < minScore
+  const parts = isNone ? [] : request.parts.filter(({ query }) => query.op !== 'none')
+  const query = queryOf({ ...request, parts }, visible, part => {
+    const end = ends.get(part.kind)
+    const matches = compileNode(part.query, part.kind, joins)
+    const filter = end === undefined ? matches : every([matches, between(META_FIELDS.position, { lte: end })])
+    if (uniform !== undefined) return { filter }
+    return { filter, score: compileScore(scores.get(part.kind), { kind: part.kind, joins, onText }) }
+  })
+  checkClauses(query)
+  const postFilter = postFilterOf(parts, joins)
+  return {
+    kinds: parts.map(({ kind }) => kind),
+    body: {
+      query,
+      ...(postFilter && { post_filter: postFilter }),
+      sort: plan.sort,
+      ...(plan.after && { search_after: plan.after }),
+      ...(plan.isOver ? { size: 0 } : size >= 0 && { from, size }),
+      track_total_hits: trackTotal,
+      ...(uniform === undefined && minScore !== undefined && { min_score: minScore }),
+      ...(uniform === undefined && { track_scores: true }),
+      ...(collapse && { collapse: compileCollapse(collapse, request) }),
+    },
+    parameters,
+    uniform,
+    ...(asked.terminateAfter !== undefined && { isEarly: ends.size > 0 }),
+    sort: request.sort,
+    read: plan.read,
+    frequencies,
+  }
+}
+
+const checkSupported = ({ rescores }: SearchRequest): void => {
+  if (rescores)
+    throw unsupported(
+      'rescore',
+      'each shard would score its own best hits anew. Put the second query into a bool as should',
+    )
+}
+
+const isUnordered = ({ sort, after }: SearchRequest): boolean => sort.length === 0 && after?.values.length !== 0
+
+/** Whether scores are shown, or decide what is found, or in which order. */
+export const needsScores = ({ sort, size, trackScores, minScore, aggregations, shown }: SearchRequest): boolean =>
+  minScore !== undefined ||
+  (size !== 0 &&
+    (sort.length === 0 || trackScores === true || shown?.explain === true || sort.some(({ by }) => by === '_score'))) ||
+  aggregations?.aggs.some(readsScores) === true
+
+const readsScores = ({ spec, aggs }: Aggregation): boolean => {
+  const isOwn =
+    spec.kind === 'sampler' ||
+    (spec.kind === 'top_hits' && spec.scored) ||
+    (spec.kind === 'top_metrics' && spec.sort.by === '_score')
+  return isOwn || aggs.some(readsScores)
+}
+
+const ONE: Score = { by: 'same', value: 1 }
+
+const scoresOf = (request: SearchRequest, known: Frequencies): Map<Kind, Score> => {
+  const isNeeded = needsScores(request)
+  return new Map(request.parts.map(({ kind, score }) => [kind, isNeeded && score ? folded(score, kind, known) : ONE]))
+}
+
+const uniformOf = (scores: ReadonlyMap<Kind, Score>): number | undefined => {
+  const values = new Set(Array.from(scores.values(), score => (score.by === 'same' ? score.value : undefined)))
+  return values.size === 1 ? [...values][0] : undefined
+}
+
+interface PartQuery {
+  filter: Dsl
+  /** Where scores differ. */
+  score?: Dsl
+}
+
+/** What is visible of what the parts match. */
+const queryOf = (
+  { parts, within, slice }: SearchRequest,
+  visible: Pick<Visible, 'hidden'>,
+  compile: (part: RequestPart) => PartQuery,
+): Dsl => {
+  if (parts.length === 0) return MATCH_NONE
+  const around = aroundOf({ within, slice })
+  const hidden = hiddenClauses(visible)
+  const mustNot = hidden.length > 0 ? { must_not: hidden } : {}
+  if (parts.length === 1) {
+    const { filter, score } = compile(parts[0]!)
+    return { bool: { filter: [filter, ...around], ...mustNot, ...(score && { must: [score] }) } }
+  }
+  const compiled = parts.map(part => ({ part, ...compile(part) }))
+  const isScored = compiled.some(({ score }) => score)
+  const each = some(
+    compiled.map(({ part, filter, score }) =>
+      score ? { bool: { filter: [ofKind(part.kind), filter], must: [score] } } : every([ofKind(part.kind), filter]),
+    ),
+  )
+  return { bool: { filter: isScored ? around : [each, ...around], ...mustNot, ...(isScored && { must: [each] }) } }
+}
+
+/** Conditions on blocks, whatever is asked for. */
+const aroundOf = ({ within, slice }: Pick<SearchRequest, 'within' | 'slice'>): Dsl[] => [
+  ...(within ? [withinRuns(within)] : []),
+  ...(slice ? [inSlice(slice)] : []),
+]
+
+const matching = ({ kind, query, postFilter }: RequestPart, joins: Joins): Dsl =>
+  compileNode(postFilter ? and([query, postFilter]) : query, kind, joins)
+
+export const ofKind = (kind: Kind): Dsl => oneOf(META_FIELDS.kind, [KINDS.indexOf(kind)])
+
+const postFilterOf = (parts: readonly RequestPart[], joins: Joins): Dsl | undefined => {
+  if (parts.every(({ postFilter }) => !postFilter)) return undefined
+  const compiled = parts.map(({ kind, postFilter }) =>
+    postFilter ? [ofKind(kind), compileNode(postFilter, kind, joins)] : [ofKind(kind)],
+  )
+  return some(compiled.map(every))
+}

@@ -1,0 +1,148 @@
+import { asJson } from '../../documents/show.ts'
+import { type EsType, type FieldPath, KINDS, type Kind } from '../../mapping/index.ts'
+import type { Value } from '../../query/ast.ts'
+import type { NestedSort, Sort } from '../../query/request.ts'
+import { standInOf } from '../../query/stand-in.ts'
+import { META_FIELDS } from '../meta.ts'
+import type { Dsl } from './dsl.ts'
+import { padded } from './integers.ts'
+import { compileNode, type Joins } from './node.ts'
+import { unsupported } from './unsupported.ts'
+
+/** One key that the cluster sorts by. */
+export interface SortKey {
+  dsl: Dsl
+  /** A value as `search_after` takes it; null: of a hit that has none. */
+  write(value: Value | null): unknown
+  /** A value as a hit's `sort` has it; undefined where it has none. */
+  read(value: unknown): Value | undefined
+}
+
+export const sortKeyOf = (sort: Sort, kinds: readonly Kind[], joins: Joins): SortKey => {
+  const { by, order } = sort
+  switch (by) {
+    case '_score':
+      return { dsl: { _score: order }, write: value => Number(value ?? 0), read: value => Number(value) }
+    case '_doc':
+      return {
+        dsl: { [META_FIELDS.position]: order },
+        write: value => Number(value ?? 0),
+        read: value => Number(value),
+      }
+    case '_shard_doc':
+      throw new Error('places are sorted by apart')
+    case '_id':
+      return idKey(order, kinds)
+    case 'field':
+      return fieldKey(sort, kinds, joins)
+  }
+}
+
+/** Ids of most kinds have no values in the cluster that could be sorted by without all of them in memory. */
+const idKey = (order: Sort['order'], kinds: readonly Kind[]): SortKey => {
+  if (!kinds.every(kind => kind === 'block' || kind === 'tx'))
+    throw unsupported(
+      'sort by _id',
+      'sort by _doc, the order of the chain; ids of blocks and transactions can be sorted by',
+    )
+  return { dsl: { hash: order }, write: value => value, read: value => String(value) }
+}
+
+const fieldKey = (sort: Sort, kinds: readonly Kind[], joins: Joins): SortKey => {
+  const { fields, order, missing, mode, nested, as } = sort
+  const [field, ...others] = Object.values(fields) as [FieldPath, ...FieldPath[]]
+  const name = cellOf(field)
+  if (others.some(other => other.es !== field.es || cellOf(other) !== name))
+    throw unsupported(`sort by ${field.path} of several kinds`, 'its types differ between them: search one of them')
+  const isWide = field.compare === 'integer'
+  const write = (value: Value) => (isWide ? padded(value as bigint) : written(value))
+  const standIn = standInOf(sort)
+  return {
+    dsl: {
+      [name]: {
+        order,
+        missing: typeof missing === 'string' ? missing : write(missing.value),
+        unmapped_type: UNMAPPED[field.es],
+        ...(mode && { mode }),
+        ...(as && { numeric_type: as }),
+        ...(nested && { nested: nestedOf(nested, kinds, joins) }),
+      },
+    },
+    write: value => (value !== null ? write(value) : isWide ? null : missingOf(as ?? field.es, standIn)),
+    read(value) {
+      if (value === null || value === undefined) return undefined
+      if (isWide) return BigInt(value as string)
+      return readAs(as ?? field.es, value, standIn)
+    },
+  }
+}
+
+const UNMAPPED: Record<FieldPath['es'], string> = {
+  keyword: 'keyword',
+  text: 'keyword',
+  long: 'long',
+  double: 'double',
+  boolean: 'boolean',
+  date: 'date',
+}
+
+/** The field that values are sorted, and grouped, by. */
+export const cellOf = (field: FieldPath): string => {
+  if (field.kind === 'flattened')
+    throw unsupported(field.path, 'members that are no fields of their own are not indexed there')
+  if (field.compare !== 'integer') return field.path
+  if (field.kind === 'wide' || field.kind === 'amount') return `${field.field}.padded`
+  throw unsupported(
+    `order by ${field.path}`,
+    `use [${field.path.replace(/\.dec$/, '.num')}], which holds what fits 64 bits`,
+  )
+}
+
+const written = (value: Value | null): unknown => {
+  if (typeof value === 'bigint') return asJson(value)
+  if (typeof value === 'boolean') return Number(value)
+  return typeof value === 'number' && !Number.isFinite(value) ? String(value) : value
+}
+
+/** What the cluster sorts a missing value as. */
+const missingOf = (type: EsType | 'date_nanos', standIn: ReturnType<typeof standInOf>): unknown => {
+  if (standIn === null || standIn === undefined) return null
+  if (type === 'boolean') return standIn > 0 ? GREATEST_INT : -GREATEST_INT - 1
+  return written(standIn)
+}
+/** Booleans are sorted as 32-bit integers. */
+const GREATEST_INT = 2 ** 31 - 1
+
+const readAs = (
+  type: EsType | 'date_nanos',
+  value: unknown,
+  standIn: ReturnType<typeof standInOf>,
+): Value | undefined => {
+  switch (type) {
+    case 'long':
+    case 'date_nanos': {
+      const integer = BigInt(value as number | bigint | string)
+      return integer === standIn ? undefined : integer
+    }
+    case 'date': {
+      const integer = BigInt(value as number | bigint | string)
+      return integer === standIn ? undefined : Number(integer)
+    }
+    case 'boolean':
+      return value === 0 || value === 1 ? value === 1 : undefined
+    case 'double': {
+      const number = Number(value)
+      return number === standIn ? undefined : number
+    }
+    default:
+      return String(value)
+  }
+}
+
+const nestedOf = ({ path, filter, most }: NestedSort, kinds: readonly Kind[], joins: Joins): Dsl => {
+  const filters = KINDS.flatMap(kind => (filter[kind] ? [compileNode(filter[kind], kind, joins)] : []))
+  const [first, ...others] = filters.map(one => JSON.stringify(one))
+  if (others.some(other => other !== first) || filters.length < kinds.length)
+    throw unsupported(`sort by [${path}] of several kinds`, 'search one kind that has it')
+  return { path, filter: filters[0]!, ...(Number.isFinite(most) && { max_children: most }) }
+}

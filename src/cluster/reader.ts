@@ -1,0 +1,154 @@
+import { type DocumentReaderOptions, openDocumentReader } from '../engine/document-reader.ts'
+import type { DocumentReader, Pages, Result } from '../engine/port.ts'
+import type { Hit } from '../engine/query/hits.ts'
+import type { SearchOptions } from '../engine/query/options.ts'
+import { openReader, type Reader, readingIn } from '../engine/reader.ts'
+import { gapsIn, merged, type Range } from '../lib/ranges.ts'
+import { DEFAULT_LIMITS } from '../limits/index.ts'
+import { KINDS } from '../mapping/index.ts'
+import type { Run, SearchRequest } from '../query/request.ts'
+import type { AskOptions, ClusterNetwork } from './asker.ts'
+import { loadPage } from './hits/load.ts'
+import { openPages } from './pages.ts'
+import { notInCluster } from './refused.ts'
+import { createClusterSearcher } from './searcher.ts'
+import type { Visible } from './visible.ts'
+
+export interface ClusterReaderOptions extends DocumentReaderOptions, Omit<ClusterNetwork, 'visible'> {
+  /** What tells, of the network's store, which of its documents are in the cluster. */
+  shelf(db: Reader['db']): () => Visible
+}
+
+/** Time for one request of what has no deadline. */
+const MOST_MS = 60_000
+
+/**
+ * Opens a network's documents wherever they lie: those that are in the cluster, and from its store those that are not there yet. So whoever goes
+ * through all blocks misses none.
+ */
+export const openClusterReader = (
+  path: string,
+  { cluster, naming, network, shelf, ...given }: ClusterReaderOptions,
+): DocumentReader => {
+  const { native, limits = DEFAULT_LIMITS } = given
+  const store = openDocumentReader(path, given)
+  const reader = openReader(path, native)
+  const visible = shelf(reader.db)
+  const { run, asker, settle } = createClusterSearcher({ cluster, naming, network, visible, reader, limits })
+
+  const timed = ({ deadline }: SearchOptions): AskOptions => ({
+    deadline: Math.min(deadline, performance.now() + MOST_MS),
+  })
+
+  const inStore = readingIn(reader)
+  /** Also of blocks that are stored in part. */
+  const storedRanges = (): Range[] =>
+    inStore(() => merged(reader.segments().map(({ first, last }) => ({ from: first, to: last }))))
+  /** Blocks whose documents the store alone has. */
+  const missing = (now: Visible): Range[] => storedRanges().flatMap(({ from, to }) => gapsIn(now.ranges, from, to))
+
+  const inBoth = (request: SearchRequest, now: Visible): SearchRequest | undefined => {
+    const runs = missing(now).map(({ from, to }): Run => [from, to])
+    if (runs.length === 0) return undefined
+    checkOrder(request)
+    return { ...request, within: runs }
+  }
+
+  const search = (request: SearchRequest, options: SearchOptions): Promise<Result> =>
+    settle(now => searchOf(request, options, now), timed(options))
+
+  const searchOf = async (request: SearchRequest, options: SearchOptions, now: Visible): Promise<Result> => {
+    const here = inBoth(request, now)
+    const { from, size } = request
+    const first = here ? { ...request, from: 0, size: from + size } : request
+    const page = await asker.page(first, timed(options), now)
+    const there = loadPage(request, page)
+    if (!here) return { total: page.total, hits: there }
+    const more = await store.search({ ...here, from: 0, size: from + size }, options)
+    const hits = [...there, ...more.hits].sort(orderOf(request))
+    return {
+      total: request.trackTotal === false ? -1 : page.total + more.total,
+      hits: hits.slice(from, from + size),
+    }
+  }
+
+  const pages = async (request: SearchRequest, options: SearchOptions): Promise<Pages> => {
+    const here = inBoth(request, visible())
+    const opened = await openPages(request, { asker, options: () => timed(options), visible, settle })
+    const there = async function* () {
+      try {
+        for (;;) {
+          await opened.ready()
+          const page = opened.take()
+          if (!page) return
+          yield loadPage(request, page)
+        }
+      } finally {
+        opened.close()
+      }
+    }
+    const at = () => undefined
+    if (!here) return { total: opened.total, pages: there(), at }
+    const more = await store.pages(here, options)
+    const total = request.trackTotal === false ? -1 : opened.total + more.total
+    return { total, pages: inOrder(there(), more.pages, orderOf(request)), at }
+  }
+
+  return {
+    search,
+    pages(request, options, after) {
+      if (after) throw new Error('pages of a cluster begin at the first one')
+      return pages(request, options)
+    },
+    async get(kind, id) {
+      const { value } = await run(searcher => searcher.get(kind, id), { deadlineMs: MOST_MS })
+      return value ?? store.get(kind, id)
+    },
+    suggest: request => store.suggest(request),
+    similar: async (request, options) =>
+      (await run(searcher => searcher.similar(request, options), { deadlineMs: MOST_MS })).value,
+    ranges: () => store.ranges(),
+    async close() {
+      reader.close()
+      await store.close()
+    },
+  }
+}
+
+/** Hits of both are told apart by their places alone. */
+const checkOrder = ({ sort }: SearchRequest): void => {
+  if (sort[0]?.by !== '_doc')
+    throw notInCluster('Another order than that of the chain in what goes through history', 'sort by [_doc]')
+}
+
+const orderOf = ({ sort: [first] }: SearchRequest): ((a: Hit, b: Hit) => number) => {
+  const sign = first?.order === 'desc' ? -1 : 1
+  return (a, b) => sign * (placeOf(a) - placeOf(b) || KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind))
+}
+
+const placeOf = ({ sort }: Hit): number => Number(sort![0])
+
+/** Two lists of hits that are in order, as one. */
+async function* inOrder(
+  one: AsyncIterable<Hit[]>,
+  other: Iterable<Hit[]> | AsyncIterable<Hit[]>,
+  order: (a: Hit, b: Hit) => number,
+): AsyncGenerator<Hit[]> {
+  const rest = eachOf(other)
+  let next = await rest.next()
+  for await (const page of one) {
+    const hits: Hit[] = []
+    for (const hit of page) {
+      for (; !next.done && order(next.value, hit) < 0; next = await rest.next()) hits.push(next.value)
+      hits.push(hit)
+    }
+    yield hits
+  }
+  const hits: Hit[] = []
+  for (; !next.done; next = await rest.next()) hits.push(next.value)
+  if (hits.length > 0) yield hits
+}
+
+async function* eachOf(pages: Iterable<Hit[]> | AsyncIterable<Hit[]>): AsyncGenerator<Hit> {
+  for await (const page of pages) yield* page
+}

@@ -1,0 +1,50 @@
+import { gapsIn } from '../lib/ranges.ts'
+import type { AskOptions } from './asker.ts'
+import { beforeDeadline } from './deadline.ts'
+import type { Hidden, Visible } from './visible.ts'
+
+/** What tells which documents may be shown. */
+export interface Seeing {
+  /** At this moment, as far as this process knows. */
+  visible(): Visible
+  /** The same as who writes tells it in the cluster by now; undefined where this process writes, and knows all. */
+  told?: (() => Promise<Visible | undefined>) | undefined
+}
+
+/** Does work that asks for what is visible at one moment, again where some of that was removed or written anew meanwhile. */
+export type Settle = <T>(work: (visible: Visible) => Promise<T>, options: AskOptions) => Promise<T>
+
+/**
+ * Documents of blocks that were left, or pruned, are removed once it is noted that they are hidden, and never before. So an answer is
+ * whole if nothing more is hidden when it has come than was when it was asked for.
+ */
+export const createSettling =
+  ({ visible, told }: Seeing): Settle =>
+  async (work, options) => {
+    for (let now = visible(); ; ) {
+      const done = await work(now)
+      const later = (told && (await beforeDeadline(told, options))) ?? visible()
+      if (isStill(now, later)) return done
+      now = later
+    }
+  }
+
+/** Whether all that a search sees of one moment is still there at a later one. Batches that began between are hidden anyway. */
+export const isStill = (before: Visible, later: Visible): boolean => {
+  const known = new Set(before.hidden.map(keyOf))
+  const next = before.hidden.find(isUnbegun)?.batches.from ?? Number.POSITIVE_INFINITY
+  return (
+    later.hidden.every(one => one.batches.from >= next || known.has(keyOf(one))) &&
+    before.ranges.every(({ from, to }) => gapsIn(later.ranges, from, to).length === 0)
+  )
+}
+
+/** What may be shown of a state of the indices that was taken at one moment, as far as it may still be at a later one. */
+export const bothVisible = (before: Visible, later: Visible): Visible => {
+  const hidden = new Map([...before.hidden, ...later.hidden].map(one => [keyOf(one), one]))
+  return { hidden: [...hidden.values()], ranges: later.ranges }
+}
+
+const isUnbegun = ({ batches }: Hidden): boolean => batches.to === Number.MAX_SAFE_INTEGER
+
+const keyOf = ({ batches: { from, to }, above, below }: Hidden): string => `${from} ${to} ${above} ${below}`

@@ -1,0 +1,26 @@
+import { seenOf } from '../engine/query/seen.ts'
+import { type Reader, wholeRanges } from '../engine/reader.ts'
+import { gapsIn } from '../lib/ranges.ts'
+import type { Seen } from '../query/request.ts'
+import type { Visible } from './visible.ts'
+
+/** Which of a network's blocks are in the cluster, by the state of its store that the reader sees. */
+
+export const newestShelved = ({ ranges }: Pick<Visible, 'ranges'>): number => ranges.at(-1)?.to ?? -1
+
+export const shelvedNow = ({ ranges }: Pick<Visible, 'ranges'>, reader: Reader): Seen =>
+  seenOf(
+    ranges.map(({ from, to }) => [from, to] as const),
+    reader,
+  )
+
+/** The newest block up to which all that is stored above another block is in the cluster: who reads on from there misses none. */
+export const shelvedUpTo = (visible: Pick<Visible, 'ranges'>, above: number, reader: Reader): number => {
+  const newest = newestShelved(visible)
+  for (const { from, to } of wholeRanges(reader.segments())) {
+    if (to <= above) continue
+    const [gap] = gapsIn(visible.ranges, Math.max(from, above + 1), to)
+    if (gap) return Math.min(newest, gap.from - 1)
+  }
+  return newest
+}

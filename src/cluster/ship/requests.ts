@@ -1,0 +1,90 @@
+import type { Hidden } from '../../engine/shelf.ts'
+import { retry } from '../../lib/errors.ts'
+import type { Range } from '../../lib/ranges.ts'
+import { KINDS, type Kind } from '../../mapping/index.ts'
+import type { Cluster, ClusterRequest } from '../cluster.ts'
+import { META_FIELDS } from '../meta.ts'
+import { aliasOf } from '../names.ts'
+import { okay } from '../okay.ts'
+import type { ClusterOptions } from '../options.ts'
+import { hiddenClauses } from '../query/visibility.ts'
+import { TALLY_AGGREGATIONS, type Tally, type TallyAnswer, talliesIn } from './tally.ts'
+
+/** What shipping asks of a cluster beside bulk requests. Each throws a `retry` where that may pass. */
+export interface ShipRequests {
+  /** The greatest number of a batch of which anything is there; 0 where nothing is. */
+  greatestBatch(): Promise<number>
+  /** Has searches see what was written to these indices. */
+  refresh(indices: Iterable<string>): Promise<void>
+  /** What searches see of some blocks, by kind. */
+  tally(blocks: Range, hidden: readonly Hidden[]): Promise<Map<Kind, Tally>>
+  /** Removes documents that count for nothing. */
+  remove(hidden: Hidden): Promise<void>
+}
+
+/** Documents of many blocks may take so long to remove. */
+const REMOVE_MS = 1_800_000
+const TALLY_MS = 120_000
+
+interface Answer {
+  _shards?: { failed: number }
+  aggregations?: { greatest?: { value: number | null }; kinds?: TallyAnswer }
+  failures?: object[]
+  timed_out?: boolean
+}
+
+export const createShipRequests = (
+  cluster: Pick<Cluster, 'ask'>,
+  naming: Pick<ClusterOptions, 'prefix'>,
+  network: string,
+  signal: AbortSignal,
+): ShipRequests => {
+  const all = KINDS.map(kind => aliasOf(naming, network, kind)).join(',')
+  /** Half an answer is none. */
+  const ask = async (request: ClusterRequest, doing: string): Promise<Answer> => {
+    const answer = JSON.parse(await okay(cluster, { ...request, signal }, doing)) as Answer
+    const { _shards, failures = [], timed_out: isLate = false } = answer
+    const why = failures.length > 0 ? JSON.stringify(failures[0]).slice(0, 500) : 'some of its shards do not answer'
+    if ((_shards?.failed ?? 0) > 0 || failures.length > 0 || isLate)
+      throw retry('cluster_busy', `the cluster cannot ${doing}: ${why}`)
+    return answer
+  }
+  // Of kinds of which there is no index yet.
+  const query = { ignore_unavailable: true, allow_no_indices: true }
+  const refresh = async (indices: string) =>
+    void (await ask({ method: 'POST', path: `/${indices}/_refresh`, query }, 'show what was written'))
+  return {
+    async greatestBatch() {
+      await refresh(all)
+      const body = { size: 0, track_total_hits: false, aggs: { greatest: { max: { field: META_FIELDS.batch } } } }
+      const request = { method: 'POST', path: `/${all}/_search`, query, body } as const
+      const { aggregations } = await ask(request, 'tell what was written')
+      return aggregations?.greatest?.value ?? 0
+    },
+    async refresh(indices) {
+      const names = [...indices]
+      if (names.length > 0) await refresh(names.join(','))
+    },
+    async tally({ from, to }, hidden) {
+      const filter = [{ range: { [META_FIELDS.block]: { gte: from, lte: to } } }]
+      const found = { bool: { filter, must_not: hiddenClauses({ hidden }) } }
+      const body = { size: 0, track_total_hits: false, query: found, aggs: TALLY_AGGREGATIONS }
+      const request = { method: 'POST', path: `/${all}/_search`, query, body, timeoutMs: TALLY_MS } as const
+      const { aggregations } = await ask(request, 'count what is there')
+      return talliesIn(aggregations?.kinds ?? { buckets: [] })
+    },
+    async remove(hidden) {
+      // Only what a refresh has brought up is found.
+      await refresh(all)
+      await ask(
+        {
+          ...{ method: 'POST', path: `/${all}/_delete_by_query`, timeoutMs: REMOVE_MS },
+          // What was written again meanwhile stays. No search sees the rest when this is answered.
+          query: { ...query, conflicts: 'proceed', refresh: true },
+          body: { query: { bool: { filter: hiddenClauses({ hidden: [hidden] }) } } },
+        },
+        'remove documents',
+      )
+    },
+  }
+}

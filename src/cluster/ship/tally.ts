@@ -1,0 +1,67 @@
+import { KINDS, type Kind } from '../../mapping/index.ts'
+import { META_FIELDS } from '../meta.ts'
+
+/** How many documents of a kind there are, and a sum by which other positions in their place show. */
+export interface Tally {
+  count: number
+  /** Exact for up to 2^29 documents. */
+  sum: number
+}
+
+/** One of 24 bits for each position. */
+export const mixed = (position: number): number => {
+  const low = position | 0
+  const high = Math.floor(position / 2 ** 32) | 0
+  let mixed = Math.imul(low, FACTORS[0]) ^ Math.imul(high, FACTORS[1])
+  mixed = Math.imul(mixed ^ (mixed >>> 15), FACTORS[2])
+  return (mixed ^ (mixed >>> 13)) >>> 8
+}
+
+const FACTORS = [0x9e3779b1 | 0, 0x85ebca6b | 0, 0xc2b2ae35 | 0] as const
+
+/** The same in the cluster's language. */
+const MIXED = [
+  `long p = doc['${META_FIELDS.position}'].value`,
+  'int m = ((int)p * params.a) ^ ((int)(p >>> 32) * params.b)',
+  'm = (m ^ (m >>> 15)) * params.c',
+  'return (m ^ (m >>> 13)) >>> 8',
+].join('; ')
+
+export const tallies = (): Map<Kind, Tally> => new Map(KINDS.map(kind => [kind, { count: 0, sum: 0 }]))
+
+export const addTo = (all: ReadonlyMap<Kind, Tally>, kind: Kind, position: number) => {
+  const tally = all.get(kind)!
+  tally.count++
+  tally.sum += mixed(position)
+}
+
+/** What has a cluster tell the tallies of what a query finds. */
+export const TALLY_AGGREGATIONS = {
+  kinds: {
+    terms: { field: META_FIELDS.kind, size: KINDS.length },
+    aggs: {
+      sum: {
+        sum: {
+          script: { lang: 'painless', source: MIXED, params: { a: FACTORS[0], b: FACTORS[1], c: FACTORS[2] } },
+        },
+      },
+    },
+  },
+}
+
+export interface TallyAnswer {
+  buckets: { key: number; doc_count: number; sum: { value: number } }[]
+}
+
+export const talliesIn = ({ buckets }: TallyAnswer): Map<Kind, Tally> => {
+  const all = tallies()
+  for (const { key, doc_count, sum } of buckets) all.set(KINDS[key]!, { count: doc_count, sum: sum.value })
+  return all
+}
+
+/** Kinds of which both differ. */
+export const differingKinds = (some: ReadonlyMap<Kind, Tally>, others: ReadonlyMap<Kind, Tally>): Kind[] =>
+  KINDS.filter(kind => {
+    const [one, other] = [some.get(kind)!, others.get(kind)!]
+    return one.count !== other.count || one.sum !== other.sum
+  })

@@ -1,0 +1,101 @@
+import type { Encoding, Field, Kind } from '../mapping/index.ts'
+import { type Declare, propertiesOf } from '../mapping/properties.ts'
+import { META, META_FIELDS, META_PROPERTIES } from './meta.ts'
+import { aliasOf } from './names.ts'
+import type { ClusterOptions } from './options.ts'
+
+/** Raised with each change of what an index declares. */
+export const TEMPLATE_VERSION = 1
+
+/** How an index of a kind is made: settings and mapping, from the one declaration of kinds. */
+export const indexOf = (kind: Kind, { shards, replicas }: Pick<ClusterOptions, 'shards' | 'replicas'>) => ({
+  settings: {
+    index: {
+      number_of_shards: shards,
+      number_of_replicas: replicas,
+      'sort.field': [META_FIELDS.position],
+      'sort.order': ['desc'],
+    },
+    analysis: { normalizer: { lower_case: { type: 'custom', filter: ['lowercase'] } } },
+  },
+  mappings: {
+    dynamic: 'strict',
+    _meta: { version: TEMPLATE_VERSION },
+    properties: { ...propertiesOf(kind, declare), [META]: META_PROPERTIES },
+  },
+})
+
+/** What an index says of itself. */
+export interface IndexMeta {
+  version: number
+  network: string
+  blocksPerIndex: number
+  /** The cluster created it by itself for a document, since the one that was there is gone. */
+  byItself: boolean
+}
+
+const metaOf = (network: string, { blocksPerIndex }: ClusterOptions, byItself: boolean): IndexMeta => ({
+  ...{ version: TEMPLATE_VERSION, network, blocksPerIndex, byItself },
+})
+
+export interface BodyOptions {
+  byItself?: boolean
+  /** Without index sorting, which Elasticsearch does not have for kinds with nested fields. */
+  unsorted?: boolean
+}
+
+/** Creates an index of a network. */
+export const indexBody = (
+  kind: Kind,
+  network: string,
+  options: ClusterOptions,
+  { byItself = false, unsorted = false }: BodyOptions = {},
+) => {
+  const { settings, mappings } = indexOf(kind, options)
+  const { number_of_shards, number_of_replicas } = settings.index
+  return {
+    settings: { ...settings, index: unsorted ? { number_of_shards, number_of_replicas } : settings.index },
+    mappings: { ...mappings, _meta: metaOf(network, options, byItself) },
+    aliases: { [aliasOf(options, network, kind)]: {} },
+  }
+}
+
+/** For an index that is created by a document: it never gets another mapping than ours. */
+export const templateBody = (kind: Kind, network: string, options: ClusterOptions, { unsorted }: BodyOptions = {}) => {
+  const alias = aliasOf(options, network, kind)
+  return {
+    index_patterns: [`${alias}-*`],
+    // The network a/b/c-tx has names that begin as those of transactions of a/b/c do: the longer name goes first.
+    priority: 1_000 + alias.length,
+    version: TEMPLATE_VERSION,
+    _meta: metaOf(network, options, true),
+    template: indexBody(kind, network, options, { byItself: true, ...(unsorted && { unsorted }) }),
+  }
+}
+
+const declare: Declare = (field: Field, encoding: Encoding) => {
+  const { es, compare, ignoreAbove, apart } = encoding
+  // What documents do not hold is nothing to index.
+  if (apart) return undefined
+  // Elasticsearch and OpenSearch call it differently.
+  if (es === 'flattened') return { type: 'object', enabled: false }
+  return {
+    type: es,
+    ...(ignoreAbove !== undefined && { ignore_above: ignoreAbove }),
+    ...(compare === 'hex' && { normalizer: 'lower_case' }),
+    ...(isMixed(field, encoding) && { fields: { [SHOWN]: { type: es, ignore_above: ignoreAbove, index: false } } }),
+    ...(compare === 'instant' && {
+      format:
+        field.kind === 'seconds'
+          ? 'epoch_second||strict_date_optional_time'
+          : 'strict_date_optional_time||epoch_second',
+    }),
+  }
+}
+
+/** Sub-field of hex that documents show in mixed letter case, as they show it: buckets are named so. */
+export const SHOWN = 'shown'
+
+/** Arguments of events and calls, whose addresses are checksummed. */
+export const isMixed = (field: Field, { compare }: Pick<Encoding, 'compare'>): boolean =>
+  field.kind === 'hex' && compare === 'hex' && field.origin === 'decoded' && field.bytes === undefined

@@ -1,0 +1,115 @@
+import { asBigint } from '../documents/show.ts'
+import type { Decodings } from '../engine/query/decodings.ts'
+import type { Node } from '../query/ast.ts'
+import { compile } from '../query/predicate.ts'
+import type { RequestPart, SearchRequest } from '../query/request.ts'
+import type { Asker, AskOptions, Page, Paging } from './asker.ts'
+import { type ClusterHit, documentOf } from './hits/found.ts'
+import { supersetOf } from './query/superset.ts'
+import { notInCluster } from './refused.ts'
+import type { Visible } from './visible.ts'
+
+/** Rules may have conditions that no index answers: the cluster is asked for more, and each document that it finds is tested here. */
+export const testing = (asker: Asker, decodingsOf: Decodings['of']): Asker => ({
+  ...asker,
+  async page(asked, options, visible, paging) {
+    const { request, test } = relaxed(asked, decodingsOf)
+    if (!test) return asker.page(request, options, visible, paging)
+    return testedPage({ request, test }, { asker, options, visible, paging })
+  },
+})
+
+type Test = (hit: ClusterHit) => boolean
+
+/** `test`: whether a document that the cluster finds is meant; undefined where all are. */
+const relaxed = (
+  request: SearchRequest,
+  decodingsOf: Decodings['of'],
+): { request: SearchRequest; test: Test | undefined } => {
+  if (!request.parts.some(({ query }) => comparesIn(query))) return { request, test: undefined }
+  const supersets = request.parts.map(({ query }) => supersetOf(query))
+  const parts = request.parts.map((part, i): RequestPart => ({ ...part, query: supersets[i]!.node }))
+  const tests = new Map(
+    request.parts.flatMap(({ kind, query }, i) => (supersets[i]!.exact ? [] : [[kind, compile(kind, query)] as const])),
+  )
+  const test: Test = hit => {
+    const holds = tests.get(hit.kind)
+    if (!holds) return true
+    const document = documentOf(hit, asBigint)
+    const [first, ...others] = decodingsOf(hit.kind, document._source)
+    const found = holds({ ...document, ...(first && { decoding: first }) })
+    if (others.every(decoding => holds({ ...document, decoding }) === found)) return found
+    throw notInCluster(
+      `A condition of a rule on ${hit.id}, whose declaration is one of several that look the same`,
+      'name the contract whose events are meant',
+    )
+  }
+  return { request: { ...request, parts }, test: tests.size > 0 ? test : undefined }
+}
+
+const comparesIn = (node: Node): boolean => {
+  switch (node.op) {
+    case 'compare':
+      return true
+    case 'and':
+    case 'or':
+    case 'atLeast':
+      return node.of.some(comparesIn)
+    case 'not':
+    case 'nested':
+    case 'child':
+    case 'parent':
+      return comparesIn(node.of)
+    default:
+      return false
+  }
+}
+
+/** Documents that are tested in one go. */
+const TOGETHER = 1_000
+/** Documents that aggregations are asked of, by their places: as many as a list of values may have. */
+const MOST = 65_536
+
+const testedPage = async (
+  { request, test }: { request: SearchRequest; test: Test },
+  {
+    asker,
+    options,
+    visible,
+    paging = {},
+  }: { asker: Asker; options: AskOptions; visible: Visible; paging?: Paging | undefined },
+): Promise<Page> => {
+  const { aggs, size = request.size, ...among } = paging
+  if (request.minScore !== undefined || request.collapse)
+    throw notInCluster('[min_score] or [collapse] of conditions of rules', 'leave them out')
+  const all = { ...request, from: 0, size: TOGETHER, trackTotal: false, aggregations: undefined }
+  const wanted = request.from + size
+  const countsAll = request.trackTotal === true || aggs !== undefined
+  const most = countsAll ? Number.POSITIVE_INFINITY : Math.max(wanted, Number(request.trackTotal))
+  const hits: ClusterHit[] = []
+  const places: number[] = []
+  let total = 0
+  let after = among.after
+  let sortOf: Page['sortOf']
+  for (let isLast = false; !isLast && total < most; ) {
+    const page = await asker.page(all, options, visible, { ...among, after, size: TOGETHER })
+    for (const hit of page.hits) {
+      if (!test(hit)) continue
+      if (total >= request.from && total < wanted) hits.push(hit)
+      if (aggs) places.push(hit.position)
+      total++
+    }
+    isLast = page.hits.length < TOGETHER
+    after = page.hits.at(-1)?.sort
+    sortOf = page.sortOf
+  }
+  const counted =
+    request.trackTotal === false ? -1 : request.trackTotal === true ? total : Math.min(total, request.trackTotal)
+  const aggregations = aggs && (await aggregationsOf(places))
+  return { total: counted, hits, sort: request.sort, sortOf, aggregations, uniform: 1 }
+
+  async function aggregationsOf(at: readonly number[]): Promise<string | undefined> {
+    if (at.length > MOST) throw notInCluster(`A series of more than ${MOST} matches of a rule`, 'ask for fewer blocks')
+    return (await asker.page({ ...all, size: 0 }, options, visible, { ...among, at, size: 0, aggs })).aggregations
+  }
+}

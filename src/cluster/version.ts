@@ -1,0 +1,41 @@
+import { stop } from '../lib/errors.ts'
+import type { Cluster } from './cluster.ts'
+import { okay } from './okay.ts'
+
+/** The program of a cluster's nodes. */
+export interface ClusterVersion {
+  /** `OpenSearch 3.3.2`. */
+  name: string
+  /** Why it may not do as it should; undefined where it was tried. */
+  doubt: string | undefined
+}
+
+/** Throws a `stop` where the cluster is too old. */
+export const findVersion = async (cluster: Pick<Cluster, 'ask'>): Promise<ClusterVersion> =>
+  versionOf(await okay(cluster, { method: 'GET', path: '/' }, 'tell its version'))
+
+export const versionOf = (text: string): ClusterVersion => {
+  const { distribution, number } = versionIn(text)
+  const [major = 0, minor = 0] = (number ?? '').split('.').map(Number)
+  const isOpenSearch = distribution === 'opensearch'
+  const name = `${isOpenSearch ? 'OpenSearch' : 'Elasticsearch'} ${number}`
+  const [least, minorOfLeast, tried] = isOpenSearch ? [2, 0, 'OpenSearch 3.3'] : [7, 17, 'Elasticsearch 7.17']
+  if (!(major > least || (major === least && minor >= minorOfLeast)))
+    throw stop(
+      'cluster_too_old',
+      number === undefined
+        ? `the cluster does not tell that it is OpenSearch: look at what ${CHECK} answers`
+        : `the cluster runs ${name}: upgrade it to OpenSearch 2 or 3`,
+    )
+  return { name, doubt: name.startsWith(`${tried}.`) ? undefined : `Chainsieve was tried with ${tried} alone` }
+}
+
+const CHECK = 'GET / of opensearch-url'
+
+const versionIn = (text: string): { distribution?: string; number?: string } => {
+  try {
+    return (JSON.parse(text) as { version?: object }).version ?? {}
+  } catch {
+    return {}
+  }
+}

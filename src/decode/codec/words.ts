@@ -1,0 +1,87 @@
+import { Fault } from './reader.ts'
+
+/** A type that fills one word. */
+export interface Word {
+  hex(text: string, at: number): string
+  int(hex: string): bigint | null
+}
+
+const ZEROS = '0'.repeat(64)
+const ZEROS_24 = ZEROS.slice(0, 24)
+
+export const wordOf = (type: string): Word | undefined => {
+  if (type === 'address') return addressWord
+  if (type === 'bool') return boolWord
+  if (type === 'function') return fixedBytes(24)
+  const [, kind, size] = /^(uint|int|bytes)(\d+)$/.exec(type) ?? []
+  if (kind === 'uint') return unsigned(Number(size))
+  if (kind === 'int') return signed(Number(size))
+  return kind === 'bytes' ? fixedBytes(Number(size)) : undefined
+}
+
+const none = () => null
+
+const addressWord: Word = {
+  hex(text, at) {
+    if (!text.startsWith(ZEROS_24, at)) throw new Fault('it is longer than an address')
+    return `0x${text.slice(at + 24, at + 64)}`
+  },
+  int: none,
+}
+
+const boolWord: Word = {
+  hex(text, at) {
+    const hex = quantity(text, at)
+    if (hex !== '0x0' && hex !== '0x1') throw new Fault('it is neither 0 nor 1')
+    return hex
+  },
+  int: hex => (hex === '0x0' ? 0n : 1n),
+}
+
+const fixedBytes = (size: number): Word => {
+  const padding = ZEROS.slice(2 * size)
+  return {
+    hex(text, at) {
+      if (!text.startsWith(padding, at + 2 * size)) throw new Fault(`it has more than ${size} bytes`)
+      return `0x${text.slice(at, at + 2 * size)}`
+    },
+    int: none,
+  }
+}
+
+const unsigned = (bits: number): Word => {
+  const padding = ZEROS.slice(bits / 4)
+  return {
+    hex(text, at) {
+      if (!text.startsWith(padding, at)) throw new Fault(`it has more than ${bits} bits`)
+      return quantity(text, at)
+    },
+    int: BigInt,
+  }
+}
+
+const signed = (bits: number): Word => {
+  const digits = bits / 4
+  const zeros = ZEROS.slice(digits)
+  const ones = zeros.replaceAll('0', 'f')
+  const modulus = 1n << BigInt(bits)
+  return {
+    hex(text, at) {
+      const start = at + 64 - digits
+      const negative = text.charCodeAt(start) >= EIGHT
+      if (!text.startsWith(negative ? ones : zeros, at)) throw new Fault(`it has more than ${bits} bits`)
+      return negative ? `0x${text.slice(start, at + 64)}` : quantity(text, at)
+    },
+    int: hex => (hex.length === digits + 2 && hex.charCodeAt(2) >= EIGHT ? BigInt(hex) - modulus : BigInt(hex)),
+  }
+}
+
+/** The hex digits from here on have their upper bit set. */
+const EIGHT = 56
+
+/** A word without its leading zeros. */
+const quantity = (text: string, at: number): string => {
+  let i = at
+  while (i < at + 63 && text.charCodeAt(i) === 48) i++
+  return `0x${text.slice(i, at + 64)}`
+}

@@ -1,0 +1,72 @@
+import { checksumAddress } from '../lib/keccak.ts'
+import { decodeParts } from './abi.ts'
+import type { AbiParam, DecodedArg } from './types.ts'
+
+/** Characters of one argument, and of all of a rendered event. */
+const ARGUMENT_LIMIT = 256
+const EVENT_LIMIT = 1000
+
+/**
+ * `Transfer(from=0x…, to=0x…, value=1000)`: arguments without a name go by their position, what is too long ends with an
+ * ellipsis. Text from the chain is quoted, with everything escaped that could steer a terminal or the direction of writing.
+ */
+export const renderEvent = (
+  event: { name: string; inputs: readonly AbiParam[] },
+  args: readonly DecodedArg[],
+): string =>
+  cut(
+    `${event.name}(${args.map(arg => `${arg.name || arg.pos}=${render(event.inputs[arg.pos]!, arg, ARGUMENT_LIMIT)}`).join(', ')})`,
+    EVENT_LIMIT,
+  )
+
+/** Text of the chain, with everything escaped that could steer a terminal or the direction of writing. */
+export const renderText = (hex: string, limit: number): string =>
+  // A character takes four bytes at most.
+  cut(
+    Buffer.from(hex.slice(2, 2 + 8 * limit), 'hex')
+      .toString()
+      .replace(STEERING, escaped),
+    limit,
+  )
+
+const render = (param: AbiParam, arg: DecodedArg, limit: number): string => {
+  const { type } = arg
+  if (arg.int !== null) return type === 'bool' ? String(arg.int === 1n) : String(arg.int)
+  if (type === 'address') return checksumAddress(arg.hex)
+  if (param.indexed) return arg.hex
+  if (type === 'string') {
+    // A character takes four bytes at most.
+    const text = Buffer.from(arg.hex.slice(2, 2 + 8 * limit), 'hex').toString()
+    return cut(JSON.stringify(text).replace(STEERING, escaped), limit)
+  }
+  if (!type.endsWith(']') && !type.endsWith(')')) return cut(arg.hex, limit)
+
+  const isArray = type.endsWith(']')
+  const parts: string[] = []
+  let room = limit
+  for (const part of decodeParts(param, arg.hex, limit)) {
+    const inner = isArray ? elementOf(param) : param.components![part.pos]!
+    const text = isArray ? render(inner, part, room) : `${part.name || part.pos}=${render(inner, part, room)}`
+    parts.push(text)
+    room -= text.length + 2
+    if (room <= 0) break
+  }
+  return cut(isArray ? `[${parts.join(', ')}]` : `(${parts.join(', ')})`, limit)
+}
+
+const elementOf = (param: AbiParam): AbiParam => ({ ...param, type: param.type.slice(0, param.type.lastIndexOf('[')) })
+
+/** Control and format characters that JSON leaves as they are: escape sequences of C1, invisible and bidirectional marks. */
+const STEERING = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
+
+const escaped = (character: string): string => {
+  let result = ''
+  for (let i = 0; i < character.length; i++) result += `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`
+  return result
+}
+
+const cut = (text: string, limit: number): string => {
+  if (text.length <= limit) return text
+  const last = text.charCodeAt(limit - 2)
+  return `${text.slice(0, last >= 0xd800 && last < 0xdc00 ? limit - 2 : limit - 1)}…`
+}

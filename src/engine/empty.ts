@@ -1,0 +1,71 @@
+import { type ByteWriter, createByteWriter } from '../lib/bytes.ts'
+import type { Range } from '../lib/ranges.ts'
+import { RECORD_KINDS } from '../mapping/index.ts'
+import type { Db } from '../sqlite/database.ts'
+import { newestBlock } from './blocks.ts'
+import { createChangedBlocks } from './changed.ts'
+import { seal } from './documents/records/rows.ts'
+import { SEGMENT_COLUMNS, type SegmentRow, segmentInserter } from './index/segments.ts'
+import { createRuns } from './runs.ts'
+import { positionOf } from './schema.ts'
+
+/**
+ * Takes documents out of a store that lie in a cluster. A segment is emptied as a whole: its row goes on under another number with the mark `emptied`, and
+ * what the old number has of the index is removed bit by bit, as after merging. Hashes and headers of blocks stay, as contracts and tokens do.
+ */
+export interface Emptying {
+  /** Marks the lowest segment that may be emptied; those of scopes are not, since they are written again when scopes change, and tells its first block. Within a transaction. */
+  mark(): number | undefined
+  /** Removes some of what is marked; whether there is more. Within a transaction. */
+  sweep(): boolean
+  /** These blocks were removed, or come anew. */
+  forget(range: Range): void
+}
+
+/** Blocks of the head that keep their documents: mostly those alone are reorganised. */
+export const KEPT_DOCUMENTS = 256
+
+/** `kept`: blocks of the head that keep theirs. */
+export const createEmptying = (db: Db, kept = KEPT_DOCUMENTS): Emptying => {
+  const newest = newestBlock(db)
+  const changed = createChangedBlocks(db)
+  const next = db.prepare<[number], SegmentRow>(
+    `SELECT ${SEGMENT_COLUMNS} FROM segment INDEXED BY segment_journal WHERE emptied = 0 AND last <= ? AND scoped = 0
+       AND EXISTS (SELECT 1 FROM shelf WHERE shelf.first <= segment.first AND shelf.last >= segment.last) ORDER BY first LIMIT 1`,
+  )
+  const header = db.prepare<[number], Buffer>('SELECT blocks FROM segment WHERE id = ?').pluck()
+  const unlist = db.prepare('DELETE FROM segment WHERE id = ?')
+  const drop = db.prepare('INSERT INTO dropped (segment) VALUES (?)')
+  const insertSegment = segmentInserter(db)
+  const emptyBlock = db.prepare('UPDATE block SET hashes = ?, ends = ? WHERE number = ?')
+  const deleteDocuments = RECORD_KINDS.map(kind => db.prepare(`DELETE FROM ${kind} WHERE pos >= ? AND pos < ?`))
+  const [hashes, ends] = [sealed(() => {}), sealed(out => out.varint(0))]
+  const runs = createRuns(db, 'emptying', number => {
+    emptyBlock.run(hashes, ends, number)
+    for (const table of deleteDocuments) table.run(positionOf(number, 0), positionOf(number + 1, 0))
+  })
+  return {
+    mark() {
+      // What is there is not what the store holds.
+      if (changed.next()) return undefined
+      const segment = next.get(newest() - kept)
+      if (!segment) return undefined
+      const { id, first, last } = segment
+      const bytes = header.get(id)!
+      unlist.run(id)
+      drop.run(id)
+      insertSegment({ ...segment, emptied: 1 }, bytes)
+      runs.add({ from: first, to: last })
+      return first
+    },
+    sweep: runs.step,
+    forget: runs.forget,
+  }
+}
+
+const sealed = (write: (out: ByteWriter) => void): Uint8Array => {
+  const out = createByteWriter(8)
+  write(out)
+  seal(out, 0)
+  return out.take()
+}

@@ -1,0 +1,79 @@
+import { stop } from '../lib/errors.ts'
+import type { Db } from '../sqlite/database.ts'
+import { createNote } from './returning.ts'
+import { createShelfWriter } from './shelf-writer.ts'
+import { checkWhole, inCluster } from './whole.ts'
+
+/**
+ * Whether documents of a network are searched in a cluster. `meta.in_cluster` holds since when, in epoch milliseconds, and 0 where the store never held
+ * them alone. Without it the store itself answers: it holds all documents, and nothing is taken out of it.
+ */
+export interface Moved {
+  /** Since when; undefined where the store answers. */
+  since(): number | undefined
+}
+
+export const createMoved = (db: Db): Moved => {
+  const since = db.prepare<[], number>("SELECT value FROM meta WHERE key = 'in_cluster'").pluck()
+  return { since: () => since.get() }
+}
+
+/** Long answers that began before the switch still read the store: only after that time its documents are taken out. */
+export const KEPT_AFTER_MS = 600_000
+/** So long they may. One part of them takes less than what is left. */
+const READ_AFTER_MS = KEPT_AFTER_MS / 2
+
+/** Each verb is called within a transaction. */
+export interface MoveWriter extends Moved {
+  /** A store without documents, and one that an older version emptied, has nothing to wait for. */
+  begin(): void
+  /** Where the store has answered again meanwhile, nobody told the cluster what changed: all of it is shipped again. */
+  renew(): void
+  /** From now on the cluster answers. */
+  move(): void
+  /** The store answers again, if it has all documents; whether it has. */
+  back(): boolean
+}
+
+export const createMoveWriter = (db: Db, now: () => number = Date.now): MoveWriter => {
+  const { since } = createMoved(db)
+  const set = db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('in_cluster', ?)")
+  const forget = db.prepare("DELETE FROM meta WHERE key = 'in_cluster'")
+  const any = db.prepare('SELECT 1 FROM segment LIMIT 1')
+  const emptied = db.prepare('SELECT 1 FROM segment WHERE emptied = 1 LIMIT 1')
+  const unverified = createNote(db)
+  const shelf = createShelfWriter(db, now)
+  const noteBack = db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('came_back', 1)")
+  const forgetBack = db.prepare("DELETE FROM meta WHERE key = 'came_back'")
+  return {
+    since,
+    begin() {
+      if (since() === undefined && (any.get() === undefined || emptied.get() !== undefined)) set.run(0)
+    },
+    renew() {
+      if (forgetBack.run().changes === 0) return
+      shelf.rollback(-1)
+      shelf.lose(undefined)
+    },
+    move: () => void set.run(now()),
+    back() {
+      if (emptied.get() !== undefined || unverified.get()) return false
+      if (forget.run().changes > 0) noteBack.run()
+      return true
+    },
+  }
+}
+
+/**
+ * Refuses a store whose documents may be taken out at any moment, to be called before each look at them: it costs microseconds.
+ */
+export const createWholeCheck = (db: Db, now: () => number = Date.now): (() => void) => {
+  const { since } = createMoved(db)
+  checkWhole(db)
+  return () => {
+    const at = since()
+    if (at === undefined || now() - at < READ_AFTER_MS) return
+    checkWhole(db)
+    throw stop('store_in_cluster', inCluster(db, 'Its documents are searched in an OpenSearch cluster'))
+  }
+}

@@ -1,0 +1,70 @@
+import { fullType } from '../../decode/signature.ts'
+import type { EventAbi } from '../../decode/types.ts'
+import type { Decoding } from '../../documents/document.ts'
+import { scaled } from '../../documents/show.ts'
+import type { Kind } from '../../mapping/index.ts'
+import { integerIn } from '../../query/digits.ts'
+import type { Reader } from '../reader.ts'
+
+/** How a document was decoded, told from what it shows and from the declarations that a store knows. */
+export interface Decodings {
+  /**
+   * Several where declarations differ in nothing that the document shows, none of what is not decoded. Asked between the reader's `begin` and
+   * `end`.
+   */
+  of(kind: Kind, source: Record<string, unknown>): readonly Decoding[]
+}
+
+interface Argument {
+  name: string
+  value: { hex: string; scaled: number | null; type: string }
+}
+
+export const createDecodings = (reader: Reader): Decodings => {
+  const known = { event: createShapes(reader, 'log'), call: createShapes(reader, 'call') }
+  return {
+    of(kind, { event, method, args }) {
+      if (kind !== 'event' && kind !== 'call') return []
+      const shown = args as readonly Argument[]
+      const shape = shapeOf(
+        kind === 'event' ? event : method,
+        shown.map(({ name, value }) => [value.type, name]),
+      )
+      const decimals = decimalsOf(shown)
+      return known[kind](shape).map(inputs => ({ inputs, decimals }))
+    },
+  }
+}
+
+/** Declarations by what documents show of them. */
+const createShapes = (reader: Reader, of: 'log' | 'call'): ((shape: string) => readonly EventAbi['inputs'][]) => {
+  const shapes = new Map<string, Map<string, EventAbi['inputs']>>()
+  let read = 0
+  return shape => {
+    const all = reader.signatures(of)
+    for (const { event } of all.slice(read)) {
+      if (!event) continue
+      const own = shapeOf(
+        event.name,
+        event.inputs.map(input => [fullType(input), input.name]),
+      )
+      const same = shapes.get(own) ?? new Map<string, EventAbi['inputs']>()
+      shapes.set(own, same.set(JSON.stringify(event.inputs), event.inputs))
+    }
+    read = all.length
+    return [...(shapes.get(shape)?.values() ?? [])]
+  }
+}
+
+const shapeOf = (name: unknown, args: readonly (readonly string[])[]): string => JSON.stringify([name, args])
+
+/** Those that integers are shown with; null where they have none. */
+const decimalsOf = (args: readonly Argument[]): number | null => {
+  const shown = args.filter(({ value }) => value.scaled !== null)
+  if (shown.length === 0) return null
+  for (let decimals = 0; decimals <= MOST_DECIMALS; decimals++)
+    if (shown.every(({ value }) => scaled(integerIn(value)!, decimals) === value.scaled)) return decimals
+  return null
+}
+
+const MOST_DECIMALS = 255

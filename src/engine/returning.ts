@@ -1,0 +1,132 @@
+import type { Range } from '../lib/ranges.ts'
+import { byKind, COUNTED_KINDS, type CountedKind, KINDS, type Kind, RECORD_KINDS, ROW_KINDS } from '../mapping/index.ts'
+import type { Db } from '../sqlite/database.ts'
+import type { Batch } from './documents/batch.ts'
+import { blockAt, encodeHeader, headOfHeader, indexFrom, type SegmentHeader } from './index/segment.ts'
+import { readHeader, SEGMENT_COLUMNS, type SegmentRow, segmentInserter } from './index/segments.ts'
+import { positionOf } from './schema.ts'
+
+/**
+ * Documents that lie in a cluster alone come back into the store: the newest blocks of the last emptied segment become a segment again, as they are
+ * when blocks are indexed, and the rest of it stays emptied. `meta.returned` holds the blocks that came back last, until they were compared with the cluster.
+ */
+
+/** Entities whose documents leave the store: those of rows stay. */
+export const EMPTIED_KINDS: readonly Kind[] = KINDS.filter(kind => !(ROW_KINDS as readonly Kind[]).includes(kind))
+
+/** Neighbouring blocks whose documents lie elsewhere, and how many they are. */
+export interface Emptied extends Range {
+  counts: Partial<Record<CountedKind | 'event', number>>
+}
+
+export interface EmptiedRun extends Emptied {
+  /** The segment that ends with them. */
+  segment: number
+  /** All blocks of that segment. */
+  all: Emptied
+}
+
+export interface ReturnReader {
+  /** The newest blocks that are to come back, with about so many documents; undefined where none are. */
+  next(documents: number, blocks: number): EmptiedRun | undefined
+  /** Blocks that came back and were not compared. */
+  unverified(): Range | undefined
+  /** All blocks of the store, and what of them is to come back. */
+  left(): { blocks: number; emptied: number; documents: number }
+}
+
+const SUM = COUNTED_KINDS.map(kind => `"${kind}"`).join(' + ')
+
+export const createReturnReader = (db: Db): ReturnReader => {
+  const newest = db.prepare<[], SegmentRow>(
+    `SELECT ${SEGMENT_COLUMNS} FROM segment WHERE emptied = 1 ORDER BY first DESC LIMIT 1`,
+  )
+  const left = db.prepare<[], { blocks: number; emptied: number; documents: number }>(
+    `SELECT coalesce(sum(block), 0) AS blocks, coalesce(sum(block * emptied), 0) AS emptied, coalesce(sum((${SUM}) * emptied), 0) AS documents FROM segment`,
+  )
+  const unverified = createNote(db)
+  return {
+    next(documents, blocks) {
+      const row = newest.get()
+      if (!row) return undefined
+      const header = readHeader(db, row.id, row.first)
+      const size = header.times.length
+      const until = (index: number) => RECORD_KINDS.reduce((sum, kind) => sum + (header.ends[kind][index] ?? 0), 0)
+      let from = size - 1
+      while (from > 0 && size - from < blocks && until(size - 1) - until(from - 2) <= documents) from--
+      return {
+        from: blockAt(header, from),
+        to: row.last,
+        segment: row.id,
+        counts: countsFrom(header, from),
+        all: {
+          from: row.first,
+          to: row.last,
+          counts: { ...byKind(COUNTED_KINDS, kind => row[kind]), event: row.events },
+        },
+      }
+    },
+    unverified: unverified.get,
+    left: () => left.get()!,
+  }
+}
+
+const countsFrom = ({ ends, times }: SegmentHeader, from: number): Record<CountedKind, number> =>
+  byKind(COUNTED_KINDS, kind => {
+    const size = times.length
+    return kind === 'block' ? size - from : ends[kind][size - 1]! - (from > 0 ? ends[kind][from - 1]! : 0)
+  })
+
+/** Each verb is called within a transaction. */
+export interface Returning {
+  /** Makes room for blocks in the segment that ends with them. False where it is no more. */
+  take(batch: Pick<Batch, 'first' | 'last' | 'events'>, segment: number): boolean
+  /** What came back last was compared. */
+  verified(): void
+}
+
+export const createReturning = (db: Db): Returning => {
+  const find = db.prepare<[number], SegmentRow>(`SELECT ${SEGMENT_COLUMNS} FROM segment WHERE id = ? AND emptied = 1`)
+  const unlist = db.prepare('DELETE FROM segment WHERE id = ?')
+  const insertSegment = segmentInserter(db)
+  const deleteBlocks = db.prepare('DELETE FROM block WHERE number BETWEEN ? AND ?')
+  const deleteDocuments = RECORD_KINDS.map(kind => db.prepare(`DELETE FROM ${kind} WHERE pos >= ? AND pos < ?`))
+  const note = createNote(db)
+  return {
+    take({ first, last, events }, segment) {
+      const row = find.get(segment)
+      if (!row || row.first > first || row.last !== last) return false
+      const header = readHeader(db, segment, row.first)
+      unlist.run(segment)
+      if (row.first < first) {
+        const rest = headOfHeader(header, indexFrom(header, first))
+        const counts = byKind(COUNTED_KINDS, kind => (kind === 'block' ? rest.times.length : rest.ends[kind].at(-1)!))
+        insertSegment(
+          { ...row, ...counts, last: rest.last, events: Math.max(0, row.events - events) },
+          encodeHeader(rest),
+        )
+      }
+      // Some documents may wait to be removed.
+      deleteBlocks.run(first, last)
+      for (const table of deleteDocuments) table.run(positionOf(first, 0), positionOf(last + 1, 0))
+      note.set({ from: first, to: last })
+      return true
+    },
+    verified: note.clear,
+  }
+}
+
+/** Of blocks that came back and were not compared. */
+export const createNote = (db: Db) => {
+  const get = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'returned'").pluck()
+  const set = db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('returned', ?)")
+  const clear = db.prepare("DELETE FROM meta WHERE key = 'returned'")
+  return {
+    get(): Range | undefined {
+      const text = get.get()
+      return text === undefined ? undefined : (JSON.parse(text) as Range)
+    },
+    set: (range: Range) => void set.run(JSON.stringify(range)),
+    clear: () => void clear.run(),
+  }
+}

@@ -1,0 +1,52 @@
+import { stop } from '../lib/errors.ts'
+import { COUNTED_KINDS } from '../mapping/index.ts'
+import type { Db } from '../sqlite/database.ts'
+import type { SharedShelf } from './shelf.ts'
+import { createShelfWriter } from './shelf-writer.ts'
+
+/** Whether a store is that of a process that only searches. */
+export const isMirror = (db: Db): boolean =>
+  db.prepare("SELECT 1 FROM meta WHERE key = 'mirror'").pluck().get() !== undefined
+
+/** The store of a process that only searches: of the chain it holds what another process tells. */
+export interface ShelfMirror {
+  take(told: SharedShelf): void
+}
+
+/** Refuses a store that holds blocks of its own. */
+export const createShelfMirror = (db: Db): ShelfMirror => {
+  if (!isMirror(db) && db.prepare('SELECT 1 FROM segment LIMIT 1').get() !== undefined)
+    throw stop(
+      'store_not_mirror',
+      `${db.name} holds blocks that were indexed here, and a server with role = "search" holds none: choose another data folder`,
+    )
+  db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('mirror', 1)").run()
+  const shelf = createShelfWriter(db)
+  const clearSegments = db.prepare('DELETE FROM segment')
+  const counts = COUNTED_KINDS.map(kind => `"${kind}"`).filter(column => column !== '"block"')
+  const insertSegment = db.prepare(
+    `INSERT INTO segment (first, last, events, ${counts.join(', ')}, level, blocks, emptied) VALUES (?, ?, 0, ${counts.map(() => '0').join(', ')}, 9, x'', 1)`,
+  )
+  const hashOf = db.prepare<[number], Buffer>('SELECT hash FROM block WHERE number = ?').pluck()
+  const deleteAbove = db.prepare('DELETE FROM block WHERE number > ?')
+  const markMoved = db.prepare("INSERT OR IGNORE INTO meta (key, value) VALUES ('in_cluster', 0)")
+  const insertBlock = db.prepare(
+    "INSERT OR IGNORE INTO block (number, hash, time, hashes, ends, record) VALUES (?, ?, ?, x'', x'', x'')",
+  )
+  const take = db.transaction((told: SharedShelf) => {
+    // What was looked for is not told, and answers must not look complete.
+    if (told.isPartial)
+      throw stop(
+        'cluster_scopes',
+        `${db.name} is that of a network with scopes, which a server with role = "search" does not answer for: ask the server that indexes`,
+      )
+    shelf.adopt(told)
+    markMoved.run()
+    clearSegments.run()
+    for (const { from, to } of told.ranges) insertSegment.run(from, to)
+    const same = told.blocks.find(([number, hash]) => hashOf.get(number)?.toString('hex') === hash.slice(2))
+    deleteAbove.run(same?.[0] ?? -1)
+    for (const [number, hash, time] of told.blocks) insertBlock.run(number, Buffer.from(hash.slice(2), 'hex'), time)
+  })
+  return { take: told => void take.immediate(told) }
+}

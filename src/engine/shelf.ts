@@ -1,0 +1,108 @@
+import type { Range } from '../lib/ranges.ts'
+import type { Db } from '../sqlite/database.ts'
+
+/**
+ * Which documents of a network lie in a cluster ("on the shelf"), while the store itself is the journal of what is to be shipped there. `shelf`: runs of blocks
+ * whose documents are all there. `batch`: what is being shipped, a run of neighbouring blocks each. `hidden`: documents of the cluster
+ * that count for nothing: those of batches from `least` to `greatest`, of blocks above `above`, and with `below` of blocks up to that one alone. `since`: when that came up, in epoch milliseconds. `swept`: whether they were removed once.
+ *
+ * The table `meta` holds `batches`, the greatest number that a batch ever got, `shelf_top`, the highest block of which documents may have been sent, and
+ * `shipped_change`, up to which change of tokens they were shipped, and `following`, whether another process may ship; `in_cluster` tells whether they are searched there: see moved.ts.
+ */
+const SHELF_TABLES = [
+  'CREATE TABLE shelf (first INTEGER PRIMARY KEY, last INT NOT NULL)',
+  'CREATE TABLE batch (number INTEGER PRIMARY KEY, first INT NOT NULL, last INT NOT NULL)',
+  `CREATE TABLE hidden (n INTEGER PRIMARY KEY, least INT NOT NULL, greatest INT NOT NULL, above INT NOT NULL, below INT, since INT NOT NULL,
+     swept INT NOT NULL DEFAULT 0)`,
+]
+export const SHELF_SCHEMA = [...SHELF_TABLES, 'CREATE INDEX segment_journal ON segment (first) WHERE emptied = 0']
+
+/** From version 12: the store holds the documents of all segments. */
+export const SHELF_MIGRATION = ['ALTER TABLE segment ADD COLUMN emptied INT NOT NULL DEFAULT 0', ...SHELF_SCHEMA]
+
+/** Documents that no search may show. */
+export interface Hidden {
+  /** Least and greatest number of the batches that wrote them. */
+  batches: Range
+  /** Only those of blocks above this one; -1: all. */
+  above: number
+  /** Only those of blocks up to this one. */
+  below?: number
+  /** Tokens are shown all the same: one document of each is written again and again. */
+  butTokens?: true
+}
+
+/** What of a network's documents a search sees at a moment. */
+export interface Shelf {
+  hidden: Hidden[]
+  /** Blocks whose documents are all there, ascending. */
+  ranges: Range[]
+}
+
+/** A block that several processes know: its number, its hash and its time in epoch seconds. */
+export type KnownBlock = readonly [number: number, hash: string, time: number]
+
+/** What a process that ships tells others. */
+export interface SharedShelf {
+  /** Greatest number that a batch ever got. */
+  committed: number
+  hidden: readonly Hidden[]
+  ranges: readonly Range[]
+  /** Some of the blocks on the shelf, the newest first, by which a reorganisation shows. */
+  blocks: readonly KnownBlock[]
+  /** Whether some are there in part, as scopes want them. */
+  isPartial?: boolean
+}
+
+export interface ShelfReader {
+  /** Of one state of the store. */
+  visible(): Shelf
+  shared(): SharedShelf
+  /** Whether another process may ship, so that what this one knows may be old. */
+  isFollowing(): boolean
+}
+
+/** What begins later is hidden, too: a search may take several requests, and other processes hear of a batch later. */
+export const laterThan = (batch: number): Hidden => ({
+  batches: { from: batch + 1, to: Number.MAX_SAFE_INTEGER },
+  ...{ above: -1, butTokens: true },
+})
+
+export const createShelfReader = (db: Db): ShelfReader => {
+  const hidden = db.prepare<[], { least: number; greatest: number; above: number; below: number | null }>(
+    'SELECT least, greatest, above, below FROM hidden UNION ALL SELECT number, number, -1, NULL FROM batch',
+  )
+  const ranges = db.prepare<[], Range>('SELECT first AS "from", last AS "to" FROM shelf ORDER BY first')
+  const known = db.transaction(
+    (): Shelf => ({
+      hidden: hidden.all().map(({ least, greatest, above, below }) => ({
+        ...{ batches: { from: least, to: greatest }, above },
+        ...(below !== null && { below }),
+      })),
+      ranges: ranges.all(),
+    }),
+  )
+  const batches = db.prepare<[], number>("SELECT value FROM meta WHERE key = 'batches'").pluck()
+  const block = db.prepare<[number], { hash: Buffer; time: number }>('SELECT hash, time FROM block WHERE number = ?')
+  const partial = db.prepare('SELECT 1 FROM segment WHERE scoped = 1 LIMIT 1')
+  const visible = db.transaction((): Shelf => {
+    const { hidden, ranges } = known()
+    return { hidden: [...hidden, laterThan(batches.get() ?? 0)], ranges }
+  })
+  const shared = db.transaction((): SharedShelf => {
+    const shelf = known()
+    const blocks: KnownBlock[] = []
+    const newest = shelf.ranges.at(-1)?.to ?? -1
+    for (let depth = 0; depth <= newest; depth = depth < DENSE ? depth + 1 : depth * 2) {
+      const found = block.get(newest - depth)
+      if (found) blocks.push([newest - depth, `0x${found.hash.toString('hex')}`, found.time])
+    }
+    const isPartial = partial.get() !== undefined
+    return { ...shelf, committed: batches.get() ?? 0, blocks, ...(isPartial && { isPartial }) }
+  })
+  const following = db.prepare<[], number>("SELECT value FROM meta WHERE key = 'following'").pluck()
+  return { visible: () => visible(), shared: () => shared(), isFollowing: () => following.get() === 1 }
+}
+
+/** Neighbouring blocks at the head of which each is told; of older ones ever fewer. */
+const DENSE = 64

@@ -1,0 +1,114 @@
+import { asJson } from '../../documents/show.ts'
+import { logsBloomOf } from '../../lib/bloom.ts'
+import { type ByteWriter, createByteWriter } from '../../lib/bytes.ts'
+import type { Range } from '../../lib/ranges.ts'
+import { type Kind, RECORD_KINDS } from '../../mapping/index.ts'
+import { createDocuments } from '../query/documents.ts'
+import type { Reader } from '../reader.ts'
+import { blockOf, PLACES, positionOf } from '../schema.ts'
+import { createShows } from './shows.ts'
+
+/** A document with all that is known of it beside what it shows. */
+export interface DocumentLine {
+  kind: Kind
+  id: string
+  block: number
+  position: number
+  routing: string | undefined
+  parent: string | undefined
+  /** `_source`, in bytes that hold until the next line is asked for. */
+  source: Uint8Array
+}
+
+/**
+ * All documents of a store as they are shown. Each verb, and each step of what it returns, is called between `begin` and `end` of the reader; these may be others
+ * for each step. What is gone meanwhile is left out.
+ */
+export interface DocumentLines {
+  /** All of a block, but tokens. */
+  block(number: number): Generator<DocumentLine, void>
+  /** Tokens first seen in these blocks, and those that changed since and were first seen in the others; nothing else tells of them. */
+  tokens(blocks: Range | undefined, since: number, others: (block: number) => boolean): Generator<DocumentLine, void>
+  /** Where the documents of a block stand, also tokens first seen in it, without showing them: each step is one. */
+  places(number: number): Generator<readonly [kind: Kind, position: number], void>
+  /** The newest change of tokens. */
+  lastChange(): number
+}
+
+export const createDocumentLines = (reader: Reader): DocumentLines => {
+  const shows = createShows(reader, createDocuments({ reader, big: asJson, bloom: logsBloomOf }))
+  const sources = new Map(Object.entries(shows).map(([kind, show]) => [kind, show.source(true)!]))
+  const out = createByteWriter(1 << 14)
+  const contracts = reader.prepare('SELECT pos FROM contract WHERE pos BETWEEN ? AND ? ORDER BY pos').pluck()
+  const tokensIn = reader.prepare('SELECT pos FROM token WHERE pos BETWEEN ? AND ? ORDER BY pos').pluck()
+  const changed = reader.prepare('SELECT pos FROM token WHERE change > ? AND pos IS NOT NULL ORDER BY change').pluck()
+  const block = reader.prepare('SELECT 1 FROM block WHERE number = ?').pluck()
+  /** A token stays known where the block that first showed it is taken out. */
+  const isStored = (position: number): boolean => block.get(blockOf(position)) !== undefined
+  const lastChange = reader.prepare('SELECT max(change) FROM token').pluck()
+
+  const written = (write: (out: ByteWriter) => void): string => {
+    out.truncate(0)
+    write(out)
+    return out.view().toString('latin1')
+  }
+
+  const line = (kind: Kind, position: number): DocumentLine | undefined => {
+    const show = shows[kind]
+    if (!show.find(position)) return undefined
+    const { routing, parent } = show
+    const found = {
+      kind,
+      id: written(show.id),
+      block: blockOf(position),
+      position,
+      routing: routing && written(routing),
+      parent: parent && written(parent),
+    }
+    out.truncate(0)
+    sources.get(kind)!(out)
+    return { ...found, source: out.view() }
+  }
+
+  function* lines(kind: Kind, positions: readonly number[]): Generator<DocumentLine, void> {
+    for (const position of positions) {
+      const found = line(kind, position)
+      if (found) yield found
+    }
+  }
+
+  /** Where documents of a block may stand, but tokens. */
+  function* candidates(number: number): Generator<readonly [Kind, readonly number[]], void> {
+    const [from, to] = [positionOf(number, 0), positionOf(number, PLACES - 1)]
+    yield ['block', [from]]
+    for (const kind of RECORD_KINDS) {
+      const positions: number[] = []
+      reader.records.each(kind, from, to, position => positions.push(position))
+      yield [kind, positions]
+      if (kind === 'log') yield ['event', positions]
+    }
+    yield ['contract', contracts.all(from, to) as number[]]
+  }
+
+  return {
+    *block(number) {
+      for (const [kind, positions] of candidates(number)) yield* lines(kind, positions)
+    },
+    *places(number) {
+      for (const [kind, positions] of candidates(number))
+        for (const position of positions) if (shows[kind].find(position)) yield [kind, position]
+      const tokens = tokensIn.all(positionOf(number, 0), positionOf(number, PLACES - 1)) as number[]
+      for (const position of tokens) if (shows.token.find(position)) yield ['token', position]
+    },
+    *tokens(blocks, since, others) {
+      const inBlocks = blocks ? tokensIn.all(positionOf(blocks.from, 0), positionOf(blocks.to, PLACES - 1)) : []
+      yield* lines('token', (inBlocks as number[]).filter(isStored))
+      const positions = (changed.all(since) as number[]).filter(isStored)
+      yield* lines(
+        'token',
+        positions.filter(position => others(blockOf(position))),
+      )
+    },
+    lastChange: () => (lastChange.get() as number | null) ?? 0,
+  }
+}

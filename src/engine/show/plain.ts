@@ -1,0 +1,51 @@
+import type { ByteWriter } from '../../lib/bytes.ts'
+import type { SearchRequest } from '../../query/request.ts'
+import type { Found } from '../query/sort.ts'
+import { sortValues, type ValuesFrom } from '../query/sort-values.ts'
+import { hidesScores, scoreWriter } from './envelope.ts'
+import type { WriteHits } from './hits.ts'
+import { matchedNames } from './names.ts'
+import { CLOSE } from './pieces.ts'
+
+export interface PlainOptions extends ValuesFrom {
+  /** What stands between two hits. */
+  between: number
+  /** What hits show as `sort`, where that is known already. */
+  sortOf?: ((one: Found) => unknown[]) | undefined
+  /** Called now and then: throws where the search is to be given up. */
+  check(): void
+  /** Appends a hit up to its `sort`; 0 where there is none. */
+  write(one: Found, score: string, out: ByteWriter): number
+}
+
+/** Appends hits that show their envelope and `_source` alone. */
+export const createPlainWriter = (
+  request: SearchRequest,
+  { between, check, write, sortOf: known, ...from }: PlainOptions,
+): WriteHits => {
+  const { sort } = request
+  const scoreOf = scoreWriter(hidesScores(request))
+  const namesOf = matchedNames(request, from.documents)
+  const sortOf = known ?? sortValues(request, from)
+  return (found, out) => {
+    let hits = 0
+    for (let i = 0; i < found.length; i++) {
+      if (i % FEW === 0) check()
+      const one = found[i]!
+      const before = out.length
+      if (hits > 0) out.byte(between)
+      if (write(one, scoreOf(one), out) === 0) {
+        out.truncate(before)
+        continue
+      }
+      if (sort.length) out.text(`,"sort":${JSON.stringify(sortOf(one))}`)
+      if (namesOf) out.text(namesOf(one))
+      out.byte(CLOSE)
+      hits++
+    }
+    return hits
+  }
+}
+
+/** Hits that take little time together. */
+const FEW = 8

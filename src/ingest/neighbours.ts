@@ -1,0 +1,69 @@
+import type { Blocks } from '../engine/port.ts'
+import { stop } from '../lib/errors.ts'
+import { holds, merged, type Range } from '../lib/ranges.ts'
+
+/** A block as its neighbours know it. */
+export interface Ref {
+  number: number
+  hash: string
+  parentHash: string
+}
+
+/** Blocks that are stored whole or on their way there, as far as they have to link to each other. */
+export interface Neighbours {
+  held(): Range[]
+  hashOf(number: number): string | undefined
+  /** A block next to one of them must link to it; what is wrong where it does not. */
+  linkFault(ref: Ref): string | undefined
+  check(ref: Ref): void
+  /** Neighbouring blocks that are on their way from now on. */
+  take(refs: readonly Ref[]): void
+  /** Those that are committed. */
+  forget(range: Range): void
+  /** All above this one are gone. */
+  rollback(to: number): void
+}
+
+export const createNeighbours = (blocks: Pick<Blocks, 'hash' | 'parentHash' | 'ranges'>): Neighbours => {
+  /** Hash and parent's hash by number. */
+  const underWay = new Map<number, { hash: string; parentHash: string }>()
+  let held = blocks.ranges()
+
+  const hashOf = (number: number): string | undefined => underWay.get(number)?.hash ?? blocks.hash(number)
+  const parentOf = (number: number): string | undefined => underWay.get(number)?.parentHash ?? blocks.parentHash(number)
+
+  const linkFault = ({ number, hash, parentHash }: Ref): string | undefined => {
+    const below = holds(held, number - 1) ? hashOf(number - 1) : undefined
+    if (below !== undefined && below !== parentHash)
+      return `block ${number} ${hash} names ${parentHash} as its parent, but the stored block ${number - 1} is ${below}`
+    const above = holds(held, number + 1) ? parentOf(number + 1) : undefined
+    if (above !== undefined && above !== hash)
+      return `the stored block ${number + 1} names ${above} as its parent, but block ${number} is ${hash}`
+    return undefined
+  }
+
+  return {
+    held: () => held,
+    hashOf,
+    linkFault,
+    check(ref) {
+      const fault = linkFault(ref)
+      if (fault !== undefined)
+        throw stop(
+          'block_unlinked',
+          `${fault}: they belong to different branches or chains. Index them into different data folders, or remove the stored ones`,
+        )
+    },
+    take(refs) {
+      for (const { number, hash, parentHash } of refs) underWay.set(number, { hash, parentHash })
+      held = merged([...held, { from: refs[0]!.number, to: refs.at(-1)!.number }])
+    },
+    forget({ from, to }) {
+      for (let number = from; number <= to; number++) underWay.delete(number)
+    },
+    rollback(to) {
+      for (const number of underWay.keys()) if (number > to) underWay.delete(number)
+      held = held.filter(({ from }) => from <= to).map(range => ({ from: range.from, to: Math.min(range.to, to) }))
+    },
+  }
+}

@@ -1,0 +1,223 @@
+import { statfsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { connect } from '../../cluster/client.ts'
+import type { ClusterOptions } from '../../cluster/options.ts'
+import { createShipRequests } from '../../cluster/ship/requests.ts'
+import type { DecodedBlock } from '../../documents/decoded-block.ts'
+import { createBlocks } from '../../engine/blocks.ts'
+import type { Batch } from '../../engine/documents/batch.ts'
+import { DOCUMENT_BYTES } from '../../engine/journal.ts'
+import { openDocuments, type Reader } from '../../engine/reader.ts'
+import { createReturnReader, type Emptied, type EmptiedRun, type ReturnReader } from '../../engine/returning.ts'
+import { blockOf } from '../../engine/schema.ts'
+import { createShelfReader } from '../../engine/shelf.ts'
+import { createDocumentLines } from '../../engine/show/lines.ts'
+import { ChainsieveError, retry, stop } from '../../lib/errors.ts'
+import type { Range } from '../../lib/ranges.ts'
+import { nativeBinding } from '../../lib/runtime.ts'
+import type { Kind } from '../../mapping/index.ts'
+import type { Pipeline } from '../pipeline.ts'
+import type { Preparer } from '../prepare.ts'
+import { type Work, yieldToHead } from '../work.ts'
+import { createDeclarations } from './declared.ts'
+import { decodedOfDocuments } from './decoded.ts'
+import { createFetch, type Fetch, type Fetched } from './fetch.ts'
+import { differenceIn } from './same.ts'
+
+export interface ReturnOptions {
+  store: Pick<ReturnReader, 'next' | 'unverified'>
+  reader: Reader
+  fetch: Fetch
+  /** How many documents of each entity the cluster shows of some blocks. */
+  count(blocks: Range): Promise<ReadonlyMap<Kind, { count: number }>>
+  preparer: Pick<Preparer, 'start'>
+  pipeline: Pick<Pipeline, 'restore' | 'verified'>
+  /** Of a token, as it is known now. */
+  decimals(address: string): number | undefined
+  /** Resolves when blocks of the head that wait have passed. */
+  yieldToHead(): Promise<void>
+}
+
+/** What is written in one transaction, for which the head waits. */
+const MOST_DOCUMENTS = 4_000
+const MOST_BLOCKS = 256
+
+/**
+ * Brings documents back from a cluster into the store, the newest first: each run of blocks is fetched, counted, written in one transaction, and shown again,
+ * which has to be what was fetched. Resolves when all are back and the store answers searches. What a stop interrupts is gone on with by whoever calls it next.
+ */
+export const comeBack = async (options: ReturnOptions): Promise<void> => {
+  const { store, reader, fetch, count, preparer, pipeline, decimals, yieldToHead } = options
+  const declarations = createDeclarations(of => during(reader, () => reader.signatures(of)))
+  const lines = createDocumentLines(reader)
+  const { hash } = createBlocks(reader.db)
+
+  const verify = async (documents: readonly Fetched[]) => {
+    for (const some of byBlock(documents)) {
+      await yieldToHead()
+      const difference = during(reader, () => {
+        // The chain may have left it meanwhile.
+        const isHere = some[0]!.kind === 'block' && some[0]!.id === hash(blockOf(some[0]!.position))
+        return isHere ? differenceIn(lines, some) : undefined
+      })
+      if (difference !== undefined)
+        throw stop(
+          'return_differs',
+          `${difference} after it came back: searches keep asking the cluster. Set store = "opensearch", or index the network again into a new data folder`,
+        )
+    }
+  }
+
+  /** Of the last segment whose documents were counted. */
+  let counted: Range | undefined
+  /** Undefined where the run is another one by now. */
+  const fetchRun = async (run: EmptiedRun): Promise<Fetched[] | undefined> => {
+    /** A segment knows how many of its logs are events, a part of it does not. */
+    const isCounted = counted && counted.from <= run.from && counted.to >= run.to
+    const whole = isCounted ? undefined : await count(run.all)
+    const documents = await fetch(run)
+    const kinds = Map.groupBy(documents, ({ kind }) => kind)
+    const lack =
+      (whole && lackIn(run.all, kind => whole.get(kind)?.count)) ?? lackIn(run, kind => kinds.get(kind)?.length)
+    counted = run.all
+    if (lack === undefined) return documents
+    counted = undefined
+    const now = store.next(MOST_DOCUMENTS, MOST_BLOCKS)
+    if (now?.segment !== run.segment || now.from !== run.from) return undefined
+    throw stop(
+      'return_incomplete',
+      `the cluster has ${lack}: restore a snapshot of it, or index the network again into a new data folder`,
+    )
+  }
+
+  for (;;) {
+    await yieldToHead()
+    const unverified = store.unverified()
+    if (unverified) await verify(await fetch(unverified))
+    const run = store.next(MOST_DOCUMENTS, MOST_BLOCKS)
+    if (unverified || !run) {
+      if (await pipeline.verified()) return
+      continue
+    }
+    const documents = await fetchRun(run)
+    if (!documents) continue
+    const decoded: DecodedBlock[] = []
+    for (const some of byBlock(documents)) {
+      await yieldToHead()
+      decoded.push(decodedOfDocuments(some, { declarations, decimals }))
+    }
+    const build = (): Batch => {
+      const building = preparer.start()
+      for (const block of decoded) building.add(block)
+      return building.finish()
+    }
+    if (!(await pipeline.restore(run.segment, build))) continue
+    await verify(documents)
+    if (await pipeline.verified()) return
+  }
+}
+
+const during = <T>(reader: Reader, look: () => T): T => {
+  reader.begin()
+  try {
+    return look()
+  } finally {
+    reader.end()
+  }
+}
+
+const byBlock = (documents: readonly Fetched[]): Fetched[][] => [
+  ...Map.groupBy(documents, ({ position }) => blockOf(position)).values(),
+]
+
+const lackIn = ({ from, to, counts }: Emptied, countOf: (kind: Kind) => number | undefined): string | undefined => {
+  for (const [kind, expected] of Object.entries(counts)) {
+    const count = countOf(kind as Kind) ?? 0
+    if (count !== expected)
+      return `${count} instead of ${expected} documents of the entity ${kind} of blocks ${from} to ${to}`
+  }
+  return undefined
+}
+
+/** Time between two attempts. */
+const AGAIN_MS = 5_000
+
+/** Until all documents are back. What may pass is waited for. */
+export const returnDocuments = async (work: Work, naming: ClusterOptions): Promise<void> => {
+  const { store, network, preparer, pipeline, tokens, state, signal, log } = work
+  const cluster = connect(naming)
+  const reader = openDocuments(store, nativeBinding())
+  const returns = createReturnReader(reader.db)
+  const { visible } = createShelfReader(reader.db)
+  const { tally } = createShipRequests(cluster, naming, network, signal)
+  try {
+    checkRoom(store, returns)
+    log.info('Brings documents back from the cluster', { ...returns.left() })
+    for (;;) {
+      try {
+        await comeBack({
+          ...{ store: returns, reader, preparer, decimals: tokens.of },
+          pipeline: {
+            restore: pipeline.restore,
+            verified() {
+              state.trouble = null
+              return pipeline.verified()
+            },
+          },
+          fetch: createFetch(cluster, naming, { network, visible, signal }),
+          count: blocks => tally(blocks, visible().hidden),
+          yieldToHead: () => yieldToHead(state, signal),
+        })
+        break
+      } catch (error) {
+        if (!mayPass(error, signal)) throw error
+        state.trouble ??= { why: error.message, since: new Date().toISOString() }
+        log.warn('Cannot bring documents back from the cluster now, will retry', { why: error.message })
+        await sleep(error.retryAfterMs ?? AGAIN_MS, undefined, { signal })
+      }
+    }
+    work.cluster = undefined
+    log.info('Searches ask the file from now on', { blocks: returns.left().blocks })
+  } finally {
+    reader.close()
+    await cluster.close()
+  }
+}
+
+const mayPass = (error: unknown, signal: AbortSignal): error is ChainsieveError =>
+  !signal.aborted && error instanceof ChainsieveError && error.next === 'retry'
+
+/** Of what comes back: merging writes twice for a while. */
+const ROOM = 1.3
+
+const checkRoom = (store: string, { left }: ReturnReader) => {
+  const { bavail, bsize } = statfsSync(dirname(store))
+  const needed = left().documents * DOCUMENT_BYTES * ROOM
+  if (bavail * bsize < needed)
+    throw retry(
+      'return_room',
+      `the documents of ${store} need some ${gigabytes(needed)} GB, and its disk has ${gigabytes(bavail * bsize)} GB left: free some space, or keep store = "opensearch"`,
+      { retryAfterMs: 60_000 },
+    )
+}
+
+const gigabytes = (bytes: number): string => (bytes / 1e9).toFixed(1)
+
+/** The same beside other work: what fails is told, and tried again at the next start, or where it may pass. */
+export const watchReturn = async (work: Work): Promise<void> => {
+  const { cluster, returning, state, signal, log } = work
+  if (!cluster || !returning) return
+  while (!signal.aborted) {
+    try {
+      return await returnDocuments(work, cluster)
+    } catch (error) {
+      if (signal.aborted) return
+      if (!(error instanceof ChainsieveError)) throw error
+      state.trouble = { why: error.message, since: state.trouble?.since ?? new Date().toISOString() }
+      log.error('Cannot bring documents back from the cluster', { error })
+      if (error.next !== 'retry') return
+      await sleep(error.retryAfterMs ?? AGAIN_MS, undefined, { signal }).catch(() => {})
+    }
+  }
+}

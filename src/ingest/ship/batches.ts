@@ -1,0 +1,168 @@
+import type { Bulk } from '../../cluster/bulk.ts'
+import type { ClusterOptions } from '../../cluster/options.ts'
+import type { ShipRequests } from '../../cluster/ship/requests.ts'
+import type { PartialBlocks } from '../../engine/partial.ts'
+import type { Shelf } from '../../engine/shelf.ts'
+import type { BatchNumbers, ShelfWriter } from '../../engine/shelf-writer.ts'
+import type { DocumentLines } from '../../engine/show/lines.ts'
+import type { Metrics } from '../../lib/metrics.ts'
+import { holds, type Range } from '../../lib/ranges.ts'
+import { linesOf, type Sending } from './sending.ts'
+import type { Telling } from './telling.ts'
+import type { Tenure } from './tenure.ts'
+
+/**
+ * Ships runs of blocks, each as a batch, from its number to the note that it is there. While the cluster takes the rest of one batch and shows it, the next
+ * one is sent. They are noted in their order.
+ */
+export interface Batches {
+  /**
+   * Sends as many of these blocks as a batch has room for, and tokens that changed; undefined: these alone. It takes no further block when others are `urgent`.
+   * It is noted later that they are there.
+   */
+  ship(run: Range | undefined, urgent?: () => boolean): Promise<void>
+  /** Creates the indices that these blocks go to; without blocks those of tokens. */
+  ensure(run: Range | undefined): Promise<void>
+  /** Blocks that were sent and are not noted yet. */
+  underWay(): Range | undefined
+  /** Until all that was sent is noted; rejects where that cannot be. */
+  settled(): Promise<void>
+  /** What was sent and is not noted is not waited for any more. */
+  giveUp(): Promise<void>
+}
+
+export interface BatchesOptions extends Pick<PartialBlocks, 'next'> {
+  naming: Pick<ClusterOptions, 'blocksPerIndex'>
+  shelf: ShelfWriter
+  lines: DocumentLines
+  visible(): Shelf
+  tenure: Pick<Tenure, 'persist' | 'note'>
+  telling: Telling
+  sending: Sending
+  bulk(): Pick<Bulk, 'flush'>
+  requests: Pick<ShipRequests, 'refresh'>
+  /** Creates the indices of a block. */
+  ensure(block: number): Promise<void> | undefined
+  metrics: Metrics
+  /** Bytes from which on a batch takes no further block. */
+  batchBytes?: number | undefined
+  /** Called when blocks came to be there. */
+  onProgress(): void
+}
+
+/** Each time that documents are shown the cluster has more and smaller segments to merge. */
+const BATCH_BYTES = 96 * 2 ** 20
+
+/** A batch whose documents were sent. */
+interface Sent {
+  batch: BatchNumbers
+  done: Range | undefined
+  touched: ReadonlySet<string>
+  /** Up to which change tokens were sent. */
+  change: number
+  /** The batch that sent those before; undefined: these are there. */
+  before: Sent | undefined
+  /** Whether all tokens up to that change were sent by batches that count. */
+  isWhole: boolean
+  isThere: boolean
+}
+
+export const createBatches = (options: BatchesOptions): Batches => {
+  const { naming, shelf, lines, visible, telling, bulk, requests, next, onProgress } = options
+  const { batchBytes = BATCH_BYTES } = options
+  const { persist, note } = options.tenure
+  const { send } = options.sending
+  const count = options.metrics.counter(
+    'chainsieve_cluster_batches_total',
+    'Batches of documents that were shipped to the cluster.',
+  ).add
+  /** The one that is not noted yet. */
+  let last: Sent | undefined
+  let settling: Promise<void> = Promise.resolve()
+
+  const sendAll = async (run: Range | undefined, batch: BatchNumbers, urgent: () => boolean): Promise<Sent> => {
+    const touched = new Set<string>()
+    let done = run
+    if (run) {
+      const blocks = linesOf(
+        run,
+        { block: lines.block, next },
+        {
+          hasRoom: bytes => bytes < batchBytes && !urgent(),
+          onBlocks(last) {
+            done = { from: run.from, to: last }
+          },
+        },
+      )
+      await send(blocks, batch, touched)
+    }
+    const before = last?.isWhole ? last : undefined
+    const since = before?.change ?? shelf.shippedChange()
+    let change = since
+    function* tokens() {
+      const { ranges: there } = visible()
+      const also = before?.done ? [before.done] : []
+      // Of the state that tells which ones there are; what changes after that is shipped next time.
+      change = lines.lastChange()
+      if (run || change > since) yield* lines.tokens(done, since, block => holds(there, block) || holds(also, block))
+    }
+    await send(tokens(), batch, touched)
+    return { batch, done, touched, change, before, isWhole: false, isThere: false }
+  }
+
+  const settle = async (sent: Sent, flushed: Promise<void>) => {
+    const { batch, done, touched, change, isWhole } = sent
+    await flushed
+    await persist(() => requests.refresh(touched))
+    sent.isThere = await note(() => shelf.commit(batch, done, isWhole ? change : shelf.shippedChange()))
+    if (last === sent) last = undefined
+    telling.changed()
+    count({ outcome: sent.isThere ? 'there' : 'reorganised' })
+    if (sent.isThere && done) onProgress()
+  }
+
+  const ensure: Batches['ensure'] = async run => {
+    for (const block of eachIndex(run, naming, next)) await persist(() => options.ensure(block))
+  }
+
+  return {
+    ensure,
+    async ship(run, urgent = () => false) {
+      await ensure(run)
+      const batch = await note(() => shelf.begin(run))
+      // Who does not know of a batch would show none of its tokens.
+      await telling.tell()
+      const sent = await sendAll(run, batch, urgent)
+      const flushed = bulk().flush()
+      flushed.catch(() => {})
+      await settling
+      sent.isWhole = !sent.before || sent.before.isThere
+      sent.before = undefined
+      last = sent
+      settling = settle(sent, flushed)
+      settling.catch(() => {})
+    },
+    underWay: () => last?.done,
+    settled: () => settling,
+    async giveUp() {
+      await settling.catch(() => {})
+      last = undefined
+      settling = Promise.resolve()
+    },
+  }
+}
+
+/** A stored block for each index that a batch writes to; tokens lie in the first one. */
+const eachIndex = (
+  run: Range | undefined,
+  { blocksPerIndex }: Pick<ClusterOptions, 'blocksPerIndex'>,
+  next: PartialBlocks['next'],
+): number[] => {
+  const blocks: number[] = []
+  if (run)
+    for (let block = next(run.from); block <= run.to; ) {
+      blocks.push(block)
+      block = next((Math.floor(block / blocksPerIndex) + 1) * blocksPerIndex)
+    }
+  return blocks.length > 0 ? blocks : [0]
+}

@@ -1,0 +1,176 @@
+import type { ShipRequests } from '../../cluster/ship/requests.ts'
+import { addTo, differingKinds, type Tally, tallies } from '../../cluster/ship/tally.ts'
+import { createMoveWriter } from '../../engine/moved.ts'
+import type { Shelf } from '../../engine/shelf.ts'
+import type { ShelfWriter } from '../../engine/shelf-writer.ts'
+import type { DocumentLines } from '../../engine/show/lines.ts'
+import type { Log } from '../../lib/log.ts'
+import { gapsIn, merged, type Range } from '../../lib/ranges.ts'
+import type { Kind } from '../../mapping/index.ts'
+import type { Db } from '../../sqlite/database.ts'
+import type { MovingReport as Report } from '../messages.ts'
+
+/**
+ * Moves a store that held documents before it had a cluster: when all of them are shipped, runs of blocks are compared with the cluster one after the other, and
+ * shipped again where they differ. Then searches go to the cluster, in one transaction; until then the store answers, and keeps all it has.
+ *
+ * What was compared is not stored: after a restart it is compared again, which takes a small part of the time that shipping takes.
+ */
+export interface Moving {
+  /** Compares one run of blocks, or switches over; whether there was anything to do. */
+  step(): Promise<boolean>
+  /** Blocks above this one were removed. */
+  removed(to: number): void
+  /** Undefined where searches go to the cluster. */
+  report(): MovingReport | undefined
+}
+
+export interface MovingOptions {
+  db: Db
+  /** Blocks that the store holds. */
+  ranges(): Range[]
+  visible(): Shelf
+  lines: Pick<DocumentLines, 'places'>
+  reader: { begin(): void; end(): void }
+  requests: Pick<ShipRequests, 'tally' | 'remove'>
+  shelf: Pick<ShelfWriter, 'lose' | 'batches' | 'hasChangedTokens'>
+  blocksPerIndex: number
+  log: Log
+  turn(): Promise<void>
+  persist<T>(work: () => T | Promise<T>): Promise<T>
+  note<T>(change: () => T): Promise<T>
+  /** Waits before the same run is shipped once more. */
+  pause(failures: number): Promise<void>
+  /** Called in the transaction from which on searches go to the cluster. */
+  onMove(): void
+}
+
+type MovingReport = Omit<Report, 'to'>
+
+/** Blocks that are compared at once. */
+const MOST_BLOCKS = 10_000
+/** What came in the last seconds need not be there: searches of a cluster lag so much anyway. */
+const FEW_BLOCKS = 64
+/** Time that a turn may take. */
+const TURN_MS = 4
+
+export const createMoving = (options: MovingOptions): Moving => {
+  const { db, ranges, visible, lines, reader, requests, shelf, log, turn, persist, note } = options
+  const mark = createMoveWriter(db)
+  const size = Math.min(MOST_BLOCKS, options.blocksPerIndex)
+  let verified: Range[] = []
+  /** What is being compared, as long as none of it was removed. */
+  let comparing: Range | undefined
+  /** How often in a row runs differed. */
+  let failures = 0
+  let told = -1
+
+  const left = () => gapsOf(ranges(), visible().ranges)
+  /** Of what is there, the lowest that was not compared. */
+  const next = (): Range | undefined => {
+    const there = visible().ranges.flatMap(({ from, to }) => inside(ranges(), from, to))
+    const gap = gapsOf(there, verified)[0]
+    return gap && { from: gap.from, to: Math.min(gap.to, (Math.floor(gap.from / size) + 1) * size - 1) }
+  }
+
+  const count = async ({ from, to }: Range): Promise<Map<Kind, Tally>> => {
+    const all = tallies()
+    for (let block = from; block <= to; ) {
+      await turn()
+      const end = performance.now() + TURN_MS
+      reader.begin()
+      try {
+        for (; block <= to && performance.now() < end; block++)
+          for (const [kind, position] of lines.places(block)) addTo(all, kind, position)
+      } finally {
+        reader.end()
+      }
+    }
+    return all
+  }
+
+  const compare = async (run: Range) => {
+    comparing = run
+    const { hidden } = visible()
+    const stored = await count(run)
+    const there = await persist(() => requests.tally(run, hidden))
+    // The chain has left some of it.
+    if (!comparing) return
+    const kinds = differingKinds(stored, there)
+    // Tokens that changed are shipped first.
+    if (kinds.join() === 'token' && shelf.hasChangedTokens()) return
+    if (kinds.length > 0) return shipAgain(run, kinds, { stored, there })
+    failures = 0
+    verified = merged([...verified, run])
+  }
+
+  type Tallies = ReadonlyMap<Kind, Tally>
+  const shipAgain = async (run: Range, kinds: Kind[], found: { stored: Tallies; there: Tallies }) => {
+    const counts = (of: Tallies) => kinds.map(kind => `${kind} ${of.get(kind)!.count}`).join(', ')
+    log.warn('The cluster does not hold what the store holds of some blocks: ships them again', {
+      ...run,
+      store: counts(found.stored),
+      cluster: counts(found.there),
+    })
+    const written = await note(() => {
+      shelf.lose([run])
+      return shelf.batches()
+    })
+    // What is too much there would stay.
+    await persist(() => requests.remove({ batches: { from: 0, to: written }, above: run.from - 1, below: run.to }))
+    if (failures++ > 0) await options.pause(failures)
+  }
+
+  const switchOver = async () => {
+    const isDone = await note(() => {
+      if (blocksIn(left()) > FEW_BLOCKS || next()) return false
+      mark.move()
+      options.onMove()
+      return true
+    })
+    if (isDone) log.info('Searches go to the cluster from now on', { blocks: blocksIn(ranges()) })
+  }
+
+  const report = (): MovingReport | undefined => {
+    if (mark.since() !== undefined) return undefined
+    const blocks = blocksIn(ranges())
+    return { blocks, shipped: blocks - blocksIn(left()), verified: blocksIn(verified) }
+  }
+  const tell = () => {
+    const moving = report()
+    if (!moving) return
+    const percent = percentOf(moving)
+    if (Math.floor(percent / 10) === Math.floor(told / 10)) return
+    told = percent
+    log.info('Moves documents to the cluster', { percent, ...moving })
+  }
+
+  return {
+    async step() {
+      if (mark.since() !== undefined) return false
+      tell()
+      if (blocksIn(left()) > FEW_BLOCKS) return false
+      const run = next()
+      if (run) await compare(run)
+      else await switchOver()
+      return true
+    },
+    removed(to) {
+      if (comparing && to < comparing.to) comparing = undefined
+      verified = verified.flatMap(({ from, to: last }) => (from > to ? [] : [{ from, to: Math.min(last, to) }]))
+    },
+    report,
+  }
+}
+
+/** Shipping is one half, comparing the other. */
+export const percentOf = ({ blocks, shipped, verified }: MovingReport): number =>
+  blocks === 0 ? 100 : Math.min(100, Math.floor((50 * (shipped + verified)) / blocks))
+
+const gapsOf = (all: readonly Range[], there: readonly Range[]): Range[] =>
+  all.flatMap(({ from, to }) => gapsIn(there, from, to))
+const inside = (ranges: readonly Range[], first: number, last: number): Range[] =>
+  ranges
+    .map(({ from, to }) => ({ from: Math.max(from, first), to: Math.min(to, last) }))
+    .filter(({ from, to }) => from <= to)
+const blocksIn = (ranges: readonly Range[]): number => ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0)

@@ -1,0 +1,89 @@
+import type { Bulk } from '../../cluster/bulk.ts'
+import type { ClusterOptions } from '../../cluster/options.ts'
+import { type PatchLine, patchLine } from '../../cluster/ship/line.ts'
+import type { ShipRequests } from '../../cluster/ship/requests.ts'
+import type { Shelf } from '../../engine/shelf.ts'
+import type { ShelfWriter } from '../../engine/shelf-writer.ts'
+import { holds } from '../../lib/ranges.ts'
+import type { Telling } from './telling.ts'
+import type { Tenure } from './tenure.ts'
+
+/**
+ * Writes documents in place of some that are there. They are seen as soon as they are written, and belong to the batches of those: what hides these hides them.
+ * Each tells the truth by itself, so half of them do no harm. Between two batches, so that no batch is under way.
+ */
+export interface Patching {
+  /** False where the chain has left one of their blocks, or the cluster has no documents of it yet: then nothing is written. */
+  patch(lines: readonly PatchLine[]): Promise<boolean>
+  isDue(): boolean
+  /** Writes what was asked for first; whether there was anything. */
+  step(): Promise<boolean>
+}
+
+export interface PatchingOptions {
+  naming: Pick<ClusterOptions, 'prefix' | 'blocksPerIndex'>
+  network: string
+  visible(): Shelf
+  /** Of a stored block. */
+  hashOf(number: number): string | undefined
+  shelf: Pick<ShelfWriter, 'begin' | 'commit' | 'shippedChange'>
+  requests: Pick<ShipRequests, 'refresh'>
+  bulk(): Bulk
+  tenure: Pick<Tenure, 'turn' | 'persist' | 'note'>
+  telling: Pick<Telling, 'tell' | 'changed'>
+  /** Something is to be written. */
+  wake(): void
+}
+
+/** Lines that are put in one turn. */
+const TOGETHER = 100
+
+export const createPatching = (options: PatchingOptions): Patching => {
+  const { naming, network, visible, hashOf, shelf, requests, bulk, telling, wake } = options
+  const { turn, persist, note } = options.tenure
+  const waiting: { lines: readonly PatchLine[]; resolve(done: boolean): void }[] = []
+
+  const areThere = (lines: readonly PatchLine[]): boolean => {
+    const { ranges } = visible()
+    return lines.every(({ block, routing }) => holds(ranges, block) && hashOf(block) === routing)
+  }
+
+  const write = async (lines: readonly PatchLine[]): Promise<boolean> => {
+    if (lines.length === 0) return true
+    const batch = await note(() => (areThere(lines) ? shelf.begin(undefined) : undefined))
+    if (!batch) return false
+    await telling.tell()
+    const touched = new Set<string>()
+    for (let at = 0; at < lines.length; at += TOGETHER) {
+      await turn()
+      for (const line of lines.slice(at, at + TOGETHER)) {
+        const bulkLine = patchLine(naming, network, batch.number, line)
+        touched.add(bulkLine.index)
+        await bulk().put(bulkLine)
+      }
+    }
+    await bulk().flush()
+    await persist(() => requests.refresh(touched))
+    const isDone = await note(() => shelf.commit(batch, undefined, shelf.shippedChange()))
+    telling.changed()
+    return isDone
+  }
+
+  return {
+    patch: lines =>
+      new Promise(resolve => {
+        waiting.push({ lines, resolve })
+        wake()
+      }),
+    isDue: () => waiting.length > 0,
+    async step() {
+      const [first] = waiting
+      if (!first) return false
+      // Where that fails for now, it is written when shipping goes on.
+      const done = await write(first.lines)
+      waiting.shift()
+      first.resolve(done)
+      return true
+    },
+  }
+}

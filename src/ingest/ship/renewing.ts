@@ -1,0 +1,79 @@
+import type { Bulk } from '../../cluster/bulk.ts'
+import type { ShipRequests } from '../../cluster/ship/requests.ts'
+import { type ChangedBlocks, createChangedBlocks } from '../../engine/changed.ts'
+import type { PartialBlocks } from '../../engine/partial.ts'
+import type { ShelfWriter } from '../../engine/shelf-writer.ts'
+import type { DocumentLines } from '../../engine/show/lines.ts'
+import type { Range } from '../../lib/ranges.ts'
+import type { Db } from '../../sqlite/database.ts'
+import { linesOf, type Sending } from './sending.ts'
+import type { Telling } from './telling.ts'
+import type { Tenure } from './tenure.ts'
+
+export interface RenewingOptions extends Pick<PartialBlocks, 'next'> {
+  db: Db
+  shelf: Pick<ShelfWriter, 'begin' | 'commit' | 'shippedChange'>
+  lines: Pick<DocumentLines, 'block' | 'tokens'>
+  requests: Pick<ShipRequests, 'refresh' | 'remove'>
+  bulk(): Bulk
+  sending: Sending
+  /** Has the indices of a run be there. */
+  ensure(run: Range): Promise<void>
+  tenure: Pick<Tenure, 'persist' | 'note'>
+  telling: Pick<Telling, 'tell' | 'changed'>
+  /** Called when blocks came to be there. */
+  onProgress(): void
+}
+
+/** Bytes from which on a batch takes no further block. */
+const MOST_BYTES = 32 * 2 ** 20
+
+/** Writes anew what scopes changed of blocks that are there; its step tells whether there was anything. */
+export const createRenewing = (options: RenewingOptions) => {
+  const { db, shelf, lines, requests, bulk, next, ensure, telling, onProgress } = options
+  const { persist, note } = options.tenure
+  const { send } = options.sending
+  const changed: Pick<ChangedBlocks, 'next' | 'done'> = createChangedBlocks(db)
+  return {
+    isDue: () => changed.next() !== undefined,
+    async step(): Promise<boolean> {
+      const run = changed.next()
+      if (!run) return false
+      await ensure(run)
+      const batch = await note(() => shelf.begin(undefined))
+      await telling.tell()
+      // What is there goes on to be seen, so what takes its place is seen at once.
+      const numbers = { number: batch.tokens, tokens: batch.tokens }
+      const touched = new Set<string>()
+      let done: Range = run
+      const blocks = linesOf(
+        run,
+        { block: lines.block, next },
+        {
+          hasRoom: bytes => bytes < MOST_BYTES,
+          onBlocks(last) {
+            done = { from: run.from, to: last }
+          },
+        },
+      )
+      await send(blocks, batch, touched, numbers)
+      await send(
+        lines.tokens(done, Number.MAX_SAFE_INTEGER, () => false),
+        batch,
+        touched,
+        numbers,
+      )
+      await bulk().flush()
+      await persist(() => requests.refresh(touched))
+      // What the store no longer holds.
+      const older = { from: 0, to: batch.number }
+      await persist(() => requests.remove({ batches: older, above: done.from - 1, below: done.to }))
+      await note(() => {
+        if (shelf.commit(batch, undefined, shelf.shippedChange())) changed.done(run, done)
+      })
+      telling.changed()
+      onProgress()
+      return true
+    },
+  }
+}

@@ -1,0 +1,96 @@
+import type { Bulk } from '../../cluster/bulk.ts'
+import type { ClusterOptions } from '../../cluster/options.ts'
+import { bulkLine } from '../../cluster/ship/line.ts'
+import type { PartialBlocks } from '../../engine/partial.ts'
+import type { BatchNumbers, ShelfWriter } from '../../engine/shelf-writer.ts'
+import type { DocumentLine } from '../../engine/show/lines.ts'
+import type { Metrics } from '../../lib/metrics.ts'
+import type { Range } from '../../lib/ranges.ts'
+
+/** Sends the documents of a batch, a few milliseconds at a time. */
+export interface Sending {
+  /**
+   * Sends lines as long as the batch counts; `touched` takes the indices that they go to. Each step sees another state of the store, in which its documents are
+   * the same. Documents belong to the batch, or to `numbers`.
+   */
+  send(
+    lines: Iterator<DocumentLine, void>,
+    batch: BatchNumbers,
+    touched: Set<string>,
+    numbers?: BatchNumbers,
+  ): Promise<void>
+}
+
+export interface SendingOptions {
+  network: string
+  naming: ClusterOptions
+  reader: { begin(): void; end(): void }
+  shelf: Pick<ShelfWriter, 'isUnderWay'>
+  metrics: Metrics
+  bulk(): Pick<Bulk, 'put'>
+  turn(): Promise<void>
+  /** Others have to know what changed before the next document. */
+  tellChanges(): Promise<void>
+}
+
+/** Time that a turn may take: no block of the head waits longer. */
+const TURN_MS = 4
+
+export const createSending = (options: SendingOptions): Sending => {
+  const { network, naming, reader, shelf, metrics, bulk, turn, tellChanges } = options
+  const countDocuments = metrics
+    .counter('chainsieve_cluster_documents_total', 'Documents that were sent to the cluster.')
+    .of({})
+  const countBytes = metrics
+    .counter('chainsieve_cluster_bytes_total', 'Bytes of documents that were sent to the cluster.')
+    .of({})
+  return {
+    async send(lines, batch, touched, numbers = batch) {
+      for (;;) {
+        await tellChanges()
+        await turn()
+        if (!shelf.isUnderWay(batch.number)) return
+        const end = performance.now() + TURN_MS
+        let room: Promise<void> | undefined
+        let isDone = false
+        reader.begin()
+        try {
+          while (!room && !isDone && performance.now() < end) {
+            const { value, done } = lines.next()
+            if (done) isDone = true
+            else {
+              const line = bulkLine(naming, network, numbers, value)
+              touched.add(line.index)
+              countDocuments()
+              countBytes(line.source.length + line.tail.length)
+              room = bulk().put(line) ?? undefined
+            }
+          }
+        } finally {
+          reader.end()
+        }
+        await room
+        if (isDone) return
+      }
+    },
+  }
+}
+
+/** Lines of stored blocks, until there is no room for a further one; `onBlocks` is told up to which block all are through. */
+export function* linesOf(
+  { from, to }: Range,
+  { block, next }: { block(number: number): Iterable<DocumentLine> } & Pick<PartialBlocks, 'next'>,
+  { hasRoom, onBlocks }: { hasRoom(bytes: number): boolean; onBlocks(last: number): void },
+): Generator<DocumentLine, void> {
+  let bytes = 0
+  const first = next(from)
+  let number = first
+  for (; number <= to && (number === first || hasRoom(bytes)); number = next(number + 1)) {
+    for (const line of block(number)) {
+      bytes += line.source.length
+      yield line
+    }
+    onBlocks(number)
+  }
+  if (number > to) onBlocks(to)
+}

@@ -1,0 +1,169 @@
+import { hostname } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Cluster } from '../../cluster/cluster.ts'
+import { createLease, type Lease } from '../../cluster/lease.ts'
+import type { ClusterOptions } from '../../cluster/options.ts'
+import { firstOfTerm, makeStateIndex, publish, readState, type SharedState, stateIndexOf } from '../../cluster/state.ts'
+import { createBlocks, hashKeys } from '../../engine/blocks.ts'
+import { createChangedBlocks } from '../../engine/changed.ts'
+import { createPartialBlocks } from '../../engine/partial.ts'
+import { createShelfReader, type KnownBlock } from '../../engine/shelf.ts'
+import type { ShelfWriter } from '../../engine/shelf-writer.ts'
+import type { Db } from '../../sqlite/database.ts'
+
+/** What processes that share a network's documents tell each other: which one writes, and what may be shown. */
+export interface Sharing {
+  /**
+   * Waits until this process may write; until then it goes by what the other one tells. Resolves to the greatest number of a batch that others
+   * wrote and did not tell of; undefined where there is none.
+   */
+  begin(signal: AbortSignal): Promise<number | undefined>
+  /** Tells what may be shown from now on. */
+  tell(): Promise<void>
+  /** Aborts when another process may write. */
+  lost(): AbortSignal
+  /** Another process need not wait until this one counts as gone. */
+  end(): Promise<void>
+}
+
+export interface SharingOptions {
+  db: Db
+  cluster: Cluster
+  naming: Pick<ClusterOptions, 'prefix' | 'replicas'>
+  network: string
+  shelf: Pick<ShelfWriter, 'meet' | 'advance' | 'adopt' | 'batches' | 'rollback' | 'abandon' | 'lose' | 'follow'>
+  /** Until it does not fail in a way that may pass. */
+  persist<T>(work: () => Promise<T>): Promise<T>
+  /** Writes to the store in a transaction. */
+  note<T>(change: () => T): Promise<T>
+  /** Greatest number of a batch in the cluster. */
+  greatestBatch(): Promise<number>
+  /** Which process writes, where it is another one. */
+  onWait(holder: string | undefined): void
+  /** The store has what another process tells. */
+  onAdopt(): void
+  ttlMs?: number
+  /** Time between two looks at what the one that writes tells. */
+  lookMs?: number
+}
+
+const LOOK_MS = 2_000
+/** States of a process that may still be on their way when it has ended: one for each time that it tried. */
+const IN_FLIGHT = 2 ** 16
+
+export const createSharing = (options: SharingOptions): Sharing => {
+  const {
+    db,
+    cluster,
+    naming,
+    network,
+    shelf,
+    note,
+    persist,
+    greatestBatch,
+    onWait,
+    onAdopt,
+    ttlMs,
+    lookMs = LOOK_MS,
+  } = options
+  const index = stateIndexOf(naming, network)
+  const { shared } = createShelfReader(db)
+  const blocks = createBlocks(db)
+  const partial = createPartialBlocks(db)
+  const changed = createChangedBlocks(db)
+  /** The data folder is locked by one process: after a crash the next one on it goes on at once. */
+  const id = `${hostname()} ${db.name} ${hashKeys(db).join('-')}`
+  let lease: Lease | undefined
+  let losing = new AbortController()
+  let term = 0
+  let sequence = 0
+
+  /** Follows the one that writes: what it has shipped need not be held here. */
+  const follow = async (signal: AbortSignal) => {
+    for (;;) {
+      const holder = lease?.holder()
+      onWait(holder)
+      const state = holder === undefined ? undefined : await readState(cluster, index).catch(() => undefined)
+      if (state) {
+        await note(() => shelf.adopt(state))
+        onAdopt()
+      }
+      // Who writes is known soon.
+      await sleep(holder === undefined ? lookMs / 20 : lookMs, undefined, { signal }).catch(() => {})
+      if (signal.aborted) return
+    }
+  }
+
+  /**
+   * The highest block that both know as the same: above it is another branch, or what this process has yet to see. The newest is told
+   * first. Where it knows some of them and no one as the same, that is below all it knows.
+   */
+  const common = (told: readonly KnownBlock[]): number | undefined => {
+    const known = told.filter(([number]) => blocks.hash(number) !== undefined)
+    const same = known.find(([number, hash]) => blocks.hash(number) === hash)
+    return same?.[0] ?? (known.length > 0 ? known.at(-1)![0] - 1 : undefined)
+  }
+
+  /** What another process shipped counts as far as its chain is this one's. Whether all of it is told of. */
+  const takeOver = (state: SharedState | undefined, greatest: number): boolean => {
+    shelf.abandon()
+    const isOthers = state !== undefined && state.term !== term
+    const to = common(state?.blocks ?? [])
+    const isShared = to !== undefined || state?.blocks.length === 0
+    if (isOthers && isShared) {
+      shelf.adopt(state)
+      // Of the same tokens the other one may have known something else.
+      shelf.lose(undefined)
+    }
+    const first = Math.max(firstOfTerm(term), greatest)
+    const isKnown = greatest <= shelf.batches() || (isShared && state?.committed === shelf.batches())
+    // Who ships tells so before the first document.
+    const isUnused = state === undefined && greatest === 0
+    if (isKnown) shelf.advance(first, isUnused)
+    else shelf.meet(first)
+    // What this process noted itself needs no telling.
+    if (isOthers && to !== undefined) shelf.rollback(to)
+    // Other scopes may have been those of the other process: of parts of blocks its own store has the last word.
+    if (!isKnown) shelf.lose(partial.ranges())
+    else if (isOthers) for (const range of partial.ranges()) changed.add(range)
+    shelf.follow(false)
+    return isKnown
+  }
+
+  const tell = () =>
+    persist(async () => {
+      const state = { term, sequence: ++sequence, ...shared(), chainId: blocks.chainId() }
+      if (!(await publish(cluster, index, state))) losing.abort(new Error('another process has taken over'))
+    })
+
+  return {
+    async begin(signal) {
+      await note(() => shelf.follow(true))
+      await persist(() => makeStateIndex(cluster, index, naming))
+      await lease?.release()
+      losing = new AbortController()
+      lease = createLease({ cluster, index, id, ttlMs, name: `${hostname()} (process ${process.pid})` })
+      const followed = new AbortController()
+      const following = follow(followed.signal)
+      try {
+        const { acquire } = lease
+        term = await persist(() => acquire(signal))
+      } finally {
+        followed.abort()
+        await following
+      }
+      onWait(undefined)
+      const state = await persist(() => readState(cluster, index))
+      // What a process that crashed told last may still arrive.
+      sequence = state?.term === term ? state.sequence + IN_FLIGHT : 0
+      // Documents that were written anew have numbers of batches as their versions alone, which are told before they are sent.
+      const greatest = Math.max(await persist(greatestBatch), state?.committed ?? 0)
+      const isKnown = await note(() => takeOver(state, greatest))
+      await tell()
+      return isKnown ? undefined : greatest
+    },
+    tell,
+    lost: () => AbortSignal.any([lease!.lost, losing.signal]),
+    end: async () => lease?.release(),
+  }
+}

@@ -1,0 +1,309 @@
+import { type Bulk, createBulk } from '../../cluster/bulk.ts'
+import type { Cluster } from '../../cluster/cluster.ts'
+import { createIndices } from '../../cluster/indices.ts'
+import type { ClusterOptions } from '../../cluster/options.ts'
+import { patient } from '../../cluster/patient.ts'
+import { createShipRequests } from '../../cluster/ship/requests.ts'
+import { createBlocks } from '../../engine/blocks.ts'
+import { createMoveWriter } from '../../engine/moved.ts'
+import { createPartialBlocks } from '../../engine/partial.ts'
+import { openDocuments } from '../../engine/reader.ts'
+import { createShelfReader } from '../../engine/shelf.ts'
+import { createDocumentLines } from '../../engine/show/lines.ts'
+import type { Writer } from '../../engine/writer.ts'
+import type { Log } from '../../lib/log.ts'
+import type { Metrics } from '../../lib/metrics.ts'
+import { gapsIn, merged, type Range } from '../../lib/ranges.ts'
+import type { Db } from '../../sqlite/database.ts'
+import { createBatches } from './batches.ts'
+import { createMending } from './mending.ts'
+import { createMoving, type Moving } from './moving.ts'
+import { createPatching, type Patching } from './patching.ts'
+import { pickRun } from './pick.ts'
+import { createRenewing } from './renewing.ts'
+import { createSending } from './sending.ts'
+import { createSharing } from './sharing.ts'
+import { createTelling } from './telling.ts'
+import { createTenure } from './tenure.ts'
+
+/**
+ * Ships what a store holds to a cluster, one batch after the other: documents are shown as JSON, sent, and seen by searches of the cluster; then the store notes
+ * in one transaction that these blocks are there. It works in the thread that writes, a few milliseconds at a time, when that thread gives it a turn.
+ */
+export interface Shipper {
+  /** Whether it waits for a turn. */
+  isReady(): boolean
+  /** Gives it a turn: what it does then is done before the next timer. */
+  turn(): void
+  /** Blocks were written; those of the head go before others. */
+  wrote(first: number, isHead: boolean): void
+  /** Blocks above this one were removed. */
+  removed(to: number): void
+  /** Whether all that is stored is there, and nothing is to be removed now. */
+  isResting(): boolean
+  /** Whether others know what is there: whoever takes over ships the rest from a store of its own, and this one has to be able to do the same. */
+  isTold(): boolean
+  /** How many stored blocks are not there. */
+  lag(): number
+  /** How moving the store to the cluster goes on; undefined where searches go there. */
+  moving: Moving['report']
+  /** Writes documents in place of some that are there. */
+  patch: Patching['patch']
+  /** Ends at once: what is under way is begun again at the next start. */
+  close(): Promise<void>
+}
+
+export interface ShipperOptions {
+  /** File of the store. */
+  store: string
+  native: string | undefined
+  db: Db
+  writer: Pick<Writer, 'also' | 'shelf'>
+  network: string
+  cluster: Cluster
+  options: ClusterOptions
+  log: Log
+  /** Bounds of the first wait after a failure, and of the longest. */
+  waits?: { baseMs: number; capMs: number }
+  /** How long another process counts as there that does not renew its lease, and the time between two looks at what it tells. */
+  sharing?: { ttlMs?: number; lookMs?: number }
+  /** Bytes from which on a batch takes no further block. */
+  batchBytes?: number
+  metrics: Metrics
+  /** Called when it begins to wait for a turn. */
+  onReady(): void
+  /** Why nothing can be shipped for now; null when it can. */
+  onTrouble(why: string | null): void
+  /** Called in the transaction from which on searches go to the cluster. */
+  onMove?(): void
+  /** Called when blocks came to be there. */
+  onProgress(): void
+  /** Called when there is nothing more to do for now. */
+  onRest(): void
+  /** It cannot go on without the operator. */
+  onFailure(error: unknown): void
+}
+
+const WAITS = { baseMs: 250, capMs: 10_000 }
+/** Time between two looks at what is to be removed again. */
+const LOOK_MS = 30_000
+
+export const createShipper = (options: ShipperOptions): Shipper => {
+  const { store, native, db, writer, network, cluster, options: naming, waits = WAITS, log, metrics } = options
+  const { onReady, onTrouble, onProgress, onRest, onMove = () => {} } = options
+  const { shelf } = writer
+  const closing = new AbortController()
+  const { signal } = closing
+  const reader = openDocuments(store, native)
+  const lines = createDocumentLines(reader)
+  const { visible } = createShelfReader(db)
+  const { ranges: wholeRanges, hash: hashOf } = createBlocks(db)
+  const partial = createPartialBlocks(db)
+  const ranges = () => merged([...wholeRanges(), ...partial.ranges()])
+  const requests = createShipRequests(cluster, naming, network, signal)
+  const indices = createIndices(patient(cluster), naming, network, log)
+  const tenure = createTenure({ signal, waits, also: writer.also, onReady, onTrouble })
+  const { persist, note, turn } = tenure
+  const newBulk = (): Bulk => createBulk(cluster, { signal: tenure.signal(), onTrouble, ...waits })
+  let current = newBulk()
+  const bulk = () => current
+  /** Of the head since the start. */
+  let headFrom = Number.POSITIVE_INFINITY
+  /** Blocks of the head came since it was last looked what goes next. */
+  let hasHead = false
+  let wake = () => {}
+  let isResting = false
+  let lookedAt = 0
+
+  const sharing = createSharing({
+    ...options.sharing,
+    ...{ db, cluster, naming, network, shelf, note, persist },
+    greatestBatch: requests.greatestBatch,
+    onWait: holder => onTrouble(holder === undefined ? null : `${holder} writes the documents of ${network}`),
+    onAdopt() {
+      telling.known()
+      onProgress()
+    },
+  })
+  const telling = createTelling(sharing.tell)
+  const { tellChanges } = telling
+  const sending = createSending({ network, naming, reader, shelf, metrics, bulk, turn, tellChanges })
+  const batches = createBatches({
+    ...{ naming, shelf, lines, visible, tenure, telling, sending, bulk, requests, metrics, onProgress },
+    ...{ next: partial.next, ensure: indices.ensure, batchBytes: options.batchBytes },
+  })
+  const mend = createMending({ network, naming, indices, visible, shelf, tenure, telling, log })
+  const moving = createMoving({
+    ...{ db, ranges, visible, lines, reader, requests, shelf, log, persist, note, onMove },
+    ...{ blocksPerIndex: naming.blocksPerIndex, pause: tenure.pause },
+    async turn() {
+      await tellChanges()
+      await turn()
+    },
+  })
+
+  const patching = createPatching({
+    ...{ naming, network, visible, hashOf, shelf, requests, bulk, tenure, telling },
+    wake() {
+      isResting = false
+      wake()
+    },
+  })
+  const renewing = createRenewing({
+    ...{ db, shelf, lines, requests, bulk, sending, tenure, telling, onProgress },
+    ...{ next: partial.next, ensure: batches.ensure },
+  })
+
+  /** Writes anew what is there, if anything is due; whether there was. */
+  const writeAnew = async (): Promise<boolean> => {
+    if (!patching.isDue() && !renewing.isDue()) return false
+    await batches.settled()
+    return (await patching.step()) || (await renewing.step())
+  }
+
+  /** What goes next: of scopes the newest first, however many blocks that hold nothing lie between. */
+  const nextRun = (): Range | undefined => {
+    const sent = batches.underWay()
+    const there = merged([...visible().ranges, ...(sent ? [sent] : [])])
+    const ofScopes = () => partial.ranges().flatMap(({ from, to }) => gapsIn(there, from, to))
+    return pickRun(wholeRanges(), there, headFrom) ?? ofScopes().at(-1)
+  }
+
+  /** Removes what counts for nothing, if anything is due; whether there was. */
+  const sweep = async (): Promise<boolean> => {
+    const [due] = shelf.sweeps()
+    if (!due) return false
+    // What comes after it would stay until the second time.
+    await batches.settled()
+    // Whoever takes over, and whoever searches there, must not count on what is removed.
+    await telling.tell()
+    const begun = Date.now()
+    await persist(() => requests.remove(due))
+    await note(() => shelf.swept(due, begun))
+    return true
+  }
+
+  const lookForLost = async (mayStop: boolean) => {
+    lookedAt = performance.now()
+    await mend(mayStop)
+  }
+
+  const once = async () => {
+    // Searches that need what cannot be shipped again fail, and tell why; blocks of the head are shipped all the same.
+    if (performance.now() - lookedAt > LOOK_MS) await lookForLost(false)
+    if (await writeAnew()) return
+    hasHead = false
+    const run = nextRun()
+    // It may bring all that is left to do.
+    if (!run) await batches.settled()
+    const isBehind = run !== undefined || shelf.hasChangedTokens()
+    // A back-fill gives way to the head.
+    const isFill = run !== undefined && run.from < headFrom
+    if (isBehind) await batches.ship(run, () => isFill && hasHead)
+    const hasSwept = await sweep()
+    const isMoving = await moving.step()
+    // Where anything was waited for, there may be more by now.
+    if (isBehind || hasSwept || isMoving) return
+    if (telling.isUntold()) await telling.tell()
+    else await rest()
+  }
+
+  /** Until another process may write. */
+  const shipAll = async () => {
+    for (let failures = 1; ; failures++) {
+      current = newBulk()
+      try {
+        await persist(indices.prepare)
+        await lookForLost(true)
+        for (;;) {
+          tenure.signal().throwIfAborted()
+          await once()
+          failures = 1
+        }
+      } catch (error) {
+        // An index is gone, say: what was sent of the batch counts for nothing.
+        if (!tenure.mayPass(error)) throw error
+        onTrouble(error.message)
+        await tenure.pause(failures)
+        await batches.giveUp()
+        await note(() => shelf.abandon())
+      }
+    }
+  }
+
+  const work = async () => {
+    for (;;) {
+      tenure.renew()
+      telling.changed()
+      const met = await sharing.begin(signal)
+      await note(createMoveWriter(db).renew)
+      if (met) log.warn('The cluster holds what a newer copy of the store wrote, which is removed', { batch: met })
+      tenure.renew(sharing.lost())
+      tenure.signal().addEventListener('abort', () => wake(), { once: true })
+      try {
+        await shipAll()
+      } catch (error) {
+        if (signal.aborted || !tenure.signal().aborted) throw error
+      } finally {
+        await batches.giveUp()
+      }
+    }
+  }
+
+  const rest = async () => {
+    isResting = true
+    const timer = setTimeout(() => wake(), LOOK_MS)
+    await new Promise<void>(resolve => {
+      wake = resolve
+      onRest()
+    })
+    clearTimeout(timer)
+    isResting = false
+  }
+
+  // Nobody goes on with what was under way when the program ended.
+  writer.also(() => {
+    shelf.abandon()
+    createMoveWriter(db).begin()
+  })
+  const ended = work().catch(error => {
+    if (!signal.aborted) options.onFailure(error)
+  })
+
+  return {
+    isReady: tenure.turns.isReady,
+    turn: tenure.turns.give,
+    wrote(first, isHead) {
+      if (isHead) {
+        headFrom = Math.min(headFrom, first)
+        hasHead = true
+      }
+      isResting = false
+      wake()
+    },
+    removed(to) {
+      moving.removed(to)
+      telling.changed()
+      wake()
+    },
+    isResting: () => isResting,
+    isTold: telling.isTold,
+    moving: moving.report,
+    patch: patching.patch,
+    lag() {
+      const { ranges: there } = visible()
+      return ranges()
+        .flatMap(({ from, to }) => gapsIn(there, from, to))
+        .reduce((sum, gap) => sum + partial.count(gap), 0)
+    },
+    async close() {
+      closing.abort()
+      tenure.turns.give()
+      wake()
+      await ended
+      await sharing.end()
+      reader.close()
+      await cluster.close()
+    },
+  }
+}

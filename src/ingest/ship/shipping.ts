@@ -1,0 +1,167 @@
+import { connect } from '../../cluster/client.ts'
+import type { ClusterOptions } from '../../cluster/options.ts'
+import { createJournal } from '../../engine/journal.ts'
+import { createMoved, KEPT_AFTER_MS } from '../../engine/moved.ts'
+import { createReturnReader } from '../../engine/returning.ts'
+import type { Writer } from '../../engine/writer.ts'
+import { type ChainsieveError, retry } from '../../lib/errors.ts'
+import type { Log } from '../../lib/log.ts'
+import type { Metrics } from '../../lib/metrics.ts'
+import type { Db } from '../../sqlite/database.ts'
+import type { MovingReport, ShippingReport } from '../messages.ts'
+import { createShipper, type Shipper } from './shipper.ts'
+
+/** What the writing thread does for a network whose documents go to a cluster. */
+export interface Shipping {
+  /** One step of a few milliseconds: ships, or removes from the store what is there; whether there was anything to do. */
+  step(): boolean
+  /** Whether it has to catch up: then it gets as much time as what is written. */
+  owes(): boolean
+  /** So many milliseconds went to something else. */
+  spent(ms: number): void
+  wrote(first: number, isHead: boolean): void
+  /** Blocks above this one were removed. */
+  removed(to: number): void
+  patch: Shipper['patch']
+  /** Why no further blocks are written for now. */
+  full(): ChainsieveError | undefined
+  /** Whether all is done. */
+  isDone(): boolean
+  report(): ShippingReport
+  close(): Promise<void>
+}
+
+export interface ShippingOptions {
+  store: string
+  native: string | undefined
+  db: Db
+  writer: Writer
+  network: string
+  cluster: ClusterOptions
+  /** Documents come back: nothing is taken out of the store. */
+  returning: boolean
+  /** Bytes by which the store may grow before the cluster takes documents. */
+  journalMax: number
+  metrics: Metrics
+  log: Log
+  /** Called when there may be something to do. */
+  wake(): void
+  /** Called when what is told changed. */
+  onReport(): void
+  /** A segment is emptied that begins with this block: it may be merged with others. */
+  onEmptied(first: number): void
+  onFailure(error: unknown): void
+}
+
+/** Time that is made up for at most. */
+const MOST_OWED_MS = 1_000
+
+export const createShipping = (options: ShippingOptions): Shipping => {
+  const {
+    store,
+    native,
+    db,
+    writer,
+    network,
+    cluster,
+    returning,
+    journalMax,
+    metrics,
+    log,
+    wake,
+    onReport,
+    onEmptied,
+    onFailure,
+  } = options
+  const journal = createJournal(db, journalMax)
+  let trouble: string | null = null
+  let troubleSince: string | null = null
+  const { left, unverified } = createReturnReader(db)
+  /** Whether there may be something to remove. */
+  let mayEmpty = true
+  let owed = 0
+  const shipper = createShipper({
+    ...{ store, native, db, writer, network, options: cluster, cluster: connect(cluster), log, metrics, onFailure },
+    onReady: wake,
+    onTrouble(why) {
+      if (why === trouble) return
+      troubleSince = why === null ? null : (troubleSince ?? new Date().toISOString())
+      trouble = why
+      onReport()
+    },
+    onProgress() {
+      mayEmpty = true
+      onReport()
+      wake()
+    },
+    onRest() {
+      // What came last may be that searches go to the cluster.
+      onReport()
+      wake()
+    },
+    onMove: journal.begin,
+  })
+  const { since } = createMoved(db)
+  /** The store answers searches, or may still be at an answer. */
+  const mayEmptyNow = () =>
+    !returning && mayEmpty && Date.now() - (since() ?? Number.POSITIVE_INFINITY) >= KEPT_AFTER_MS
+  const lag = metrics.gauge('chainsieve_cluster_blocks_left', 'Stored blocks that are not in the cluster yet.')
+
+  const back = (): MovingReport => {
+    const { blocks, emptied } = left()
+    const shipped = blocks - emptied
+    const { from = 0, to = -1 } = unverified() ?? {}
+    return { to: 'sqlite', blocks, shipped, verified: Math.max(0, shipped - (to - from + 1)) }
+  }
+  const movingNow = (): MovingReport | null => {
+    if (returning) return back()
+    const moving = shipper.moving()
+    return moving ? { to: 'opensearch', ...moving } : null
+  }
+
+  const empty = (): boolean => {
+    const { more, first } = writer.empty()
+    mayEmpty = more
+    if (first !== undefined) onEmptied(first)
+    else if (!more) writer.also(journal.noteLess)
+    return more
+  }
+  const step = (): boolean => {
+    if (!shipper.isReady()) return mayEmptyNow() && shipper.isTold() && empty()
+    shipper.turn()
+    return true
+  }
+  return {
+    step() {
+      const began = performance.now()
+      const did = step()
+      owed = did ? Math.max(0, owed - (performance.now() - began)) : owed
+      return did
+    },
+    owes: () => owed > 0,
+    spent(ms) {
+      owed = Math.min(MOST_OWED_MS, owed + ms)
+    },
+    wrote(first, isHead) {
+      mayEmpty = true
+      shipper.wrote(first, isHead)
+    },
+    removed: shipper.removed,
+    patch: shipper.patch,
+    full: () =>
+      !returning && since() !== undefined && journal.isFull()
+        ? retry(
+            'journal_full',
+            `the store holds ${Math.round(journalMax / 1e6)} MB of documents that are not in the cluster${trouble === null ? '' : `, since ${trouble}`}: ` +
+              'indexing continues by itself when the cluster has taken some',
+          )
+        : undefined,
+    isDone: () => shipper.isResting() && !mayEmptyNow(),
+    report() {
+      const blocksLeft = shipper.lag()
+      lag.set({}, blocksLeft)
+      return { blocksLeft, trouble, troubleSince, moving: movingNow() }
+    },
+    close: shipper.close,
+  }
+}

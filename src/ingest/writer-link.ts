@@ -1,0 +1,125 @@
+import type { MessagePort } from 'node:worker_threads'
+import type { AlertCounts } from '../alerts/alert-store.ts'
+import { fromFailure } from '../lib/failure.ts'
+import type { Log } from '../lib/log.ts'
+import type { MetricSnapshot } from '../lib/metrics.ts'
+import type { FromWriter, Revised, ShippingReport, ToWriter, Waiting } from './messages.ts'
+
+/** The way to the thread that writes: what is sent to it, and what it tells by itself. */
+export interface WriterLink {
+  /** Resolves when it is committed. */
+  send(message: Unnumbered, transfer?: ArrayBuffer[]): Promise<Revised | undefined>
+  /** The same, but it counts for neither of those who ask whether all is committed. */
+  post(message: Unnumbered, transfer?: ArrayBuffer[]): Promise<Revised | undefined>
+  close(): void
+  /** Resolves when all that was sent is committed. */
+  settled(): Promise<void>
+  /** Whether nothing was sent that is not committed. */
+  isSettled(): boolean
+  /** Alerts that came into each state since the start. */
+  alerts(): AlertCounts
+  /** Why the writer waits. */
+  readonly stuck: Omit<Waiting, 'since'> | undefined
+  /** Undefined where nothing is shipped to a cluster, and while it is not known. */
+  readonly shipping: ShippingReport | undefined
+  /** Metrics of the writer. */
+  readonly metrics: readonly MetricSnapshot[]
+}
+
+/** What the writer answers to, without its number. */
+type Unnumbered = ToWriter extends infer One ? (One extends { id: number } ? Omit<One, 'id'> : never) : never
+
+export interface WriterLinkOptions {
+  port: MessagePort
+  log: Log
+  /** Told when something could not be written; nothing more is taken then. */
+  onFailure(error: Error): void
+}
+
+export const createWriterLink = ({ port, log, onFailure }: WriterLinkOptions): WriterLink => {
+  const waiting = new Map<number, { resolve(revised: Revised | undefined): void; reject(error: Error): void }>()
+  const open = new Set<Promise<unknown>>()
+  let alerts: AlertCounts = {}
+  let stuck: WriterLink['stuck']
+  let metrics: readonly MetricSnapshot[] = []
+  let shipping: ShippingReport | undefined
+  let failed: Error | undefined
+  let ids = 0
+
+  port.on('message', (message: FromWriter) => {
+    if (message.type === 'stuck') {
+      const { why, code } = message
+      stuck = why === null ? undefined : { kind: STUCK.get(code) ?? 'store', for: why }
+      if (why === null) log.info('Writes again')
+      else log.warn('Cannot write now, will retry', { why })
+      return
+    }
+    if (message.type === 'shipping') {
+      const before = shipping?.trouble ?? null
+      shipping = message.shipping ?? undefined
+      const trouble = shipping?.trouble ?? null
+      if (trouble !== null && before === null)
+        log.warn('Cannot ship documents to the cluster now, will retry', { why: trouble })
+      if (trouble === null && before !== null) log.info('Ships documents to the cluster again')
+      return
+    }
+    if (message.type === 'log') return log[message.level](message.message, message.fields)
+    if (message.type === 'metrics') {
+      metrics = message.metrics
+      return
+    }
+    const waiter = waiting.get(message.id)
+    waiting.delete(message.id)
+    if (message.type === 'done') {
+      alerts = message.alerts
+      waiter?.resolve(message.revised)
+    } else {
+      failed ??= fromFailure(message.failure)
+      waiter?.reject(failed)
+      onFailure(failed)
+    }
+  })
+
+  const post: WriterLink['post'] = (message, transfer = []) => {
+    if (failed) return Promise.reject(failed)
+    const id = ++ids
+    const done = new Promise<Revised | undefined>((resolve, reject) => waiting.set(id, { resolve, reject }))
+    port.postMessage({ ...message, id } satisfies ToWriter, transfer)
+    return done
+  }
+  const send: WriterLink['send'] = (message, transfer) => {
+    const done = post(message, transfer)
+    open.add(done)
+    done.then(
+      () => open.delete(done),
+      () => open.delete(done),
+    )
+    return done
+  }
+
+  return {
+    ...{ send, post },
+    close: () => port.postMessage({ type: 'close' } satisfies ToWriter),
+    async settled() {
+      await Promise.all(open)
+      if (failed) throw failed
+    },
+    isSettled: () => open.size === 0,
+    alerts: () => alerts,
+    get stuck() {
+      return stuck
+    },
+    get metrics() {
+      return metrics
+    },
+    get shipping() {
+      return shipping
+    },
+  }
+}
+
+/** What is waited for, by the code of the error. */
+const STUCK: ReadonlyMap<string | undefined, Waiting['kind']> = new Map([
+  ['disk_full', 'disk'],
+  ['journal_full', 'cluster'],
+])

@@ -1,0 +1,79 @@
+import type { LogFilter } from '../chain/logs/scoped-source.ts'
+import type { Range } from '../lib/ranges.ts'
+import { filterFor, textOf } from './filter.ts'
+
+/** A question for a node: a filter in a range. */
+export interface Asking extends Range {
+  filter: LogFilter
+}
+
+/** Blocks that one call is expected to be answered for: most providers allow no more. */
+const BLOCKS_OF_CALL = 10_000
+
+/**
+ * Questions that ask for the same logs as some others by fewer calls: those for the same events are asked for together where their ranges overlap
+ * enough. Cutting a range in two may cost a call.
+ */
+export const planOf = (questions: readonly Asking[]): Asking[] => {
+  const asked = questions.filter(({ from, to }) => from <= to)
+  return [...Map.groupBy(asked, ({ filter }) => filter.topics.join()).values()].flatMap(some =>
+    clustersOf(some).flatMap(joined),
+  )
+}
+
+/** Questions that are better asked together: the largest come first, and others join them. */
+const clustersOf = (questions: readonly Asking[]): Asking[][] => {
+  const clusters: { questions: Asking[]; cost: Cost }[] = []
+  for (const question of questions.toSorted((a, b) => b.to - b.from - (a.to - a.from))) {
+    const alone = costOf([question])
+    let best: { cluster: (typeof clusters)[number]; cost: Cost; saved: number } | undefined
+    for (const cluster of clusters) {
+      const cost = costOf([...cluster.questions, question])
+      const saved = cluster.cost.calls + alone.calls - cost.calls
+      const isSame = saved === 0 && cost.parts <= cluster.cost.parts + alone.parts - 1
+      if ((saved > 0 || isSame) && saved >= (best?.saved ?? 0)) best = { cluster, cost, saved }
+    }
+    if (!best) clusters.push({ questions: [question], cost: alone })
+    else {
+      best.cluster.questions.push(question)
+      best.cluster.cost = best.cost
+    }
+  }
+  return clusters.map(({ questions }) => questions)
+}
+
+interface Cost {
+  calls: number
+  /** Ranges, each of which takes a call at least. */
+  parts: number
+}
+
+const costOf = (questions: readonly Asking[]): Cost => {
+  const parts = partsOf(questions)
+  return {
+    calls: parts.reduce((sum, { from, to }) => sum + Math.ceil((to - from + 1) / BLOCKS_OF_CALL), 0),
+    parts: parts.length,
+  }
+}
+
+/** Ranges in each of which the same questions are asked. */
+const partsOf = (questions: readonly Asking[]): (Range & { questions: Asking[] })[] => {
+  const starts = [...new Set(questions.flatMap(({ from, to }) => [from, to + 1]))].sort((a, b) => a - b)
+  return starts.slice(0, -1).flatMap((from, i) => {
+    const there = questions.filter(one => one.from <= from && one.to >= from)
+    return there.length > 0 ? [{ from, to: starts[i + 1]! - 1, questions: there }] : []
+  })
+}
+
+/** By the same events. */
+const joined = (questions: readonly Asking[]): Asking[] => {
+  const found: Asking[] = []
+  for (const { from, to, questions: there } of partsOf(questions)) {
+    const isAny = there.some(({ filter }) => filter.addresses.length === 0)
+    const filter = filterFor(isAny ? [] : there.flatMap(it => it.filter.addresses), there[0]!.filter.topics)
+    const before = found.at(-1)
+    if (before?.to === from - 1 && textOf(before.filter) === textOf(filter)) before.to = to
+    else found.push({ filter, from, to })
+  }
+  return found
+}

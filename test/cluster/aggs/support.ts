@@ -1,0 +1,50 @@
+import { type ClusterSearcherOptions, createClusterSearcher } from '../../../src/cluster/searcher.ts'
+import { createSearcher, type Searcher } from '../../../src/engine/query/execute.ts'
+import { createByteWriter } from '../../../src/lib/bytes.ts'
+import { ChainsieveError } from '../../../src/lib/errors.ts'
+import { DEFAULT_LIMITS } from '../../../src/limits/index.ts'
+import type { SearchRequest } from '../../../src/query/request.ts'
+import type { FilledCluster } from '../../support/cluster-fill.ts'
+
+export const INDEX = 'ethereum-made-up-mainnet'
+
+/** So few values at once that the cluster has to be asked again and again. */
+export const FEW = { few: 3, many: 20_000 }
+
+/** So few that values are asked for in parts. */
+export const PARTS = { few: 10, many: 30 }
+
+/** What stands under `aggregations`: in the cluster's answer and in the store's, or why the cluster's is refused. */
+export interface Answers {
+  cluster: string | undefined
+  store: string
+  refused: string | undefined
+}
+
+export const askBoth = async (
+  { store, cluster, naming, network, visible }: FilledCluster,
+  request: SearchRequest,
+  most?: ClusterSearcherOptions['most'],
+): Promise<Answers> => {
+  const place = { cluster, naming, network, visible: () => visible }
+  const { run } = createClusterSearcher({ ...place, reader: store.reader, limits: DEFAULT_LIMITS, most })
+  const ours = rounded(aggregationsOf(createSearcher(store.reader), request))
+  try {
+    const { value } = await run(searcher => aggregationsOf(searcher, request), { deadlineMs: 30_000 })
+    return { cluster: rounded(value), store: ours, refused: undefined }
+  } catch (error) {
+    if (!(error instanceof ChainsieveError) || !REFUSED.test(error.message)) throw error
+    return { cluster: undefined, store: ours, refused: error.message }
+  }
+}
+
+const REFUSED = / does not work on a network whose documents lie in a cluster: |^The cluster refuses this query: /
+
+/** Sums of fractions depend on their order, in the last digit. */
+export const rounded = (text: string): string =>
+  text.replace(/\d+\.\d+(?:E-?\d+)?/g, number => String(Number(Number(number).toPrecision(14))))
+
+const aggregationsOf = (searcher: Searcher, request: SearchRequest): string => {
+  const writing = { index: INDEX, out: createByteWriter(), totals: 'object', typedKeys: true } as const
+  return searcher.write(request, { deadline: Number.POSITIVE_INFINITY }, writing).aggregations!
+}

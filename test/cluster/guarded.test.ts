@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Cluster } from '../../src/cluster/cluster.ts'
+import { guarded } from '../../src/cluster/guarded.ts'
+import { aliasOf, indexNameOf } from '../../src/cluster/names.ts'
+import { KINDS } from '../../src/mapping/index.ts'
+
+const NETWORK = 'a/b/c'
+const naming = { prefix: 'p', blocksPerIndex: 100 }
+const indices = KINDS.flatMap(kind => [0, 100].map(block => indexNameOf(naming, NETWORK, kind, block)))
+const log = aliasOf(naming, NETWORK, 'log')
+
+/** A cluster that tells of indices of two shards each. */
+const fake = (between = '') => {
+  const there = new Map([...new Set(indices)].map(index => [index, index.slice(0, index.lastIndexOf('-'))]))
+  let looks = 0
+  const cluster: Cluster = {
+    async ask({ method, path }) {
+      if (method === 'GET') {
+        looks++
+        const told = Array.from(there, ([index, alias]) => [
+          index,
+          { aliases: { [alias]: {} }, settings: { index: { number_of_shards: '2' } } },
+        ])
+        return { status: 200, text: JSON.stringify(Object.fromEntries(told)) }
+      }
+      const aliases = path.split('/')[1]!.split(',')
+      const total = 2 * [...there.values()].filter(alias => aliases.includes(alias)).length
+      const shards = `"_shards":{"total":${total},"successful":${total},"skipped":0,"failed":0}`
+      return { status: 200, text: `{"took":1,"timed_out":false,${between}${shards},"hits":{}}` }
+    },
+    close: async () => {},
+  }
+  const visible = () => ({ hidden: [], ranges: [{ from: 0, to: 150 }] })
+  const guard = guarded({ cluster, naming, network: NETWORK, visible })
+  const search = (aliases: string) => guard.ask({ method: 'POST', path: `/${aliases}/_search` })
+  return { there, search, looks: () => looks }
+}
+
+test('a search that asks fewer shards than there were is looked into', async () => {
+  for (const between of ['', '"terminated_early":true,"num_reduce_phases":3,']) {
+    const { there, search, looks } = fake(between)
+    for (let i = 0; i < 3; i++) await search(log)
+    assert.equal(looks(), 1)
+    const index = indexNameOf(naming, NETWORK, 'log', 0)
+    there.delete(index)
+    const refused = {
+      code: 'cluster_unavailable',
+      message: /index p-a-b-c-log-000000, which holds documents of blocks 0 to 99, is gone/,
+    }
+    await assert.rejects(search(log), refused)
+    await assert.rejects(search(`${aliasOf(naming, NETWORK, 'tx')},${log}`), refused)
+    await search(aliasOf(naming, NETWORK, 'tx'))
+    there.set(index, log)
+    await search(log)
+  }
+})
+
+test('an index that nobody needs may go', async () => {
+  const { there, search, looks } = fake()
+  const more = indexNameOf(naming, NETWORK, 'log', 900)
+  there.set(more, log)
+  await search(log)
+  there.delete(more)
+  await search(log)
+  await search(log)
+  assert.equal(looks(), 2)
+})

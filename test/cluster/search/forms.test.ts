@@ -1,0 +1,262 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { openClusterReader } from '../../../src/cluster/reader.ts'
+import { openDocumentReader } from '../../../src/engine/document-reader.ts'
+import type { DocumentReader } from '../../../src/engine/port.ts'
+import type { SearchRequest } from '../../../src/query/request.ts'
+import type { RuleConfig } from '../../../src/rules/rule.ts'
+import { searchOf, withSeries } from '../../../src/rules/search.ts'
+import type { Pool } from '../../../src/search/pool.ts'
+import type { Searching } from '../../../src/search/service.ts'
+import { CONTENTS } from '../../answers/stores.ts'
+import { withoutCluster } from '../../support/cluster-fill.ts'
+import { conditionAt, ruleConfig } from '../../support/rules.ts'
+import { ask, type Both, NETWORK, never, setUp, told } from './support.ts'
+
+const by = { network: NETWORK, account: 1, signal: never }
+
+describe('a cluster is asked in every form', { skip: withoutCluster }, () => {
+  let both: Both
+  before(async () => {
+    both = await setUp(await CONTENTS.odd!['small runs']!())
+  })
+  after(() => both?.close())
+
+  /** Of both the same answer, which is given. */
+  const same = async (question: (pool: Pool) => Promise<string>): Promise<string> => {
+    const [answer, expected] = [await question(both.cluster), await question(both.store)]
+    assert.equal(answer, expected)
+    return answer
+  }
+  const sameSearch = (entities: string, body: object | undefined, more: Partial<Searching> = {}) =>
+    same(pool => ask(pool, entities, body && JSON.stringify(body), more))
+
+  it('counts, checks and explains', async () => {
+    const query = { term: { 'gasUsed.num': 21_000 } }
+    await sameSearch('tx', { query }, { form: { tell: 'count' } })
+    await sameSearch('tx,log', undefined, { form: { tell: 'count' } })
+    await sameSearch('tx', { query }, { form: { tell: 'validity', why: true } })
+    await sameSearch('tx', { query: { terms: { nothing: 1 } } }, { form: { tell: 'validity', why: true } })
+    const { hits } = JSON.parse((await sameSearch('tx', { size: 2 })).slice(4)).hits
+    const constant = { query: { bool: { filter: { exists: { field: 'from' } } } } }
+    for (const { _id } of hits as { _id: string }[]) {
+      await sameSearch(
+        'tx',
+        { query: { match_all: {} } },
+        { form: { tell: 'match', kind: 'tx', id: _id, source: true } },
+      )
+      await sameSearch('tx', constant, { form: { tell: 'match', kind: 'tx', id: _id } })
+      await sameSearch('tx', { query: { match_none: {} } }, { form: { tell: 'match', kind: 'tx', id: _id } })
+    }
+    await sameSearch('tx', { query: { match_all: {} } }, { form: { tell: 'match', kind: 'tx', id: '0x' } })
+  })
+
+  it('tells how scores come about', async () => {
+    const explained = async (entities: string, query: object) =>
+      assert.ok(
+        (await sameSearch(entities, { query, explain: true, size: 20, sort: '_doc', track_scores: true })).startsWith(
+          '200',
+        ),
+      )
+    const event = { terms: { 'event.raw': ['Bare', 'Transfer'] } }
+    const bare = { term: { 'event.raw': { value: 'Bare', boost: 3 } } }
+    const odd = { bool: { should: [bare, { term: { 'address.raw': '0x5555555555555555555555555555555555555555' } }] } }
+    await explained('event', bare)
+    await explained('event', { bool: { should: [event, odd, { exists: { field: 'args' } }] } })
+    await explained('event', { dis_max: { queries: [bare, odd], tie_breaker: 0.5 } })
+    await explained('event', { boosting: { positive: odd, negative: bare, negative_boost: 0.5 } })
+    await explained('event', { fuzzy: { 'event.raw': { value: 'Bard', fuzziness: 2 } } })
+    await explained('event', { nested: { path: 'args', query: { term: { 'args.name': 'to' } } } })
+    await explained('trace', { match: { 'action.creationMethod': { query: 'reate2', fuzziness: 'AUTO' } } })
+    await explained('tx', { term: { 'type.num': 2 } })
+    await explained('tx', { term: { method: 'transfer' } })
+    await explained('tx,log', { term: { 'blockNumber.num': { value: 101, boost: 2 } } })
+    const text = await ask(both.cluster, 'event', '{"query": {"match": {"event": "transfer"}}, "explain": true}')
+    assert.match(text, /\[explain\] of words of longer texts/)
+  })
+
+  it('gives lines and tables', async () => {
+    for (const format of ['ndjson', 'csv'] as const)
+      for (const size of [0, 7, -1]) {
+        await sameSearch('event', { size, sort: 'timestamp', _source: ['event', 'args.name', 'timestamp'] }, { format })
+        await sameSearch('tx,log', { size, from: 2 }, { format })
+      }
+  })
+
+  it('shows what hits are asked to show', async () => {
+    const rich = {
+      fields: ['value.*', 'from', 'timestamp', '_id'],
+      docvalue_fields: ['gas.num', { field: 'timestamp', format: 'yyyy' }],
+      highlight: { fields: { '*': {} } },
+      ...{ version: true, seq_no_primary_term: true, explain: true },
+    }
+    const names = {
+      bool: { filter: [{ exists: { field: 'from', _name: 'a' } }, { term: { from: { value: '0x', _name: 'b' } } }] },
+    }
+    await sameSearch('tx', { ...rich, size: 5 })
+    await sameSearch('tx', { ...rich, size: -1, stored_fields: '_none_' })
+    await sameSearch('tx', { query: { bool: { should: [names, { match_all: {} }] } }, size: 20, sort: '_doc' })
+    await sameSearch('event', {
+      size: 20,
+      _source: { includes: ['args', 'event'], decimals: true, args_by_name: true },
+    })
+    const path = 'args'
+    const inner_hits = { size: 2, sort: { 'args.pos': 'desc' }, fields: ['args.name'], _source: ['args.value.hex'] }
+    const query = { range: { 'args.pos': { gte: 1 } } }
+    await sameSearch('event', { query: { nested: { path, query, inner_hits } }, size: 20 })
+    await sameSearch('event', { size: 3, collapse: { field: 'event.raw' }, sort: 'timestamp' })
+  })
+
+  it('goes through scrolls to their ends', async () => {
+    for (const [entities, body] of [
+      ['log', { size: 40 }],
+      ['log', { size: 100, sort: { 'logIndex.num': 'desc' } }],
+      ['tx,block', { size: 30, sort: '_doc' }],
+      ['event', { size: 50, query: { match: { event: 'transfer bare' } } }],
+    ] as const) {
+      const texts = await Promise.all(
+        [both.cluster, both.store].map(async pool => {
+          const all: string[] = []
+          let id = ''
+          for (let pages = 0; pages < 40; pages++) {
+            const text = await told(
+              () =>
+                pages === 0
+                  ? pool.search({ ...by, entities, body: Buffer.from(JSON.stringify(body)), scroll: '1m' })
+                  : pool.cursors.scroll({ ...by, id, scroll: '1m' }),
+              text => {
+                id = /"_scroll_id":"([^"]*)"/.exec(text)![1]!
+              },
+            )
+            all.push(text)
+            if (text.endsWith('"hits":[]}}')) break
+          }
+          return all
+        }),
+      )
+      assert.deepEqual(texts[0], texts[1])
+      assert.ok(texts[0]!.length > 2)
+    }
+  })
+
+  it('searches points in time, behind hits and in slices', async () => {
+    const opened = { entities: 'log', keepAlive: '1m', dialect: 'elasticsearch' } as const
+    await same(async pool => {
+      const { id } = await pool.cursors.openPit({ ...by, ...opened })
+      const pit = { id }
+      const texts: string[] = []
+      let search_after: unknown[] | undefined
+      for (let page = 0; page < 4; page++) {
+        const body = { pit, size: 30, sort: { 'logIndex.num': 'asc' }, ...(search_after && { search_after }) }
+        const text = await ask(pool, '', JSON.stringify(body), { isNamed: false })
+        texts.push(text)
+        search_after = JSON.parse(text.slice(4)).hits.hits.at(-1).sort
+      }
+      for (const id of [0, 1, 2])
+        texts.push(await ask(pool, '', JSON.stringify({ pit, size: 100, slice: { id, max: 3 } }), { isNamed: false }))
+      return texts.join('\n')
+    })
+  })
+
+  it('goes on behind hits whose ties are told apart by places', async () => {
+    for (const [entities, sort] of [
+      ['log', [{ 'logIndex.num': 'asc' }, { _shard_doc: 'desc' }]],
+      ['log', [{ 'logIndex.num': 'desc' }, '_shard_doc', { timestamp: 'desc' }]],
+      ['tx,log', [{ 'blockNumber.num': 'desc' }, { _shard_doc: 'asc' }, 'transactionIndex.num']],
+    ] as const)
+      await same(async pool => {
+        const { id } = await pool.cursors.openPit({ ...by, entities, keepAlive: '1m', dialect: 'elasticsearch' })
+        const texts: string[] = []
+        let search_after: unknown[] | undefined
+        for (let page = 0; page < 3; page++) {
+          const body = { pit: { id }, size: 20, _source: false, sort, ...(search_after && { search_after }) }
+          const text = await ask(pool, '', JSON.stringify(body), { isNamed: false })
+          assert.match(text, /^200/)
+          texts.push(text)
+          search_after = JSON.parse(text.slice(4)).hits.hits.at(-1).sort
+        }
+        return texts.join('\n')
+      })
+  })
+
+  it('tells what is new', async () => {
+    await same(async pool => {
+      const texts: string[] = []
+      let token = 'start'
+      for (let page = 0; page < 30; page++) {
+        const text = await ask(pool, 'tx,log', JSON.stringify({ resume: token, size: 50 }))
+        token = JSON.parse(text.slice(4)).resume.token
+        texts.push(text)
+      }
+      return texts.join('\n')
+    })
+    await sameSearch('tx', { resume: 'now' })
+  })
+
+  it('gives documents by their ids', async () => {
+    const ids = (text: string) => JSON.parse(text.slice(4)).hits.hits.map(({ _id }: { _id: string }) => _id) as string[]
+    const [first = '', ...others] = ids(await sameSearch('contract', { size: 9, _source: false }))
+    const wanted = [first, ...others, 'none', ''].map(id => ({ kind: 'contract' as const, id, source: true }))
+    await same(pool => told(() => pool.documents({ ...by, wanted: [...wanted, { instead: '{"a":1}' }] })))
+    await same(pool => told(() => pool.get({ ...by, entity: 'contract', id: first, bare: true })))
+    await same(pool => told(() => pool.similar({ ...by, kind: 'contract', id: first, size: 5 })))
+    const counts = await Promise.all([both.cluster, both.store].map(async pool => (await pool.holdings(by)).counts))
+    assert.deepEqual(counts[0], counts[1])
+    assert.deepEqual(await both.cluster.held(NETWORK), await both.store.held(NETWORK))
+  })
+
+  it('finds what rules find, also by conditions that no index answers', async () => {
+    const exact: SearchRequest[] = []
+    for (const request of ruleSearches(8)) {
+      await same(pool => told(() => pool.request({ ...by, request })))
+      await same(pool => told(() => pool.request({ ...by, request: withSeries(request, { intervalMs: 7_000 }) })))
+      exact.push(request)
+    }
+    assert.ok(exact.length > 3)
+  })
+
+  it('reads history where it lies: in the cluster, in the store, and in both', async () => {
+    const { cluster, naming, network, visible, store } = both.filled
+    const all = visible.ranges
+    const part = [{ from: all[0]!.from, to: all[0]!.from + 9 }]
+    const plain = openDocumentReader(store.path)
+    for (const ranges of [all, part]) {
+      // What is not there yet is hidden.
+      const hidden = ranges === all ? [] : [{ batches: { from: 0, to: 1 }, above: part[0]!.to }]
+      const reader = openClusterReader(store.path, {
+        cluster,
+        naming,
+        network,
+        shelf: () => () => ({ hidden, ranges }),
+      })
+      for (const request of ruleSearches(5)) {
+        assert.equal(await textOf(reader, request), await textOf(plain, request))
+        const whole = { ...request, size: -1, trackTotal: false }
+        assert.equal(await pagesOf(reader, whole), await pagesOf(plain, whole))
+      }
+      await reader.close()
+    }
+    await plain.close()
+  })
+})
+
+const options = { deadline: Number.POSITIVE_INFINITY }
+const textOf = async (reader: DocumentReader, request: SearchRequest): Promise<string> =>
+  shown(await reader.search(request, options))
+const pagesOf = async (reader: DocumentReader, request: SearchRequest): Promise<string> => {
+  const hits: unknown[] = []
+  for await (const page of (await reader.pages(request, options)).pages) hits.push(...page)
+  return shown(hits)
+}
+/** What is never shown is told by the store alone. */
+const shown = (found: unknown): string =>
+  JSON.stringify(found, (name, value: unknown) => (name === 'decoding' ? undefined : value))
+
+const ruleSearches = (size: number): SearchRequest[] =>
+  [
+    { targetMap: [conditionAt(['event'], 'Equals', 'bare', false)] },
+    { targetMap: [conditionAt(['args', '0', 'value'], 'Greater', '5', false)] },
+    { targetMap: [conditionAt(['args', '1'], 'Equals', '0', false)] },
+    { targetType: 'Transaction', targetMap: [conditionAt(['value'], 'Greater', '1', false)] },
+    { targetType: 'Transaction', targetMap: [conditionAt(['from'], 'Equals', '0x2222', false)] },
+  ].map(change => searchOf(ruleConfig(change) as unknown as RuleConfig, { from: 0, to: 1_000, order: 'asc', size }))

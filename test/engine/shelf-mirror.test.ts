@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { openForWriting } from '../../src/engine/open.ts'
+import { seenOf, stillThere } from '../../src/engine/query/seen.ts'
+import { openReader } from '../../src/engine/reader.ts'
+import { createShelfReader } from '../../src/engine/shelf.ts'
+import { createShelfMirror } from '../../src/engine/shelf-mirror.ts'
+import type { Range } from '../../src/lib/ranges.ts'
+import { createTestStore, demoBlocks, type TestStore } from '../support/store.ts'
+
+const openMirror = (t: TestContext) => {
+  const folder = mkdtempSync(join(tmpdir(), 'chainsieve-mirror-'))
+  const path = join(folder, 'mirror.sqlite')
+  const db = openForWriting(path)
+  const { take } = createShelfMirror(db)
+  const reader = openReader(path)
+  t.after(() => {
+    reader.close()
+    db.close()
+    rmSync(folder, { recursive: true })
+  })
+  return { db, take, reader }
+}
+
+const shelve = ({ db, writer }: TestStore, blocks: Range) => {
+  const { shelf } = writer
+  let batch!: ReturnType<typeof shelf.begin>
+  db.transaction(() => {
+    batch = shelf.begin(blocks)
+  })()
+  return () => db.transaction(() => shelf.commit(batch, blocks, 0))()
+}
+
+test('a mirror shows what the store does whose state it takes', t => {
+  const store = createTestStore()
+  t.after(() => store.close())
+  const { db, take, reader } = openMirror(t)
+  const told = () => createShelfReader(store.db).shared()
+  const shown = () => createShelfReader(db).visible()
+  const unheard = (committed: number) => ({
+    batches: { from: committed + 1, to: Number.MAX_SAFE_INTEGER },
+    ...{ above: -1, butTokens: true },
+  })
+  store.add(demoBlocks().slice(0, 120))
+  take(told())
+  assert.deepEqual(shown(), { ranges: [], hidden: [unheard(0)] })
+
+  shelve(store, { from: 0, to: 79 })()
+  const end = shelve(store, { from: 80, to: 99 })
+  take(told())
+  const { committed } = told()
+  assert.deepEqual(shown().ranges, [{ from: 0, to: 79 }])
+  assert.deepEqual(shown().hidden, createShelfReader(store.db).visible().hidden)
+  end()
+  take(told())
+  assert.deepEqual(shown(), { ranges: [{ from: 0, to: 99 }], hidden: [unheard(committed)] })
+
+  // Cursors go by the hashes of blocks, which the mirror knows as the store does.
+  const seenBy = (of: typeof reader) => {
+    of.begin()
+    try {
+      return seenOf([[0, 99]], of)
+    } finally {
+      of.end()
+    }
+  }
+  const seen = seenBy(reader)
+  assert.deepEqual(seen, seenBy(store.reader))
+
+  store.rollback(90)
+  take(told())
+  assert.deepEqual(shown().ranges, [{ from: 0, to: 90 }])
+  reader.begin()
+  assert.deepEqual(stillThere(seen, reader), [[0, 90]])
+  reader.end()
+})
+
+test('a store that holds blocks becomes no mirror', t => {
+  const store = createTestStore()
+  t.after(() => store.close())
+  store.add(demoBlocks().slice(0, 3))
+  assert.throws(() => createShelfMirror(store.db), { code: 'store_not_mirror', next: 'stop' })
+})
+
+test('a mirror refuses a network with scopes: what was looked for is not told', t => {
+  const store = createTestStore(
+    demoBlocks()
+      .slice(0, 3)
+      .map(raw => ({ ...raw, partial: true })),
+  )
+  t.after(() => store.close())
+  const { take } = openMirror(t)
+  assert.throws(() => take(createShelfReader(store.db).shared()), { code: 'cluster_scopes' })
+})

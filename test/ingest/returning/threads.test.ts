@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { ClusterOptions } from '../../../src/cluster/options.ts'
+import { storeFile } from '../../../src/engine/files.ts'
+import { createMoved } from '../../../src/engine/moved.ts'
+import { openForReading } from '../../../src/engine/open.ts'
+import { createReturnReader } from '../../../src/engine/returning.ts'
+import { startIndexing } from '../../../src/ingest/network.ts'
+import { silent } from '../../../src/lib/log.ts'
+import { openTestCluster, withoutOpenSearch } from '../../support/real-opensearch.ts'
+import { documentsIn, SHIPPED } from '../../support/ship.ts'
+import { createTestStore } from '../../support/store.ts'
+
+const FILE = fileURLToPath(new URL('../../../data/demo.ndjson.gz', import.meta.url))
+
+test('documents that lie in a cluster alone come back, also after a kill, and can be shipped again', {
+  skip: withoutOpenSearch,
+}, async t => {
+  const { options } = await openTestCluster(t, { blocksPerIndex: 300 })
+  const [data, whole] = [folderOf(t), folderOf(t)]
+  await importInto(whole)
+  const expected = documentsOf(whole)
+  await importInto(data, options)
+  assert.ok(emptiedIn(data) > 100)
+
+  const back = { data, network: SHIPPED, job: { type: 'move' as const }, storeBatch: 50, log: silent, cluster: options }
+  const first = startIndexing({ ...back, returning: true })
+  while ((first.report().shipping?.moving?.shipped ?? 0) === 0) await new Promise(setImmediate)
+  await first.stop()
+  assert.deepEqual(first.report().shipping?.moving?.to, 'sqlite')
+  await startIndexing({ ...back, returning: true }).ended
+  assert.equal(emptiedIn(data), 0)
+  assert.equal(isInCluster(data), false)
+  assert.deepEqual(documentsOf(data), expected)
+  // Nothing is left to ask the cluster for.
+  await startIndexing({ ...back, cluster: { ...options, urls: ['http://127.0.0.1:9'] }, returning: true }).ended
+
+  await startIndexing(back).ended
+  assert.equal(isInCluster(data), true)
+})
+
+const importInto = (data: string, cluster?: ClusterOptions) =>
+  startIndexing({
+    ...{ data, network: SHIPPED, job: { type: 'import', files: [FILE] }, storeBatch: 50, cluster, log: silent },
+  }).ended
+
+const stored = <T>(data: string, read: (db: ReturnType<typeof openForReading>) => T): T => {
+  const db = openForReading(storeFile(data, SHIPPED))
+  try {
+    return read(db)
+  } finally {
+    db.close()
+  }
+}
+const emptiedIn = (data: string): number => stored(data, db => createReturnReader(db).left().emptied)
+const isInCluster = (data: string): boolean => stored(data, db => createMoved(db).since() !== undefined)
+
+const documentsOf = (data: string) => {
+  const store = createTestStore([], { path: storeFile(data, SHIPPED) })
+  try {
+    return documentsIn(store)
+  } finally {
+    store.close()
+  }
+}
+
+const folderOf = (t: TestContext): string => {
+  const folder = mkdtempSync(join(tmpdir(), 'chainsieve-back-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}

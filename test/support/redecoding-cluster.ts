@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { createShelfReader } from '../../src/engine/shelf.ts'
+import type { Clustered } from '../../src/ingest/redecode.ts'
+import { createClusterRedecoder } from '../../src/ingest/redecoding/clustered.ts'
+import { memoryAsker } from './memory-asker.ts'
+import type { MemoryCluster } from './memory-cluster.ts'
+import { documentsIn, visibleIn } from './ship.ts'
+import type { TestStore } from './store.ts'
+
+/** Empties what lies so deep that blocks up to this one are below the head. */
+export const emptyUpTo = (store: TestStore, last: number) => {
+  store.db.prepare("INSERT OR REPLACE INTO looked (number, hash, parent) VALUES (?, x'', x'')").run(last + 256)
+  while (store.writer.empty().more);
+}
+export const emptied = (store: TestStore) =>
+  store.db.prepare('SELECT coalesce(sum(block), 0) FROM segment WHERE emptied = 1').pluck().get() as number
+
+export const inCluster = (store: TestStore, memory: MemoryCluster, patch: Clustered['patch']): Clustered => ({
+  open(abi, owners) {
+    const { reader, decimals, preparer } = store
+    const { visible } = createShelfReader(store.db)
+    const { revise } = preparer
+    const redecoder = createClusterRedecoder({
+      asker: memoryAsker(memory),
+      reader,
+      visible,
+      abi,
+      owners,
+      decimals,
+      revise,
+    })
+    return { ...redecoder, close: async () => {} }
+  },
+  patch,
+})
+
+export const same = (store: TestStore, memory: MemoryCluster, oracle: TestStore) => {
+  const found = visibleIn(memory.documents(), createShelfReader(store.db).visible())
+  const wanted = documentsIn(oracle)
+  // One by one: a diff of all is too long to read.
+  for (const [key, document] of wanted) assert.deepEqual(found.get(key), document, key)
+  for (const key of found.keys()) assert.ok(wanted.has(key), key)
+}

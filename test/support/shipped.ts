@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import type { Cluster } from '../../src/cluster/cluster.ts'
+import { shownId } from '../../src/cluster/ids.ts'
+import { splitSource } from '../../src/cluster/meta.ts'
+import { aliasOf } from '../../src/cluster/names.ts'
+import type { ClusterOptions } from '../../src/cluster/options.ts'
+import type { Hidden } from '../../src/engine/shelf.ts'
+import { KINDS } from '../../src/mapping/index.ts'
+import { keyOf, SHIPPED, type Shipped } from './ship.ts'
+
+/** The documents of a real cluster that a search may see, up to 10,000 of a kind. */
+export const documentsThere = async (
+  cluster: Pick<Cluster, 'ask'>,
+  options: Pick<ClusterOptions, 'prefix'>,
+  hidden: readonly Hidden[],
+): Promise<Map<string, Shipped>> => {
+  const found = new Map<string, Shipped>()
+  const must_not = hidden.map(({ batches, above }) => ({
+    bool: {
+      filter: [
+        { range: { 'chainsieve.batch': { gte: batches.from, lte: batches.to } } },
+        { range: { 'chainsieve.block': { gt: above } } },
+      ],
+    },
+  }))
+  for (const kind of KINDS) {
+    const { status, text } = await cluster.ask({
+      ...{ method: 'POST', path: `/${aliasOf(options, SHIPPED, kind)}/_search` },
+      body: { size: 10_000, query: { bool: { must_not } } },
+    })
+    assert.equal(status, 200, text)
+    for (const [, id, whole] of text.matchAll(/"_id":"([^"]*)"[^{]*"_source":(\{.*?"chainsieve":\{[^}]*\}\})/gs)) {
+      const { source, meta } = splitSource(whole!)
+      const { block, position, routing, parent } = meta
+      const document = { kind, id: shownId(id!), source, block, position, routing, parent }
+      found.set(keyOf(document), document)
+    }
+  }
+  return found
+}
