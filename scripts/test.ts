@@ -39,7 +39,8 @@ const COMPILED = join(tmpdir(), `chainsieve-test-compiled-${process.getuid?.() ?
 /** Runs test files, so many at a time. */
 const run = (some: readonly string[], atOnce: number): number => {
   if (some.length === 0) return 0
-  const options = ['--test', '--test-timeout=300000', `--test-concurrency=${atOnce}`]
+  // It is for what hangs: a busy machine takes several times as long as a quiet one.
+  const options = ['--test', '--test-timeout=600000', `--test-concurrency=${atOnce}`]
   const { status } = spawnSync(process.execPath, [...options, ...some.toSorted()], {
     stdio: 'inherit',
     env: {

@@ -8,6 +8,7 @@ import { after, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { type Caller, openAccounts, type Scope } from '../../src/accounts/index.ts'
 import { MIGRATIONS } from '../../src/accounts/migrations.ts'
+import { processorTime } from '../support/processor.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'chainsieve-accounts-'))
 after(() => rmSync(root, { recursive: true }))
@@ -137,9 +138,9 @@ test('the last use of a token is written when the accounts are closed', () => {
 test('verifying takes microseconds', () => {
   const { accounts } = open()
   const token = accounts.createToken('alice')
-  const started = performance.now()
+  const started = processorTime()
   for (let i = 0; i < 20_000; i++) accounts.verify(token)
-  assert.ok((performance.now() - started) / 20_000 < 0.05)
+  assert.ok((processorTime() - started) / 20_000 < 0.05)
   accounts.close()
 })
 

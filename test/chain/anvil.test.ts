@@ -65,7 +65,7 @@ const startFollowing = (t: TestContext, source: ChainSource) => {
     await assert.rejects(following, { name: 'AbortError' })
   })
   const until = async (isTrue: () => boolean) => {
-    const end = Date.now() + 20_000
+    const end = Date.now() + 120_000
     while (!isTrue()) {
       assert.ok(Date.now() < end, `told ${told.join(' ')}; ${JSON.stringify(source.endpoints())}`)
       await Promise.race([pause(10), following])

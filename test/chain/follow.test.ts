@@ -80,7 +80,7 @@ const startFollower = (
 }
 
 const waitFor = async (isTrue: () => boolean, what: () => string) => {
-  const end = Date.now() + 10_000
+  const end = Date.now() + 120_000
   while (!isTrue()) {
     if (Date.now() > end) assert.fail(`still waiting for ${what()}`)
     await pause(5)

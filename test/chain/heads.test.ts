@@ -6,15 +6,17 @@ import type { Rpc } from '../../src/chain/rpc.ts'
 import { silent } from '../../src/lib/log.ts'
 import { createVirtualClock } from '../support/virtual-clock.ts'
 
-/** Most blocks that one poll found, in each quarter of the time that so many blocks take. */
-const foundAtOnce = async (blockMs: number, blocks: number) => {
+/** Most blocks that one poll found, in each quarter of the time that so many blocks take, and how many polls there were. */
+const follow = async (blockMs: number, blocks: number, isSparing = false) => {
   const clock = createVirtualClock()
   const start = clock.now()
+  let polls = 0
   const chainHead = () => Math.floor((clock.now() - start) / blockMs)
   const rpc = {
     endpoints: [{ name: 'node' }],
-    isSparing: false,
+    isSparing,
     async attempt() {
+      polls++
       return { number: chainHead(), hash: '', parentHash: '' }
     },
   } as unknown as Rpc
@@ -33,11 +35,16 @@ const foundAtOnce = async (blockMs: number, blocks: number) => {
   await clock.run(blocks * blockMs - 1)
   controller.abort()
   await following
-  return most
+  return { most, polls }
 }
 
 test('polls find the pace of a chain by themselves: after a few blocks, each block is found by itself', async () => {
-  assert.deepEqual(await foundAtOnce(200, 40), [5, 1, 1, 1])
-  assert.deepEqual(await foundAtOnce(2_000, 40), [1, 1, 1, 1])
-  assert.deepEqual(await foundAtOnce(12_000, 40), [1, 1, 1, 1])
+  assert.deepEqual((await follow(200, 40)).most, [5, 1, 1, 1])
+  assert.deepEqual((await follow(2_000, 40)).most, [1, 1, 1, 1])
+  assert.deepEqual((await follow(12_000, 40)).most, [1, 1, 1, 1])
+})
+
+test('where questions count, the head is polled once a block is due, and not six times a block', async () => {
+  const [counted, free] = [await follow(12_000, 16, true), await follow(12_000, 16)]
+  assert.deepEqual([counted.most, counted.polls, free.polls], [[1, 1, 1, 1], 47, 118])
 })

@@ -130,7 +130,7 @@ for (const seed of SEEDS) {
     lying = 0
     truth = [...truth, ...makeChain({ parent: truth.at(-1)!, blocks: 1, txs: 1, logs: 1, salt: 'last' })]
     for (const node of nodes) sync(node)
-    const end = Date.now() + 15_000
+    const end = Date.now() + 120_000
     while (held.at(-1)?.block.hash !== truth.at(-1)!.block.hash) {
       assert.ok(
         Date.now() < end,

@@ -8,8 +8,9 @@ import type { Cluster } from '../../src/cluster/cluster.ts'
 import { DEFAULT_CLUSTER } from '../../src/cluster/options.ts'
 import { type BadClusterOptions, MOODS, startBadCluster } from '../support/bad-cluster.ts'
 import { random as numbers } from '../support/scoped.ts'
+import { createVirtualClock } from '../support/virtual-clock.ts'
 
-const QUICK = { baseMs: 2, capMs: 10, timeoutMs: 40 }
+const QUICK = { baseMs: 2, capMs: 10 }
 
 const open = async (t: TestContext, bad: BadClusterOptions, options: BulkOptions = {}) => {
   const server = await startBadCluster(bad)
@@ -25,6 +26,24 @@ const fill = async (bulk: Bulk, count: number, bytes = 100, from = 0) => {
     await bulk.put({ index: 'a', id: `${i}`, version: 1, source: JSON.stringify({ i, text: 'x'.repeat(bytes) }) })
 }
 
+/** A cluster that answers each request when it is told to, each document with what is given for it, and else 200. */
+const held = () => {
+  const asked: { lines: string; answer(...first: number[]): void }[] = []
+  /** Bytes of all requests. */
+  const sizes: number[] = []
+  const ask: Cluster['ask'] = ({ lines }) =>
+    new Promise(resolve => {
+      sizes.push(Buffer.byteLength(`${lines}`))
+      const items = Array.from({ length: `${lines}`.split('\n').length >> 1 })
+      const answer = (...first: number[]) => {
+        const told = items.map((_, i) => ({ index: { status: first[i] ?? 200 } }))
+        resolve({ status: 200, text: JSON.stringify({ items: told }) })
+      }
+      asked.push({ lines: `${lines}`, answer })
+    })
+  return { asked, sizes, ask }
+}
+
 test('whatever a cluster does to requests, nothing is lost once it was flushed, and the newest version stays', async t => {
   await Promise.all(
     Array.from({ length: 8 }, async (_, seed) => {
@@ -33,7 +52,7 @@ test('whatever a cluster does to requests, nothing is lost once it was flushed, 
       const { server, bulk } = await open(
         t,
         { mood, refusesItem: () => random(2) === 0, mostBytes: 6_000 },
-        { startBytes: 4_000, mostBytes: 10_000, gzip: seed % 3 === 0, lanes: 1 + (seed % 4) },
+        { startBytes: 4_000, mostBytes: 10_000, gzip: seed % 3 === 0, lanes: 1 + (seed % 4), timeoutMs: 40 },
       )
       const model = new Map<string, { version: number; source: string }>()
       const flushes: Promise<void>[] = []
@@ -62,19 +81,29 @@ test('whatever a cluster does to requests, nothing is lost once it was flushed, 
   )
 })
 
-test('several requests are under way at once, of the size that is asked for, and what is put waits for them', async t => {
-  const { server, bulk } = await open(t, { mood: () => 'takes', delayMs: () => 5 }, { startBytes: 20_000, lanes: 3 })
+test('several requests are under way at once, of the size that is asked for, and what is put waits for them', async () => {
+  const { asked, sizes, ask } = held()
+  const bulk = createBulk({ ask }, { ...QUICK, startBytes: 20_000, lanes: 3, clock: createVirtualClock() })
+  const source = JSON.stringify({ text: 'x'.repeat(400) })
   let waited = 0
   for (let i = 0; i < 2_000; i++) {
-    const room = bulk.put({ index: 'a', id: `${i}`, version: 1, source: JSON.stringify({ text: 'x'.repeat(400) }) })
-    if (room !== undefined) waited++
+    const room = bulk.put({ index: 'a', id: `${i}`, version: 1, source })
+    if (room === undefined) continue
+    waited++
+    assert.equal(bulk.report().underWay, 3)
+    for (const { answer } of asked.splice(0)) answer()
     await room
   }
-  await bulk.flush()
-  assert.equal(server.documents.size, 2_000)
-  assert.equal(server.most(), 3)
+  const flushed = bulk.flush()
+  let isDone = false
+  void flushed.then(() => {
+    isDone = true
+  })
+  for (; !isDone; await turn()) for (const { answer } of asked.splice(0)) answer()
+  assert.deepEqual([bulk.report().documents, bulk.report().repeated], [2_000, 0])
   assert.ok(waited > 3, `${waited}`)
-  assert.ok(server.sizes[0]! <= 20_000 && server.sizes[0]! > 19_000, `${server.sizes}`)
+  const [first = 0] = sizes
+  assert.ok(first <= 20_000 && first > 19_000, `${sizes}`)
 })
 
 test('a cluster that takes smaller requests gets smaller ones, and one document that it never takes is named', async t => {
@@ -188,27 +217,16 @@ test('a flush of nothing is done, and one waits only for what was put before', a
 })
 
 test('what comes back goes again at once, also where it stands before what is waited for', async () => {
-  const asked: { lines: string; answer(...first: number[]): void }[] = []
-  const ask: Cluster['ask'] = ({ lines }) =>
-    new Promise(resolve => {
-      const items = Array.from({ length: `${lines}`.split('\n').length >> 1 })
-      const answer = (...first: number[]) => {
-        const told = items.map((_, i) => ({ index: { status: first[i] ?? 200 } }))
-        resolve({ status: 200, text: JSON.stringify({ items: told }) })
-      }
-      asked.push({ lines: `${lines}`, answer })
-    })
-  const until = async (count: number) => {
-    while (asked.length < count) await new Promise(resolve => setTimeout(resolve, 1))
-  }
-  const bulk = createBulk({ ask }, { ...QUICK, startBytes: 1_000, lanes: 2 })
+  const { asked, ask } = held()
+  const clock = createVirtualClock()
+  const bulk = createBulk({ ask }, { ...QUICK, startBytes: 1_000, lanes: 2, clock })
   await fill(bulk, 1)
   const flushed = bulk.flush()
   for (let i = 1; asked.length < 2; i++) await fill(bulk, 1, 100, i)
   asked[0]!.answer(429)
-  await turn()
   asked[1]!.answer(429)
-  await until(3)
+  await clock.run(QUICK.capMs)
+  assert.equal(asked.length, 3)
   assert.match(asked[2]!.lines, /"_id":"1"[\s\S]*"_id":"0"/)
   asked[2]!.answer()
   await flushed

@@ -16,7 +16,7 @@ describe('Explore follows a chain', { skip }, () => {
     const send = (value: number) => anvil.call('eth_sendTransaction', { from, to, value: `0x${value.toString(16)}` })
     await send(1)
     const server = await serve(t, tempFolder(t), ['--network', NETWORK, '--rpc', anvil.url, '--from', '0'])
-    for (const end = Date.now() + 30_000; (await server.total(NETWORK, 'tx').catch(() => 0)) < 1 && Date.now() < end; )
+    for (const end = Date.now() + 120_000; (await server.total(NETWORK, 'tx').catch(() => 0)) < 1 && Date.now() < end; )
       await pause(100)
     const page = await bench.open(t)
     await page.goto(`${server.url}/console/explore?kinds=tx`)

@@ -61,7 +61,7 @@ describe('Explore: hits and what is done with them', { skip }, () => {
     await page.reload()
     await first.getByText(most, { exact: true }).waitFor()
     const grid = page.getByRole('grid')
-    for (const end = Date.now() + 15_000; (await grid.getAttribute('aria-rowcount')) === '101' && Date.now() < end; ) {
+    for (const end = Date.now() + 120_000; (await grid.getAttribute('aria-rowcount')) === '101' && Date.now() < end; ) {
       await grid.evaluate(box => box.scrollTo(0, box.scrollHeight))
       await page.waitForTimeout(50)
     }

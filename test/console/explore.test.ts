@@ -76,7 +76,7 @@ describe('Explore', { skip }, () => {
     assert.equal(await grid.locator('[aria-selected=true]').textContent(), first)
     const count = async () => Number(await grid.getAttribute('aria-rowcount')) - 1
     const all = await total('event', { match_all: {} })
-    for (const end = Date.now() + 60_000; (await count()) < all && Date.now() < end; ) {
+    for (const end = Date.now() + 120_000; (await count()) < all && Date.now() < end; ) {
       await grid.evaluate(box => box.scrollTo(0, box.scrollHeight))
       await page.waitForTimeout(50)
     }

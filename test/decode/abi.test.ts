@@ -9,6 +9,7 @@ import { renderEvent } from '../../src/decode/render.ts'
 import { formatSignature, parseSignature, topicOf } from '../../src/decode/signature.ts'
 import type { AbiParam, EventAbi } from '../../src/decode/types.ts'
 import { encoded, expected, hexOf, isHashed, typed, viemParam, viemValues } from '../support/abi.ts'
+import { processorTime } from '../support/processor.ts'
 
 const word = (value: bigint | number) => BigInt.asUintN(256, BigInt(value)).toString(16).padStart(64, '0')
 const hexWord = (value: bigint | number): Hex => `0x${word(value)}`
@@ -286,13 +287,13 @@ test('encodings that are not canonical decode where every byte belongs to a valu
 test('arrays that share their elements cannot unfold to more than memory holds', () => {
   // Every word is a length as well as an offset to such a word, so that each array holds 96 arrays.
   const list = Array(400).fill(word(96)).join('')
-  const start = performance.now()
+  const start = processorTime()
   for (const type of ['uint256[][][][]', 'string[][][][]', '(bytes, bytes)[][][]'])
     assert.match(
       decode(`E(${type} l)`, [], `0x${word(32)}${list}`).error!,
       /^argument l[^:]*: it expands to more than 8 times the data$/,
     )
-  assert.ok(performance.now() - start < 1000)
+  assert.ok(processorTime() - start < 1000)
 })
 
 test('a declaration that cannot be decoded says so for every log', () => {
@@ -331,13 +332,13 @@ test('a declaration that cannot be decoded says so for every log', () => {
 })
 
 test('an array of 2^255 elements of any size is refused at once', () => {
-  const start = performance.now()
+  const start = processorTime()
   for (const type of ['uint8[]', 'string[]', 'uint8[3][]', '(bool)[]', 'bytes[][]'])
     assert.equal(
       decode(`E(${type} x)`, [], `0x${word(32)}${word(1n << 255n)}${word(0)}`).error,
       'argument x: the data ends inside it',
     )
-  assert.ok(performance.now() - start < 1000)
+  assert.ok(processorTime() - start < 1000)
 })
 
 test('decoding into parts takes nothing that has none', () => {

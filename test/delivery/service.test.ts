@@ -75,7 +75,7 @@ const setUp = async (t: TestContext, actions: (url: string) => Action[], retries
 }
 
 const until = async (is: () => boolean | Promise<boolean>) => {
-  const end = Date.now() + 20_000
+  const end = Date.now() + 120_000
   while (!(await is())) {
     if (Date.now() > end) assert.fail('it did not come about')
     await systemClock.sleep(10)

@@ -28,6 +28,7 @@ import {
 } from '../support/delivery.ts'
 import { fastClock } from '../support/node.ts'
 import { type Behaviour, startReceiver } from '../support/receiver.ts'
+import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts'
 
 const SECRET = `whsec_${Buffer.alloc(32, 1).toString('base64')}`
 
@@ -73,12 +74,22 @@ const setUp = async (t: TestContext, { channels, clock = systemClock, options = 
   return { folder, outbox, rules, metrics, store, worker, start, states, confirm }
 }
 
-const until = async (is: () => boolean, what = 'what is waited for', ms = 20_000) => {
-  const end = Date.now() + ms
+const until = async (is: () => boolean, what = 'what is waited for') => {
+  const end = Date.now() + 120_000
   while (!is()) {
     if (Date.now() > end) assert.fail(`${what} did not come about`)
     await systemClock.sleep(5)
   }
+}
+
+/** Lets a clock go by in steps until something comes about, for so long at most. */
+const passUntil = async (
+  clock: VirtualClock,
+  is: () => boolean,
+  { stepMs, mostMs }: Record<'stepMs' | 'mostMs', number>,
+) => {
+  for (const end = clock.now() + mostMs; !is(); await clock.run(stepMs))
+    assert.ok(clock.now() < end, 'what is waited for did not come about')
 }
 
 const deliveriesOf = (metrics: ReturnType<typeof createMetrics>, outcome: string) =>
@@ -121,7 +132,7 @@ describe('the delivery worker', () => {
   })
 
   it('tries again by the schedule, not before the receiver wishes, and gives up after the last try', async t => {
-    const clock = fastClock(200)
+    const clock = createVirtualClock()
     const at: number[] = []
     const channels = makeChannels(() => {
       at.push(clock.now())
@@ -132,7 +143,7 @@ describe('the delivery worker', () => {
     rules.set(1, makeRule(1, [post('https://a.example/')]))
     confirm('alert-1')
     worker.wake()
-    await until(() => states().dead === 1)
+    await passUntil(clock, () => states().dead === 1, { stepMs: 1_000, mostMs: 150_000 })
     assert.equal(at.length, 4)
     const waits = at.slice(1).map((time, i) => time - at[i]!)
     assert.ok(waits[0]! >= 30_000 && waits[1]! >= 18_000 && waits[2]! >= 36_000, `it waited ${waits}`)
@@ -147,7 +158,7 @@ describe('the delivery worker', () => {
   })
 
   it('spares a destination that fails, without charging tries to what waits', async t => {
-    const clock = fastClock(100)
+    const clock = createVirtualClock()
     let up = false
     const at: number[] = []
     const channels = makeChannels(() => {
@@ -163,14 +174,15 @@ describe('the delivery worker', () => {
     for (let i = 0; i < 100; i++) confirm(`alert-${i}`)
     worker.wake()
     // The first ones, as many as may be under way, open the breaker; behind that there are single probes, each later than the one before.
-    await until(() => at.length >= 14)
+    const hour = { stepMs: 1_000, mostMs: 3_600_000 }
+    await passUntil(clock, () => at.length >= 14, hour)
     up = true
     const waits = at.slice(10).map((time, i) => time - at[i + 9]!)
     assert.ok(
       waits.every((wait, i) => wait >= 5_000 * 2 ** i),
       `it waited ${waits}`,
     )
-    await until(() => states().delivered >= 86)
+    await passUntil(clock, () => states().delivered >= 86, hour)
     assert.deepEqual(
       new Set(store.list({ limit: 200 }).map(it => `${it.state} ${it.tries}`)),
       new Set(['delivered 1', 'queued 1']),
@@ -178,7 +190,7 @@ describe('the delivery worker', () => {
   })
 
   it('gives up what waited for the whole schedule while nothing arrived', async t => {
-    const clock = fastClock(2_000)
+    const clock = createVirtualClock()
     const channels = makeChannels(() => FAILED)
     const { rules, worker, states, confirm, store } = await setUp(t, {
       channels,
@@ -188,7 +200,7 @@ describe('the delivery worker', () => {
     rules.set(1, makeRule(1, [post('https://a.example/')]))
     for (let i = 0; i < 500; i++) confirm(`alert-${i}`)
     worker.wake()
-    await until(() => states().dead === 500)
+    await passUntil(clock, () => states().dead === 500, { stepMs: 10_000, mostMs: 3_600_000 })
     assert.match(
       store.list({ limit: 1 })[0]!.lastError!,
       /^dead: its receiver has accepted nothing since \d{4}-.*Z$|^it answered 500$/,
@@ -200,14 +212,18 @@ describe('the delivery worker', () => {
     const channels = makeChannels(sent =>
       'url' in sent.action.parameters && sent.action.parameters.url.includes('live') ? DELIVERED : hang(sent),
     )
-    const { rules, worker, states, confirm } = await setUp(t, { channels })
+    const clock = createVirtualClock()
+    const { rules, worker, metrics, confirm } = await setUp(t, { channels, clock })
+    const soon = { stepMs: 1, mostMs: 1_000 }
+    // The file takes long to count so many.
+    const delivered = () => deliveriesOf(metrics, 'delivered')[0]?.value ?? 0
     rules.set(1, makeRule(1, [post('https://hangs.example/')]))
     rules.set(2, makeRule(2, [post('https://live.example/')]))
     rules.set(4, makeRule(4, [post('https://live.example/never-tried')]))
     for (let i = 0; i < 10_000; i++) confirm(`alert-${i}`, 1)
     confirm('live-1', 2)
     worker.wake()
-    await until(() => states().delivered === 1, 'delivery behind 10,000 that hang')
+    await passUntil(clock, () => delivered() === 1, soon)
     assert.equal(channels.sent.length, 11)
     for (let i = 0; i < 5_000; i++) {
       rules.set(100 + i, makeRule(100 + i, [post(`https://hangs.example/${i}`)]))
@@ -216,7 +232,7 @@ describe('the delivery worker', () => {
     confirm('live-2', 2)
     confirm('live-3', 4)
     worker.wake()
-    await until(() => states().delivered === 3, 'delivery behind 5,000 receivers that hang')
+    await passUntil(clock, () => delivered() === 3, soon)
     // Never all places for receivers that are not known to work.
     assert.ok(channels.sent.length < 2_000, `${channels.sent.length} attempts were made`)
   })
@@ -284,7 +300,7 @@ describe('the delivery worker', () => {
   })
 
   it('combines emails of a rule that come within the time of a digest', async t => {
-    const clock = fastClock(100)
+    const clock = createVirtualClock()
     const channels = makeChannels()
     const { rules, worker, states, confirm, store } = await setUp(t, { channels, clock, options: { digestMs: 60_000 } })
     rules.set(1, makeRule(1, [mail('a@x.org'), post('https://a.example/')]))
@@ -292,9 +308,10 @@ describe('the delivery worker', () => {
     for (let i = 0; i < 5; i++) confirm(`alert-${i}`, 1)
     confirm('other', 2)
     worker.wake()
-    await until(() => states().delivered === 5)
-    assert.equal(channels.sent.length, 5)
-    await until(() => states().delivered === 11)
+    await clock.run(59_000)
+    assert.deepEqual([states().delivered, channels.sent.length], [5, 5])
+    await clock.run(10_000)
+    assert.equal(states().delivered, 11)
     assert.deepEqual(
       channels.sent.slice(5).map(it => it.messages.map(message => message.id)),
       [['alert-0', 'alert-1', 'alert-2', 'alert-3', 'alert-4'], ['other']],
@@ -554,7 +571,7 @@ describe('crashes among receivers that fail', () => {
           allowed: ['127.0.0.0/8'],
           smtp: undefined,
           mailFrom: undefined,
-          timeoutMs: 300,
+          timeoutMs: 1_000,
         })
         const worker = createWorker({
           store,
@@ -582,7 +599,7 @@ describe('crashes among receivers that fail', () => {
       }
       const { store, channels, worker } = open()
       await until(() => store.cursor({ network: NETWORK, identity: outbox.identity }) === outbox.entries.at(-1)!.n)
-      await until(() => store.states().every(it => it.state !== 'queued'), 'an end of every delivery', 60_000)
+      await until(() => store.states().every(it => it.state !== 'queued'), 'an end of every delivery')
       await worker.stop()
       await channels.close()
 

@@ -60,7 +60,7 @@ const nameShown = (port: number) =>
     }).on('error', reject)
   })
 
-test('tokens of a team: scopes, quota, rotation, and a trail of all of it', { timeout: 120_000 }, async t => {
+test('tokens of a team: scopes, quota, rotation, and a trail of all of it', async t => {
   const { ask, run, data } = await serveTls(t, [
     ...['--limit', 'requestsByToken=20', '--trust-proxy', '127.0.0.1', '--cors-origin', 'https://app.example'],
   ])
@@ -123,7 +123,7 @@ test('tokens of a team: scopes, quota, rotation, and a trail of all of it', { ti
   )
 })
 
-test('a new certificate is taken on SIGHUP, and a server that has none ends by it', { timeout: 120_000 }, async t => {
+test('a new certificate is taken on SIGHUP, and a server that has none ends by it', async t => {
   const { program, port, use, two, url } = await serveTls(t)
   assert.equal(await nameShown(port), 'one.example')
   const kept = connect({ port, host: '127.0.0.1', rejectUnauthorized: false })
@@ -149,7 +149,7 @@ test('a new certificate is taken on SIGHUP, and a server that has none ends by i
   assert.equal((await plain.ended).signal, 'SIGHUP')
 })
 
-test('a server without its whole certificate does not start', { timeout: 60_000 }, async t => {
+test('a server without its whole certificate does not start', async t => {
   const data = tempFolder(t)
   for (const [args, why] of [
     [['--tls-cert', 'x'], /TLS needs a certificate and its key: give both --tls-cert and --tls-key/],

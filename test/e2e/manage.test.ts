@@ -15,9 +15,7 @@ interface Info {
   [more: string]: unknown
 }
 
-test('a server is managed over HTTP: ABIs, decoding again, deliveries across rules, series, storage', {
-  timeout: 120_000,
-}, async t => {
+test('a server is managed over HTTP: ABIs, decoding again, deliveries across rules, series, storage', async t => {
   const data = tempFolder(t)
   const token = tokenOf(data, SCOPES)
   const program = start(t, ['serve', '--port', '0', '--allow-target', '127.0.0.1'], { data })

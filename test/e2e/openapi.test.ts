@@ -113,7 +113,7 @@ const DEMO = { technology: 'ethereum', blockchain: 'demo', network: 'local' }
 const filled = (path: string, parts: Record<string, string>) =>
   path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent({ ...DEFAULTS, ...DEMO, ...parts }[name]!))
 
-describe('a client that is made from the description', { timeout: 120_000 }, () => {
+describe('a client that is made from the description', () => {
   it('sends every example and every listed value, and is answered', async t => {
     const { send, api, check } = await serveDemo(t)
     const es = filled(ES, {})
@@ -209,7 +209,7 @@ interface Exampled {
 const exampleOf = (api: OpenApi, path: string, method: string): unknown =>
   Object.values(api.paths[path]![method]!.requestBody!.content)[0]!.example
 
-describe('the description of a server', { timeout: 120_000 }, () => {
+describe('the description of a server', () => {
   it('holds of what it answers to a request of each operation', async t => {
     const data = tempFolder(t)
     const token = tokenOf(data, SCOPES)

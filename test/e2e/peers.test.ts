@@ -44,7 +44,7 @@ const setUp = async (t: TestContext, { chain = makeBlocks(3), args = [], rules =
   const start = () =>
     serve(t, data, [
       ...['--network', NETWORK, '--rpc', node.url, '--from', String(FIRST), '--poll-interval', '20ms'],
-      ...['--request-timeout', '1s', '--allow-target', '127.0.0.1/32', '--delivery-timeout', '500ms'],
+      ...['--allow-target', '127.0.0.1/32'],
       ...Array(20).fill(['--delivery-retries', '100ms']).flat(),
       ...args,
     ])

@@ -77,7 +77,7 @@ const startedBy = (path: string): string[] => (/\.m?[jt]s$/.test(path) ? [proces
 const PROGRAM = startedBy(process.env.TESTED_PROGRAM ?? MAIN)
 
 /** What is asked for comes soon, but the machine may be busy. */
-const PATIENCE_MS = 30_000
+const PATIENCE_MS = 120_000
 
 /** Starts the program; it is killed after the test where it still runs. */
 export const start = (t: Test, args: readonly string[], options: Options = {}): Program => {

@@ -10,7 +10,7 @@ import { after, serve, start, succeed, tempFolder, until } from './program.ts'
 
 const NETWORK = 'ethereum/made-up/mainnet'
 
-test('a scope gains transactions through a kill, and serves them', { timeout: 120_000 }, async t => {
+test('a scope gains transactions through a kill, and serves them', async t => {
   const chain = unevenChain(60, random(5), 0)
   const last = Number(chain.at(-1)!.block.number)
   const node = await startNode(t, chain)
@@ -82,7 +82,7 @@ test('a scope gains transactions through a kill, and serves them', { timeout: 12
 const CALLER = '0x6015600c60003960156000f3600060006000600060006000355af15000'
 const noAnvil = anvilPath === undefined && 'there is no anvil for this platform'
 
-test('transactions of a real node are followed with their traces', { skip: noAnvil, timeout: 60_000 }, async t => {
+test('transactions of a real node are followed with their traces', { skip: noAnvil }, async t => {
   const anvil = await startAnvil({ after: fn => after(t, fn) })
   const [a, b, c] = (await anvil.call<string[]>('eth_accounts')) as [string, string, string]
   const caller = (await send(anvil, { from: c, data: CALLER })).contractAddress!

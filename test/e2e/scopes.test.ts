@@ -11,7 +11,7 @@ import { after, serve, start, succeed, tempFolder, until } from './program.ts'
 
 const NETWORK = 'ethereum/made-up/mainnet'
 
-test('a contract is indexed alone, widened through a kill, and served', { timeout: 120_000 }, async t => {
+test('a contract is indexed alone, widened through a kill, and served', async t => {
   const below = random(3)
   const chain = unevenChain(60, below, 0)
   const last = Number(chain.at(-1)!.block.number)
@@ -106,7 +106,7 @@ const ruleFor = (address: string) => ({
   },
 })
 
-test('a rule fires for what a scope stores, and warns of what lies outside', { timeout: 60_000 }, async t => {
+test('a rule fires for what a scope stores, and warns of what lies outside', async t => {
   const [inside, outside] = [`0x${'1'.repeat(40)}`, `0x${'2'.repeat(40)}`] as const
   const log = (address: `0x${string}`) => ({ address, topics: [], data: '0x' as const })
   const chain = makeChain({ blocks: 3, from: 10, txs: 0 })
@@ -146,7 +146,6 @@ const noAnvil = anvilPath === undefined && 'there is no anvil for this platform'
 
 test('a contract of a real node is followed alone, through a reorganisation', {
   skip: noAnvil,
-  timeout: 60_000,
 }, async t => {
   const anvil = await startAnvil({ after: fn => after(t, fn) })
   const [from] = (await anvil.call<string[]>('eth_accounts')) as [string]

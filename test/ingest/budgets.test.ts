@@ -16,7 +16,7 @@ const DAILY = 400
 const chain = makeChain({ blocks: 400, txs: 0 })
 
 const until = async (what: string, isSo: () => boolean) => {
-  const end = Date.now() + 10_000
+  const end = Date.now() + 120_000
   while (!isSo()) {
     assert.ok(Date.now() < end, what)
     await new Promise(resolve => setTimeout(resolve, 10))

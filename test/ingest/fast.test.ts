@@ -37,9 +37,12 @@ test('blocks every 200 ms are followed with a lag of mostly two at most, though 
   while (newest() < BEFORE - 1) await sleep(10)
 
   const lags: number[] = []
-  const began = performance.now()
-  for (let number = BEFORE; number < chain.length && performance.now() - began < 4_000; ) {
-    if (performance.now() - began >= (number - BEFORE) * BLOCK_MS) node.extend([chain[number++]!])
+  for (let number = BEFORE, last = performance.now(); number < chain.length; ) {
+    // Where the machine holds up this loop, those after it are as late.
+    if (performance.now() - last >= BLOCK_MS) {
+      node.extend([chain[number++]!])
+      last = performance.now()
+    }
     await sleep(10)
     // The pace is found out in the first blocks.
     if (number >= BEFORE + 5) lags.push(node.head - newest())

@@ -52,7 +52,7 @@ const follow = async (t: TestContext, node: FakeNode, rest: Partial<Extract<Job,
   const outbox = openOutbox(store)
   t.after(() => outbox.close())
   const until = async (what: string, holds: (report: Report) => boolean) => {
-    const end = performance.now() + 20_000
+    const end = performance.now() + 120_000
     while (!holds(indexing.report())) {
       if (indexing.error()) throw indexing.error()
       assert.ok(performance.now() < end, `${what}: ${JSON.stringify(indexing.report())}`)

@@ -57,7 +57,7 @@ const followed = async (t: TestContext, chain: readonly RawBlock[], options: Opt
     log: silent,
   })
   const reached = async (holds: (report: Report) => boolean) => {
-    const end = performance.now() + 60_000
+    const end = performance.now() + 120_000
     while (!holds(indexing.report())) {
       if (indexing.error()) throw indexing.error()
       assert.ok(performance.now() < end, JSON.stringify(indexing.report()))

@@ -81,7 +81,7 @@ const hashes = (chain: readonly RawBlock[]): string[] => {
 
 /** Waits for a report that is as is asked for. */
 const until = async (indexing: Indexing, holds: (report: Report) => boolean) => {
-  const end = Date.now() + 20_000
+  const end = Date.now() + 120_000
   while (!holds(indexing.report())) {
     assert.ok(Date.now() < end, `${JSON.stringify(indexing.report())} ${indexing.error()}`)
     await pause(10)

@@ -53,7 +53,7 @@ const place = async (t: TestContext) => {
 }
 
 const until = async (isSo: () => boolean) => {
-  const end = performance.now() + 40_000
+  const end = performance.now() + 120_000
   while (!isSo() && performance.now() < end) await sleep(20)
   assert.ok(isSo())
 }

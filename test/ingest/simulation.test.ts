@@ -97,7 +97,7 @@ const simulate = async (t: TestContext, seed: number) => {
   grow(1)
   if (!indexing) start()
   const tip = chain.at(-1)!.block.hash
-  const end = Date.now() + 30_000
+  const end = Date.now() + 120_000
   for (;;) {
     const { blocks, complete } = stored(data, chain.length)
     if (complete && blocks.at(-1) === tip) break
@@ -115,7 +115,7 @@ const simulate = async (t: TestContext, seed: number) => {
 const search = (data: string, entities: string, body: object) => {
   const reader = openReader(storeFile(data, NETWORK))
   try {
-    const options = { deadline: performance.now() + 20_000 }
+    const options = { deadline: performance.now() + 120_000 }
     const { body: whole } = answerSearch(createSearcher(reader), 'test', entities, JSON.stringify(body), options)
     const text = (
       whole instanceof Uint8Array

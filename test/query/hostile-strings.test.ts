@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { ChainsieveError } from '../../src/lib/errors.ts'
 import { parseSearch } from '../../src/query/parse.ts'
 import { compile } from '../../src/query/predicate.ts'
+import { processorTime } from '../support/processor.ts'
 
 const outcome = (query: unknown): string => {
   try {
@@ -53,9 +54,9 @@ test('strings of every kind are read or refused in little time', () => {
       { multi_match: { query: text, fields: ['*'] } },
       { fuzzy: { event: text } },
     ]) {
-      const before = performance.now()
+      const before = processorTime()
       outcome(query)
-      const took = performance.now() - before
+      const took = processorTime() - before
       assert.ok(took < 3000, `${JSON.stringify(query).slice(0, 100)} took ${took} ms`)
     }
 })

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { SourceFilter } from '../../src/query/request.ts'
 import { compileSourceFilter, globMatches } from '../../src/query/source-filter.ts'
+import { processorTime } from '../support/processor.ts'
 
 const source = {
   event: 'Transfer',
@@ -80,6 +81,8 @@ test('a star stands for any characters', () => {
   )
 })
 
-test('many stars take no long time', { timeout: 2000 }, () => {
+test('many stars take no long time', () => {
+  const started = processorTime()
   assert.equal(globMatches(`${'*a'.repeat(5000)}b`, 'a'.repeat(10_000)), false)
+  assert.ok(processorTime() - started < 2_000)
 })

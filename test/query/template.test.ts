@@ -7,6 +7,7 @@ import { bodyNode } from '../../src/query/json-node.ts'
 import { renderTemplate } from '../../src/query/template/render.ts'
 import { readTemplate } from '../../src/query/template/request.ts'
 import { findElasticsearch } from '../support/elasticsearch.ts'
+import { processorTime } from '../support/processor.ts'
 
 const render = (template: string, params: unknown) => renderTemplate(template, parseJson(JSON.stringify(params)))
 
@@ -60,10 +61,10 @@ describe('templates', () => {
 
   it('make no more than a body may have, however loops lie in one another', () => {
     const x = Array.from({ length: 1000 }, (_, i) => i)
-    const started = performance.now()
+    const started = processorTime()
     assert.throws(() => render(`${'{{#x}}'.repeat(6)}a${'{{/x}}'.repeat(6)}`, { x }), /What the template makes/)
     assert.throws(() => render(`${'{{#x}}'.repeat(6)}${'{{/x}}'.repeat(6)}`, { x }), /What the template makes/)
-    assert.ok(performance.now() - started < 2000)
+    assert.ok(processorTime() - started < 2000)
   })
 
   it('look up no names of JavaScript', () =>

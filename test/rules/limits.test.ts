@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DEFAULT_LIMITS, LIMITS, type LimitName, overLimit } from '../../src/limits/index.ts'
 import { checkRule } from '../../src/rules/schema.ts'
+import { processorTime } from '../support/processor.ts'
 import { conditionAt, ruleBody, ruleConfig } from '../support/rules.ts'
 
 type Json = Record<string, unknown>
@@ -125,9 +126,9 @@ test('the worst bodies that may come are answered at once', () => {
   for (const [what, body] of bodies) {
     const text = typeof body === 'string' ? body : JSON.stringify(body)
     assert.ok(text.length <= rule, `${what}: ${text.length}`)
-    const started = performance.now()
+    const started = processorTime()
     const answer = JSON.stringify(checkRule(JSON.parse(text)).faults)
-    const took = performance.now() - started
+    const took = processorTime() - started
     assert.ok(took < 2_000, `${what}: ${took} ms`)
     assert.ok(answer.length < 100_000, `${what}: ${answer.length}`)
   }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createMatcher } from '../../src/rules/matcher.ts'
 import type { Condition, StoredRule } from '../../src/rules/rule.ts'
+import { processorTime } from '../support/processor.ts'
 import { conditionAt } from '../support/rules.ts'
 
 const ruleOf = (targetMap: Condition[], id = 1): StoredRule => ({
@@ -31,9 +32,9 @@ test('a rule of ten thousand conditions is taken up, and let go, in no time', ()
   const matcher = createMatcher()
   matcher.set(ruleOf(bounds(100), 2))
   const rule = ruleOf(bounds(10_000))
-  const started = performance.now()
+  const started = processorTime()
   matcher.set(rule)
   matcher.remove(rule.id)
-  const took = performance.now() - started
+  const took = processorTime() - started
   assert.ok(took < 2_000, `${took} ms`)
 })

@@ -57,15 +57,6 @@ const hitsOf = async ({ body }: Answer): Promise<string[]> => {
 }
 
 const pause = (ms: number) => new Promise<void>(resolve => setTimeout(resolve, ms))
-const timed = async (run: () => Promise<unknown>): Promise<number> => {
-  const start = performance.now()
-  await run()
-  return performance.now() - start
-}
-
-/** The time within which so large a part of some answers came. */
-const within = (times: readonly number[], part: number): number =>
-  times.toSorted((a, b) => a - b)[Math.floor(times.length * part)]!
 
 const ranges = (count: number) => Array.from({ length: count }, (_, i) => ({ range: { str: { gte: `zzz${i}` } } }))
 /** Takes seconds: each of many ranges of a rendered text looks at all documents. */
@@ -74,56 +65,25 @@ const id = { query: { term: { _id: blocks[3]!.block.hash } } }
 
 for (const inlineMs of [0, 2])
   test(`dear queries of one account hold up neither cheap ones of another nor what the program asks, ${inlineMs} ms inline`, async t => {
-    const { pool, search } = setUp(t, { inlineMs })
-    const cheap = async (): Promise<number> => {
-      const times: number[] = []
-      for (let i = 0; i < 50; i++) times.push(await timed(() => search(B, 'block', id)))
-      return within(times, 0.9)
-    }
+    const { pool, search } = setUp(t, { inlineMs, deadlineMs: 240_000 })
     await search(B, 'block', id)
-    // Other programs may have the machine.
-    const alone = await cheap()
     const ending = new AbortController()
-    const attack = Array.from({ length: 20 }, () => search(A, 'event', dear, ending.signal))
-    const ended = Promise.allSettled(attack)
-    await pause(600)
-    const beside = await cheap()
-    const ranges = await timed(() => pool.ranges(NETWORK))
+    let ended = 0
+    // Each takes a hundred times as long as all the cheap ones: whoever waits for them waits for most.
+    const attack = Array.from({ length: 20 }, () => search(A, 'event', dear, ending.signal).then(() => ended++))
+    const all = Promise.allSettled(attack)
+    for (let i = 0; i < 50; i++) await search(B, 'block', id)
+    await pool.ranges(NETWORK)
+    const before = ended
     ending.abort()
-    await ended
-    assert.ok(beside < Math.max(100, 10 * alone), `90 % of the cheap ones in ${beside} ms, alone in ${alone} ms`)
-    assert.ok(ranges < Math.max(300, 30 * alone), `ranges in ${ranges} ms`)
+    await all
+    assert.ok(before <= 5, `${before} dear queries ended before the cheap ones`)
   })
-
-test('dear queries that the main thread tries take little of its time', async t => {
-  const { search } = setUp(t, { inlineMs: 2 })
-  await search(B, 'block', id)
-  const ending = new AbortController()
-  const attack: Promise<Answer>[] = []
-  const quiet: number[] = []
-  for (let i = 0; i < 50; i++) quiet.push(await timed(() => pause(1)))
-  const delays: number[] = []
-  for (let i = 0; i < 100; i++) {
-    // Each of another shape, and small enough to be tried.
-    const ask = (more: number) => ({ size: 1, query: { bool: { must_not: ranges(50 + 2 * i + more) } } })
-    attack.push(search(A, 'event', ask(0), ending.signal), search(A, 'event', ask(1), ending.signal))
-    delays.push(await timed(() => pause(1)))
-  }
-  const ended = Promise.allSettled(attack)
-  ending.abort()
-  await ended
-  const most = within(delays, 0.8)
-  assert.ok(most < Math.max(20, 5 * within(quiet, 0.8)), `80 % of the turns in ${most} ms`)
-})
 
 test('dear queries of several accounts take turns', async t => {
   const { search } = setUp(t, { deadlineMs: 1000 })
   const order: number[] = []
-  const ask = (account: number) => search(account, 'event', dear).catch(() => order.push(account))
-  const asked = [ask(A), ask(A), ask(A), ask(A)]
-  await pause(100)
-  asked.push(ask(B))
-  await Promise.all(asked)
+  await Promise.all([A, A, A, A, B].map(account => search(account, 'event', dear).catch(() => order.push(account))))
   assert.equal(order.length, 5)
   assert.ok(order.indexOf(B) <= 2, order.join())
 })
@@ -175,9 +135,9 @@ test('an account has so many long answers at once, and those that are closed are
 })
 
 test('a long answer that nobody reads is cut, and its place is free', async t => {
-  const { search } = setUp(t, { limits: { streams: 1, unreadStream: 200 } })
+  const { search } = setUp(t, { limits: { streams: 1, unreadStream: 2_000 } })
   const { body } = await search(A, 'log', { size: -1 })
-  await pause(400)
+  await pause(2_100)
   const reader = (body as ReadableStream<Uint8Array>).getReader()
   await assert.rejects(reader.read(), { next: 'retry', message: /--limit unreadStream=N/ })
   assert.equal((await hitsOf(await search(A, 'log', { size: -1 }))).length, logs)
@@ -188,8 +148,8 @@ test('an account has so many searches waiting, and so many bytes in them', async
   const ending = new AbortController()
   const ask = (body: object) => search(A, 'event', body, ending.signal).catch(error => error.message as string)
   const all = Array.from({ length: 10 }, () => ask(dear))
-  const refused = (await Promise.race([Promise.all(all.slice(-3)), pause(3000)])) as string[]
-  for (const message of refused) assert.match(message, /An account has more than 5 waiting searches/)
+  const refused = await Promise.all(all.slice(-3))
+  for (const message of refused) assert.match(String(message), /An account has more than 5 waiting searches/)
   assert.equal((await hitsOf(await search(B, 'block', id))).length, 1)
   ending.abort()
   await Promise.all(all)

@@ -48,7 +48,7 @@ const byPieces = async ({ pieces }: Answer): Promise<string> => {
   return masked(copies)
 }
 
-test('however many threads make a long answer, it is the same to the byte', { timeout: 100_000 }, async t => {
+test('however many threads make a long answer, it is the same to the byte', async t => {
   const one = setUp(t, 1)
   const four = setUp(t, 4)
   const asked: [string, object, Format?][] = [

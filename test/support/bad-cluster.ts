@@ -34,8 +34,6 @@ export interface BadCluster {
   documents: Map<string, Kept>
   /** Bytes of the requests. */
   sizes: number[]
-  /** Most requests at a time. */
-  most(): number
   close(): Promise<void>
 }
 
@@ -46,17 +44,13 @@ export interface BadClusterOptions {
   /** Of documents that it refuses for good. */
   fault?(id: string): { status: number; error: object } | undefined
   mostBytes?: number
-  /** How long a request takes. */
-  delayMs?(bytes: number): number
 }
 
 /** Answers bulk requests as OpenSearch does, and as it should not. */
 export const startBadCluster = async (options: BadClusterOptions): Promise<BadCluster> => {
-  const { mood, refusesItem = () => false, fault, mostBytes = Number.POSITIVE_INFINITY, delayMs } = options
+  const { mood, refusesItem = () => false, fault, mostBytes = Number.POSITIVE_INFINITY } = options
   const documents = new Map<string, Kept>()
   const sizes: number[] = []
-  let open = 0
-  let most = 0
 
   const keep = (key: string, version: number, source: string): object => {
     const known = documents.get(key)
@@ -83,7 +77,6 @@ export const startBadCluster = async (options: BadClusterOptions): Promise<BadCl
     const raw = await buffer(request)
     const bytes = request.headers['content-encoding'] === 'gzip' ? gunzipSync(raw) : raw
     sizes.push(bytes.length)
-    if (delayMs) await new Promise(resolve => setTimeout(resolve, delayMs(bytes.length)))
     const send = (status: number, body: object) =>
       response.writeHead(status, { 'content-type': 'application/json; charset=UTF-8' }).end(JSON.stringify(body))
     if (bytes.length > mostBytes) return send(413, {})
@@ -103,18 +96,13 @@ export const startBadCluster = async (options: BadClusterOptions): Promise<BadCl
     if (now === 'answers half') setImmediate(() => request.socket.resetAndDestroy())
   }
   const server = createServer((request, response) => {
-    most = Math.max(most, ++open)
-    const end = () => {
-      open--
-    }
-    response.once('close', end)
     answer(request, response).catch(() => response.destroy())
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   return {
-    ...{ url: `http://127.0.0.1:${port}`, documents, sizes, most: () => most },
+    ...{ url: `http://127.0.0.1:${port}`, documents, sizes },
     async close() {
       server.close()
       server.closeAllConnections()

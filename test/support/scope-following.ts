@@ -25,7 +25,7 @@ export const followScopes = async (
   const coverage = createCoverageReader(db)
   const reaches = async (number: number) => {
     const { hash } = node.blocks.get(number)!.block
-    for (const end = performance.now() + 20_000; ; await sleep(10)) {
+    for (const end = performance.now() + 120_000; ; await sleep(10)) {
       if (indexing.error()) throw indexing.error()
       const { done, total } = indexing.report()
       if (coverage.looked(number)?.hash === hash && done === total) return

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type LogLimit, limitOf } from '../../../src/chain/logs/log-limit.ts'
+import { processorTime } from '../../support/processor.ts'
 
 const asked = { from: 0x112a880, to: 0x112a880 + 49_999 }
 const blocks = (most?: number): LogLimit => ({ of: 'blocks', most })
@@ -94,7 +95,7 @@ for (const [provider, limit, message, code = -32000, data] of said) {
 }
 
 test('hostile texts are read in no time', () => {
-  const began = performance.now()
+  const began = processorTime()
   for (const part of [
     'limited to 1',
     'block range ',
@@ -104,5 +105,5 @@ test('hostile texts are read in no time', () => {
     'requested too many blocks',
   ])
     limitOf({ code: 1, message: part.repeat(100_000) }, asked)
-  assert.ok(performance.now() - began < 500)
+  assert.ok(processorTime() - began < 500)
 })

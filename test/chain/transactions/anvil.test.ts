@@ -12,7 +12,7 @@ const signal = AbortSignal.timeout(30_000)
 /** Calls the account whose address it was given. */
 const CALLER = '0x6015600c60003960156000f3600060006000600060006000355af15000'
 
-test('a real node finds the same transactions in each way', { skip: noAnvil, timeout: 60_000 }, async t => {
+test('a real node finds the same transactions in each way', { skip: noAnvil }, async t => {
   const anvil = await startAnvil(t)
   const [a, b, c] = (await anvil.call<string[]>('eth_accounts')) as [string, string, string]
   const caller = (await send(anvil, { from: c, data: CALLER })).contractAddress!

@@ -49,7 +49,7 @@ const addressesOf = (node: FakeNode): string[] =>
     ),
   ].sort()
 
-test('scopes that are widened in any order store what they want and nothing else', { timeout: 60_000 }, async t => {
+test('scopes that are widened in any order store what they want and nothing else', async t => {
   const { chain, node, store, asked, index, below } = await setUp(t, 5)
   const first = Number(chain[0]!.block.number)
   const settled = chain.slice(0, -1)
@@ -91,7 +91,7 @@ test('scopes that are widened in any order store what they want and nothing else
   assert.deepEqual(next.value, [])
 })
 
-test('a widened scope passes over stored blocks whose headers rule out what is new', { timeout: 60_000 }, async t => {
+test('a widened scope passes over stored blocks whose headers rule out what is new', async t => {
   const log = (address: string) => ({ address: address as `0x${string}`, topics: [], data: '0x' as const })
   const [old, fresh] = [`0x${'a1'.repeat(20)}`, `0x${'b2'.repeat(20)}`]
   const chain = makeChain({ blocks: 1, from: 0, txs: 0 })
@@ -120,7 +120,7 @@ test('a widened scope passes over stored blocks whose headers rule out what is n
   )
 })
 
-test('what is still looked for is reported while it is, and no more when it is done', { timeout: 30_000 }, async t => {
+test('what is still looked for is reported while it is, and no more when it is done', async t => {
   const { chain, node, asked } = await setUp(t, 7)
   const { data } = await folderToIndex(t)
   const [address] = addressesOf(node) as [string]

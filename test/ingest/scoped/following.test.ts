@@ -31,7 +31,7 @@ const setUp = async (t: TestContext, chain: readonly RawBlock[]) => {
   return { node, store, asked, follow, covered }
 }
 
-test('the head is followed with a scope through a reorganisation and a restart', { timeout: 60_000 }, async t => {
+test('the head is followed with a scope through a reorganisation and a restart', async t => {
   const first = makeChain({ blocks: 1, from: 50, txs: 0 })
   const other = '0x00000000000000000000000000000000000000aa'
   const wantedLog = { address: '0x00000000000000000000000000000000000000bb', topics: [], data: '0x' as const }
@@ -79,7 +79,7 @@ const pair = (n: number) => `0x${n.toString(16).padStart(40, '7')}` as const
 const names = (n: number) => ({ address: FACTORY, topics: [CREATED], data: word(pair(n)) })
 const swap = (n: number) => ({ address: pair(n), topics: [SWAP], data: '0x' as const })
 
-test('children of a factory count from their event on, in the past and at the head', { timeout: 60_000 }, async t => {
+test('children of a factory count from their event on, in the past and at the head', async t => {
   const chain: RawBlock[] = makeChain({ blocks: 1, from: 0, txs: 0 })
   const grow = (logs: Parameters<typeof blockOf>[1]) => void chain.push(blockOf(chain.at(-1)!, logs))
   grow([swap(1)])

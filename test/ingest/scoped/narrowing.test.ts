@@ -108,9 +108,7 @@ const later = (scope: WantedScope, block: number): WantedScope => {
   return { ...scope, from: { block: Math.min(Math.max(at(scope.from, 0), block), at(scope.to, block)) } }
 }
 
-test('a narrowed store is as if its scopes had been narrow from the start, and is widened again', {
-  timeout: 60_000,
-}, async t => {
+test('a narrowed store is as if its scopes had been narrow from the start, and is widened again', async t => {
   const below = random(11)
   const chain = unevenChain(70, below)
   const { asked, makeStore, head } = await setUp(t, chain)
@@ -169,9 +167,7 @@ test('a narrowed store is as if its scopes had been narrow from the start, and i
   }
 })
 
-test('children of a factory that no scope has any more go with it, but for those that are wanted otherwise', {
-  timeout: 60_000,
-}, async t => {
+test('children of a factory that no scope has any more go with it, but for those that are wanted otherwise', async t => {
   const chain: RawBlock[] = makeChain({ blocks: 1, from: 0, txs: 0 })
   for (const logs of [
     [swap(1), names(1)],
@@ -201,7 +197,7 @@ test('children of a factory that no scope has any more go with it, but for those
   }
 })
 
-test('transactions that no scope wants any more go, and are looked for again', { timeout: 60_000 }, async t => {
+test('transactions that no scope wants any more go, and are looked for again', async t => {
   const below = random(17)
   const chain = unevenChain(25, below, 0)
   const { node, asked, makeStore } = await setUp(t, chain)
@@ -232,9 +228,7 @@ test('transactions that no scope wants any more go, and are looked for again', {
   }
 })
 
-test('a contract keeps its code when its block is written again, and goes with its transaction', {
-  timeout: 60_000,
-}, async t => {
+test('a contract keeps its code when its block is written again, and goes with its transaction', async t => {
   const chain: RawBlock[] = makeChain({ blocks: 1, from: 0, txs: 0 })
   chain.push(blockOf(chain[0]!, [swap(1), swap(2)]))
   const [receipt] = chain[1]!.receipts

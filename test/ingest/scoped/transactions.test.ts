@@ -51,7 +51,7 @@ const setUp = async (t: TestContext, chain: readonly RawBlock[]) => {
   return { node, store, logs, index, follow, covered }
 }
 
-test('scopes that gain transactions in any order ask for what they lack alone', { timeout: 60_000 }, async t => {
+test('scopes that gain transactions in any order ask for what they lack alone', async t => {
   const below = random(11)
   const chain = unevenChain(50, below, 0)
   const { node, store, logs, index } = await setUp(t, chain)
@@ -95,7 +95,7 @@ test('scopes that gain transactions in any order ask for what they lack alone', 
     assertAskedOnce(traced.filter(it => it.side === side && it.after === 0).map(it => ({ ...it, topics: [] })))
 })
 
-test('a scope whose transactions no node finds is refused, or has each block read', { timeout: 60_000 }, async t => {
+test('a scope whose transactions no node finds is refused, or has each block read', async t => {
   const chain = unevenChain(40, random(12))
   const { node, store, index } = await setUp(t, chain)
   const addresses = partiesIn(chain).slice(0, 2)
@@ -120,7 +120,7 @@ test('a scope whose transactions no node finds is refused, or has each block rea
   assert.ok(!node.calls.some(({ params }) => params[1] === true))
 })
 
-test('traces of transactions outlive that their blocks gain others', { timeout: 60_000 }, async t => {
+test('traces of transactions outlive that their blocks gain others', async t => {
   const chain = makeChain({ blocks: 8, txs: 3, logs: 0 })
   const traces = chain.map(raw =>
     traceBlock(
@@ -157,7 +157,7 @@ const sending = (parent: RawBlock, from: string, to: string, isLogged = false): 
   return raw
 }
 
-test('transactions are followed through a reorganisation and a restart', { timeout: 60_000 }, async t => {
+test('transactions are followed through a reorganisation and a restart', async t => {
   const chain: RawBlock[] = makeChain({ blocks: 1, from: 50, txs: 0 })
   const grow = (...args: [from: string, to: string, isLogged?: boolean]) =>
     void chain.push(sending(chain.at(-1)!, ...args))
@@ -203,7 +203,7 @@ test('transactions are followed through a reorganisation and a restart', { timeo
   assert.deepEqual(covered().get(textOf(transactionsOf([ours]))), [{ from: 0, to: top() }])
 })
 
-test('transactions of what a factory names are wanted from its event on', { timeout: 60_000 }, async t => {
+test('transactions of what a factory names are wanted from its event on', async t => {
   const [FACTORY, CREATED] = ['0x00000000000000000000000000000000000000fa', `0x${'c'.repeat(64)}`]
   const pair = (n: number) => `0x${n.toString(16).padStart(40, '7')}`
   const chain: RawBlock[] = makeChain({ blocks: 1, from: 0, txs: 0 })

@@ -36,7 +36,7 @@ test('a server decodes again what lies in a cluster, as if the ABI had been ther
   askToRedecode(redecodeFolder(data), abi!, [SHIPPED])
   const serving = startIndexing({ ...optionsOf(data), job: { type: 'watch' }, cluster: options })
   t.after(() => serving.stop())
-  for (const end = Date.now() + 30_000; openRedecodings(redecodeFolder(data)).length > 0; await sleep(50))
+  for (const end = Date.now() + 120_000; openRedecodings(redecodeFolder(data)).length > 0; await sleep(50))
     assert.ok(Date.now() < end && !serving.error(), JSON.stringify(serving.error() ?? serving.report()))
   await serving.stop()
 

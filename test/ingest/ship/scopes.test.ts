@@ -17,9 +17,7 @@ import { expectedOf, fits, holdingsIn, random, scoping, serveLogs, unevenChain }
 import { documentsIn, visibleIn } from '../../support/ship.ts'
 import { createTestStore } from '../../support/store.ts'
 
-test('scopes that are widened and narrowed in any order: a cluster shows what the store holds', {
-  timeout: 120_000,
-}, async t => {
+test('scopes that are widened and narrowed in any order: a cluster shows what the store holds', async t => {
   const below = random(11)
   const chain = unevenChain(50, below)
   const { data, store } = await folderToIndex(t)

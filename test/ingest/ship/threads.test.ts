@@ -40,7 +40,7 @@ test('indexing waits for a cluster that is away when the journal is full, and en
   // Some 1,000 documents.
   const indexing = startIndexing({ ...optionsOf(data, url), journalMax: 300_000 })
   t.after(() => indexing.stop())
-  const end = Date.now() + 20_000
+  const end = Date.now() + 120_000
   const isWaiting = ({ waiting, shipping }: Report) => waiting?.kind === 'cluster' && (shipping?.blocksLeft ?? 0) > 0
   while (!isWaiting(indexing.report())) {
     assert.ok(Date.now() < end, JSON.stringify(indexing.report()))
@@ -81,7 +81,7 @@ test('a stop does not wait for a cluster that is away; the next start ships the 
   assert.deepEqual(await stored(data, db => createShelfReader(db).visible().ranges), [{ from: 0, to: 420 }])
 })
 
-test('an import ends where the cluster refuses it for good', { timeout: 30_000 }, async t => {
+test('an import ends where the cluster refuses it for good', async t => {
   const data = await dataFolder(t)
   const forbidding: Cluster = { ask: async () => ({ status: 403, text: '{}' }), close: async () => {} }
   const indexing = startIndexing(optionsOf(data, await serveCluster(t, forbidding, () => false)))
