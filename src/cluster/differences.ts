@@ -45,6 +45,9 @@ export const differencesOf = (found: FoundIndex, kind: Kind, network: string, op
   compare('analysis.normalizer.lower_case', found.settings['index.analysis.normalizer.lower_case.filter'], [
     'lowercase',
   ])
+  const similarity = found.settings['index.similarity.default.type']
+  if (similarity !== undefined || Number(found.settings['index.version.created']) >= OPENSEARCH_3)
+    compare('index.similarity.default.type', similarity, wanted.settings.index['similarity.default.type'])
   const there = new Map(pathsIn(properties))
   for (const [path, property] of pathsIn(wanted.mappings.properties)) {
     const is = there.get(path)
@@ -57,6 +60,9 @@ export const differencesOf = (found: FoundIndex, kind: Kind, network: string, op
     alias: Object.keys(wanted.aliases).some(alias => !Object.hasOwn(found.aliases, alias)),
   }
 }
+
+/** Versions of OpenSearch are counted from 2^27 on, far above those of Elasticsearch. */
+const OPENSEARCH_3 = 2 ** 27 + 3_000_000
 
 const hasNested = (properties: Properties) => pathsIn(properties).some(([, { type }]) => type === 'nested')
 

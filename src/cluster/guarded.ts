@@ -37,8 +37,8 @@ export const guarded = ({ cluster, naming, network, visible }: ClusterNetwork): 
     async ask(request) {
       const answer = await cluster.ask(request)
       const aliases = SEARCH.exec(request.path)?.[1]
-      const asked = aliases === undefined || answer.status >= 300 ? undefined : SHARDS.exec(headOf(answer))?.[1]
-      if (asked !== undefined) await checkShards(aliases!.split(','), Number(asked))
+      const asked = aliases === undefined || answer.status >= 300 ? undefined : shardsIn(headOf(answer))
+      if (asked !== undefined) await checkShards(aliases!.split(','), asked)
       return answer
     },
     close: cluster.close,
@@ -50,11 +50,19 @@ const HEAD = 1_000
 
 const headOf = ({ text, bytes }: ClusterAnswer): string => bytes?.toString('latin1', 0, HEAD) ?? text
 
+/** Undefined where the answer is not whole. Some versions of Elasticsearch tell no shards of a point in time: indices are looked at then. */
+const shardsIn = (head: string): number | undefined => {
+  const [, total] = SHARDS.exec(head) ?? []
+  if (total !== undefined) return Number(total)
+  return SILENT.test(head) ? 0 : undefined
+}
+
 const lostOf = (lost: readonly WantedIndex[], aliases: readonly string[]): WantedIndex[] =>
   lost.filter(({ index }) => aliases.includes(aliasIn(index)))
 
 /** A search, or a point in time of one, by aliases. */
-const SEARCH = /^\/([^_/][^/]*)\/_search(?:\/point_in_time)?$/
+const SEARCH = /^\/([^_/][^/]*)\/_(?:pit|search(?:\/point_in_time)?)$/
 /** Of an answer that is whole; of others who asked tells. */
 const SHARDS =
-  /^\{(?:"took":\d+,"timed_out":false,(?:"\w+":\w+,)*|"pit_id":"[^"]*",)"_shards":\{"total":(\d+),[^}]*"failed":0[,}]/
+  /^\{(?:"took":\d+,"timed_out":false,(?:"\w+":\w+,)*|"(?:pit_)?id":"[^"]*",)"_shards":\{"total":(\d+),[^}]*"failed":0[,}]/
+const SILENT = /^\{"id":"[^"]*"\}/

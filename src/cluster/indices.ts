@@ -6,9 +6,10 @@ import type { Cluster } from './cluster.ts'
 import { type Differences, differencesOf, type FoundIndex } from './differences.ts'
 import { type WantedIndex, wantedIndices } from './lost.ts'
 import { aliasOf, baseOf, indexNameOf } from './names.ts'
-import { okay, textOf } from './okay.ts'
+import { okay } from './okay.ts'
 import type { ClusterOptions } from './options.ts'
-import { type BodyOptions, indexBody, templateBody } from './template.ts'
+import { type Lacking, putIndex } from './put.ts'
+import { indexBody, templateBody } from './template.ts'
 import { findVersion } from './version.ts'
 
 /** The indices of a network. */
@@ -59,23 +60,11 @@ export const createIndices = (
     return found
   }
 
-  /** Sorted, or where the cluster cannot do that, not; false where it is there. */
-  const put = async (path: string, bodyOf: (how: BodyOptions) => object, doing: string): Promise<boolean> => {
-    for (const unsorted of [false, true]) {
-      const request = { method: 'PUT', path, body: bodyOf({ unsorted }) } as const
-      const answer = await cluster.ask(request)
-      if (answer.status === 400 && answer.text.includes('resource_already_exists_exception')) return false
-      if (!unsorted && answer.status === 400 && answer.text.includes(NO_SORT)) continue
-      textOf(answer, request, doing)
-      return true
-    }
-    return false
-  }
-
   const putTemplate = (kind: Kind) =>
-    put(
+    putIndex(
+      cluster,
       `/_index_template/${aliasOf(options, network, kind)}`,
-      how => templateBody(kind, network, options, how),
+      lacking => templateBody(kind, network, options, { lacking }),
       'take an index template',
     )
 
@@ -96,7 +85,8 @@ export const createIndices = (
     const all = KINDS.map(kind => {
       const name = indexNameOf(options, network, kind, block)
       const byItself = forsaken.has(name)
-      return put(`/${name}`, how => indexBody(kind, network, options, { ...how, byItself }), 'create an index')
+      const body = (lacking: Lacking) => indexBody(kind, network, options, { lacking, byItself })
+      return putIndex(cluster, `/${name}`, body, 'create an index')
     })
     await Promise.all(all)
   }
@@ -164,9 +154,6 @@ const fixedIn = (all: readonly (Differences & { index: string })[]): string[] =>
 
 const namesOf = ([first, ...more]: readonly { index: string }[]): string =>
   more.length === 0 ? first!.index : `${first!.index} and ${more.length} more`
-
-/** What Elasticsearch says, as OpenSearch did before it could. */
-const NO_SORT = 'nested fields when index sort'
 
 const TOLD = 20
 

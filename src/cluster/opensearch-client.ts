@@ -112,7 +112,8 @@ export const openClient = ({ urls, username, password, ca }: ClusterOptions, tim
 
 /** Whether any copy of documents will do. What belongs to a point in time has its copies. */
 const readsCopies = ({ method, path }: ClusterRequest): boolean =>
-  (method === 'POST' && /.\/_search(\/point_in_time)?$/.test(path)) || (method === 'GET' && path.includes('/_doc/'))
+  (method === 'POST' && /.\/_(pit|search(\/point_in_time)?)$/.test(path)) ||
+  (method === 'GET' && path.includes('/_doc/'))
 
 /** Each node tells its id by itself. */
 const probeNode = (node: NodeConnection, silenceMs: number): Promise<string> =>

@@ -1,6 +1,7 @@
 import type { SearchRequest } from '../query/request.ts'
-import { type Asker, type AskOptions, KEEP_ALIVE, type Page } from './asker.ts'
+import type { Asker, AskOptions, Page } from './asker.ts'
 import type { ClusterHit } from './hits/found.ts'
+import { closePoint, openPoint, type PointInTime } from './point-in-time.ts'
 import { bothVisible, type Settle } from './settled.ts'
 import type { Visible } from './visible.ts'
 
@@ -34,23 +35,17 @@ export const openPages = async (
     const none = await asker.page({ ...request, parts }, options(), visible())
     return { total: none.total, ready: async () => {}, take: () => undefined, close() {} }
   }
-  const path = `/${asker.target(kinds)}/_search/point_in_time`
-  const query = { keep_alive: KEEP_ALIVE, ignore_unavailable: true }
-  const opened: string[] = []
+  const opened: PointInTime[] = []
   const open = async (): Promise<string> => {
-    const { pit_id } = JSON.parse(await asker.send({ method: 'POST', path, query }, options())) as { pit_id: string }
-    opened.push(pit_id)
-    return pit_id
+    const point = await openPoint(asker, kinds, options())
+    opened.push(point)
+    return point.id
   }
   const ending = new AbortController()
   const close = () => {
     if (ending.signal.aborted) return
     ending.abort()
-    const body = { pit_id: opened }
-    // Those that cannot be closed end by themselves.
-    asker
-      .send({ method: 'DELETE', path: '/_search/point_in_time', body }, { deadline: Number.POSITIVE_INFINITY })
-      .catch(() => {})
+    for (const point of opened) closePoint(asker, point)
   }
   const { pit, taken: before } = await settle(async taken => ({ pit: await open(), taken }), options())
   let size = FIRST

@@ -3,6 +3,7 @@ import { type Declare, propertiesOf } from '../mapping/properties.ts'
 import { META, META_FIELDS, META_PROPERTIES } from './meta.ts'
 import { aliasOf } from './names.ts'
 import type { ClusterOptions } from './options.ts'
+import type { Lacking } from './put.ts'
 
 /** Raised with each change of what an index declares. */
 export const TEMPLATE_VERSION = 1
@@ -15,6 +16,8 @@ export const indexOf = (kind: Kind, { shards, replicas }: Pick<ClusterOptions, '
       number_of_replicas: replicas,
       'sort.field': [META_FIELDS.position],
       'sort.order': ['desc'],
+      // OpenSearch 3 counts words otherwise by itself than Elasticsearch does, and than it did before.
+      'similarity.default.type': 'LegacyBM25',
     },
     analysis: { normalizer: { lower_case: { type: 'custom', filter: ['lowercase'] } } },
   },
@@ -40,8 +43,8 @@ const metaOf = (network: string, { blocksPerIndex }: ClusterOptions, byItself: b
 
 export interface BodyOptions {
   byItself?: boolean
-  /** Without index sorting, which Elasticsearch does not have for kinds with nested fields. */
-  unsorted?: boolean
+  /** What the cluster cannot. */
+  lacking?: Lacking | undefined
 }
 
 /** Creates an index of a network. */
@@ -49,19 +52,26 @@ export const indexBody = (
   kind: Kind,
   network: string,
   options: ClusterOptions,
-  { byItself = false, unsorted = false }: BodyOptions = {},
+  { byItself = false, lacking = {} }: BodyOptions = {},
 ) => {
   const { settings, mappings } = indexOf(kind, options)
-  const { number_of_shards, number_of_replicas } = settings.index
+  const { 'sort.field': field, 'sort.order': order, 'similarity.default.type': similarity, ...plain } = settings.index
   return {
-    settings: { ...settings, index: unsorted ? { number_of_shards, number_of_replicas } : settings.index },
+    settings: {
+      ...settings,
+      index: {
+        ...plain,
+        ...(!lacking.sorting && { 'sort.field': field, 'sort.order': order }),
+        ...(!lacking.similarity && { 'similarity.default.type': similarity }),
+      },
+    },
     mappings: { ...mappings, _meta: metaOf(network, options, byItself) },
     aliases: { [aliasOf(options, network, kind)]: {} },
   }
 }
 
 /** For an index that is created by a document: it never gets another mapping than ours. */
-export const templateBody = (kind: Kind, network: string, options: ClusterOptions, { unsorted }: BodyOptions = {}) => {
+export const templateBody = (kind: Kind, network: string, options: ClusterOptions, { lacking }: BodyOptions = {}) => {
   const alias = aliasOf(options, network, kind)
   return {
     index_patterns: [`${alias}-*`],
@@ -69,7 +79,7 @@ export const templateBody = (kind: Kind, network: string, options: ClusterOption
     priority: 1_000 + alias.length,
     version: TEMPLATE_VERSION,
     _meta: metaOf(network, options, true),
-    template: indexBody(kind, network, options, { byItself: true, ...(unsorted && { unsorted }) }),
+    template: indexBody(kind, network, options, { byItself: true, lacking }),
   }
 }
 

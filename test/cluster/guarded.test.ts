@@ -15,7 +15,7 @@ const fake = (between = '') => {
   const there = new Map([...new Set(indices)].map(index => [index, index.slice(0, index.lastIndexOf('-'))]))
   let looks = 0
   const cluster: Cluster = {
-    async ask({ method, path }) {
+    async ask({ method, path, query }) {
       if (method === 'GET') {
         looks++
         const told = Array.from(there, ([index, alias]) => [
@@ -27,6 +27,7 @@ const fake = (between = '') => {
       const aliases = path.split('/')[1]!.split(',')
       const total = 2 * [...there.values()].filter(alias => aliases.includes(alias)).length
       const shards = `"_shards":{"total":${total},"successful":${total},"skipped":0,"failed":0}`
+      if (query?.id) return { status: 200, text: query.isSilent ? `{${query.id}}` : `{${query.id},${shards}}` }
       return { status: 200, text: `{"took":1,"timed_out":false,${between}${shards},"hits":{}}` }
     },
     close: async () => {},
@@ -34,7 +35,9 @@ const fake = (between = '') => {
   const visible = () => ({ hidden: [], ranges: [{ from: 0, to: 150 }] })
   const guard = guarded({ cluster, naming, network: NETWORK, visible })
   const search = (aliases: string) => guard.ask({ method: 'POST', path: `/${aliases}/_search` })
-  return { there, search, looks: () => looks }
+  const open = (path: string, id: string, isSilent: boolean) =>
+    guard.ask({ method: 'POST', path, query: { id, isSilent } })
+  return { there, search, open, looks: () => looks }
 }
 
 test('a search that asks fewer shards than there were is looked into', async () => {
@@ -53,6 +56,21 @@ test('a search that asks fewer shards than there were is looked into', async () 
     await search(aliasOf(naming, NETWORK, 'tx'))
     there.set(index, log)
     await search(log)
+  }
+})
+
+test('a point in time is looked into as a search is, also where it does not tell its shards', async () => {
+  const index = indexNameOf(naming, NETWORK, 'log', 0)
+  for (const [path, id, isSilent] of [
+    ['_search/point_in_time', '"pit_id":"x"', false],
+    ['_pit', '"id":"x"', false],
+    ['_pit', '"id":"x"', true],
+  ] as const) {
+    const { there, open, looks } = fake()
+    assert.equal((await open(`/${log}/${path}`, id, isSilent)).status, 200)
+    assert.equal(looks(), 1)
+    there.delete(index)
+    await assert.rejects(open(`/${log}/${path}`, id, isSilent), { code: 'cluster_unavailable' })
   }
 })
 

@@ -102,10 +102,38 @@ test('watermarks are shares of a disk or bytes that are free, and those that are
   assert.equal(watermarkOf(disk, settings({}, { threshold_enabled: 'false' })), null)
 })
 
+test('a share of a large disk counts up to the bytes that Elasticsearch wants free at most', () => {
+  const terabytes = (total: number, free: number) => ({
+    ...{ total_in_bytes: total * 2 ** 40, available_in_bytes: free * 2 ** 40 },
+  })
+  const shares = { low: '85%', high: '90%', flood_stage: '95%' }
+  const usual = { 'low.max_headroom': '200GB', 'high.max_headroom': '150GB', 'flood_stage.max_headroom': '100GB' }
+  const settings = (sources: Record<string, object>) =>
+    JSON.stringify(
+      Object.fromEntries(
+        Object.entries(sources).map(([source, watermark]) => [
+          source,
+          { cluster: { routing: { allocation: { disk: { watermark } } } } },
+        ]),
+      ),
+    )
+  const defaults = { ...shares, ...usual }
+  assert.equal(watermarkOf(terabytes(8, 0.3), settings({ defaults: shares })), 'flood_stage')
+  assert.equal(watermarkOf(terabytes(8, 0.3), settings({ defaults })), null)
+  assert.equal(watermarkOf(terabytes(8, 0.19), settings({ defaults })), 'low')
+  assert.equal(watermarkOf(terabytes(8, 0.09), settings({ defaults })), 'flood_stage')
+  // A small disk has its share free before that.
+  assert.equal(watermarkOf(terabytes(1, 0.14), settings({ defaults })), 'low')
+  // What is set without its share.
+  const persistent = { low: { max_headroom: '400GB' } }
+  assert.equal(watermarkOf(terabytes(8, 0.3), settings({ defaults, persistent })), 'low')
+  assert.equal(watermarkOf(terabytes(8, 0.9), settings({ defaults, persistent: { 'low.max_headroom': '-1' } })), 'low')
+})
+
 test('a real cluster tells its health', { skip: withoutOpenSearch }, async t => {
   const { cluster, options } = await openTestCluster(t)
   const health = await createHealth(cluster, options, NETWORK)()
   assert.deepEqual([health.state, health.nodes, health.error], ['green', 1, null])
-  assert.match(health.version!, /^OpenSearch \d/)
+  assert.match(health.version!, /^(OpenSearch|Elasticsearch) \d/)
   assert.ok(health.diskFree! > 0 && health.rejected !== null)
 })

@@ -43,6 +43,7 @@ describe('differences of an index', () => {
         'index.sort.field': ['chainsieve.position'],
         'index.sort.order': ['desc'],
         'index.analysis.normalizer.lower_case.filter': ['lowercase'],
+        'index.similarity.default.type': 'LegacyBM25',
       },
     }
   }
@@ -58,6 +59,17 @@ describe('differences of an index', () => {
       of(() => {}),
       NONE,
     ))
+
+  test('OpenSearch 3 needs the name of the similarity that others have by themselves', () => {
+    const fixedOf = (created: string) =>
+      of(({ settings }) => {
+        settings['index.similarity.default.type'] = undefined
+        settings['index.version.created'] = created
+      }).fixed
+    const [elasticsearch8, openSearch2, openSearch3] = ['8536000', '136408227', '137248027']
+    assert.deepEqual([...fixedOf(elasticsearch8), ...fixedOf(openSearch2)], [])
+    assert.deepEqual(fixedOf(openSearch3), ['index.similarity.default.type is not set, not "LegacyBM25"'])
+  })
 
   test('what can be changed is told apart from what cannot', () => {
     assert.deepEqual(

@@ -5,9 +5,10 @@ import { connect } from '../../src/cluster/client.ts'
 import type { Cluster } from '../../src/cluster/cluster.ts'
 import { clusterId } from '../../src/cluster/ids.ts'
 import { metaText } from '../../src/cluster/meta.ts'
-import { aliasOf, baseOf, indexNameOf } from '../../src/cluster/names.ts'
+import { baseOf, indexNameOf } from '../../src/cluster/names.ts'
 import { type ClusterOptions, DEFAULT_CLUSTER } from '../../src/cluster/options.ts'
-import { indexOf } from '../../src/cluster/template.ts'
+import { type Lacking, putIndex } from '../../src/cluster/put.ts'
+import { indexBody } from '../../src/cluster/template.ts'
 import { type Visible, visibleOf } from '../../src/cluster/visible.ts'
 import { asJson } from '../../src/documents/show.ts'
 import { createDocuments } from '../../src/engine/query/documents.ts'
@@ -77,8 +78,8 @@ export const fillCluster = async (
   const make = async (kind: Kind, index: string) => {
     if (made.has(index)) return
     made.add(index)
-    const body = { ...indexOf(kind, naming), aliases: { [aliasOf(naming, network, kind)]: {} } }
-    await send({ method: 'PUT', path: `/${index}`, body })
+    const body = (lacking: Lacking) => indexBody(kind, network, naming, { lacking })
+    await putIndex(cluster, `/${index}`, body, 'create an index')
   }
   const ranges = store.read(() => store.reader.segments().map(({ first, last }) => ({ from: first, to: last })))
   const at = [{ from: 0, to: 0 }, ...ranges]

@@ -100,9 +100,6 @@ export interface Counting {
   onText(): void
 }
 
-/** The cluster counts words without this factor, which Elasticsearch 7.17 counts them with. */
-const LEGACY = 2.2
-
 /** A query that matches everything, and counts what the score says. */
 export const compileScore = (score: Score | undefined, counting: Counting): Dsl => {
   switch (score?.by) {
@@ -116,7 +113,7 @@ export const compileScore = (score: Score | undefined, counting: Counting): Dsl 
       if (isWordOfList(score.field))
         throw unsupported(`a score of ${score.field.path}`, 'put the clause into a filter, or sort by a field')
       counting.onText()
-      return optional([{ term: { [score.field.path]: { value: score.value, boost: LEGACY * score.boost } } }])
+      return optional([{ term: { [score.field.path]: { value: score.value, boost: score.boost } } }])
     }
     case 'phrase': {
       if (score.prefix)
@@ -125,7 +122,7 @@ export const compileScore = (score: Score | undefined, counting: Counting): Dsl 
           'put the clause into a filter, or sort by a field',
         )
       counting.onText()
-      return optional([compilePhrase({ ...score, op: 'phrase' }, LEGACY * score.boost)])
+      return optional([compilePhrase({ ...score, op: 'phrase' }, score.boost)])
     }
     case 'fuzzy':
       throw unsupported('a score of near words of longer texts', 'put the clause into a filter, or sort by a field')

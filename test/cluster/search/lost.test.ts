@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import type { ClusterRequest } from '../../../src/cluster/cluster.ts'
 import { createHealth } from '../../../src/cluster/health.ts'
 import { aliasOf, indexNameOf } from '../../../src/cluster/names.ts'
+import { type Lacking, putIndex } from '../../../src/cluster/put.ts'
 import { indexBody } from '../../../src/cluster/template.ts'
 import { withoutCluster } from '../../support/cluster-fill.ts'
 import { ask, type Both, setUp } from './support.ts'
@@ -59,8 +60,9 @@ describe('an index that no search reaches is told, and what is left of an answer
     const { index } = place('log')
     await send({ method: 'DELETE', path: `/${index}` })
     assert.match(await answers('log'), LOST)
-    const { naming, network } = both.filled
-    await send({ method: 'PUT', path: `/${index}`, body: indexBody('log', network, naming, { byItself: true }) })
+    const { cluster, naming, network } = both.filled
+    const body = (lacking: Lacking) => indexBody('log', network, naming, { lacking, byItself: true })
+    await putIndex(cluster, `/${index}`, body, 'create an index')
     assert.match(await answers('log'), LOST)
     assert.deepEqual(await lost(), [index])
   })
