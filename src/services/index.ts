@@ -215,8 +215,8 @@ const runToEnd = async (
 ): Promise<Summary> => {
   const lock = lockDataFolder(config.data, doing, nativeBinding(config.data))
   const isNew = !storedNetworks(config.data).includes(network)
-  const onReport = ({ blocks, logs, events, done, total }: Report) =>
-    progress?.update({ blocks, logs, events, done, total })
+  const onReport = ({ blocks, logs, events, done, total, shipping }: Report) =>
+    progress?.update({ blocks, logs, events, done, total, toShip: shipping?.blocksLeft })
   const { data, indexers, limits } = config
   const shipping = shippingOf(config, network)
   const indexing = startIndexing({ data, network, job, storeBatch, indexers, limits, log, ...shipping, onReport })
