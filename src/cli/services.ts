@@ -174,6 +174,8 @@ export interface Compacted {
 
 export interface StoreStats {
   network: string
+  /** Where its documents are searched. */
+  store: MoveDone['store']
   /** The file together with its log. */
   bytes: number
   log: number

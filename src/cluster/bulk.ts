@@ -107,7 +107,12 @@ export const createBulk = (cluster: Pick<Cluster, 'ask'>, options: BulkOptions =
     queue = []
     changed()
   }
-  signal?.addEventListener('abort', () => fail(signal.reason), { once: true })
+  const aborted = () => {
+    // No answer came in time.
+    if (underWay > 0) pace.refused()
+    fail(signal!.reason)
+  }
+  signal?.addEventListener('abort', aborted, { once: true })
   if (signal?.aborted) fail(signal.reason)
 
   const take = (): Item[] => {

@@ -1,6 +1,14 @@
 import { check } from '../engine/query/options.ts'
+import { retry } from '../lib/errors.ts'
 import type { AskOptions } from './asker.ts'
 import { whileAsking } from './faults.ts'
+
+const late = (cause: unknown) =>
+  retry(
+    'search_timeout_exception',
+    'the cluster did not answer by the deadline of the search: see its state in /status, narrow the search, or raise query-deadline',
+    { cause },
+  )
 
 /** Gives up what is not done by the deadline, or what nobody waits for any more. `asking` is told to end by a signal, and need not. */
 export const beforeDeadline = async <T>(
@@ -21,7 +29,7 @@ export const beforeDeadline = async <T>(
   } catch (error) {
     signal?.throwIfAborted()
     // A timer may ring a little early.
-    check({ deadline: ending.signal.aborted ? 0 : deadline })
+    if (ending.signal.aborted || performance.now() >= deadline) throw late(error)
     throw whileAsking(error)
   } finally {
     clearTimeout(timer)

@@ -37,7 +37,8 @@ async function* checkCluster(network: string, config: ClusterConfig): AsyncGener
 
 function* healthOf(subject: string, { state, nodes, unassignedShards, watermark, error }: ClusterHealth) {
   const { ok, warn, fail } = about('cluster', subject)
-  const told = `is ${state}, with ${nodes} ${nodes === 1 ? 'node' : 'nodes'} and ${unassignedShards} unassigned shards`
+  const shards = unassignedShards === 1 ? 'shard' : 'shards'
+  const told = `is ${state}, with ${nodes} ${nodes === 1 ? 'node' : 'nodes'} and ${unassignedShards} unassigned ${shards}`
   if (state === 'green') yield ok(told)
   else if (state === 'yellow')
     yield warn(told, 'Copies of some shards are missing: add a node, or set opensearch-replicas to less.')

@@ -5,6 +5,7 @@ import type { Config } from '../config/index.ts'
 import { checkDeliveries, DELIVERIES_FILE } from '../delivery/file.ts'
 import { createBlocks, newestTimes } from '../engine/blocks.ts'
 import { storedNetworks, storeFile } from '../engine/files.ts'
+import { createMoved } from '../engine/moved.ts'
 import { openForReading } from '../engine/open.ts'
 import { ChainsieveError, messageOf } from '../lib/errors.ts'
 import { nativeBinding } from '../lib/runtime.ts'
@@ -12,21 +13,31 @@ import { checkNewestPages } from '../sqlite/pages.ts'
 import { about, type Finding } from './finding.ts'
 
 /** What is stored: whether this version can read it, and whether its newest pages are as they were written. */
-export function* checkStores({ data }: Pick<Config, 'data'>): Generator<Finding> {
-  const networks = storedNetworks(data)
-  if (networks.length === 0) yield about('store', data).ok('no blocks are stored yet')
-  for (const network of networks) yield checkStore(data, network)
+export function* checkStores({ data, networks }: Pick<Config, 'data' | 'networks'>): Generator<Finding> {
+  const stored = storedNetworks(data)
+  if (stored.length === 0) yield about('store', data).ok('no blocks are stored yet')
+  for (const network of stored)
+    yield checkStore(
+      data,
+      network,
+      networks.some(it => it.network === network && it.cluster),
+    )
   yield* checkSmall(data)
 }
 
-const checkStore = (data: string, network: string): Finding => {
+const checkStore = (data: string, network: string, hasCluster: boolean): Finding => {
   const { ok, warn, fail } = about('store', network)
   const file = storeFile(data, network)
   try {
     const wrong = checkNewestPages(file)
     if (wrong && wrong.length > 0)
       return fail(`${file}: ${wrong.length} of the newest pages are damaged`, repair(network))
-    const { ranges, size } = lookInto(file)
+    const { ranges, size, isInCluster } = lookInto(file)
+    if (isInCluster && !hasCluster)
+      return fail(
+        'its documents lie in an OpenSearch cluster, which no setting names',
+        'Set store = "opensearch" and opensearch-url for the network.',
+      )
     const text = `${(size / 1e6).toFixed(1)} MB, ${ranges.length === 0 ? 'no block yet' : `blocks up to ${ranges.at(-1)!.to}`}`
     if (!wrong)
       return warn(
@@ -44,7 +55,11 @@ const checkStore = (data: string, network: string): Finding => {
 const lookInto = (file: string) => {
   const db = openForReading(file, nativeBinding())
   try {
-    return { ranges: createBlocks(db).ranges(), size: statSync(file).size }
+    return {
+      ranges: createBlocks(db).ranges(),
+      size: statSync(file).size,
+      isInCluster: createMoved(db).since() !== undefined,
+    }
   } finally {
     db.close()
   }

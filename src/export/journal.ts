@@ -1,4 +1,14 @@
-import { closeSync, existsSync, fstatSync, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 import { refuse } from '../lib/errors.ts'
 
@@ -96,8 +106,11 @@ export const openTarget = (file: string, asked: Asked): Target => {
       write(out, tail, bytesOf())
     },
     close() {
+      const isEmpty = marks.length === 0 && fstatSync(out).size === 0
       closeSync(lines)
       closeSync(out)
+      // What failed before its first part is asked otherwise next time.
+      if (isEmpty) for (const path of [file, journal]) unlinkSync(path)
     },
   }
 }

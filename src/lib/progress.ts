@@ -8,6 +8,8 @@ export interface Step {
   /** Done and total work of this run, both in one unit (blocks of a range, bytes of files); `total` is 0 if it is unknown. */
   done: number
   total: number
+  /** Stored blocks whose documents are still to be sent to a cluster; absent where none is. */
+  toShip?: number | undefined
 }
 
 export interface Progress {
@@ -66,6 +68,7 @@ export const progressLines = (log: Log, { label, now }: ProgressOptions): Progre
       logs: step.logs,
       events: step.events,
       percent: step.total > 0 ? percent(step) : undefined,
+      blocksToShip: step.toShip || undefined,
       blocksPerSecond: Math.round(blocksPerSecond),
       eventsPerSecond: Math.round(eventsPerSecond),
       secondsLeft: last ? undefined : secondsLeft,
@@ -111,7 +114,7 @@ const paced = (everyMs: number, now = () => performance.now(), show: (pace: Pace
 
 const paceOf = (older: Sample, { at, step }: Sample): Pace => {
   const seconds = (at - older.at) / 1_000
-  const rate = (unit: keyof Step) => (seconds > 0 ? (step[unit] - older.step[unit]) / seconds : 0)
+  const rate = (unit: 'blocks' | 'events' | 'done') => (seconds > 0 ? (step[unit] - older.step[unit]) / seconds : 0)
   const speed = rate('done')
   return {
     step,
@@ -132,6 +135,7 @@ const bar = (label: string, { step, blocksPerSecond, eventsPerSecond, secondsLef
         ]
       : []),
     ...(secondsLeft ? [`${timeOf(secondsLeft)} left`] : []),
+    ...(step.toShip ? [`${count(step.toShip)} blocks to ship`] : []),
   ].join('  ')
 
 const BAR_WIDTH = 20

@@ -11,7 +11,9 @@ import { keepIndexing } from '../ingest/keep.ts'
 import type { Job, Report } from '../ingest/messages.ts'
 import { type Indexing, prepareStore, startIndexing } from '../ingest/network.ts'
 import { askToRedecode, redecodeFolder } from '../ingest/redecodings.ts'
-import { offlineStatus, readStatus, type Status } from '../ingest/status.ts'
+import { offlineStatus } from '../ingest/status/live.ts'
+import { readStatus } from '../ingest/status/published.ts'
+import type { Status } from '../ingest/status.ts'
 import { stop } from '../lib/errors.ts'
 import { surviveFaults } from '../lib/last-resort.ts'
 import type { Progress } from '../lib/progress.ts'
@@ -215,8 +217,8 @@ const runToEnd = async (
 ): Promise<Summary> => {
   const lock = lockDataFolder(config.data, doing, nativeBinding(config.data))
   const isNew = !storedNetworks(config.data).includes(network)
-  const onReport = ({ blocks, logs, events, done, total }: Report) =>
-    progress?.update({ blocks, logs, events, done, total })
+  const onReport = ({ blocks, logs, events, done, total, shipping }: Report) =>
+    progress?.update({ blocks, logs, events, done, total, toShip: shipping?.blocksLeft })
   const { data, indexers, limits } = config
   const shipping = shippingOf(config, network)
   const indexing = startIndexing({ data, network, job, storeBatch, indexers, limits, log, ...shipping, onReport })

@@ -31,14 +31,6 @@ export const serveSearch = async (config: Config, run: Run): Promise<void> => {
 }
 
 const checkNetworks = ({ data, networks }: Config) => {
-  if (networks.length === 0)
-    throw stop('role_without_network', 'role = "search" needs a network: add --network T/B/N with its cluster')
-  const own = networks.find(({ cluster }) => !cluster || cluster.returning)
-  if (own)
-    throw stop(
-      'role_without_cluster',
-      `role = "search" answers for documents in a cluster, and ${own.network} names none: add --store opensearch and --opensearch-url URL`,
-    )
   const known = new Set(networks.map(({ network }) => network))
   const other = storedNetworks(data).find(network => !known.has(network))
   if (other !== undefined)

@@ -64,7 +64,7 @@ test('what is wrong with one is told', async t => {
   })
   assert.deepEqual(await diagnose(url), [
     'warn cluster: runs Elasticsearch 8.1.0: Chainsieve was tried with Elasticsearch 7.17 alone',
-    'fail cluster: is red, with 1 node and 1 unassigned shards',
+    'fail cluster: is red, with 1 node and 1 unassigned shard',
     'fail cluster: has a node whose disk is so full that nothing is written',
     `fail cluster: its indices are not as they must be: opensearch-blocks (_meta.blocksPerIndex) is 7, not 1000000 (${name})`,
   ])

@@ -9,9 +9,10 @@ import { diagnose } from '../../src/doctor/index.ts'
 import { checkModes } from '../../src/doctor/modes.ts'
 import { checkStores } from '../../src/doctor/store.ts'
 import { makeStoreFolder, storeFile } from '../../src/engine/files.ts'
+import { createMoveWriter } from '../../src/engine/moved.ts'
 import { openForWriting } from '../../src/engine/open.ts'
 import { chainsieve } from '../cli/support.ts'
-import { linesOf, MAINNET, type Test, tempFolder } from './support.ts'
+import { configOf, linesOf, MAINNET, type Test, tempFolder } from './support.ts'
 
 const stored = (t: Test) => {
   const data = tempFolder(t)
@@ -27,35 +28,57 @@ const stored = (t: Test) => {
 test('a store that is whole is told so, and one whose end is damaged fails', async t => {
   const { data, file } = stored(t)
   assert.match(
-    (await linesOf(checkStores({ data })))[0]!,
+    (await linesOf(checkStores({ data, networks: [] })))[0]!,
     /^ok store: [\d.]+ MB, no block yet; its newest pages are as/,
   )
   const bytes = readFileSync(file)
   bytes[bytes.length - 2_000]! ^= 1
   writeFileSync(file, bytes)
-  assert.match((await linesOf(checkStores({ data })))[0]!, /^fail store: .*: 1 of the newest pages are damaged$/)
+  assert.match(
+    (await linesOf(checkStores({ data, networks: [] })))[0]!,
+    /^fail store: .*: 1 of the newest pages are damaged$/,
+  )
 })
 
 test('a store of a newer version fails, one without checksums is warned of, and no store is fine', async t => {
   const { data, file } = stored(t)
   rmSync(`${file}-sums`)
-  assert.match((await linesOf(checkStores({ data })))[0]!, /^warn store: .*; it has no checksums/)
+  assert.match((await linesOf(checkStores({ data, networks: [] })))[0]!, /^warn store: .*; it has no checksums/)
   const bytes = readFileSync(file)
   bytes.writeUInt32BE(9_999, 60)
   writeFileSync(file, bytes)
-  const [finding] = [...checkStores({ data })]
+  const [finding] = [...checkStores({ data, networks: [] })]
   assert.match(finding!.found, /was written by a newer version of Chainsieve/)
   assert.deepEqual([finding!.state, finding!.remedy], ['fail', 'Run the version of Chainsieve that wrote it.'])
-  assert.deepEqual(await linesOf(checkStores({ data: tempFolder(t) })), ['ok store: no blocks are stored yet'])
+  assert.deepEqual(await linesOf(checkStores({ data: tempFolder(t), networks: [] })), [
+    'ok store: no blocks are stored yet',
+  ])
+})
+
+test('a store whose documents lie in a cluster fails where no setting names the cluster', t => {
+  const { data, file } = stored(t)
+  const db = openForWriting(file)
+  db.transaction(() => createMoveWriter(db).move()).immediate()
+  db.close()
+  const networks = (...stores: object[]) => stores.flatMap(flags => configOf({ network: MAINNET, ...flags }).networks)
+  const cluster = { store: 'opensearch', opensearchUrl: ['http://127.0.0.1:9200'] }
+  const found = [networks(), networks({}), networks(cluster)].map(
+    some => [...checkStores({ data, networks: some })][0]!,
+  )
+  assert.deepEqual(
+    found.map(({ state }) => state),
+    ['fail', 'fail', 'ok'],
+  )
+  assert.equal(found[0]!.found, 'its documents lie in an OpenSearch cluster, which no setting names')
 })
 
 test('an accounts file that is none fails', async t => {
   const data = tempFolder(t)
   openAccounts(data).close()
   const [name] = readdirSync(data).filter(it => it.endsWith('.sqlite'))
-  assert.match((await linesOf(checkStores({ data }))).join('\n'), /^ok store: no fault was found$/m)
+  assert.match((await linesOf(checkStores({ data, networks: [] }))).join('\n'), /^ok store: no fault was found$/m)
   writeFileSync(join(data, name!), Buffer.alloc(8192, 7))
-  assert.match((await linesOf(checkStores({ data }))).join('\n'), /^fail store: .*not a database/m)
+  assert.match((await linesOf(checkStores({ data, networks: [] }))).join('\n'), /^fail store: .*not a database/m)
 })
 
 test('the disk of a folder is measured, and nothing is left behind', async t => {

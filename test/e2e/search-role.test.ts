@@ -16,10 +16,10 @@ const PACK = fileURLToPath(new URL('../../data/demo.ndjson.gz', import.meta.url)
 test('a server that only searches says what it needs', async t => {
   const data = folderOf(t)
   const none = await chainsieve(t, ['serve', '--role', 'search'], { data })
-  assert.match(none.err, /role = "search" needs a network/)
+  assert.match(none.err, /--role search: which network\? Add --network T\/B\/N/)
   const bare = await chainsieve(t, ['serve', '--role', 'search', '--network', NETWORK], { data })
-  assert.match(bare.err, /ethereum\/demo\/mainnet names none: add --store opensearch and --opensearch-url URL/)
-  assert.deepEqual([none.code, bare.code], [1, 1])
+  assert.match(bare.err, /ethereum\/demo\/mainnet has none: add --store opensearch and --opensearch-url URL/)
+  assert.deepEqual([none.code, bare.code], [2, 2])
 })
 
 test('a server that only searches answers as the one that indexes', { skip: withoutOpenSearch }, async t => {

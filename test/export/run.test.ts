@@ -222,6 +222,9 @@ test('a file that is not ours, was changed, or was asked for otherwise is left a
   assert.equal(existsSync(journalOf(file)), false)
   rmSync(file)
 
+  openTarget(file, asked).close()
+  assert.deepEqual([existsSync(file), existsSync(journalOf(file))], [false, false], 'nothing was written')
+
   const target = openTarget(file, asked)
   await target.append(Buffer.from('one\n'), { token: 'A', hits: 1 })
   target.close()

@@ -66,6 +66,28 @@ test('a task of unknown length has no bar and no time left', () => {
   assert.deepEqual(terminal.lines, ['x  10 blocks (10/s)  20 events (20/s)'])
 })
 
+test('blocks that are still to be sent to a cluster are told until there are none', () => {
+  const terminal = createTerminal()
+  let time = 0
+  const screen = createScreen(terminal)
+  const progress = progressBar(screen, { label: 'x', now: () => time })
+  const fields: object[] = []
+  const log = createLog({ write: line => void fields.push(JSON.parse(line)), json: true })
+  const lines = progressLines(log, { label: 'x', now: () => time })
+  for (const toShip of [900, 0]) {
+    time += 5_000
+    for (const one of [progress, lines]) one.update({ ...step(1_000), toShip })
+  }
+  assert.deepEqual(
+    fields.map(one => (one as { blocksToShip?: number }).blocksToShip),
+    [900, undefined],
+  )
+  progress.update({ ...step(1_000), toShip: 900 })
+  time += 1_000
+  progress.update({ ...step(1_000), toShip: 900 })
+  assert.match(terminal.lines.at(-1)!, /100 % .* 900 blocks to ship$/)
+})
+
 test('log lines are written above the bar, and a narrow terminal cuts it', () => {
   const terminal = createTerminal(12)
   const screen = createScreen(terminal)

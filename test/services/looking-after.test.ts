@@ -127,6 +127,7 @@ test('a damaged store is salvaged, and the damaged file is kept', async t => {
     { code: 'store_whole' },
   )
   const [found] = await stats(config, NETWORK)
+  assert.equal(found!.store, 'sqlite')
   assert.ok(found!.parts.some(({ part }) => part === 'post'))
   const made = createTestStore([], { path: store })
   const page = made.db

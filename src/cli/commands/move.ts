@@ -27,7 +27,7 @@ export const move = command({
     print(
       done.store === 'opensearch'
         ? `${done.network}: searches ask the cluster.`
-        : `${done.network}: searches ask the file. Set store = "sqlite". The indices in the cluster remain until you delete them.`,
+        : `${done.network}: searches ask the file. Leave store and opensearch-url out of its settings from now on. The indices in the cluster remain until you delete them.`,
     )
   },
 })

@@ -1,4 +1,5 @@
-import { command } from '../command.ts'
+import type { Config } from '../../config/index.ts'
+import { command, misused } from '../command.ts'
 import { CLUSTER, KEPT, NODE, SCOPED, SERVER } from '../setting-lists.ts'
 
 export const serve = command({
@@ -8,5 +9,19 @@ export const serve = command({
   settings: ['role', ...SERVER, ...NODE.filter(name => name !== 'to'), ...SCOPED, ...CLUSTER, ...KEPT, 'indexers'],
   options: {},
   arity: [0, 0],
-  run: ({ services, config, log, shutdown }) => services.serve(config, { log, shutdown }),
+  run: async ({ services, config, log, shutdown }) => {
+    if (config.role === 'search') checkClusters(config)
+    await services.serve(config, { log, shutdown })
+  },
 })
+
+/** A server that only answers searches has no documents of its own. */
+const checkClusters = ({ networks }: Config) => {
+  if (networks.length === 0)
+    throw misused('--role search: which network? Add --network T/B/N, --store opensearch and --opensearch-url URL.')
+  const own = networks.find(({ cluster }) => !cluster || cluster.returning)
+  if (own)
+    throw misused(
+      `--role search answers for documents in a cluster, and ${own.network} has none: add --store opensearch and --opensearch-url URL.`,
+    )
+}

@@ -17,10 +17,11 @@ export const stats = command({
   },
 })
 
-const show = ({ network, bytes, log, free, ranges, parts }: StoreStats): string =>
+const show = ({ network, store, bytes, log, free, ranges, parts }: StoreStats): string =>
   [
     `${network}: ${showBytes(bytes)}, of which ${showBytes(free)} are free; write-ahead log ${showBytes(log)}`,
     `blocks: ${showRanges(ranges)}`,
+    ...(store === 'opensearch' ? ['documents: searched in a cluster, whose sizes the cluster tells'] : []),
     showTable(
       ['PART', 'WHAT', 'BYTES', 'SHARE', 'ROWS'],
       parts.map(({ part, what, bytes: size, rows }) => [

@@ -11,6 +11,7 @@ import { openDocuments } from '../../engine/reader.ts'
 import { createShelfReader } from '../../engine/shelf.ts'
 import { createDocumentLines } from '../../engine/show/lines.ts'
 import type { Writer } from '../../engine/writer.ts'
+import { messageOf } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import { gapsIn, merged, type Range } from '../../lib/ranges.ts'
@@ -104,7 +105,8 @@ export const createShipper = (options: ShipperOptions): Shipper => {
   const indices = createIndices(patient(cluster), naming, network, log)
   const tenure = createTenure({ signal, waits, also: writer.also, onReady, onTrouble })
   const { persist, note, turn } = tenure
-  const newBulk = (): Bulk => createBulk(cluster, { signal: tenure.signal(), onTrouble, ...waits })
+  const newBulk = (startBytes?: number): Bulk =>
+    createBulk(cluster, { signal: tenure.signal(), onTrouble, ...waits, ...(startBytes && { startBytes }) })
   let current = newBulk()
   const bulk = () => current
   /** Of the head since the start. */
@@ -211,7 +213,8 @@ export const createShipper = (options: ShipperOptions): Shipper => {
   /** Until another process may write. */
   const shipAll = async () => {
     for (let failures = 1; ; failures++) {
-      current = newBulk()
+      // What the last one learned of the cluster: requests that are too large for it keep the lease from being renewed, again and again.
+      current = newBulk(current.report().size)
       try {
         await persist(indices.prepare)
         await lookForLost(true)
@@ -244,6 +247,9 @@ export const createShipper = (options: ShipperOptions): Shipper => {
         await shipAll()
       } catch (error) {
         if (signal.aborted || !tenure.signal().aborted) throw error
+        log.warn('Stopped shipping documents, and begins again when it holds the lease of the cluster', {
+          why: messageOf(tenure.signal().reason),
+        })
       } finally {
         await batches.giveUp()
       }

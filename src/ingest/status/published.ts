@@ -1,0 +1,43 @@
+import { promises, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { every } from '../../lib/every.ts'
+import type { Log } from '../../lib/log.ts'
+import { PRIVATE_FILE } from '../../lib/private.ts'
+import { createReadinessLog } from '../readiness.ts'
+import type { Status } from '../status.ts'
+
+const FILE = 'status.json'
+const PUBLISH_MS = 1000
+/** A file that is older was left behind by a server that is gone. */
+const FRESH_MS = 5000
+
+/**
+ * Writes a running server's status beside its data again and again, for `chainsieve status`, and logs what has it not be ready; the returned
+ * function ends that.
+ */
+export const publishStatus = (data: string, status: () => Promise<Status>, log: Log) => {
+  const path = join(data, FILE)
+  const tellReasons = createReadinessLog(log)
+  const publish = async () => {
+    const now = await status()
+    tellReasons(now.reasons ?? [])
+    await promises.writeFile(`${path}.new`, JSON.stringify(now), { mode: PRIVATE_FILE })
+    await promises.rename(`${path}.new`, path)
+  }
+  const end = every(PUBLISH_MS, publish, { log, doing: 'write the status for "chainsieve status"', atOnce: true })
+  return async () => {
+    end()
+    await promises.rm(path, { force: true })
+  }
+}
+
+/** The last status that a running server published; undefined if none runs on this data folder. */
+export const readStatus = (data: string): Status | undefined => {
+  try {
+    const path = join(data, FILE)
+    if (Date.now() - statSync(path).mtimeMs > FRESH_MS) return undefined
+    return JSON.parse(readFileSync(path, 'utf8')) as Status
+  } catch {
+    return undefined
+  }
+}
