@@ -53,7 +53,7 @@ test('docs/opensearch.md names the rights for all that is asked of a cluster, an
   await cluster.ask({ method: 'DELETE', path: `/${index}/_alias/${aliasOf(options, NETWORK, 'block')}` })
   await createIndices(recorded, { ...options, replicas: 1 }, NETWORK, silent).prepare()
   await createIndices(recorded, options, NETWORK, silent).prepare()
-  await indices.renew({ index, blocks: [] })
+  await indices.renew(index)
 
   const state = stateIndexOf(options, NETWORK)
   await makeStateIndex(recorded, state, options)

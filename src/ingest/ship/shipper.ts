@@ -132,7 +132,7 @@ export const createShipper = (options: ShipperOptions): Shipper => {
     ...{ naming, shelf, lines, visible, tenure, telling, sending, bulk, requests, metrics, onProgress },
     ...{ next: partial.next, ensure: indices.ensure, batchBytes: options.batchBytes },
   })
-  const mend = createMending({ network, naming, indices, visible, shelf, tenure, telling, log })
+  const mending = createMending({ network, naming, indices, visible, shelf, tenure, telling, log })
   const moving = createMoving({
     ...{ db, ranges, visible, lines, reader, requests, shelf, log, persist, note, onMove },
     ...{ blocksPerIndex: naming.blocksPerIndex, pause: tenure.pause },
@@ -183,14 +183,13 @@ export const createShipper = (options: ShipperOptions): Shipper => {
     return true
   }
 
-  const lookForLost = async (mayStop: boolean) => {
+  const lookForLost = async () => {
     lookedAt = performance.now()
-    await mend(mayStop)
+    await mending.mend()
   }
 
   const once = async () => {
-    // Searches that need what cannot be shipped again fail, and tell why; blocks of the head are shipped all the same.
-    if (performance.now() - lookedAt > LOOK_MS) await lookForLost(false)
+    if (mending.isDue() || performance.now() - lookedAt > LOOK_MS) await lookForLost()
     if (await writeAnew()) return
     hasHead = false
     const run = nextRun()
@@ -214,7 +213,7 @@ export const createShipper = (options: ShipperOptions): Shipper => {
       current = newBulk()
       try {
         await persist(indices.prepare)
-        await lookForLost(true)
+        await lookForLost()
         for (;;) {
           tenure.signal().throwIfAborted()
           await once()
