@@ -352,6 +352,7 @@ const isBlocks = ({ type }: Task): boolean => type === 'batch' || type === 'repl
 
 const wroteFor = (shipping: Shipping, task: Task) => {
   if (task.type === 'rollback') shipping.removed(task.to)
+  if (task.type === 'replace') shipping.looked()
   if (task.type === 'batch') shipping.wrote(task.batch.first, task.lane === 'head')
   else shipping.wrote(Number.POSITIVE_INFINITY, false)
 }

@@ -37,6 +37,8 @@ export interface Shipper {
   turn(): void
   /** Blocks were written; those of the head go before others. */
   wrote(first: number, isHead: boolean): void
+  /** Blocks were looked at for scopes. */
+  looked(): void
   /** Blocks above this one were removed. */
   removed(to: number): void
   /** Whether all that is stored is there, and nothing is to be removed now. */
@@ -100,7 +102,7 @@ export const createShipper = (options: ShipperOptions): Shipper => {
   const { ranges: wholeRanges, hash: hashOf } = createBlocks(db)
   const partial = createPartialBlocks(db)
   const ranges = () => merged([...wholeRanges(), ...partial.ranges()])
-  const requests = createShipRequests(cluster, naming, network, signal)
+  const requests = createShipRequests(cluster, naming, network, () => tenure.signal())
   const indices = createIndices(patient(cluster), naming, network, log)
   const tenure = createTenure({ signal, waits, also: writer.also, onReady, onTrouble })
   const { persist, note, turn } = tenure
@@ -113,6 +115,7 @@ export const createShipper = (options: ShipperOptions): Shipper => {
   let hasHead = false
   let wake = () => {}
   let isResting = false
+  let isPrepared = false
   let lookedAt = 0
 
   const sharing = createSharing({
@@ -212,7 +215,9 @@ export const createShipper = (options: ShipperOptions): Shipper => {
     for (let failures = 1; ; failures++) {
       current = newBulk()
       try {
-        await persist(indices.prepare)
+        // Each template takes its turn in the node that leads the cluster: who only held the lease for a while does not wait for that again.
+        if (!isPrepared) await persist(indices.prepare)
+        isPrepared = true
         await lookForLost()
         for (;;) {
           tenure.signal().throwIfAborted()
@@ -222,6 +227,7 @@ export const createShipper = (options: ShipperOptions): Shipper => {
       } catch (error) {
         // An index is gone, say: what was sent of the batch counts for nothing.
         if (!tenure.mayPass(error)) throw error
+        isPrepared = false
         onTrouble(error.message)
         await tenure.pause(failures)
         await batches.giveUp()
@@ -277,6 +283,11 @@ export const createShipper = (options: ShipperOptions): Shipper => {
         headFrom = Math.min(headFrom, first)
         hasHead = true
       }
+      isResting = false
+      wake()
+    },
+    looked() {
+      telling.changedALittle()
       isResting = false
       wake()
     },
