@@ -21,6 +21,7 @@ export type {
   Compacted,
   ExportDone,
   ExportWanted,
+  ForgetDone,
   MoveDone,
   NarrowDone,
   PruneDone,

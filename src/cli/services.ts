@@ -46,6 +46,8 @@ export interface Services {
   prune(config: Config, network: NetworkConfig, before: number | undefined, run: Run): Promise<PruneDone>
   /** Takes what is outside of a network's scopes out of its store, itself or by the server that runs; a dry run only counts it. */
   narrow(config: Config, network: NetworkConfig, dryRun: boolean, run: Run): Promise<NarrowDone>
+  /** Takes blocks out of a network's store of which its cluster lost documents that the store no longer has, itself or by the server that runs. */
+  forget(config: Config, network: NetworkConfig, run: Run): Promise<ForgetDone>
   /** Moves a network's documents to its cluster, or back into its file, itself or by the server that runs. */
   move(
     config: Config,
@@ -161,6 +163,14 @@ export interface NarrowDone {
   network: string
   /** What would be removed; null where it is. */
   outside: { blocks: number; transactions: number; logs: number } | null
+  /** Whether a program that runs on the data folder still has to do it. */
+  waiting: boolean
+}
+
+export interface ForgetDone {
+  network: string
+  /** Blocks that were taken out; they may be indexed again. */
+  forgotten: Range[]
   /** Whether a program that runs on the data folder still has to do it. */
   waiting: boolean
 }

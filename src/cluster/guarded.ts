@@ -28,7 +28,7 @@ export const guarded = ({ cluster, naming, network, visible }: ClusterNetwork): 
       const lost = lostOf((await look()).lost, aliases)
       if (lost.length > 0)
         throw unavailable(
-          `its ${lostText(lost)}. Restore it from a snapshot of the cluster, or prune these blocks and index them again.`,
+          `its ${lostText(lost)}. Restore it from a snapshot of the cluster, or run chainsieve prune --lost, which has these blocks indexed again.`,
         )
     } else if (performance.now() - known!.at > LOOK_MS) look().catch(() => {})
   }

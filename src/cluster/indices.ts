@@ -26,9 +26,9 @@ export interface Indices {
   /** Indices that should hold documents of these blocks and are gone, or were created by the cluster in their place. */
   lost(ranges: readonly Range[]): Promise<WantedIndex[]>
   /** It was noted that what an index held is lost: one that the cluster created in its place counts as ours from now on. */
-  renew(lost: WantedIndex): Promise<void>
+  renew(index: string): Promise<void>
   /** What it held is not written again: though it is created anew, it counts as lost. */
-  forsake(lost: WantedIndex): void
+  forsake(index: string): void
 }
 
 export const createIndices = (
@@ -133,9 +133,10 @@ export const createIndices = (
       if (lost.length > 0) ready.clear()
       return lost
     },
-    forsake: ({ index }) => void forsaken.add(index),
-    async renew({ index }) {
+    forsake: index => void forsaken.add(index),
+    async renew(index) {
       forsaken.delete(index)
+      ready.clear()
       const kind = kindOf(index)
       if (!kind || !(await find()).has(index)) return
       const { _meta } = indexBody(kind, network, options).mappings

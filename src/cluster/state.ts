@@ -22,7 +22,11 @@ export interface SharedState {
   blocks: readonly (readonly [number: number, hash: string, time: number])[]
   chainId?: number | undefined
   /** Whether some blocks are there in part, as scopes want them. */
-  isPartial?: boolean
+  isPartial?: boolean | undefined
+  /** Where some are, or were looked for: those that are there whole. */
+  whole?: readonly Range[] | undefined
+  /** What scopes looked for, as status and answers show it. */
+  coverage?: readonly unknown[]
 }
 
 /** The index that holds what is not documents of the chain: one per network. */

@@ -1,3 +1,4 @@
+import type { Range } from '../lib/ranges.ts'
 import { RECORD_KINDS } from '../mapping/index.ts'
 import type { Db } from '../sqlite/database.ts'
 import { newestBlock } from './blocks.ts'
@@ -25,6 +26,11 @@ export interface PruneLimits {
 export interface Pruning {
   /** Hides the oldest segment where it is not wanted; returns whether it did. Within a transaction. */
   hide(limits: PruneLimits): boolean
+  /**
+   * Hides blocks of which a cluster lost documents that the store no longer has: they may be stored anew. The rest of the segments that hold them goes with
+   * them. What the store has of the others is shipped again. Whether there were any. Within a transaction.
+   */
+  forget(blocks: readonly Range[]): boolean
   /** Removes some of what is hidden; whether there is more. Within a transaction. */
   sweep(): boolean
   /** Removes at once what is hidden of these blocks, which are about to be stored anew. Within a transaction. */
@@ -42,6 +48,9 @@ export const createPruning = (db: Db): Pruning => {
   const shelf = createShelfWriter(db)
   const oldest = db.prepare<[], { id: number; first: number; last: number }>(
     'SELECT id, first, last FROM segment ORDER BY first LIMIT 1',
+  )
+  const emptied = db.prepare<[number, number], { id: number; first: number; last: number }>(
+    'SELECT id, first, last FROM segment WHERE emptied = 1 AND first <= ? AND last >= ? ORDER BY first',
   )
   const timeOf = db.prepare<[number], number>('SELECT time FROM block WHERE number = ?').pluck()
   const unlist = db.prepare('DELETE FROM segment WHERE id = ?')
@@ -78,6 +87,22 @@ export const createPruning = (db: Db): Pruning => {
       return true
     },
 
+    forget(blocks) {
+      let any = false
+      for (const { from, to } of blocks) {
+        for (const { id, first, last } of emptied.all(to, from)) {
+          const range = { from: first, to: last }
+          coverage.lose(range)
+          shelf.forget(range)
+          unlist.run(id)
+          hidden.add(range)
+          any = true
+        }
+        shelf.kill({ from, to })
+        shelf.lose([{ from, to }])
+      }
+      return any
+    },
     sweep: hidden.step,
     makeRoom: (from, to) => hidden.finish({ from, to }),
     removed(to) {

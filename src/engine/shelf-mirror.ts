@@ -1,4 +1,5 @@
 import { stop } from '../lib/errors.ts'
+import { gapsIn } from '../lib/ranges.ts'
 import { COUNTED_KINDS } from '../mapping/index.ts'
 import type { Db } from '../sqlite/database.ts'
 import type { SharedShelf } from './shelf.ts'
@@ -7,6 +8,12 @@ import { createShelfWriter } from './shelf-writer.ts'
 /** Whether a store is that of a process that only searches. */
 export const isMirror = (db: Db): boolean =>
   db.prepare("SELECT 1 FROM meta WHERE key = 'mirror'").pluck().get() !== undefined
+
+/** What scopes looked for, as another process tells it; undefined where the store itself knows. */
+export const toldCoverage = (db: Pick<Db, 'prepare'>): unknown[] | undefined => {
+  const text = db.prepare("SELECT value FROM meta WHERE key = 'told_coverage'").pluck().get()
+  return text === undefined ? undefined : JSON.parse(text as string)
+}
 
 /** The store of a process that only searches: of the chain it holds what another process tells. */
 export interface ShelfMirror {
@@ -25,8 +32,10 @@ export const createShelfMirror = (db: Db): ShelfMirror => {
   const clearSegments = db.prepare('DELETE FROM segment')
   const counts = COUNTED_KINDS.map(kind => `"${kind}"`).filter(column => column !== '"block"')
   const insertSegment = db.prepare(
-    `INSERT INTO segment (first, last, events, ${counts.join(', ')}, level, blocks, emptied) VALUES (?, ?, 0, ${counts.map(() => '0').join(', ')}, 9, x'', 1)`,
+    `INSERT INTO segment (first, last, events, ${counts.join(', ')}, level, blocks, emptied, scoped) VALUES (?, ?, 0, ${counts.map(() => '0').join(', ')}, 9, x'', 1, ?)`,
   )
+  const keepCoverage = db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('told_coverage', ?)")
+  const forgetCoverage = db.prepare("DELETE FROM meta WHERE key = 'told_coverage'")
   const hashOf = db.prepare<[number], Buffer>('SELECT hash FROM block WHERE number = ?').pluck()
   const deleteAbove = db.prepare('DELETE FROM block WHERE number > ?')
   const markMoved = db.prepare("INSERT OR IGNORE INTO meta (key, value) VALUES ('in_cluster', 0)")
@@ -34,16 +43,23 @@ export const createShelfMirror = (db: Db): ShelfMirror => {
     "INSERT OR IGNORE INTO block (number, hash, time, hashes, ends, record) VALUES (?, ?, ?, x'', x'', x'')",
   )
   const take = db.transaction((told: SharedShelf) => {
-    // What was looked for is not told, and answers must not look complete.
-    if (told.isPartial)
+    const { whole = told.ranges, coverage = [] } = told
+    // An older version does not tell what was looked for, and answers must not look complete.
+    if (told.isPartial && coverage.length === 0)
       throw stop(
         'cluster_scopes',
-        `${db.name} is that of a network with scopes, which a server with role = "search" does not answer for: ask the server that indexes`,
+        `${db.name} is that of a network with scopes, and the server that indexes does not tell what they cover: start a newer version of it`,
       )
     shelf.adopt(told)
     markMoved.run()
     clearSegments.run()
-    for (const { from, to } of told.ranges) insertSegment.run(from, to)
+    for (const { from, to } of told.ranges) {
+      const inPart = gapsIn(whole, from, to)
+      for (const run of inPart) insertSegment.run(run.from, run.to, 1)
+      for (const run of gapsIn(inPart, from, to)) insertSegment.run(run.from, run.to, 0)
+    }
+    if (coverage.length === 0) forgetCoverage.run()
+    else keepCoverage.run(JSON.stringify(coverage))
     const same = told.blocks.find(([number, hash]) => hashOf.get(number)?.toString('hex') === hash.slice(2))
     deleteAbove.run(same?.[0] ?? -1)
     for (const [number, hash, time] of told.blocks) insertBlock.run(number, Buffer.from(hash.slice(2), 'hex'), time)

@@ -43,6 +43,13 @@ export interface ShelfWriter {
   prune(to: number): void
   /** These blocks are to be shipped again, or all tokens. False where the store no longer holds documents of some. */
   lose(blocks: readonly Range[] | undefined): boolean
+  /** These blocks are no longer held. */
+  forget(blocks: Range): void
+  /** It is not counted on what this index held: it begins anew. */
+  renew(index: string): void
+  /** Indices that are to begin anew. */
+  toRenew(): string[]
+  renewed(index: string): void
   /** What is to be removed from the cluster by now. */
   sweeps(): Sweep[]
   /** What a sweep found is removed, that began at this time. */
@@ -86,6 +93,12 @@ export const createShelfWriter = (db: Db, now: () => number = Date.now): ShelfWr
   const clearShelf = db.prepare('DELETE FROM shelf')
   const clearBatches = db.prepare('DELETE FROM batch')
   const lastChange = db.prepare<[], number | null>('SELECT max(change) FROM token').pluck()
+
+  const getRenewals = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'renew'").pluck()
+  const forgetRenewals = db.prepare("DELETE FROM meta WHERE key = 'renew'")
+  const toRenew = (): string[] => JSON.parse(getRenewals.get() ?? '[]')
+  const keepRenewals = (indices: readonly string[]) =>
+    void (indices.length === 0 ? forgetRenewals.run() : set.run('renew', JSON.stringify(indices)))
 
   const batches = () => get.get('batches') ?? 0
   const top = () => get.get('shelf_top') ?? -1
@@ -179,6 +192,15 @@ export const createShelfWriter = (db: Db, now: () => number = Date.now): ShelfWr
       else blocks.forEach(lose)
       return true
     },
+    forget({ from, to }) {
+      kill({ from, to })
+      const count = batches()
+      hide.run(0, count, from - 1, to, now())
+      lose({ from, to })
+    },
+    renew: index => keepRenewals([...new Set([...toRenew(), index])]),
+    toRenew,
+    renewed: index => keepRenewals(toRenew().filter(one => one !== index)),
     sweeps: () =>
       due.all(now() - LATE_MS).map(({ n, least, greatest, above, below }) => ({
         ...{ n, batches: { from: least, to: greatest }, above },

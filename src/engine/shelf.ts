@@ -1,4 +1,4 @@
-import type { Range } from '../lib/ranges.ts'
+import { merged, type Range } from '../lib/ranges.ts'
 import type { Db } from '../sqlite/database.ts'
 
 /**
@@ -51,7 +51,11 @@ export interface SharedShelf {
   /** Some of the blocks on the shelf, the newest first, by which a reorganisation shows. */
   blocks: readonly KnownBlock[]
   /** Whether some are there in part, as scopes want them. */
-  isPartial?: boolean
+  isPartial?: boolean | undefined
+  /** Where some are, or were looked for: those that are held whole. */
+  whole?: readonly Range[] | undefined
+  /** What scopes looked for, as status and answers show it. */
+  coverage?: readonly unknown[]
 }
 
 export interface ShelfReader {
@@ -85,6 +89,8 @@ export const createShelfReader = (db: Db): ShelfReader => {
   const batches = db.prepare<[], number>("SELECT value FROM meta WHERE key = 'batches'").pluck()
   const block = db.prepare<[number], { hash: Buffer; time: number }>('SELECT hash, time FROM block WHERE number = ?')
   const partial = db.prepare('SELECT 1 FROM segment WHERE scoped = 1 LIMIT 1')
+  const looked = db.prepare('SELECT 1 FROM coverage LIMIT 1')
+  const whole = db.prepare<[], Range>('SELECT first AS "from", last AS "to" FROM segment WHERE scoped = 0 ORDER BY first')
   const visible = db.transaction((): Shelf => {
     const { hidden, ranges } = known()
     return { hidden: [...hidden, laterThan(batches.get() ?? 0)], ranges }
@@ -98,7 +104,11 @@ export const createShelfReader = (db: Db): ShelfReader => {
       if (found) blocks.push([newest - depth, `0x${found.hash.toString('hex')}`, found.time])
     }
     const isPartial = partial.get() !== undefined
-    return { ...shelf, committed: batches.get() ?? 0, blocks, ...(isPartial && { isPartial }) }
+    return {
+      ...{ ...shelf, committed: batches.get() ?? 0, blocks },
+      ...(isPartial && { isPartial }),
+      ...((isPartial || looked.get() !== undefined) && { whole: merged(whole.all()) }),
+    }
   })
   const following = db.prepare<[], number>("SELECT value FROM meta WHERE key = 'following'").pluck()
   return { visible: () => visible(), shared: () => shared(), isFollowing: () => following.get() === 1 }

@@ -36,6 +36,11 @@ export interface Writer extends DocumentWriter {
   merge(block: number): boolean
   /** One step of taking old blocks out of the store; whether there may be more to do. */
   prune(limits: PruneLimits): boolean
+  /**
+   * One step of forgetting blocks of which these indices of a cluster lost documents that the store no longer has; whether there may be more to do. Afterwards
+   * nothing is counted on what the indices hold.
+   */
+  forget(blocks: readonly Range[], indices: readonly string[]): boolean
   /** Which documents lie in a cluster. Its verbs are called in a transaction, such as that of `also`. */
   readonly shelf: ShelfWriter
   /** One step of removing documents that lie in a cluster; whether there may be more to do, and the first block of a segment that is emptied from now on. */
@@ -230,6 +235,13 @@ export const createWriter = (db: WritableDb): Writer => {
     return hidden || pruning.sweep() || merging.step(NO_BLOCK)
   })
 
+  const forget = db.transaction((blocks: readonly Range[], indices: readonly string[]) => {
+    for (const index of indices) shelf.renew(index)
+    const hidden = pruning.forget(blocks)
+    if (hidden) merging.abandon()
+    return hidden || pruning.sweep()
+  })
+
   const empty = db.transaction(() => {
     const first = emptying.mark()
     if (first !== undefined) merging.abandon()
@@ -308,6 +320,7 @@ export const createWriter = (db: WritableDb): Writer => {
     merge: block => attempt(() => merge.immediate(block)),
     modernize: () => attempt(() => modernize.immediate()),
     prune: limits => attempt(() => prune.immediate(limits)),
+    forget: (blocks, indices) => attempt(() => forget.immediate(blocks, indices)),
     rollback: (to, within = nothing) => attempt(() => rollback.immediate(to, within)),
     also: within => attempt(() => also.immediate(within)),
   }

@@ -5,6 +5,7 @@ import { ChainsieveError, refuse, stop } from '../lib/errors.ts'
 import { systemClock } from '../lib/retry.ts'
 import type { Scope } from '../scopes/scope.ts'
 import { fill } from './filling.ts'
+import { FORGOTTEN, untilForgotten } from './forgetting.ts'
 import type { Job, Keep } from './messages.ts'
 import { prefetch } from './prefetch.ts'
 import { fillScopes } from './scoped/filling.ts'
@@ -92,6 +93,7 @@ const followAndFillScopes = async (work: Work, job: Extract<Job, { type: 'follow
   const parts = [
     followScopes(inside, known, scopes, { from: first, finality, toFinalized }),
     fillScopes(inside, known, scopes, first - 1),
+    untilForgotten(work, inside.signal),
   ]
   try {
     await Promise.all(parts)
@@ -110,8 +112,9 @@ export const keepFollowing = async (work: Work, job: Extract<Job, { type: 'follo
     } catch (error) {
       signal.throwIfAborted()
       if (!(error instanceof ChainsieveError) || error.next !== 'retry') throw error
-      log.warn('Was interrupted, restarts in a moment', { error })
       state.total = state.done
+      if (error.code === FORGOTTEN) continue
+      log.warn('Was interrupted, restarts in a moment', { error })
       await systemClock.sleep(ANEW_MS, signal)
     }
   }
@@ -145,7 +148,7 @@ const followAndFill = async (work: Work, job: Extract<Job, { type: 'follow' }>) 
       await fillScopes(inside, createKnown(work.lookups), scopes, first - 1)
     }
   }
-  const parts = [follow(inside, first, near ? tip : undefined, job), fillAll()]
+  const parts = [follow(inside, first, near ? tip : undefined, job), fillAll(), untilForgotten(work, both)]
   try {
     await Promise.all(parts)
   } finally {

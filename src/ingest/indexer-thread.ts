@@ -22,6 +22,7 @@ import { shownFilter } from '../search/coverage.ts'
 import { keepPages } from '../sqlite/database.ts'
 import { createFinality, depthOf, type Finality, watchFinality } from './finality.ts'
 import { indexRange, keepFollowing } from './following.ts'
+import { forgetAsAsked, watchForgetting } from './forgetting.ts'
 import { importPacks } from './importing.ts'
 import type {
   FromIndexer,
@@ -79,6 +80,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
     trouble: null,
     filling: null,
     isShared: false,
+    forgotten: 0,
   }
   const pace = createPace({ stored: newestTimes(db, KEPT), staleMs: patienceOf(data.job) })
   let pipeline: Pipeline | undefined
@@ -194,7 +196,14 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
     if (source === undefined) await finality.look(signal)
     // A job that ends by itself takes up rules and ABIs with its blocks; only a job that goes on searches history.
     if (data.job.type === 'follow' || data.job.type === 'watch')
-      for (const attend of [watchRules, watchAbis, watchNarrowing, watchReturn, ...(source ? [watchFinality] : [])])
+      for (const attend of [
+        watchRules,
+        watchAbis,
+        watchNarrowing,
+        watchForgetting,
+        watchReturn,
+        ...(source ? [watchFinality] : []),
+      ])
         attend(work).catch(error => failing.abort(error))
     await runJob(work)
     if (work.cluster && endsByItself(data.job)) {
@@ -265,6 +274,8 @@ const runJob = async (work: Work) => {
       return work.cluster && work.returning ? returnDocuments(work, work.cluster) : undefined
     case 'narrow':
       return narrowAsAsked(work)
+    case 'forget':
+      return forgetAsAsked(work)
     case 'watch':
       return aborted(work.signal)
   }
@@ -277,7 +288,7 @@ const chainIdOf = async (
   stored: number | undefined,
   signal: AbortSignal,
 ): Promise<number | undefined> => {
-  if (job.type === 'watch' || job.type === 'narrow' || job.type === 'move') return stored
+  if (job.type === 'watch' || job.type === 'narrow' || job.type === 'forget' || job.type === 'move') return stored
   if (job.type === 'import') return stored ?? chainIdOfFiles(await findBlockFiles(job.files), { limits, signal })
   const chainId = await source!.chainId(signal)
   const mayDiffer = 'node' in job && job.node.shrinks === true

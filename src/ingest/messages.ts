@@ -30,6 +30,8 @@ export type ToWriter =
   | { type: 'restore'; id: number; segment: number; batch: Batch }
   /** What was restored last is the same as in the cluster. Done where the store answers searches from now on. */
   | { type: 'verified'; id: number }
+  /** One step of taking blocks out of the store of which indices of the cluster lost documents. Done where there is nothing left to do. */
+  | { type: 'forget'; id: number; blocks: readonly Range[]; indices: readonly string[] }
   | { type: 'rollback'; id: number; to: number }
   | { type: 'revise'; id: number; revision: Revision }
   /** Documents of the cluster in place of some that are there. */
@@ -78,7 +80,7 @@ export interface ShippingReport {
   troubleSince: string | null
 }
 
-/** The outcome of a revision, of a replacement, or of a patch. */
+/** The outcome of a revision, of a replacement, of a patch, or of a step. */
 export interface Revised {
   /** Whether its segments, or blocks, were still there. */
   done: boolean
@@ -162,6 +164,8 @@ export type Job =
     }
   /** What was asked to be removed of scopes is. */
   | { type: 'narrow' }
+  /** Blocks that were asked to be forgotten are. */
+  | { type: 'forget' }
   /** Documents are searched in the cluster. */
   | { type: 'move' }
   /** Nothing new comes, but rules may ask for what is stored. */
@@ -179,6 +183,7 @@ export const YOUNG_MB = {
   watch: 24,
   follow: 24,
   narrow: 96,
+  forget: 24,
   move: 24,
   index: 96,
   import: 96,

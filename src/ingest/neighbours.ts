@@ -1,6 +1,6 @@
 import type { Blocks } from '../engine/port.ts'
 import { stop } from '../lib/errors.ts'
-import { holds, merged, type Range } from '../lib/ranges.ts'
+import { gapsIn, holds, merged, type Range } from '../lib/ranges.ts'
 
 /** A block as its neighbours know it. */
 export interface Ref {
@@ -20,6 +20,8 @@ export interface Neighbours {
   take(refs: readonly Ref[]): void
   /** Those that are committed. */
   forget(range: Range): void
+  /** They are held no more. */
+  lose(ranges: readonly Range[]): void
   /** All above this one are gone. */
   rollback(to: number): void
 }
@@ -60,6 +62,9 @@ export const createNeighbours = (blocks: Pick<Blocks, 'hash' | 'parentHash' | 'r
     },
     forget({ from, to }) {
       for (let number = from; number <= to; number++) underWay.delete(number)
+    },
+    lose(ranges) {
+      held = held.flatMap(({ from, to }) => gapsIn(ranges, from, to))
     },
     rollback(to) {
       for (const number of underWay.keys()) if (number > to) underWay.delete(number)

@@ -10,7 +10,7 @@ import { type Batch, transferables } from '../engine/documents/batch.ts'
 import type { Revision } from '../engine/index/revision.ts'
 import { FULL_SEGMENT } from '../engine/index/segments.ts'
 import type { Blocks, Lookups } from '../engine/port.ts'
-import { holds, merged, type Range } from '../lib/ranges.ts'
+import { gapsIn, holds, merged, type Range } from '../lib/ranges.ts'
 import { aborted } from '../lib/shutdown.ts'
 import type { BuiltPiece } from './builders/facts.ts'
 import type { LaneName, Revised } from './messages.ts'
@@ -55,6 +55,11 @@ export interface Pipeline extends Omit<WriterLink, 'send' | 'post'> {
    * program stops.
    */
   patch(lines: readonly PatchLine[]): Promise<Revised>
+  /**
+   * Forgets blocks of which these indices of a cluster lost documents that the store no longer has: see `Writer.forget`. Resolves when they are gone; what is
+   * held then is what the store holds.
+   */
+  forget(blocks: readonly Range[], indices: readonly string[]): Promise<void>
   /** Takes out of the partial blocks of a range what is not to stay, and notes what goes on to count. Resolves when that is committed. */
   cut(range: Range, cut: Cut, narrowed?: Narrowed): Promise<void>
   /** Resolves when every block that was decoded before now is committed. */
@@ -361,6 +366,13 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     },
     async verified() {
       return (await send({ type: 'verified' }))!.done
+    },
+    async forget(lost, indices) {
+      const before = blocks.ranges()
+      let step = await send({ type: 'forget', blocks: lost, indices })
+      const after = blocks.ranges()
+      neighbours.lose(before.flatMap(({ from, to }) => gapsIn(after, from, to)))
+      while (!step!.done) step = await send({ type: 'forget', blocks: [], indices: [] })
     },
     async patch(lines) {
       const stopped = aborted(signal).then(() => signal.throwIfAborted())

@@ -22,20 +22,27 @@ interface NarrowRequest {
   scopes: readonly Scope[]
 }
 
-const fileOf = (store: string, by: AskedBy | 'scopes'): string => `${store}-prune-${by}`
+/** Blocks whose documents were lost in a cluster are to be forgotten; the thread that decodes does it, since it knows which blocks are held. */
+interface ForgetRequest {
+  lost: true
+}
+
+const fileOf = (store: string, by: AskedBy | 'scopes' | 'lost'): string => `${store}-prune-${by}`
 
 /** In place of what was asked for before and is not done yet. */
 export const askToPrune = (store: string, by: AskedBy, request: PruneRequest) => write(fileOf(store, by), request)
 
 export const askToNarrow = (store: string, request: NarrowRequest) => write(fileOf(store, 'scopes'), request)
 
-const write = (path: string, request: PruneRequest | NarrowRequest) => {
+export const askToForget = (store: string) => write(fileOf(store, 'lost'), { lost: true })
+
+const write = (path: string, request: PruneRequest | NarrowRequest | ForgetRequest) => {
   writeFileSync(`${path}.new`, JSON.stringify(request), { mode: PRIVATE_FILE })
   renameSync(`${path}.new`, path)
 }
 
-export const isPruneAsked = (store: string, by?: AskedBy | 'scopes'): boolean =>
-  (by ? [by] : [...BOTH, 'scopes' as const]).some(one => existsSync(fileOf(store, one)))
+export const isPruneAsked = (store: string, by?: AskedBy | 'scopes' | 'lost'): boolean =>
+  (by ? [by] : [...BOTH, 'scopes' as const, 'lost' as const]).some(one => existsSync(fileOf(store, one)))
 
 export interface OpenRequest<R = PruneRequest> {
   request: R
@@ -53,6 +60,9 @@ export const openPruneRequest = (store: string): OpenRequest | undefined => {
 
 export const openNarrowRequest = (store: string): OpenRequest<NarrowRequest> | undefined =>
   openFile(fileOf(store, 'scopes'))
+
+export const openForgetRequest = (store: string): OpenRequest<ForgetRequest> | undefined =>
+  openFile(fileOf(store, 'lost'))
 
 const openFile = <R>(path: string): OpenRequest<R> | undefined => {
   const text = read(path)

@@ -5,7 +5,10 @@ import type { Work } from './work.ts'
 
 /** Whether other threads build documents for the one that indexes. */
 export const sharesWork = ({ job, indexers }: Pick<IndexerData, 'job' | 'indexers'>): boolean =>
-  indexers > 1 && job.type !== 'watch' && job.type !== 'narrow' && job.type !== 'move'
+  indexers > 1 && !WITHOUT_BLOCKS.has(job.type)
+
+/** Jobs that bring no blocks. */
+const WITHOUT_BLOCKS: ReadonlySet<IndexerData['job']['type']> = new Set(['watch', 'narrow', 'forget', 'move'])
 
 /** Addresses of which a thread of a server remembers the ids: it has no memory to spare, and the store tells the others. */
 export const FEW_ADDRESSES = 50_000

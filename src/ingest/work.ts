@@ -35,6 +35,8 @@ export interface State {
   filling: (Range & { filter: LogFilter; next: number }) | null
   /** Whether other threads build what a back-fill brings: then it makes room in the dictionaries that they share. */
   isShared: boolean
+  /** How often blocks were forgotten, so that what is missing is to be looked for anew. */
+  forgotten: number
 }
 
 /** What all jobs of a network's thread work with. */

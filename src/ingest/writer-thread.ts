@@ -15,7 +15,10 @@ import { createPruner, LOOK_MS } from './pruner.ts'
 import { createShares } from './shares.ts'
 import { createShipping, type Shipping } from './ship/shipping.ts'
 
-type Task = Extract<ToWriter, { type: 'batch' | 'replace' | 'restore' | 'verified' | 'rollback' | 'revise' | 'update' }>
+type Task = Extract<
+  ToWriter,
+  { type: 'batch' | 'replace' | 'restore' | 'verified' | 'forget' | 'rollback' | 'revise' | 'update' }
+>
 
 const RETRY_MS = 2000
 const COUNT_MS = 1000
@@ -168,6 +171,7 @@ export const runWriter = ({
       else if (task.type === 'replace') revised = await replace(task)
       else if (task.type === 'restore') revised = { done: writer.restore(task.batch, task.segment), took: 0 }
       else if (task.type === 'verified') revised = { done: endReturn(), took: 0 }
+      else if (task.type === 'forget') revised = { done: !writer.forget(task.blocks, task.indices), took: 0 }
       else await perform(task)
     } catch (error) {
       if (error instanceof ChainsieveError && error.next === 'retry' && !stopping) return again(task, error)
@@ -256,7 +260,7 @@ export const runWriter = ({
     tell({ type: 'done', id, alerts: alertStore.counts(), revised: { done, took: 0 } })
   }
 
-  const perform = async (task: Exclude<Task, { type: 'revise' | 'replace' | 'restore' | 'verified' }>) => {
+  const perform = async (task: Exclude<Task, { type: 'revise' | 'replace' | 'restore' | 'verified' | 'forget' }>) => {
     if (task.type === 'rollback') return documents.rollback(task.to, () => alertStore.removed(task.to))
     const stored = () => alertStore.stored(task.update ?? { hits: [] })
     if (task.type === 'batch') return documents.apply(task.batch, stored)
@@ -348,6 +352,7 @@ const isBlocks = ({ type }: Task): boolean => type === 'batch' || type === 'repl
 
 const wroteFor = (shipping: Shipping, task: Task) => {
   if (task.type === 'rollback') shipping.removed(task.to)
+  if (task.type === 'replace') shipping.looked()
   if (task.type === 'batch') shipping.wrote(task.batch.first, task.lane === 'head')
   else shipping.wrote(Number.POSITIVE_INFINITY, false)
 }
@@ -355,4 +360,4 @@ const wroteFor = (shipping: Shipping, task: Task) => {
 /** Decoding again takes turns with a back-fill, as what comes back from a cluster does. */
 const laneOf = (task: Task): LaneName =>
   task.type === 'batch' || task.type === 'replace' ? task.lane : ASIDE.has(task.type) ? 'fill' : 'head'
-const ASIDE: ReadonlySet<Task['type']> = new Set(['revise', 'restore', 'verified'])
+const ASIDE: ReadonlySet<Task['type']> = new Set(['revise', 'restore', 'verified', 'forget'])

@@ -1,5 +1,6 @@
 import { createCoverageReader } from '../engine/coverage.ts'
 import { type Reader, readingIn, wholeRanges } from '../engine/reader.ts'
+import { toldCoverage } from '../engine/shelf-mirror.ts'
 import type { Range } from '../lib/ranges.ts'
 import { filterOf } from '../scopes/filter.ts'
 import { isOfTransactions } from '../scopes/transactions.ts'
@@ -29,8 +30,9 @@ const SHOWN = 20
 const LISTED = 5
 
 /** By the state of the store that a reader sees; empty where all blocks are stored whole. */
-export const coverageIn = (reader: Reader): ScopeCoverage[] =>
-  [...createCoverageReader(reader.db).covered()].map(([text, ranges]) => ({
+export const coverageIn = ({ db }: Pick<Reader, 'db'>): ScopeCoverage[] =>
+  (toldCoverage(db) as ScopeCoverage[] | undefined) ??
+  [...createCoverageReader(db).covered()].map(([text, ranges]) => ({
     ...shownFilter(filterOf(text)),
     ranges: [...ranges],
   }))

@@ -129,6 +129,7 @@ export const services: Services = {
   restore: async (...asked) => (await import('./backup.ts')).restore(...asked),
 
   prune: async (...asked) => (await import('./prune.ts')).prune(...asked),
+  forget: async (...asked) => (await import('./prune.ts')).forget(...asked),
   narrow: async (...asked) => (await import('./prune.ts')).narrow(...asked),
   move: async (...asked) => (await import('./move.ts')).move(...asked),
   compact: async (...asked) => (await import('./compact.ts')).compact(...asked),

@@ -1,6 +1,6 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { createAlertPruning } from '../alerts/prune.ts'
-import type { NarrowDone, PruneDone, Run } from '../cli/index.ts'
+import type { ForgetDone, NarrowDone, PruneDone, Run } from '../cli/index.ts'
 import type { Config, NetworkConfig } from '../config/index.ts'
 import type { Scoping } from '../config/scopes.ts'
 import { createLookups } from '../engine/lookups/index.ts'
@@ -8,10 +8,11 @@ import { openForReading, openForWriting } from '../engine/open.ts'
 import type { Lookups } from '../engine/port.ts'
 import { createWriter } from '../engine/writer.ts'
 import { startIndexing } from '../ingest/network.ts'
-import { askToNarrow, askToPrune, isPruneAsked } from '../ingest/prune-requests.ts'
+import { askToForget, askToNarrow, askToPrune, isPruneAsked } from '../ingest/prune-requests.ts'
 import { createPruner } from '../ingest/pruner.ts'
 import { countOutside, type Outside, scopesIn } from '../ingest/scoped/narrowing.ts'
 import { openStoredBlocks } from '../ingest/scoped/stored.ts'
+import { gapsIn } from '../lib/ranges.ts'
 import { nativeBinding } from '../lib/runtime.ts'
 import { tryToLockDataFolder } from '../sqlite/lock.ts'
 import { requestOf } from './retention.ts'
@@ -39,6 +40,30 @@ export const prune = async (
     await pruneHere(store, shutdown.signal)
   } else await waitFor(() => !isPruneAsked(store, 'hand'), shutdown.signal)
   return { network, held: rangesOf(store), waiting: isPruneAsked(store, 'hand') }
+}
+
+/** What indices of the cluster lost. Beside a running server, that does it. */
+export const forget = async (
+  config: Config,
+  { network, storeBatch }: NetworkConfig,
+  { shutdown, log }: Run,
+): Promise<ForgetDone> => {
+  const store = storeOf(config.data, network)
+  const before = rangesOf(store)
+  askToForget(store)
+  const lock = tryToLockDataFolder(config.data, 'prune', nativeBinding(config.data))
+  if (lock) {
+    shutdown.add('lock', lock.release)
+    const { data, limits } = config
+    const job = { type: 'forget' as const }
+    const indexing = startIndexing({ data, network, job, storeBatch, limits, log, ...shippingOf(config, network) })
+    shutdown.add('forgetting', indexing.stop)
+    await indexing.ended
+    shutdown.signal.throwIfAborted()
+  } else await waitFor(() => !isPruneAsked(store, 'lost'), shutdown.signal)
+  const held = rangesOf(store)
+  const forgotten = before.flatMap(({ from, to }) => gapsIn(held, from, to))
+  return { network, forgotten, waiting: isPruneAsked(store, 'lost') }
 }
 
 /** What a narrowed scope left. Beside a running server, that does it. */

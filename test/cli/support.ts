@@ -29,6 +29,7 @@ const services: Services = {
   verify: unexpected('verify'),
   prune: unexpected('prune'),
   narrow: unexpected('narrow'),
+  forget: unexpected('forget'),
   move: unexpected('move'),
   compact: unexpected('compact'),
   stats: unexpected('stats'),

@@ -212,7 +212,7 @@ for (const [name, skip, urls] of [
       { index: block, blocks },
       { index: tx, blocks },
     ])
-    for (const lost of await indices.lost(blocks)) await indices.renew(lost)
+    for (const lost of await indices.lost(blocks)) await indices.renew(lost.index)
     assert.deepEqual(await indices.lost(blocks), [{ index: tx, blocks }])
     await indices.ensure(5)
     assert.deepEqual(await indices.lost(blocks), [])

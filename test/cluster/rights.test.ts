@@ -53,7 +53,7 @@ test('docs/opensearch.md names the rights for all that is asked of a cluster, an
   await cluster.ask({ method: 'DELETE', path: `/${index}/_alias/${aliasOf(options, NETWORK, 'block')}` })
   await createIndices(recorded, { ...options, replicas: 1 }, NETWORK, silent).prepare()
   await createIndices(recorded, options, NETWORK, silent).prepare()
-  await indices.renew({ index, blocks: [] })
+  await indices.renew(index)
 
   const state = stateIndexOf(options, NETWORK)
   await makeStateIndex(recorded, state, options)
@@ -66,7 +66,7 @@ test('docs/opensearch.md names the rights for all that is asked of a cluster, an
   const meta = metaText('block', { batch: 1, block: 1, position: 2 ** 22, routing: undefined, parent: undefined })
   await bulk.put({ index, id: '1', version: 1, source: `{"hash":"0x1"${meta}}` })
   await bulk.flush()
-  const requests = createShipRequests(recorded, options, NETWORK, signal)
+  const requests = createShipRequests(recorded, options, NETWORK, () => signal)
   await requests.greatestBatch()
   await requests.tally({ from: 0, to: 1 }, [])
 

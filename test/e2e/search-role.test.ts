@@ -7,8 +7,10 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { connect } from '../../src/cluster/client.ts'
 import { DEFAULT_CLUSTER } from '../../src/cluster/options.ts'
+import { startNode } from '../support/node.ts'
 import { runOpenSearch, withoutOpenSearch } from '../support/real-opensearch.ts'
-import { after, chainsieve, serve, succeed } from './program.ts'
+import { random, serveLogs, unevenChain } from '../support/scoped.ts'
+import { after, chainsieve, type Server, serve, succeed, until } from './program.ts'
 
 const NETWORK = 'ethereum/demo/mainnet'
 const PACK = fileURLToPath(new URL('../../data/demo.ndjson.gz', import.meta.url))
@@ -47,6 +49,58 @@ test('a server that only searches answers as the one that indexes', { skip: with
   assert.match(JSON.stringify(body), /ask the server that indexes ethereum\/demo\/mainnet/)
   assert.deepEqual((await searching.status()).networks[0]!.ranges, [{ from: 0, to: 420 }])
   assert.equal((await searching.ask('/alerting/rules/')).status, 404)
+})
+
+test('it tells what scopes cover, and follows it where nothing is found', { skip: withoutOpenSearch }, async t => {
+  const cluster = await runOpenSearch()
+  after(t, cluster.stop)
+  const prefix = `role-${randomBytes(6).toString('hex')}`
+  after(t, () => removeIndices(cluster.url, prefix))
+  const chain = unevenChain(60, random(5), 0)
+  const node = await startNode({ after: fn => after(t, fn) }, chain)
+  serveLogs(node)
+  const last = Number(chain.at(-1)!.block.number)
+  node.head = last - 10
+  const [contract] = chain.flatMap(({ receipts }) => receipts.flatMap(({ logs }) => logs.map(({ address }) => address)))
+  const place = ['--network', NETWORK, '--store', 'opensearch', '--opensearch-url', cluster.url]
+  const args = [...place, '--opensearch-prefix', prefix, '--opensearch-replicas', '0']
+  const scoped = [...args, '--rpc', node.url, '--contract', contract!, '--from', '0']
+  const indexing = await serve(t, folderOf(t), scoped)
+  const searching = await serve(t, folderOf(t), [...args, '--role', 'search'])
+  const kinds = ['block', 'tx', 'log', 'event']
+  const shown = async (server: Server) => {
+    const answers = kinds.map(async kind => {
+      const response = await fetch(`${server.url}/${NETWORK}/es/${kind}/search/`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${server.token}`, 'content-type': 'application/json' },
+        body: '{"size":100}',
+      })
+      const body = (await response.json()) as { hits: { total: number } }
+      return [response.headers.get('chainsieve-coverage'), { ...body, took: 0 }] as const
+    })
+    const { ranges, coverage } = (await server.status()).networks[0]!
+    return { answers: await Promise.all(answers), ranges, coverage }
+  }
+  const isLookedAt = async (server: Server, to: number) => {
+    await until(
+      async () => (await shown(server)).answers[0]![0],
+      header => header?.endsWith(`filters=1; looked=0-${to}`) === true,
+      server.err,
+    )
+  }
+  for (const head of [last - 10, last - 9, last]) {
+    node.head = head
+    await isLookedAt(indexing, head)
+    await until(
+      async () => (await indexing.status()).networks[0]!.shipping?.blocksLeft,
+      left => left === 0,
+      indexing.err,
+    )
+    await isLookedAt(searching, head)
+    const expected = await shown(indexing)
+    assert.ok(expected.answers[2]![1].hits.total > 0)
+    assert.deepEqual(await shown(searching), expected)
+  }
 })
 
 const folderOf = (t: Parameters<typeof after>[0]): string => {

@@ -3,12 +3,15 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { NO_NOTES } from '../../src/engine/coverage.ts'
 import { openForWriting } from '../../src/engine/open.ts'
 import { seenOf, stillThere } from '../../src/engine/query/seen.ts'
-import { openReader } from '../../src/engine/reader.ts'
+import { openReader, readingIn } from '../../src/engine/reader.ts'
 import { createShelfReader } from '../../src/engine/shelf.ts'
 import { createShelfMirror } from '../../src/engine/shelf-mirror.ts'
 import type { Range } from '../../src/lib/ranges.ts'
+import { filterFor, textOf } from '../../src/scopes/filter.ts'
+import { coverageHeader, coverageIn, heldInCluster } from '../../src/search/coverage.ts'
 import { createTestStore, demoBlocks, type TestStore } from '../support/store.ts'
 
 const openMirror = (t: TestContext) => {
@@ -85,13 +88,29 @@ test('a store that holds blocks becomes no mirror', t => {
   assert.throws(() => createShelfMirror(store.db), { code: 'store_not_mirror', next: 'stop' })
 })
 
-test('a mirror refuses a network with scopes: what was looked for is not told', t => {
-  const store = createTestStore(
-    demoBlocks()
-      .slice(0, 3)
-      .map(raw => ({ ...raw, partial: true })),
-  )
+test('a mirror shows what scopes cover as the store does, where it is told', t => {
+  const chain = demoBlocks()
+  const store = createTestStore(chain.slice(0, 3))
   t.after(() => store.close())
-  const { take } = openMirror(t)
-  assert.throws(() => take(createShelfReader(store.db).shared()), { code: 'cluster_scopes' })
+  const partial = chain.slice(3, 6).map(raw => ({ ...raw, partial: true as const }))
+  const covered = [
+    { filter: textOf(filterFor(['0xAA', '0xbb'], [])), from: 0, to: 9 },
+    { filter: textOf(filterFor(['0xaa'], ['0x01'])), from: 4, to: 7 },
+  ]
+  const notes = { ...NO_NOTES, covered }
+  store.writer.replace({ batches: [store.prepare(partial)], replaces: [], notes })
+  shelve(store, { from: 0, to: 5 })()
+  const { take, reader } = openMirror(t)
+  const told = createShelfReader(store.db).shared()
+  assert.deepEqual(told.whole, [{ from: 0, to: 2 }])
+  // As an older version tells it.
+  assert.throws(() => take({ ...told, whole: undefined }), { code: 'cluster_scopes' })
+  take({ ...told, coverage: coverageIn(store) })
+
+  const shelved = [{ from: 0, to: 5 }]
+  const shown = (of: typeof reader) => [readingIn(of)(() => coverageHeader(of)), heldInCluster(of, shelved)]
+  assert.deepEqual(shown(reader), shown(store.reader))
+  assert.equal(shown(reader)[0], 'partial; whole=0-2; filters=2; looked=0-9')
+  take({ ...told, ranges: [{ from: 0, to: 2 }], isPartial: undefined, whole: undefined })
+  assert.deepEqual(shown(reader), [undefined, { ranges: [{ from: 0, to: 2 }] }])
 })

@@ -17,6 +17,8 @@ export interface MemoryCluster extends Cluster {
   indices(): string[]
   /** Removes an index with all that is in it. */
   lose(index: string): void
+  /** An index that was lost is there as it was, as after a snapshot is restored. */
+  bring(index: string): void
   /** A document is gone, though nobody was told. */
   loseDocument(key: string): void
 }
@@ -55,6 +57,7 @@ export const memoryCluster = (): MemoryCluster => {
   const told = createDocumentCluster()
   let shown = new Map<string, string>()
   const indices = new Map<string, object>()
+  const lost = new Map<string, { told: object; entries: [string, Entry][] }>()
   const ok = (body: object) => ({ status: 200, text: JSON.stringify(body) })
 
   const bulk = (text: string) => {
@@ -124,9 +127,18 @@ export const memoryCluster = (): MemoryCluster => {
     documents: () => shown,
     indices: () => [...indices.keys()],
     lose(index) {
+      const keys = [...entries.keys()].filter(key => key.startsWith(`${index} `))
+      lost.set(index, { told: indices.get(index)!, entries: keys.map(key => [key, entries.get(key)!]) })
       indices.delete(index)
-      for (const all of [entries, shown])
-        for (const key of [...all.keys()]) if (key.startsWith(`${index} `)) all.delete(key)
+      for (const all of [entries, shown]) for (const key of keys) all.delete(key)
+    },
+    bring(index) {
+      const { told, entries: all } = lost.get(index)!
+      indices.set(index, told)
+      for (const [key, entry] of all) {
+        entries.set(key, entry)
+        if (entry.source !== undefined) shown.set(key, entry.source)
+      }
     },
     loseDocument(key) {
       entries.delete(key)

@@ -172,6 +172,19 @@ export const movedBlock = (raw: RawBlock, number: number, parent: RawBlock | und
   return moved
 }
 
+/** A block with its first transactions alone. */
+export const partOf = (raw: RawBlock, count: number): RawBlock => {
+  const transactions = raw.block.transactions.slice(0, count)
+  const hashes = new Set(transactions.map(({ hash }) => hash))
+  return {
+    ...raw,
+    block: { ...raw.block, transactions, partial: true },
+    receipts: raw.receipts.slice(0, count),
+    ...(raw.traces && { traces: raw.traces.filter(it => it.type !== 'reward' && hashes.has(it.transactionHash)) }),
+    partial: true,
+  }
+}
+
 export const closing = (t: TestContext, shipper: () => Shipper | undefined, ...stores: TestStore[]) =>
   t.after(async () => {
     await shipper()?.close()

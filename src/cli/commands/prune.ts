@@ -1,16 +1,17 @@
 import { count, toggle } from '../../config/kinds.ts'
 import { setting } from '../../config/settings.ts'
 import { command, misused, networkOf } from '../command.ts'
-import type { NarrowDone } from '../services.ts'
-import { KEPT, SCOPED } from '../setting-lists.ts'
+import type { ForgetDone, NarrowDone } from '../services.ts'
+import { CLUSTER, KEPT, SCOPED } from '../setting-lists.ts'
 import { showRanges } from '../show.ts'
 
 export const prune = command({
   name: 'prune',
   usage:
-    '--network T/B/N (--before BLOCK | --keep-blocks N | --keep-for TIME) [--keep-alerts TIME] | --network T/B/N --outside-scopes [--dry-run]',
-  summary: 'Removes old blocks, old alerts, or what is outside of narrowed scopes, also beside a running server.',
-  settings: ['network', ...KEPT, ...SCOPED, 'from', 'to'],
+    '--network T/B/N (--before BLOCK | --keep-blocks N | --keep-for TIME) [--keep-alerts TIME] | --network T/B/N --outside-scopes [--dry-run] | --network T/B/N --lost',
+  summary:
+    'Removes old blocks, old alerts, what is outside of narrowed scopes, or blocks whose documents the cluster lost, also beside a running server.',
+  settings: ['network', ...KEPT, ...SCOPED, 'from', 'to', ...CLUSTER],
   options: {
     before: setting(count(0), undefined, 'Blocks below this one are removed, and are not indexed again.'),
     outsideScopes: setting(
@@ -18,11 +19,16 @@ export const prune = command({
       'false',
       'Removes what the scopes of today do not want: --contract and --event, or those of the config file.',
     ),
+    lost: setting(
+      toggle,
+      'false',
+      'Removes the blocks of which an index of the cluster was lost and whose documents the file no longer has: they are indexed again.',
+    ),
     dryRun: setting(toggle, 'false', 'Only says how much is outside of the scopes.'),
   },
   audited: true,
   arity: [0, 0],
-  run: async ({ services, config, options: { before, outsideScopes, dryRun }, log, shutdown, print }) => {
+  run: async ({ services, config, options: { before, outsideScopes, lost, dryRun }, log, shutdown, print }) => {
     const network = networkOf(config)
     if (outsideScopes) {
       if (before !== undefined) throw misused('Give either --before or --outside-scopes.')
@@ -31,11 +37,20 @@ export const prune = command({
       const done = await services.narrow(config, network, dryRun, { log, shutdown })
       return print(config.json ? JSON.stringify(done) : showNarrowed(done))
     }
+    if (lost) {
+      if (before !== undefined || dryRun) throw misused('Give --lost alone.')
+      if (!network.cluster)
+        throw misused(
+          `${network.network} has no cluster: add --store opensearch and --opensearch-url, or name the config file.`,
+        )
+      const done = await services.forget(config, network, { log, shutdown })
+      return print(config.json ? JSON.stringify(done) : showForgotten(done))
+    }
     if (dryRun) throw misused('--dry-run belongs to --outside-scopes.')
     const { keepBlocks, keepFor } = network
     if ([before, keepBlocks, keepFor, config.keepAlerts].every(limit => limit === undefined))
       throw misused(
-        'What should be removed? Add --before, --keep-blocks, --keep-for, --keep-alerts or --outside-scopes.',
+        'What should be removed? Add --before, --keep-blocks, --keep-for, --keep-alerts, --outside-scopes or --lost.',
       )
     const done = await services.prune(config, network, before, { log, shutdown })
     if (config.json) print(JSON.stringify(done))
@@ -49,6 +64,13 @@ export const prune = command({
 })
 
 const IN_BACKGROUND = 'The program that uses the data folder does it in the background.'
+
+const showForgotten = ({ network, forgotten, waiting }: ForgetDone): string => {
+  if (waiting) return IN_BACKGROUND
+  if (forgotten.length === 0)
+    return `${network}: the file has all that the cluster lost, if anything. It is sent again.`
+  return `${network}: removed ${showRanges(forgotten)}. A server with a node indexes them again by itself, from its --from on; otherwise use index or import.`
+}
 
 const showNarrowed = ({ network, outside, waiting }: NarrowDone): string => {
   if (waiting) return IN_BACKGROUND

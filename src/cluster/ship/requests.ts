@@ -37,12 +37,13 @@ export const createShipRequests = (
   cluster: Pick<Cluster, 'ask'>,
   naming: Pick<ClusterOptions, 'prefix'>,
   network: string,
-  signal: AbortSignal,
+  /** Gives requests up that begin from now on. */
+  signal: () => AbortSignal,
 ): ShipRequests => {
   const all = KINDS.map(kind => aliasOf(naming, network, kind)).join(',')
   /** Half an answer is none. */
   const ask = async (request: ClusterRequest, doing: string): Promise<Answer> => {
-    const answer = JSON.parse(await okay(cluster, { ...request, signal }, doing)) as Answer
+    const answer = JSON.parse(await okay(cluster, { ...request, signal: signal() }, doing)) as Answer
     const { _shards, failures = [], timed_out: isLate = false } = answer
     const why = failures.length > 0 ? JSON.stringify(failures[0]).slice(0, 500) : 'some of its shards do not answer'
     if ((_shards?.failed ?? 0) > 0 || failures.length > 0 || isLate)

@@ -150,7 +150,7 @@ export const returnDocuments = async (work: Work, naming: ClusterOptions): Promi
   const reader = openDocuments(store, nativeBinding())
   const returns = createReturnReader(reader.db)
   const { visible } = createShelfReader(reader.db)
-  const { tally } = createShipRequests(cluster, naming, network, signal)
+  const { tally } = createShipRequests(cluster, naming, network, () => signal)
   try {
     checkRoom(store, returns)
     log.info('Brings documents back from the cluster', { ...returns.left() })

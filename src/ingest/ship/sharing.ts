@@ -9,6 +9,7 @@ import { createChangedBlocks } from '../../engine/changed.ts'
 import { createPartialBlocks } from '../../engine/partial.ts'
 import { createShelfReader, type KnownBlock } from '../../engine/shelf.ts'
 import type { ShelfWriter } from '../../engine/shelf-writer.ts'
+import { coverageIn } from '../../search/coverage.ts'
 import type { Db } from '../../sqlite/database.ts'
 
 /** What processes that share a network's documents tell each other: which one writes, and what may be shown. */
@@ -77,6 +78,7 @@ export const createSharing = (options: SharingOptions): Sharing => {
   let losing = new AbortController()
   let term = 0
   let sequence = 0
+  let isMade = false
 
   /** Follows the one that writes: what it has shipped need not be held here. */
   const follow = async (signal: AbortSignal) => {
@@ -132,19 +134,27 @@ export const createSharing = (options: SharingOptions): Sharing => {
 
   const tell = () =>
     persist(async () => {
-      const state = { term, sequence: ++sequence, ...shared(), chainId: blocks.chainId() }
+      const told = shared()
+      const coverage = told.whole && { coverage: coverageIn({ db }) }
+      const state = { term, sequence: ++sequence, ...told, ...coverage, chainId: blocks.chainId() }
       if (!(await publish(cluster, index, state))) losing.abort(new Error('another process has taken over'))
     })
 
   return {
     async begin(signal) {
       await note(() => shelf.follow(true))
-      await persist(() => makeStateIndex(cluster, index, naming))
+      await persist(async () => {
+        // It takes its turn in the node that leads the cluster, which may be long while the cluster is in trouble.
+        if (!isMade || (await readState(cluster, index)) === undefined) await makeStateIndex(cluster, index, naming)
+        isMade = true
+      })
       await lease?.release()
       losing = new AbortController()
       lease = createLease({ cluster, index, id, ttlMs, name: `${hostname()} (process ${process.pid})` })
       const followed = new AbortController()
       const following = follow(followed.signal)
+      // It is waited for when the lease is there, or when that fails for the same reason.
+      following.catch(() => {})
       try {
         const { acquire } = lease
         term = await persist(() => acquire(signal))

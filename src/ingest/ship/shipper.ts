@@ -38,6 +38,8 @@ export interface Shipper {
   turn(): void
   /** Blocks were written; those of the head go before others. */
   wrote(first: number, isHead: boolean): void
+  /** Blocks were looked at for scopes. */
+  looked(): void
   /** Blocks above this one were removed. */
   removed(to: number): void
   /** Whether all that is stored is there, and nothing is to be removed now. */
@@ -101,7 +103,7 @@ export const createShipper = (options: ShipperOptions): Shipper => {
   const { ranges: wholeRanges, hash: hashOf } = createBlocks(db)
   const partial = createPartialBlocks(db)
   const ranges = () => merged([...wholeRanges(), ...partial.ranges()])
-  const requests = createShipRequests(cluster, naming, network, signal)
+  const requests = createShipRequests(cluster, naming, network, () => tenure.signal())
   const indices = createIndices(patient(cluster), naming, network, log)
   const tenure = createTenure({ signal, waits, also: writer.also, onReady, onTrouble })
   const { persist, note, turn } = tenure
@@ -115,6 +117,7 @@ export const createShipper = (options: ShipperOptions): Shipper => {
   let hasHead = false
   let wake = () => {}
   let isResting = false
+  let isPrepared = false
   let lookedAt = 0
 
   const sharing = createSharing({
@@ -134,7 +137,7 @@ export const createShipper = (options: ShipperOptions): Shipper => {
     ...{ naming, shelf, lines, visible, tenure, telling, sending, bulk, requests, metrics, onProgress },
     ...{ next: partial.next, ensure: indices.ensure, batchBytes: options.batchBytes },
   })
-  const mend = createMending({ network, naming, indices, visible, shelf, tenure, telling, log })
+  const mending = createMending({ network, naming, indices, visible, shelf, tenure, telling, log })
   const moving = createMoving({
     ...{ db, ranges, visible, lines, reader, requests, shelf, log, persist, note, onMove },
     ...{ blocksPerIndex: naming.blocksPerIndex, pause: tenure.pause },
@@ -185,14 +188,13 @@ export const createShipper = (options: ShipperOptions): Shipper => {
     return true
   }
 
-  const lookForLost = async (mayStop: boolean) => {
+  const lookForLost = async () => {
     lookedAt = performance.now()
-    await mend(mayStop)
+    await mending.mend()
   }
 
   const once = async () => {
-    // Searches that need what cannot be shipped again fail, and tell why; blocks of the head are shipped all the same.
-    if (performance.now() - lookedAt > LOOK_MS) await lookForLost(false)
+    if (mending.isDue() || performance.now() - lookedAt > LOOK_MS) await lookForLost()
     if (await writeAnew()) return
     hasHead = false
     const run = nextRun()
@@ -216,8 +218,10 @@ export const createShipper = (options: ShipperOptions): Shipper => {
       // What the last one learned of the cluster: requests that are too large for it keep the lease from being renewed, again and again.
       current = newBulk(current.report().size)
       try {
-        await persist(indices.prepare)
-        await lookForLost(true)
+        // Each template takes its turn in the node that leads the cluster: who only held the lease for a while does not wait for that again.
+        if (!isPrepared) await persist(indices.prepare)
+        isPrepared = true
+        await lookForLost()
         for (;;) {
           tenure.signal().throwIfAborted()
           await once()
@@ -226,6 +230,7 @@ export const createShipper = (options: ShipperOptions): Shipper => {
       } catch (error) {
         // An index is gone, say: what was sent of the batch counts for nothing.
         if (!tenure.mayPass(error)) throw error
+        isPrepared = false
         onTrouble(error.message)
         await tenure.pause(failures)
         await batches.giveUp()
@@ -284,6 +289,11 @@ export const createShipper = (options: ShipperOptions): Shipper => {
         headFrom = Math.min(headFrom, first)
         hasHead = true
       }
+      isResting = false
+      wake()
+    },
+    looked() {
+      telling.changedALittle()
       isResting = false
       wake()
     },

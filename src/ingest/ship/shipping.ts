@@ -20,6 +20,8 @@ export interface Shipping {
   /** So many milliseconds went to something else. */
   spent(ms: number): void
   wrote(first: number, isHead: boolean): void
+  /** Blocks were looked at for scopes. */
+  looked(): void
   /** Blocks above this one were removed. */
   removed(to: number): void
   patch: Shipper['patch']
@@ -146,6 +148,7 @@ export const createShipping = (options: ShippingOptions): Shipping => {
       mayEmpty = true
       shipper.wrote(first, isHead)
     },
+    looked: shipper.looked,
     removed: shipper.removed,
     patch: shipper.patch,
     full: () =>

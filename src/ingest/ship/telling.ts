@@ -2,6 +2,8 @@
 export interface Telling {
   /** They have to be told. */
   changed(): void
+  /** They are to be told when there is nothing more to ship. */
+  changedALittle(): void
   /** They know: what this process has is what it was told. */
   known(): void
   tell(): Promise<void>
@@ -15,8 +17,10 @@ export interface Telling {
 export const createTelling = (send: () => Promise<void>): Telling => {
   let isUntold = true
   let isTelling = false
+  let isOld = false
   const tell = async () => {
     isUntold = false
+    isOld = false
     isTelling = true
     try {
       await send()
@@ -32,13 +36,16 @@ export const createTelling = (send: () => Promise<void>): Telling => {
     changed() {
       isUntold = true
     },
+    changedALittle() {
+      isOld = true
+    },
     known() {
       isUntold = false
     },
     tellChanges: async () => {
       if (isUntold) await tell()
     },
-    isUntold: () => isUntold,
+    isUntold: () => isUntold || isOld,
     isTold: () => !isUntold && !isTelling,
   }
 }

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Cluster, ClusterRequest } from '../../../src/cluster/cluster.ts'
+import { reachedBySearches } from '../../../src/cluster/lost.ts'
+import { createBlocks } from '../../../src/engine/blocks.ts'
 import { createShelfReader } from '../../../src/engine/shelf.ts'
 import { memoryCluster } from '../../support/memory-cluster.ts'
 import {
@@ -8,6 +10,7 @@ import {
   createRandom,
   documentsIn,
   movedBlock,
+  SHIPPED,
   startShipper,
   visibleIn,
   withoutTokens,
@@ -69,13 +72,11 @@ test('what an index lost is shipped again at the next start, as far as the store
   assert.deepEqual(visibleIn(memory.documents(), createShelfReader(store.db).visible()), due)
 
   await second.close()
-  store.db.exec('UPDATE segment SET emptied = 1')
-  memory.lose(index)
-  await assert.rejects(start(memory).rested(), { code: 'cluster_lost', message: new RegExp(index) })
 })
 
-test('what is lost and in no store any more is pruned, and then indexed again', async t => {
-  const chain = demoBlocks().slice(0, 200)
+/** Two hundred blocks, by tens; documents of the first hundred lie in the cluster alone, which has lost those of logs. */
+const lostLogs = async (t: TestContext) => {
+  const chain = demoBlocks().slice(0, 220)
   const [store, whole] = [createTestStore([], { run: 10 }), createTestStore([], { run: 10 })]
   let shipper: ReturnType<typeof startShipper> | undefined
   closing(t, () => shipper, store, whole)
@@ -97,14 +98,60 @@ test('what is lost and in no store any more is pruned, and then indexed again', 
   store.db.exec('UPDATE segment SET emptied = 1 WHERE last < 100')
   const index = memory.indices().find(name => name.includes('-log-000000'))!
   memory.lose(index)
-  await assert.rejects(restart(), { code: 'cluster_lost', message: /chainsieve prune --before 100/ })
-  while (store.writer.prune({ below: 100, floor: 100 }));
   await restart()
-  const shown = () => visibleIn(memory.documents(), createShelfReader(store.db).visible())
+  const shelf = () => createShelfReader(store.db).visible()
+  const shown = () => visibleIn(memory.documents(), shelf())
+  const lost = async () =>
+    (await reachedBySearches(memory, { prefix: 'test', blocksPerIndex: 100 }, SHIPPED, shelf().ranges)).lost
+  const wrote = async (first: number) => {
+    shipper!.wrote(first, false)
+    await shipper!.rested()
+  }
+  return { memory, store, whole, index, add, restart, shown, lost, wrote }
+}
+
+test('an index that is lost at the start, and in no store any more, goes on to count as lost; other blocks are shipped', async t => {
+  const { memory, store, whole, index, add, restart, shown, lost, wrote } = await lostLogs(t)
+  const logs = [{ index, blocks: [{ from: 0, to: 99 }] }]
+  assert.deepEqual(await lost(), logs)
+  for (const one of [store, whole]) add(one, 200, 220)
+  await wrote(200)
   const all = documentsIn(whole)
-  assert.deepEqual(shown(), new Map([...all].filter(([, { block }]) => block >= 100)))
-  while (store.writer.prune({ below: 0, floor: 0 }));
-  add(store, 0, 100)
+  const rest = new Map([...all].filter(([, { kind, block }]) => kind !== 'log' || block >= 100))
+  assert.deepEqual(shown(), rest)
+  // The cluster, or the next start, creates it again.
   await restart()
-  assert.deepEqual(withoutTokens(shown()), withoutTokens(all))
+  assert.deepEqual([await lost(), shown()], [logs, rest])
+  memory.bring(index)
+  await restart()
+  assert.deepEqual([await lost(), shown()], [[], all])
+})
+
+test('what an index lost and no store has any more is forgotten, and indexed again', async t => {
+  const { store, whole, index, add, restart, shown, lost, wrote } = await lostLogs(t)
+  const all = documentsIn(whole)
+  assert.equal(store.writer.forget([{ from: 0, to: 99 }], [index]), true)
+  while (store.writer.forget([], []));
+  assert.deepEqual(createBlocks(store.db).ranges(), [{ from: 100, to: 199 }])
+  assert.equal(createBlocks(store.db).hash(99), undefined)
+  await wrote(Number.POSITIVE_INFINITY)
+  assert.deepEqual([await lost(), shown()], [[], new Map([...all].filter(([, { block }]) => block >= 100))])
+  add(store, 0, 100)
+  await wrote(0)
+  assert.deepEqual([await lost(), withoutTokens(shown())], [[], withoutTokens(all)])
+  await restart()
+  assert.deepEqual([await lost(), withoutTokens(shown())], [[], withoutTokens(all)])
+})
+
+test('of an index that is lost in part, what the store has is shipped again when the rest is forgotten', async t => {
+  const { store, whole, index, add, shown, lost, wrote } = await lostLogs(t)
+  store.db.exec('UPDATE segment SET emptied = 0 WHERE first >= 50 AND emptied = 1')
+  assert.equal((await lost()).length, 1)
+  while (store.writer.forget([{ from: 0, to: 99 }], [index]));
+  await wrote(Number.POSITIVE_INFINITY)
+  const all = documentsIn(whole)
+  assert.deepEqual([await lost(), shown()], [[], new Map([...all].filter(([, { block }]) => block >= 50))])
+  add(store, 0, 50)
+  await wrote(0)
+  assert.deepEqual([await lost(), withoutTokens(shown())], [[], withoutTokens(all)])
 })

@@ -6,24 +6,11 @@ import { NO_NOTES } from '../../../src/engine/coverage.ts'
 import { createLookups } from '../../../src/engine/lookups/index.ts'
 import { createShelfReader } from '../../../src/engine/shelf.ts'
 import { memoryCluster, troubled } from '../../support/memory-cluster.ts'
-import { closing, createRandom, documentsIn, movedBlock, startShipper, visibleIn } from '../../support/ship.ts'
+import { closing, createRandom, documentsIn, movedBlock, partOf, startShipper, visibleIn } from '../../support/ship.ts'
 import { createTestStore, demoBlocks } from '../../support/store.ts'
 
 const LAST = 60
 const recorded = demoBlocks().filter(({ receipts }) => receipts.length > 1)
-
-/** A block with its first transactions alone. */
-const partOf = (raw: RawBlock, count: number): RawBlock => {
-  const transactions = raw.block.transactions.slice(0, count)
-  const hashes = new Set(transactions.map(({ hash }) => hash))
-  return {
-    ...raw,
-    block: { ...raw.block, transactions, partial: true },
-    receipts: raw.receipts.slice(0, count),
-    ...(raw.traces && { traces: raw.traces.filter(it => it.type !== 'reward' && hashes.has(it.transactionHash)) }),
-    partial: true,
-  }
-}
 
 /** A seed that ever failed is kept here. `SEEDS=50` tries so many. */
 const SEEDS = process.env.SEEDS ? Array.from({ length: Number(process.env.SEEDS) }, (_, i) => i) : [4]

@@ -151,7 +151,7 @@ test('a real cluster adds up positions as the store does', { skip: withoutOpenSe
   t.after(store.close)
   await shipper.rested()
   assert.equal(shipper.moving(), undefined)
-  const requests = createShipRequests(cluster, options, SHIPPED, AbortSignal.timeout(30_000))
+  const requests = createShipRequests(cluster, options, SHIPPED, () => AbortSignal.timeout(30_000))
   const { hidden, ranges } = createShelfReader(store.db).visible()
   const found = await requests.tally({ from: 0, to: ranges.at(-1)!.to }, hidden)
   const lines = createDocumentLines(store.reader)
