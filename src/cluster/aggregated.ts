@@ -58,7 +58,8 @@ export const prepareAggregating = async (
     ...{ request, aggregations, limits, most, isJoined, check, typedKeys: writing.typedKeys ?? false },
     hits: { ...hitsBy(joins), write, total: count => totalText(count, writing) },
     compileNode: (node, kind) => compileNode(node, kind, joins),
-    everything: compileSearch(all, visible, { ends: new Map(), joins, frequencies: NONE }).body.query as object,
+    everything: compileSearch(all, visible, { ends: new Map(), joins, frequencies: NONE, relatives: NO_RELATIVES }).body
+      .query as object,
     async ask(asked, aggs, scored) {
       // With hits, scores would be shown.
       const shown = scored ? { size: 1, sort: [] } : { size: 0 }
@@ -111,3 +112,4 @@ const none = (): never => {
   throw new Error('what finds all has no scores')
 }
 const NONE = { documents: none, frequency: none, averageLength: none, isPlain: none, valuesOf: none }
+const NO_RELATIVES = { scoreOf: none, ids: new Map() }

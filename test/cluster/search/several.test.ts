@@ -115,6 +115,7 @@ describe('several networks of which some lie in clusters answer as their stores 
     for (const body of [
       { query: { match: { event: 'transfer bare' } }, size: 100 },
       { query: { match: { event: 'transfer bare' } }, size: -1 },
+      { query: { bool: { should: [{ match_all: {} }, { exists: { field: 'args.name' } }] } }, size: -1 },
       { query: { term: { 'address.raw': { value: '0x', boost: 2 } } }, size: 5, track_scores: true, sort: 'timestamp' },
       { query: { bool: { should: [{ match_all: {} }, { exists: { field: 'args.name' } }] } }, size: 30, from: 20 },
     ])
