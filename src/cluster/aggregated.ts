@@ -23,6 +23,8 @@ export interface Aggregated {
   write: HitsInBuckets['write']
   limits: Limits
   most?: Most | undefined
+  /** Whether what is told is added to what other networks tell. */
+  isJoined?: boolean
   check(): void
 }
 
@@ -38,7 +40,7 @@ const WHOLE = { allow_partial_search_results: false, ignore_unavailable: true }
 
 /** What a cluster is asked aggregations with. */
 export const prepareAggregating = async (
-  { request, writing, write, limits, most, check }: Aggregated,
+  { request, writing, write, limits, most, isJoined = false, check }: Aggregated,
   { asker, options, visible }: AskingAggregated,
 ): Promise<ClusterAggregating> => {
   const { aggregations, within } = request
@@ -53,10 +55,11 @@ export const prepareAggregating = async (
   const { minScore: _m, terminateAfter: _t, rescores: _r, ...plain } = request
   const all = { ...plain, parts: request.parts.map(({ kind }) => ({ kind, query: ALL })), sort: [], after: undefined }
   return {
-    ...{ request, aggregations, limits, most, check, typedKeys: writing.typedKeys ?? false },
+    ...{ request, aggregations, limits, most, isJoined, check, typedKeys: writing.typedKeys ?? false },
     hits: { ...hitsBy(joins), write, total: count => totalText(count, writing) },
     compileNode: (node, kind) => compileNode(node, kind, joins),
-    everything: compileSearch(all, visible, { ends: new Map(), joins, frequencies: NONE }).body.query as object,
+    everything: compileSearch(all, visible, { ends: new Map(), joins, frequencies: NONE, relatives: NO_RELATIVES }).body
+      .query as object,
     async ask(asked, aggs, scored) {
       // With hits, scores would be shown.
       const shown = scored ? { size: 1, sort: [] } : { size: 0 }
@@ -109,3 +112,4 @@ const none = (): never => {
   throw new Error('what finds all has no scores')
 }
 const NONE = { documents: none, frequency: none, averageLength: none, isPlain: none, valuesOf: none }
+const NO_RELATIVES = { scoreOf: none, ids: new Map() }

@@ -114,7 +114,8 @@ export const createAsker = ({ cluster, naming, network }: Omit<ClusterNetwork, k
     send,
     async page(request, options, visible, { after, behind, at, under, size, pit, aggs } = {}) {
       if (request.parts.length === 0) return { ...NOTHING, total: request.trackTotal === false ? -1 : 0 }
-      const ask: AskCluster = async (kinds, body) => JSON.parse((await search(kinds, { ...body }, options)).toString())
+      const ask: AskCluster = async (kinds, body, parameters) =>
+        JSON.parse((await search(kinds, { ...body }, options, parameters)).toString())
       const compiled = await prepareSearch(request, { ask, visible })
       const { body, parameters } = compiled
       if (compiled.kinds.length === 0 && !aggs)

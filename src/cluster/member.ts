@@ -17,7 +17,6 @@ import type { Aggregations } from '../query/aggs/ast.ts'
 import { valuesOf } from '../query/predicate.ts'
 import type { SearchRequest } from '../query/request.ts'
 import { firstPage, prepareAggregating } from './aggregated.ts'
-import { checkJoined } from './aggs/gather/refused.ts'
 import { ALL_VALUES, askJoined, statesOf, type ToldAggregations, widened } from './aggs/joined.ts'
 import type { Asker, AskOptions, Page } from './asker.ts'
 import type { ClusterHit, FoundHits } from './hits/found.ts'
@@ -65,9 +64,8 @@ export const memberOf = ({
       const { aggregations } = request
       const asked = { asker, options: timed(options), visible }
       if (!aggregations) return { page: await asker.page(request, asked.options, visible) }
-      checkJoined(aggregations.aggs)
       const given = { ...request, aggregations: widened(aggregations) }
-      const checked = { limits, most: ALL_VALUES, check: () => check(options) }
+      const checked = { limits, most: ALL_VALUES, isJoined: true, check: () => check(options) }
       const aggregating = await prepareAggregating({ request: given, writing, write: noHits, ...checked }, asked)
       const { page, first } = await firstPage(given, aggregating, asked)
       return { page, told: await askJoined(aggregating, first) }

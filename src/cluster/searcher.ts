@@ -6,6 +6,7 @@ import type { Kind } from '../mapping/index.ts'
 import type { Most } from './aggs/most.ts'
 import { type Asker, type ClusterNetwork, createAsker } from './asker.ts'
 import type { ById } from './by-id.ts'
+import { grouping } from './grouped.ts'
 import { guarded } from './guarded.ts'
 import { relating } from './hits/related.ts'
 import { createLookups } from './lookups.ts'
@@ -57,7 +58,9 @@ export const createClusterSearcher = (options: ClusterSearcherOptions): ClusterS
   const decodings = createDecodings(reader)
   const inStore = readingIn(reader)
   const plain = createAsker({ ...options, cluster: guarded(options) })
-  const asker = testing(relating(rescoring(plain)), (kind, source) => inStore(() => decodings.of(kind, source)))
+  const asker = testing(relating(rescoring(grouping(plain))), (kind, source) =>
+    inStore(() => decodings.of(kind, source)),
+  )
   const lookups = createLookups({ asker, reader, visible, settle })
 
   const searcherOf = (working: Working): Searcher =>

@@ -48,10 +48,11 @@ export const createCalls = (port: MessagePort): Calls => {
   const waiting = new Map<number, PromiseWithResolvers<ClusterAnswer>>()
   let calls = 0
   port.on('message', (told: Told) => {
-    const { resolve, reject } = waiting.get(told.n)!
+    // An answer may have been on its way when the search ended.
+    const asked = waiting.get(told.n)
     waiting.delete(told.n)
-    if ('answer' in told) resolve(withBuffer(told.answer))
-    else reject(fromFailure(told.failure))
+    if ('answer' in told) asked?.resolve(withBuffer(told.answer))
+    else asked?.reject(fromFailure(told.failure))
   })
   const tell = (call: Call) => port.postMessage(call)
   return {

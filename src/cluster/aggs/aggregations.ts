@@ -25,6 +25,8 @@ export interface ClusterAggregating {
   hits: HitsInBuckets
   limits: Limits
   most?: Most | undefined
+  /** Whether what is told is added to what other networks tell. */
+  isJoined?: boolean
   /** Whether names of aggregations stand behind their types. */
   typedKeys: boolean
   /** Called now and then: throws where the search is to be given up. */
@@ -91,13 +93,17 @@ const resultsOf = async (asked: ClusterAggregating, first?: ClusterFound): Promi
   }
 }
 
-const compiledBy =
-  ({ request, aggregations, compileNode, everything, hits, most = MOST }: ClusterAggregating, known: Known): AskedBy =>
+/** The same, where something is known of an answer before. */
+export const compiledBy =
+  (
+    { request, aggregations, compileNode, everything, hits, most = MOST, isJoined = false }: ClusterAggregating,
+    known: Known,
+  ): AskedBy =>
   uniform => {
     const kinds = request.parts.map(({ kind }) => kind)
     const all = new Map<string, object>()
     const aggs = askAll(aggregations.aggs, {
-      ...{ kinds, everything, hits, request, all, known, most, uniform },
+      ...{ kinds, everything, hits, request, all, known, most, isJoined, uniform },
       query: queries => queryOfKinds(queries, kinds, kind => compileNode(queries[kind]!, kind)),
     })
     if (all.size === 0) return aggs

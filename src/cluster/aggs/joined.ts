@@ -1,16 +1,10 @@
 import type { Inner, State } from '../../engine/aggs/aggregator.ts'
 import type { Aggregation, Aggregations } from '../../query/aggs/ast.ts'
-import {
-  askRelated,
-  type ClusterAggregating,
-  type ClusterFound,
-  firstAggregations,
-  wantsScores,
-} from './aggregations.ts'
+import { askRelated, type ClusterAggregating, type ClusterFound, compiledBy, wantsScores } from './aggregations.ts'
 import { type Answered, objectIn, readAnswer } from './answer.ts'
-import { gather } from './gather/index.ts'
+import { type Gatherable, type Gathered, gather } from './gather/index.ts'
 import { MOST, type Most } from './most.ts'
-import { nameOf } from './tree.ts'
+import { type Known, nameOf } from './tree.ts'
 
 /**
  * Aggregations over several networks of which this one lies in a cluster. The cluster is asked for all buckets and all that numbers follow
@@ -40,15 +34,58 @@ const wide = (aggregation: Aggregation): Aggregation => {
 
 /** `asked` is widened. `first`: what was answered to the first search, where it was asked. */
 export const askJoined = async (asked: ClusterAggregating, first?: ClusterFound): Promise<ToldAggregations> => {
-  const found = first ?? (await asked.ask(asked.request, firstAggregations(asked), wantsScores(asked)))
+  const own = await askOften(asked, first)
   const related = new Map<number, Answered>()
   for (const [place, aggregation] of asked.aggregations.aggs.entries()) {
     const one = await askRelated(asked, aggregation)
-    if (one) related.set(place, { ...readAnswer(one.found.aggregations ?? '{}'), doc_count: one.found.total })
+    if (one) related.set(place, { ...(await askOften(one.inner, one.found)), doc_count: one.found.total })
   }
-  return { own: readAnswer(found.aggregations ?? '{}'), related }
+  return { own, related }
 }
+
+/** Asks until enough is told: each answer tells what is to be asked next. */
+const askOften = async (asked: ClusterAggregating, first?: ClusterFound): Promise<Answered> => {
+  const { request, aggregations, ask, check } = asked
+  const mayBeAgain = aggregations.aggs.some(takesTwo)
+  let known: Known = new Map()
+  for (let found = first; ; found = undefined) {
+    found ??= await ask(request, compiledBy(asked, known), wantsScores(asked))
+    const own = readAnswer(found.aggregations ?? '{}')
+    const learnt = new Map(known)
+    let isEnough = true
+    const again = (at: string, learn: (known: unknown) => unknown) => {
+      learnt.set(at, learn(learnt.get(at)))
+      isEnough = false
+    }
+    if (mayBeAgain) gatherAll(aggregations.aggs.map(uncomputed), own, { check, again })
+    if (isEnough) return own
+    known = learnt
+  }
+}
+
+const takesTwo = ({ spec, aggs }: Aggregation): boolean => spec.kind === 'auto_date_histogram' || aggs.some(takesTwo)
+
+/** To see whether enough is told: which numbers values have in all networks does not matter then. */
+const uncomputed = (aggregation: Aggregation): Gatherable => ({
+  aggregation,
+  aggregator: { keyOf: () => 0 },
+  inner: aggregation.aggs.map(uncomputed),
+})
 
 /** What aggregations find there, as states of what computes them. */
 export const statesOf = (inner: Inner, { own, related }: ToldAggregations, check: () => void): State[] =>
-  inner.map((computed, place) => gather(computed, [related.get(place) ?? objectIn(own, nameOf(place))], check))
+  gatherAll(inner, own, { related, check, again: notAgain })
+
+const gatherAll = (
+  inner: readonly Gatherable[],
+  own: Answered,
+  { related, check, again }: Pick<Gathered, 'check' | 'again'> & Partial<Pick<ToldAggregations, 'related'>>,
+): State[] =>
+  inner.map((one, place) => {
+    const told = [related?.get(place) ?? objectIn(own, nameOf(place))]
+    return gather(one, { told, at: nameOf(place), check, again })
+  })
+
+const notAgain = () => {
+  throw new Error('the cluster was asked until it told enough')
+}

@@ -35,6 +35,8 @@ interface Shared {
 export interface Asking extends Shared {
   /** Whether it lies in no other. */
   isTop: boolean
+  /** Whether what is told is added to what other networks tell. */
+  isJoined: boolean
   /** Of the documents that it looks at. */
   kinds: readonly Kind[]
   /** A query of the cluster that finds what these find. */

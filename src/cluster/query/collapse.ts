@@ -4,9 +4,7 @@ import { cellOf } from './sort-key.ts'
 import { unsupported } from './unsupported.ts'
 
 /** Hits of one value are one. What has no value is one group. Hits of groups are searches of their own. */
-export const compileCollapse = ({ name, fields }: Collapse, { parts, after }: SearchRequest): Dsl => {
-  if (after)
-    throw unsupported('collapse with search_after', 'ask for more hits at once, or use a composite aggregation')
+export const compileCollapse = ({ name, fields }: Collapse, { parts }: SearchRequest): Dsl => {
   const cells = new Set(parts.map(({ kind }) => (fields[kind] ? cellOf(fields[kind]) : undefined)))
   const [cell] = cells
   if (cells.size > 1 || cell === undefined)

@@ -10,7 +10,7 @@ import { unsupported } from './unsupported.ts'
 import { hiddenClauses, withinRuns } from './visibility.ts'
 
 /** Asks the documents of some kinds by a search, and gives its answer as parsed JSON. */
-export type AskCluster = (kinds: readonly Kind[], body: object) => Promise<unknown>
+export type AskCluster = (kinds: readonly Kind[], body: object, parameters?: object) => Promise<unknown>
 
 /** What is seen, and by whom it is asked. */
 export interface Looking {
@@ -65,6 +65,10 @@ export const resolveJoins = async (
   for (const { node, kind } of queries) await resolve(node, kind, [])
   return joins
 }
+
+/** Conditions on blocks that all matches of a query meet, as documents of another kind have them: relatives lie in one block. */
+export const blocksIn = (query: Node, kind: Kind): Node[] =>
+  (query.op === 'and' ? query.of : [query]).filter(tellsBlocks).flatMap(one => asReadBy(one, kind))
 
 const BLOCK_FIELDS: ReadonlySet<string> = new Set(['blockNumber', 'number', 'timestamp'])
 
@@ -135,7 +139,7 @@ const parentsOf = async (
   }
 }
 
-const tooMany = (clause: string, kind: Kind) =>
+export const tooMany = (clause: string, kind: Kind) =>
   unsupported(
     `${clause} of more than ${MOST_RELATED} documents`,
     `narrow the clause's inner query on [${kind}], or add a range of blocks or of time beside it: related documents lie in one block`,

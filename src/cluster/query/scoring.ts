@@ -10,14 +10,18 @@ import { type Dsl, MATCH_ALL } from './dsl.ts'
 import { type Expanding, type Frequencies, hasLength, isExpanding, isText } from './frequencies.ts'
 import { compilePhrase } from './leaf.ts'
 import { compileNode, type Joins } from './node.ts'
+import type { RelativeScores } from './relatives.ts'
 import { unsupported } from './unsupported.ts'
 
 /** Words of a list are several in one text. */
 const isWordOfList = ({ compare, list }: FieldPath): boolean =>
   compare === 'token' && list !== undefined && !list.nested
 
+/** What was looked up of scores. */
+export type Scoring = Frequencies & Pick<RelativeScores, 'scoreOf'>
+
 /** A score in which what is the same for all that match is one number. */
-export const folded = (score: Score, kind: Kind, known: Frequencies): Score => {
+export const folded = (score: Score, kind: Kind, known: Scoring): Score => {
   const inner = ({ node, score }: Scored): Scored => ({ node, score: score && folded(score, kind, known) })
   switch (score.by) {
     case 'term':
@@ -42,12 +46,15 @@ export const folded = (score: Score, kind: Kind, known: Frequencies): Score => {
       const of = inner(score.of)
       return score.mode !== 'sum' && of.score?.by === 'same' ? of.score : { ...score, of }
     }
+    case 'child':
+    case 'parent':
+      return known.scoreOf(score)
     default:
       return score
   }
 }
 
-const foldedTerm = (score: Extract<Score, { by: 'term' }>, kind: Kind, known: Frequencies): Score => {
+const foldedTerm = (score: Extract<Score, { by: 'term' }>, kind: Kind, known: Scoring): Score => {
   const { field, value } = score
   const isTold = score.frequency !== undefined || tellsFrequency(kind, field, value)
   if (isWordOfList(field) || (isText(field) && !(isTold && known.isPlain(kind, field)))) return score
@@ -60,7 +67,7 @@ const foldedTerm = (score: Extract<Score, { by: 'term' }>, kind: Kind, known: Fr
 }
 
 /** The score of those values that there are; as it was where these are too many, or words of longer texts. */
-const expanded = (score: Expanding, kind: Kind, known: Frequencies): Score => {
+const expanded = (score: Expanding, kind: Kind, known: Scoring): Score => {
   const { field, boost } = score
   if (!hasDictionary(kind, field)) return { by: 'same', value: boost }
   const values = known.valuesOf(kind, score)
@@ -142,10 +149,7 @@ export const compileScore = (score: Score | undefined, counting: Counting): Dsl 
     }
     case 'child':
     case 'parent':
-      throw unsupported(
-        `a score of ${score.by === 'child' ? 'has_child' : 'has_parent'}`,
-        'leave score_mode and score out, put the clause into a filter, or sort by a field',
-      )
+      throw new Error(`a score of a ${score.by} was not looked up`)
   }
 }
 

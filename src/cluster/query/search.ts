@@ -12,7 +12,8 @@ import { between, type Dsl, every, MATCH_NONE, oneOf, some } from './dsl.ts'
 import { type Frequencies, resolveFrequencies } from './frequencies.ts'
 import { type Looking, resolveJoins } from './joins.ts'
 import { compileNode, type Joins } from './node.ts'
-import { compileScore, folded, nodesIn } from './scoring.ts'
+import { type RelativeScores, resolveRelatives, withRelatives } from './relatives.ts'
+import { compileScore, folded, nodesIn, type Scoring } from './scoring.ts'
 import { planSort, type SortPlan } from './sort.ts'
 import { type Ends, resolveEnds } from './terminated.ts'
 import { unsupported } from './unsupported.ts'
@@ -42,6 +43,7 @@ export interface Compiled {
 export interface Known {
   joins: Joins
   frequencies: Frequencies
+  relatives: RelativeScores
   /** Of a search that ends early. */
   ends: Ends
 }
@@ -54,22 +56,25 @@ export const prepareSearch = async (request: SearchRequest, looking: Looking): P
     const nodes = [query, ...(postFilter ? [postFilter] : []), ...(isScored ? nodesIn(score) : [])]
     return nodes.map(node => ({ kind, node }))
   })
-  const [joins, frequencies] = await Promise.all([
+  const scored = isScored ? request.parts : []
+  const [joins, frequencies, relatives] = await Promise.all([
     resolveJoins(queries, about),
-    resolveFrequencies(isScored ? request.parts : [], about),
+    resolveFrequencies(scored, about),
+    resolveRelatives(scored, about, prepareSearch),
   ])
   const filterOf = (part: RequestPart) => every([matching(part, joins), ...aroundOf(request)])
   const ends = await resolveEnds(request, filterOf, about)
-  return compileSearch(request, looking.visible, { joins, frequencies, ends })
+  return compileSearch(request, looking.visible, { joins, frequencies, relatives, ends })
 }
 
 export const compileSearch = (
   asked: SearchRequest,
   visible: Pick<Visible, 'hidden'>,
-  { joins, frequencies, ends }: Known,
+  { joins: own, frequencies, relatives, ends }: Known,
 ): Compiled => {
   checkSupported(asked)
-  const scores = scoresOf(asked, frequencies)
+  const joins = withRelatives(own, relatives)
+  const scores = scoresOf(asked, { ...frequencies, scoreOf: relatives.scoreOf })
   const uniform = uniformOf(scores)
   const request = uniform === undefined && isUnordered(asked) ? { ...asked, sort: BEST_FIRST } : asked
   const { from, size, trackTotal, minScore, collapse } = request
@@ -125,7 +130,9 @@ const checkSupported = ({ rescores }: SearchRequest): void => {
     )
 }
 
-const isUnordered = ({ sort, after }: SearchRequest): boolean => sort.length === 0 && after?.values.length !== 0
+/** All hits one after the other come in the order of the chain. */
+const isUnordered = ({ sort, size, after }: SearchRequest): boolean =>
+  sort.length === 0 && size >= 0 && after?.values.length !== 0
 
 /** Whether scores are shown, or decide what is found, or in which order. */
 export const needsScores = ({ sort, size, trackScores, minScore, aggregations, shown }: SearchRequest): boolean =>
@@ -144,7 +151,7 @@ const readsScores = ({ spec, aggs }: Aggregation): boolean => {
 
 const ONE: Score = { by: 'same', value: 1 }
 
-const scoresOf = (request: SearchRequest, known: Frequencies): Map<Kind, Score> => {
+const scoresOf = (request: SearchRequest, known: Scoring): Map<Kind, Score> => {
   const isNeeded = needsScores(request)
   return new Map(request.parts.map(({ kind, score }) => [kind, isNeeded && score ? folded(score, kind, known) : ONE]))
 }

@@ -6,6 +6,7 @@ import type { Rows } from './group.ts'
 import type { KeyedState } from './led.ts'
 import type { Numbers } from './numbers.ts'
 import type { SingleState } from './single.ts'
+import type { Weighted } from './weighted-avg.ts'
 
 /** What aggregators merge, of documents that lie elsewhere: from what is told of them, by bucket above. */
 
@@ -29,6 +30,11 @@ export const valuesState = (rows: Rows): Rows & State => ({
 })
 
 export const exactState = (totals: bigint[]): ExactState => ({ totals, bytes: 100 + 48 * totals.length })
+
+export const weightedState = ({ sums, weights }: Omit<Weighted, 'bytes'>): Weighted => ({
+  ...{ sums, weights },
+  bytes: bytesOf([], sums, weights),
+})
 
 export const numbersState = (each: readonly Totals[]): Numbers & State => {
   const of = (name: keyof Totals) => Float64Array.from(each, totals => totals[name])

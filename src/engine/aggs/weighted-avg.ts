@@ -5,7 +5,7 @@ import { addTo } from './numbers.ts'
 import { createSource } from './sources.ts'
 import { gathered } from './values.ts'
 
-interface Weighted extends State {
+export interface Weighted extends State {
   sums: Float64Array
   weights: Float64Array
 }

@@ -107,6 +107,37 @@ describe('a cluster is asked in every form', { skip: withoutCluster }, () => {
     await sameSearch('event', { size: 3, collapse: { field: 'event.raw' }, sort: 'timestamp' })
   })
 
+  it('goes through groups page by page', async () => {
+    let pages = 0
+    const scored = { bool: { should: [{ term: { method: 'transfer' } }, { match_all: {} }] } }
+    for (const [entities, sort, more] of [
+      ['tx', { 'to.raw': 'asc' }, {}],
+      ['tx', { 'to.raw': { order: 'desc', missing: '_first' } }, { track_total_hits: false }],
+      ['tx', { 'gasUsed.num': 'desc' }, { query: scored, track_scores: true }],
+      ['tx', { 'value.dec': { order: 'asc', missing: '_first' } }, { post_filter: { term: { status: true } } }],
+      ['tx', { 'value.coin': { order: 'desc', missing: '_last' } }, { aggs: { a: { max: { field: 'nonce.num' } } } }],
+      ['event', { 'event.raw': 'asc' }, { size: 2, query: { exists: { field: 'args' } } }],
+      ['tx,log', { 'blockNumber.num': 'desc' }, { track_total_hits: 10 }],
+    ] as const) {
+      const [field] = Object.keys(sort) as [string]
+      const inner_hits = { name: 'all', size: 2, sort: { timestamp: 'desc' }, _source: false }
+      const body = { size: 2, _source: false, sort, collapse: { field, inner_hits }, ...more }
+      let search_after: unknown
+      for (let isFirst = true; isFirst || search_after; isFirst = false) {
+        const answer = await sameSearch(entities, { ...body, ...(!isFirst && { search_after }) })
+        pages++
+        assert.ok(answer.startsWith('200'), answer)
+        search_after = JSON.parse(answer.slice(4)).hits.hits.at(-1)?.sort
+      }
+    }
+    assert.ok(pages > 20, `${pages}`)
+    const other = { sort: { 'nonce.num': { order: 'asc', missing: 7 } }, collapse: { field: 'nonce.num' } }
+    assert.match(
+      await ask(both.cluster, 'tx', JSON.stringify({ ...other, search_after: [1] })),
+      /\[collapse with search_after and another value for missing ones\]/,
+    )
+  })
+
   it('goes through scrolls to their ends', async () => {
     for (const [entities, body] of [
       ['log', { size: 40 }],

@@ -153,6 +153,55 @@ export const AGGREGATIONS: readonly [name: string, kinds: string, aggs: object][
     'tx',
     { a: { children: { type: 'log' }, aggs: { who: { terms: { field: 'address.raw', size: 4 } } } } },
   ],
+  [
+    'times of buckets above',
+    'event',
+    {
+      a: {
+        terms: { field: 'event.raw', size: 6 },
+        aggs: {
+          when: {
+            auto_date_histogram: { field: 'timestamp', buckets: 4, time_zone: 'America/New_York' },
+            aggs: { who: { terms: { field: 'address.raw', size: 2 } } },
+          },
+        },
+      },
+      b: { auto_date_histogram: { field: 'timestamp', buckets: 1 } },
+      c: { auto_date_histogram: { field: 'timestamp', buckets: 90, minimum_interval: 'month' } },
+      d: {
+        filter: { term: { 'blockNumber.num': 1000 } },
+        aggs: { one: { auto_date_histogram: { field: 'timestamp' } } },
+      },
+    },
+  ],
+  [
+    'times of relatives',
+    'tx',
+    { a: { children: { type: 'log' }, aggs: { when: { auto_date_histogram: { field: 'timestamp', buckets: 5 } } } } },
+  ],
+  [
+    'weighted numbers',
+    'tx',
+    {
+      a: {
+        terms: { field: 'from.raw', size: 5 },
+        aggs: {
+          w: {
+            weighted_avg: {
+              value: { field: 'gasUsed.num', missing: 7 },
+              weight: { field: 'type.num', missing: 3 },
+            },
+          },
+        },
+      },
+      b: { weighted_avg: { value: { field: 'value.coin' }, weight: { field: 'gasPrice.num' } } },
+      c: { weighted_avg: { value: { field: 'gasUsed.num' }, weight: { field: 'gasUsed.num' }, format: '0.00' } },
+      d: {
+        filter: { match_none: {} },
+        aggs: { none: { weighted_avg: { value: { field: 'gasUsed.num' }, weight: { field: 'nonce.num' } } } },
+      },
+    },
+  ],
   ['all documents', 'tx', { a: { global: {}, aggs: { s: { sum: { field: 'gasUsed.num' } } } } }],
   [
     'pipelines',

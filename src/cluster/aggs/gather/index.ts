@@ -2,18 +2,19 @@ import type { Computed, State } from '../../../engine/aggs/aggregator.ts'
 import type { AggregationType } from '../../../query/aggs/ast.ts'
 import { objectIn } from '../answer.ts'
 import { nameOf } from '../tree.ts'
+import { autoDateHistogram } from './auto-date-histogram.ts'
 import { adjacencyMatrix, composite, filters, histogram, range, terms } from './buckets.ts'
 import type { Gather, Told } from './kind.ts'
-import { cardinality, ends, numbers, percentiles, sum, valueCount } from './metrics.ts'
-import { untold } from './refused.ts'
+import { cardinality, ends, numbers, percentiles, sum, valueCount, weightedAvg } from './metrics.ts'
 import { global, single } from './single.ts'
+import { untold } from './untold.ts'
 
 const GATHER = {
   terms,
   rare_terms: terms,
   histogram,
   date_histogram: histogram,
-  auto_date_histogram: untold,
+  auto_date_histogram: autoDateHistogram,
   range,
   date_range: range,
   filter: single,
@@ -41,23 +42,38 @@ const GATHER = {
   percentile_ranks: percentiles,
   median_absolute_deviation: percentiles,
   boxplot: percentiles,
-  weighted_avg: untold,
+  weighted_avg: weightedAvg,
 } satisfies { [K in AggregationType]: Gather<K> }
 
-export const gather = ({ aggregation, aggregator, inner }: Computed, told: Told, check: () => void): State => {
+export interface Gathered {
+  told: Told
+  /** The aggregation's place in the tree. */
+  at: string
+  check(): void
+  again(at: string, learn: (known: unknown) => unknown): void
+}
+
+export type Gatherable = Pick<Computed, 'aggregation'> & {
+  aggregator: Pick<Computed['aggregator'], 'keyOf'>
+  inner: readonly Gatherable[]
+}
+
+export const gather = ({ aggregation, aggregator, inner }: Gatherable, gathered: Gathered): State => {
   const { name, spec } = aggregation
+  const { told, at, check, again } = gathered
   const own = GATHER[spec.kind] as Gather<AggregationType>
   check()
   return own(spec, told, {
     name,
     keyOf: values => aggregator.keyOf!(values),
+    again: learn => again(at, learn),
     within: buckets =>
       inner.map((one, place) =>
-        gather(
-          one,
-          buckets.map(bucket => objectIn(bucket, nameOf(place))),
-          check,
-        ),
+        gather(one, {
+          ...gathered,
+          told: buckets.map(bucket => objectIn(bucket, nameOf(place))),
+          at: `${at}${nameOf(place)}`,
+        }),
       ),
   })
 }

@@ -10,6 +10,8 @@ export interface Gathering {
   name: string
   /** The number of a value, or of a combination of some, which all networks share. */
   keyOf(values: readonly (Value | null)[]): number
+  /** Has the cluster asked once more, where it was not told enough: `learn` adds to what is known then. */
+  again(learn: (known: unknown) => unknown): void
   /** What aggregations inside find in some buckets. */
   within(buckets: Told): State[]
 }

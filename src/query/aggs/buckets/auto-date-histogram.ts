@@ -23,6 +23,11 @@ export interface Scale {
 export interface Scales {
   /** That of buckets between the first and the last time. */
   of(least: number, greatest: number): Scale
+  /**
+   * Beginnings of the units that its buckets consist of, and those of any scale that holds these times and others: each lies within one
+   * bucket of such a scale. The first one holds the first time. `name`: that of the unit.
+   */
+  unitsOf(least: number, greatest: number): Scale
   /** The name of the shortest. */
   shortest: string
 }
@@ -37,6 +42,12 @@ export const scalesOf = ({ buckets, zone, least }: SpecOf<'auto_date_histogram'>
   const roundings = units.map(({ unit }) => createRounding(CALENDAR_UNITS.get(unit)!, zone))
   return {
     of: (least, greatest) => scaleOf(least, greatest, buckets, units, roundings),
+    unitsOf(least, greatest) {
+      const { unit } = scaleOf(least, greatest, buckets, units, roundings)
+      // A day of some zones begins within an hour.
+      const starts = roundings.slice(unit).flatMap(rounding => startsIn(rounding, least, greatest))
+      return { name: units[unit]!.name, starts: [...new Set(starts)].sort((a, b) => a - b) }
+    },
     shortest: `1${units[0]!.letter}`,
   }
 }
@@ -57,20 +68,25 @@ const scaleOf = (
   wanted: number,
   units: readonly (typeof UNITS)[number][],
   roundings: readonly Rounding[],
-): Scale => {
+): Scale & { unit: number } => {
   for (const [i, rounding] of roundings.entries()) {
     const { counts, letter, length } = units[i]!
     const most = wanted * counts.at(-1)!
     const isLast = i === roundings.length - 1
     if (!isLast && (greatest - least) / length > most * 2 + 10) continue
-    const all: number[] = []
-    const last = rounding.round(greatest)
-    for (let key = rounding.round(least); key <= last; key = rounding.next(key)) all.push(key)
+    const all = startsIn(rounding, least, greatest)
     // The last one is not counted, as Elasticsearch does not.
     if (!isLast && all.length - 1 > most) continue
     const count =
       counts.find(one => Math.ceil(all.length / one) <= wanted) ?? (all.length <= wanted ? 1 : counts.at(-1)!)
-    return { starts: all.filter((_, place) => place % count === 0), name: `${count}${letter}` }
+    return { starts: all.filter((_, place) => place % count === 0), name: `${count}${letter}`, unit: i }
   }
   throw new Error('the last unit is always long enough')
+}
+
+const startsIn = (rounding: Rounding, least: number, greatest: number): number[] => {
+  const all: number[] = []
+  const last = rounding.round(greatest)
+  for (let key = rounding.round(least); key <= last; key = rounding.next(key)) all.push(key)
+  return all
 }
