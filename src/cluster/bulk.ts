@@ -76,8 +76,8 @@ interface Item extends Packed {
 export const createBulk = (cluster: Pick<Cluster, 'ask'>, options: BulkOptions = {}): Bulk => {
   const { onTrouble, signal, gzip = false, lanes = 3, timeoutMs = 60_000, clock = systemClock } = options
   const { startBytes = 5_000_000, mostBytes = 20_000_000, baseMs = 250, capMs = 30_000, random } = options
-  const pack = createPacker()
   const pace = createPace({ lanes, startBytes, mostBytes, baseMs, capMs, random })
+  const { pack, isFull, release } = createPacker(pace.size)
   let queue: Item[] = []
   let queued = 0
   let flying = 0
@@ -119,14 +119,19 @@ export const createBulk = (cluster: Pick<Cluster, 'ask'>, options: BulkOptions =
     let bytes = 0
     let count = 0
     const most = pace.size()
-    while (count < queue.length && (count === 0 || bytes + sizeOf(queue[count]!) <= most))
-      bytes += sizeOf(queue[count++]!)
+    const first = queue[0]!
+    // What lies in one piece is sent without being copied.
+    const fits = (item: Item) => bytes + sizeOf(item) <= most && (item.piece === first.piece || first.isBack)
+    while (count < queue.length && (count === 0 || fits(queue[count]!))) bytes += sizeOf(queue[count++]!)
     queued -= bytes
     return queue.splice(0, count)
   }
 
   /** What is waited for goes at once, other documents when there is a request of them. */
-  const isDue = () => queue.length > 0 && (queued >= pace.size() || queue[0]!.group < group || queue[0]!.isBack)
+  const isDue = () => {
+    const first = queue[0]
+    return first !== undefined && (queued >= pace.size() || isFull(first) || first.group < group || first.isBack)
+  }
 
   const pump = () => {
     while (fault === undefined && !isPaused && underWay < pace.lanes() && isDue()) void send(take())
@@ -148,6 +153,8 @@ export const createBulk = (cluster: Pick<Cluster, 'ask'>, options: BulkOptions =
     const verdict = await ask(lines, items)
     underWay--
     flying -= lines.length
+    // Only the answer to all of a request tells that it was read to its end.
+    if (verdict.why !== undefined) for (const { piece } of items) piece.mayBeRead = true
     if (fault === undefined) settle(items, lines.length, verdict, clock.now() - started)
     changed()
     pump()
@@ -209,6 +216,7 @@ export const createBulk = (cluster: Pick<Cluster, 'ask'>, options: BulkOptions =
       if (now === 0) left.delete(item.group)
       else left.set(item.group, now)
     }
+    release(items)
   }
 
   const tell = (why: string | null) => {

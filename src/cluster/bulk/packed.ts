@@ -1,46 +1,83 @@
 /** A document's lines in a piece of memory that it shares with others: a piece of its own for each would take longer than all else. */
 export interface Packed {
-  piece: Buffer
+  piece: Piece
   from: number
   to: number
 }
 
-/** Writes the lines of a document; `tail` stands in place of the bracket that ends its source. */
-type Pack = (head: string, source: Uint8Array | string, tail?: string) => Packed
-
-const PIECE_BYTES = 1 << 20
-const LINE_END = 10
+export interface Piece {
+  bytes: Buffer
+  /** Documents in it that are not released. */
+  held: number
+  /** A request that was given up may still be read from it: then its memory is not used again. */
+  mayBeRead: boolean
+}
 
 /** Writes documents one behind the other, each with its line ends. */
-export const createPacker = (): Pack => {
-  let piece = Buffer.allocUnsafeSlow(0)
+export interface Packer {
+  /** `tail` stands in place of the bracket that ends the source. */
+  pack(head: string, source: Uint8Array | string, tail?: string): Packed
+  /** Whether no further document comes behind this one in its piece. */
+  isFull(packed: Packed): boolean
+  /** These need their memory no more: others get it. Pieces of many megabytes that come and go keep the garbage collector busy. */
+  release(all: readonly Packed[]): void
+}
+
+const LINE_END = 10
+/** A piece that is larger than is asked for by more is not used again. */
+const MUCH_LARGER = 1.5
+
+/** `size`: bytes of a piece, at least those of a document. */
+export const createPacker = (size: () => number): Packer => {
+  let free: Piece[] = []
+  let current: Piece | undefined
   let at = 0
-  return (head, source, tail = '') => {
-    const bytes = typeof source === 'string' ? Buffer.from(source) : source
-    // A letter takes three bytes at most.
-    const most = 3 * (head.length + tail.length) + bytes.length + 1
-    if (at + most > piece.length) {
-      piece = Buffer.allocUnsafeSlow(Math.max(PIECE_BYTES, most))
-      at = 0
-    }
-    const from = at
-    at += piece.write(head, at)
-    piece.set(bytes, at)
-    at += bytes.length
-    if (tail !== '') at += piece.write(tail, at - 1) - 1
-    piece[at++] = LINE_END
-    return { piece, from, to: at }
+
+  const pieceOf = (least: number): Piece => {
+    const wanted = Math.max(size(), least)
+    free = free.filter(({ bytes }) => bytes.length >= wanted && bytes.length <= wanted * MUCH_LARGER)
+    return free.pop() ?? { bytes: Buffer.allocUnsafeSlow(wanted), held: 0, mayBeRead: false }
+  }
+  const giveBack = (piece: Piece) => {
+    if (piece.held === 0 && !piece.mayBeRead) free.push(piece)
+  }
+
+  return {
+    pack(head, source, tail = '') {
+      const bytes = typeof source === 'string' ? Buffer.from(source) : source
+      // A letter takes three bytes at most.
+      const most = 3 * (head.length + tail.length) + bytes.length + 1
+      if (!current || at + most > current.bytes.length) {
+        const before = current
+        current = pieceOf(most)
+        at = 0
+        if (before) giveBack(before)
+      }
+      const piece = current
+      const from = at
+      at += piece.bytes.write(head, at)
+      piece.bytes.set(bytes, at)
+      at += bytes.length
+      if (tail !== '') at += piece.bytes.write(tail, at - 1) - 1
+      piece.bytes[at++] = LINE_END
+      piece.held++
+      return { piece, from, to: at }
+    },
+    isFull: ({ piece }) => piece !== current,
+    release(all) {
+      for (const { piece } of all) if (--piece.held === 0 && piece !== current) giveBack(piece)
+    },
   }
 }
 
-/** All of them in their order, in memory of their own. */
+/** All of them in their order; where they stand one behind the other, in the memory that they are in. */
 export const joined = (all: readonly Packed[]): Buffer => {
   const runs: Buffer[] = []
   for (let i = 0; i < all.length; ) {
     const { piece, from } = all[i]!
     let { to } = all[i++]!
     for (; i < all.length && all[i]!.piece === piece && all[i]!.from === to; i++) to = all[i]!.to
-    runs.push(piece.subarray(from, to))
+    runs.push(piece.bytes.subarray(from, to))
   }
-  return Buffer.concat(runs)
+  return runs.length === 1 ? runs[0]! : Buffer.concat(runs)
 }
