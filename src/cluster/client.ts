@@ -1,3 +1,4 @@
+import { bundling } from './bundled.ts'
 import type { Cluster } from './cluster.ts'
 import type { HungTimes } from './hung.ts'
 import type { ClusterOptions } from './options.ts'
@@ -12,8 +13,8 @@ export const connect = (options: ClusterOptions, times?: HungTimes): Cluster => 
     opened ??= import('./opensearch-client.ts').then(({ openClient }) => openClient(options, times))
     return opened
   }
-  return {
+  return bundling({
     ask: async request => (await open()).ask(request),
     close: async () => (await opened)?.close(),
-  }
+  })
 }
