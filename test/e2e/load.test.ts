@@ -39,7 +39,9 @@ const timed = async <T>(work: Promise<T>): Promise<{ ms: number; value: T }> => 
   return { ms: performance.now() - start, value }
 }
 
-test('two hundred thousand logs: answers without end, clients that leave, queries that take too long', async t => {
+test('two hundred thousand logs: answers without end, clients that leave, queries that take too long', {
+  timeout: 1_800_000,
+}, async t => {
   const folder = tempFolder(t)
   const data = join(folder, 'data')
   const pack = join(folder, 'pack.ndjson')
@@ -67,6 +69,8 @@ const streamsWhileFilling = async (t: TestContext, data: string) => {
     String(FIRST_BLOCK),
     '--readers',
     '2',
+    '--query-deadline',
+    '200s',
   ]
   const server = await serve(t, data, args)
   const upToStored = { range: { 'blockNumber.num': { lt: FIRST_BLOCK + STORED } } }
