@@ -49,7 +49,7 @@ test('a cluster is told as it is, with since when, and what its nodes tell once 
   const { look, asked } = fake(state)
   const first = await look()
   const { since, ...rest } = first
-  assert.ok(Date.now() - Date.parse(since) < 5_000)
+  assert.ok(Date.now() - Date.parse(since) < 60_000)
   assert.deepEqual(rest, {
     ...{ state: 'green', error: null, version: 'OpenSearch 3.3.2', nodes: 3, unassignedShards: 0, pendingTasks: 0 },
     ...{ diskFree: 9e9, watermark: 'high', rejected: { writes: 5, searches: 1 }, lost: [] },

@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { pause, serve, tempFolder } from '../e2e/program.ts'
 import { anvilPath, startAnvil } from '../support/anvil.ts'
@@ -31,18 +30,20 @@ describe('Explore follows a chain', { skip }, () => {
     const grid = page.getByRole('grid')
     await page.getByText('Follows the chain: 2 new').waitFor()
     await page.getByText('3 hits in').waitFor()
-    assert.match((await grid.locator('[aria-rowindex="2"]').textContent())!, /0\.000000000000000003/)
-    assert.match((await grid.locator('[aria-rowindex="4"]').textContent())!, /0\.000000000000000001/)
+    const row = (index: number, text: string) =>
+      grid.locator(`[aria-rowindex="${index}"]`).filter({ hasText: text }).waitFor()
+    await row(2, '0.000000000000000003')
+    await row(4, '0.000000000000000001')
 
     await anvil.call('evm_revert', snapshot)
     for (let value = 7; value < 10; value++) await send(value)
     await page.getByRole('gridcell', { name: '0.000000000000000009 ETH' }).waitFor()
     await page.getByRole('gridcell', { name: '0.000000000000000002 ETH' }).waitFor({ state: 'detached' })
     await page.getByText('4 hits in').waitFor()
-    assert.equal(await grid.getAttribute('aria-rowcount'), '5')
+    await page.locator('[role=grid][aria-rowcount="5"]').waitFor()
 
     await page.getByLabel('Follow').uncheck()
     await page.getByText('4 hits in').waitFor()
-    assert.equal(await grid.getAttribute('aria-rowcount'), '5')
+    await page.locator('[role=grid][aria-rowcount="5"]').waitFor()
   })
 })

@@ -52,7 +52,7 @@ export const useConsole = (args: readonly string[] = []): Bench => {
   bench.open = async (t, path = '/console/', options = {}) => {
     const context = await browser.newContext({ locale: 'en-GB', timezoneId: 'UTC', ...options })
     const page = await context.newPage()
-    page.setDefaultTimeout(20_000)
+    page.setDefaultTimeout(120_000)
     const faults: string[] = []
     page.on('pageerror', error => faults.push(error.message))
     page.on('console', message => {

@@ -197,7 +197,7 @@ describe('pages of things', { skip }, () => {
       await page
         .getByText('<script>')
         .first()
-        .waitFor({ timeout: 8_000 })
+        .waitFor()
         .catch(error => assert.fail(`${path}: ${error}`))
       assert.notEqual(await page.title(), 'x', path)
       assert.equal(await page.locator('img').count(), 0)

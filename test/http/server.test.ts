@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { after, test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import type { Services } from '../../src/http/app.ts'
 import { type HttpServer, listen } from '../../src/http/server.ts'
@@ -137,12 +138,14 @@ test('bodies that are held at once are bounded, by account and in all, and given
     [TOKEN, 'cs_other', 'cs_third'].map((token, id) => [token, { ...ALICE, id, name: token, token: id }]),
   )
   const held = Promise.withResolvers<void>()
+  let begun = 0
   const { search } = await start({
     accounts: { verify: token => accounts.get(token) },
     limits: { ...DEFAULT_LIMITS, queuedBodiesByAccount: 2_500, queuedBodies: 4_000 },
     search: {
       ...echo,
       search: async () => {
+        begun++
         await held.promise
         return { status: 200, body: Buffer.from('{}') }
       },
@@ -152,7 +155,7 @@ test('bodies that are held at once are bounded, by account and in all, and given
     send(search, { method: 'POST', headers: { authorization: `Bearer ${token}`, ...headers }, body })
   const body = JSON.stringify({ size: 1, pad: 'x'.repeat(970) })
   const waiting = [post(TOKEN, body), post(TOKEN, body)]
-  await new Promise(resolve => setTimeout(resolve, 50))
+  while (begun < 2) await nextTurn()
   const own = await post(TOKEN, body)
   assert.deepEqual([own.status, own.headers['retry-after']], [429, '1'])
   assert.match(own.text, /An account has more than 2500B of request bodies under way\. /)
@@ -162,7 +165,7 @@ test('bodies that are held at once are bounded, by account and in all, and given
   assert.equal((await send(`${search}?qq=1`, { headers: { authorization: `Bearer ${TOKEN}` } })).status, 400)
 
   waiting.push(post('cs_other', body))
-  await new Promise(resolve => setTimeout(resolve, 50))
+  while (begun < 3) await nextTurn()
   const all = await post('cs_third', body.padEnd(1_100))
   assert.equal(all.status, 429)
   assert.match(all.text, /The server has more than 4kB of request bodies under way\. /)
@@ -238,12 +241,11 @@ test('a stream is taken as fast as the client reads it, and ends when the client
   sent.end('{}')
   const [reply] = await once(sent, 'response')
   assert.equal(reply.statusCode, 200)
-  await new Promise(resolve => setTimeout(resolve, 100))
-  // Nobody has read a byte yet: what was pulled is what fits the buffers on the way.
-  const before = pulled
-  await new Promise(resolve => setTimeout(resolve, 100))
-  assert.equal(pulled, before)
-  assert.ok(before < 200, `${before} chunks were pulled`)
+  // Nobody has read a byte yet: what is pulled is what fits the buffers on the way.
+  for (let before = -1; before !== pulled; await new Promise(resolve => setTimeout(resolve, 100))) {
+    before = pulled
+    assert.ok(before < 200, `${before} chunks were pulled`)
+  }
   sent.destroy()
   await cancel
 })
