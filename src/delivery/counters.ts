@@ -1,5 +1,7 @@
 import type { Metrics } from '../lib/metrics.ts'
 
+export type Counters = ReturnType<typeof createCounters>
+
 const LAG_BOUNDS_S = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3_600]
 const ATTEMPT_BOUNDS_S = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20]
 

@@ -1,41 +1,24 @@
-import type { RuleMatch } from '../alerts/alert.ts'
 import type { AlertUpdate, Scan } from '../alerts/alert-store.ts'
-import type { RawBlock } from '../chain/wire.ts'
-import { type BlockDocuments, createBlockDocuments } from '../documents/build.ts'
-import type { DecodedBlock } from '../documents/decoded-block.ts'
-import type { Document } from '../documents/document.ts'
-import { asJson } from '../documents/show.ts'
-import { tokensIn } from '../documents/tokens.ts'
 import type { Log } from '../lib/log.ts'
 import { createMetrics, type Metrics } from '../lib/metrics.ts'
 import type { Range } from '../lib/ranges.ts'
 import { type Clock, systemClock } from '../lib/retry.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
-import type { Kind } from '../mapping/index.ts'
-import { createMatcher, type Found, type Matches } from '../rules/matcher.ts'
+import { createMatcher, type Matches } from '../rules/matcher.ts'
 import { isWide } from '../rules/networks.ts'
 import type { StoredRule } from '../rules/rule.ts'
 import type { Rules } from '../rules/store.ts'
-import type { Contracts } from './contracts.ts'
-import type { ProxyResolver } from './proxy-resolver.ts'
-import type { Tokens } from './tokens.ts'
+import { createRuleMatching, type RuleMatching, type RuleMatchingOptions } from './rule-matching.ts'
 import { createTroubles } from './troubles.ts'
 
 /** The rules of one network, as its indexing thread knows them. */
-export interface RuleWatcher {
+export interface RuleWatcher extends Pick<RuleMatching, 'complete' | 'match'> {
   /** Takes up what was changed of the rules; costs next to nothing where nothing was. `held`: blocks that are stored or on their way. */
   refresh(held: readonly Range[]): void
   /** Grows with each change: what was matched before knows nothing of it. */
   readonly generation: number
-  /** Waits until everything is known that only the chain tells of a block's contracts and tokens, and that rules on these, or on what is decoded, may need. */
-  complete(raw: RawBlock, signal: AbortSignal): Promise<void>
   /** Whether any rule looks at the block of that number. */
   wants(number: number): boolean
-  /**
-   * What the rules find in a block that is about to be stored. Where that cannot be decided yet, because the decimals of a token cannot be
-   * asked, it waits until it can: that is no "no match".
-   */
-  match(block: DecodedBlock, signal: AbortSignal): Promise<RuleMatch[]>
   /** Changes that the writer does not know yet; they must come with, or before, the first block that was matched by them. */
   takeUpdate(): Omit<AlertUpdate, 'hits'> | undefined
   /** Histories that rules asked for and that are still to be gone through. */
@@ -54,23 +37,16 @@ export interface RuleWatcher {
   close(): void
 }
 
-export interface RuleWatcherOptions {
+export interface RuleWatcherOptions extends Pick<RuleMatchingOptions, 'tokens' | 'contracts' | 'links'> {
   network: string
   rules: Pick<Rules, 'version' | 'changes' | 'fixStart' | 'close'>
   /** Those that are stored; the map is kept up to date. */
   scans: Map<number, Scan>
-  tokens: Pick<Tokens, 'of' | 'seen' | 'isUndecided' | 'isUnasked' | 'require'>
-  contracts: Pick<Contracts, 'in' | 'isOpen' | 'require'>
-  /** Default: nothing is decoded by what proxies run. */
-  links?: Pick<ProxyResolver, 'isOpen' | 'require'>
   log: Log
   limits?: Limits
   clock?: Clock
   metrics?: Metrics
 }
-
-/** What is decoded, and so may depend on whose code a proxy runs. */
-const DECODED: readonly Kind[] = ['event', 'call', 'tx', 'contract']
 
 const FIX_AGAIN_MS = 10_000
 
@@ -88,15 +64,6 @@ export const createRuleWatcher = ({
 }: RuleWatcherOptions): RuleWatcher => {
   const matcher = createMatcher({ most: limits.ruleMatches })
   const rulesKnown = metrics.gauge('chainsieve_rules', 'Rules of the network, active and paused.')
-  const blocksMatched = metrics.counter('chainsieve_matcher_blocks_total', 'Blocks that were matched with rules.')
-  const matchesFound = metrics.counter('chainsieve_matcher_matches_total', 'Matches of rules in blocks.')
-  const matching = metrics
-    .histogram(
-      'chainsieve_matcher_duration_seconds',
-      'Time of matching a block, without waits for a node.',
-      [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1],
-    )
-    .of({})
   const troubles = createTroubles(log, 'rule')
   const accountTroubles = createTroubles(log, 'account')
   const known = new Map<number, StoredRule>()
@@ -109,8 +76,6 @@ export const createRuleWatcher = ({
   /** First blocks of rules that could not be noted yet, and when to try again. */
   const open = new Map<number, number>()
   let fixAt = 0
-  /** Why a block waits, by its number: lanes wait each for itself. */
-  const waits = new Map<number, string>()
   let update: { paused?: readonly number[]; gone: number[]; scans: Map<number, Scan> } = { gone: [], scans: new Map() }
 
   /** From here on the rule is looked for in every block; what is stored already is gone through where the rule asks for it. */
@@ -179,6 +144,11 @@ export const createRuleWatcher = ({
       )
   }
 
+  const matching = createRuleMatching({
+    ...{ network, matcher, tokens, contracts, links, log, clock, metrics },
+    onTrouble: noteTroubles,
+  })
+
   const forgetTroubles = (rule: number) => {
     troubles.forget(rule)
     const account = known.get(rule)?.account
@@ -224,117 +194,14 @@ export const createRuleWatcher = ({
     rulesKnown.set({ state: 'paused' }, paused.size)
   }
 
-  const toMatch = ({ rule, kind, document }: Found, source: string, raw: RawBlock, receivedAt: number): RuleMatch => ({
-    rule: rule.id,
-    revision: rule.matching,
-    targetType: rule.input.config.targetType,
-    confirmations: rule.input.maxConfirmationCount,
-    notifyPending: rule.input.notifyPending === true,
-    block: Number(raw.block.number),
-    blockHash: raw.block.hash,
-    entity: { _id: document._id, _type: kind },
-    source,
-    receivedAt,
-    ...(isWide(rule.network) && { network }),
-  })
-
-  /** Many rules may have found the same entity. */
-  const toMatches = (found: readonly Found[], raw: RawBlock, receivedAt: number): RuleMatch[] => {
-    const sources = new Map<Document, string>()
-    return found.map(one => {
-      const { document } = one
-      const source = sources.get(document) ?? JSON.stringify(document._source)
-      sources.set(document, source)
-      return toMatch(one, source, raw, receivedAt)
-    })
-  }
-
-  /** Asks again and again for what rules cannot be decided without. */
-  const until = async (number: number, isOpen: () => boolean, ask: () => Promise<void>, what: string) => {
-    let told = false
-    try {
-      while (isOpen()) {
-        waits.set(number, `block ${number} waits for ${what}, which a rule may need and the node does not send`)
-        await ask()
-        if (told || !isOpen()) continue
-        log.warn('Cannot decide a rule yet, will retry', { block: number, missing: what })
-        told = true
-      }
-    } finally {
-      waits.delete(number)
-    }
-  }
-
   return {
     refresh,
     get generation() {
       return generation
     },
-    async complete(raw, signal) {
-      const number = Number(raw.block.number)
-      if (!matcher.wants(number)) return
-      const newTokens = () =>
-        [...tokensIn(raw, contracts.in(raw)).keys()]
-          .map(address => address.slice(2))
-          .filter(address => tokens.seen(address) === undefined && tokens.isUnasked(address))
-      await until(
-        number,
-        () => matcher.looksAt('contract') && contracts.isOpen(raw),
-        () => contracts.require(raw, signal),
-        'the code of a contract that it creates',
-      )
-      await until(
-        number,
-        () => links !== undefined && DECODED.some(matcher.looksAt) && links.isOpen(raw),
-        () => links!.require(raw, signal),
-        'what a contract in it is a proxy of',
-      )
-      await until(
-        number,
-        () => matcher.looksAt('token') && newTokens().length > 0,
-        () => tokens.require(newTokens(), signal),
-        'the name, symbol and decimals of a new token',
-      )
-    },
+    complete: matching.complete,
+    match: matching.match,
     wants: matcher.wants,
-    async match(block, signal) {
-      const { raw } = block
-      const number = Number(raw.block.number)
-      if (!matcher.wants(number)) return []
-      const receivedAt = clock.now()
-      let told = false
-      try {
-        for (;;) {
-          const began = performance.now()
-          const documents: BlockDocuments = createBlockDocuments({ ...block, decimals: tokens.of }, asJson)
-          const { found, undecided, ...trouble } = matcher.match({
-            ...block,
-            decimals: tokens.of,
-            undecided: tokens.isUndecided,
-            documents,
-          })
-          if (undecided.length === 0) {
-            matching((performance.now() - began) / 1_000)
-            blocksMatched.add({})
-            matchesFound.add({}, found.length)
-            noteTroubles(trouble, number)
-            return toMatches(found, raw, receivedAt)
-          }
-          const token = `0x${undecided[0]}`
-          waits.set(
-            number,
-            `block ${number} waits for the decimals of ${token}, which a rule needs and the node does not send`,
-          )
-          await tokens.require(undecided, signal)
-          // What is not answered may be needed no more: rules may have changed meanwhile.
-          if (told || !undecided.some(tokens.isUndecided)) continue
-          log.warn('Cannot decide a rule yet, will retry', { block: number, token })
-          told = true
-        }
-      } finally {
-        waits.delete(number)
-      }
-    },
     takeUpdate() {
       const { paused, gone, scans } = update
       if (!paused && gone.length === 0 && scans.size === 0) return undefined
@@ -351,8 +218,7 @@ export const createRuleWatcher = ({
       for (const rule of known.values()) fixStart(rule, -1)
     },
     get waiting() {
-      const [first] = waits.values()
-      return first ?? null
+      return matching.waiting()
     },
     troubles: troubles.all,
     accountTroubles: accountTroubles.all,
