@@ -2,9 +2,11 @@ import { messageOf, refuse, retry } from '../lib/errors.ts'
 import { isRecord } from '../lib/record.ts'
 import type { ClusterAnswer } from './cluster.ts'
 
+export const UNAVAILABLE = 'cluster_unavailable'
+
 /** A search that the cluster cannot answer now. */
 export const unavailable = (why: string, cause?: unknown) =>
-  retry('cluster_unavailable', `the cluster that holds the network's documents cannot answer now: ${why}`, {
+  retry(UNAVAILABLE, `the cluster that holds the network's documents cannot answer now: ${why}`, {
     cause,
     retryAfterMs: AGAIN_MS,
   })

@@ -2,18 +2,17 @@ import { asJson } from '../documents/show.ts'
 import type { SimilarDocument } from '../engine/port.ts'
 import { reached, resumeFrom } from '../engine/query/resume.ts'
 import { stillThere } from '../engine/query/seen.ts'
-import { findSimilar, type SimilarRequest } from '../engine/query/similar.ts'
+import type { SimilarRequest } from '../engine/query/similar.ts'
 import { type Reader, readingIn } from '../engine/reader.ts'
 import { blockOf } from '../engine/schema.ts'
 import type { Kind } from '../mapping/index.ts'
-import { ALL } from '../query/ast.ts'
 import type { ResumePoint, SearchRequest, Seen } from '../query/request.ts'
 import type { Asker, AskOptions, ClusterNetwork, Page } from './asker.ts'
 import { type ById, documentsById } from './by-id.ts'
 import { documentOf } from './hits/found.ts'
-import { notInCluster } from './refused.ts'
 import type { Settle } from './settled.ts'
 import { shelvedNow, shelvedUpTo } from './shelved.ts'
+import { hitsAt, likeContract, likeHappening } from './similar.ts'
 import type { Visible } from './visible.ts'
 
 /** What is asked of a cluster together with the network's store, which knows its blocks. */
@@ -79,24 +78,19 @@ export const createLookups = ({ asker, reader, visible, settle }: LookupsOptions
     return { page, resumed: { point: reach, reorganisedFrom } }
   }
 
-  const similar: Lookups['similar'] = async (request, options) => {
-    const { kind } = request
-    if (kind !== 'contract')
-      throw notInCluster(`Similarity of an ${kind}`, 'ask for similar contracts, and search what happened at them')
-    const none = () => {
-      throw new Error('contracts are compared by their codes alone')
-    }
-    const found = inStore(() => findSimilar(request, { reader, load: none, newest: none }))
-    if (!found) return undefined
-    const at = found.map(({ position }) => position)
-    const all = { parts: [{ kind, query: ALL }], sort: [], from: 0, size: at.length, source: true, trackTotal: false }
-    const { hits } = await settle(now => asker.page(all, options, now, { at }), options)
-    const byPosition = new Map(hits.map(hit => [hit.position, hit]))
-    return found.flatMap(({ position, similarity }) => {
-      const hit = byPosition.get(position)
-      return hit ? { document: documentOf(hit, asJson), similarity } : []
-    })
-  }
+  const similar: Lookups['similar'] = (request, options) =>
+    settle(async now => {
+      const { kind } = request
+      const asked = { asker, options, visible: now, inStore, reader }
+      const found =
+        kind === 'contract' ? likeContract(request, asked) : await likeHappening({ ...request, kind }, asked)
+      if (!found) return undefined
+      const hits = await hitsAt(kind, found, asked)
+      return found.flatMap(({ position, similarity }) => {
+        const hit = hits.get(position)
+        return hit ? { document: documentOf(hit, asJson), similarity } : []
+      })
+    }, options)
 
   const byIds: Lookups['byIds'] = (kind, ids, options) =>
     settle(visible => documentsById(kind, ids, { asker, options, visible }), options)

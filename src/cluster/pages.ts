@@ -1,11 +1,17 @@
+import { setTimeout } from 'node:timers/promises'
+import { ChainsieveError } from '../lib/errors.ts'
 import type { SearchRequest } from '../query/request.ts'
 import type { Asker, AskOptions, Page } from './asker.ts'
+import { UNAVAILABLE } from './faults.ts'
 import type { ClusterHit } from './hits/found.ts'
 import { closePoint, openPoint, type PointInTime } from './point-in-time.ts'
 import { bothVisible, type Settle } from './settled.ts'
 import type { Visible } from './visible.ts'
 
-/** All hits of a search, page by page, of one state of the cluster's indices. */
+/**
+ * All hits of a search, page by page, of one state of the cluster's indices. It lies in certain copies of their shards: where these are lost, the
+ * rest comes from other ones, as far as it was visible at first.
+ */
 export interface ClusterPages {
   total: number
   maxScore?: number
@@ -23,10 +29,21 @@ const MOST = 10_000
 /** Of a page: one is sent while the next one comes. */
 const PAGE_BYTES = 2 << 20
 
-/** `options` gives those of each page anew. */
+/** Before each time that the rest is asked of other copies: a cluster needs a moment to find out that a node is gone. */
+const PAUSES_MS = [0, 500, 2_000]
+
+export interface OpenPages {
+  asker: Asker
+  /** Those of each page anew. */
+  options(): AskOptions
+  visible(): Visible
+  settle: Settle
+  pauses?: readonly number[]
+}
+
 export const openPages = async (
   request: SearchRequest,
-  { asker, options, visible, settle }: { asker: Asker; options(): AskOptions; visible(): Visible; settle: Settle },
+  { asker, options, visible, settle, pauses = PAUSES_MS }: OpenPages,
 ): Promise<ClusterPages> => {
   // Before the first documents there is no index, and no point in time of one.
   const parts = visible().ranges.length === 0 ? [] : request.parts
@@ -47,18 +64,41 @@ export const openPages = async (
     ending.abort()
     for (const point of opened) closePoint(asker, point)
   }
-  const { pit, taken: before } = await settle(async taken => ({ pit: await open(), taken }), options())
+  /** What is read, and what was visible when it was opened, and when what it takes the place of was. */
+  let state = await settle(async taken => ({ pit: await open(), taken }), options())
+  const openAnew = async (asking: AskOptions) => {
+    const { pit, taken } = await settle(async taken => ({ pit: await open(), taken }), asking)
+    state = { pit, taken: bothVisible(state.taken, taken) }
+  }
   let size = FIRST
   let isLast = false
   let last: ClusterHit | undefined
-  const fetch = async (after: string | undefined): Promise<Page> => {
-    const { deadline, signal } = options()
-    const signals = signal ? [signal, ending.signal] : [ending.signal]
+  let isOrdered = false
+  const ask = async (after: string | undefined, asking: AskOptions): Promise<Page> => {
     const asked = after === undefined ? request : { ...request, trackTotal: false }
     // Of a batch that was under way the indices may have had a part. What a reorganisation took back meanwhile is hidden, too.
-    const both = bothVisible(before, visible())
-    const timed = { deadline, signal: AbortSignal.any(signals) }
-    const page = await asker.page(asked, timed, both, { pit, after, size })
+    const both = bothVisible(state.taken, visible())
+    return asker.page(asked, asking, both, { pit: state.pit, after, size })
+  }
+  const fetch = async (after: string | undefined): Promise<Page> => {
+    const { deadline, signal } = options()
+    const asking = { deadline, signal: AbortSignal.any(signal ? [signal, ending.signal] : [ending.signal]) }
+    const page = await ask(after, asking).catch(async error => {
+      let latest = error
+      for (const pause of isOrdered ? pauses : []) {
+        if (!isUnavailable(latest) || performance.now() + pause >= deadline) break
+        await setTimeout(pause, undefined, { signal: asking.signal })
+        try {
+          await openAnew(asking)
+          return await ask(after, asking)
+        } catch (another) {
+          latest = another
+        }
+      }
+      throw latest
+    })
+    // Other copies may count scores otherwise, so that what comes behind a score is not the same there.
+    isOrdered = page.uniform !== undefined || !request.sort.some(({ by }) => by === '_score')
     last = page.hits.at(-1)
     isLast = page.hits.length < size
     size = sizeBehind(page.hits)
@@ -108,3 +148,5 @@ const sizeBehind = (hits: readonly ClusterHit[]): number => {
   const bytes = hits.reduce((sum, hit) => sum + hit.bytes.length, 0)
   return Math.min(MOST, Math.ceil((PAGE_BYTES * hits.length) / Math.max(1, bytes)) || FIRST)
 }
+
+const isUnavailable = (error: unknown): boolean => error instanceof ChainsieveError && error.code === UNAVAILABLE

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Asker, Page, Paging } from '../../src/cluster/asker.ts'
+import { unavailable } from '../../src/cluster/faults.ts'
 import { ClusterHit } from '../../src/cluster/hits/found.ts'
 import { scanList } from '../../src/cluster/hits/scan.ts'
 import { metaText } from '../../src/cluster/meta.ts'
-import { openPages } from '../../src/cluster/pages.ts'
+import { type ClusterPages, openPages } from '../../src/cluster/pages.ts'
 import { createSettling } from '../../src/cluster/settled.ts'
+import type { Visible } from '../../src/cluster/visible.ts'
 import { ALL } from '../../src/query/ast.ts'
 import type { SearchRequest } from '../../src/query/request.ts'
 
@@ -79,3 +81,70 @@ test('all hits come once in their order, by pages of so many bytes, and nothing 
     assert.ok(most <= Math.max(2.2e6, 500 * 4 * size + 100_000), `${most} bytes`)
   }
 })
+
+test('an answer goes on where copies that it was read from are lost, and shows the same blocks', async () => {
+  const { asker, closed } = clusterOf(3_000, () => 10)
+  const before: Visible = { hidden: [hiddenFrom(7)], ranges: [{ from: 0, to: 2_999 }] }
+  const later: Visible = { hidden: [hiddenFrom(9), { ...hiddenFrom(2), above: 5 }], ranges: before.ranges }
+  let [now, opened, failures] = [before, 0, 0]
+  const seen: [pit: string | undefined, visible: Visible][] = []
+  const lossy: Asker = {
+    ...asker,
+    send: async request =>
+      request.method === 'DELETE' ? asker.send(request, options()) : JSON.stringify({ pit_id: `p${++opened}` }),
+    async page(request, given, visible, paging) {
+      if (paging?.pit === 'p1' && paging.after !== undefined) {
+        failures++
+        now = later
+        throw unavailable('no such context.')
+      }
+      seen.push([paging?.pit, visible])
+      return asker.page(request, given, visible, paging)
+    },
+  }
+  const looking = { asker: lossy, options, visible: () => now, settle: createSettling({ visible: () => now }) }
+  const pages = await openPages(all(0), looking)
+  assert.equal((await allOf(pages)).length, 3_000)
+  assert.equal(failures, 1)
+  assert.deepEqual(closed, [{ pit_id: ['p1', 'p2'] }])
+  assert.deepEqual(seen[0], ['p1', before])
+  const both = { hidden: [...before.hidden, ...later.hidden], ranges: before.ranges }
+  for (const one of seen.slice(1)) assert.deepEqual(one, ['p2', both])
+})
+
+test('an answer ends with an error where the cluster stays away, and where scores order what comes', async () => {
+  const failing = (asker: Asker, fails: Paging[]): Asker => ({
+    ...asker,
+    async page(request, given, visible, paging) {
+      if (paging?.after === undefined)
+        return { ...(await asker.page(request, given, visible, paging)), uniform: undefined }
+      fails.push(paging)
+      throw unavailable('no such context.')
+    },
+  })
+  const byScore: SearchRequest['sort'] = [{ by: '_score', fields: {}, order: 'desc', missing: '_last' }]
+  for (const [request, most] of [
+    [all(0), 4],
+    [{ ...all(0), sort: byScore }, 1],
+  ] as const) {
+    const fails: Paging[] = []
+    const asker = failing(clusterOf(3_000, () => 10).asker, fails)
+    const pages = await openPages(request, { asker, options, visible, settle, pauses: [0, 0, 0] })
+    await assert.rejects(allOf(pages), /no such context/)
+    assert.equal(fails.length, most)
+  }
+})
+
+const hiddenFrom = (from: number) => ({
+  ...{ batches: { from, to: Number.MAX_SAFE_INTEGER }, above: -1, below: Number.MAX_SAFE_INTEGER },
+})
+
+const allOf = async (pages: ClusterPages): Promise<ClusterHit[]> => {
+  const hits: ClusterHit[] = []
+  for (;;) {
+    await pages.ready()
+    const page = pages.take()
+    if (!page) return hits
+    hits.push(...page.hits)
+  }
+}

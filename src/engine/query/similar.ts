@@ -47,17 +47,51 @@ const FAMILY = 0.5
 /** Contracts of the family among which what is like an event or a call is looked for. */
 const LOOKED_AT = 200
 
-/** An event is a log that is decoded. */
 function* happeningsLike(
   kind: 'event' | 'call',
   position: number,
   { id, size }: SimilarRequest,
   { reader, load, newest }: SimilarOptions,
 ): Generator<SimilarFound> {
-  const [stored, owner, what] = SHAPES[kind]
-  const source = load(stored, position)._source as Record<string, string | null | undefined>
-  const [address, value] = [source[owner], source[what]]
+  const { stored, owner, what } = HAPPENINGS[kind]
+  const happening = happeningOf({ kind, id }, load(stored, position)._source)
+  for (const { address, similarity } of familyOf(happening, { kind, id, size }, reader)) {
+    const found = newest(stored, { [owner]: address, [what]: happening.value })
+    if (found !== undefined) yield { position: found, similarity }
+  }
+}
+
+/** As what they are stored, whose contract counts, and what is the same. An event is a log that is decoded. */
+export const HAPPENINGS = {
+  event: { stored: 'log', owner: 'address', what: 'signature' },
+  call: { stored: 'call', owner: 'to', what: 'selector' },
+} as const
+
+/** An event or a call: of which contract it is, and its signature or selector. */
+export interface Happening {
+  address: string
+  value: string
+}
+
+interface Named {
+  kind: 'event' | 'call'
+  id: string
+}
+
+/** `source`: as it is stored. */
+export const happeningOf = ({ kind, id }: Named, source: object): Happening => {
+  const { owner, what } = HAPPENINGS[kind]
+  const { [owner]: address, [what]: value } = source as Record<string, string | null | undefined>
   if (!address || !value) throw refused(`The ${kind} ${id} has no ${what}, so no ${kind} is similar to it.`)
+  return { address, value }
+}
+
+/** Contracts among which what is like an event or a call is looked for, the nearest first. */
+export function* familyOf(
+  { address }: Happening,
+  { kind, size }: Named & { size: number },
+  reader: Reader,
+): Generator<{ address: string; similarity: number }> {
   const contract = positionsOfIds('contract', [address.toLowerCase()], reader).at(-1)
   if (contract === undefined)
     throw refused(
@@ -66,13 +100,9 @@ function* happeningsLike(
   let looked = 0
   for (const { address: other, similarity } of contractsLike(contract, address, Math.max(size, LOOKED_AT), reader)) {
     if (similarity < FAMILY || looked++ === LOOKED_AT) return
-    const found = newest(stored, { [owner]: `0x${reader.addressDigits(other)}`, [what]: value })
-    if (found !== undefined) yield { position: found, similarity }
+    yield { address: `0x${reader.addressDigits(other)}`, similarity }
   }
 }
-
-/** As what they are stored, whose contract counts, and what is the same. */
-const SHAPES = { event: ['log', 'address', 'signature'], call: ['call', 'to', 'selector'] } as const
 
 function* contractsLike(
   position: number,

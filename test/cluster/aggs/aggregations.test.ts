@@ -16,9 +16,7 @@ const REFUSED: ReadonlySet<string> = new Set([
   'names of indices',
   'elements as hits',
   'elements as hits by scores',
-  'samples',
   'samples of the best',
-  'samples of amounts',
 ])
 
 /** What a search asks beside aggregations. */
