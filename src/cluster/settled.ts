@@ -8,7 +8,7 @@ export interface Seeing {
   /** At this moment, as far as this process knows. */
   visible(): Visible
   /** The same as who writes tells it in the cluster by now; undefined where this process writes, and knows all. */
-  told?: (() => Promise<Visible | undefined>) | undefined
+  told?: (() => Promise<Visible | undefined> | undefined) | undefined
 }
 
 /** Does work that asks for what is visible at one moment, again where some of that was removed or written anew meanwhile. */
@@ -23,14 +23,22 @@ export const createSettling =
   async (work, options) => {
     for (let now = visible(); ; ) {
       const done = await work(now)
-      const later = (told && (await beforeDeadline(told, options))) ?? visible()
+      const later = (await toldBefore(told, options)) ?? visible()
       if (isStill(now, later)) return done
       now = later
     }
   }
 
+const toldBefore = (told: Seeing['told'], options: AskOptions): Promise<Visible | undefined> | undefined => {
+  const asking = told?.()
+  // Past the deadline nobody waits for it.
+  asking?.catch(() => {})
+  return asking && beforeDeadline(() => asking, options)
+}
+
 /** Whether all that a search sees of one moment is still there at a later one. Batches that began between are hidden anyway. */
 export const isStill = (before: Visible, later: Visible): boolean => {
+  if (before === later) return true
   const known = new Set(before.hidden.map(keyOf))
   const next = before.hidden.find(isUnbegun)?.batches.from ?? Number.POSITIVE_INFINITY
   return (

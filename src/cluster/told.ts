@@ -23,9 +23,9 @@ export const createTold = ({ cluster, naming, network, isFollowing }: ToldOption
   const index = stateIndexOf(naming, network)
   const patient: Pick<Cluster, 'ask'> = { ask: request => cluster.ask({ ...request, ...PATIENCE }) }
   const read = together(() => readState(patient, index))
-  return async (): Promise<Visible | undefined> => {
-    if (!isFollowing()) return undefined
+  const visible = async (): Promise<Visible | undefined> => {
     const state = await read()
     return state && { hidden: [...state.hidden, laterThan(state.committed)], ranges: state.ranges }
   }
+  return (): Promise<Visible | undefined> | undefined => (isFollowing() ? visible() : undefined)
 }

@@ -9,6 +9,7 @@ import type { Searcher } from '../engine/query/execute.ts'
 import type { SimilarRequest } from '../engine/query/similar.ts'
 import { isMirror } from '../engine/shelf-mirror.ts'
 import { refuse } from '../lib/errors.ts'
+import { perTurn } from '../lib/per-turn.ts'
 import type { Limits } from '../limits/index.ts'
 import type { Kind } from '../mapping/index.ts'
 import type { SearchRequest, Seen } from '../query/request.ts'
@@ -83,7 +84,7 @@ export const createClustered = ({
   limits,
 }: ClusteredOptions): Clustered => {
   const { reader } = openStore(store, limits, createKeptMemory(0))
-  const state = createClusterStates(reader.db, shelf(reader.db))
+  const state = perTurn(createClusterStates(reader.db, shelf(reader.db)))
   const visible = () => state().visible
   const { run, asker } = createClusterSearcher({
     ...{ ...place, network, visible, reader, limits },

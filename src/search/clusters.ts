@@ -1,6 +1,7 @@
 import type { ClusterNetwork } from '../cluster/asker.ts'
 import type { Visible } from '../cluster/visible.ts'
 import { openForReading } from '../engine/open.ts'
+import { perTurn } from '../lib/per-turn.ts'
 import { nativeBinding } from '../lib/runtime.ts'
 import type { Limits } from '../limits/index.ts'
 import type { Db } from '../sqlite/database.ts'
@@ -15,7 +16,7 @@ export interface ClusterPlace extends Pick<ClusterNetwork, 'cluster' | 'naming'>
   /** What tells, of a network's store, what of its documents a search sees at a moment. */
   shelf(db: Db): () => Visible
   /** What tells, of a network's store, the same as who writes tells it in the cluster; undefined where this process writes. */
-  told?(db: Db): () => Promise<Visible | undefined>
+  told?(db: Db): () => Promise<Visible | undefined> | undefined
   /** What tells, of a network's store, whether searches go to the cluster by now. Default: always. */
   moved?(db: Db): () => boolean
 }
@@ -49,7 +50,7 @@ export const createClusters = ({ placeOf, storeOf, ...options }: ClustersOptions
     let look = looks.get(store)
     if (!look) {
       const db = openForReading(store, nativeBinding())
-      look = { db, moved: moved(db) }
+      look = { db, moved: perTurn(moved(db)) }
       looks.set(store, look)
     }
     return look.moved()

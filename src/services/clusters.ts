@@ -11,6 +11,7 @@ import { openForReading } from '../engine/open.ts'
 import { createShelfReader } from '../engine/shelf.ts'
 import type { ClusterStatus } from '../ingest/status.ts'
 import { every } from '../lib/every.ts'
+import { perTurn } from '../lib/per-turn.ts'
 import type { Range } from '../lib/ranges.ts'
 import { nativeBinding } from '../lib/runtime.ts'
 import type { ClusterPlace } from '../search/clusters.ts'
@@ -32,7 +33,7 @@ export const openClusters = (
     shutdown.add(`cluster of ${network}`, cluster.close)
     places.set(network, {
       ...{ cluster, naming, shelf: db => createShelfReader(db).visible },
-      told: db => createTold({ cluster, naming, network, isFollowing: createShelfReader(db).isFollowing }),
+      told: db => createTold({ cluster, naming, network, isFollowing: perTurn(createShelfReader(db).isFollowing) }),
       moved: db => {
         const { since } = createMoved(db)
         return () => since() !== undefined

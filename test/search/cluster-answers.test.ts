@@ -33,6 +33,7 @@ const setUp = (t: TestContext) => {
       if (request.method === 'GET') return { status: 200, text: JSON.stringify(INDICES) }
       there.asked.push(request)
       await there.ready
+      await nextTurn()
       if (there.fault) throw there.fault
       const { aggs = {} } = JSON.parse(request.body as string) as { aggs?: object }
       const counts = Object.keys(aggs).map(name => [name, { doc_count: there.documents }])
@@ -52,6 +53,8 @@ const setUp = (t: TestContext) => {
   })
   t.after(pool.close)
   const ask = async (body: object, { signal, ...more }: Partial<Searching & { signal: AbortSignal }> = {}) => {
+    // A request comes in a turn of its own, and so does an answer.
+    await nextTurn()
     const answer = await pool.search({
       ...{ network: NETWORK, entities: 'tx', account: 1, signal: signal ?? new AbortController().signal },
       ...{ body: Buffer.from(JSON.stringify(body)), ...more },
@@ -122,6 +125,7 @@ test('what changes while the cluster answers is not kept as the answer of the ne
   for (const _ of [1, 2, 3]) {
     within(() => shelf.lose(undefined))
     const before = total(PLAIN)
+    await nextTurn()
     within(() => shelf.begin(undefined))
     there.documents++
     await before
@@ -193,6 +197,7 @@ test('the same question at the same time is asked once', async t => {
   assert.equal(there.asked.length, 2)
   // Those of another state wait for another answer.
   const older = total({ ...PLAIN, size: 4 })
+  await nextTurn()
   within(() => shelf.lose(undefined))
   there.documents = 5
   assert.equal(await total({ ...PLAIN, size: 4 }), 5)
@@ -202,6 +207,7 @@ test('the same question at the same time is asked once', async t => {
   const leaving = new AbortController()
   const left = ask({ ...PLAIN, size: 5 }, { signal: leaving.signal })
   const stays = total({ ...PLAIN, size: 5 })
+  await nextTurn()
   leaving.abort(new Error('left'))
   await assert.rejects(left, /left/)
   assert.equal(await stays, 5)
