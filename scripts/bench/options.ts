@@ -7,7 +7,7 @@ import type { Effort } from './searching.ts'
 export const USAGE = `Measures how fast blocks go in, what they take on disk, and how fast queries are answered.
 
 npm run bench -- [--events N] [--seed S] [--pack FILE] [--keep DIR | --data DIR] [--program FILE] [--json FILE] [--traces] [--quick]
-npm run bench -- --against URL [--store opensearch] [--events N] [--seed S] [--pack FILE] [--keep DIR] [--program FILE] [--json FILE] [--quick]
+npm run bench -- --against URL [--store opensearch [--only import]] [--events N] [--seed S] [--pack FILE] [--keep DIR] [--program FILE] [--json FILE] [--quick]
 
 --events   logs of the made-up chain (default 1000000, with --against 300000; a million take 1.9 GB for the pack while they are read)
 --seed     of the made-up chain (default 1)
@@ -18,6 +18,7 @@ npm run bench -- --against URL [--store opensearch] [--events N] [--seed S] [--p
            indices chainsieve-bench-block, -tx, -log and -event are replaced, and removed at the end
 --store    with opensearch, --against is the cluster that holds our documents, too: measures what our server takes more
            than the cluster itself. The indices chainsieve-bench-ours-* and -bare-* are replaced, and removed at the end
+--only     with import and --store opensearch, nothing but imports is measured
 --program  what is measured (default dist/chainsieve.mjs; dist/chainsieve is the executable)
 --json     where all figures go; - for standard output, in place of the table
 --traces   imports the same blocks without their traces and with them, too (4.1 GB more for a million logs)
@@ -34,6 +35,8 @@ export interface Options {
   against: string | undefined
   /** Where our documents lie. */
   store: 'sqlite' | 'opensearch'
+  /** The one part that is measured over a cluster; undefined: all. */
+  only: 'import' | undefined
   /** Whether to measure what traces cost. */
   traces: boolean
   effort: BenchEffort
@@ -79,6 +82,7 @@ export const readOptions = (args: string[]): { options: Options; json: string | 
       data: { type: 'string' },
       against: { type: 'string' },
       store: { type: 'string', default: 'sqlite' },
+      only: { type: 'string' },
       program: { type: 'string', default: 'dist/chainsieve.mjs' },
       json: { type: 'string' },
       traces: { type: 'boolean', default: false },
@@ -112,6 +116,9 @@ export const readOptions = (args: string[]): { options: Options; json: string | 
     throw refuse('bad_option', `--store takes sqlite or opensearch, not ${JSON.stringify(store)}`)
   if (store === 'opensearch' && against === undefined)
     throw refuse('bad_option', '--store opensearch needs a cluster: name it by --against URL')
+  const { only } = values
+  if (only !== undefined && (only !== 'import' || store !== 'opensearch'))
+    throw refuse('bad_option', '--only takes import, with --store opensearch')
   const program = resolve(values.program)
   if (!existsSync(program))
     throw refuse(
@@ -126,6 +133,7 @@ export const readOptions = (args: string[]): { options: Options; json: string | 
     seed: wholeNumber('seed', values.seed),
     ...{ pack, keep, data, program, traces },
     store: store as Options['store'],
+    only: only as Options['only'],
     against: against?.replace(/\/+$/, ''),
   }
   return { options, json }

@@ -1,7 +1,7 @@
 import { ChainsieveError, messageOf, stop } from '../lib/errors.ts'
 import { type Clock, systemClock } from '../lib/retry.ts'
 import { FILTER_PATH, readBulkAnswer, type Verdict } from './bulk/answer.ts'
-import { createPace } from './bulk/pace.ts'
+import { createPace, type Pace, type PaceOptions } from './bulk/pace.ts'
 import { createPacker, joined, type Packed } from './bulk/packed.ts'
 import type { Cluster } from './cluster.ts'
 
@@ -41,22 +41,15 @@ export interface BulkReport {
   underWay: number
 }
 
-export interface BulkOptions {
+export interface BulkOptions extends PaceOptions {
   /** Told why the cluster takes no documents, each reason once, and null when it takes them again. */
   onTrouble?(why: string | null): void
   signal?: AbortSignal
   gzip?: boolean
-  /** Most requests under way at once. */
-  lanes?: number
-  /** Bytes of the first request, and of the largest. */
-  startBytes?: number
-  mostBytes?: number
+  /** One that others used before; without it, a new one by these options. */
+  pace?: Pace
   /** Longest silence of a node. */
   timeoutMs?: number
-  /** Bound of the first wait after a failure, and of the longest. */
-  baseMs?: number
-  capMs?: number
-  random?: () => number
   clock?: Clock
 }
 
@@ -74,9 +67,8 @@ interface Item extends Packed {
 
 /** Sends documents by bulk requests, several at once, for as long as it takes. */
 export const createBulk = (cluster: Pick<Cluster, 'ask'>, options: BulkOptions = {}): Bulk => {
-  const { onTrouble, signal, gzip = false, lanes = 3, timeoutMs = 60_000, clock = systemClock } = options
-  const { startBytes = 5_000_000, mostBytes = 20_000_000, baseMs = 250, capMs = 30_000, random } = options
-  const pace = createPace({ lanes, startBytes, mostBytes, baseMs, capMs, random })
+  const { onTrouble, signal, gzip = false, timeoutMs = 60_000, clock = systemClock } = options
+  const { pace = createPace(options) } = options
   const { pack, isFull, release } = createPacker(pace.size)
   let queue: Item[] = []
   let queued = 0
@@ -225,7 +217,7 @@ export const createBulk = (cluster: Pick<Cluster, 'ask'>, options: BulkOptions =
     onTrouble?.(why)
   }
 
-  const hasRoom = () => queued + flying <= (lanes + 1) * pace.size()
+  const hasRoom = () => queued + flying <= (pace.most + 1) * pace.size()
   return {
     put(line) {
       if (fault !== undefined) throw fault

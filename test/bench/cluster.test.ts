@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { renumbered } from '../../scripts/bench/anew.ts'
 import { makeTen } from '../../scripts/bench/beside/ten.ts'
 import { differingQuestion } from '../../scripts/bench/cluster/differing.ts'
@@ -80,4 +81,12 @@ test('each question can be asked as another one each time, of our server and of 
 test('a cluster has to be named', () => {
   assert.throws(() => readOptions(['--store', 'opensearch']), /--against URL/)
   assert.throws(() => readOptions(['--store', 'mysql']), /sqlite or opensearch/)
+})
+
+test('imports alone are measured over a cluster', () => {
+  const over = ['--store', 'opensearch', '--against', 'http://127.0.0.1:1']
+  const read = (...args: string[]) => readOptions([...args, '--program', fileURLToPath(import.meta.url)])!.options.only
+  assert.deepEqual([read(...over), read(...over, '--only', 'import')], [undefined, 'import'])
+  assert.throws(() => read(...over, '--only', 'searches'), /--only takes import/)
+  assert.throws(() => read('--only', 'import'), /--only takes import/)
 })

@@ -6,6 +6,7 @@ import { type Bulk, type BulkOptions, createBulk } from '../../src/cluster/bulk.
 import { connect } from '../../src/cluster/client.ts'
 import type { Cluster } from '../../src/cluster/cluster.ts'
 import { DEFAULT_CLUSTER } from '../../src/cluster/options.ts'
+import { systemClock } from '../../src/lib/retry.ts'
 import { type BadClusterOptions, MOODS, startBadCluster } from '../support/bad-cluster.ts'
 import { random as numbers } from '../support/scoped.ts'
 import { createVirtualClock } from '../support/virtual-clock.ts'
@@ -237,10 +238,37 @@ test('requests grow while that makes them faster, and shrink when they take long
   for (let i = 0; i < 50; i++) pace.taken(pace.size(), 50 + pace.size() / 1e5)
   assert.ok(pace.size() > 4e6, `${pace.size()}`)
   const before = pace.size()
-  pace.taken(before, 11_000)
+  pace.taken(before, 5_000)
   assert.equal(pace.size(), Math.floor(before / 2))
   assert.deepEqual([pace.refused(), pace.refused(), pace.refused()], [10, 20, 40])
   assert.deepEqual([pace.lanes(), pace.failures()], [1, 3])
   for (let i = 0; i < 30; i++) pace.taken(10, 1)
   assert.deepEqual([pace.lanes(), pace.failures()], [4, 0])
 })
+
+test('what was learnt of a slow cluster holds when sending begins again, also of requests that had no answer', async () => {
+  const pace = createPace({ startBytes: 1e6 })
+  let now = 0
+  const clock = { ...systemClock, now: () => now }
+  const sizes: number[] = []
+  for (const ms of [5_000, 1_000, 5_000]) {
+    const { signal, abort } = closer()
+    const bulk = createBulk({ ask: never }, { signal, pace, clock })
+    await fill(bulk, 1)
+    const flushed = bulk.flush()
+    now += ms
+    abort()
+    await assert.rejects(flushed, /closing/)
+    await turn()
+    sizes.push(pace.size())
+  }
+  assert.deepEqual(sizes, [500_000, 500_000, 250_000])
+})
+
+const closer = () => {
+  const controller = new AbortController()
+  return { signal: controller.signal, abort: () => controller.abort(new Error('closing')) }
+}
+/** Answers nothing until it is given up. */
+const never: Cluster['ask'] = ({ signal }) =>
+  new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason), { once: true }))

@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { aliasOf } from '../../../src/cluster/names.ts'
 import { storeFile } from '../../../src/engine/files.ts'
@@ -7,10 +6,10 @@ import type { Kind } from '../../../src/mapping/index.ts'
 import type { Varying } from '../anew.ts'
 import { type Asked, askBoth, type Crowd, crowdBoth } from '../beside/asking.ts'
 import { startClients } from '../beside/clients.ts'
-import { type LoadWay, openOpenSearch } from '../beside/opensearch.ts'
+import { openOpenSearch } from '../beside/opensearch.ts'
 import { type Both, inTurns, type Side } from '../beside/sides.ts'
 import { makeTen, mixOf } from '../beside/ten.ts'
-import { fill, type Held } from '../fill.ts'
+import type { Held } from '../fill.ts'
 import { fillStore, type Note } from '../filled.ts'
 import type { Options } from '../options.ts'
 import type { Request } from '../queries.ts'
@@ -20,35 +19,34 @@ import { askIn, inProcess, searchBytes } from '../searching.ts'
 import { openServer, type Streamed, streamAll } from '../serving.ts'
 import { compileAll } from './compiled.ts'
 import { differing, differingQuestion } from './differing.ts'
-import { loadBare } from './load.ts'
+import { type Imports, measureImports } from './imports.ts'
 import { type Ready, writeReady } from './ready.ts'
-import { openTarget, type Settled, type Target } from './target.ts'
+import { openTarget, type Settled } from './target.ts'
 
-/** Our server over a cluster beside the same cluster, asked and filled directly. */
-export interface OverCluster {
+/** Our import into a cluster beside a loader that only sends. */
+export interface OnlyImports {
   version: string
   store: Held
-  /** Seconds of each round, with the processor time of our process and of the cluster. */
-  imports: { ours: Imported[]; bare: (Imported & LoadWay)[] }
+  imports: Imports
   /** JSON of the documents that were sent. */
   sent: Ready['kinds']
+}
+
+/** Our server over a cluster beside the same cluster, asked and filled directly. */
+export interface OverCluster extends OnlyImports {
   settled: Record<Kind, Settled>
   asked: Asked[]
   crowds: (Crowd & { varying: Varying })[]
   streams: Both<Omit<Streamed, 'memory'>[]>
 }
 
-export interface Imported {
-  seconds: number
-  /** Processor time of the import, or of the loader. */
-  cpuSeconds: number | undefined
-  /** Of the cluster. */
-  clusterSeconds: number
-}
-
 type Against = Options & { against: string }
 
-export const standOverCluster = async (options: Against, temporary: string, note: Note): Promise<OverCluster> => {
+export const standOverCluster = async (
+  options: Against,
+  temporary: string,
+  note: Note,
+): Promise<OverCluster | OnlyImports> => {
   const { effort, against } = options
   const { version, scroll, close } = await openOpenSearch(against)
   // Blocks as they are in SQLite: what is asked for is chosen among them, and documents are made of them.
@@ -61,25 +59,8 @@ export const standOverCluster = async (options: Against, temporary: string, note
   try {
     note('Writing the documents')
     const ready = await writeReady(store, bare, join(temporary, 'documents.bulk'))
-    const imports: OverCluster['imports'] = { ours: [], bare: [] }
-    await inTurns(effort.rounds, async (side, round) => {
-      const way = WAYS[round % WAYS.length]!
-      note(`Importing, round ${round + 1} of ${effort.rounds}: ${side === 'ours' ? 'ours' : 'bare'}`)
-      if (side === 'ours') {
-        await ours.remove()
-        rmSync(data, { recursive: true, force: true })
-        const filling = { program, network, data, pack: pack!, store: over, flags: ours.flags }
-        const { clusterSeconds, done } = await metered(ours, () => fill(filling))
-        imports.ours.push({ seconds: done.seconds, cpuSeconds: done.cpuSeconds, clusterSeconds })
-      } else {
-        await bare.remove()
-        await bare.prepare([ready.blocks.first, ready.blocks.last])
-        const before = process.cpuUsage()
-        const { clusterSeconds, done } = await metered(bare, () => loadBare(bare, ready, way))
-        const { user, system } = process.cpuUsage(before)
-        imports.bare.push({ ...way, seconds: done, cpuSeconds: (user + system) / 1e6, clusterSeconds })
-      }
-    })
+    const imports = await measureImports({ ours, bare, ready, program, data, pack: pack!, store: over, effort, note })
+    if (options.only === 'import') return { version, store: held, imports, sent: ready.kinds }
     note('Merging segments')
     const settled = await ours.settle()
     for (const [kind, { documents }] of Object.entries(ready.kinds))
@@ -145,23 +126,11 @@ export const standOverCluster = async (options: Against, temporary: string, note
   }
 }
 
-const metered = async <T>(target: Target, work: () => Promise<T>): Promise<{ done: T; clusterSeconds: number }> => {
-  const before = await target.cpuSeconds()
-  const done = await work()
-  return { done, clusterSeconds: (await target.cpuSeconds()) - before }
-}
-
 const totalOf: Side['totalOf'] = ({ hits: { total } }) => (typeof total === 'number' ? total : total.value)
 
 const CLIENTS = [1, 16]
 /** Of values that are asked for: 40 of each question in each. */
 const SAMPLES = 5
-/** Sizes of bulk requests between which ours chooses. */
-const WAYS: readonly LoadWay[] = [
-  { bytes: 10e6, parallel: 3 },
-  { bytes: 5e6, parallel: 3 },
-  { bytes: 20e6, parallel: 3 },
-]
 /** Hits of a page of a scroll: the most that it allows. */
 const PAGE = 10_000
 /** Turns' worth of time for the just-in-time compilers of both. */

@@ -3,10 +3,19 @@ import type { Varying } from '../anew.ts'
 import { type Row, row, showRows, verdict } from '../report.ts'
 import { count, fixed, showTable } from '../table.ts'
 import type { Times } from '../times.ts'
-import type { OverCluster } from './cluster.ts'
+import type { OnlyImports, OverCluster } from './cluster.ts'
+import type { Imports } from './imports.ts'
 
 /** What was measured over a cluster, as Markdown. */
-export const showOverCluster = (over: OverCluster): string =>
+export const showOverCluster = (over: OverCluster | OnlyImports): string =>
+  'asked' in over ? showAll(over) : showOnlyImports(over)
+
+const showOnlyImports = (over: OnlyImports): string => {
+  const rows = importRows(over)
+  return [showImports(over), showRows(rows), verdict(rows)].join('\n\n')
+}
+
+const showAll = (over: OverCluster): string =>
   [
     showQuestions(over),
     showCrowds(over),
@@ -55,7 +64,7 @@ const showCrowds = ({ crowds, version }: OverCluster): string =>
     ]),
   ])
 
-const showImports = ({ imports: { ours, bare } }: OverCluster): string =>
+const showImports = ({ imports: { ours, bare } }: OnlyImports): string =>
   showTable([
     ['import', 'seconds', 'its processor s', 'of the cluster'],
     ...ours.map(({ seconds, cpuSeconds, clusterSeconds }) => [
@@ -82,7 +91,28 @@ const showSizes = ({ sent, settled, store: { logs } }: OverCluster): string =>
 
 const medianOf = (numbers: readonly number[]): number => numbers.toSorted((a, b) => a - b)[numbers.length >> 1]!
 
-export const rowsOf = ({ asked, crowds, imports, settled, sent, streams, store: { logs } }: OverCluster): Row[] => {
+const importRows = ({ imports, sent, store: { logs } }: OnlyImports): Row[] => {
+  const [own, bare] = [imports.ours, imports.bare].map(all => medianOf(all.map(({ seconds }) => seconds))) as [
+    number,
+    number,
+  ]
+  const documents = KINDS.reduce((sum, kind) => sum + sent[kind].documents, 0)
+  const busy = (all: Imports['ours']) =>
+    medianOf(all.map(({ cpuSeconds = 0, clusterSeconds }) => cpuSeconds + clusterSeconds))
+  return [
+    row(
+      'import, median of the rounds',
+      `${fixed(own)} s, ${count(documents / own)} documents/s, ${count(logs / own)} logs/s`,
+    ),
+    row('bare loader of ready-made documents', `${fixed(bare)} s, ${count(documents / bare)} documents/s`),
+    row('import, ratio', fixed(bare / own), { target: '>= 0.8', ok: bare / own >= 0.8 }),
+    row('the same of processor time, with that of the cluster', fixed(busy(imports.bare) / busy(imports.ours))),
+  ]
+}
+
+export const rowsOf = (over: OverCluster): Row[] => {
+  const { asked, crowds, settled, streams, store } = over
+  const { logs } = store
   const isSame = asked.every(({ differing }) => differing.length === 0)
   const more = asked.map(({ times }) => times.ours.p50 - times.theirs.p50)
   const most = Math.max(...more)
@@ -94,11 +124,6 @@ export const rowsOf = ({ asked, crowds, imports, settled, sent, streams, store: 
     const ratio = through(varying)
     return row(what, fixed(ratio), { target: '>= 0.8', ok: isSame && ratio >= 0.8 })
   }
-  const [own, bare] = [imports.ours, imports.bare].map(all => medianOf(all.map(({ seconds }) => seconds))) as [
-    number,
-    number,
-  ]
-  const documents = KINDS.reduce((sum, kind) => sum + sent[kind].documents, 0)
   const bytes = KINDS.reduce((sum, kind) => sum + settled[kind].bytes, 0)
   const rate = (all: typeof streams.ours) => medianOf(all.map(({ hits, seconds }) => hits / seconds))
   return [
@@ -108,12 +133,7 @@ export const rowsOf = ({ asked, crowds, imports, settled, sent, streams, store: 
     row('the same, median of the queries', `${fixed(medianOf(more))} ms`),
     throughRow('answers/s of 16 clients whose questions all differ, ratio', 'number'),
     throughRow('the same of questions that are asked again and again', 'nothing'),
-    row(
-      'import, median of the rounds',
-      `${fixed(own)} s, ${count(documents / own)} documents/s, ${count(logs / own)} logs/s`,
-    ),
-    row('bare loader of ready-made documents', `${fixed(bare)} s, ${count(documents / bare)} documents/s`),
-    row('import, ratio', fixed(bare / own), { target: '>= 0.8', ok: bare / own >= 0.8 }),
+    ...importRows(over),
     row('disk of the cluster, one segment an index', `${count(bytes / logs)} bytes/log`),
     row('size: -1, all events', `${count(rate(streams.ours))} events/s`),
     row('a scroll of 10,000 each, asked directly', `${count(rate(streams.theirs))} events/s`),

@@ -6,6 +6,8 @@ export interface Pace {
   size(): number
   /** Requests that may be under way at once. */
   lanes(): number
+  /** Most of them ever. */
+  readonly most: number
   /** Requests in a row that were not taken as a whole. */
   failures(): number
   /** All of a request was taken. */
@@ -18,19 +20,19 @@ export interface Pace {
 
 export interface PaceOptions {
   /** Most requests under way at once. */
-  lanes: number
+  lanes?: number | undefined
   /** Bytes of the first request, and of the largest. */
-  startBytes: number
-  mostBytes: number
-  /** Bound of the first wait, and of the longest. */
-  baseMs: number
-  capMs: number
+  startBytes?: number | undefined
+  mostBytes?: number | undefined
+  /** Bound of the first wait after a failure, and of the longest. */
+  baseMs?: number | undefined
+  capMs?: number | undefined
   random?: (() => number) | undefined
 }
 
 const LEAST_BYTES = 64 * 1024
-/** A request that takes longer keeps a node from others. */
-const SLOW_MS = 10_000
+/** A request that takes longer keeps a node from others, such as the one that renews the lease. */
+const SLOW_MS = 4_000
 /** So many requests in a row must be taken before another one goes beside them. */
 const STEADY = 8
 /** Speeds differ by so much without a reason. */
@@ -38,7 +40,9 @@ const NOISE = 1.05
 /** A speed that is not reached again was luck. */
 const FORGET = 0.97
 
-export const createPace = ({ lanes: most, startBytes, mostBytes, baseMs, capMs, random }: PaceOptions): Pace => {
+export const createPace = (options: PaceOptions = {}): Pace => {
+  const { lanes: most = 3, startBytes = 5_000_000, mostBytes = 20_000_000 } = options
+  const { baseMs = 250, capMs = 30_000, random } = options
   let size = startBytes
   let lanes = most
   let failures = 0
@@ -53,12 +57,16 @@ export const createPace = ({ lanes: most, startBytes, mostBytes, baseMs, capMs, 
   return {
     size: () => size,
     lanes: () => lanes,
+    most,
     failures: () => failures,
     taken(bytes, ms) {
       failures = 0
       if (++steady % STEADY === 0) lanes = Math.min(most, lanes + 1)
-      if (ms > SLOW_MS) shrink(size / 2)
-      else if (bytes >= size / 2) {
+      if (ms > SLOW_MS) {
+        steady = 0
+        lanes = Math.max(1, lanes - 1)
+        shrink(size / 2)
+      } else if (bytes >= size / 2) {
         const now = bytes / Math.max(1, ms)
         if (now > speed * NOISE) {
           speed = now

@@ -1,12 +1,12 @@
 import type { Bulk } from '../../cluster/bulk.ts'
 import type { ClusterOptions } from '../../cluster/options.ts'
-import type { ShipRequests } from '../../cluster/ship/requests.ts'
 import type { PartialBlocks } from '../../engine/partial.ts'
 import type { Shelf } from '../../engine/shelf.ts'
 import type { BatchNumbers, ShelfWriter } from '../../engine/shelf-writer.ts'
 import type { DocumentLines } from '../../engine/show/lines.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import { holds, type Range } from '../../lib/ranges.ts'
+import type { Finish } from './finishing.ts'
 import { linesOf, type Sending } from './sending.ts'
 import type { Telling } from './telling.ts'
 import type { Tenure } from './tenure.ts'
@@ -37,21 +37,25 @@ export interface BatchesOptions extends Pick<PartialBlocks, 'next'> {
   lines: DocumentLines
   visible(): Shelf
   tenure: Pick<Tenure, 'persist' | 'note'>
-  telling: Telling
+  telling: Pick<Telling, 'tell'>
   sending: Sending
   bulk(): Pick<Bulk, 'flush'>
-  requests: Pick<ShipRequests, 'refresh'>
+  finish: Finish
   /** Creates the indices of a block. */
   ensure(block: number): Promise<void> | undefined
   metrics: Metrics
   /** Bytes from which on a batch takes no further block. */
   batchBytes?: number | undefined
+  /** Milliseconds from which on it takes none. */
+  batchMs?: number | undefined
   /** Called when blocks came to be there. */
   onProgress(): void
 }
 
 /** Each time that documents are shown the cluster has more and smaller segments to merge. */
 const BATCH_BYTES = 96 * 2 ** 20
+/** A slow cluster may be lost again before it has taken more, and what it took of a batch counts for nothing then. */
+const BATCH_MS = 10_000
 
 /** A batch whose documents were sent. */
 interface Sent {
@@ -68,8 +72,8 @@ interface Sent {
 }
 
 export const createBatches = (options: BatchesOptions): Batches => {
-  const { naming, shelf, lines, visible, telling, bulk, requests, next, onProgress } = options
-  const { batchBytes = BATCH_BYTES } = options
+  const { naming, shelf, lines, visible, telling, bulk, finish, next, onProgress } = options
+  const { batchBytes = BATCH_BYTES, batchMs = BATCH_MS } = options
   const { persist, note } = options.tenure
   const { send } = options.sending
   const count = options.metrics.counter(
@@ -83,12 +87,13 @@ export const createBatches = (options: BatchesOptions): Batches => {
   const sendAll = async (run: Range | undefined, batch: BatchNumbers, urgent: () => boolean): Promise<Sent> => {
     const touched = new Set<string>()
     let done = run
+    const end = performance.now() + batchMs
     if (run) {
       const blocks = linesOf(
         run,
         { block: lines.block, next },
         {
-          hasRoom: bytes => bytes < batchBytes && !urgent(),
+          hasRoom: bytes => bytes < batchBytes && performance.now() < end && !urgent(),
           onBlocks(last) {
             done = { from: run.from, to: last }
           },
@@ -112,11 +117,9 @@ export const createBatches = (options: BatchesOptions): Batches => {
 
   const settle = async (sent: Sent, flushed: Promise<void>) => {
     const { batch, done, touched, change, isWhole } = sent
-    await flushed
-    await persist(() => requests.refresh(touched))
-    sent.isThere = await note(() => shelf.commit(batch, done, isWhole ? change : shelf.shippedChange()))
+    const commit = () => shelf.commit(batch, done, isWhole ? change : shelf.shippedChange())
+    sent.isThere = await finish(touched, commit, { flushed })
     if (last === sent) last = undefined
-    telling.changed()
     count({ outcome: sent.isThere ? 'there' : 'reorganised' })
     if (sent.isThere && done) onProgress()
   }

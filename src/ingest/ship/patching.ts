@@ -1,10 +1,10 @@
 import type { Bulk } from '../../cluster/bulk.ts'
 import type { ClusterOptions } from '../../cluster/options.ts'
 import { type PatchLine, patchLine } from '../../cluster/ship/line.ts'
-import type { ShipRequests } from '../../cluster/ship/requests.ts'
 import type { Shelf } from '../../engine/shelf.ts'
 import type { ShelfWriter } from '../../engine/shelf-writer.ts'
 import { holds } from '../../lib/ranges.ts'
+import type { Finish } from './finishing.ts'
 import type { Telling } from './telling.ts'
 import type { Tenure } from './tenure.ts'
 
@@ -27,10 +27,10 @@ export interface PatchingOptions {
   /** Of a stored block. */
   hashOf(number: number): string | undefined
   shelf: Pick<ShelfWriter, 'begin' | 'commit' | 'shippedChange'>
-  requests: Pick<ShipRequests, 'refresh'>
-  bulk(): Bulk
-  tenure: Pick<Tenure, 'turn' | 'persist' | 'note'>
-  telling: Pick<Telling, 'tell' | 'changed'>
+  bulk(): Pick<Bulk, 'put'>
+  finish: Finish
+  tenure: Pick<Tenure, 'turn' | 'note'>
+  telling: Pick<Telling, 'tell'>
   /** Something is to be written. */
   wake(): void
 }
@@ -39,8 +39,8 @@ export interface PatchingOptions {
 const TOGETHER = 100
 
 export const createPatching = (options: PatchingOptions): Patching => {
-  const { naming, network, visible, hashOf, shelf, requests, bulk, telling, wake } = options
-  const { turn, persist, note } = options.tenure
+  const { naming, network, visible, hashOf, shelf, bulk, finish, telling, wake } = options
+  const { turn, note } = options.tenure
   const waiting: { lines: readonly PatchLine[]; resolve(done: boolean): void }[] = []
 
   const areThere = (lines: readonly PatchLine[]): boolean => {
@@ -62,11 +62,7 @@ export const createPatching = (options: PatchingOptions): Patching => {
         await bulk().put(bulkLine)
       }
     }
-    await bulk().flush()
-    await persist(() => requests.refresh(touched))
-    const isDone = await note(() => shelf.commit(batch, undefined, shelf.shippedChange()))
-    telling.changed()
-    return isDone
+    return finish(touched, () => shelf.commit(batch, undefined, shelf.shippedChange()))
   }
 
   return {

@@ -1,4 +1,3 @@
-import type { Bulk } from '../../cluster/bulk.ts'
 import type { ShipRequests } from '../../cluster/ship/requests.ts'
 import { type ChangedBlocks, createChangedBlocks } from '../../engine/changed.ts'
 import type { PartialBlocks } from '../../engine/partial.ts'
@@ -6,6 +5,7 @@ import type { ShelfWriter } from '../../engine/shelf-writer.ts'
 import type { DocumentLines } from '../../engine/show/lines.ts'
 import type { Range } from '../../lib/ranges.ts'
 import type { Db } from '../../sqlite/database.ts'
+import type { Finish } from './finishing.ts'
 import { linesOf, type Sending } from './sending.ts'
 import type { Telling } from './telling.ts'
 import type { Tenure } from './tenure.ts'
@@ -14,13 +14,13 @@ export interface RenewingOptions extends Pick<PartialBlocks, 'next'> {
   db: Db
   shelf: Pick<ShelfWriter, 'begin' | 'commit' | 'shippedChange'>
   lines: Pick<DocumentLines, 'block' | 'tokens'>
-  requests: Pick<ShipRequests, 'refresh' | 'remove'>
-  bulk(): Bulk
+  requests: Pick<ShipRequests, 'remove'>
   sending: Sending
+  finish: Finish
   /** Has the indices of a run be there. */
   ensure(run: Range): Promise<void>
-  tenure: Pick<Tenure, 'persist' | 'note'>
-  telling: Pick<Telling, 'tell' | 'changed'>
+  tenure: Pick<Tenure, 'note'>
+  telling: Pick<Telling, 'tell'>
   /** Called when blocks came to be there. */
   onProgress(): void
 }
@@ -30,8 +30,8 @@ const MOST_BYTES = 32 * 2 ** 20
 
 /** Writes anew what scopes changed of blocks that are there; its step tells whether there was anything. */
 export const createRenewing = (options: RenewingOptions) => {
-  const { db, shelf, lines, requests, bulk, next, ensure, telling, onProgress } = options
-  const { persist, note } = options.tenure
+  const { db, shelf, lines, requests, finish, next, ensure, telling, onProgress } = options
+  const { note } = options.tenure
   const { send } = options.sending
   const changed: Pick<ChangedBlocks, 'next' | 'done'> = createChangedBlocks(db)
   return {
@@ -63,15 +63,12 @@ export const createRenewing = (options: RenewingOptions) => {
         touched,
         numbers,
       )
-      await bulk().flush()
-      await persist(() => requests.refresh(touched))
-      // What the store no longer holds.
-      const older = { from: 0, to: batch.number }
-      await persist(() => requests.remove({ batches: older, above: done.from - 1, below: done.to }))
-      await note(() => {
+      const commit = () => {
         if (shelf.commit(batch, undefined, shelf.shippedChange())) changed.done(run, done)
-      })
-      telling.changed()
+      }
+      // What the store no longer holds.
+      const older = { batches: { from: 0, to: batch.number }, above: done.from - 1, below: done.to }
+      await finish(touched, commit, { before: () => requests.remove(older) })
       onProgress()
       return true
     },

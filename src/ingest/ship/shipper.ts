@@ -1,3 +1,4 @@
+import { createPace } from '../../cluster/bulk/pace.ts'
 import { type Bulk, createBulk } from '../../cluster/bulk.ts'
 import type { Cluster } from '../../cluster/cluster.ts'
 import { createIndices } from '../../cluster/indices.ts'
@@ -17,6 +18,7 @@ import type { Metrics } from '../../lib/metrics.ts'
 import { gapsIn, merged, type Range } from '../../lib/ranges.ts'
 import type { Db } from '../../sqlite/database.ts'
 import { createBatches } from './batches.ts'
+import { createFinish } from './finishing.ts'
 import { createMending } from './mending.ts'
 import { createMoving, type Moving } from './moving.ts'
 import { createPatching, type Patching } from './patching.ts'
@@ -24,6 +26,7 @@ import { pickRun } from './pick.ts'
 import { createRenewing } from './renewing.ts'
 import { createSending } from './sending.ts'
 import { createSharing } from './sharing.ts'
+import { createSweeping } from './sweeping.ts'
 import { createTelling } from './telling.ts'
 import { createTenure } from './tenure.ts'
 
@@ -72,6 +75,8 @@ export interface ShipperOptions {
   sharing?: { ttlMs?: number; lookMs?: number }
   /** Bytes from which on a batch takes no further block. */
   batchBytes?: number
+  /** Milliseconds from which on it takes none. */
+  batchMs?: number
   metrics: Metrics
   /** Called when it begins to wait for a turn. */
   onReady(): void
@@ -107,8 +112,9 @@ export const createShipper = (options: ShipperOptions): Shipper => {
   const indices = createIndices(patient(cluster), naming, network, log)
   const tenure = createTenure({ signal, waits, also: writer.also, onReady, onTrouble })
   const { persist, note, turn } = tenure
-  const newBulk = (startBytes?: number): Bulk =>
-    createBulk(cluster, { signal: tenure.signal(), onTrouble, ...waits, ...(startBytes && { startBytes }) })
+  /** What was learnt of a slow cluster holds, whatever begins again. */
+  const pace = createPace(waits)
+  const newBulk = (): Bulk => createBulk(cluster, { signal: tenure.signal(), onTrouble, pace })
   let current = newBulk()
   const bulk = () => current
   /** Of the head since the start. */
@@ -133,10 +139,12 @@ export const createShipper = (options: ShipperOptions): Shipper => {
   const telling = createTelling(sharing.tell)
   const { tellChanges } = telling
   const sending = createSending({ network, naming, reader, shelf, metrics, bulk, turn, tellChanges })
+  const finish = createFinish({ bulk, requests, tenure, telling })
   const batches = createBatches({
-    ...{ naming, shelf, lines, visible, tenure, telling, sending, bulk, requests, metrics, onProgress },
-    ...{ next: partial.next, ensure: indices.ensure, batchBytes: options.batchBytes },
+    ...{ naming, shelf, lines, visible, tenure, telling, sending, bulk, finish, metrics, onProgress },
+    ...{ next: partial.next, ensure: indices.ensure, batchBytes: options.batchBytes, batchMs: options.batchMs },
   })
+  const sweep = createSweeping({ shelf, batches, requests, tenure, telling })
   const mending = createMending({ network, naming, indices, visible, shelf, tenure, telling, log })
   const moving = createMoving({
     ...{ db, ranges, visible, lines, reader, requests, shelf, log, persist, note, onMove },
@@ -148,14 +156,14 @@ export const createShipper = (options: ShipperOptions): Shipper => {
   })
 
   const patching = createPatching({
-    ...{ naming, network, visible, hashOf, shelf, requests, bulk, tenure, telling },
+    ...{ naming, network, visible, hashOf, shelf, bulk, finish, tenure, telling },
     wake() {
       isResting = false
       wake()
     },
   })
   const renewing = createRenewing({
-    ...{ db, shelf, lines, requests, bulk, sending, tenure, telling, onProgress },
+    ...{ db, shelf, lines, requests, sending, finish, tenure, telling, onProgress },
     ...{ next: partial.next, ensure: batches.ensure },
   })
 
@@ -172,20 +180,6 @@ export const createShipper = (options: ShipperOptions): Shipper => {
     const there = merged([...visible().ranges, ...(sent ? [sent] : [])])
     const ofScopes = () => partial.ranges().flatMap(({ from, to }) => gapsIn(there, from, to))
     return pickRun(wholeRanges(), there, headFrom) ?? ofScopes().at(-1)
-  }
-
-  /** Removes what counts for nothing, if anything is due; whether there was. */
-  const sweep = async (): Promise<boolean> => {
-    const [due] = shelf.sweeps()
-    if (!due) return false
-    // What comes after it would stay until the second time.
-    await batches.settled()
-    // Whoever takes over, and whoever searches there, must not count on what is removed.
-    await telling.tell()
-    const begun = Date.now()
-    await persist(() => requests.remove(due))
-    await note(() => shelf.swept(due, begun))
-    return true
   }
 
   const lookForLost = async () => {
@@ -215,8 +209,7 @@ export const createShipper = (options: ShipperOptions): Shipper => {
   /** Until another process may write. */
   const shipAll = async () => {
     for (let failures = 1; ; failures++) {
-      // What the last one learned of the cluster: requests that are too large for it keep the lease from being renewed, again and again.
-      current = newBulk(current.report().size)
+      current = newBulk()
       try {
         // Each template takes its turn in the node that leads the cluster: who only held the lease for a while does not wait for that again.
         if (!isPrepared) await persist(indices.prepare)
