@@ -248,21 +248,18 @@ test('requests grow while that makes them faster, and shrink when they take long
 
 test('what was learnt of a slow cluster holds when sending begins again, also of requests that had no answer', async () => {
   const pace = createPace({ startBytes: 1e6 })
-  let now = 0
-  const clock = { ...systemClock, now: () => now }
   const sizes: number[] = []
-  for (const ms of [5_000, 1_000, 5_000]) {
+  for (let i = 0; i < 3; i++) {
     const { signal, abort } = closer()
-    const bulk = createBulk({ ask: never }, { signal, pace, clock })
+    const bulk = createBulk({ ask: never }, { signal, pace })
     await fill(bulk, 1)
     const flushed = bulk.flush()
-    now += ms
     abort()
     await assert.rejects(flushed, /closing/)
     await turn()
     sizes.push(pace.size())
   }
-  assert.deepEqual(sizes, [500_000, 500_000, 250_000])
+  assert.deepEqual(sizes, [500_000, 250_000, 125_000])
 })
 
 const closer = () => {
