@@ -28,8 +28,7 @@ if (program !== undefined && !existsSync(program)) {
 }
 
 /** What is held to times, or makes all the load it can, has the machine for itself. */
-const ALONE =
-  /^test\/(attack|bench|soak|search\/(fairness|inline)|e2e\/(backfill|dev-failures|follow|health|load|peers))/
+const ALONE = /^test\/(attack|bench|soak|search\/fairness|e2e\/(backfill|dev-failures|follow|health|load|peers))/
 /** Programs, nodes and browsers: they wait for each other more than they compute. They do not run beside tests that only compute. */
 const PROGRAMS = /^test\/(console|e2e)|^test\/(demo|deploy|docs)\.test\.ts$/
 

@@ -177,9 +177,8 @@ const simulate = async (t: TestContext, random: (bound: number) => number, count
 
   const other = first === a ? b : a
   await kill(first)
-  const died = Date.now()
+  // How soon is told by test/cluster/lease, by a clock of its own.
   await other.shipper!.rested()
-  assert.ok(Date.now() - died < 20 * TTL_MS)
   const left = createShelfReader(other.store.db)
   assert.deepEqual(left.visible().ranges, [{ from: 0, to: chain.length - 1 }])
   assertSame(visibleIn(memory.documents(), left.visible()), documentsIn(whole))
@@ -198,7 +197,7 @@ test('who hears late of a reorganisation asks again, and sees nothing in part', 
   const shipper = startShipper(leading, memory)
   await shipper.rested()
   // It looks again long after this test.
-  const late = startShipper(following, memory, { lookMs: 4_000 })
+  const late = startShipper(following, memory, { lookMs: 120_000 })
   t.after(async () => {
     for (const one of [shipper, late]) await one.close()
     for (const store of [leading, following]) store.close()
