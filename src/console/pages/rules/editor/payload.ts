@@ -1,5 +1,4 @@
 import { isObject, type Json, type JsonObject, member, textAt } from '../../../api/json.ts'
-import { listAt } from '../model.ts'
 
 /** Names from the outside in, of a field that is sent. */
 export type Way = readonly string[]
@@ -42,5 +41,3 @@ export const toggle = (ways: readonly Way[], way: Way, chosen: boolean): Way[] =
 }
 
 export const MOST_LEVELS = 3
-
-export const hasPayload = (action: Json): boolean => listAt(action, 'payload').length > 0
