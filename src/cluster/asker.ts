@@ -166,12 +166,16 @@ const pageOf = (request: SearchRequest, compiled: Compiled, scanned: ScannedAnsw
   // Of a long answer without hits it is told as well.
   const greatest = uniform ?? maxScore ?? (request.size < 0 ? 0 : null)
   return {
-    ...{ total: request.trackTotal === false ? -1 : (total ?? 0), hits, aggregations, sort, uniform, frequencies },
+    ...{ total: countedIn(request, total), hits, aggregations, sort, uniform, frequencies },
     ...(isEarly !== undefined && { isEarly }),
     sortOf: hit => read(readDocument((hit as ClusterHit).sort!, asBigint) as unknown[]).shown,
     ...(scored && greatest !== null && { maxScore: greatest }),
   }
 }
+
+/** All may have been counted where fewer were asked for. */
+const countedIn = ({ trackTotal }: SearchRequest, total = 0): number =>
+  trackTotal === false ? -1 : trackTotal === true ? total : Math.min(total, trackTotal)
 
 const isScored = ({ minScore, parts }: SearchRequest): boolean =>
   minScore !== undefined || parts.some(({ score }) => score !== undefined)

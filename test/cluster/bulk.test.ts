@@ -6,7 +6,6 @@ import { type Bulk, type BulkOptions, createBulk } from '../../src/cluster/bulk.
 import { connect } from '../../src/cluster/client.ts'
 import type { Cluster } from '../../src/cluster/cluster.ts'
 import { DEFAULT_CLUSTER } from '../../src/cluster/options.ts'
-import { systemClock } from '../../src/lib/retry.ts'
 import { type BadClusterOptions, MOODS, startBadCluster } from '../support/bad-cluster.ts'
 import { random as numbers } from '../support/scoped.ts'
 import { createVirtualClock } from '../support/virtual-clock.ts'

@@ -99,6 +99,8 @@ export const compileSearch = (
     return { filter, score: compileScore(scores.get(part.kind), { kind: part.kind, joins, onText }) }
   })
   checkClauses(query)
+  // What is sorted by elements of lists, OpenSearch finds as a whole only where it counts all of it.
+  const countsAll = request.sort.some(({ nested }) => nested)
   const postFilter = postFilterOf(parts, joins)
   return {
     kinds: parts.map(({ kind }) => kind),
@@ -108,7 +110,7 @@ export const compileSearch = (
       sort: plan.sort,
       ...(plan.after && { search_after: plan.after }),
       ...(plan.isOver ? { size: 0 } : size >= 0 && { from, size }),
-      track_total_hits: trackTotal,
+      track_total_hits: countsAll || trackTotal,
       ...(uniform === undefined && minScore !== undefined && { min_score: minScore }),
       ...(uniform === undefined && { track_scores: true }),
       ...(collapse && { collapse: compileCollapse(collapse, request) }),

@@ -107,6 +107,15 @@ describe('a cluster is asked in every form', { skip: withoutCluster }, () => {
     await sameSearch('event', { size: 3, collapse: { field: 'event.raw' }, sort: 'timestamp' })
   })
 
+  it('sorts by elements of lists, whether or not hits are counted', async () => {
+    for (const field of ['args.value.scaled', 'args.value.num', 'args.pos'])
+      for (const order of ['asc', 'desc'])
+        for (const more of [{ track_total_hits: false }, { track_total_hits: 4 }, { size: -1 }]) {
+          const sort = { [field]: { order, nested: { path: 'args' } } }
+          await sameSearch('event', { size: 5, _source: false, sort, ...more })
+        }
+  })
+
   it('goes through groups page by page', async () => {
     let pages = 0
     const scored = { bool: { should: [{ term: { method: 'transfer' } }, { match_all: {} }] } }
