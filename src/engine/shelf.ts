@@ -90,7 +90,9 @@ export const createShelfReader = (db: Db): ShelfReader => {
   const block = db.prepare<[number], { hash: Buffer; time: number }>('SELECT hash, time FROM block WHERE number = ?')
   const partial = db.prepare('SELECT 1 FROM segment WHERE scoped = 1 LIMIT 1')
   const looked = db.prepare('SELECT 1 FROM coverage LIMIT 1')
-  const whole = db.prepare<[], Range>('SELECT first AS "from", last AS "to" FROM segment WHERE scoped = 0 ORDER BY first')
+  const whole = db.prepare<[], Range>(
+    'SELECT first AS "from", last AS "to" FROM segment WHERE scoped = 0 ORDER BY first',
+  )
   const visible = db.transaction((): Shelf => {
     const { hidden, ranges } = known()
     return { hidden: [...hidden, laterThan(batches.get() ?? 0)], ranges }
