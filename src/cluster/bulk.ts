@@ -1,7 +1,7 @@
 import { ChainsieveError, messageOf, stop } from '../lib/errors.ts'
 import { type Clock, systemClock } from '../lib/retry.ts'
 import { FILTER_PATH, readBulkAnswer, type Verdict } from './bulk/answer.ts'
-import { createPace } from './bulk/pace.ts'
+import { createPace, type Pace } from './bulk/pace.ts'
 import { createPacker, joined, type Packed } from './bulk/packed.ts'
 import type { Cluster } from './cluster.ts'
 
@@ -28,6 +28,7 @@ export interface Bulk {
    */
   flush(): Promise<void>
   report(): BulkReport
+  readonly pace: Pace
 }
 
 export interface BulkReport {
@@ -58,6 +59,8 @@ export interface BulkOptions {
   capMs?: number
   random?: () => number
   clock?: Clock
+  /** That of another one before, to go on with; by default one of its own. */
+  pace?: Pace | undefined
 }
 
 /** What passes within so many tries is not told. */
@@ -77,7 +80,7 @@ export const createBulk = (cluster: Pick<Cluster, 'ask'>, options: BulkOptions =
   const { onTrouble, signal, gzip = false, lanes = 3, timeoutMs = 60_000, clock = systemClock } = options
   const { startBytes = 5_000_000, mostBytes = 20_000_000, baseMs = 250, capMs = 30_000, random } = options
   const pack = createPacker()
-  const pace = createPace({ lanes, startBytes, mostBytes, baseMs, capMs, random })
+  const { pace = createPace({ lanes, startBytes, mostBytes, baseMs, capMs, random }) } = options
   let queue: Item[] = []
   let queued = 0
   let flying = 0
@@ -230,6 +233,7 @@ export const createBulk = (cluster: Pick<Cluster, 'ask'>, options: BulkOptions =
       pump()
       return until(() => [...left.keys()].every(one => one > last))
     },
+    pace,
     report: () => ({ ...counts, size: pace.size(), underWay }),
   }
 }

@@ -29,8 +29,8 @@ export interface PaceOptions {
 }
 
 const LEAST_BYTES = 64 * 1024
-/** A request that takes longer keeps a node from others. */
-const SLOW_MS = 10_000
+/** A request that takes longer keeps a node from others: the lease has to be renewed beside some of them within fifteen seconds. */
+const SLOW_MS = 5_000
 /** So many requests in a row must be taken before another one goes beside them. */
 const STEADY = 8
 /** Speeds differ by so much without a reason. */
@@ -57,8 +57,11 @@ export const createPace = ({ lanes: most, startBytes, mostBytes, baseMs, capMs, 
     taken(bytes, ms) {
       failures = 0
       if (++steady % STEADY === 0) lanes = Math.min(most, lanes + 1)
-      if (ms > SLOW_MS) shrink(size / 2)
-      else if (bytes >= size / 2) {
+      if (ms > SLOW_MS) {
+        steady = 0
+        lanes = Math.max(1, lanes - 1)
+        shrink(size / 2)
+      } else if (bytes >= size / 2) {
         const now = bytes / Math.max(1, ms)
         if (now > speed * NOISE) {
           speed = now

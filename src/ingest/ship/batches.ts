@@ -27,6 +27,8 @@ export interface Batches {
   underWay(): Range | undefined
   /** Until all that was sent is noted; rejects where that cannot be. */
   settled(): Promise<void>
+  /** Bytes from which on a batch takes no further block: fewer after one that was given up, so that the next one comes to its end. */
+  room(): number
   /** What was sent and is not noted is not waited for any more. */
   giveUp(): Promise<void>
 }
@@ -52,6 +54,8 @@ export interface BatchesOptions extends Pick<PartialBlocks, 'next'> {
 
 /** Each time that documents are shown the cluster has more and smaller segments to merge. */
 const BATCH_BYTES = 96 * 2 ** 20
+/** However often batches are given up. */
+const LEAST_BYTES = 2 ** 20
 
 /** A batch whose documents were sent. */
 interface Sent {
@@ -79,6 +83,7 @@ export const createBatches = (options: BatchesOptions): Batches => {
   /** The one that is not noted yet. */
   let last: Sent | undefined
   let settling: Promise<void> = Promise.resolve()
+  let room = batchBytes
 
   const sendAll = async (run: Range | undefined, batch: BatchNumbers, urgent: () => boolean): Promise<Sent> => {
     const touched = new Set<string>()
@@ -88,7 +93,7 @@ export const createBatches = (options: BatchesOptions): Batches => {
         run,
         { block: lines.block, next },
         {
-          hasRoom: bytes => bytes < batchBytes && !urgent(),
+          hasRoom: bytes => bytes < room && !urgent(),
           onBlocks(last) {
             done = { from: run.from, to: last }
           },
@@ -118,6 +123,7 @@ export const createBatches = (options: BatchesOptions): Batches => {
     if (last === sent) last = undefined
     telling.changed()
     count({ outcome: sent.isThere ? 'there' : 'reorganised' })
+    room = Math.min(batchBytes, room * 2)
     if (sent.isThere && done) onProgress()
   }
 
@@ -144,7 +150,9 @@ export const createBatches = (options: BatchesOptions): Batches => {
     },
     underWay: () => last?.done,
     settled: () => settling,
+    room: () => room,
     async giveUp() {
+      room = Math.max(Math.min(LEAST_BYTES, batchBytes), room / 4)
       await settling.catch(() => {})
       last = undefined
       settling = Promise.resolve()

@@ -106,7 +106,8 @@ export const createShipper = (options: ShipperOptions): Shipper => {
   const indices = createIndices(patient(cluster), naming, network, log)
   const tenure = createTenure({ signal, waits, also: writer.also, onReady, onTrouble })
   const { persist, note, turn } = tenure
-  const newBulk = (): Bulk => createBulk(cluster, { signal: tenure.signal(), onTrouble, ...waits })
+  const newBulk = (pace?: Bulk['pace']): Bulk =>
+    createBulk(cluster, { signal: tenure.signal(), onTrouble, ...waits, pace })
   let current = newBulk()
   const bulk = () => current
   /** Of the head since the start. */
@@ -154,7 +155,7 @@ export const createShipper = (options: ShipperOptions): Shipper => {
   })
   const renewing = createRenewing({
     ...{ db, shelf, lines, requests, bulk, sending, tenure, telling, onProgress },
-    ...{ next: partial.next, ensure: batches.ensure },
+    ...{ next: partial.next, ensure: batches.ensure, room: batches.room },
   })
 
   /** Writes anew what is there, if anything is due; whether there was. */
@@ -213,7 +214,7 @@ export const createShipper = (options: ShipperOptions): Shipper => {
   /** Until another process may write. */
   const shipAll = async () => {
     for (let failures = 1; ; failures++) {
-      current = newBulk()
+      current = newBulk(current.pace)
       try {
         // Each template takes its turn in the node that leads the cluster: who only held the lease for a while does not wait for that again.
         if (!isPrepared) await persist(indices.prepare)
@@ -249,6 +250,8 @@ export const createShipper = (options: ShipperOptions): Shipper => {
         await shipAll()
       } catch (error) {
         if (signal.aborted || !tenure.signal().aborted) throw error
+        // The lease is lost where the cluster has too much to do to renew it.
+        current.pace.refused()
       } finally {
         await batches.giveUp()
       }

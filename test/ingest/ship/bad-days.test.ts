@@ -105,6 +105,39 @@ test('who could not renew its lease for a while ships on, and has nothing create
   assert.ok(asked.filter(request => request === 'POST /_bulk').length > 0)
 })
 
+test('a cluster that is too slow to renew the lease beside a large batch gets all of it by smaller ones', async t => {
+  const { store, due } = storeOf(t)
+  const memory = memoryCluster()
+  let before = Promise.resolve()
+  /** One after the other, as in the queue of a node. */
+  const inTurn = async (ms: number) => {
+    const mine = before.then(() => sleep(ms))
+    before = mine
+    await mine
+  }
+  let largest = 0
+  const cluster: Cluster = {
+    async ask(request) {
+      if (request.path === '/_bulk') {
+        largest = Math.max(largest, request.lines!.length)
+        await inTurn(request.lines!.length / BYTES_IN_MS)
+      } else if (request.path.endsWith('/_doc/lease') && request.method === 'PUT') await inTurn(0)
+      request.signal?.throwIfAborted()
+      return memory.ask(request)
+    },
+    close: memory.close,
+  }
+  const shipper = startShipper(store, cluster, { ttlMs: TTL_MS, lookMs: 20 })
+  closing(t, () => shipper)
+  while (shipper.lag() > 0) await sleep(20)
+  await shipper.rested()
+  assert.ok(largest > TTL_MS * BYTES_IN_MS, `${largest} bytes are too few to lose the lease by`)
+  assert.deepEqual(visibleIn(memory.documents(), createShelfReader(store.db).visible()), due)
+})
+
+const TTL_MS = 2_000
+const BYTES_IN_MS = 250
+
 /** Two hundred blocks, by tens; documents of the first hundred lie in the cluster alone, which has lost those of logs. */
 const lostLogs = async (t: TestContext) => {
   const chain = demoBlocks().slice(0, 220)
