@@ -26,7 +26,7 @@ import {
 import { createClusterAnswers } from './cluster-answers.ts'
 import { createClusterStates } from './cluster-state.ts'
 import type { ClusterPlace } from './clusters.ts'
-import { heldInCluster } from './coverage.ts'
+import { createCoverageHeader, heldInCluster } from './coverage.ts'
 import type { Dialect } from './dialect.ts'
 import { answerForm } from './forms.ts'
 import type { InlineAnswer, InlineSearch, Whose } from './inline.ts'
@@ -52,6 +52,8 @@ export interface Clustered {
   holdings(asking: Whose): Promise<Holdings>
   seen(): Promise<Seen>
   held(): HeldBlocks
+  /** The header of what scopes cover. */
+  coverage(): string | undefined
   /** Refuses what goes by codes and names of contracts, where the store has none: another process keeps them. */
   checkNames(asked: string): void
   close(): void
@@ -93,6 +95,7 @@ export const createClustered = ({
   const answers = createClusterAnswers(state, Math.floor(limits.keptMemory / ANSWERS))
   const index = indexOf(network)
   const isSearchOnly = isMirror(reader.db)
+  const coverage = createCoverageHeader(reader)
 
   const answer = async (
     work: (searcher: Searcher, options: AnswerOptions) => Reply,
@@ -166,6 +169,7 @@ export const createClustered = ({
       const time = timeOfBlock(reader.db, number)
       return { ...heldInCluster(reader, now.ranges), newest: time === undefined ? null : { number, time } }
     },
+    coverage,
     checkNames(asked) {
       if (isSearchOnly)
         throw refuse(

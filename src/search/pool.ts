@@ -149,6 +149,16 @@ export const createPool = ({
     },
   })
 
+  /** None where the store cannot be read now: whoever searches it hears why. */
+  const coverageOf = (network: string, store: string): string | undefined => {
+    try {
+      const clustered = clusters.of(network)
+      return clustered ? clustered.coverage() : inline.coverage(store)
+    } catch {
+      return undefined
+    }
+  }
+
   const held = async (network: string): Promise<HeldBlocks> => {
     const store = stores(network).get(network)
     if (store === undefined) return NOTHING_HELD
@@ -235,7 +245,7 @@ export const createPool = ({
       const each = eachOf(network)
       const told = each.flatMap(one => {
         const store = stores(one).get(one)
-        const text = store === undefined ? undefined : inline.coverage(store)
+        const text = store === undefined ? undefined : coverageOf(one, store)
         return text === undefined ? [] : [each.length === 1 ? text : `${one}: ${text}`]
       })
       return told.length === 0 ? undefined : told.join(', ')

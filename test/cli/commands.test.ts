@@ -665,6 +665,29 @@ test('verify tells of each file, and exits with 1 where one is damaged', async (
   assert.equal((await chainsieve(['verify', 'mainnet'], { verify })).code, 2)
 })
 
+test('prune has blocks indexed again that the cluster lost', async () => {
+  let forgotten = [{ from: 0, to: 99 }]
+  let waiting = false
+  const forget: Services['forget'] = async (_, { network }) => ({ network, forgotten, waiting })
+  const cluster = ['--store', 'opensearch', '--opensearch-url', 'http://127.0.0.1:9']
+  const ask = (...more: string[]) => chainsieve(['prune', '--network', 'a/b/c', '--lost', ...more], { forget })
+  const { out } = await ask(...cluster)
+  assert.match(out, /^a\/b\/c: removed 0-99 \(100 blocks\)\. A server with a node indexes them again by itself/)
+  assert.deepEqual(JSON.parse((await ask(...cluster, '--json')).out), { network: 'a/b/c', forgotten, waiting })
+  forgotten = []
+  assert.match((await ask(...cluster)).out, /^a\/b\/c: the file has all that the cluster lost, if anything\./)
+  waiting = true
+  assert.equal((await ask(...cluster)).out, 'The program that uses the data folder does it in the background.\n')
+  for (const [more, message] of [
+    [[], /a\/b\/c has no cluster: add --store opensearch/],
+    [['--before', '5', ...cluster], /Give --lost alone/],
+  ] as const) {
+    const { code, err } = await ask(...more)
+    assert.equal(code, 2)
+    assert.match(err, message)
+  }
+})
+
 test('prune removes what is outside of scopes where it is told which these are', async () => {
   const asked: unknown[] = []
   const outside = { blocks: 1, transactions: 2, logs: 3 }

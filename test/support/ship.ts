@@ -98,14 +98,12 @@ export const startShipper = (
     blocksPerIndex = 100,
     fresh = true,
     batchBytes,
-    batchMs,
     ...sharing
   }: {
     prefix?: string
     blocksPerIndex?: number
     fresh?: boolean
     batchBytes?: number
-    batchMs?: number
     ttlMs?: number
     lookMs?: number
   } = {},
@@ -126,7 +124,6 @@ export const startShipper = (
     log: silent,
     sharing,
     ...(batchBytes !== undefined && { batchBytes }),
-    ...(batchMs !== undefined && { batchMs }),
     waits: { baseMs: 4, capMs: 30 },
     metrics: createMetrics(),
     onReady: () => setImmediate(() => shipper.turn()),

@@ -27,6 +27,8 @@ export interface Batches {
   underWay(): Range | undefined
   /** Until all that was sent is noted; rejects where that cannot be. */
   settled(): Promise<void>
+  /** Bytes from which on a batch takes no further block: fewer after one that was given up, so that the next one comes to its end. */
+  room(): number
   /** What was sent and is not noted is not waited for any more. */
   giveUp(): Promise<void>
 }
@@ -46,16 +48,14 @@ export interface BatchesOptions extends Pick<PartialBlocks, 'next'> {
   metrics: Metrics
   /** Bytes from which on a batch takes no further block. */
   batchBytes?: number | undefined
-  /** Milliseconds from which on it takes none. */
-  batchMs?: number | undefined
   /** Called when blocks came to be there. */
   onProgress(): void
 }
 
 /** Each time that documents are shown the cluster has more and smaller segments to merge. */
 const BATCH_BYTES = 96 * 2 ** 20
-/** A slow cluster may be lost again before it has taken more, and what it took of a batch counts for nothing then. */
-const BATCH_MS = 10_000
+/** However often batches are given up. */
+const LEAST_BYTES = 2 ** 20
 
 /** A batch whose documents were sent. */
 interface Sent {
@@ -73,7 +73,7 @@ interface Sent {
 
 export const createBatches = (options: BatchesOptions): Batches => {
   const { naming, shelf, lines, visible, telling, bulk, finish, next, onProgress } = options
-  const { batchBytes = BATCH_BYTES, batchMs = BATCH_MS } = options
+  const { batchBytes = BATCH_BYTES } = options
   const { persist, note } = options.tenure
   const { send } = options.sending
   const count = options.metrics.counter(
@@ -83,17 +83,17 @@ export const createBatches = (options: BatchesOptions): Batches => {
   /** The one that is not noted yet. */
   let last: Sent | undefined
   let settling: Promise<void> = Promise.resolve()
+  let room = batchBytes
 
   const sendAll = async (run: Range | undefined, batch: BatchNumbers, urgent: () => boolean): Promise<Sent> => {
     const touched = new Set<string>()
     let done = run
-    const end = performance.now() + batchMs
     if (run) {
       const blocks = linesOf(
         run,
         { block: lines.block, next },
         {
-          hasRoom: bytes => bytes < batchBytes && performance.now() < end && !urgent(),
+          hasRoom: bytes => bytes < room && !urgent(),
           onBlocks(last) {
             done = { from: run.from, to: last }
           },
@@ -121,6 +121,7 @@ export const createBatches = (options: BatchesOptions): Batches => {
     sent.isThere = await finish(touched, commit, { flushed })
     if (last === sent) last = undefined
     count({ outcome: sent.isThere ? 'there' : 'reorganised' })
+    room = Math.min(batchBytes, room * 2)
     if (sent.isThere && done) onProgress()
   }
 
@@ -147,7 +148,9 @@ export const createBatches = (options: BatchesOptions): Batches => {
     },
     underWay: () => last?.done,
     settled: () => settling,
+    room: () => room,
     async giveUp() {
+      room = Math.max(Math.min(LEAST_BYTES, batchBytes), room / 4)
       await settling.catch(() => {})
       last = undefined
       settling = Promise.resolve()

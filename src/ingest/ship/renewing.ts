@@ -19,18 +19,20 @@ export interface RenewingOptions extends Pick<PartialBlocks, 'next'> {
   finish: Finish
   /** Has the indices of a run be there. */
   ensure(run: Range): Promise<void>
+  /** Bytes from which on a batch takes no further block. */
+  room(): number
   tenure: Pick<Tenure, 'note'>
   telling: Pick<Telling, 'tell'>
   /** Called when blocks came to be there. */
   onProgress(): void
 }
 
-/** Bytes from which on a batch takes no further block. */
+/** However much room there is. */
 const MOST_BYTES = 32 * 2 ** 20
 
 /** Writes anew what scopes changed of blocks that are there; its step tells whether there was anything. */
 export const createRenewing = (options: RenewingOptions) => {
-  const { db, shelf, lines, requests, finish, next, ensure, telling, onProgress } = options
+  const { db, shelf, lines, requests, finish, next, ensure, room, telling, onProgress } = options
   const { note } = options.tenure
   const { send } = options.sending
   const changed: Pick<ChangedBlocks, 'next' | 'done'> = createChangedBlocks(db)
@@ -50,7 +52,7 @@ export const createRenewing = (options: RenewingOptions) => {
         run,
         { block: lines.block, next },
         {
-          hasRoom: bytes => bytes < MOST_BYTES,
+          hasRoom: bytes => bytes < Math.min(MOST_BYTES, room()),
           onBlocks(last) {
             done = { from: run.from, to: last }
           },

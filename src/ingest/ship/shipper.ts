@@ -75,8 +75,6 @@ export interface ShipperOptions {
   sharing?: { ttlMs?: number; lookMs?: number }
   /** Bytes from which on a batch takes no further block. */
   batchBytes?: number
-  /** Milliseconds from which on it takes none. */
-  batchMs?: number
   metrics: Metrics
   /** Called when it begins to wait for a turn. */
   onReady(): void
@@ -142,7 +140,7 @@ export const createShipper = (options: ShipperOptions): Shipper => {
   const finish = createFinish({ bulk, requests, tenure, telling })
   const batches = createBatches({
     ...{ naming, shelf, lines, visible, tenure, telling, sending, bulk, finish, metrics, onProgress },
-    ...{ next: partial.next, ensure: indices.ensure, batchBytes: options.batchBytes, batchMs: options.batchMs },
+    ...{ next: partial.next, ensure: indices.ensure, batchBytes: options.batchBytes },
   })
   const sweep = createSweeping({ shelf, batches, requests, tenure, telling })
   const mending = createMending({ network, naming, indices, visible, shelf, tenure, telling, log })
@@ -164,7 +162,7 @@ export const createShipper = (options: ShipperOptions): Shipper => {
   })
   const renewing = createRenewing({
     ...{ db, shelf, lines, requests, sending, finish, tenure, telling, onProgress },
-    ...{ next: partial.next, ensure: batches.ensure },
+    ...{ next: partial.next, ensure: batches.ensure, room: batches.room },
   })
 
   /** Writes anew what is there, if anything is due; whether there was. */

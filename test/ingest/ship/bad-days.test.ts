@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Cluster, ClusterRequest } from '../../../src/cluster/cluster.ts'
 import { reachedBySearches } from '../../../src/cluster/lost.ts'
 import { createBlocks } from '../../../src/engine/blocks.ts'
 import { createShelfReader } from '../../../src/engine/shelf.ts'
+import { retry } from '../../../src/lib/errors.ts'
 import { memoryCluster } from '../../support/memory-cluster.ts'
 import {
   closing,
@@ -73,6 +75,68 @@ test('what an index lost is shipped again at the next start, as far as the store
 
   await second.close()
 })
+
+test('who could not renew its lease for a while ships on, and has nothing created or changed in the cluster first', async t => {
+  const [store, memory] = [createTestStore(blocks.slice(0, 20)), memoryCluster()]
+  const asked: string[] = []
+  let isSilent = false
+  const cluster: Cluster = {
+    async ask(request) {
+      asked.push(`${request.method} ${request.path}`)
+      if (isSilent && request.path.includes('/_doc/')) throw retry('cluster_unreachable', 'it stands still')
+      return memory.ask(request)
+    },
+    close: memory.close,
+  }
+  const shipper = startShipper(store, cluster, { ttlMs: 200, lookMs: 20 })
+  closing(t, () => shipper, store)
+  await shipper.rested()
+  asked.length = 0
+  isSilent = true
+  while (shipper.troubles.length === 0) await sleep(10)
+  isSilent = false
+  store.add(blocks.slice(20))
+  shipper.wrote(20, true)
+  while (shipper.lag() > 0) await sleep(10)
+  assert.deepEqual(
+    asked.filter(request => request.startsWith('PUT') && !request.includes('/_doc/')),
+    [],
+  )
+  assert.ok(asked.filter(request => request === 'POST /_bulk').length > 0)
+})
+
+test('a cluster that is too slow to renew the lease beside a large batch gets all of it by smaller ones', async t => {
+  const { store, due } = storeOf(t)
+  const memory = memoryCluster()
+  let before = Promise.resolve()
+  /** One after the other, as in the queue of a node. */
+  const inTurn = async (ms: number) => {
+    const mine = before.then(() => sleep(ms))
+    before = mine
+    await mine
+  }
+  let largest = 0
+  const cluster: Cluster = {
+    async ask(request) {
+      if (request.path === '/_bulk') {
+        largest = Math.max(largest, request.lines!.length)
+        await inTurn(request.lines!.length / BYTES_IN_MS)
+      } else if (request.path.endsWith('/_doc/lease') && request.method === 'PUT') await inTurn(0)
+      request.signal?.throwIfAborted()
+      return memory.ask(request)
+    },
+    close: memory.close,
+  }
+  const shipper = startShipper(store, cluster, { ttlMs: TTL_MS, lookMs: 20 })
+  closing(t, () => shipper)
+  while (shipper.lag() > 0) await sleep(20)
+  await shipper.rested()
+  assert.ok(largest > TTL_MS * BYTES_IN_MS, `${largest} bytes are too few to lose the lease by`)
+  assert.deepEqual(visibleIn(memory.documents(), createShelfReader(store.db).visible()), due)
+})
+
+const TTL_MS = 1_500
+const BYTES_IN_MS = 400
 
 /** Two hundred blocks, by tens; documents of the first hundred lie in the cluster alone, which has lost those of logs. */
 const lostLogs = async (t: TestContext) => {

@@ -145,16 +145,3 @@ test('a batch of a back-fill takes no further block when the head has one', asyn
   await shipper.rested()
   assert.deepEqual([...new Set(shelves)], ['', '0-0', '0-0,60-61'])
 })
-
-test('a batch ends when it has taken long, so that a slow cluster keeps what it took', async t => {
-  const store = createTestStore()
-  const shipper = startShipper(store, memoryCluster(), { batchMs: 0 })
-  closing(t, () => shipper, store)
-  await shipper.rested()
-  const before = store.writer.shelf.batches()
-  store.add(blocks)
-  shipper.wrote(0, false)
-  await shipper.rested()
-  // Each has two numbers.
-  assert.equal(store.writer.shelf.batches() - before, 2 * blocks.length)
-})

@@ -1,0 +1,107 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { storeFile } from '../../../src/engine/files.ts'
+import { openForReading } from '../../../src/engine/open.ts'
+import { createReturnReader } from '../../../src/engine/returning.ts'
+import { abiFolder, addAbis } from '../../../src/ingest/abis.ts'
+import type { Job } from '../../../src/ingest/messages.ts'
+import { startIndexing } from '../../../src/ingest/network.ts'
+import { askToRedecode, openRedecodings, redecodeFolder } from '../../../src/ingest/redecodings.ts'
+import { silent } from '../../../src/lib/log.ts'
+import { nativeBinding } from '../../../src/lib/runtime.ts'
+import { generateLines } from '../generate.ts'
+import { openTarget } from './target.ts'
+
+const USAGE = `Measures how fast documents of a made-up chain that lie in a cluster alone are decoded again, and come back into the file. The newest 256 blocks, of 300 logs
+each, stay in the file, so it takes more than 77,000 logs.
+
+node scripts/bench/cluster/moved.ts --against URL [--events N] [--seed N]`
+
+const NETWORK = 'ethereum/bench/moved'
+/** The same event as the registry knows, with other names: each transfer changes. */
+const ABI = ['src', 'dst', 'wad'].map((name, i) => ({
+  ...{ name, type: i < 2 ? 'address' : 'uint256', internalType: i < 2 ? 'address' : 'uint256' },
+  indexed: i < 2,
+}))
+
+interface Measured {
+  documents: number
+  seconds: number
+  /** Of this program's threads, and of the cluster's nodes. */
+  processor: { ours: number; cluster: number }
+}
+
+const main = async () => {
+  const { values } = parseArgs({
+    options: {
+      against: { type: 'string' },
+      events: { type: 'string', default: '110000' },
+      seed: { type: 'string', default: '1' },
+    },
+  })
+  if (values.against === undefined) return console.log(USAGE)
+  const folder = mkdtempSync(join(tmpdir(), 'chainsieve-moved-'))
+  const target = openTarget(values.against, NETWORK, `moved-${process.pid}`)
+  const data = join(folder, 'data')
+  const run = (job: Job, returning = false) =>
+    startIndexing({ data, network: NETWORK, job, storeBatch: 100, cluster: target.naming, returning, log: silent })
+  const measured = async (work: () => Promise<number>): Promise<Measured> => {
+    const [began, ours, cluster] = [performance.now(), process.cpuUsage(), await target.cpuSeconds()]
+    const documents = await work()
+    const { user, system } = process.cpuUsage(ours)
+    const processor = { ours: (user + system) / 1e6, cluster: (await target.cpuSeconds()) - cluster }
+    return { documents, seconds: (performance.now() - began) / 1_000, processor }
+  }
+  const leftInCluster = () => {
+    const db = openForReading(storeFile(data, NETWORK), nativeBinding())
+    try {
+      return createReturnReader(db).left().documents
+    } finally {
+      db.close()
+    }
+  }
+  try {
+    const pack = join(folder, 'pack.ndjson')
+    const lines = generateLines({ seed: Number(values.seed), events: Number(values.events) })
+    writeFileSync(pack, '')
+    for (const line of lines) writeFileSync(pack, line, { flag: 'a' })
+    await run({ type: 'import', files: [pack] }).ended
+    const documents = leftInCluster()
+    console.log(`${documents} documents lie in the cluster alone`)
+
+    const path = join(folder, 'abi.json')
+    writeFileSync(path, JSON.stringify([{ type: 'event', name: 'Transfer', anonymous: false, inputs: ABI }]))
+    const [abi] = addAbis(abiFolder(data), [path], { network: null, address: null, codeHash: null })
+    const again = await measured(async () => {
+      askToRedecode(redecodeFolder(data), abi!, [NETWORK])
+      const serving = run({ type: 'watch' })
+      while (openRedecodings(redecodeFolder(data)).length > 0 && !serving.error()) await sleep(50)
+      await serving.stop()
+      return documents
+    })
+    show('Decoded again', again)
+
+    const back = await measured(async () => {
+      await run({ type: 'move' }, true).ended
+      return documents - leftInCluster()
+    })
+    show('Came back', back)
+  } finally {
+    await target.remove()
+    await target.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+const show = (what: string, { documents, seconds, processor: { ours, cluster } }: Measured) => {
+  const each = (all: number) => `${((all / documents) * 1_000).toFixed(3)} ms`
+  console.log(
+    `${what}: ${documents} documents in ${seconds.toFixed(1)} s, ${Math.round(documents / seconds)} a second; ` +
+      `processor time a document ${each(ours)} here, ${each(cluster)} in the cluster`,
+  )
+}
+
+await main()

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { Scoping } from '../../../src/config/scopes.ts'
+import { createCoverageReader } from '../../../src/engine/coverage.ts'
+import { storeFile } from '../../../src/engine/files.ts'
+import { createMoved } from '../../../src/engine/moved.ts'
+import { openForReading, openForWriting } from '../../../src/engine/open.ts'
+import { createReturnReader } from '../../../src/engine/returning.ts'
+import { createShelfReader } from '../../../src/engine/shelf.ts'
+import type { Job } from '../../../src/ingest/messages.ts'
+import { startIndexing } from '../../../src/ingest/network.ts'
+import { silent } from '../../../src/lib/log.ts'
+import { startNode } from '../../support/node.ts'
+import { openTestCluster, withoutOpenSearch } from '../../support/real-opensearch.ts'
+import { random, scoping, serveLogs, unevenChain } from '../../support/scoped.ts'
+import { documentsIn, SHIPPED } from '../../support/ship.ts'
+import { documentsThere } from '../../support/shipped.ts'
+import { createTestStore } from '../../support/store.ts'
+
+/** Blocks that are indexed whole; of the others, what scopes want. */
+const WHOLE = 60
+
+test('a store with scopes moves to a cluster and back, and its scopes change there', {
+  skip: withoutOpenSearch,
+}, async t => {
+  const { cluster, options } = await openTestCluster(t, { blocksPerIndex: 100 })
+  const chain = unevenChain(330, random(3), 0)
+  const node = await startNode(t, chain)
+  node.methods.set('eth_call', () => '0x')
+  node.methods.set('eth_getCode', () => '0x6001600255')
+  serveLogs(node)
+  const [one, two] = [
+    ...new Set(chain.flatMap(({ receipts }) => receipts.flatMap(it => it.logs.map(log => log.address)))),
+  ]
+  const [data, plain] = [folderOf(t), folderOf(t)]
+  const run = (data: string, job: Job, place?: typeof options, returning = false) =>
+    startIndexing({ data, network: SHIPPED, storeBatch: 20, log: silent, cluster: place, returning, job }).ended
+  const index = (data: string, addresses: (string | undefined)[], place?: typeof options) => {
+    const wanted: Scoping | undefined =
+      addresses.length > 0 ? scoping([{ addresses: addresses.map(it => it!), from: { block: 0 } }]) : undefined
+    const range = wanted ? { from: undefined, to: undefined } : { from: { block: 0 }, to: { block: WHOLE - 1 } }
+    return run(
+      data,
+      { type: 'index', node: { urls: [node.url] }, ...range, order: 'oldest', finality: 1, scoping: wanted },
+      place,
+    )
+  }
+  const isThere = async () => {
+    const { hidden } = stored(data, db => createShelfReader(db).visible())
+    assert.deepEqual(await documentsThere(cluster, options, hidden), documentsOf(data))
+  }
+
+  await index(data, [])
+  await index(data, [one])
+  const move = { type: 'move' } as const
+  await run(data, move, options)
+  assert.equal(isInCluster(data), true)
+  await isThere()
+
+  // Ten minutes later whole blocks leave the file.
+  const db = openForWriting(storeFile(data, SHIPPED))
+  db.exec("UPDATE meta SET value = 0 WHERE key = 'in_cluster'")
+  db.close()
+  await index(data, [one, two], options)
+  assert.equal(emptiedIn(data), WHOLE)
+  await index(plain, [])
+  await index(plain, [one])
+  await index(plain, [one, two])
+  const due = documentsOf(plain)
+  const { hidden } = stored(data, db => createShelfReader(db).visible())
+  assert.deepEqual(await documentsThere(cluster, options, hidden), due)
+
+  await run(data, move, options, true)
+  assert.deepEqual([isInCluster(data), emptiedIn(data)], [false, 0])
+  assert.deepEqual(documentsOf(data), due)
+  assert.deepEqual(coverageOf(data), coverageOf(plain))
+})
+
+const stored = <T>(data: string, read: (db: ReturnType<typeof openForReading>) => T): T => {
+  const db = openForReading(storeFile(data, SHIPPED))
+  try {
+    return read(db)
+  } finally {
+    db.close()
+  }
+}
+const emptiedIn = (data: string): number => stored(data, db => createReturnReader(db).left().emptied)
+const isInCluster = (data: string): boolean => stored(data, db => createMoved(db).since() !== undefined)
+const coverageOf = (data: string) => stored(data, db => createCoverageReader(db).covered())
+
+const documentsOf = (data: string) => {
+  const store = createTestStore([], { path: storeFile(data, SHIPPED) })
+  try {
+    return documentsIn(store)
+  } finally {
+    store.close()
+  }
+}
+
+const folderOf = (t: TestContext): string => {
+  const folder = mkdtempSync(join(tmpdir(), 'chainsieve-moved-scopes-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
