@@ -37,7 +37,7 @@ test('a server that only searches answers as the one that indexes', { skip: with
   const searching = await serve(t, other, [...args, '--role', 'search'])
   const requests: [string, object][] = [
     ['tx', { size: 3, sort: { 'value.coin': 'desc' }, aggs: { by: { terms: { field: 'method' } } } }],
-    ['event', { size: -1, query: { term: { event: 'Transfer' } }, _source: ['event', 'args'] }],
+    ['event', { size: -1, query: { term: { 'event.raw': 'Transfer' } }, _source: ['event', 'args'] }],
     ['block,log', { from: 5, size: 5, query: { range: { timestamp: { gte: 0 } } } }],
   ]
   for (const [kinds, body] of requests) {
