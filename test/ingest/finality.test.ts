@@ -74,6 +74,8 @@ test('alerts fire as the marks of a node move, and a reorganisation below the fi
   node.tags.set('safe', 17).set('finalized', 12)
   const { indexing, until, fired } = await follow(t, node, { finality: 20 })
   await until('the marks', () => fired(1) === 17 && fired(2) === 12 && fired(3) === 17)
+  // The thread that indexes reports after it has noted alerts.
+  await until('the report', ({ finality }) => finality?.finalized === 12)
   assert.deepEqual(indexing.report().finality, { safe: 17, finalized: 12, depth: 20 })
   node.extend(chain.slice(20))
   node.tags.set('safe', 25).set('finalized', 20)
