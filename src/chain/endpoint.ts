@@ -106,7 +106,7 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
   const url = parseNodeUrl(text, ['http:', 'https:'])
   const name = secretUrl(text).toString()
   const hide = createHider(url)
-  const transport = createTransport(url, { connections: concurrency, timeoutMs, clock })
+  const transport = createTransport(url, { connections: concurrency + 1, timeoutMs, clock })
   const window = createWindow({ start: Math.min(4, concurrency), max: concurrency, pace: budget?.pace, clock })
   const loads = { urgent: createLoad(clock.now), others: createLoad(clock.now) }
   const onUnreachable = () => {

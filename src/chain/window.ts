@@ -5,7 +5,7 @@ import type { Pace } from './pace.ts'
 export type Outcome = 'ok' | 'overload' | 'neutral'
 
 /**
- * Bounds the requests in flight and adapts the bound by additive increase and multiplicative decrease: a whole window of good
+ * Bounds the requests in flight, with one place more for urgent ones, which do not wait for others that take long; and adapts the bound by additive increase and multiplicative decrease: a whole window of good
  * answers widens it by one, an overload halves it. Requests that were under way when it was cut do not cut it again.
  * Where there is a pace, requests wait for that as well, and hold no place meanwhile, so that urgent ones overtake them.
  */
@@ -54,8 +54,7 @@ export const createWindow = ({ start, max, pace, clock = systemClock }: WindowOp
     )
   }
   const admit = () => {
-    while (active < Math.floor(size) && waiting.length > 0) {
-      const [next] = waiting as [Waiter]
+    for (let next = waiting[0]; next && active < Math.floor(size) + (next.urgent ? 1 : 0); next = waiting[0]) {
       const ms = next.cost > 0 ? (pace?.waitMs(next.cost) ?? 0) : 0
       if (ms > 0) return look(ms)
       pace?.take(next.cost)

@@ -136,7 +136,11 @@ export const NETWORK_SETTINGS = {
   ),
   requestTimeout: setting(kinds.duration, '20s', 'Time within which a node must answer.'),
   rpcBatch: setting(kinds.count(1, 1_000), '20', 'Maximum number of calls in one JSON-RPC request.'),
-  rpcConcurrency: setting(kinds.count(1, 256), '16', 'Maximum number of concurrent JSON-RPC requests.'),
+  rpcConcurrency: setting(
+    kinds.count(1, 256),
+    '16',
+    'Maximum number of concurrent JSON-RPC requests to a node. Those for the head may be one more.',
+  ),
   rpcRate: setting(
     kinds.rate,
     undefined,

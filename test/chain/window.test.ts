@@ -32,6 +32,8 @@ test('an overload halves it once for all that were under way', async () => {
 test('who waits gets in when there is a place, in order but the urgent first, unless the signal aborts before', async () => {
   const window = createWindow({ start: 1, max: 1 })
   const leave = await window.enter(never)
+  // However long the others take, there is a place for one that is urgent.
+  const leaveUrgent = await window.enter(never, true)
   const entered: string[] = []
   const controller = new AbortController()
   const gone = assert.rejects(window.enter(controller.signal), /enough/)
@@ -43,6 +45,9 @@ test('who waits gets in when there is a place, in order but the urgent first, un
   controller.abort(new Error('enough'))
   await gone
   assert.deepEqual(entered, [])
+  leaveUrgent('ok')
+  await waiting[2]
+  assert.deepEqual(entered, ['urgent'])
   leave('ok')
   await Promise.all(waiting)
   assert.deepEqual(entered, ['urgent', 'a', 'b'])

@@ -13,11 +13,11 @@ test('the newest blocks come first, and new ones at once, while older ones are s
   const chain = makeChain({ blocks: 630 })
   const node = await startNode({ after: fn => after(t, fn) }, chain.slice(0, 600))
   node.methods.set('eth_call', () => '0x')
-  // Blocks far below take their time, as those of an archive do: once it matters, until some new ones were found.
-  let some: PromiseWithResolvers<void> | undefined
+  // Blocks far below take their time, as those of an archive do: once it matters, until the new ones were found.
+  let found: PromiseWithResolvers<void> | undefined
   node.trouble = async calls => {
     if (calls.some(({ method, params }) => method === 'eth_getBlockByNumber' && Number(params[0]) < 560))
-      await (some ? Promise.race([some.promise, pause(10_000)]) : pause(150))
+      await (found?.promise ?? pause(150))
     return undefined
   }
   const args = ['--network', NETWORK, '--rpc', node.url, '--ws', node.wsUrl, '--finality', '16', '--store-batch', '10']
@@ -26,12 +26,9 @@ test('the newest blocks come first, and new ones at once, while older ones are s
   const filling = await until(status, ({ ranges }) => (ranges.at(-1)?.to ?? 0) === 599 && ranges[0]!.from < 560)
   assert.deepEqual([filling.state, filling.head, filling.lag, filling.ranges.length], ['filling', 599, 0, 1])
 
+  found = Promise.withResolvers()
   const delays: number[] = []
   for (let i = 600; i < 630; i++) {
-    if (i % 3 === 0) {
-      some?.resolve()
-      some = Promise.withResolvers()
-    }
     node.extend([chain[i]!])
     node.announce()
     const announced = performance.now()
@@ -53,7 +50,7 @@ test('the newest blocks come first, and new ones at once, while older ones are s
   server.signal('SIGKILL')
   await server.ended
   node.trouble = () => undefined
-  some?.resolve()
+  found.resolve()
   node.calls.length = 0
   const again = await serve(t, data, args)
   const done = await until(
