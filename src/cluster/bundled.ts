@@ -4,7 +4,7 @@ import { endOfValue } from './hits/scan.ts'
 import { createQuick, type Quick, shapeOf } from './quick.ts'
 
 /** Exchanges with quick searches that are under way before further ones wait to go together. */
-const AT_ONCE = 4
+const AT_ONCE = 2
 /** Searches that go together. */
 const MOST = 16
 /** No search waits longer for others. */
@@ -140,7 +140,7 @@ export const bundling = (
       return underWay < atOnce ? counted(() => askAlone(request, shape)) : wait(request, shape)
     },
     close() {
-      sendWaiting()
+      clearTimeout(timer)
       return cluster.close()
     },
   }

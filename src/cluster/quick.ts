@@ -27,8 +27,8 @@ export const createQuick = (): Quick => {
   }
 }
 
-/** What searches have in common that differ in the values that they ask for alone, but for values with quotes in them. */
-export const shapeOf = (path: string, body: string): string => `${path} ${body.replace(VALUES, '')}`
+/** What searches have in common that differ in the values that they ask for alone. */
+export const shapeOf = (path: string, body: string): string => `${path} ${body.replace(VALUES, '$1')}`
 
-/** Digits, and texts that are no names of members. */
-const VALUES = /\d+|[:,[]"[^"]*"(?!:)/g
+/** Numbers and texts; names of members stay. */
+const VALUES = /("(?:[^"\\]|\\.)*":)|"(?:[^"\\]|\\.)*"|\d+/g

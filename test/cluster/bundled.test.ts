@@ -113,15 +113,6 @@ test('none waits longer than it may, nor for more than go together', async () =>
   await more.cluster.close()
 })
 
-test('what waits when the connection is closed is asked before', async () => {
-  const { cluster, asked, search, exchange } = await busy()
-  const some = [search('a'), search('b')]
-  await cluster.close()
-  assert.deepEqual(exchange(2), ['/_msearch', [HEAD, 'a'], [HEAD, 'b']])
-  asked[2]!.answer()
-  await Promise.all(some)
-})
-
 test('what takes long, what nobody asked before and what is no plain search goes alone', async () => {
   const { cluster, asked, there, search, exchange, second } = await busy()
   void search('new', { path: '/txs/_search' })
