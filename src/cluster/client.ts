@@ -1,4 +1,3 @@
-import { bundling } from './bundled.ts'
 import type { Cluster } from './cluster.ts'
 import type { HungTimes } from './hung.ts'
 import type { ClusterOptions } from './options.ts'
@@ -13,8 +12,8 @@ export const connect = (options: ClusterOptions, times?: HungTimes): Cluster => 
     opened ??= import('./opensearch-client.ts').then(({ openClient }) => openClient(options, times))
     return opened
   }
-  return bundling({
+  return {
     ask: async request => (await open()).ask(request),
     close: async () => (await opened)?.close(),
-  })
+  }
 }

@@ -8,8 +8,6 @@ export interface ClusterRequest {
   body?: object | string | undefined
   /** Lines of JSON that are sent as they are, each with its line end: bulk requests. */
   lines?: string | Uint8Array | undefined
-  /** Searches that go together, in place of a body: what `_msearch` takes. */
-  searches?: readonly ClusterSearch[] | undefined
   signal?: AbortSignal | undefined
   /** Longest silence of a node, 30 s where nothing else is said. */
   timeoutMs?: number | undefined
@@ -19,14 +17,6 @@ export interface ClusterRequest {
   gzip?: boolean | undefined
   /** Whether the answer is wanted as bytes. */
   raw?: boolean | undefined
-}
-
-/** One of several searches that go together. */
-export interface ClusterSearch {
-  /** Its indices, and what stands in the query string of one that goes alone. */
-  head: Readonly<Record<string, string | number | boolean>>
-  /** JSON without line ends. */
-  body: string
 }
 
 /** What a cluster answered. */

@@ -2,7 +2,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { Client } from '@opensearch-project/opensearch'
 import { messageOf, retry } from '../lib/errors.ts'
-import type { Cluster, ClusterAnswer, ClusterRequest, ClusterSearch } from './cluster.ts'
+import type { Cluster, ClusterAnswer, ClusterRequest } from './cluster.ts'
 import { createHung, type HungTimes } from './hung.ts'
 import { NodeConnection, type NodeRequest } from './node-connection.ts'
 import type { ClusterOptions } from './options.ts'
@@ -85,24 +85,21 @@ export const openClient = ({ urls, username, password, ca }: ClusterOptions, tim
     })
 
   const ask = async (asked: ClusterRequest): Promise<ClusterAnswer> => {
-    const { method, path, query, body, lines, searches, signal, raw } = asked
-    const { timeoutMs = TIMEOUT_MS, retries = RETRIES } = asked
+    const { method, path, query, body, lines, signal, raw, timeoutMs = TIMEOUT_MS, retries = RETRIES } = asked
     signal?.throwIfAborted()
     const plain = lines === undefined ? textOf(body) : typeof lines === 'string' ? lines : bufferOf(lines)
     const isPacked = asked.gzip === true && plain !== null
     const packed = isPacked ? await pack(plain) : plain
     signal?.throwIfAborted()
     const headers = {
-      ...(lines !== undefined || searches ? OF_LINES : body !== undefined && OF_JSON),
+      ...(lines !== undefined ? OF_LINES : body !== undefined && OF_JSON),
       ...(isPacked && { 'content-encoding': 'gzip' }),
     }
     const isRead = readsCopies(asked)
     const requestOf = (): NodeRequest => {
       const preferred = isRead ? hung.preferred() : undefined
-      const by = preferred && { preference: `_prefer_nodes:${preferred}` }
-      const how = { method, headers, silenceMs: timeoutMs, raw }
-      if (searches) return { ...how, path: `${path}${queryText(query)}`, body: linesOf(searches, by) }
-      return { ...how, path: `${path}${queryText(by ? { ...query, ...by } : query)}`, body: packed }
+      const all = preferred ? { ...query, preference: `_prefer_nodes:${preferred}` } : query
+      return { method, path: `${path}${queryText(all)}`, headers, body: packed, silenceMs: timeoutMs, raw }
     }
     return send(requestOf, retries, isRead, signal)
   }
@@ -115,7 +112,7 @@ export const openClient = ({ urls, username, password, ca }: ClusterOptions, tim
 
 /** Whether any copy of documents will do. What belongs to a point in time has its copies. */
 const readsCopies = ({ method, path }: ClusterRequest): boolean =>
-  (method === 'POST' && (/.\/_(pit|search(\/point_in_time)?)$/.test(path) || path === '/_msearch')) ||
+  (method === 'POST' && /.\/_(pit|search(\/point_in_time)?)$/.test(path)) ||
   (method === 'GET' && path.includes('/_doc/'))
 
 /** Each node tells its id by itself. */
@@ -137,12 +134,6 @@ const OF_LINES = { 'content-type': 'application/x-ndjson' }
 
 const textOf = (body: ClusterRequest['body']): string | null =>
   body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body)
-
-const linesOf = (searches: readonly ClusterSearch[], by: ClusterSearch['head'] | undefined): string => {
-  let text = ''
-  for (const { head, body } of searches) text += `${JSON.stringify(by ? { ...head, ...by } : head)}\n${body}\n`
-  return text
-}
 
 const queryText = (query: ClusterRequest['query'] = {}): string => {
   let text = ''

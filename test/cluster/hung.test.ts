@@ -24,7 +24,8 @@ const startNode = async (t: TestContext, id: string): Promise<FakeNode> => {
     answer: (_, response) => response.end(JSON.stringify({ from: id })),
   }
   const server = createServer((request, response) => {
-    if (node.isStill) return void request.resume()
+    request.resume()
+    if (node.isStill) return
     if (request.url === PROBE) {
       response.end(JSON.stringify({ _nodes: { total: 1 }, nodes: { [id]: {} } }))
       return
@@ -104,28 +105,6 @@ test('searches then go by copies of the other nodes, until it goes on', async t 
     assert.ok(performance.now() < end, 'it is left out for good')
     await new Promise(resolve => setTimeout(resolve, 10))
   }
-})
-
-test('so do searches that go together', async t => {
-  const nodes = await three(t)
-  const cluster = open(t, nodes)
-  const seen: string[] = []
-  for (const node of nodes) {
-    const { answer } = node
-    node.answer = async (request, response) => {
-      seen.push(Buffer.concat(await request.toArray()).toString())
-      answer(request, response)
-    }
-  }
-  const searches = [{ head: { index: 'x', part: false }, body: '{"size":1}' }]
-  const all = () => Promise.all([1, 2, 3].map(() => cluster.ask({ method: 'POST', path: '/_msearch', searches })))
-  await all()
-  assert.deepEqual([...new Set(seen)], ['{"index":"x","part":false}\n{"size":1}\n'])
-  seen.length = 0
-  nodes[0]!.isStill = true
-  for (const { status } of await all()) assert.equal(status, 200)
-  assert.equal(seen.at(-1), '{"index":"x","part":false,"preference":"_prefer_nodes:b,c"}\n{"size":1}\n')
-  assert.deepEqual([...new Set(nodes.flatMap(({ asked }) => asked))], ['/_msearch'])
 })
 
 test('a slow query stays where it is, and so does what no other node would answer', async t => {

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { createBulk } from '../../src/cluster/bulk.ts'
-import { bundling } from '../../src/cluster/bundled.ts'
 import type { Cluster } from '../../src/cluster/cluster.ts'
 import { createHealth } from '../../src/cluster/health.ts'
 import { holdingsInCluster } from '../../src/cluster/holdings.ts'
@@ -84,14 +83,6 @@ test('docs/opensearch.md names the rights for all that is asked of a cluster, an
   const { value, pages } = await searcher.run(searcher => searcher.pages(request, deadline), { deadlineMs: 5_000 })
   assert.equal(value.total, 1)
   pages!.close()
-  const many = bundling(recorded, { atOnce: 0, waitMs: 1, quick: { is: () => true, saw() {} } })
-  const search = {
-    method: 'POST',
-    path: `/${aliasOf(options, NETWORK, 'block')}/_search`,
-    body: '{}',
-    raw: true,
-  } as const
-  for (const { status } of await Promise.all([many.ask(search), many.ask(search)])) assert.equal(status, 200)
   await createHealth(recorded, options, NETWORK, () => visible().ranges)()
   await requests.remove({ batches: { from: 0, to: 1 }, above: -1 })
   await lease.release()
