@@ -43,50 +43,43 @@ export const prune = async (
 }
 
 /** What indices of the cluster lost. Beside a running server, that does it. */
-export const forget = async (
-  config: Config,
-  { network, storeBatch }: NetworkConfig,
-  { shutdown, log }: Run,
-): Promise<ForgetDone> => {
+export const forget = async (config: Config, one: NetworkConfig, run: Run): Promise<ForgetDone> => {
+  const { network } = one
   const store = storeOf(config.data, network)
   const before = rangesOf(store)
   askToForget(store)
-  const lock = tryToLockDataFolder(config.data, 'prune', nativeBinding(config.data))
-  if (lock) {
-    shutdown.add('lock', lock.release)
-    const { data, limits } = config
-    const job = { type: 'forget' as const }
-    const indexing = startIndexing({ data, network, job, storeBatch, limits, log, ...shippingOf(config, network) })
-    shutdown.add('forgetting', indexing.stop)
-    await indexing.ended
-    shutdown.signal.throwIfAborted()
-  } else await waitFor(() => !isPruneAsked(store, 'lost'), shutdown.signal)
+  await doWhatIsAsked(config, one, run, { type: 'forget', asked: 'lost' })
   const held = rangesOf(store)
   const forgotten = before.flatMap(({ from, to }) => gapsIn(held, from, to))
   return { network, forgotten, waiting: isPruneAsked(store, 'lost') }
 }
 
 /** What a narrowed scope left. Beside a running server, that does it. */
-export const narrow = async (
-  config: Config,
-  { network, scoping, storeBatch }: NetworkConfig,
-  dryRun: boolean,
-  { shutdown, log }: Run,
-): Promise<NarrowDone> => {
+export const narrow = async (config: Config, one: NetworkConfig, dryRun: boolean, run: Run): Promise<NarrowDone> => {
+  const { network, scoping } = one
   const store = storeOf(config.data, network)
   if (dryRun) return { network, outside: outsideOf(store, scoping!), waiting: false }
   askToNarrow(store, { scopes: reading(store, lookups => scopesIn(lookups, scoping!)) })
-  const lock = tryToLockDataFolder(config.data, 'prune', nativeBinding(config.data))
-  if (lock) {
-    shutdown.add('lock', lock.release)
-    const { data, limits } = config
-    const job = { type: 'narrow' as const }
-    const indexing = startIndexing({ data, network, job, storeBatch, limits, log, ...shippingOf(config, network) })
-    shutdown.add('narrowing', indexing.stop)
-    await indexing.ended
-    shutdown.signal.throwIfAborted()
-  } else await waitFor(() => !isPruneAsked(store, 'scopes'), shutdown.signal)
+  await doWhatIsAsked(config, one, run, { type: 'narrow', asked: 'scopes' })
   return { network, outside: null, waiting: isPruneAsked(store, 'scopes') }
+}
+
+/** By a thread that decodes, or by the program that uses the data folder, which is waited for a while. */
+const doWhatIsAsked = async (
+  config: Config,
+  { network, storeBatch }: NetworkConfig,
+  { shutdown, log }: Run,
+  { type, asked }: { type: 'forget' | 'narrow'; asked: 'lost' | 'scopes' },
+): Promise<void> => {
+  const { data, limits } = config
+  const lock = tryToLockDataFolder(data, 'prune', nativeBinding(data))
+  if (!lock) return waitFor(() => !isPruneAsked(storeOf(data, network), asked), shutdown.signal)
+  shutdown.add('lock', lock.release)
+  const job = { type }
+  const indexing = startIndexing({ data, network, job, storeBatch, limits, log, ...shippingOf(config, network) })
+  shutdown.add(type, indexing.stop)
+  await indexing.ended
+  shutdown.signal.throwIfAborted()
 }
 
 const reading = <T>(store: string, read: (lookups: Lookups) => T): T => {
