@@ -92,11 +92,14 @@ export const coverageHeader = (reader: Reader): string | undefined => {
 const FRESH_MS = 100
 
 /** The same, looked for anew where the store has changed. */
-export const createCoverageHeader = (reader: Reader): (() => string | undefined) => {
+export const createCoverageHeader = (
+  reader: Reader,
+  time: () => number = () => performance.now(),
+): (() => string | undefined) => {
   const read = readingIn(reader)
   let known: { at: number; version: number; text: string | undefined } | undefined
   return () => {
-    const at = performance.now()
+    const at = time()
     if (known && at - known.at < FRESH_MS) return known.text
     return read(() => {
       const version = reader.version()

@@ -8,7 +8,7 @@ import { lazy } from '../lib/lazy.ts'
 import type { Limits } from '../limits/index.ts'
 import type { Kind } from '../mapping/index.ts'
 import { answerGet, type Reply } from './answer.ts'
-import { coverageHeader } from './coverage.ts'
+import { createCoverageHeader } from './coverage.ts'
 import { createCredit, shapeOf } from './credit.ts'
 import type { UsedCursor } from './cursors/answer.ts'
 import { answerForm } from './forms.ts'
@@ -58,16 +58,13 @@ const COLD = { queries: 10, budgetMs: 40 }
 const MOST_BUDGETS = 4
 /** A store that could not be opened is tried again with the first answer after so long. */
 const AGAIN_MS = 1_000
-/** The header of a network's coverage is as old as this at most: to look at the store takes a tenth of the time of a cheap query. */
-const COVERAGE_MS = 100
 /** Larger bodies take long to be read alone. */
 const MAX_BYTES = 16_384
 /** One of so many parts of what is kept is for whole answers. */
 const ANSWERS = 16
 
 interface Opened extends OpenStore {
-  /** Of one state of the store. */
-  coverage?: { at: number; version: number; text: string | undefined }
+  coverage(): string | undefined
   answers: KeptAnswers
   /** Refuses where it does not hold all documents. */
   checkWhole(): void
@@ -88,7 +85,7 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
   const openOf = (store: string): Opened | null => {
     const known = open.get(store)
     if (known !== undefined || closed) return known ?? null
-    const opened = tryToOpen(store, limits, { kept, forAnswers })
+    const opened = tryToOpen(store, limits, { kept, forAnswers, time })
     open.set(store, opened)
     if (!opened) setTimeout(() => open.delete(store), AGAIN_MS).unref()
     return opened
@@ -176,29 +173,8 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
     return found
   }
 
-  const coverage = (store: string): string | undefined => {
-    const opened = openOf(store)
-    if (!opened) return undefined
-    const { reader } = opened
-    const at = time()
-    if (opened.coverage && at - opened.coverage.at < COVERAGE_MS) return opened.coverage.text
-    try {
-      reader.begin()
-    } catch {
-      return undefined
-    }
-    try {
-      const version = reader.version()
-      const text = opened.coverage?.version === version ? opened.coverage.text : coverageHeader(reader)
-      opened.coverage = { at, version, text }
-      return text
-    } finally {
-      reader.end()
-    }
-  }
-
   return {
-    coverage,
+    coverage: store => openOf(store)?.coverage(),
     search(search, asking) {
       const { store, entities, body, parameters, form, format, scroll, now: at } = search
       if (body !== undefined && body.length > MAX_BYTES) return undefined
@@ -249,7 +225,7 @@ const holdsAll = ({ checkWhole }: Opened): boolean => {
 const tryToOpen = (
   store: string,
   limits: Limits,
-  { kept, forAnswers }: { kept: KeptMemory; forAnswers: number },
+  { kept, forAnswers, time }: { kept: KeptMemory; forAnswers: number; time(): number },
 ): Opened | null => {
   try {
     // What can be opened without waiting for anything; a thread waits for the rest.
@@ -260,7 +236,8 @@ const tryToOpen = (
     // What all queries need is read before the first one.
     opened.reader.begin()
     opened.reader.end()
-    return { ...opened, checkWhole, answers: createKeptAnswers(forAnswers) }
+    const coverage = createCoverageHeader(opened.reader, time)
+    return { ...opened, checkWhole, coverage, answers: createKeptAnswers(forAnswers) }
   } catch {
     return null
   }
