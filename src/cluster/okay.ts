@@ -17,9 +17,10 @@ export const textOf = (
 ): string => {
   if (status < 300) return text
   const message = `the cluster cannot ${doing} (${method} ${path} answers ${status}): ${reasonIn(text)}`
-  if (status === 401 || status === 403) throw stop('cluster_forbids', `${message}: ${RIGHTS}`)
+  if (status === 401) throw stop('cluster_forbids', `${message}: check opensearch-user and opensearch-password`)
+  if (status === 403) throw stop('cluster_forbids', `${message}: ${RIGHTS}`)
   if (status >= 500 || status === 429 || status === 408) throw retry('cluster_busy', message)
   throw stop('cluster_refuses', message)
 }
 
-const RIGHTS = 'check opensearch-user and its rights, which docs/opensearch.md lists'
+const RIGHTS = 'give opensearch-user the rights that docs/opensearch.md lists'

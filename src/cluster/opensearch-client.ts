@@ -1,11 +1,12 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { Client } from '@opensearch-project/opensearch'
-import { messageOf, retry } from '../lib/errors.ts'
+import { retry } from '../lib/errors.ts'
 import type { Cluster, ClusterAnswer, ClusterRequest } from './cluster.ts'
 import { createHung, type HungTimes } from './hung.ts'
 import { NodeConnection, type NodeRequest } from './node-connection.ts'
 import type { ClusterOptions } from './options.ts'
+import { whyUnreached } from './unreached.ts'
 
 const TIMEOUT_MS = 30_000
 const RETRIES = 3
@@ -29,7 +30,7 @@ export const openClient = ({ urls, username, password, ca }: ClusterOptions, tim
   const nodes = client.connectionPool
   Object.assign(nodes, { resurrectTimeout: LEFT_OUT_MS, resurrectTimeoutCutoff: 0 })
   const unreachable = (error: unknown) =>
-    retry('cluster_unreachable', `the cluster ${urls.join(', ')} does not answer: ${messageOf(innerOf(error))}`, {
+    retry('cluster_unreachable', `the cluster ${urls.join(', ')} does not answer: ${whyUnreached(error, urls)}`, {
       cause: error,
     })
 
@@ -115,10 +116,12 @@ const readsCopies = ({ method, path }: ClusterRequest): boolean =>
   (method === 'POST' && /.\/_(pit|search(\/point_in_time)?)$/.test(path)) ||
   (method === 'GET' && path.includes('/_doc/'))
 
-/** Each node tells its id by itself. */
+/** What tells the id of the node that is asked. */
+export const PROBE = '/_nodes/_local/none'
+
 const probeNode = (node: NodeConnection, silenceMs: number): Promise<string> =>
   new Promise((resolve, reject) => {
-    const request = { method: 'GET', path: '/_nodes/_local/none', headers: {}, body: null, silenceMs } as const
+    const request = { method: 'GET', path: PROBE, headers: {}, body: null, silenceMs } as const
     node.send(request, (error, answer) => {
       const id = /^\{.*?"nodes":\{"([\w-]+)":/s.exec(answer?.text ?? '')
       if (error) reject(error)
@@ -141,8 +144,5 @@ const queryText = (query: ClusterRequest['query'] = {}): string => {
     text += `${text === '' ? '?' : '&'}${encodeURIComponent(name)}=${encodeURIComponent(value)}`
   return text
 }
-
-/** Where a name has several addresses, what failed at the first one tells as much as all of them. */
-const innerOf = (error: unknown): unknown => (error instanceof AggregateError ? (error.errors[0] ?? error) : error)
 
 const bufferOf = ({ buffer, byteOffset, byteLength }: Uint8Array) => Buffer.from(buffer, byteOffset, byteLength)

@@ -19,16 +19,19 @@ export const versionOf = (text: string): ClusterVersion => {
   const [major = 0, minor = 0] = (number ?? '').split('.').map(Number)
   const isOpenSearch = distribution === 'opensearch'
   const name = `${isOpenSearch ? 'OpenSearch' : 'Elasticsearch'} ${number}`
-  const [least, minorOfLeast, tried] = isOpenSearch ? [2, 0, 'OpenSearch 3.3'] : [7, 17, 'Elasticsearch 7.17']
+  const [least, minorOfLeast] = isOpenSearch ? [2, 0] : [7, 17]
   if (!(major > least || (major === least && minor >= minorOfLeast)))
     throw stop(
       'cluster_too_old',
       number === undefined
         ? `the cluster does not tell that it is OpenSearch: look at what ${CHECK} answers`
-        : `the cluster runs ${name}: upgrade it to OpenSearch 2 or 3`,
+        : `the cluster runs ${name}: upgrade it to ${isOpenSearch ? 'OpenSearch 3' : 'Elasticsearch 8'}`,
     )
-  return { name, doubt: name.startsWith(`${tried}.`) ? undefined : `Chainsieve was tried with ${tried} alone` }
+  const isTried = TRIED.some(tried => name.startsWith(`${tried}.`))
+  return { name, doubt: isTried ? undefined : `Chainsieve was tried with ${TRIED.join(', ')}` }
 }
+
+const TRIED = ['OpenSearch 3.3', 'OpenSearch 3.4', 'Elasticsearch 7.17', 'Elasticsearch 8.19'] as const
 
 const CHECK = 'GET / of opensearch-url'
 

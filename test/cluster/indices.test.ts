@@ -122,10 +122,18 @@ test('versions that are too old are refused, and those that were not tried are t
     versionOf(JSON.stringify({ version: { distribution, number } }))
   assert.deepEqual(of('opensearch', '3.3.2'), { name: 'OpenSearch 3.3.2', doubt: undefined })
   assert.deepEqual(of(undefined, '7.17.29'), { name: 'Elasticsearch 7.17.29', doubt: undefined })
-  assert.equal(of('opensearch', '2.11.0').doubt, 'Chainsieve was tried with OpenSearch 3.3 alone')
-  assert.equal(of(undefined, '8.1.0').doubt, 'Chainsieve was tried with Elasticsearch 7.17 alone')
+  assert.deepEqual(of(undefined, '8.19.4'), { name: 'Elasticsearch 8.19.4', doubt: undefined })
+  const doubt = 'Chainsieve was tried with OpenSearch 3.3, OpenSearch 3.4, Elasticsearch 7.17, Elasticsearch 8.19'
+  for (const [distribution, number] of [
+    ['opensearch', '2.11.0'],
+    ['opensearch', '3.33.0'],
+    [undefined, '8.1.0'],
+  ] as const)
+    assert.equal(of(distribution, number).doubt, doubt)
   assert.throws(() => of('opensearch', '1.3.0'), { code: 'cluster_too_old', message: /runs OpenSearch 1.3.0: upgrade/ })
-  assert.throws(() => of(undefined, '7.16.3'), { code: 'cluster_too_old' })
+  assert.throws(() => of(undefined, '7.16.3'), {
+    ...{ code: 'cluster_too_old', message: 'the cluster runs Elasticsearch 7.16.3: upgrade it to Elasticsearch 8' },
+  })
   assert.throws(() => versionOf('<html>'), { code: 'cluster_too_old', message: /does not tell that it is OpenSearch/ })
 })
 

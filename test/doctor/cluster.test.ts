@@ -63,14 +63,14 @@ test('what is wrong with one is told', async t => {
     },
   })
   assert.deepEqual(await diagnose(url), [
-    'warn cluster: runs Elasticsearch 8.1.0: Chainsieve was tried with Elasticsearch 7.17 alone',
+    'warn cluster: runs Elasticsearch 8.1.0: Chainsieve was tried with OpenSearch 3.3, OpenSearch 3.4, Elasticsearch 7.17, Elasticsearch 8.19',
     'fail cluster: is red, with 1 node and 1 unassigned shard',
     'fail cluster: has a node whose disk is so full that nothing is written',
     `fail cluster: its indices are not as they must be: opensearch-blocks (_meta.blocksPerIndex) is 7, not 1000000 (${name})`,
   ])
   const old = await startCluster(t, { '/': { version: { number: '6.8.0' } } })
   assert.deepEqual(await diagnose(old), [
-    'fail cluster: the cluster runs Elasticsearch 6.8.0: upgrade it to OpenSearch 2 or 3',
+    'fail cluster: the cluster runs Elasticsearch 6.8.0: upgrade it to Elasticsearch 8',
   ])
   const closed = await startCluster(t, { '/': 401 })
   assert.match(
