@@ -15,13 +15,15 @@ const AGAIN_MS = 5_000
 
 /** The code of a fault: the cluster's program does not have the request at all. */
 export const LACKS_REQUEST = 'cluster_lacks_request'
-const NO_HANDLER = 'no handler found for uri'
+/** Elasticsearch 7 takes a path that it does not know for that of a document. */
+const NO_HANDLER = /no handler found for uri|request body is required/
 
 /** What an answer that is not 200 means to whoever searches. */
 export const faultOf = ({ status, text }: ClusterAnswer): Error => {
   const causes = causesIn(text)
   const reason = causes.at(-1)?.reason ?? text.slice(0, 300)
-  if (text.includes(NO_HANDLER)) return refuse(LACKS_REQUEST, `The cluster has no such request: ${reason}`)
+  if (status === 400 && NO_HANDLER.test(text))
+    return refuse(LACKS_REQUEST, `The cluster has no such request: ${reason}`)
   const is = (...types: string[]) => causes.some(({ type }) => types.includes(type))
   if (is('circuit_breaking_exception')) return unavailable(`it is short of memory (${reason}). Narrow the search.`)
   if (status === 429 || is('rejected_execution_exception', 'opensearch_rejected_execution_exception'))

@@ -7,13 +7,13 @@ import { closePoint, openPoint } from '../../src/cluster/point-in-time.ts'
 const options = { deadline: Number.POSITIVE_INFINITY }
 
 /** What a program of this kind was asked until a point in time was opened and closed. */
-const askedOf = async (program: 'OpenSearch' | 'Elasticsearch') => {
+const askedOf = async (program: 'OpenSearch' | 'Elasticsearch', unknown = 'no handler found for uri [/x]') => {
   const asked: string[] = []
   const isKnown = (path: string) => path.endsWith('/_pit') === (program === 'Elasticsearch')
   const cluster = {
     async ask({ method, path, query, body }: ClusterRequest) {
       asked.push(`${method} ${path} ${JSON.stringify(query ?? body)}`)
-      const no = { status: 400, text: `{"error":"no handler found for uri [${path}] and method [${method}]"}` }
+      const no = { status: 400, text: JSON.stringify({ error: unknown }) }
       return isKnown(path) ? { status: 200, text: '{"pit_id":"p","id":"p"}' } : no
     },
     close: async () => {},
@@ -31,11 +31,12 @@ test('a point in time is asked for as the program of the cluster has it', async 
     `POST /x-a-b-c-tx,x-a-b-c-log/_search/point_in_time ${query}`,
     'DELETE /_search/point_in_time {"pit_id":["p"]}',
   ])
-  assert.deepEqual(await askedOf('Elasticsearch'), [
-    `POST /x-a-b-c-tx,x-a-b-c-log/_search/point_in_time ${query}`,
-    `POST /x-a-b-c-tx,x-a-b-c-log/_pit ${query}`,
-    'DELETE /_pit {"id":"p"}',
-  ])
+  for (const unknown of [undefined, 'request body is required'])
+    assert.deepEqual(await askedOf('Elasticsearch', unknown), [
+      `POST /x-a-b-c-tx,x-a-b-c-log/_search/point_in_time ${query}`,
+      `POST /x-a-b-c-tx,x-a-b-c-log/_pit ${query}`,
+      'DELETE /_pit {"id":"p"}',
+    ])
 })
 
 test('what else is answered stays as it is', async () => {
