@@ -70,6 +70,7 @@ export const createBulk = (cluster: Pick<Cluster, 'ask'>, options: BulkOptions =
   const { onTrouble, signal, gzip = false, timeoutMs = 60_000, clock = systemClock } = options
   const { pace = createPace(options) } = options
   const { pack, isFull, release } = createPacker(pace.size)
+  const headOf = createHeads()
   let queue: Item[] = []
   let queued = 0
   let flying = 0
@@ -239,8 +240,17 @@ export const createBulk = (cluster: Pick<Cluster, 'ask'>, options: BulkOptions =
   }
 }
 
-const headOf = ({ index, id, version }: BulkLine): string =>
-  `{"index":{"_index":${JSON.stringify(index)},"_id":${JSON.stringify(id)},"version":${version},"version_type":"external_gte"}}\n`
+/** Of documents that follow each other, most go to one index. */
+const createHeads = () => {
+  const openings = new Map<string, string>()
+  const openingOf = (index: string): string => {
+    const opening = `{"index":{"_index":${JSON.stringify(index)},"version_type":"external_gte","version":`
+    openings.set(index, opening)
+    return opening
+  }
+  return ({ index, id, version }: BulkLine): string =>
+    `${openings.get(index) ?? openingOf(index)}${version},"_id":${JSON.stringify(id)}}}\n`
+}
 
 const sizeOf = ({ from, to }: Packed): number => to - from
 const nameOf = ({ index, id }: Item): string => `${id} of ${index}`

@@ -22,6 +22,14 @@ export const aliasOf = (naming: Pick<Naming, 'prefix'>, network: string, kind: K
  * blocks: `…-tx-000003`.
  */
 export const indexNameOf = (naming: Naming, network: string, kind: Kind, block: number): string => {
+  const { prefix } = naming
   const range = kind === 'token' ? 0 : Math.floor(block / naming.blocksPerIndex)
-  return `${aliasOf(naming, network, kind)}-${String(range).padStart(6, '0')}`
+  const known = names.get(kind)
+  if (known && known.range === range && known.network === network && known.prefix === prefix) return known.name
+  const name = `${aliasOf(naming, network, kind)}-${String(range).padStart(6, '0')}`
+  names.set(kind, { prefix, network, range, name })
+  return name
 }
+
+/** The last one of each kind: it is asked for with each document. */
+const names = new Map<Kind, { prefix: string; network: string; range: number; name: string }>()

@@ -24,6 +24,8 @@ export interface ByteWriter {
   advance(written: number): void
   /** The bytes from `start` on, as a view that is valid until the next write. */
   view(start?: number, end?: number): Buffer
+  /** All that was written as text, of which every byte is a letter: ASCII, say. */
+  latin1(): string
   /** The bytes written, as a copy of just their size. */
   take(): Uint8Array<ArrayBuffer>
   truncate(length: number): void
@@ -131,6 +133,8 @@ export const createByteWriter = (capacity = 1024): ByteWriter => {
       length += written
     },
     view: (start = 0, end = length) => buffer.subarray(start, end),
+    // A view for each short text would take longer than the text.
+    latin1: () => buffer.toString('latin1', 0, length),
     take() {
       const copy = newBytes(length)
       copy.set(buffer.subarray(0, length))

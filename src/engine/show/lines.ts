@@ -50,7 +50,7 @@ export const createDocumentLines = (reader: Reader): DocumentLines => {
   const written = (write: (out: ByteWriter) => void): string => {
     out.truncate(0)
     write(out)
-    return out.view().toString('latin1')
+    return out.latin1()
   }
 
   const line = (kind: Kind, position: number): DocumentLine | undefined => {
