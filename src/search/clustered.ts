@@ -8,8 +8,8 @@ import { createKeptMemory } from '../engine/kept.ts'
 import type { Searcher } from '../engine/query/execute.ts'
 import type { SimilarRequest } from '../engine/query/similar.ts'
 import { isMirror } from '../engine/shelf-mirror.ts'
+import { perVersion } from '../engine/versioned.ts'
 import { refuse } from '../lib/errors.ts'
-import { perTurn } from '../lib/per-turn.ts'
 import type { Limits } from '../limits/index.ts'
 import type { Kind } from '../mapping/index.ts'
 import type { SearchRequest, Seen } from '../query/request.ts'
@@ -36,6 +36,8 @@ import type { Answer, Getting, Holdings, Wanted } from './service.ts'
 import type { Streams } from './streams.ts'
 import { indexOf } from './target.ts'
 
+const always = () => true
+
 /** One of so many parts of what is kept is for whole answers. */
 const ANSWERS = 16
 
@@ -52,6 +54,8 @@ export interface Clustered {
   holdings(asking: Whose): Promise<Holdings>
   seen(): Promise<Seen>
   held(): HeldBlocks
+  /** Whether searches of the network still go to the cluster. */
+  hasMoved(): boolean
   /** The header of what scopes cover. */
   coverage(): string | undefined
   /** Refuses what goes by codes and names of contracts, where the store has none: another process keeps them. */
@@ -86,7 +90,8 @@ export const createClustered = ({
   limits,
 }: ClusteredOptions): Clustered => {
   const { reader } = openStore(store, limits, createKeptMemory(0))
-  const state = perTurn(createClusterStates(reader.db, shelf(reader.db)))
+  const state = createClusterStates(reader.db, shelf(reader.db))
+  const hasMoved = perVersion(reader.db, place.moved?.(reader.db) ?? always)
   const visible = () => state().visible
   const { run, asker } = createClusterSearcher({
     ...{ ...place, network, visible, reader, limits },
@@ -170,6 +175,7 @@ export const createClustered = ({
       return { ...heldInCluster(reader, now.ranges), newest: time === undefined ? null : { number, time } }
     },
     coverage,
+    hasMoved,
     checkNames(asked) {
       if (isSearchOnly)
         throw refuse(

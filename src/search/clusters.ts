@@ -1,7 +1,7 @@
 import type { ClusterNetwork } from '../cluster/asker.ts'
 import type { Visible } from '../cluster/visible.ts'
 import { openForReading } from '../engine/open.ts'
-import { perTurn } from '../lib/per-turn.ts'
+import { perVersion } from '../engine/versioned.ts'
 import { nativeBinding } from '../lib/runtime.ts'
 import type { Limits } from '../limits/index.ts'
 import type { Db } from '../sqlite/database.ts'
@@ -43,29 +43,36 @@ export interface ClustersOptions {
 export const createClusters = ({ placeOf, storeOf, ...options }: ClustersOptions): Clusters => {
   const open = new Map<string, { place: ClusterPlace; store: string; clustered: Clustered }>()
 
-  /** What tells, by file, whether the cluster answers by now. */
+  /** What tells, by file, whether the cluster answers by now, of networks that it has not answered for yet. */
   const looks = new Map<string, { db: Db; moved(): boolean }>()
   const hasMoved = ({ moved }: ClusterPlace, store: string): boolean => {
     if (!moved) return true
     let look = looks.get(store)
     if (!look) {
       const db = openForReading(store, nativeBinding())
-      look = { db, moved: perTurn(moved(db)) }
+      look = { db, moved: perVersion(db, moved(db)) }
       looks.set(store, look)
     }
     return look.moved()
   }
+  const openOf = (network: string, place: ClusterPlace): Clustered | undefined => {
+    const known = open.get(network)
+    return known?.place === place && known.store === storeOf(network) ? known.clustered : undefined
+  }
   /** Where the documents of a network are searched, other than in its store. */
   const clusterOf = (network: string): ClusterPlace | undefined => {
     const place = placeOf(network)
-    return place && hasMoved(place, storeOf(network)) ? place : undefined
+    if (!place) return undefined
+    // It looks at the file anyway.
+    const known = openOf(network, place)
+    return (known ? known.hasMoved() : hasMoved(place, storeOf(network))) ? place : undefined
   }
 
-  const openOf = (network: string, place: ClusterPlace): Clustered => {
+  const clusteredOf = (network: string, place: ClusterPlace): Clustered => {
+    const known = openOf(network, place)
+    if (known) return known
+    open.get(network)?.clustered.close()
     const store = storeOf(network)
-    const known = open.get(network)
-    if (known?.place === place && known.store === store) return known.clustered
-    known?.clustered.close()
     const clustered = createClustered({ network, place, store, ...options })
     open.set(network, { place, store, clustered })
     return clustered
@@ -75,7 +82,7 @@ export const createClusters = ({ placeOf, storeOf, ...options }: ClustersOptions
     of(network) {
       if (eachOf(network).length > 1) return undefined
       const place = clusterOf(network)
-      return place && openOf(network, place)
+      return place && clusteredOf(network, place)
     },
     among(networks) {
       const each = eachOf(networks)

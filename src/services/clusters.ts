@@ -9,9 +9,9 @@ import { storeFile } from '../engine/files.ts'
 import { createMoved } from '../engine/moved.ts'
 import { openForReading } from '../engine/open.ts'
 import { createShelfReader } from '../engine/shelf.ts'
+import { perVersion } from '../engine/versioned.ts'
 import type { ClusterStatus } from '../ingest/status.ts'
 import { every } from '../lib/every.ts'
-import { perTurn } from '../lib/per-turn.ts'
 import type { Range } from '../lib/ranges.ts'
 import { nativeBinding } from '../lib/runtime.ts'
 import type { ClusterPlace } from '../search/clusters.ts'
@@ -33,7 +33,8 @@ export const openClusters = (
     shutdown.add(`cluster of ${network}`, cluster.close)
     places.set(network, {
       ...{ cluster, naming, shelf: db => createShelfReader(db).visible },
-      told: db => createTold({ cluster, naming, network, isFollowing: perTurn(createShelfReader(db).isFollowing) }),
+      told: db =>
+        createTold({ cluster, naming, network, isFollowing: perVersion(db, createShelfReader(db).isFollowing) }),
       moved: db => {
         const { since } = createMoved(db)
         return () => since() !== undefined

@@ -167,6 +167,8 @@ test('a state ends after some seconds: a store does not know what happens to a c
     [1, 2],
   )
   store.rollback(4)
+  assert.equal(state().number, second.number, 'looked for once a turn')
+  await nextTurn()
   assert.notEqual(state().number, second.number)
 })
 
