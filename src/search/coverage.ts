@@ -1,6 +1,7 @@
 import { createCoverageReader } from '../engine/coverage.ts'
 import { type Reader, readingIn, wholeRanges } from '../engine/reader.ts'
 import { toldCoverage } from '../engine/shelf-mirror.ts'
+import { perVersion } from '../engine/versioned.ts'
 import type { Range } from '../lib/ranges.ts'
 import { filterOf } from '../scopes/filter.ts'
 import { isOfTransactions } from '../scopes/transactions.ts'
@@ -88,25 +89,10 @@ export const coverageHeader = (reader: Reader): string | undefined => {
   return `partial; whole=${listed(wholeRanges(reader.segments()))}; filters=${coverage.length}${ofTransactions}; looked=${from}-${to}`
 }
 
-/** Time for which it counts: to look at the store takes a tenth of the time of a cheap query. */
-const FRESH_MS = 100
-
 /** The same, looked for anew where the store has changed. */
-export const createCoverageHeader = (
-  reader: Reader,
-  time: () => number = () => performance.now(),
-): (() => string | undefined) => {
+export const createCoverageHeader = (reader: Reader): (() => string | undefined) => {
   const read = readingIn(reader)
-  let known: { at: number; version: number; text: string | undefined } | undefined
-  return () => {
-    const at = time()
-    if (known && at - known.at < FRESH_MS) return known.text
-    return read(() => {
-      const version = reader.version()
-      known = { at, version, text: known?.version === version ? known.text : coverageHeader(reader) }
-      return known.text
-    })
-  }
+  return perVersion(reader.db, () => read(() => coverageHeader(reader)))
 }
 
 const listed = (ranges: readonly Range[]): string => {

@@ -85,7 +85,7 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
   const openOf = (store: string): Opened | null => {
     const known = open.get(store)
     if (known !== undefined || closed) return known ?? null
-    const opened = tryToOpen(store, limits, { kept, forAnswers, time })
+    const opened = tryToOpen(store, limits, { kept, forAnswers })
     open.set(store, opened)
     if (!opened) setTimeout(() => open.delete(store), AGAIN_MS).unref()
     return opened
@@ -225,7 +225,7 @@ const holdsAll = ({ checkWhole }: Opened): boolean => {
 const tryToOpen = (
   store: string,
   limits: Limits,
-  { kept, forAnswers, time }: { kept: KeptMemory; forAnswers: number; time(): number },
+  { kept, forAnswers }: { kept: KeptMemory; forAnswers: number },
 ): Opened | null => {
   try {
     // What can be opened without waiting for anything; a thread waits for the rest.
@@ -236,7 +236,7 @@ const tryToOpen = (
     // What all queries need is read before the first one.
     opened.reader.begin()
     opened.reader.end()
-    const coverage = createCoverageHeader(opened.reader, time)
+    const coverage = createCoverageHeader(opened.reader)
     return { ...opened, checkWhole, coverage, answers: createKeptAnswers(forAnswers) }
   } catch {
     return null

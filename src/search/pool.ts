@@ -150,13 +150,23 @@ export const createPool = ({
   })
 
   /** None where the store cannot be read now: whoever searches it hears why. */
-  const coverageOf = (network: string, store: string): string | undefined => {
+  const coverageNow = (network: string): string | undefined => {
+    const store = stores(network).get(network)
     try {
       const clustered = clusters.of(network)
-      return clustered ? clustered.coverage() : inline.coverage(store)
+      return clustered ? clustered.coverage() : store && inline.coverage(store)
     } catch {
       return undefined
     }
+  }
+  const coverages = new Map<string, { at: number; text: string | undefined }>()
+  const coverageOf = (network: string): string | undefined => {
+    const at = performance.now()
+    const known = coverages.get(network)
+    if (known && at - known.at < FRESH_MS) return known.text
+    const text = coverageNow(network)
+    coverages.set(network, { at, text })
+    return text
   }
 
   const held = async (network: string): Promise<HeldBlocks> => {
@@ -244,8 +254,7 @@ export const createPool = ({
     coverage(network) {
       const each = eachOf(network)
       const told = each.flatMap(one => {
-        const store = stores(one).get(one)
-        const text = store === undefined ? undefined : coverageOf(one, store)
+        const text = coverageOf(one)
         return text === undefined ? [] : [each.length === 1 ? text : `${one}: ${text}`]
       })
       return told.length === 0 ? undefined : told.join(', ')
@@ -263,6 +272,8 @@ export const createPool = ({
 }
 
 const START_AFTER_MS = 250
+/** Time for which it counts what scopes cover: to look at a store takes a tenth of the time of a cheap query. */
+const FRESH_MS = 100
 const NOTHING_HELD: HeldBlocks = { ranges: [], newest: null }
 /** Processors that are left beside the main thread and one for whoever asks. */
 const SPARE = availableParallelism() - 2
