@@ -20,20 +20,9 @@ test('the newest blocks come first, and new ones at once, while older ones are s
       await (found?.promise ?? pause(150))
     return undefined
   }
-  const args = [
-    '--network',
-    NETWORK,
-    '--rpc',
-    node.url,
-    '--ws',
-    node.wsUrl,
-    '--finality',
-    '16',
-    '--store-batch',
-    '10',
-    '--poll-interval',
-    '1h',
-  ]
+  // No poll finds a block in time: they come as they are announced.
+  const nodes = ['--rpc', node.url, '--ws', node.wsUrl, '--poll-interval', '1h']
+  const args = ['--network', NETWORK, ...nodes, '--finality', '16', '--store-batch', '10']
   const server = await serve(t, data, [...args, '--rpc-concurrency', '2', '--rpc-batch', '8'])
   const status = async () => (await server.status()).networks[0]!
   const filling = await until(
