@@ -1,8 +1,10 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, globSync } from 'node:fs'
+import { existsSync, globSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
+import { build } from 'esbuild'
 
 /**
  * Runs the whole test suite with node's own runner; arguments are file name parts that narrow it (`npm test -- decode`). Tests that start
@@ -35,11 +37,31 @@ const PROGRAMS = /^test\/(console|e2e)|^test\/(demo|deploy|docs)\.test\.ts$/
 /** What Node has made of the sources: without it a third of the time goes there. Tests that start the program use it, too. */
 const COMPILED = join(tmpdir(), `chainsieve-test-compiled-${process.getuid?.() ?? 0}`)
 
+/**
+ * The sources with a file for each role of a thread, as deep in the tree as they are. Tests start hundreds of threads, most of whose time
+ * would go to reading hundreds of modules each.
+ */
+const bundleThreads = async (): Promise<string> => {
+  const folder = 'dist/test'
+  const { metafile } = await build({
+    ...{ entryPoints: ['src/main.ts'], outdir: folder, bundle: true, splitting: true, format: 'esm' },
+    ...{ platform: 'node', packages: 'external', metafile: true, logLevel: 'warning' },
+    // No thread loads these, and what they share with others would be cut into a hundred parts.
+    external: ['./cli/index.ts', './services/index.ts'],
+  })
+  // Parts of older sources.
+  for (const file of globSync(`${folder}/*`)) if (!(file in metafile.outputs)) rmSync(file)
+  return pathToFileURL(`${folder}/main.js`).href
+}
+const threads = await bundleThreads()
+/** Runs in the process of each test file before it. */
+const PRELOAD = `data:text/javascript,import{setEnvironmentData as s}from'node:worker_threads';s('threads','${threads}')`
+
 /** Runs test files, so many at a time. */
 const run = (some: readonly string[], atOnce: number): number => {
   if (some.length === 0) return 0
   // It is for what hangs: a busy machine takes several times as long as a quiet one.
-  const options = ['--test', '--test-timeout=600000', `--test-concurrency=${atOnce}`]
+  const options = ['--test', `--import=${PRELOAD}`, '--test-timeout=600000', `--test-concurrency=${atOnce}`]
   const { status } = spawnSync(process.execPath, [...options, ...some.toSorted()], {
     stdio: 'inherit',
     env: {
