@@ -29,10 +29,10 @@ if (program !== undefined && !existsSync(program)) {
   process.exit(1)
 }
 
-/** What is held to times, or makes all the load it can, has the machine for itself. */
-const ALONE = /^test\/(attack|bench|soak|search\/fairness|e2e\/(backfill|dev-failures|follow|health|load|peers))/
+/** What is held to times, as that another client is answered meanwhile, has the machine for itself. */
+const ALONE = /^test\/(attack\/(bodies|connections)|bench\/run|search\/fairness|soak\/soak|e2e\/load)\./
 /** Programs, nodes and browsers: they wait for each other more than they compute. They do not run beside tests that only compute. */
-const PROGRAMS = /^test\/(console|e2e)|^test\/(demo|deploy|docs)\.test\.ts$/
+const PROGRAMS = /^test\/(attack|bench|console|e2e)\/|^test\/(demo|deploy|docs)\.test\.ts$/
 
 /** What Node has made of the sources: without it a third of the time goes there. Tests that start the program use it, too. */
 const COMPILED = join(tmpdir(), `chainsieve-test-compiled-${process.getuid?.() ?? 0}`)
@@ -77,4 +77,6 @@ const run = (some: readonly string[], atOnce: number): number => {
 const kindOf = (file: string) => (ALONE.test(file) ? 'alone' : PROGRAMS.test(file) ? 'programs' : 'others')
 const { others = [], programs = [], alone = [] } = Object.groupBy(files, kindOf)
 const processors = availableParallelism()
-process.exit(Math.max(run(others, processors), run(programs, Math.min(2, processors)), run(alone, 1)))
+/** One more than there are processors to compute: of so many files one mostly waits. */
+const atOnce = processors + 1
+process.exit(Math.max(run(others, atOnce), run(programs, Math.min(3, atOnce)), run(alone, 1)))
