@@ -1,8 +1,10 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, globSync } from 'node:fs'
+import { existsSync, globSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
+import { build } from 'esbuild'
 
 /**
  * Runs the whole test suite with node's own runner; arguments are file name parts that narrow it (`npm test -- decode`). Tests that start
@@ -27,19 +29,39 @@ if (program !== undefined && !existsSync(program)) {
   process.exit(1)
 }
 
-/** What is held to times, or makes all the load it can, has the machine for itself. */
-const ALONE = /^test\/(attack|bench|soak|search\/fairness|e2e\/(backfill|dev-failures|follow|health|load|peers))/
+/** What is held to times, as that another client is answered meanwhile, has the machine for itself. */
+const ALONE = /^test\/(attack\/(bodies|connections)|bench\/run|search\/fairness|soak\/soak|e2e\/load)\./
 /** Programs, nodes and browsers: they wait for each other more than they compute. They do not run beside tests that only compute. */
-const PROGRAMS = /^test\/(console|e2e)|^test\/(demo|deploy|docs)\.test\.ts$/
+const PROGRAMS = /^test\/(attack|bench|console|e2e)\/|^test\/(demo|deploy|docs)\.test\.ts$/
 
 /** What Node has made of the sources: without it a third of the time goes there. Tests that start the program use it, too. */
 const COMPILED = join(tmpdir(), `chainsieve-test-compiled-${process.getuid?.() ?? 0}`)
+
+/**
+ * The sources with a file for each role of a thread, as deep in the tree as they are. Tests start hundreds of threads, most of whose time
+ * would go to reading hundreds of modules each.
+ */
+const bundleThreads = async (): Promise<string> => {
+  const folder = 'dist/test'
+  const { metafile } = await build({
+    ...{ entryPoints: ['src/main.ts'], outdir: folder, bundle: true, splitting: true, format: 'esm' },
+    ...{ platform: 'node', packages: 'external', metafile: true, logLevel: 'warning' },
+    // No thread loads these, and what they share with others would be cut into a hundred parts.
+    external: ['./cli/index.ts', './services/index.ts'],
+  })
+  // Parts of older sources.
+  for (const file of globSync(`${folder}/*`)) if (!(file in metafile.outputs)) rmSync(file)
+  return pathToFileURL(`${folder}/main.js`).href
+}
+const threads = await bundleThreads()
+/** Runs in the process of each test file before it. */
+const PRELOAD = `data:text/javascript,import{setEnvironmentData as s}from'node:worker_threads';s('threads','${threads}')`
 
 /** Runs test files, so many at a time. */
 const run = (some: readonly string[], atOnce: number): number => {
   if (some.length === 0) return 0
   // It is for what hangs: a busy machine takes several times as long as a quiet one.
-  const options = ['--test', '--test-timeout=600000', `--test-concurrency=${atOnce}`]
+  const options = ['--test', `--import=${PRELOAD}`, '--test-timeout=600000', `--test-concurrency=${atOnce}`]
   const { status } = spawnSync(process.execPath, [...options, ...some.toSorted()], {
     stdio: 'inherit',
     env: {
@@ -55,4 +77,6 @@ const run = (some: readonly string[], atOnce: number): number => {
 const kindOf = (file: string) => (ALONE.test(file) ? 'alone' : PROGRAMS.test(file) ? 'programs' : 'others')
 const { others = [], programs = [], alone = [] } = Object.groupBy(files, kindOf)
 const processors = availableParallelism()
-process.exit(Math.max(run(others, processors), run(programs, Math.min(2, processors)), run(alone, 1)))
+/** One more than there are processors to compute: of so many files one mostly waits. */
+const atOnce = processors + 1
+process.exit(Math.max(run(others, atOnce), run(programs, Math.min(3, atOnce)), run(alone, 1)))

@@ -134,6 +134,7 @@ export const timeAlerts = async (
     findings.push({
       what: 'alerts of another account are late',
       how: `${late} of ${blocks} took over ${SOON_MS} ms, the last ${Math.max(...waits).toFixed(0)} ms`,
+      isTime: true,
     })
   return { findings, worstMs: Math.max(0, ...waits) }
 }

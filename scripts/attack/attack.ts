@@ -40,6 +40,8 @@ export interface Finding {
   attempt?: number
   /** What was sent or changed, and what came of it. */
   how: string
+  /** Something took too long, which a busy machine may be the reason of. */
+  isTime?: boolean
 }
 
 export const pick = <T>(random: Random, list: readonly T[]): T => list[random.below(list.length)]!

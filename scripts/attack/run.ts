@@ -82,7 +82,7 @@ export const attack = async ({ name, run }: Attack, options: Options): Promise<R
       peak = Math.max(peak, own)
       if (died !== undefined) findings.push({ what: 'the process ended', how: died })
       else if (ms > STOP_MS)
-        findings.push({ what: 'it does not stop at once', how: `SIGTERM took ${Math.round(ms)} ms` })
+        findings.push({ what: 'it does not stop at once', how: `SIGTERM took ${Math.round(ms)} ms`, isTime: true })
     }
     if (peak > MAX_BYTES) findings.push({ what: 'it takes too much memory', how: `${Math.ceil(peak / 1e6)} MB` })
     const worstHealthMs = Math.max(0, ...victims.map(victim => victim.worstHealthMs()))

@@ -55,7 +55,7 @@ export const findingsIn = (during: string, seen: Seen, attempt?: number): Findin
   return entries.flatMap(([name, { runs, p99, failed }]) => [
     ...(failed > 0 ? [what(`another account’s ${name} fails`)] : []),
     ...(runs >= LEAST_RUNS && p99 > (MAX_MS[name] ?? Number.POSITIVE_INFINITY)
-      ? [what(`another account’s ${name} is slow`)]
+      ? [{ ...what(`another account’s ${name} is slow`), isTime: true }]
       : []),
   ])
 }

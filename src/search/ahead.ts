@@ -1,5 +1,5 @@
 import type { Cursor } from '../engine/query/pages.ts'
-import type { Search } from './reader-thread.ts'
+import type { Search } from './reader-messages.ts'
 import { createSlots, type Slot } from './slots.ts'
 import type { Message, Reply, Thread, Threads } from './threads.ts'
 

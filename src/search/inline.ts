@@ -14,7 +14,7 @@ import type { UsedCursor } from './cursors/answer.ts'
 import { answerForm } from './forms.ts'
 import { createKeptAnswers, type KeptAnswers, keyOfSearch } from './kept-answers.ts'
 import { type OpenStore, openStore } from './open-store.ts'
-import type { ToReader } from './reader-thread.ts'
+import type { ToReader } from './reader-messages.ts'
 import type { Answer, Asking } from './service.ts'
 import { createTurns } from './turns.ts'
 

@@ -5,7 +5,7 @@ import { fromFailure } from '../lib/failure.ts'
 import { startWorker } from '../lib/runtime.ts'
 import { type Limits, overNow } from '../limits/index.ts'
 import { createFairQueue, type Waiting } from './fair-queue.ts'
-import type { FromReader, ToReader } from './reader-thread.ts'
+import type { FromReader, ToReader } from './reader-messages.ts'
 import { createShares } from './shares.ts'
 
 /**

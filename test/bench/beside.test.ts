@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import type { Asked } from '../../scripts/bench/beside/asking.ts'
@@ -11,6 +11,7 @@ import type { AskedPanel } from '../../scripts/bench/beside/panels.ts'
 import { rowsOf, showBeside } from '../../scripts/bench/beside/report.ts'
 import { main } from '../../scripts/bench/run.ts'
 import { startFakeOpenSearch } from '../support/opensearch.ts'
+import { TESTED_PROGRAM } from '../support/tested-program.ts'
 
 const makeFolder = (t: TestContext): string => {
   const folder = mkdtempSync(join(tmpdir(), 'chainsieve-test-'))
@@ -148,11 +149,9 @@ test('no ratio is told where totals differ', () => {
 const runBeside = async (t: TestContext, url: string): Promise<Beside> => {
   const folder = makeFolder(t)
   const json = join(folder, 'figures.json')
-  process.env.NODE_COMPILE_CACHE = join(folder, 'compiled')
-  t.after(() => delete process.env.NODE_COMPILE_CACHE)
   t.mock.method(console, 'log', () => {})
   t.mock.method(console, 'error', () => {})
-  const program = ['--program', resolve('src/main.ts'), '--quick', '--json', json]
+  const program = ['--program', TESTED_PROGRAM, '--quick', '--json', json]
   await main(['--against', url, '--events', '900', ...program])
   return JSON.parse(readFileSync(json, 'utf8')) as Beside
 }

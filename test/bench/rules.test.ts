@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { measureAlerts } from '../../scripts/bench/alerts.ts'
 import { benchRules, main, rowsOfRules } from '../../scripts/bench/rules.ts'
 import type { ChainsieveError } from '../../src/lib/errors.ts'
+import { TESTED_PROGRAM } from '../support/tested-program.ts'
 
 test('the benchmark of rules measures each number of them, and the hot key', () => {
   const results = benchRules({ rules: [10, 3_000], blocks: 4, seed: 3 })
@@ -37,9 +37,8 @@ test('the benchmark of rules refuses what is no number', async () => {
 })
 
 test('from blocks to webhooks is measured with a real server', async () => {
-  const program = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
   const { latency, rules, delivered, perSecond } = await measureAlerts({
-    program,
+    program: TESTED_PROGRAM,
     seed: 1,
     quiet: 5,
     blocks: 2,

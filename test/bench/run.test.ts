@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { createReplyReader } from '../../scripts/bench/connection.ts'
@@ -17,6 +17,7 @@ import { main } from '../../scripts/bench/run.ts'
 import { timesOf } from '../../scripts/bench/times.ts'
 import { createRpcSource } from '../../src/chain/rpc-source.ts'
 import { createTestStore, generatedBlocks } from '../support/store.ts'
+import { TESTED_PROGRAM } from '../support/tested-program.ts'
 
 const makeFolder = (t: TestContext): string => {
   const folder = mkdtempSync(join(tmpdir(), 'chainsieve-test-'))
@@ -228,10 +229,7 @@ test('a store of another chain is not followed on the made-up one', async t => {
 test('the whole benchmark runs on a small chain, and leaves a store that is there alone', async t => {
   const folder = makeFolder(t)
   const [keep, json] = [join(folder, 'data'), join(folder, 'figures.json')]
-  const program = ['--program', resolve('src/main.ts'), '--quick', '--json', json]
-  // The program is started nine times: it is read and compiled once.
-  process.env.NODE_COMPILE_CACHE = join(folder, 'compiled')
-  t.after(() => delete process.env.NODE_COMPILE_CACHE)
+  const program = ['--program', TESTED_PROGRAM, '--quick', '--json', json]
   t.mock.method(console, 'log', () => {})
   t.mock.method(console, 'error', () => {})
   await main(['--events', '1000', '--traces', '--keep', keep, ...program])

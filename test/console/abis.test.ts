@@ -4,7 +4,7 @@ import { describe, type TestContext, test } from 'node:test'
 import type { BrowserContextOptions } from 'playwright-core'
 import { SCOPES } from '../../src/accounts/index.ts'
 import { tokenOf } from '../e2e/program.ts'
-import { DEMO, overhang, signIn, skip, useConsole, violations } from './support.ts'
+import { counted, DEMO, overhang, signIn, skip, useConsole, violations } from './support.ts'
 
 const HOSTILE = `<img src=x onerror="document.title='x'">\u202e`
 const abiOf = (name: string) => [
@@ -48,7 +48,7 @@ describe('ABIs', { skip }, () => {
     assert.match(told[3]!, /^Bad\.json: .*abi/i)
     const grid = page.getByRole('grid', { name: 'ABIs' })
     await grid.getByText('Plain', { exact: true }).waitFor()
-    assert.equal(await grid.getByRole('row').count(), 4)
+    await counted(grid.getByRole('row'), 4)
 
     await page.keyboard.press('/')
     await page.keyboard.type('forge')
@@ -69,7 +69,7 @@ describe('ABIs', { skip }, () => {
     await page.getByRole('button', { name: 'Remove the ABI' }).click()
     await page.getByText('2 of 2').waitFor()
     await opened.waitFor({ state: 'detached' })
-    assert.equal(await grid.getByRole('row').count(), 3)
+    await counted(grid.getByRole('row'), 3)
   })
 
   test('dropped files decode stored blocks again, with progress until it is done', async t => {

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { until } from '../e2e/program.ts'
 import { startReceiver } from '../support/receiver.ts'
-import { DEMO, overhang, skip, useConsole, violations } from './support.ts'
+import { counted, DEMO, overhang, skip, useConsole, violations } from './support.ts'
 
 const RULES = '/alerting/rules'
 const ALICE = '0x0D3eB21b6b21833A4939Cfff4810E9AE0758e12C'
@@ -94,7 +94,7 @@ describe('rules in the console', { skip }, () => {
     t.diagnostic(`the preview came ${took} ms after the last key`)
     await matches(page).locator('canvas').waitFor()
     await matches(page).locator('details').nth(9).waitFor()
-    assert.equal(await matches(page).locator('details').count(), 10)
+    await counted(matches(page).locator('details'), 10)
 
     await page.getByRole('button', { name: 'Add a condition on arguments' }).click()
     await page.locator('datalist option[value=tokenId]').waitFor({ state: 'attached' })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { tokenOf } from '../e2e/program.ts'
-import { revokeAll, signIn, skip, useConsole, violations } from './support.ts'
+import { counted, revokeAll, signIn, skip, useConsole, violations } from './support.ts'
 
 describe('the shell of the console', { skip }, () => {
   const bench = useConsole()
@@ -53,7 +53,7 @@ describe('the shell of the console', { skip }, () => {
     await page.keyboard.press('j')
     await page.getByLabel('log', { exact: true }).check()
     await page.keyboard.press('j')
-    assert.equal(await page.locator('[data-at]').count(), 1)
+    await counted(page.locator('[data-at]'), 1)
     await page.getByRole('button', { name: 'Sign out' }).focus()
     await page.keyboard.press('Enter')
     await page.getByLabel('Token', { exact: true }).waitFor()
@@ -78,7 +78,7 @@ describe('the shell of the console', { skip }, () => {
     await bench.restart()
     await page.getByText('Asked for a query string').waitFor()
     await page.getByText(/^\d+ hits in/).waitFor()
-    assert.equal(await page.getByText('The console will go on').count(), 0)
+    await counted(page.getByText('The console will go on'), 0)
   })
 
   for (const colorScheme of ['light', 'dark'] as const)

@@ -3,7 +3,7 @@ import { describe, type TestContext, test } from 'node:test'
 import type { BrowserContextOptions, Locator } from 'playwright-core'
 import { SCOPES, type Scope } from '../../src/accounts/index.ts'
 import { tokenOf } from '../e2e/program.ts'
-import { DEMO, overhang, signIn, skip, useConsole, violations } from './support.ts'
+import { counted, DEMO, overhang, signIn, skip, useConsole, violations } from './support.ts'
 
 const NARROW = { width: 360, height: 740 }
 const HOSTILE = `<img src=x onerror="document.title='x'">\u202e\u0000${'A'.repeat(32_768)}`
@@ -40,9 +40,9 @@ describe('the state of the service', { skip }, () => {
     await signIn(page, bench.server.token)
     const network = page.getByRole('region', { name: 'ethereum/ethereum/mainnet', exact: true })
     await network.getByText('Missing: 21–29, 31.').waitFor()
-    assert.equal(await network.locator('.range-bar .gap').count(), 1)
+    await counted(network.locator('.range-bar .gap'), 1)
     await network.getByRole('img', { name: 'Blocks per second: now 12, at most 20' }).waitFor()
-    assert.equal(await network.locator('.spark polyline').count(), 4)
+    await counted(network.locator('.spark polyline'), 4)
     await network.getByText('2 h 1 min').waitFor()
     await network.getByText('7,000 blocks are left').waitFor()
     const nodes = network.getByRole('region', { name: 'Nodes of ethereum/ethereum/mainnet' })
@@ -168,7 +168,7 @@ describe('the state of the service', { skip }, () => {
     await page.keyboard.type('rulebytes')
     const limits = page.getByRole('region', { name: 'Limits' })
     await limits.getByText('16,000,000').waitFor()
-    assert.equal(await limits.getByRole('row').count(), 2)
+    await counted(limits.getByRole('row'), 2)
   })
 
   test('deliveries: receivers, what waits for them, every attempt, and sending again after a second click', async t => {
@@ -195,7 +195,7 @@ describe('the state of the service', { skip }, () => {
     await page.getByRole('button', { name: 'Show older ones' }).click()
     const list = page.getByRole('region', { name: 'Deliveries' })
     await list.getByRole('button', { name: 'Show the attempts of delivery 6' }).waitFor()
-    assert.equal(await list.getByRole('row').count(), 3)
+    await counted(list.getByRole('row'), 3)
     assert.deepEqual(await violations(page), [])
 
     await receivers.getByRole('button', { name: '3 dead: show them' }).click()

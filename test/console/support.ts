@@ -3,10 +3,10 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, type TestContext } from 'node:test'
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core'
 import { buildConsole } from '../../scripts/console/build.ts'
 import { openAccounts } from '../../src/accounts/index.ts'
-import { type Server, serve, start } from '../e2e/program.ts'
+import { type Server, serve, start, until } from '../e2e/program.ts'
 import { CHROMIUM, skip } from './chromium.ts'
 
 export { CHROMIUM, skip }
@@ -99,6 +99,14 @@ export const violations = async (page: Page): Promise<string[]> => {
       violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html.slice(0, 300) + ' ' + failureSummary)))`,
   )
 }
+
+/** Waits until the page has so many: it draws them one after the other. */
+export const counted = (locator: Locator, count: number): Promise<number> =>
+  until(
+    () => locator.count(),
+    found => found === count,
+    `of ${count}: ${locator}`,
+  )
 
 /** By how many pixels the page is wider than the window. */
 export const overhang = (page: Page): Promise<number> =>

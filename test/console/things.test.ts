@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { DEMO, overhang, skip, useConsole, violations } from './support.ts'
+import { counted, DEMO, overhang, skip, useConsole, violations } from './support.ts'
 
 const AT = `/console/${DEMO}`
 const DOLLAR = '0x252bFe6BA05B239912fE0F8f514b3564F40A7A96'
@@ -65,17 +65,11 @@ describe('pages of things', { skip }, () => {
     const page = await bench.enter(t, `${AT}/tx/${id}`)
     const steps = page.getByRole('list', { name: 'Steps' }).locator('> li')
     await steps.first().waitFor()
-    assert.equal(await steps.count(), await bench.server.total(DEMO, 'trace', { term: { transactionHash: id } }))
+    await counted(steps, await bench.server.total(DEMO, 'trace', { term: { transactionHash: id } }))
     const failed = await bench.server.total(DEMO, 'trace', {
       bool: { filter: [{ term: { transactionHash: id } }, { exists: { field: 'error' } }] },
     })
-    assert.equal(
-      await page
-        .getByRole('list', { name: 'Steps' })
-        .getByText(/^Failed/)
-        .count(),
-      failed,
-    )
+    await counted(page.getByRole('list', { name: 'Steps' }).getByText(/^Failed/), failed)
     await page.getByText('Input and output').first().click()
     await page.getByRole('list', { name: 'Steps' }).getByText('Input', { exact: true }).waitFor()
 
@@ -85,12 +79,13 @@ describe('pages of things', { skip }, () => {
     await page.goto(`${bench.server.url}${AT}/tx/${hash}?tab=events`)
     const events = page.getByRole('list', { name: 'Events' }).locator('> li')
     await events.nth(logs - 1).waitFor()
-    assert.equal(await events.count(), logs)
+    await counted(events, logs)
     const moved = await bench.server.total(DEMO, 'event', {
       bool: { filter: [{ term: { transactionHash: hash } }, { term: { 'event.raw': 'Transfer' } }] },
     })
     await tab(page, /^Movements/).click()
-    assert.ok((await page.getByRole('list', { name: 'Movements' }).locator('> li').count()) >= moved)
+    const movements = page.getByRole('list', { name: 'Movements' }).locator('> li')
+    await movements.nth(moved - 1).waitFor()
   })
 
   test('an account: in and out, movements, tokens; a row leads to the transaction and back', async t => {
@@ -121,7 +116,7 @@ describe('pages of things', { skip }, () => {
     })
     const listed = proxy.locator('.thing-facts > div').filter({ hasText: 'Upgrades' }).getByRole('listitem')
     await listed.nth(upgrades - 1).waitFor()
-    assert.equal(await listed.count(), upgrades)
+    await counted(listed, upgrades)
     const created = proxy.locator('.thing-facts > div').filter({ hasText: 'When it was created' })
     await created.getByRole('link').click()
     await tab(page, 'Contract').click()

@@ -20,31 +20,31 @@ test('the newest blocks come first, and new ones at once, while older ones are s
       await (found?.promise ?? pause(150))
     return undefined
   }
-  const args = ['--network', NETWORK, '--rpc', node.url, '--ws', node.wsUrl, '--finality', '16', '--store-batch', '10']
+  // No poll finds a block in time: they come as they are announced.
+  const nodes = ['--rpc', node.url, '--ws', node.wsUrl, '--poll-interval', '1h']
+  const args = ['--network', NETWORK, ...nodes, '--finality', '16', '--store-batch', '10']
   const server = await serve(t, data, [...args, '--rpc-concurrency', '2', '--rpc-batch', '8'])
   const status = async () => (await server.status()).networks[0]!
-  const filling = await until(status, ({ ranges }) => (ranges.at(-1)?.to ?? 0) === 599 && ranges[0]!.from < 560)
+  const filling = await until(
+    status,
+    ({ ranges, secondsLeft }) => ranges.at(-1)?.to === 599 && ranges[0]!.from < 560 && secondsLeft !== null,
+  )
   assert.deepEqual([filling.state, filling.head, filling.lag, filling.ranges.length], ['filling', 599, 0, 1])
 
   found = Promise.withResolvers()
-  const delays: number[] = []
   for (let i = 600; i < 630; i++) {
     node.extend([chain[i]!])
     node.announce()
-    const announced = performance.now()
     const term = { term: { _id: chain[i]!.block.hash } }
     await until(
       () => server.total(NETWORK, 'block', term),
       total => total === 1,
       server.err,
     )
-    delays.push(performance.now() - announced)
   }
   const meanwhile = await status()
   assert.ok(meanwhile.ranges[0]!.from > 0, 'the back-fill is still under way')
-  assert.ok(meanwhile.secondsLeft! > 0)
   assert.deepEqual([meanwhile.state, meanwhile.lag], ['filling', 0])
-  t.diagnostic(`searchable after ${delays.map(Math.round)} ms`)
 
   // Interrupted, it fetches what is missing and nothing else.
   server.signal('SIGKILL')

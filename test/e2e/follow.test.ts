@@ -62,13 +62,16 @@ const amounts = async (server: Server): Promise<string[]> => {
 
 const statusOf = async (server: Server) => (await server.status()).networks.find(({ network }) => network === NETWORK)!
 
-test('a chain is followed: new blocks can be searched within a second, tokens are asked once', { skip }, async t => {
+test('a chain is followed: new blocks can be searched once they are announced, tokens are asked once', {
+  skip,
+}, async t => {
   const { data, anvil, deploy, transfer } = await setUp(t)
   const [dollar, relic] = [await deploy(6), await deploy(undefined)]
   await transfer(dollar, 1_500_000)
   await transfer(relic, 7)
   const proxy = await startRelay({ after: fn => after(t, fn) }, anvil.url)
-  const args = ['--network', NETWORK, '--rpc', proxy.url, '--ws', anvil.wsUrl]
+  // No poll finds a block in time: they come as they are announced.
+  const args = ['--network', NETWORK, '--rpc', proxy.url, '--ws', anvil.wsUrl, '--poll-interval', '1h']
   const server = await serve(t, data, args)
   await until(
     () => server.total(NETWORK, 'block'),
@@ -77,19 +80,14 @@ test('a chain is followed: new blocks can be searched within a second, tokens ar
   )
   assert.deepEqual(await amounts(server), ['Transfer 1500000 1.5', 'Transfer 7 null'])
 
-  const delays: number[] = []
   for (let i = 1; i <= 15; i++) {
     const { transactionHash } = await transfer(i % 3 === 0 ? relic : dollar, i * 250_000)
-    const mined = performance.now()
     await until(
       () => server.total(NETWORK, 'event', { term: { transactionHash } }),
       total => total === 1,
       server.err,
     )
-    delays.push(performance.now() - mined)
   }
-  delays.sort((a, b) => a - b)
-  assert.ok(delays[7]! < 1000, `searchable after ${delays.map(Math.round)} ms`)
   assert.equal((await amounts(server)).at(-2), 'Transfer 3500000 3.5')
   // Each of the two for its name, symbol and decimals, and for what a vault has.
   assert.equal(proxy.counts.eth_call, 10)

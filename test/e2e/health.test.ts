@@ -229,17 +229,15 @@ test('a server tells how it is by /ready, status, metrics and log, and none of i
     for (const name of told.keys()) assert.ok(due.has(name) || name === 'chainsieve_not_ready', name)
   })
 
-  await t.test('a dead node is told within three block times', async () => {
-    const stopped = performance.now()
+  await t.test('a dead node is told before blocks are overdue', async () => {
     await node.stop()
     const { status, reasons } = await until(
       () => readyOf(server),
       ready => ready.status === 503,
       server.err,
     )
-    const seconds = (performance.now() - stopped) / 1_000
-    assert.ok(seconds < 3 * 12, `${seconds} s`)
     assert.equal(status, 503)
+    // Blocks are overdue after three block times: then there are two reasons.
     assert.deepEqual(
       reasons.map(({ type, network }) => [type, network]),
       [['nodes_failing', NETWORK]],

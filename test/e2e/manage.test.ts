@@ -74,15 +74,12 @@ test('a server is managed over HTTP: ABIs, decoding again, deliveries across rul
   const config = ruleConfig({ targetType: 'Event', targetMap: [condition], alerts })
   const rule = ruleBody({ technology, blockchain, network, config, maxConfirmationCount: 0 })
 
-  const started = performance.now()
   const simulated = await call<{
     total: number
     series: { intervalMs: number; buckets: { from: string; count: number }[] }
   }>(...(['POST', '/alerting/rules/simulate', { ...rule, lastBlocks: 421, buckets: 60, size: 5 }] as const))
-  const took = performance.now() - started
   assert.equal(simulated.status, 200, JSON.stringify(simulated.body))
   const { buckets } = simulated.body.series
-  assert.ok(took < 1_000, `${took} ms`)
   assert.deepEqual([simulated.body.total, buckets.reduce((sum, { count }) => sum + count, 0)], [9, 9])
   assert.ok(buckets.length > 10 && buckets.length <= 60)
   const few = await call<{ fromBlock: number; series: unknown }>(

@@ -1,17 +1,15 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { showChart, showSamples } from '../../scripts/soak/show.ts'
 import { soak } from '../../scripts/soak/soak.ts'
-
-const program = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+import { TESTED_PROGRAM } from '../support/tested-program.ts'
 
 test('some seconds of a soak: nothing is lost, doubled or missing', {
   skip: !existsSync('/proc/self/fd') && 'it reads /proc',
 }, async () => {
   const { samples, findings, counts } = await soak({
-    ...{ program, milliseconds: 20_000, blockMs: 500, keep: 70, seed: 3, kills: 2 },
+    ...{ program: TESTED_PROGRAM, milliseconds: 20_000, blockMs: 500, keep: 70, seed: 3, kills: 2 },
     note: () => {},
   })
   assert.deepEqual(findings, [])

@@ -12,6 +12,7 @@ import type { Asked } from './log-limit.ts'
 import { createLogReader } from './log-reader.ts'
 import { type Density, newDensity, type Reach } from './reach.ts'
 import type { LogFilter, ScopedPart, ScopedSource } from './scoped-source.ts'
+import { partsOf, type Slice } from './slices.ts'
 import { fetchWanted, LOGS_LEFT_OUT, type WantedOptions } from './wanted.ts'
 
 export interface ScopedSourceOptions {
@@ -55,30 +56,6 @@ export const createScopedSource = (options: ScopedSourceOptions): ScopedSource =
     }
   }
 
-  async function* parts(
-    filter: LogFilter,
-    range: Asked,
-    found: readonly Found[],
-    signal: AbortSignal,
-  ): AsyncGenerator<ScopedPart> {
-    const ahead = () => {
-      const bytes = Math.max(...rpc.endpoints.map(it => it.bytesPerCall)) * 2 * chunk
-      return Math.min(concurrency, bytes === 0 ? 2 : Math.ceil(AHEAD_BYTES / bytes))
-    }
-    const fetch = async (slice: Slice<Found>, inner: AbortSignal) => ({
-      to: slice.range.to,
-      blocks: await fetchSlice(filter, slice, inner),
-    })
-    let [from, blocks]: [number, RawBlock[]] = [range.from, []]
-    for await (const slice of mapInOrder(slicesOf(range, found, chunk), ahead, fetch, signal)) {
-      for (const block of slice.blocks) blocks.push(block)
-      if (blocks.length < PART_BLOCKS && slice.to < range.to) continue
-      yield { from, to: slice.to, blocks }
-      from = slice.to + 1
-      blocks = []
-    }
-  }
-
   async function* find(
     filter: LogFilter,
     range: Asked,
@@ -89,8 +66,9 @@ export const createScopedSource = (options: ScopedSourceOptions): ScopedSource =
       const stated = bloom ? bloomOf(number) : undefined
       return stated !== undefined && !askBloom(stated, [filter]).may
     }
+    const fetch = (slice: Slice<Found>, inner: AbortSignal) => fetchSlice(filter, slice, inner)
     for await (const { window, found } of readWindows(reader, filter, range, concurrency, signal, isRuledOut))
-      yield* parts(filter, window, found, signal)
+      yield* partsOf(window, found, { rpc, chunk, concurrency, fetch, signal })
   }
 
   const findIn = async (filters: readonly LogFilter[], header: RpcBlock, signal: AbortSignal) => {
@@ -184,38 +162,8 @@ function* windowsOf(
   }
 }
 
-/** Blocks of a window that are read together, and all blocks around them in which nothing was found. */
-export interface Slice<T> {
-  range: Asked
-  found: readonly T[]
-}
-
-export function* slicesOf<T extends { number: number }>(
-  { from, to }: Asked,
-  found: readonly T[],
-  size: number,
-): Generator<Slice<T>> {
-  let at = from
-  for (let i = 0; i < found.length || at <= to; i += size) {
-    const some = found.slice(i, i + size)
-    const end = i + size < found.length ? some.at(-1)!.number : to
-    yield { range: { from: at, to: end }, found: some }
-    at = end + 1
-  }
-}
-
-/** Slices that may be under way. */
-export const slicesAhead = ({ endpoints }: Pick<Rpc, 'endpoints'>, chunk: number, concurrency: number): number => {
-  const bytes = Math.max(...endpoints.map(it => it.bytesPerCall)) * 2 * chunk
-  return Math.min(concurrency, bytes === 0 ? 2 : Math.ceil(AHEAD_BYTES / bytes))
-}
-
-/** Answers that may be held in memory before they are taken. */
-const AHEAD_BYTES = 16 << 20
-/** The same of logs, in answers that are full: what they have in them says how much to ask for next. */
+/** Logs that may be held in memory before they are taken, in full answers: what is in them says how much to ask for next. */
 const AHEAD_ANSWERS = 2.5
-/** Blocks that make up a part, or a few more. */
-export const PART_BLOCKS = 200
 /** A bloom that is less likely by chance counts as a sign that there are logs: then two calls in vain are rare. */
 const BY_CHANCE = 0.01
 /** Blocks that are passed over at a time. */

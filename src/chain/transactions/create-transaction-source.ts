@@ -1,10 +1,9 @@
 import { ChainsieveError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
-import { mapInOrder } from '../../lib/queue.ts'
 import type { Limits } from '../../limits/index.ts'
-import { PART_BLOCKS, type Slice, slicesAhead, slicesOf } from '../logs/create-scoped-source.ts'
 import type { Asked } from '../logs/log-limit.ts'
 import type { ScopedPart } from '../logs/scoped-source.ts'
+import { PART_BLOCKS, partsOf, type Slice } from '../logs/slices.ts'
 import type { RawBlock, RpcTransaction } from '../wire.ts'
 import type { FoundBlock } from './ask-transactions.ts'
 import { type FetchOptions, fetchReceipts, fetchTransactions } from './fetch-transactions.ts'
@@ -67,21 +66,9 @@ export const createTransactionSource = (options: TransactionSourceOptions): Tran
     signal: AbortSignal,
   ): AsyncGenerator<ScopedPart> {
     const windows = how.by === null ? everyBlock(range) : search.search(how.by, addresses, range, signal)
-    for await (const { window, found } of windows) {
-      const fetch = async (slice: Slice<FoundBlock>, inner: AbortSignal) => ({
-        to: slice.range.to,
-        blocks: await fetchSlice(addresses, slice, how, inner),
-      })
-      let [from, blocks]: [number, RawBlock[]] = [window.from, []]
-      const ahead = () => slicesAhead(rpc, chunk, concurrency)
-      for await (const slice of mapInOrder(slicesOf(window, found, chunk), ahead, fetch, signal)) {
-        for (const block of slice.blocks) blocks.push(block)
-        if (blocks.length < PART_BLOCKS && slice.to < window.to) continue
-        yield { from, to: slice.to, blocks }
-        from = slice.to + 1
-        blocks = []
-      }
-    }
+    const fetch = (slice: Slice<FoundBlock>, inner: AbortSignal) => fetchSlice(addresses, slice, how, inner)
+    for await (const { window, found } of windows)
+      yield* partsOf(window, found, { rpc, chunk, concurrency, fetch, signal })
   }
 
   return {

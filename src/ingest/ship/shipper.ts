@@ -15,14 +15,13 @@ import type { Writer } from '../../engine/writer.ts'
 import { messageOf } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Metrics } from '../../lib/metrics.ts'
-import { gapsIn, merged, type Range } from '../../lib/ranges.ts'
 import type { Db } from '../../sqlite/database.ts'
 import { createBatches } from './batches.ts'
+import { createDueBlocks } from './due.ts'
 import { createFinish } from './finishing.ts'
 import { createMending } from './mending.ts'
 import { createMoving, type Moving } from './moving.ts'
 import { createPatching, type Patching } from './patching.ts'
-import { pickRun } from './pick.ts'
 import { createRenewing } from './renewing.ts'
 import { createSending } from './sending.ts'
 import { createSharing } from './sharing.ts'
@@ -105,7 +104,7 @@ export const createShipper = (options: ShipperOptions): Shipper => {
   const { visible } = createShelfReader(db)
   const { ranges: wholeRanges, hash: hashOf } = createBlocks(db)
   const partial = createPartialBlocks(db)
-  const ranges = () => merged([...wholeRanges(), ...partial.ranges()])
+  const due = createDueBlocks({ whole: wholeRanges, partial, visible })
   const requests = createShipRequests(cluster, naming, network, () => tenure.signal())
   const indices = createIndices(patient(cluster), naming, network, log)
   const tenure = createTenure({ signal, waits, also: writer.also, onReady, onTrouble })
@@ -115,10 +114,6 @@ export const createShipper = (options: ShipperOptions): Shipper => {
   const newBulk = (): Bulk => createBulk(cluster, { signal: tenure.signal(), onTrouble, pace })
   let current = newBulk()
   const bulk = () => current
-  /** Of the head since the start. */
-  let headFrom = Number.POSITIVE_INFINITY
-  /** Blocks of the head came since it was last looked what goes next. */
-  let hasHead = false
   let wake = () => {}
   let isResting = false
   let isPrepared = false
@@ -145,7 +140,7 @@ export const createShipper = (options: ShipperOptions): Shipper => {
   const sweep = createSweeping({ shelf, batches, requests, tenure, telling })
   const mending = createMending({ network, naming, indices, visible, shelf, tenure, telling, log })
   const moving = createMoving({
-    ...{ db, ranges, visible, lines, reader, requests, shelf, log, persist, note, onMove },
+    ...{ db, ranges: due.ranges, visible, lines, reader, requests, shelf, log, persist, note, onMove },
     ...{ blocksPerIndex: naming.blocksPerIndex, pause: tenure.pause },
     async turn() {
       await tellChanges()
@@ -172,14 +167,6 @@ export const createShipper = (options: ShipperOptions): Shipper => {
     return (await patching.step()) || (await renewing.step())
   }
 
-  /** What goes next: of scopes the newest first, however many blocks that hold nothing lie between. */
-  const nextRun = (): Range | undefined => {
-    const sent = batches.underWay()
-    const there = merged([...visible().ranges, ...(sent ? [sent] : [])])
-    const ofScopes = () => partial.ranges().flatMap(({ from, to }) => gapsIn(there, from, to))
-    return pickRun(wholeRanges(), there, headFrom) ?? ofScopes().at(-1)
-  }
-
   const lookForLost = async () => {
     lookedAt = performance.now()
     await mending.mend()
@@ -188,14 +175,11 @@ export const createShipper = (options: ShipperOptions): Shipper => {
   const once = async () => {
     if (mending.isDue() || performance.now() - lookedAt > LOOK_MS) await lookForLost()
     if (await writeAnew()) return
-    hasHead = false
-    const run = nextRun()
+    const next = due.next(batches.underWay())
     // It may bring all that is left to do.
-    if (!run) await batches.settled()
-    const isBehind = run !== undefined || shelf.hasChangedTokens()
-    // A back-fill gives way to the head.
-    const isFill = run !== undefined && run.from < headFrom
-    if (isBehind) await batches.ship(run, () => isFill && hasHead)
+    if (!next) await batches.settled()
+    const isBehind = next !== undefined || shelf.hasChangedTokens()
+    if (isBehind) await batches.ship(next?.run, next?.givesWay)
     const hasSwept = await sweep()
     const isMoving = await moving.step()
     // Where anything was waited for, there may be more by now.
@@ -276,10 +260,7 @@ export const createShipper = (options: ShipperOptions): Shipper => {
     isReady: tenure.turns.isReady,
     turn: tenure.turns.give,
     wrote(first, isHead) {
-      if (isHead) {
-        headFrom = Math.min(headFrom, first)
-        hasHead = true
-      }
+      due.wrote(first, isHead)
       isResting = false
       wake()
     },
@@ -297,12 +278,7 @@ export const createShipper = (options: ShipperOptions): Shipper => {
     isTold: telling.isTold,
     moving: moving.report,
     patch: patching.patch,
-    lag() {
-      const { ranges: there } = visible()
-      return ranges()
-        .flatMap(({ from, to }) => gapsIn(there, from, to))
-        .reduce((sum, gap) => sum + partial.count(gap), 0)
-    },
+    lag: due.count,
     async close() {
       closing.abort()
       tenure.turns.give()

@@ -1,0 +1,66 @@
+import type { PartialBlocks } from '../../engine/partial.ts'
+import { gapsIn, merged, type Range } from '../../lib/ranges.ts'
+import { pickRun } from './pick.ts'
+
+/** Blocks that are stored and are not in the cluster yet, and which of them go next. */
+export interface DueBlocks {
+  /** All that are stored, whole or in part. */
+  ranges(): Range[]
+  /** Blocks from this one on were written; those of the head go before others. */
+  wrote(first: number, isHead: boolean): void
+  /** What goes after the blocks that are under way; undefined where there is nothing. */
+  next(underWay: Range | undefined): DueRun | undefined
+  /** How many there are. */
+  count(): number
+}
+
+export interface DueRun {
+  run: Range
+  /** Whether blocks of the head came since, to which a back-fill gives way. */
+  givesWay(): boolean
+}
+
+export interface DueOptions {
+  /** Blocks that are stored whole. */
+  whole(): Range[]
+  /** Blocks that are stored in part. */
+  partial: PartialBlocks
+  /** What is in the cluster. */
+  visible(): { ranges: readonly Range[] }
+}
+
+export const createDueBlocks = ({ whole, partial, visible }: DueOptions): DueBlocks => {
+  /** Of the head since the start. */
+  let headFrom = Number.POSITIVE_INFINITY
+  /** Blocks of the head came since it was last looked what goes next. */
+  let hasHead = false
+  const ranges = () => merged([...whole(), ...partial.ranges()])
+
+  /** Of scopes the newest first, however many blocks that hold nothing lie between. */
+  const pick = (there: readonly Range[]): Range | undefined => {
+    const ofScopes = () => partial.ranges().flatMap(({ from, to }) => gapsIn(there, from, to))
+    return pickRun(whole(), there, headFrom) ?? ofScopes().at(-1)
+  }
+
+  return {
+    ranges,
+    wrote(first, isHead) {
+      if (!isHead) return
+      headFrom = Math.min(headFrom, first)
+      hasHead = true
+    },
+    next(underWay) {
+      hasHead = false
+      const run = pick(merged([...visible().ranges, ...(underWay ? [underWay] : [])]))
+      if (!run) return undefined
+      const isFill = run.from < headFrom
+      return { run, givesWay: () => isFill && hasHead }
+    },
+    count() {
+      const { ranges: there } = visible()
+      return ranges()
+        .flatMap(({ from, to }) => gapsIn(there, from, to))
+        .reduce((sum, gap) => sum + partial.count(gap), 0)
+    },
+  }
+}

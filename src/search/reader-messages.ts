@@ -1,0 +1,90 @@
+import type { Cursor } from '../engine/query/pages.ts'
+import type { SimilarRequest } from '../engine/query/similar.ts'
+import type { SuggestRequest } from '../engine/query/suggest.ts'
+import type { Failure } from '../lib/failure.ts'
+import type { SearchRequest, Seen } from '../query/request.ts'
+import type { Reply } from './answer.ts'
+import type { ScopeCoverage } from './coverage.ts'
+import type { ScrollState } from './cursors/state.ts'
+import type { Dialect } from './dialect.ts'
+import type { InClusters } from './mixed.ts'
+import type { Getting, Holdings, Searching, Wanted } from './service.ts'
+
+/** What a reading thread is asked. `store` is the file of the network's store. */
+export type ToReader =
+  | Search
+  | ({ type: 'get'; id: number; store: string; index: string; entity: string; document: string } & Getting)
+  | {
+      type: 'documents'
+      id: number
+      store: string
+      index: string
+      deadlineMs: number
+      wanted: readonly Wanted[]
+      dialect: Dialect
+    }
+  | { type: 'holdings'; id: number; store: string }
+  | { type: 'suggest'; id: number; store: string; request: SuggestRequest }
+  | { type: 'similar'; id: number; store: string; index: string; deadlineMs: number; request: SimilarRequest }
+  | { type: 'held'; id: number; store: string }
+  | { type: 'seen'; id: number; store: string }
+  /** Asks for the next part of the answer to the search that had the number `stream`. */
+  | ({ type: 'more'; id: number; stream: number; after: Cursor | undefined } & Into)
+  /** The same of a thread that has not begun that answer: it goes on behind the hit that the answer has come to. */
+  | ({ type: 'resume'; id: number; stream: number; search: Search; after: Cursor | undefined } & Into)
+  /** Nobody wants the rest of an answer. */
+  | { type: 'drop'; stream: number }
+
+/** Memory for a part of an answer; one that does not fit is given in memory of its own. */
+interface Into {
+  into: SharedArrayBuffer | undefined
+}
+
+/** A search by its body, or one that was read from something else, such as a rule. */
+export type Search = {
+  id: number
+  store: string
+  /** Of all networks that are searched, with commas between them. */
+  index: string
+  /** Files of further networks, in the order of their names. */
+  more?: readonly string[]
+  inClusters?: InClusters | undefined
+  now: number
+  deadlineMs: number
+  mayStream: boolean
+} & (
+  | ({ type: 'search'; scroll?: ScrollState } & Omit<Searching, 'scroll'>)
+  | { type: 'request'; request: SearchRequest }
+)
+
+export type FromReader =
+  | { type: 'ready' }
+  /** `isApart`: each part can be built without those before it. */
+  | ({
+      type: 'answer'
+      id: number
+      body: Uint8Array
+      more: boolean
+      at: Cursor | undefined
+      isApart?: boolean
+    } & Omit<Reply, 'body'>)
+  /** `at`: the last hit in it. `body`: how many bytes there are in the memory that was given for it, or the bytes. */
+  | { type: 'part'; id: number; body: Uint8Array | number; more: boolean; at: Cursor | undefined }
+  /** The part at work will end with this hit: what comes behind it may be asked for elsewhere. */
+  | { type: 'reached'; id: number; at: Cursor }
+  /** The task has made room for others, and must be started again. */
+  | { type: 'yielded'; id: number }
+  | { type: 'held'; id: number; held: HeldBlocks }
+  | { type: 'holdings'; id: number; holdings: Holdings }
+  | { type: 'seen'; id: number; seen: Seen }
+  | { type: 'failed'; id: number; failure: Failure }
+
+/** Ranges of blocks that a store holds, and its newest block with its time in epoch seconds. */
+export interface HeldBlocks {
+  ranges: { from: number; to: number }[]
+  newest: { number: number; time: number } | null
+  /** What scopes want, where blocks are stored in part. */
+  coverage?: ScopeCoverage[]
+  /** The newest block that was looked at for scopes. */
+  looked?: number
+}
