@@ -21,8 +21,11 @@ export interface Indices {
   prepare(): Promise<void>
   /** What `prepare` would refuse; nothing is changed. */
   check(): Promise<string[]>
-  /** Creates the indices of all kinds for a block, before its documents are written; undefined where they are there. */
-  ensure(block: number): Promise<void> | undefined
+  /**
+   * Creates the indices of all kinds for a block, or that of tokens without one, before documents are written there; undefined where they are
+   * there.
+   */
+  ensure(block: number | undefined): Promise<void> | undefined
   /** Indices that should hold documents of these blocks and are gone, or were created by the cluster in their place. */
   lost(ranges: readonly Range[]): Promise<WantedIndex[]>
   /** It was noted that what an index held is lost: one that the cluster created in its place counts as ours from now on. */
@@ -37,8 +40,8 @@ export const createIndices = (
   network: string,
   log: Log,
 ): Indices => {
-  /** Those that are there, or under way. */
-  const ready = new Map<number, true | Promise<void>>()
+  /** Those that are there, or under way, by the range of their blocks; undefined: that of tokens. */
+  const ready = new Map<number | undefined, true | Promise<void>>()
   const forsaken = new Set<string>()
   const names = KINDS.map(kind => ({
     kind,
@@ -81,9 +84,10 @@ export const createIndices = (
     }
   }
 
-  const create = async (block: number): Promise<void> => {
-    const all = KINDS.map(kind => {
-      const name = indexNameOf(options, network, kind, block)
+  const create = async (block: number | undefined): Promise<void> => {
+    const kinds = block === undefined ? (['token'] as const) : KINDS
+    const all = kinds.map(kind => {
+      const name = indexNameOf(options, network, kind, block ?? 0)
       const byItself = forsaken.has(name)
       const body = (lacking: Lacking) => indexBody(kind, network, options, { lacking, byItself })
       return putIndex(cluster, `/${name}`, body, 'create an index')
@@ -108,7 +112,7 @@ export const createIndices = (
     },
     check: async () => fixedIn(await differing()),
     ensure(block) {
-      const range = Math.floor(block / options.blocksPerIndex)
+      const range = block === undefined ? undefined : Math.floor(block / options.blocksPerIndex)
       const known = ready.get(range)
       if (known === true) return undefined
       const made =
