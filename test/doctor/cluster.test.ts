@@ -53,6 +53,7 @@ test('what is wrong with one is told', async t => {
     '/chainsieve-a-b-c-*': {
       [name]: {
         ...index,
+        aliases: {},
         settings: {
           'index.number_of_replicas': '1',
           'index.sort.field': 'chainsieve.position',

@@ -129,7 +129,10 @@ test('tokens that change later are sent without indices for blocks that are not 
   assert.deepEqual(visibleIn(memory.documents(), createShelfReader(store.db).visible()), documentsIn(whole))
   const ranges = memory.indices().map(name => name.slice(name.lastIndexOf('-') + 1))
   assert.deepEqual([...new Set(ranges)].sort(), ['000000', '000022'])
-  assert.deepEqual(memory.indices().filter(name => name.endsWith('-000000')), [tokens])
+  assert.deepEqual(
+    memory.indices().filter(name => name.endsWith('-000000')),
+    [tokens],
+  )
 })
 
 const lastChange = (store: TestStore): number =>
