@@ -161,7 +161,8 @@ test('versions that are too old are refused, and those that were not tried are t
   assert.deepEqual(of('opensearch', '2.19.1'), { name: 'OpenSearch 2.19.1', doubt: undefined })
   assert.deepEqual(of(undefined, '7.17.29'), { name: 'Elasticsearch 7.17.29', doubt: undefined })
   assert.deepEqual(of(undefined, '8.19.4'), { name: 'Elasticsearch 8.19.4', doubt: undefined })
-  const doubt = 'Chainsieve was tried with OpenSearch 2.19, OpenSearch 3.3, OpenSearch 3.4, Elasticsearch 7.17, Elasticsearch 8.19'
+  const doubt =
+    'Chainsieve was tried with OpenSearch 2.11, OpenSearch 2.19, OpenSearch 3.3, OpenSearch 3.4, Elasticsearch 7.17, Elasticsearch 8.19'
   for (const [distribution, number] of [
     ['opensearch', '2.18.0'],
     ['opensearch', '3.33.0'],
