@@ -1,6 +1,7 @@
 import type { Kind } from '../mapping/index.ts'
 import { type Properties, type Property, pathsIn } from '../mapping/properties.ts'
 import { META_FIELDS } from './meta.ts'
+import { aliasOf } from './names.ts'
 import type { ClusterOptions } from './options.ts'
 import { type IndexMeta, indexBody, TEMPLATE_VERSION } from './template.ts'
 
@@ -57,7 +58,7 @@ export const differencesOf = (found: FoundIndex, kind: Kind, network: string, op
     fixed,
     missing: missingIn(wanted.mappings.properties, properties),
     replicas: Number(found.settings['index.number_of_replicas']) !== options.replicas,
-    alias: Object.keys(wanted.aliases).some(alias => !Object.hasOwn(found.aliases, alias)),
+    alias: !Object.hasOwn(found.aliases, aliasOf(options, network, kind)),
   }
 }
 

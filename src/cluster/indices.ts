@@ -1,4 +1,4 @@
-import { stop } from '../lib/errors.ts'
+import { retry, stop } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { Range } from '../lib/ranges.ts'
 import { KINDS, type Kind } from '../mapping/index.ts'
@@ -6,7 +6,7 @@ import type { Cluster } from './cluster.ts'
 import { type Differences, differencesOf, type FoundIndex } from './differences.ts'
 import { type WantedIndex, wantedIndices } from './lost.ts'
 import { aliasOf, baseOf, indexNameOf } from './names.ts'
-import { okay } from './okay.ts'
+import { okay, textOf } from './okay.ts'
 import type { ClusterOptions } from './options.ts'
 import { type Lacking, putIndex } from './put.ts'
 import { indexBody, templateBody } from './template.ts'
@@ -21,8 +21,11 @@ export interface Indices {
   prepare(): Promise<void>
   /** What `prepare` would refuse; nothing is changed. */
   check(): Promise<string[]>
-  /** Creates the indices of all kinds for a block, before its documents are written; undefined where they are there. */
-  ensure(block: number): Promise<void> | undefined
+  /**
+   * Creates the indices of all kinds for a block, or that of tokens without one, before documents are written there; undefined where they are
+   * there.
+   */
+  ensure(block: number | undefined): Promise<void> | undefined
   /** Indices that should hold documents of these blocks and are gone, or were created by the cluster in their place. */
   lost(ranges: readonly Range[]): Promise<WantedIndex[]>
   /** It was noted that what an index held is lost: one that the cluster created in its place counts as ours from now on. */
@@ -37,8 +40,8 @@ export const createIndices = (
   network: string,
   log: Log,
 ): Indices => {
-  /** Those that are there, or under way. */
-  const ready = new Map<number, true | Promise<void>>()
+  /** Those that are there, or under way, by the range of their blocks; undefined: that of tokens. */
+  const ready = new Map<number | undefined, true | Promise<void>>()
   const forsaken = new Set<string>()
   const names = KINDS.map(kind => ({
     kind,
@@ -81,14 +84,23 @@ export const createIndices = (
     }
   }
 
-  const create = async (block: number): Promise<void> => {
-    const all = KINDS.map(kind => {
-      const name = indexNameOf(options, network, kind, block)
-      const byItself = forsaken.has(name)
-      const body = (lacking: Lacking) => indexBody(kind, network, options, { lacking, byItself })
-      return putIndex(cluster, `/${name}`, body, 'create an index')
-    })
-    await Promise.all(all)
+  const create = async (block: number | undefined): Promise<void> => {
+    const kinds = block === undefined ? (['token'] as const) : KINDS
+    const all = kinds.map(kind => ({ kind, index: indexNameOf(options, network, kind, block ?? 0) }))
+    await Promise.all(
+      all.map(({ kind, index }) => {
+        const byItself = forsaken.has(index)
+        const body = (lacking: Lacking) => indexBody(kind, network, options, { lacking, byItself })
+        return putIndex(cluster, `/${index}`, body, 'create an index')
+      }),
+    )
+    // An index that no node holds yet would have each search of the alias fail.
+    const actions = all.map(({ kind, index }) => ({ add: { index, alias: aliasOf(options, network, kind) } }))
+    const request = { method: 'POST', path: '/_aliases', body: { actions } } as const
+    const doing = 'give new indices their aliases'
+    const answer = await cluster.ask(request)
+    if (answer.status === 404) throw retry('cluster_busy', `the cluster cannot ${doing}: one is gone again`)
+    textOf(answer, request, doing)
   }
 
   const differing = async () =>
@@ -108,7 +120,7 @@ export const createIndices = (
     },
     check: async () => fixedIn(await differing()),
     ensure(block) {
-      const range = Math.floor(block / options.blocksPerIndex)
+      const range = block === undefined ? undefined : Math.floor(block / options.blocksPerIndex)
       const known = ready.get(range)
       if (known === true) return undefined
       const made =
@@ -139,6 +151,8 @@ export const createIndices = (
       ready.clear()
       const kind = kindOf(index)
       if (!kind || !(await find()).has(index)) return
+      const alias = aliasOf(options, network, kind)
+      await okay(cluster, { method: 'PUT', path: `/${index}/_alias/${alias}`, body: {} }, `name ${index}`)
       const { _meta } = indexBody(kind, network, options).mappings
       await okay(cluster, { method: 'PUT', path: `/${index}/_mapping`, body: { _meta } }, `renew ${index}`)
     },

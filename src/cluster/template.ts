@@ -66,7 +66,6 @@ export const indexBody = (
       },
     },
     mappings: { ...mappings, _meta: metaOf(network, options, byItself) },
-    aliases: { [aliasOf(options, network, kind)]: {} },
   }
 }
 

@@ -31,7 +31,14 @@ export const versionOf = (text: string): ClusterVersion => {
   return { name, doubt: isTried ? undefined : `Chainsieve was tried with ${TRIED.join(', ')}` }
 }
 
-const TRIED = ['OpenSearch 3.3', 'OpenSearch 3.4', 'Elasticsearch 7.17', 'Elasticsearch 8.19'] as const
+const TRIED = [
+  'OpenSearch 2.11',
+  'OpenSearch 2.19',
+  'OpenSearch 3.3',
+  'OpenSearch 3.4',
+  'Elasticsearch 7.17',
+  'Elasticsearch 8.19',
+] as const
 
 const CHECK = 'GET / of opensearch-url'
 

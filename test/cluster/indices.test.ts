@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createBulk } from '../../src/cluster/bulk.ts'
-import type { Cluster } from '../../src/cluster/cluster.ts'
+import type { Cluster, ClusterRequest } from '../../src/cluster/cluster.ts'
 import { differencesOf, type FoundIndex } from '../../src/cluster/differences.ts'
 import { createIndices } from '../../src/cluster/indices.ts'
 import { META, metaText } from '../../src/cluster/meta.ts'
@@ -35,9 +35,9 @@ test('a template of a network is for its own names, and of two that begin alike 
 
 describe('differences of an index', () => {
   const good = (): FoundIndex => {
-    const { aliases, mappings, settings } = structuredClone(indexBody('tx', NETWORK, OPTIONS))
+    const { mappings, settings } = structuredClone(indexBody('tx', NETWORK, OPTIONS))
     return {
-      ...{ aliases, mappings: mappings as FoundIndex['mappings'] },
+      ...{ aliases: { [aliasOf(OPTIONS, NETWORK, 'tx')]: {} }, mappings: mappings as FoundIndex['mappings'] },
       settings: {
         'index.number_of_replicas': `${settings.index.number_of_replicas}`,
         'index.sort.field': ['chainsieve.position'],
@@ -117,15 +117,54 @@ describe('differences of an index', () => {
   })
 })
 
+describe('indices that are created', () => {
+  const creating = async (block: number | undefined, statusOf: (path: string) => number = () => 200) => {
+    const asked: string[] = []
+    const bodies: object[] = []
+    const cluster = {
+      async ask({ method, path, body }: ClusterRequest) {
+        bodies.push(body as object)
+        await new Promise(setImmediate)
+        asked.push(`${method} ${path}`)
+        return { status: statusOf(path), text: '{}' }
+      },
+    }
+    await createIndices(cluster, OPTIONS, NETWORK, silent).ensure(block)
+    return { asked, bodies }
+  }
+
+  test('have their aliases from when they are there on: a search of one that is not fails', async () => {
+    const { asked, bodies } = await creating(150)
+    const names = KINDS.map(kind => indexNameOf(OPTIONS, NETWORK, kind, 150))
+    assert.deepEqual(asked, [...names.map(name => `PUT /${name}`), 'POST /_aliases'])
+    assert.ok(bodies.slice(0, -1).every(body => !('aliases' in body)))
+    assert.ok(!('aliases' in templateBody('tx', NETWORK, OPTIONS).template))
+    const add = KINDS.map((kind, i) => ({ add: { index: names[i], alias: aliasOf(OPTIONS, NETWORK, kind) } }))
+    assert.deepEqual(bodies.at(-1), { actions: add })
+  })
+
+  test('are those of tokens alone where there is no block', async () => {
+    const { asked } = await creating(undefined)
+    assert.deepEqual(asked, [`PUT /${indexNameOf(OPTIONS, NETWORK, 'token', 0)}`, 'POST /_aliases'])
+  })
+
+  test('are created later where one is gone before it has its alias', async () => {
+    const isGone = (path: string) => (path === '/_aliases' ? 404 : 200)
+    await assert.rejects(creating(150, isGone), { code: 'cluster_busy', message: /aliases: one is gone again/ })
+  })
+})
+
 test('versions that are too old are refused, and those that were not tried are told', () => {
   const of = (distribution: string | undefined, number?: string) =>
     versionOf(JSON.stringify({ version: { distribution, number } }))
   assert.deepEqual(of('opensearch', '3.3.2'), { name: 'OpenSearch 3.3.2', doubt: undefined })
+  assert.deepEqual(of('opensearch', '2.19.1'), { name: 'OpenSearch 2.19.1', doubt: undefined })
   assert.deepEqual(of(undefined, '7.17.29'), { name: 'Elasticsearch 7.17.29', doubt: undefined })
   assert.deepEqual(of(undefined, '8.19.4'), { name: 'Elasticsearch 8.19.4', doubt: undefined })
-  const doubt = 'Chainsieve was tried with OpenSearch 3.3, OpenSearch 3.4, Elasticsearch 7.17, Elasticsearch 8.19'
+  const doubt =
+    'Chainsieve was tried with OpenSearch 2.11, OpenSearch 2.19, OpenSearch 3.3, OpenSearch 3.4, Elasticsearch 7.17, Elasticsearch 8.19'
   for (const [distribution, number] of [
-    ['opensearch', '2.11.0'],
+    ['opensearch', '2.18.0'],
     ['opensearch', '3.33.0'],
     [undefined, '8.1.0'],
   ] as const)

@@ -53,6 +53,7 @@ test('what is wrong with one is told', async t => {
     '/chainsieve-a-b-c-*': {
       [name]: {
         ...index,
+        aliases: {},
         settings: {
           'index.number_of_replicas': '1',
           'index.sort.field': 'chainsieve.position',
@@ -63,7 +64,7 @@ test('what is wrong with one is told', async t => {
     },
   })
   assert.deepEqual(await diagnose(url), [
-    'warn cluster: runs Elasticsearch 8.1.0: Chainsieve was tried with OpenSearch 3.3, OpenSearch 3.4, Elasticsearch 7.17, Elasticsearch 8.19',
+    'warn cluster: runs Elasticsearch 8.1.0: Chainsieve was tried with OpenSearch 2.11, OpenSearch 2.19, OpenSearch 3.3, OpenSearch 3.4, Elasticsearch 7.17, Elasticsearch 8.19',
     'fail cluster: is red, with 1 node and 1 unassigned shard',
     'fail cluster: has a node whose disk is so full that nothing is written',
     `fail cluster: its indices are not as they must be: opensearch-blocks (_meta.blocksPerIndex) is 7, not 1000000 (${name})`,

@@ -5,7 +5,7 @@ import { connect } from '../../src/cluster/client.ts'
 import type { Cluster } from '../../src/cluster/cluster.ts'
 import { clusterId } from '../../src/cluster/ids.ts'
 import { metaText } from '../../src/cluster/meta.ts'
-import { baseOf, indexNameOf } from '../../src/cluster/names.ts'
+import { aliasOf, baseOf, indexNameOf } from '../../src/cluster/names.ts'
 import { type ClusterOptions, DEFAULT_CLUSTER } from '../../src/cluster/options.ts'
 import { type Lacking, putIndex } from '../../src/cluster/put.ts'
 import { indexBody } from '../../src/cluster/template.ts'
@@ -78,7 +78,10 @@ export const fillCluster = async (
   const make = async (kind: Kind, index: string) => {
     if (made.has(index)) return
     made.add(index)
-    const body = (lacking: Lacking) => indexBody(kind, network, naming, { lacking })
+    const body = (lacking: Lacking) => ({
+      ...indexBody(kind, network, naming, { lacking }),
+      aliases: { [aliasOf(naming, network, kind)]: {} },
+    })
     await putIndex(cluster, `/${index}`, body, 'create an index')
   }
   const ranges = store.read(() => store.reader.segments().map(({ first, last }) => ({ from: first, to: last })))

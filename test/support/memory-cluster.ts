@@ -56,8 +56,8 @@ export const memoryCluster = (): MemoryCluster => {
   const entries = new Map<string, Entry>()
   const told = createDocumentCluster()
   let shown = new Map<string, string>()
-  const indices = new Map<string, object>()
-  const lost = new Map<string, { told: object; entries: [string, Entry][] }>()
+  const indices = new Map<string, Told>()
+  const lost = new Map<string, { told: Told; entries: [string, Entry][] }>()
   const ok = (body: object) => ({ status: 200, text: JSON.stringify(body) })
 
   const bulk = (text: string) => {
@@ -71,6 +71,14 @@ export const memoryCluster = (): MemoryCluster => {
       items.push({ index: isNewer ? { status: 200 } : CONFLICT })
     }
     return ok({ items })
+  }
+  const nameAll = ({ actions }: Named) => {
+    for (const { add } of actions) {
+      const index = indices.get(add.index)
+      if (!index) return { status: 404, text: '{}' }
+      index.aliases = { ...index.aliases, [add.alias]: {} }
+    }
+    return ok({})
   }
   const remove = ({ query }: { query: { bool: { filter: Clause[] } } }) => {
     for (const [key, source] of shown) {
@@ -104,6 +112,9 @@ export const memoryCluster = (): MemoryCluster => {
       if (path.endsWith('-state') || path.includes('/_doc/')) return told.ask(request)
       if (path === '/') return ok({ version: { distribution: 'opensearch', number: '3.3.0' } })
       if (method === 'GET') return ok(Object.fromEntries(indices))
+      if (path === '/_aliases') return nameAll(body as Named)
+      const [, index, alias] = ONE_ALIAS.exec(path) ?? []
+      if (alias !== undefined) return nameAll({ actions: [{ add: { index: index!, alias } }] })
       if (method === 'PUT') {
         if (!path.startsWith('/_')) indices.set(path.slice(1), asTold(body as Created))
         return ok({})
@@ -151,11 +162,20 @@ export const memoryCluster = (): MemoryCluster => {
 interface Created {
   settings: object
   mappings: object
+}
+
+interface Told extends Created {
   aliases: object
 }
 
+const ONE_ALIAS = /^\/([^/]+)\/_alias\/(.+)$/
+
+interface Named {
+  actions: { add: { index: string; alias: string } }[]
+}
+
 /** Settings are told flat. */
-const asTold = ({ settings, ...rest }: Created): object => {
+const asTold = ({ settings, ...rest }: Created): Told => {
   const told: [string, unknown][] = []
   const tell = (value: unknown, path: string) => {
     if (typeof value !== 'object' || Array.isArray(value))
@@ -163,7 +183,7 @@ const asTold = ({ settings, ...rest }: Created): object => {
     else for (const [name, inner] of Object.entries(value!)) tell(inner, path === '' ? name : `${path}.${name}`)
   }
   tell(settings, '')
-  return { ...rest, settings: Object.fromEntries(told) }
+  return { ...rest, aliases: {}, settings: Object.fromEntries(told) }
 }
 
 const CONFLICT = { status: 409, error: { type: 'version_conflict_engine_exception' } }

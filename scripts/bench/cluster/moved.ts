@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { KEPT_DOCUMENTS } from '../../../src/engine/empty.ts'
 import { storeFile } from '../../../src/engine/files.ts'
 import { openForReading } from '../../../src/engine/open.ts'
 import { createReturnReader } from '../../../src/engine/returning.ts'
@@ -12,11 +13,10 @@ import { startIndexing } from '../../../src/ingest/network.ts'
 import { askToRedecode, openRedecodings, redecodeFolder } from '../../../src/ingest/redecodings.ts'
 import { silent } from '../../../src/lib/log.ts'
 import { nativeBinding } from '../../../src/lib/runtime.ts'
-import { generateLines } from '../generate.ts'
+import { FIRST_BLOCK, generateBlocks } from '../generate.ts'
 import { openTarget } from './target.ts'
 
-const USAGE = `Measures how fast documents of a made-up chain that lie in a cluster alone are decoded again, and come back into the file. The newest 256 blocks, of 300 logs
-each, stay in the file, so it takes more than 77,000 logs.
+const USAGE = `Measures how fast documents of a made-up chain that lie in a cluster alone are decoded again, and come back into the file.
 
 node scripts/bench/cluster/moved.ts --against URL [--events N] [--seed N]`
 
@@ -38,7 +38,7 @@ const main = async () => {
   const { values } = parseArgs({
     options: {
       against: { type: 'string' },
-      events: { type: 'string', default: '110000' },
+      events: { type: 'string', default: '20000' },
       seed: { type: 'string', default: '1' },
     },
   })
@@ -64,12 +64,19 @@ const main = async () => {
     }
   }
   try {
-    const pack = join(folder, 'pack.ndjson')
-    const lines = generateLines({ seed: Number(values.seed), events: Number(values.events) })
-    writeFileSync(pack, '')
-    for (const line of lines) writeFileSync(pack, line, { flag: 'a' })
-    await run({ type: 'import', files: [pack] }).ended
+    const [seed, events] = [Number(values.seed), Number(values.events)]
+    const files = ['old', 'new'].map(name => join(folder, `${name}.ndjson`))
+    let last = FIRST_BLOCK
+    for (const block of generateBlocks({ seed, events })) {
+      last = Number(block.block.number)
+      writeFileSync(files[0]!, `${JSON.stringify(block)}\n`, { flag: 'a' })
+    }
+    // The newest blocks keep their documents in the file: this one lies so far above the others that it is the only one.
+    const [newest] = generateBlocks({ seed, from: last + 1 + KEPT_DOCUMENTS, count: 1 })
+    writeFileSync(files[1]!, `${JSON.stringify(newest)}\n`)
+    await run({ type: 'import', files }).ended
     const documents = leftInCluster()
+    if (documents === 0) throw new Error('all documents are still in the file')
     console.log(`${documents} documents lie in the cluster alone`)
 
     const path = join(folder, 'abi.json')

@@ -43,8 +43,8 @@ export interface BatchesOptions extends Pick<PartialBlocks, 'next'> {
   sending: Sending
   bulk(): Pick<Bulk, 'flush'>
   finish: Finish
-  /** Creates the indices of a block. */
-  ensure(block: number): Promise<void> | undefined
+  /** Creates the indices of a block; undefined: that of tokens. */
+  ensure(block: number | undefined): Promise<void> | undefined
   metrics: Metrics
   /** Bytes from which on a batch takes no further block. */
   batchBytes?: number | undefined
@@ -158,17 +158,17 @@ export const createBatches = (options: BatchesOptions): Batches => {
   }
 }
 
-/** A stored block for each index that a batch writes to; tokens lie in the first one. */
+/** A stored block for each index that a batch writes to; undefined: that of tokens. */
 const eachIndex = (
   run: Range | undefined,
   { blocksPerIndex }: Pick<ClusterOptions, 'blocksPerIndex'>,
   next: PartialBlocks['next'],
-): number[] => {
+): (number | undefined)[] => {
   const blocks: number[] = []
   if (run)
     for (let block = next(run.from); block <= run.to; ) {
       blocks.push(block)
       block = next((Math.floor(block / blocksPerIndex) + 1) * blocksPerIndex)
     }
-  return blocks.length > 0 ? blocks : [0]
+  return blocks.length > 0 ? blocks : [undefined]
 }

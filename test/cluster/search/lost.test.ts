@@ -61,7 +61,10 @@ describe('an index that no search reaches is told, and what is left of an answer
     await send({ method: 'DELETE', path: `/${index}` })
     assert.match(await answers('log'), LOST)
     const { cluster, naming, network } = both.filled
-    const body = (lacking: Lacking) => indexBody('log', network, naming, { lacking, byItself: true })
+    const body = (lacking: Lacking) => ({
+      ...indexBody('log', network, naming, { lacking, byItself: true }),
+      aliases: { [aliasOf(naming, network, 'log')]: {} },
+    })
     await putIndex(cluster, `/${index}`, body, 'create an index')
     assert.match(await answers('log'), LOST)
     assert.deepEqual(await lost(), [index])

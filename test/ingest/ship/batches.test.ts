@@ -4,7 +4,7 @@ import type { Cluster } from '../../../src/cluster/cluster.ts'
 import { createShelfReader } from '../../../src/engine/shelf.ts'
 import { memoryCluster } from '../../support/memory-cluster.ts'
 import { closing, documentsIn, movedBlock, startShipper, visibleIn } from '../../support/ship.ts'
-import { createTestStore, demoBlocks } from '../../support/store.ts'
+import { createTestStore, demoBlocks, type TestStore } from '../../support/store.ts'
 
 const recorded = demoBlocks()
 const blocks = recorded.slice(0, 40).map((raw, number) => movedBlock(raw, number, undefined, 0))
@@ -110,6 +110,33 @@ test('where the first of two counts for nothing, tokens of both are sent again',
   shipper.wrote(0, false)
   await rested()
 })
+
+test('tokens that change later are sent without indices for blocks that are not stored', async t => {
+  const [store, whole] = [createTestStore(), createTestStore()]
+  const memory = memoryCluster()
+  const shipper = startShipper(store, memory, { blocksPerIndex: 100 })
+  closing(t, () => shipper, store, whole)
+  const high = recorded.slice(0, 40).map((raw, i) => movedBlock(raw, 2_200 + i, undefined, 0))
+  for (const one of [store, whole]) one.add(high)
+  shipper.wrote(2_200, true)
+  await shipper.rested()
+  const [changes, shipped] = [lastChange(store), visibleIn(memory.documents(), createShelfReader(store.db).visible())]
+  store.writer.also(() => void store.db.prepare('UPDATE token SET change = change + ?').run(changes))
+  const tokens = memory.indices().find(name => name.includes('-token-'))!
+  for (const { kind, id } of shipped.values()) if (kind === 'token') memory.loseDocument(`${tokens} ${id}`)
+  shipper.wrote(2_240, true)
+  await shipper.rested()
+  assert.deepEqual(visibleIn(memory.documents(), createShelfReader(store.db).visible()), documentsIn(whole))
+  const ranges = memory.indices().map(name => name.slice(name.lastIndexOf('-') + 1))
+  assert.deepEqual([...new Set(ranges)].sort(), ['000000', '000022'])
+  assert.deepEqual(
+    memory.indices().filter(name => name.endsWith('-000000')),
+    [tokens],
+  )
+})
+
+const lastChange = (store: TestStore): number =>
+  store.db.prepare<[], number>('SELECT max(change) FROM token').pluck().get()!
 
 test('a batch of a back-fill takes no further block when the head has one', async t => {
   const store = createTestStore()
