@@ -112,4 +112,4 @@ const none = (): never => {
   throw new Error('what finds all has no scores')
 }
 const NONE = { documents: none, frequency: none, averageLength: none, isPlain: none, valuesOf: none }
-const NO_RELATIVES = { scoreOf: none, ids: new Map() }
+const NO_RELATIVES = { scoreOf: none, valueOf: none, ids: new Map() }

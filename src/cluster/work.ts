@@ -55,7 +55,7 @@ export const searcherFor = (options: WorkOptions): Searcher => {
 
   const writerOf = (request: SearchRequest, { index, totals, between }: Writing, options: SearchOptions) => {
     const writing = { index, totals, between, check: () => check(options) }
-    return (page: Pick<Page, 'hits' | 'sortOf' | 'frequencies'>, out: Writing['out']) => {
+    return (page: Pick<Page, 'hits' | 'sortOf' | 'known'>, out: Writing['out']) => {
       found.add(page.hits)
       explained(request, page, found)
       return hits.writer(request, { ...writing, sortOf: page.sortOf })(page.hits, out)

@@ -3,7 +3,7 @@ import { hasDictionary } from '../../engine/query/term-dictionary.ts'
 import { type FieldPath, type Kind, lookup } from '../../mapping/index.ts'
 import { analyze } from '../../query/analysis.ts'
 import type { Node, Value } from '../../query/ast.ts'
-import type { Score } from '../../query/score.ts'
+import { type LeafScore, leavesIn, type Score } from '../../query/score.ts'
 import { exists, fuzzy, isIn } from '../../query/simplify.ts'
 import type { Count } from './counted.ts'
 import type { Dsl } from './dsl.ts'
@@ -86,7 +86,7 @@ interface Wanted {
 
 const wantedOf = (kind: Kind, score: Score | undefined): Map<string, Wanted> => {
   const wanted = new Map<string, Wanted>()
-  for (const leaf of leavesOf(score)) {
+  for (const leaf of leavesIn(score).filter(isCounted)) {
     if (!isExpanding(leaf)) addTerm(wanted, kind, leaf)
     else if (hasDictionary(kind, leaf.field)) {
       addField(wanted, kind, leaf.field)
@@ -141,25 +141,8 @@ interface Counts {
   aggregations?: Record<string, Bucketed & { of?: Bucketed }>
 }
 
-/** The parts of scores that count by frequencies. */
-const leavesOf = (score: Score | undefined): (Term | Expanding)[] => {
-  switch (score?.by) {
-    case 'term':
-      return [score]
-    case 'fuzzy':
-    case 'phrase':
-      return isExpanding(score) ? [score] : []
-    case 'sum':
-    case 'best':
-      return score.of.flatMap(part => leavesOf(part.score))
-    case 'lowered':
-      return leavesOf(score.of)
-    case 'nested':
-      return leavesOf(score.of.score)
-    default:
-      return []
-  }
-}
+/** Whether a part of a score counts by frequencies. */
+const isCounted = (leaf: LeafScore): leaf is Term | Expanding => leaf.by === 'term' || isExpanding(leaf)
 
 /** Elements of nested lists count as documents. */
 const counting = ({ list }: FieldPath, filter: Dsl, aggs?: Dsl): Dsl => {

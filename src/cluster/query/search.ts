@@ -35,8 +35,7 @@ export interface Compiled {
   sort: SearchRequest['sort']
   /** Reads a hit's `sort`. */
   read: SortPlan['read']
-  /** What scores were counted from. */
-  frequencies: Frequencies
+  known: Known
 }
 
 /** What was looked up before. */
@@ -120,7 +119,7 @@ export const compileSearch = (
     ...(asked.terminateAfter !== undefined && { isEarly: ends.size > 0 }),
     sort: request.sort,
     read: plan.read,
-    frequencies,
+    known: { joins: own, frequencies, relatives, ends },
   }
 }
 

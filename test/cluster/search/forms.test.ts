@@ -71,6 +71,11 @@ describe('a cluster is asked in every form', { skip: withoutCluster }, () => {
     await explained('tx', { term: { 'type.num': 2 } })
     await explained('tx', { term: { method: 'transfer' } })
     await explained('tx,log', { term: { 'blockNumber.num': { value: 101, boost: 2 } } })
+    const child = { has_child: { type: 'log', query: { match_all: {} }, score_mode: 'sum' } }
+    await explained('tx', child)
+    const parent = { has_parent: { parent_type: 'block', query: { range: { 'number.num': { gt: 5 } } } } }
+    await explained('tx', { bool: { should: [parent, { bool: { must_not: child } }, { match_all: {} }] } })
+    await explained('tx', { boosting: { positive: { match_all: {} }, negative: child, negative_boost: 0.5 } })
     const text = await ask(both.cluster, 'event', '{"query": {"match": {"event": "transfer"}}, "explain": true}')
     assert.match(text, /\[explain\] of words of longer texts/)
   })
