@@ -95,7 +95,7 @@ export const compileSearch = (
     const matches = compileNode(part.query, part.kind, joins)
     const filter = end === undefined ? matches : every([matches, between(META_FIELDS.position, { lte: end })])
     if (uniform !== undefined) return { filter }
-    return { filter, score: compileScore(scores.get(part.kind), { kind: part.kind, joins, onText }) }
+    return { filter, score: compileScore(scores.get(part.kind), { kind: part.kind, joins, frequencies, onText }) }
   })
   checkClauses(query)
   // What is sorted by elements of lists, OpenSearch finds as a whole only where it counts all of it.

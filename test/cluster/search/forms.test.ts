@@ -153,6 +153,32 @@ describe('a cluster is asked in every form', { skip: withoutCluster }, () => {
     assert.ok(pages > 20, `${pages}`)
   })
 
+  it('scores near words, and words by their beginnings, of longer texts', async () => {
+    const near = { match: { name: { query: 'sila of', fuzziness: 1 } } }
+    const begun = { match_bool_prefix: { name: 'silo o' } }
+    for (const [entities, query] of [
+      ['contract', near],
+      ['contract', begun],
+      [
+        'contract',
+        { bool: { should: [near, { term: { name: 'of' } }, { match: { name: { query: 'offs', fuzziness: 2 } } }] } },
+      ],
+      ['contract', { dis_max: { queries: [{ prefix: { name: 's' } }, begun], tie_breaker: 0.3 } }],
+      ['contract', { multi_match: { query: 'silo of', fields: ['name', 'name.raw'], type: 'cross_fields' } }],
+      ['token', { match: { name: { query: 'goldd coins', fuzziness: 'AUTO' } } }],
+      ['token', { multi_match: { query: 'gold co', fields: ['name^2', 'symbol'], type: 'bool_prefix' } }],
+      ['tx', { match: { error: { query: 'ouf of gaz', fuzziness: 1, operator: 'and' } } }],
+      ['tx', { match_bool_prefix: { error: 'bad instr' } }],
+    ] as const) {
+      const body = { query, size: 30, _source: false }
+      const [answer, expected] = await Promise.all(
+        [both.cluster, both.store].map(pool => ask(pool, entities, JSON.stringify(body))),
+      )
+      assert.equal(roundly(answer!), roundly(expected!), JSON.stringify(query))
+      assert.match(answer!, /"_score":[\d.]+/)
+    }
+  })
+
   it('goes through scrolls to their ends', async () => {
     for (const [entities, body] of [
       ['log', { size: 40 }],
@@ -306,3 +332,7 @@ const ruleSearches = (size: number): SearchRequest[] =>
     { targetType: 'Transaction', targetMap: [conditionAt(['value'], 'Greater', '1', false)] },
     { targetType: 'Transaction', targetMap: [conditionAt(['from'], 'Equals', '0x2222', false)] },
   ].map(change => searchOf(ruleConfig(change) as unknown as RuleConfig, { from: 0, to: 1_000, order: 'asc', size }))
+
+/** The cluster counts words of longer texts in single precision. */
+const roundly = (answer: string): string =>
+  answer.replace(/"(_score|max_score)":([\d.E-]+)/g, (_, name, score) => `"${name}":${Number(score).toPrecision(6)}`)
