@@ -121,6 +121,19 @@ describe('a cluster is asked in every form', { skip: withoutCluster }, () => {
         }
   })
 
+  it('sorts by ids, page by page', async () => {
+    for (const entities of ['log', 'event', 'log,event', 'contract', 'contract,token', 'block,tx'])
+      for (const sort of [[{ _id: 'desc' }], [{ timestamp: 'asc' }, { _id: 'asc' }]]) {
+        let search_after: unknown
+        for (let page = 0; page < 3; page++) {
+          const body = { size: 40, sort, _source: false, ...(page > 0 && { search_after }) }
+          const { hits } = JSON.parse((await sameSearch(entities, body)).slice(4)).hits
+          search_after = hits.at(-1)?.sort
+          if (!search_after) break
+        }
+      }
+  })
+
   it('goes through groups page by page', async () => {
     let pages = 0
     const scored = { bool: { should: [{ term: { method: 'transfer' } }, { match_all: {} }] } }
