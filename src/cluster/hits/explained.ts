@@ -1,16 +1,14 @@
 import { tellsFrequency } from '../../engine/query/plan.ts'
-import { hasDictionary } from '../../engine/query/term-dictionary.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { compileExplanation, type Explaining } from '../../query/explain-predicate.ts'
 import type { CompileJoin } from '../../query/predicate.ts'
 import type { SearchRequest } from '../../query/request.ts'
 import type { Score, Scored } from '../../query/score.ts'
 import { asFloat } from '../../query/similarity.ts'
-import { expandBeginning, expandNear, type Statistics } from '../../query/statistics.ts'
 import type { Page } from '../asker.ts'
 import { type Expanding, isExpanding, isText } from '../query/frequencies.ts'
 import type { Joins } from '../query/node.ts'
-import { statisticsOf } from '../query/scoring.ts'
+import { spelledOut, statisticsOf } from '../query/scoring.ts'
 import type { Known } from '../query/search.ts'
 import { notInCluster } from '../refused.ts'
 import type { FoundHits } from './found.ts'
@@ -25,7 +23,7 @@ export const explained = (
   for (const { kind, query: node, score } of parts) {
     // Of what all have the same score the writer tells.
     if (score === undefined) continue
-    const counted = known ? knownOf(kind, known) : NOTHING_KNOWN
+    const counted = knownOf(kind, known ?? refused())
     const explain = compileExplanation({ node, score: spelt(score, counted) }, counted)
     for (const hit of hits) {
       if (hit.kind !== kind) continue
@@ -44,20 +42,12 @@ interface Counted extends Explaining {
 }
 
 const knownOf = (kind: Kind, { frequencies: known, joins, relatives }: Known): Counted => {
-  const statistics = statisticsOf(kind, known)
   return {
-    ...statistics,
+    ...statisticsOf(kind, known),
     relatives: { join: joinsOf(joins), scoreOf: relatives.valueOf },
     counts: ({ field, value, frequency }) =>
       !isText(field) || ((frequency !== undefined || tellsFrequency(kind, field, value)) && known.isPlain(kind, field)),
-    expanded(score) {
-      const { field, boost } = score
-      if (!hasDictionary(kind, field)) return { by: 'same', value: boost }
-      const values = known.valuesOf(kind, score)
-      if (values === undefined) return undefined
-      const all: Statistics = { ...statistics, values: () => values }
-      return score.by === 'fuzzy' ? expandNear(score, all) : expandBeginning(field, score.words[0]!, boost, all)
-    },
+    expanded: score => spelledOut(score, kind, known),
   }
 }
 
@@ -91,18 +81,10 @@ const spelt = (score: Score, known: Counted): Score => {
       return { ...score, of: inner(score.of) }
     case 'child':
     case 'parent':
-      return known.relatives ? score : refused()
+      return score
   }
 }
 
-const noExplanation = () =>
-  notInCluster('[explain] of words of longer texts', 'put them into a filter, or leave [explain] out')
-
 const refused = (): never => {
-  throw noExplanation()
-}
-/** Of hits in buckets nothing was looked up. */
-const NOTHING_KNOWN: Counted = {
-  ...{ documents: refused, frequency: refused, averageLength: refused, values: refused },
-  ...{ counts: () => false, expanded: () => undefined },
+  throw notInCluster('[explain] of words of longer texts', 'put them into a filter, or leave [explain] out')
 }

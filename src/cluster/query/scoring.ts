@@ -68,14 +68,20 @@ const foldedTerm = (score: Extract<Score, { by: 'term' }>, kind: Kind, known: Sc
 
 /** The score of those values that there are; as it was where these are too many. */
 const expanded = (score: Expanding, kind: Kind, known: Scoring): Score => {
+  const values = spelledOut(score, kind, known)
+  return values ? folded(values, kind, known) : score
+}
+
+/** The values that a score stands for; undefined where these are too many. */
+export const spelledOut = (score: Expanding, kind: Kind, known: Frequencies): Score | undefined => {
   const { field, boost } = score
   if (!hasDictionary(kind, field)) return { by: 'same', value: boost }
   const values = known.valuesOf(kind, score)
-  if (values === undefined) return score
+  if (values === undefined) return undefined
   const statistics = { ...statisticsOf(kind, known), values: () => values }
-  const sum =
-    score.by === 'fuzzy' ? expandNear(score, statistics) : expandBeginning(field, score.words[0]!, boost, statistics)
-  return folded(sum, kind, known)
+  return score.by === 'fuzzy'
+    ? expandNear(score, statistics)
+    : expandBeginning(field, score.words[0]!, boost, statistics)
 }
 
 /** As a store tells them: of what it does not count nothing is known here, either. */

@@ -76,6 +76,14 @@ describe('a cluster is asked in every form', { skip: withoutCluster }, () => {
     const parent = { has_parent: { parent_type: 'block', query: { range: { 'number.num': { gt: 5 } } } } }
     await explained('tx', { bool: { should: [parent, { bool: { must_not: child } }, { match_all: {} }] } })
     await explained('tx', { boosting: { positive: { match_all: {} }, negative: child, negative_boost: 0.5 } })
+    const aggs = { a: { terms: { field: 'event.raw' }, aggs: { t: { top_hits: { explain: true, size: 2 } } } } }
+    for (const query of [bare, odd, undefined])
+      assert.ok((await sameSearch('event', { query, size: 0, aggs })).includes('"_explanation"'))
+    assert.ok(
+      (await sameSearch('tx', { query: child, size: 0, aggs: { a: { top_hits: { explain: true } } } })).includes(
+        'join value',
+      ),
+    )
     const text = await ask(both.cluster, 'event', '{"query": {"match": {"event": "transfer"}}, "explain": true}')
     assert.match(text, /\[explain\] of words of longer texts/)
   })

@@ -23,7 +23,7 @@ describe('a cluster brings along what hits are related to, and scores anew, as a
     assert.equal(answer, expected, text)
     return answer
   }
-  const random = createRandom(16)
+  const random = createRandom(Number(process.env.SEED ?? 16))
   const oneOf = <T>(all: readonly T[]): T => all[random(all.length)]!
   const page = () => ({
     ...(random(2) === 0 && { from: random(3) }),
