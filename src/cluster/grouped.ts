@@ -1,10 +1,8 @@
 import { BEST_FIRST } from '../engine/query/score/scoring.ts'
-import type { Kind } from '../mapping/index.ts'
-import { NONE, type Node } from '../query/ast.ts'
-import type { After, RequestPart, SearchRequest, Sort } from '../query/request.ts'
-import { and, exists, not, or, range } from '../query/simplify.ts'
+import type { RequestPart, SearchRequest, Sort } from '../query/request.ts'
+import { and } from '../query/simplify.ts'
 import type { Asker } from './asker.ts'
-import { unsupported } from './query/unsupported.ts'
+import { behindValue } from './query/behind-group.ts'
 
 /**
  * Groups behind those of the page before: the search is sorted by what it groups by, so that a condition on this value leaves them. The cluster
@@ -18,7 +16,7 @@ export const grouping = (asker: Asker): Asker => ({
     const [sort] = request.sort as [Sort]
     const behind = (part: RequestPart): RequestPart => ({
       ...part,
-      query: and([part.query, behindGroup(sort, part.kind, after)]),
+      query: and([part.query, behindValue(sort, part.kind, after.values[0] ?? null)]),
     })
     const groups = { ...request, collapse, parts: request.parts.map(behind), trackTotal: false }
     const { aggs, ...place } = paging ?? {}
@@ -39,18 +37,3 @@ export const grouping = (asker: Asker): Asker => ({
 
 const isScored = ({ trackScores, parts }: Omit<SearchRequest, 'aggregations'>): boolean =>
   trackScores === true && parts.some(({ score }) => score)
-
-const behindGroup = ({ fields, order, missing, as }: Sort, kind: Kind, { values: [value] }: After): Node => {
-  const field = fields[kind]
-  if (typeof missing !== 'string' || as)
-    throw unsupported(
-      `collapse with search_after and ${as ? 'numbers of another type' : 'another value for missing ones'}`,
-      'leave [numeric_type] and [missing] out, or use a composite aggregation',
-    )
-  const isLast = missing === '_last'
-  // Without a field, all documents are in the group that has no value.
-  if (!field) return NONE
-  if (value === null || value === undefined) return isLast ? NONE : exists(field)
-  const greater = range(field, order === 'asc' ? { gt: value } : { lt: value })
-  return isLast ? or([greater, not(exists(field))]) : greater
-}

@@ -82,8 +82,8 @@ export const templateBody = (kind: Kind, network: string, options: ClusterOption
   }
 }
 
-const declare: Declare = (field: Field, encoding: Encoding) => {
-  const { es, compare, ignoreAbove, apart } = encoding
+/** How a field is declared to any index of OpenSearch. */
+export const declareField: Declare = (field: Field, { es, compare, ignoreAbove, apart }: Encoding) => {
   // What documents do not hold is nothing to index.
   if (apart) return undefined
   // Elasticsearch and OpenSearch call it differently.
@@ -92,7 +92,6 @@ const declare: Declare = (field: Field, encoding: Encoding) => {
     type: es,
     ...(ignoreAbove !== undefined && { ignore_above: ignoreAbove }),
     ...(compare === 'hex' && { normalizer: 'lower_case' }),
-    ...(isMixed(field, encoding) && { fields: { [SHOWN]: { type: es, ignore_above: ignoreAbove, index: false } } }),
     ...(compare === 'instant' && {
       format:
         field.kind === 'seconds'
@@ -100,6 +99,13 @@ const declare: Declare = (field: Field, encoding: Encoding) => {
           : 'strict_date_optional_time||epoch_second',
     }),
   }
+}
+
+const declare: Declare = (field, encoding) => {
+  const declared = declareField(field, encoding)
+  if (!declared || !isMixed(field, encoding)) return declared
+  const { es: type, ignoreAbove } = encoding
+  return { ...declared, fields: { [SHOWN]: { type, ignore_above: ignoreAbove, index: false } } }
 }
 
 /** Sub-field of hex that documents show in mixed letter case, as they show it: buckets are named so. */

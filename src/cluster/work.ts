@@ -55,7 +55,7 @@ export const searcherFor = (options: WorkOptions): Searcher => {
 
   const writerOf = (request: SearchRequest, { index, totals, between }: Writing, options: SearchOptions) => {
     const writing = { index, totals, between, check: () => check(options) }
-    return (page: Pick<Page, 'hits' | 'sortOf' | 'frequencies'>, out: Writing['out']) => {
+    return (page: Pick<Page, 'hits' | 'sortOf' | 'known'>, out: Writing['out']) => {
       found.add(page.hits)
       explained(request, page, found)
       return hits.writer(request, { ...writing, sortOf: page.sortOf })(page.hits, out)
@@ -70,10 +70,10 @@ export const searcherFor = (options: WorkOptions): Searcher => {
       if (!aggregations) return asker.page(request, asking, visible, paging)
       const aggregated = {
         ...{ request: { ...request, aggregations }, writing, limits, most, check: () => check(options) },
-        write(inner: SearchRequest, text: string, uniform: number | undefined) {
+        write(inner: SearchRequest, text: string, uniform: number | undefined, known: Page['known']) {
           const hits = scanList(Buffer.from(text)).map(hit => new ClusterHit(hit, uniform))
           const out = createByteWriter()
-          writerOf(inner, writing, options)({ hits }, out)
+          writerOf(inner, writing, options)({ hits, known }, out)
           return out.view().toString()
         },
       }

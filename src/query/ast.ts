@@ -42,6 +42,9 @@ export type Node =
   | { readonly op: 'parent'; readonly kind: Kind; readonly of: Node }
   | Compare
 
+/** A condition on related documents. */
+export type JoinNode = Extract<Node, { op: 'child' | 'parent' }>
+
 /**
  * What stands at the end of the steps compares so with an operand: a rule's condition, which is exact where an index is not. Where
  * several values stand there (a list, arguments of one name), one of them does; where nothing or null stands there, none does. The two

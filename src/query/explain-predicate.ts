@@ -1,8 +1,8 @@
-import { constantly, type Explanation, javaFloat, told, weighed } from './explanation.ts'
+import { constantly, type Explanation, javaFloat, joined, told, weighed } from './explanation.ts'
 import { phraseText, termText, textOfNode } from './node-text.ts'
 import { phraseFrequency } from './phrase.ts'
-import { compileNode, type Document, readerOf } from './predicate.ts'
-import type { Score, Scored } from './score.ts'
+import { type CompileJoin, compileNode, type Document, readerOf } from './predicate.ts'
+import type { RelativeScore, Score, Scored } from './score.ts'
 import { together } from './score-predicate.ts'
 import { bm25 } from './similarity.ts'
 import { type Statistics, weightOf, weightOfPhrase } from './statistics.ts'
@@ -12,8 +12,17 @@ type Source = Record<string, unknown>
 /** How the score of a document that matches comes about. `source` is the document's, or an element of one of its lists. */
 export type Explainer = (source: Source, document: Document) => Explanation
 
-/** Of scores that follow from the document alone; near values and beginnings are spelt out already. */
-export const compileExplanation = ({ node, score }: Scored, known: Statistics, list?: string): Explainer => {
+/** What scores are counted from. */
+export interface Explaining extends Statistics {
+  /** Where conditions on relatives, and their scores, are to be explained. */
+  relatives?: {
+    join: CompileJoin
+    scoreOf(score: RelativeScore): (document: Document) => number
+  }
+}
+
+/** Near values and beginnings are spelt out already. */
+export const compileExplanation = ({ node, score }: Scored, known: Explaining, list?: string): Explainer => {
   switch (score?.by) {
     case 'term':
       return ofTerm(score, known, list)
@@ -37,7 +46,7 @@ export const compileExplanation = ({ node, score }: Scored, known: Statistics, l
     }
     case 'lowered': {
       const of = compileExplanation({ node, score: score.of }, known, list)
-      const isLowered = compileNode(score.where, list, undefined)
+      const isLowered = compileNode(score.where, list, known.relatives?.join)
       return (source, document) => {
         const full = of(source, document)
         return isLowered(source, document) ? loweredTo(full, score) : full
@@ -49,13 +58,19 @@ export const compileExplanation = ({ node, score }: Scored, known: Statistics, l
       const one = constantly(score.value, node)
       return () => one
     }
+    case 'child':
+    case 'parent': {
+      const scoreOf = known.relatives?.scoreOf(score)
+      if (scoreOf) return (_, document) => joined(scoreOf(document), document._id)
+      return () => constantly(0, node)
+    }
     default:
       return () => constantly(0, node)
   }
 }
 
-const gated = (part: Scored, known: Statistics, list: string | undefined) => {
-  const test = compileNode(part.node, list, undefined)
+const gated = (part: Scored, known: Explaining, list: string | undefined) => {
+  const test = compileNode(part.node, list, known.relatives?.join)
   const explain = compileExplanation(part, known, list)
   return (source: Source, document: Document): Explanation | undefined =>
     test(source, document) ? explain(source, document) : undefined
@@ -114,7 +129,7 @@ const ofPhrase = (score: Extract<Score, { by: 'phrase' }>, known: Statistics, li
 }
 
 /** As Lucene, which shows the best element. */
-const ofElements = ({ path, mode, of }: Extract<Score, { by: 'nested' }>, known: Statistics): Explainer => {
+const ofElements = ({ path, mode, of }: Extract<Score, { by: 'nested' }>, known: Explaining): Explainer => {
   const part = gated(of, known, path)
   return (source, document) => {
     const elements = source[path]

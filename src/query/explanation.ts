@@ -15,6 +15,9 @@ export const told = (value: number, description: string, details: readonly Expla
   details,
 })
 
+/** A score that follows from those of relatives. */
+export const joined = (value: number, id: string): Explanation => told(value, `A match, join value ${id}`)
+
 /** A score that does not depend on the document. */
 export const constantly = (value: number, query: Node): Explanation => {
   const text = textOfNode(query)

@@ -2,7 +2,7 @@ import type * as documents from '../documents/document.ts'
 import { stop } from '../lib/errors.ts'
 import { type Comparison, ENCODINGS, type FieldPath, type Kind } from '../mapping/index.ts'
 import { analyze } from './analysis.ts'
-import type { Node, Value } from './ast.ts'
+import type { JoinNode, Node, Value } from './ast.ts'
 import { compileCompare } from './compare.ts'
 import { integerIn } from './digits.ts'
 import { eachLeaf } from './flattened.ts'
@@ -14,7 +14,7 @@ import { isWithin } from './simplify.ts'
 import { isRawJson } from './source-filter.ts'
 
 /** A document as a search shows it. Integers of `_source` may be numbers, bigints or raw JSON. */
-export type Document = Pick<documents.Document, '_id' | '_source' | 'decoding'>
+export type Document = Pick<documents.Document, '_id' | '_parent' | '_source' | 'decoding'>
 
 /** Where a document's parent and children are to be had, which it does not hold itself. */
 export interface Relatives {
@@ -23,12 +23,15 @@ export interface Relatives {
   parentOf(document: Document, kind: Kind): Document | undefined
 }
 
+/** Compiles a condition on relatives. */
+export type CompileJoin = (node: JoinNode) => (document: Document) => boolean
+
 /**
  * Whether a document of the kind that the query was read for matches it: the back end of the query tree that needs no
  * store. What the kind has for fields the tree says itself. Only a query on parents or children needs the relatives.
  */
 export const compile = (_kind: Kind, node: Node, relatives?: Relatives): ((document: Document) => boolean) => {
-  const test = compileNode(node, undefined, relatives)
+  const test = compileNode(node, undefined, relatives && joinsAmong(relatives))
   return document => test(document._source, document)
 }
 
@@ -85,30 +88,30 @@ export const compileElement = (node: Node, list: string): ((element: Record<stri
 /** `source` is the document's, or an element of one of its lists. */
 export type Test = (source: Record<string, unknown>, document: Document) => boolean
 
-export const compileNode = (node: Node, list: string | undefined, relatives: Relatives | undefined): Test => {
+export const compileNode = (node: Node, list: string | undefined, join: CompileJoin | undefined): Test => {
   switch (node.op) {
     case 'all':
       return () => true
     case 'none':
       return () => false
     case 'and': {
-      const tests = node.of.map(inner => compileNode(inner, list, relatives))
+      const tests = node.of.map(inner => compileNode(inner, list, join))
       return (source, document) => tests.every(test => test(source, document))
     }
     case 'or': {
-      const tests = node.of.map(inner => compileNode(inner, list, relatives))
+      const tests = node.of.map(inner => compileNode(inner, list, join))
       return (source, document) => tests.some(test => test(source, document))
     }
     case 'atLeast': {
       const { count } = node
-      const tests = node.of.map(inner => compileNode(inner, list, relatives))
+      const tests = node.of.map(inner => compileNode(inner, list, join))
       return (source, document) => {
         let missing = count
         return missing <= 0 || tests.some(test => test(source, document) && --missing === 0)
       }
     }
     case 'not': {
-      const test = compileNode(node.of, list, relatives)
+      const test = compileNode(node.of, list, join)
       return (source, document) => !test(source, document)
     }
     case 'in': {
@@ -139,29 +142,17 @@ export const compileNode = (node: Node, list: string | undefined, relatives: Rel
     }
     case 'nested': {
       const { path } = node
-      const test = compileNode(node.of, path, relatives)
+      const test = compileNode(node.of, path, join)
       return (source, document) => {
         const elements = source[path]
         return Array.isArray(elements) && elements.some(element => test(element, document))
       }
     }
-    case 'child': {
-      const { kind, min, max } = node
-      const { childrenOf } = known(relatives)
-      const test = compile(kind, node.of, relatives)
-      return (_, document) => {
-        const count = childrenOf(document, kind).filter(test).length
-        return count >= min && count <= max
-      }
-    }
+    case 'child':
     case 'parent': {
-      const { kind } = node
-      const { parentOf } = known(relatives)
-      const test = compile(kind, node.of, relatives)
-      return (_, document) => {
-        const parent = parentOf(document, kind)
-        return parent !== undefined && test(parent)
-      }
+      if (!join) throw stop('relatives_unknown', 'a condition on parents or children needs more than one document')
+      const test = join(node)
+      return (_, document) => test(document)
     }
     case 'compare': {
       const test = compileCompare(node)
@@ -170,10 +161,23 @@ export const compileNode = (node: Node, list: string | undefined, relatives: Rel
   }
 }
 
-const known = (relatives: Relatives | undefined): Relatives => {
-  if (relatives) return relatives
-  throw stop('relatives_unknown', 'a condition on parents or children needs more than one document')
-}
+/** Conditions on relatives that are to be had. */
+export const joinsAmong =
+  (relatives: Relatives): CompileJoin =>
+  node => {
+    const { kind } = node
+    const test = compile(kind, node.of, relatives)
+    if (node.op === 'parent')
+      return document => {
+        const parent = relatives.parentOf(document, kind)
+        return parent !== undefined && test(parent)
+      }
+    const { min, max } = node
+    return document => {
+      const count = relatives.childrenOf(document, kind).filter(test).length
+      return count >= min && count <= max
+    }
+  }
 
 const someValue = (field: FieldPath, list: string | undefined, test: (value: Value) => boolean): Test => {
   const read = readerOf(field, list)

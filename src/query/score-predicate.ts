@@ -1,5 +1,5 @@
 import { phraseFrequency } from './phrase.ts'
-import { compileNode, type Document, type Relatives, readerOf } from './predicate.ts'
+import { compileNode, type Document, joinsAmong, type Relatives, readerOf } from './predicate.ts'
 import type { Score, Scored, ScoreMode } from './score.ts'
 import { bm25 } from './similarity.ts'
 import { expandBeginning, expandNear, type Statistics, weightOf, weightOfPhrase } from './statistics.ts'
@@ -63,7 +63,7 @@ export const compileScore = (
     }
     case 'lowered': {
       const of = compileScore(score.of, known, list, relatives)
-      const test = compileNode(score.where, list, relatives)
+      const test = compileNode(score.where, list, relatives && joinsAmong(relatives))
       return (source, document) => of(source, document) * (test(source, document) ? score.factor : 1)
     }
     case 'nested': {
@@ -102,7 +102,7 @@ const gated = (
   list: string | undefined,
   relatives: Relatives | undefined,
 ) => {
-  const test = compileNode(node, list, relatives)
+  const test = compileNode(node, list, relatives && joinsAmong(relatives))
   const count = compileScore(score, known, list, relatives)
   return (source: Record<string, unknown>, document: Document): number | undefined =>
     test(source, document) ? count(source, document) : undefined

@@ -42,6 +42,12 @@ export type Score =
   /** What the parent has. */
   | { readonly by: 'parent'; readonly kind: Kind; readonly of: Scored; readonly boost: number }
 
+/** A score that follows from those of related documents. */
+export type RelativeScore = Extract<Score, { by: 'child' | 'parent' }>
+
+/** A score that is not put together from others of the same document. */
+export type LeafScore = Exclude<Score, { by: 'sum' | 'best' | 'lowered' | 'nested' }>
+
 export type ScoreMode = 'avg' | 'sum' | 'min' | 'max'
 
 /** A query that is read: which documents match, and how well. Without a score it only filters. */
@@ -111,6 +117,22 @@ export const best = (parts: readonly Scored[], tie = 0): Score | undefined => {
 /** The score so many times; of none none. */
 export const times = (score: Score | undefined, factor: number): Score | undefined =>
   score === undefined || factor === 1 ? score : Object.freeze(multiplied(score, factor))
+
+/** What a score is put together from, in all its parts. */
+export const leavesIn = (score: Score | undefined): LeafScore[] => {
+  if (score === undefined) return []
+  switch (score.by) {
+    case 'sum':
+    case 'best':
+      return score.of.flatMap(part => leavesIn(part.score))
+    case 'lowered':
+      return leavesIn(score.of)
+    case 'nested':
+      return leavesIn(score.of.score)
+    default:
+      return [score]
+  }
+}
 
 const multiplied = (score: Score, factor: number): Score => {
   switch (score.by) {

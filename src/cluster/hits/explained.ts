@@ -1,29 +1,30 @@
 import { tellsFrequency } from '../../engine/query/plan.ts'
-import { hasDictionary } from '../../engine/query/term-dictionary.ts'
 import type { Kind } from '../../mapping/index.ts'
-import { compileExplanation } from '../../query/explain-predicate.ts'
+import { compileExplanation, type Explaining } from '../../query/explain-predicate.ts'
+import type { CompileJoin } from '../../query/predicate.ts'
 import type { SearchRequest } from '../../query/request.ts'
 import type { Score, Scored } from '../../query/score.ts'
 import { asFloat } from '../../query/similarity.ts'
-import { expandBeginning, expandNear, type Statistics } from '../../query/statistics.ts'
 import type { Page } from '../asker.ts'
-import { type Expanding, type Frequencies, isExpanding, isText } from '../query/frequencies.ts'
-import { statisticsOf } from '../query/scoring.ts'
+import { type Expanding, isExpanding, isText } from '../query/frequencies.ts'
+import type { Joins } from '../query/node.ts'
+import { spelledOut, statisticsOf } from '../query/scoring.ts'
+import type { Known } from '../query/search.ts'
 import { notInCluster } from '../refused.ts'
 import type { FoundHits } from './found.ts'
 
 /** Tells hits how their scores come about, where that is asked for. */
 export const explained = (
   { parts, shown }: SearchRequest,
-  { hits, frequencies }: Pick<Page, 'hits' | 'frequencies'>,
+  { hits, known }: Pick<Page, 'hits' | 'known'>,
   found: FoundHits,
 ): void => {
   if (!shown?.explain || hits.length === 0) return
   for (const { kind, query: node, score } of parts) {
     // Of what all have the same score the writer tells.
     if (score === undefined) continue
-    const known = frequencies ? knownOf(kind, frequencies) : NOTHING_KNOWN
-    const explain = compileExplanation({ node, score: spelt(score, known) }, known)
+    const counted = knownOf(kind, known ?? refused())
+    const explain = compileExplanation({ node, score: spelt(score, counted) }, counted)
     for (const hit of hits) {
       if (hit.kind !== kind) continue
       const [document] = found.exact.load(kind, [hit.position])
@@ -32,33 +33,34 @@ export const explained = (
   }
 }
 
-/** What scores of values are counted from, as far as they are not the cluster's own. */
-interface Known extends Statistics {
+/** What scores are counted from, as far as they are not the cluster's own. */
+interface Counted extends Explaining {
   /** Whether it is counted here. */
   counts(term: Extract<Score, { by: 'term' }>): boolean
   /** Near values and beginnings as what they stand for; undefined where the cluster counts them. */
   expanded(score: Expanding): Score | undefined
 }
 
-const knownOf = (kind: Kind, known: Frequencies): Known => {
-  const statistics = statisticsOf(kind, known)
+const knownOf = (kind: Kind, { frequencies: known, joins, relatives }: Known): Counted => {
   return {
-    ...statistics,
+    ...statisticsOf(kind, known),
+    relatives: { join: joinsOf(joins), scoreOf: relatives.valueOf },
     counts: ({ field, value, frequency }) =>
       !isText(field) || ((frequency !== undefined || tellsFrequency(kind, field, value)) && known.isPlain(kind, field)),
-    expanded(score) {
-      const { field, boost } = score
-      if (!hasDictionary(kind, field)) return { by: 'same', value: boost }
-      const values = known.valuesOf(kind, score)
-      if (values === undefined) return undefined
-      const all: Statistics = { ...statistics, values: () => values }
-      return score.by === 'fuzzy' ? expandNear(score, all) : expandBeginning(field, score.words[0]!, boost, all)
-    },
+    expanded: score => spelledOut(score, kind, known),
   }
 }
 
+/** By the ids that conditions on relatives stand for. */
+const joinsOf =
+  (joins: Joins): CompileJoin =>
+  node => {
+    const ids = new Set(joins.idsOf(node))
+    return ({ _id, _parent = '' }) => ids.has(node.op === 'child' ? _id : _parent)
+  }
+
 /** With near values and beginnings as the values that they stand for. Refuses scores that the cluster counts by itself. */
-const spelt = (score: Score, known: Known): Score => {
+const spelt = (score: Score, known: Counted): Score => {
   const inner = ({ node, score }: Scored): Scored => ({ node, score: score && spelt(score, known) })
   switch (score.by) {
     case 'same':
@@ -79,21 +81,10 @@ const spelt = (score: Score, known: Known): Score => {
       return { ...score, of: inner(score.of) }
     case 'child':
     case 'parent':
-      return refused()
+      return score
   }
 }
 
-const noExplanation = () =>
-  notInCluster(
-    '[explain] of words of longer texts and of relatives that score',
-    'put them into a filter, or leave [explain] out',
-  )
-
 const refused = (): never => {
-  throw noExplanation()
-}
-/** Of hits in buckets nothing was looked up. */
-const NOTHING_KNOWN: Known = {
-  ...{ documents: refused, frequency: refused, averageLength: refused, values: refused },
-  ...{ counts: () => false, expanded: () => undefined },
+  throw notInCluster('[explain] of words of longer texts', 'put them into a filter, or leave [explain] out')
 }

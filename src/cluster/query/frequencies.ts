@@ -3,7 +3,8 @@ import { hasDictionary } from '../../engine/query/term-dictionary.ts'
 import { type FieldPath, type Kind, lookup } from '../../mapping/index.ts'
 import { analyze } from '../../query/analysis.ts'
 import type { Node, Value } from '../../query/ast.ts'
-import type { Score } from '../../query/score.ts'
+import { nearTo } from '../../query/fuzzy.ts'
+import { type LeafScore, leavesIn, type Score } from '../../query/score.ts'
 import { exists, fuzzy, isIn } from '../../query/simplify.ts'
 import type { Count } from './counted.ts'
 import type { Dsl } from './dsl.ts'
@@ -86,7 +87,7 @@ interface Wanted {
 
 const wantedOf = (kind: Kind, score: Score | undefined): Map<string, Wanted> => {
   const wanted = new Map<string, Wanted>()
-  for (const leaf of leavesOf(score)) {
+  for (const leaf of leavesIn(score).filter(isCounted)) {
     if (!isExpanding(leaf)) addTerm(wanted, kind, leaf)
     else if (hasDictionary(kind, leaf.field)) {
       addField(wanted, kind, leaf.field)
@@ -126,8 +127,10 @@ const counted = async (
 const countOf = ({ value, doc_count, values }: Bucketed, near: Expanding | undefined): Count => {
   const documents = value ?? doc_count ?? 0
   const buckets = values?.buckets ?? []
-  if (!near || buckets.length > MOST_VALUES) return { documents }
-  return { documents, words: frequenciesIn(buckets, near.field) }
+  // Of texts, those that are too long to be a bucket are not told.
+  const told = buckets.reduce((sum, { doc_count }) => sum + doc_count, 0)
+  if (!near || buckets.length > MOST_VALUES || told < documents) return { documents }
+  return { documents, words: frequenciesIn(buckets, near) }
 }
 
 interface Bucketed {
@@ -141,25 +144,8 @@ interface Counts {
   aggregations?: Record<string, Bucketed & { of?: Bucketed }>
 }
 
-/** The parts of scores that count by frequencies. */
-const leavesOf = (score: Score | undefined): (Term | Expanding)[] => {
-  switch (score?.by) {
-    case 'term':
-      return [score]
-    case 'fuzzy':
-    case 'phrase':
-      return isExpanding(score) ? [score] : []
-    case 'sum':
-    case 'best':
-      return score.of.flatMap(part => leavesOf(part.score))
-    case 'lowered':
-      return leavesOf(score.of)
-    case 'nested':
-      return leavesOf(score.of.score)
-    default:
-      return []
-  }
-}
+/** Whether a part of a score counts by frequencies. */
+const isCounted = (leaf: LeafScore): leaf is Term | Expanding => leaf.by === 'term' || isExpanding(leaf)
 
 /** Elements of nested lists count as documents. */
 const counting = ({ list }: FieldPath, filter: Dsl, aggs?: Dsl): Dsl => {
@@ -192,6 +178,10 @@ const nodeOf = (score: Expanding): Node =>
     ? fuzzy(score.field, score.near)
     : { op: 'pattern', field: score.field, pattern: { how: 'prefix', text: score.words[0]!, ignoreCase: false } }
 
+/** Which words of a text the score stands for. */
+const meantBy = (score: Expanding): ((word: string) => boolean) =>
+  score.by === 'fuzzy' ? nearTo(score.near) : word => word.startsWith(score.words[0]!)
+
 const expansionOf = (kind: Kind, score: Expanding): Dsl => {
   const { field } = score
   const values = { terms: { field: isText(field) ? rawOf(field) : field.path, size: MOST_VALUES + 1 } }
@@ -200,11 +190,13 @@ const expansionOf = (kind: Kind, score: Expanding): Dsl => {
 
 const frequenciesIn = (
   buckets: readonly { key: string; doc_count: number }[],
-  field: FieldPath,
+  score: Expanding,
 ): ReadonlyMap<string, number> => {
   const words = new Map<string, number>()
+  const isMeant = meantBy(score)
   for (const { key, doc_count } of buckets)
-    for (const word of isText(field) ? analyze(key) : [key]) words.set(word, (words.get(word) ?? 0) + doc_count)
+    for (const word of isText(score.field) ? new Set(analyze(key).filter(isMeant)) : [key])
+      words.set(word, (words.get(word) ?? 0) + doc_count)
   return words
 }
 

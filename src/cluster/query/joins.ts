@@ -1,11 +1,11 @@
 import { type FieldPath, type Kind, lookup } from '../../mapping/index.ts'
-import type { Node } from '../../query/ast.ts'
+import type { JoinNode, Node } from '../../query/ast.ts'
 import type { Run } from '../../query/request.ts'
 import { and } from '../../query/simplify.ts'
 import { META_FIELDS } from '../meta.ts'
 import type { Visible } from '../visible.ts'
 import type { Dsl } from './dsl.ts'
-import { compileNode, type JoinNode, type Joins } from './node.ts'
+import { compileNode, type Joins } from './node.ts'
 import { unsupported } from './unsupported.ts'
 import { hiddenClauses, withinRuns } from './visibility.ts'
 

@@ -1,12 +1,9 @@
 import type { Kind } from '../../mapping/index.ts'
-import type { Node } from '../../query/ast.ts'
+import type { JoinNode, Node } from '../../query/ast.ts'
 import { META_FIELDS } from '../meta.ts'
 import { type Dsl, every, MATCH_ALL, MATCH_NONE, never, oneOf, some } from './dsl.ts'
 import { compileLeaf, ofIds } from './leaf.ts'
 import { unsupported } from './unsupported.ts'
-
-/** A condition on related documents. */
-export type JoinNode = Extract<Node, { op: 'child' | 'parent' }>
 
 /** What was found of related documents before the search itself. */
 export interface Joins {

@@ -1,22 +1,22 @@
-import { ALL, type Node } from '../../query/ast.ts'
+import { ALL, type JoinNode, type Node } from '../../query/ast.ts'
+import type { Document } from '../../query/predicate.ts'
 import type { RequestPart, SearchRequest } from '../../query/request.ts'
-import { type Score, same } from '../../query/score.ts'
+import { type LeafScore, leavesIn, type RelativeScore, type Score, same } from '../../query/score.ts'
 import { together } from '../../query/score-predicate.ts'
 import { and, child, parent } from '../../query/simplify.ts'
 import { META_FIELDS } from '../meta.ts'
 import type { Dsl } from './dsl.ts'
 import { blocksIn, type Looking, MOST_RELATED, tooMany } from './joins.ts'
-import type { JoinNode, Joins } from './node.ts'
+import type { Joins } from './node.ts'
 import type { Compiled } from './search.ts'
 import { unsupported } from './unsupported.ts'
-
-/** A score that follows from those of related documents. */
-export type RelativeScore = Extract<Score, { by: 'child' | 'parent' }>
 
 /** What relatives score, looked up before the search. */
 export interface RelativeScores {
   /** As a score of the documents that have these relatives. */
   scoreOf(score: RelativeScore): Score
+  /** Of one document; 0 where it has no such relatives. */
+  valueOf(score: RelativeScore): (document: Pick<Document, '_id' | '_parent'>) => number
   /** What its conditions stand for. */
   ids: ReadonlyMap<JoinNode, readonly string[]>
 }
@@ -38,10 +38,12 @@ export const resolveRelatives = async (
   prepare: Prepare,
 ): Promise<RelativeScores> => {
   const scores = new Map<RelativeScore, Score>()
+  const found = new Map<RelativeScore, number | IdsByScore>()
   const ids = new Map<JoinNode, readonly string[]>()
   for (const { query, score } of parts)
-    for (const one of relativesIn(score)) {
+    for (const one of leavesIn(score).filter(isRelative)) {
       const byScore = await idsByScore(one, blocksIn(query, one.kind), { looking, prepare })
+      found.set(one, byScore)
       if (typeof byScore === 'number') {
         scores.set(one, same(byScore * one.boost))
         continue
@@ -60,32 +62,27 @@ export const resolveRelatives = async (
     }
   return {
     ids,
-    scoreOf(score) {
-      const found = scores.get(score)
-      if (!found) throw new Error(`a score of a ${score.by} was not looked up`)
-      return found
+    scoreOf: score => lookedUp(scores, score),
+    valueOf(score) {
+      const byScore = lookedUp(found, score)
+      if (typeof byScore === 'number') return () => byScore * score.boost
+      const values = new Map(
+        Array.from(byScore, ([value, ids]) => ids.map(id => [id, value * score.boost] as const)).flat(),
+      )
+      return ({ _id, _parent = '' }) => values.get(score.by === 'child' ? _id : _parent) ?? 0
     },
   }
 }
 
+const lookedUp = <T>(all: ReadonlyMap<RelativeScore, T>, score: RelativeScore): T => {
+  const found = all.get(score)
+  if (found === undefined) throw new Error(`a score of a ${score.by} was not looked up`)
+  return found
+}
+
 const clauseOf = ({ by }: RelativeScore): string => (by === 'child' ? 'has_child' : 'has_parent')
 
-const relativesIn = (score: Score | undefined): RelativeScore[] => {
-  switch (score?.by) {
-    case 'child':
-    case 'parent':
-      return [score]
-    case 'sum':
-    case 'best':
-      return score.of.flatMap(part => relativesIn(part.score))
-    case 'lowered':
-      return relativesIn(score.of)
-    case 'nested':
-      return relativesIn(score.of.score)
-    default:
-      return []
-  }
-}
+const isRelative = (leaf: LeafScore): leaf is RelativeScore => leaf.by === 'child' || leaf.by === 'parent'
 
 type IdsByScore = ReadonlyMap<number, readonly string[]>
 

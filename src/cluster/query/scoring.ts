@@ -66,16 +66,22 @@ const foldedTerm = (score: Extract<Score, { by: 'term' }>, kind: Kind, known: Sc
   return { by: 'same', value: bm25(weight, 1, 1, average) }
 }
 
-/** The score of those values that there are; as it was where these are too many, or words of longer texts. */
+/** The score of those values that there are; as it was where these are too many. */
 const expanded = (score: Expanding, kind: Kind, known: Scoring): Score => {
+  const values = spelledOut(score, kind, known)
+  return values ? folded(values, kind, known) : score
+}
+
+/** The values that a score stands for; undefined where these are too many. */
+export const spelledOut = (score: Expanding, kind: Kind, known: Frequencies): Score | undefined => {
   const { field, boost } = score
   if (!hasDictionary(kind, field)) return { by: 'same', value: boost }
   const values = known.valuesOf(kind, score)
-  if (values === undefined || (isText(field) && !known.isPlain(kind, field))) return score
+  if (values === undefined) return undefined
   const statistics = { ...statisticsOf(kind, known), values: () => values }
-  const sum =
-    score.by === 'fuzzy' ? expandNear(score, statistics) : expandBeginning(field, score.words[0]!, boost, statistics)
-  return folded(sum, kind, known)
+  return score.by === 'fuzzy'
+    ? expandNear(score, statistics)
+    : expandBeginning(field, score.words[0]!, boost, statistics)
 }
 
 /** As a store tells them: of what it does not count nothing is known here, either. */
@@ -103,6 +109,7 @@ export const nodesIn = (score: Score | undefined): Node[] => {
 export interface Counting {
   kind: Kind
   joins: Joins
+  frequencies: Frequencies
   /** Told where words of texts count, whose statistics the cluster has to gather from all of its indices. */
   onText(): void
 }
@@ -115,24 +122,27 @@ export const compileScore = (score: Score | undefined, counting: Counting): Dsl 
     case 'same':
       return constant(score.value)
     case 'term': {
-      if (score.frequency !== undefined)
-        throw unsupported('a score of several fields as one', 'use another type of multi_match than cross_fields')
       if (isWordOfList(score.field))
         throw unsupported(`a score of ${score.field.path}`, 'put the clause into a filter, or sort by a field')
       counting.onText()
-      return optional([{ term: { [score.field.path]: { value: score.value, boost: score.boost } } }])
+      return optional([{ term: { [score.field.path]: { value: score.value, boost: boostOf(score, counting) } } }])
     }
     case 'phrase': {
       if (score.prefix)
         throw unsupported(
-          'a score of beginnings of words of longer texts',
+          score.words.length === 1
+            ? 'a score of beginnings of words in many or long texts'
+            : 'a score of the beginning of a phrase',
           'put the clause into a filter, or sort by a field',
         )
       counting.onText()
       return optional([compilePhrase({ ...score, op: 'phrase' }, score.boost)])
     }
     case 'fuzzy':
-      throw unsupported('a score of near words of longer texts', 'put the clause into a filter, or sort by a field')
+      throw unsupported(
+        'a score of near words in many or long texts',
+        'put the clause into a filter, or sort by a field',
+      )
     case 'sum':
       return optional(flattened(score.of).flatMap(part => summands(part, counting)))
     case 'best': {
@@ -151,6 +161,14 @@ export const compileScore = (score: Score | undefined, counting: Counting): Dsl 
     case 'parent':
       throw new Error(`a score of a ${score.by} was not looked up`)
   }
+}
+
+/** The cluster counts by how frequent the value itself is. */
+const boostOf = (score: Extract<Score, { by: 'term' }>, { kind, frequencies }: Counting): number => {
+  const { frequency, ...own } = score
+  if (frequency === undefined) return score.boost
+  const statistics = statisticsOf(kind, frequencies)
+  return weightOf(score, statistics) / weightOf({ ...own, boost: 1 }, statistics)
 }
 
 const constant = (boost: number, filter: Dsl = MATCH_ALL): Dsl => {

@@ -35,8 +35,7 @@ export interface Compiled {
   sort: SearchRequest['sort']
   /** Reads a hit's `sort`. */
   read: SortPlan['read']
-  /** What scores were counted from. */
-  frequencies: Frequencies
+  known: Known
 }
 
 /** What was looked up before. */
@@ -96,7 +95,7 @@ export const compileSearch = (
     const matches = compileNode(part.query, part.kind, joins)
     const filter = end === undefined ? matches : every([matches, between(META_FIELDS.position, { lte: end })])
     if (uniform !== undefined) return { filter }
-    return { filter, score: compileScore(scores.get(part.kind), { kind: part.kind, joins, onText }) }
+    return { filter, score: compileScore(scores.get(part.kind), { kind: part.kind, joins, frequencies, onText }) }
   })
   checkClauses(query)
   // What is sorted by elements of lists, OpenSearch finds as a whole only where it counts all of it.
@@ -120,7 +119,7 @@ export const compileSearch = (
     ...(asked.terminateAfter !== undefined && { isEarly: ends.size > 0 }),
     sort: request.sort,
     read: plan.read,
-    frequencies,
+    known: { joins: own, frequencies, relatives, ends },
   }
 }
 

@@ -38,14 +38,26 @@ export const sortKeyOf = (sort: Sort, kinds: readonly Kind[], joins: Joins): Sor
   }
 }
 
-/** Ids of most kinds have no values in the cluster that could be sorted by without all of them in memory. */
+/** Ids themselves could only be sorted by with all of them in memory: they are sorted by what they are made of. */
 const idKey = (order: Sort['order'], kinds: readonly Kind[]): SortKey => {
-  if (!kinds.every(kind => kind === 'block' || kind === 'tx'))
-    throw unsupported(
-      'sort by _id',
-      'sort by _doc, the order of the chain; ids of blocks and transactions can be sorted by',
-    )
-  return { dsl: { hash: order }, write: value => value, read: value => String(value) }
+  const areIn = (some: readonly Kind[]) => kinds.every(kind => some.includes(kind))
+  const by = (dsl: Dsl): SortKey => ({ dsl, write: value => value, read: value => String(value) })
+  const byScript = (script: object) => by({ _script: { type: 'string', order, script } })
+  if (areIn(['block', 'tx'])) return by({ hash: order })
+  if (areIn(['log', 'event'])) return byScript(ID_OF_LOG)
+  if (areIn(['contract', 'token'])) return byScript(LOWER_ADDRESS)
+  throw unsupported(
+    'sort by _id',
+    'sort by _doc, the order of the chain. Ids can be sorted by in searches of block and tx, of log and event, and of contract and token',
+  )
+}
+
+const LOWER_ADDRESS = { lang: 'painless', source: "doc['address.raw'].value.toLowerCase()" }
+
+const ID_OF_LOG = {
+  lang: 'painless',
+  source: `doc['transactionHash'].value + (doc['${META_FIELDS.kind}'].value == params.log ? '_l_' : '_e_') + doc['logIndex.num'].value`,
+  params: { log: KINDS.indexOf('log') },
 }
 
 const fieldKey = (sort: Sort, kinds: readonly Kind[], joins: Joins): SortKey => {

@@ -1,12 +1,10 @@
 import { refuse } from '../../lib/errors.ts'
 import { childrenOf } from '../../mapping/joins.ts'
-import { takeInnerHits } from '../inner-hits.ts'
 import { boolean, integer, type JsonNode, known, named, unexpected, where } from '../json-node.ts'
-import type { InnerHits } from '../request.ts'
 import { constant, NEVER } from '../score.ts'
 import { child } from '../simplify.ts'
 import type { Clause } from './clause.ts'
-import { checkOutsideOfLists, kindNamed, noRelation } from './join.ts'
+import { checkOutsideOfLists, kindNamed, lowerInner, noRelation } from './join.ts'
 import { readScoreMode } from './score-mode.ts'
 
 export const hasChild: Clause = {
@@ -35,16 +33,8 @@ export const hasChild: Clause = {
       const of = scope.kinds.join(', ')
       throw noRelation(type, `[has_child] ${of} has no children of type ${named(name)}.`, name, possible)
     }
-    const here = childrenOf(scope.kind).includes(kind)
-    const outer = here ? scope : { ...scope, innerHits: undefined }
-    const own: InnerHits[] = []
-    const within = {
-      ...{ ...scope, kind, kinds: [kind] },
-      ...{ collected: undefined, marks: undefined, innerHits: inner_hits && own },
-    }
-    const of = inner(query, within)
-    takeInnerHits(inner_hits, of.node, own, { by: 'child', name, inner: within, outer, lower: inner })
-    if (!here) return NEVER
+    const of = lowerInner('child', { query, inner_hits }, { name, kind }, scope, inner)
+    if (of === undefined) return NEVER
     const node = child(kind, of.node, min, max)
     const mode = readScoreMode(score_mode, 'none')
     if (mode === 'none' || node.op === 'none') return constant(node)

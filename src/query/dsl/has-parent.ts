@@ -1,12 +1,10 @@
 import { refuse } from '../../lib/errors.ts'
 import { parentsOf } from '../../mapping/joins.ts'
-import { takeInnerHits } from '../inner-hits.ts'
 import { boolean, type JsonNode, known, named, string, unexpected, where } from '../json-node.ts'
-import type { InnerHits } from '../request.ts'
 import { constant, NEVER } from '../score.ts'
 import { parent } from '../simplify.ts'
 import type { Clause } from './clause.ts'
-import { checkOutsideOfLists, kindNamed, noRelation } from './join.ts'
+import { checkOutsideOfLists, kindNamed, lowerInner, noRelation } from './join.ts'
 
 export const hasParent: Clause = {
   doc: 'The parent is of this entity (parent_type, or type as in old versions) and matches the inner query.',
@@ -35,16 +33,8 @@ export const hasParent: Clause = {
       const of = scope.kinds.join(', ')
       throw noRelation(given, `[has_parent] ${of} has no parent of type ${named(name)}.`, name, possible)
     }
-    const here = parentsOf(scope.kind).includes(kind)
-    const outer = here ? scope : { ...scope, innerHits: undefined }
-    const own: InnerHits[] = []
-    const within = {
-      ...{ ...scope, kind, kinds: [kind] },
-      ...{ collected: undefined, marks: undefined, innerHits: inner_hits && own },
-    }
-    const of = inner(query, within)
-    takeInnerHits(inner_hits, of.node, own, { by: 'parent', name, inner: within, outer, lower: inner })
-    if (!here) return NEVER
+    const of = lowerInner('parent', { query, inner_hits }, { name, kind }, scope, inner)
+    if (of === undefined) return NEVER
     const node = parent(kind, of.node)
     if (!counts || node.op === 'none') return constant(node)
     if (of.score === undefined) return { node, score: undefined }

@@ -63,7 +63,7 @@ describe('searches in the language of a cluster', () => {
 
   it('are refused by name', async () => {
     const cases: [body: object, kinds: Kind[], named: RegExp][] = [
-      [{ sort: '_id' }, ['log'], /^\[sort by _id\] does not work .*_doc/],
+      [{ sort: '_id' }, ['call'], /^\[sort by _id\] does not work .*_doc/],
       [{ sort: 'gas.dec' }, ['tx'], /^\[order by gas.dec\] does not work .*gas.num/],
       [{ query: { term: { 'extra.a': 'b' } }, sort: '_doc' }, ['tx'], /^\[extra.a\] does not work/],
       [{ collapse: { field: 'from.raw' } }, ['tx', 'log'], /^\[collapse by from.raw of several kinds\]/],

@@ -71,6 +71,19 @@ describe('a cluster is asked in every form', { skip: withoutCluster }, () => {
     await explained('tx', { term: { 'type.num': 2 } })
     await explained('tx', { term: { method: 'transfer' } })
     await explained('tx,log', { term: { 'blockNumber.num': { value: 101, boost: 2 } } })
+    const child = { has_child: { type: 'log', query: { match_all: {} }, score_mode: 'sum' } }
+    await explained('tx', child)
+    const parent = { has_parent: { parent_type: 'block', query: { range: { 'number.num': { gt: 5 } } } } }
+    await explained('tx', { bool: { should: [parent, { bool: { must_not: child } }, { match_all: {} }] } })
+    await explained('tx', { boosting: { positive: { match_all: {} }, negative: child, negative_boost: 0.5 } })
+    const aggs = { a: { terms: { field: 'event.raw' }, aggs: { t: { top_hits: { explain: true, size: 2 } } } } }
+    for (const query of [bare, odd, undefined])
+      assert.ok((await sameSearch('event', { query, size: 0, aggs })).includes('"_explanation"'))
+    assert.ok(
+      (await sameSearch('tx', { query: child, size: 0, aggs: { a: { top_hits: { explain: true } } } })).includes(
+        'join value',
+      ),
+    )
     const text = await ask(both.cluster, 'event', '{"query": {"match": {"event": "transfer"}}, "explain": true}')
     assert.match(text, /\[explain\] of words of longer texts/)
   })
@@ -116,6 +129,19 @@ describe('a cluster is asked in every form', { skip: withoutCluster }, () => {
         }
   })
 
+  it('sorts by ids, page by page', async () => {
+    for (const entities of ['log', 'event', 'log,event', 'contract', 'contract,token', 'block,tx'])
+      for (const sort of [[{ _id: 'desc' }], [{ timestamp: 'asc' }, { _id: 'asc' }]]) {
+        let search_after: unknown
+        for (let page = 0; page < 3; page++) {
+          const body = { size: 40, sort, _source: false, ...(page > 0 && { search_after }) }
+          const { hits } = JSON.parse((await sameSearch(entities, body)).slice(4)).hits
+          search_after = hits.at(-1)?.sort
+          if (!search_after) break
+        }
+      }
+  })
+
   it('goes through groups page by page', async () => {
     let pages = 0
     const scored = { bool: { should: [{ term: { method: 'transfer' } }, { match_all: {} }] } }
@@ -127,6 +153,12 @@ describe('a cluster is asked in every form', { skip: withoutCluster }, () => {
       ['tx', { 'value.coin': { order: 'desc', missing: '_last' } }, { aggs: { a: { max: { field: 'nonce.num' } } } }],
       ['event', { 'event.raw': 'asc' }, { size: 2, query: { exists: { field: 'args' } } }],
       ['tx,log', { 'blockNumber.num': 'desc' }, { track_total_hits: 10 }],
+      ['tx', { 'nonce.num': { order: 'asc', missing: 7 } }, {}],
+      ['tx', { 'to.raw': { order: 'desc', missing: '0x5' } }, {}],
+      ['tx', { 'nonce.num': { order: 'desc', numeric_type: 'double', missing: 0.5 } }, {}],
+      ['tx', { 'value.coin': { order: 'asc', numeric_type: 'long' } }, {}],
+      ['tx', { 'value.coin': { order: 'asc', numeric_type: 'long', missing: '_first' } }, {}],
+      ['tx', { 'value.coin': { order: 'desc', numeric_type: 'long', missing: '_first' } }, {}],
     ] as const) {
       const [field] = Object.keys(sort) as [string]
       const inner_hits = { name: 'all', size: 2, sort: { timestamp: 'desc' }, _source: false }
@@ -140,11 +172,32 @@ describe('a cluster is asked in every form', { skip: withoutCluster }, () => {
       }
     }
     assert.ok(pages > 20, `${pages}`)
-    const other = { sort: { 'nonce.num': { order: 'asc', missing: 7 } }, collapse: { field: 'nonce.num' } }
-    assert.match(
-      await ask(both.cluster, 'tx', JSON.stringify({ ...other, search_after: [1] })),
-      /\[collapse with search_after and another value for missing ones\]/,
-    )
+  })
+
+  it('scores near words, and words by their beginnings, of longer texts', async () => {
+    const near = { match: { name: { query: 'sila of', fuzziness: 1 } } }
+    const begun = { match_bool_prefix: { name: 'silo o' } }
+    for (const [entities, query] of [
+      ['contract', near],
+      ['contract', begun],
+      [
+        'contract',
+        { bool: { should: [near, { term: { name: 'of' } }, { match: { name: { query: 'offs', fuzziness: 2 } } }] } },
+      ],
+      ['contract', { dis_max: { queries: [{ prefix: { name: 's' } }, begun], tie_breaker: 0.3 } }],
+      ['contract', { multi_match: { query: 'silo of', fields: ['name', 'name.raw'], type: 'cross_fields' } }],
+      ['token', { match: { name: { query: 'goldd coins', fuzziness: 'AUTO' } } }],
+      ['token', { multi_match: { query: 'gold co', fields: ['name^2', 'symbol'], type: 'bool_prefix' } }],
+      ['tx', { match: { error: { query: 'ouf of gaz', fuzziness: 1, operator: 'and' } } }],
+      ['tx', { match_bool_prefix: { error: 'bad instr' } }],
+    ] as const) {
+      const body = { query, size: 30, _source: false }
+      const [answer, expected] = await Promise.all(
+        [both.cluster, both.store].map(pool => ask(pool, entities, JSON.stringify(body))),
+      )
+      assert.equal(roundly(answer!), roundly(expected!), JSON.stringify(query))
+      assert.match(answer!, /"_score":[\d.]+/)
+    }
   })
 
   it('goes through scrolls to their ends', async () => {
@@ -300,3 +353,7 @@ const ruleSearches = (size: number): SearchRequest[] =>
     { targetType: 'Transaction', targetMap: [conditionAt(['value'], 'Greater', '1', false)] },
     { targetType: 'Transaction', targetMap: [conditionAt(['from'], 'Equals', '0x2222', false)] },
   ].map(change => searchOf(ruleConfig(change) as unknown as RuleConfig, { from: 0, to: 1_000, order: 'asc', size }))
+
+/** The cluster counts words of longer texts in single precision. */
+const roundly = (answer: string): string =>
+  answer.replace(/"(_score|max_score)":([\d.E-]+)/g, (_, name, score) => `"${name}":${Number(score).toPrecision(6)}`)

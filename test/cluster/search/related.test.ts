@@ -23,7 +23,7 @@ describe('a cluster brings along what hits are related to, and scores anew, as a
     assert.equal(answer, expected, text)
     return answer
   }
-  const random = createRandom(16)
+  const random = createRandom(Number(process.env.SEED ?? 16))
   const oneOf = <T>(all: readonly T[]): T => all[random(all.length)]!
   const page = () => ({
     ...(random(2) === 0 && { from: random(3) }),
@@ -140,6 +140,7 @@ describe('a cluster brings along what hits are related to, and scores anew, as a
         const answer = await same(entities, {
           ...{ ...page(), query, _source: false },
           ...(random(4) === 0 && { size: -1, from: 0 }),
+          ...(random(2) === 0 && { explain: true }),
         })
         assert.ok(answer.startsWith('200'), answer)
         if (answer.includes('"_score":')) scored++

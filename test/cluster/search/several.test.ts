@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
+import type { Document } from '../../../src/documents/document.ts'
 import { DEFAULT_LIMITS } from '../../../src/limits/index.ts'
 import type { ClusterPlace } from '../../../src/search/clusters.ts'
 import { createPool, type Pool, type PoolOptions } from '../../../src/search/pool.ts'
@@ -110,6 +111,19 @@ describe('several networks of which some lie in clusters answer as their stores 
       for (const query of [undefined, { range: { 'transactionIndex.num': { lt: 40 } } }])
         assert.ok(await same(kinds, { size: 0, aggs, ...(query && kinds !== 'block' && { query }) }))
     })
+
+  it('means by weights that cancel out in a network', async () => {
+    const [txs, others] = stores.map(store => store.all('tx')) as [Document[], Document[]]
+    const numberOf = ({ _source }: Document, field: string) => (_source[field] as { num: number | null }).num
+    const one = txs.find(tx => numberOf(tx, 'value')! > 0 && numberOf(tx, 'value')! < 1e15)!
+    const other = txs.find(tx => numberOf(tx, 'value') === null && numberOf(tx, 'gas') !== numberOf(one, 'gas'))!
+    const query = { ids: { values: [one, other, ...others.slice(0, 9)].map(({ _id }) => _id) } }
+    const weight = { field: 'value.num', missing: -numberOf(one, 'value')! }
+    const mean = { weighted_avg: { value: { field: 'gas.num' }, weight } }
+    const body = { query, size: 0, aggs: { mean, by: { terms: { field: 'blockNumber.num' }, aggs: { mean } } } }
+    const { aggregations } = JSON.parse((await same('tx', body))!.slice(4))
+    assert.ok(Number.isFinite(aggregations.mean.value))
+  })
 
   it('scores are of each network, and the best come first of all', async () => {
     for (const body of [

@@ -2,11 +2,11 @@ import type { State } from '../../../engine/aggs/aggregator.ts'
 import type { Rows } from '../../../engine/aggs/group.ts'
 import { countState, exactState, numbersState, valuesState, weightedState } from '../../../engine/aggs/told.ts'
 import type { AggregationType, SpecOf } from '../../../query/aggs/ast.ts'
-import { notInCluster } from '../../refused.ts'
 import { type Answered, countIn, listIn, numberIn, objectIn } from '../answer.ts'
 import { valueFrom } from '../fields.ts'
 import { mayRepeat, totalsOf } from '../kinds/distinct.ts'
 import { totalsIn } from '../kinds/numbers.ts'
+import { SIGNS } from '../kinds/weighted-avg.ts'
 import { refuseMore } from '../most.ts'
 import type { Gather, Gathering, Told } from './kind.ts'
 
@@ -59,17 +59,18 @@ export const sum: Gather<'sum'> = (spec, told, gathering) => {
 }
 
 export const weightedAvg: Gather<'weighted_avg'> = ({ value, weight }, told) => {
-  const weights = told.map(found => countIn(objectIn(found, 'weights'), 'value'))
   const isWhole = value.type === 'long' && weight.type === 'long'
-  const sums = told.map((found, i) => {
-    const mean = countIn(objectIn(found, 'mean'), 'value')
-    if (Math.abs(mean) === Number.POSITIVE_INFINITY)
-      throw notInCluster('a [weighted_avg] over several networks by weights that add up to 0', 'ask each network')
-    const sum = weights[i] === 0 ? 0 : mean * weights[i]!
-    // Below that, the mean tells the sum to the last digit.
-    return isWhole && Math.abs(sum) < 2 ** 50 ? Math.round(sum) : sum
-  })
-  return weightedState({ sums: Float64Array.from(sums), weights: Float64Array.from(weights) })
+  const [sums, weights] = [new Float64Array(told.length), new Float64Array(told.length)]
+  for (const [i, found] of told.entries())
+    for (const sign of SIGNS) {
+      const made = objectIn(found, sign)
+      const of = countIn(objectIn(made, 'weights'), 'value')
+      const sum = of === 0 ? 0 : countIn(objectIn(made, 'mean'), 'value') * of
+      // Below that, the mean tells the sum to the last digit.
+      sums[i]! += isWhole && Math.abs(sum) < 2 ** 50 ? Math.round(sum) : sum
+      weights[i]! += of
+    }
+  return weightedState({ sums, weights })
 }
 
 export const ends: Gather<'min' | 'max'> = (_, told) =>

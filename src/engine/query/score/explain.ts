@@ -1,5 +1,5 @@
 import { bestOf, compileExplanation, loweredTo, sumOf } from '../../../query/explain-predicate.ts'
-import { type Explanation, told } from '../../../query/explanation.ts'
+import { type Explanation, joined, told } from '../../../query/explanation.ts'
 import type { Scored } from '../../../query/score.ts'
 import type { Segment } from '../../reader.ts'
 import { numberedAs, positionOfOrdinal } from '../places.ts'
@@ -45,7 +45,7 @@ const build = ({ node, score }: Scored, options: ScorerOptions): Explain => {
       const scorer = createScorer(score, options)
       return (segment, ordinal) => {
         const [value = 0] = scorer.scores(segment, Uint32Array.of(ordinal))
-        return told(value, `A match, join value ${idOf(segment, ordinal, options)}`)
+        return joined(value, idOf(segment, ordinal, options))
       }
     }
     default: {

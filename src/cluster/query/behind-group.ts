@@ -1,0 +1,75 @@
+import type { Kind } from '../../mapping/index.ts'
+import { compareValues, NONE, type Node, type Value } from '../../query/ast.ts'
+import type { Sort } from '../../query/request.ts'
+import { exists, GREATEST_LONG, LEAST_LONG, not, or, range } from '../../query/simplify.ts'
+import { standInOf } from '../../query/stand-in.ts'
+
+/** Documents that are sorted behind a value; null: behind those that have none. */
+export const behindValue = (sort: Sort, kind: Kind, value: Value | null): Node => {
+  const { fields, order, missing } = sort
+  const field = fields[kind]
+  // Without a field, all documents are in the group that has no value.
+  if (!field) return NONE
+  const behind = (value: Value) => range(field, boundsBehind(value, sort))
+  if (typeof missing !== 'string') {
+    if (value === null) return NONE
+    const difference = compareValues(missing.value, value)
+    const isBehind = order === 'asc' ? difference > 0 : difference < 0
+    return isBehind ? or([behind(value), not(exists(field))]) : behind(value)
+  }
+  if (value !== null) return missing === '_last' ? or([behind(value), not(exists(field))]) : behind(value)
+  if (missing === '_last') return NONE
+  // A value at the end of all numbers counts as none.
+  const standIn = standInOf(sort)
+  return standIn === null || standIn === undefined ? exists(field) : behind(standIn)
+}
+
+/** Values of the field that come behind one, which is of the type that is sorted as. */
+const boundsBehind = (value: Value, { order, as }: Pick<Sort, 'order' | 'as'>) => {
+  const isAscending = order === 'asc'
+  if (as === 'double') {
+    const number = value as number
+    return isAscending
+      ? { gte: leastLong(long => Number(long) > number) }
+      : { lte: leastLong(long => Number(long) >= number) - 1n }
+  }
+  if (as === 'long') {
+    const whole = value as bigint
+    // What is too large for a long counts as the greatest.
+    if (whole === (isAscending ? GREATEST_LONG : LEAST_LONG))
+      return isAscending ? { gt: Number.POSITIVE_INFINITY } : { lt: Number.NEGATIVE_INFINITY }
+    return isAscending ? boundsAbove(whole) : negated(boundsAbove(-whole))
+  }
+  return isAscending ? { gt: value } : { lt: value }
+}
+
+/** The least long that fulfils what all greater ones do, too; the one behind the greatest where none does. */
+const leastLong = (holds: (long: bigint) => boolean): bigint => {
+  let [from, to] = [LEAST_LONG, GREATEST_LONG + 1n]
+  while (from < to) {
+    const middle = (from + to) >> 1n
+    if (holds(middle)) to = middle
+    else from = middle + 1n
+  }
+  return from
+}
+
+interface DoubleBounds {
+  gt?: number
+  gte?: number
+}
+
+/** Doubles that are greater than an integer when what is behind their points is cut off. */
+const boundsAbove = (whole: bigint): DoubleBounds => {
+  // A number below 0 is cut off to a greater one.
+  const isBelow = whole < 0n
+  const bound = isBelow ? whole : whole + 1n
+  const nearest = Number(bound)
+  const isIncluded = BigInt(nearest) > bound || (!isBelow && BigInt(nearest) === bound)
+  return isIncluded ? { gte: nearest } : { gt: nearest }
+}
+
+const negated = ({ gt, gte }: DoubleBounds) => ({
+  ...(gt !== undefined && { lt: -gt }),
+  ...(gte !== undefined && { lte: -gte }),
+})
