@@ -165,7 +165,6 @@ export const FROM_ASSETS = `
   script.runInThisContext()(require)
 `
 
-/** As `start.ts` does it in the main thread. */
 /** Under this name tests say, for all threads to come, what starts them in place of the sources: one file is read sooner than hundreds. */
 const THREADS = 'threads'
 const sourceOfThreads = (): URL => {
@@ -173,6 +172,7 @@ const sourceOfThreads = (): URL => {
   return typeof named === 'string' ? new URL(named) : new URL('src/main.ts', root)
 }
 
+/** As `start.ts` does it in the main thread. */
 const fromBundle = (): string => `require(${JSON.stringify(fileURLToPath(new URL('dist/load.cjs', root)))})`
 
 const NATIVE = 'better_sqlite3.node'
