@@ -5,7 +5,7 @@ import type { MetricSnapshot } from '../lib/metrics.ts'
 import type { LogMessage } from '../lib/thread-log.ts'
 import type { Limits } from '../limits/index.ts'
 import type { StoredRule } from '../rules/rule.ts'
-import type { DeliveryInfo, DeliveryRecord, DeliveryState, Failed, ListFilter, RedeliverFilter } from './ledger.ts'
+import type { DeliveryInfo, DeliveryRecord, Failed, ListFilter, RedeliverFilter } from './ledger.ts'
 import type { DeliveryPage, Destinations, PageFilter } from './listing.ts'
 import type { TestResult } from './sender.ts'
 import type { Series, SeriesWanted } from './series.ts'
@@ -55,7 +55,6 @@ export interface Questions {
   cancel: { ask: { rule: number; why: Ended; since: number }; answer: number }
   redeliver: { ask: RedeliverFilter; answer: number }
   metrics: { ask: Record<never, never>; answer: MetricSnapshot[] }
-  states: { ask: Record<never, never>; answer: { channel: string; state: DeliveryState; count: number }[] }
 }
 export type Question = { [Q in keyof Questions]: { about: Q; ask: Questions[Q]['ask'] } }[keyof Questions]
 

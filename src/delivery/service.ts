@@ -50,8 +50,6 @@ export interface Delivery {
   /** Returns how many deliveries are queued again. */
   redeliver(filter: RedeliverFilter): Promise<number>
   metrics(): Promise<MetricSnapshot[]>
-  /** How many deliveries are in each state, by channel. */
-  states(): Promise<Questions['states']['answer']>
   /** How deliveries are, without asking the thread. */
   status(): DeliveryStatus
   /** Gives what is under way a short while; what is not sent is sent after the next start. */
@@ -224,7 +222,6 @@ export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions):
     cancel: (rule, why, since) => ask('cancel', { rule, why, since }),
     redeliver: filter => ask('redeliver', filter),
     metrics: () => ask('metrics', {}),
-    states: () => ask('states', {}),
     status() {
       const known = restarts.status()
       const [state, error] = ((): [DeliveryStatus['state'], string | null] => {

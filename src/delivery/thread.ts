@@ -123,8 +123,6 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
         return redeliver(ask)
       case 'metrics':
         return [...metrics.snapshot(), ...waiting()]
-      case 'states':
-        return store.states()
     }
   }
 

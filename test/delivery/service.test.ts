@@ -92,7 +92,8 @@ describe('the thread that delivers', () => {
     const verified = new Webhook(secrets()[0]!).verify(call!.body, call!.headers as Record<string, string>)
     // Not woken: the change is noticed.
     put()
-    await until(async () => (await delivery.states())[0]?.count === 2)
+    const settled = async () => (await delivery.list({ limit: 9 })).filter(({ state }) => state === 'delivered')
+    await until(async () => (await settled()).length === 2)
     const alerts = await delivery.alerts(NETWORK, rule.id, { size: 1, before: 2 })
     assert.equal((verified as { id: string }).id, alerts[0]!.alert.id)
     assert.deepEqual(
@@ -249,7 +250,7 @@ describe('the thread that delivers', () => {
     assert.match(error!, /accounts\.sqlite/)
     assert.ok(Date.parse(restarts!.nextAt!) > Date.parse(restarts!.endedAt))
     rmSync(join(data, 'accounts.sqlite'), { recursive: true })
-    await until(async () => Array.isArray(await delivery.states().catch(() => undefined)))
+    await until(async () => Array.isArray(await delivery.metrics().catch(() => undefined)))
     assert.equal(delivery.status().state, 'delivering')
   })
 })
