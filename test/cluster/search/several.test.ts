@@ -39,7 +39,7 @@ describe('several networks of which some lie in clusters answer as their stores 
     for (const one of filled) shelve(one)
     const given: PoolOptions = {
       stores: () => new Map(NETWORKS.map((network, i) => [network, stores[i]!.path])),
-      ...{ threads: 1, deadlineMs: 10_000, limits: DEFAULT_LIMITS },
+      ...{ threads: 1, deadlineMs: 60_000, limits: DEFAULT_LIMITS },
     }
     const placeOf = (network: string): ClusterPlace => {
       const { cluster, naming, visible } = filled[NETWORKS.indexOf(network)]!

@@ -18,7 +18,7 @@ export const NETWORK = 'ethereum/made-up/mainnet'
 export const setUp = async (store?: TestStore, options: Partial<PoolOptions> = {}): Promise<Both> => {
   const filled = await fillCluster(store, { prefix: 'answers' })
   const given = {
-    ...{ stores: () => new Map([[NETWORK, filled.store.path]]), threads: 1, deadlineMs: 10_000 },
+    ...{ stores: () => new Map([[NETWORK, filled.store.path]]), threads: 1, deadlineMs: 60_000 },
     limits: DEFAULT_LIMITS,
     ...options,
   }
