@@ -21,7 +21,9 @@ export const filter = single<'filter'>((spec, { query }) => ({ filter: query(spe
 export const missing = single<'missing'>(({ values }) => {
   const { field, missing } = sourceOf(values)
   // With a value in place of a missing one, no document is without.
-  return missing === undefined ? { missing: { field } } : { filter: { match_none: {} } }
+  if (missing !== undefined) return { filter: { match_none: {} } }
+  // Terms within a missing of OpenSearch 3 that all documents are in count those of other buckets above, too.
+  return { filter: { bool: { must_not: { exists: { field } } } } }
 })
 export const nested = single<'nested'>(({ path }) => ({ nested: { path } }))
 export const reverseNested = single<'reverse_nested'>(() => ({ reverse_nested: {} }))
