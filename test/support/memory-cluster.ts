@@ -266,7 +266,7 @@ export const serveCluster = async (t: TestContext, cluster: Cluster, fails: () =
     const asked = {
       method: request.method as ClusterRequest['method'],
       path: pathname,
-      query: Object.fromEntries(searchParams),
+      ...(searchParams.has('flat_settings') && { query: { flat_settings: true } }),
       ...(isBulk && { lines: body }),
       ...(!isBulk && body.length > 0 && { body: JSON.parse(body.toString()) as object }),
     }
