@@ -2,7 +2,7 @@ import { together } from '../lib/together.ts'
 import type { ClusterNetwork } from './asker.ts'
 import type { Cluster, ClusterAnswer } from './cluster.ts'
 import { unavailable } from './faults.ts'
-import { aliasIn, lostText, type Reached, reachedBySearches, type WantedIndex } from './lost.ts'
+import { aliasIn, type IdentityOf, lostText, type Reached, reachedBySearches, type WantedIndex } from './lost.ts'
 
 /** Time after which indices are looked at anew, though no shard is missing: one may have been created again in the place of another. */
 const LOOK_MS = 5_000
@@ -11,11 +11,11 @@ const LOOK_MS = 5_000
  * A cluster that answers no search by an alias from which an index is missing: the cluster itself would answer it from those that are left. Each answer
  * tells how many shards were asked; where these are fewer than they were, the indices are looked at before it counts.
  */
-export const guarded = ({ cluster, naming, network, visible }: ClusterNetwork): Cluster => {
+export const guarded = ({ cluster, naming, network, visible }: ClusterNetwork, identityOf?: IdentityOf): Cluster => {
   let known: (Reached & { at: number }) | undefined
   const look = together(async () => {
     const { ranges } = visible()
-    known = { ...(await reachedBySearches(cluster, naming, network, ranges)), at: performance.now() }
+    known = { ...(await reachedBySearches(cluster, naming, network, ranges, identityOf)), at: performance.now() }
     return known
   })
   const isEnough = (aliases: readonly string[], asked: number): boolean =>

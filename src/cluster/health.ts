@@ -2,7 +2,7 @@ import { messageOf } from '../lib/errors.ts'
 import type { Range } from '../lib/ranges.ts'
 import type { Cluster } from './cluster.ts'
 import { WATERMARKS, type Watermark, watermarkOf } from './disk.ts'
-import { reachedBySearches } from './lost.ts'
+import { type IdentityOf, reachedBySearches } from './lost.ts'
 import { baseOf } from './names.ts'
 import { okay } from './okay.ts'
 import type { ClusterOptions } from './options.ts'
@@ -47,6 +47,7 @@ export const createHealth = (
   network: string,
   /** Blocks whose documents searches find there. */
   visible: () => readonly Range[] = () => [],
+  identityOf?: IdentityOf,
 ): (() => Promise<ClusterHealth>) => {
   let looks = 0
   let slow = SLOW
@@ -69,7 +70,7 @@ export const createHealth = (
   const findLost = async (): Promise<string[]> => {
     const ranges = visible()
     if (ranges.length === 0) return []
-    return (await reachedBySearches(cluster, options, network, ranges)).lost.map(({ index }) => index)
+    return (await reachedBySearches(cluster, options, network, ranges, identityOf)).lost.map(({ index }) => index)
   }
   return async () => {
     const now = await look()

@@ -1,3 +1,5 @@
+import { messageOf } from '../lib/errors.ts'
+
 export interface HungTimes {
   /** Silence from which on nodes are probed, about as often. */
   silenceMs: number
@@ -23,6 +25,8 @@ export interface Waiting<Node extends object> {
   isRead: boolean
   /** Gives it up: it has to be asked again. */
   move(why: Error): void
+  /** Gives it up where no node answers; undefined: it is waited for all the same. */
+  fail?: ((why: Error) => void) | undefined
 }
 
 /**
@@ -34,12 +38,16 @@ export interface Hung<Node extends object> {
   sent(waiting: Waiting<Node>): (isAnswered: boolean) => void
   /** Ids of the nodes by whose copies a search is answered; undefined where all will do. */
   preferred(): readonly string[] | undefined
+  /** Why nothing needs to be asked: no node answers anything; undefined where one may. */
+  silence(): Error | undefined
   close(): void
 }
 
 const TIMES: HungTimes = { silenceMs: 1_000, patienceMs: 1_000, lookMs: 250 }
 /** A node that collects its garbage misses one probe. */
 const STRIKES = 2
+/** Where all miss them, nobody else can be asked: a search that is given up is an error then. */
+const ALL_STRIKES = 3
 
 interface Known {
   id: string
@@ -65,12 +73,15 @@ export const createHung = <Node extends object>({
   let lookedAt = Number.NEGATIVE_INFINITY
   /** Whether a node that is not known to stand still missed the last probe. */
   let isDoubtful = false
+  let silence: Error | undefined
   let timer: NodeJS.Timeout | undefined
 
   const look = async () => {
     const begun = performance.now()
     const all = nodes()
     const answers = await Promise.allSettled(all.map(node => probe(node, patienceMs)))
+    // This thread itself stood still: answers may have come in time.
+    if (performance.now() - begun > 2 * patienceMs) return
     all.forEach((node, i) => {
       const answer = answers[i]!
       const before = known.get(node) ?? UNKNOWN
@@ -80,7 +91,9 @@ export const createHung = <Node extends object>({
       else known.set(node, { ...before, strikes: before.answeredAt >= begun ? 0 : before.strikes + 1 })
     })
     const isAny = answers.some(({ status }) => status === 'fulfilled')
-    // Where none answers, whatever is waited for may come yet.
+    if (isAny) silence = undefined
+    else if (all.every(node => known.get(node)!.strikes >= ALL_STRIKES)) failAll(answers)
+    // Where none answers, others are no better.
     const now = isAny ? all.filter(node => known.get(node)!.strikes >= STRIKES) : []
     isDoubtful = all.some(node => known.get(node)!.strikes > 0 && !now.includes(node))
     const found = now.filter(node => !hung.includes(node))
@@ -98,23 +111,37 @@ export const createHung = <Node extends object>({
     }
   }
 
+  const failAll = (answers: readonly PromiseSettledResult<string>[]) => {
+    const reasons = answers.flatMap(answer => (answer.status === 'rejected' ? [messageOf(answer.reason)] : []))
+    silence = new Error(`no node tells that it is there (${[...new Set(reasons)].join('; ')})`)
+    for (const one of [...waiting.keys()]) one.fail?.(silence)
+  }
+
   const rest = () => {
     clearInterval(timer)
     timer = undefined
   }
   const tick = () => {
-    if (waiting.size === 0 && hung.length === 0) return rest()
+    const isAny = hung.length > 0 || silence !== undefined
+    if (waiting.size === 0 && !isAny) return rest()
     if (isLooking) return
     const now = performance.now()
     const [{ since: oldest } = { since: now }] = waiting.values()
-    const isSilent = now - oldest >= silenceMs
-    if (!isSilent && hung.length === 0) return
-    if (now - lookedAt < (!isSilent ? 2 * silenceMs : isDoubtful ? lookMs : silenceMs)) return
+    const isLong = now - oldest >= silenceMs
+    if (!isLong && !isAny) return
+    if (now - lookedAt < waitOf(isLong)) return
     isLooking = true
     void look().finally(() => {
       isLooking = false
       lookedAt = performance.now()
     })
+  }
+
+  /** From one look to the next. Where all are silent, searches are refused until one is found that is not. */
+  const waitOf = (isLong: boolean): number => {
+    if (silence) return silenceMs
+    if (!isLong) return 2 * silenceMs
+    return isDoubtful ? lookMs : silenceMs
   }
 
   return {
@@ -123,7 +150,9 @@ export const createHung = <Node extends object>({
       timer ??= setInterval(tick, lookMs).unref()
       return isAnswered => {
         waiting.delete(one)
-        if (isAnswered) known.set(one.node, { ...(known.get(one.node) ?? UNKNOWN), answeredAt: performance.now() })
+        if (!isAnswered) return
+        known.set(one.node, { ...(known.get(one.node) ?? UNKNOWN), answeredAt: performance.now() })
+        silence = undefined
       }
     },
     preferred() {
@@ -131,6 +160,7 @@ export const createHung = <Node extends object>({
       const ids = nodes().flatMap(node => (hung.includes(node) ? [] : [known.get(node)?.id ?? '']))
       return ids.includes('') ? undefined : ids
     },
+    silence: () => silence,
     close: rest,
   }
 }

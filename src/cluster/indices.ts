@@ -4,7 +4,7 @@ import type { Range } from '../lib/ranges.ts'
 import { KINDS, type Kind } from '../mapping/index.ts'
 import type { Cluster } from './cluster.ts'
 import { type Differences, differencesOf, type FoundIndex } from './differences.ts'
-import { type WantedIndex, wantedIndices } from './lost.ts'
+import { aliasIn, type IdentityOf, identityIn, isSame, type WantedIndex, wantedIndices } from './lost.ts'
 import { aliasOf, baseOf, indexNameOf } from './names.ts'
 import { okay, textOf } from './okay.ts'
 import type { ClusterOptions } from './options.ts'
@@ -26,8 +26,11 @@ export interface Indices {
    * there.
    */
   ensure(block: number | undefined): Promise<void> | undefined
-  /** Indices that should hold documents of these blocks and are gone, or were created by the cluster in their place. */
-  lost(ranges: readonly Range[]): Promise<WantedIndex[]>
+  /**
+   * Indices that should hold documents of these blocks and are gone, or were created by the cluster or restored in their place; and the identities of those that
+   * are there.
+   */
+  look(ranges: readonly Range[]): Promise<{ lost: WantedIndex[]; found: Map<string, string | undefined> }>
   /** It was noted that what an index held is lost: one that the cluster created in its place counts as ours from now on. */
   renew(index: string): Promise<void>
   /** What it held is not written again: though it is created anew, it counts as lost. */
@@ -39,6 +42,7 @@ export const createIndices = (
   options: ClusterOptions,
   network: string,
   log: Log,
+  identityOf: IdentityOf = () => undefined,
 ): Indices => {
   /** Those that are there, or under way, by the range of their blocks; undefined: that of tokens. */
   const ready = new Map<number | undefined, true | Promise<void>>()
@@ -135,15 +139,17 @@ export const createIndices = (
       if (known === undefined) ready.set(range, made)
       return made
     },
-    async lost(ranges) {
-      const found = await find()
-      const isThere = (name: string) => {
-        const index = found.get(name)?.index
-        return index !== undefined && index.mappings._meta?.byItself !== true
-      }
-      const lost = wantedIndices(options, network, ranges).filter(({ index }) => !isThere(index))
+    async look(ranges) {
+      const all = await find()
+      const ours = [...all].filter(([, { index }]) => index.mappings._meta?.byItself !== true)
+      const found = new Map(ours.map(([name, { index }]) => [name, identityOfFound(index)]))
+      const lost = wantedIndices(options, network, ranges).flatMap((wanted): WantedIndex[] => {
+        if (!found.has(wanted.index)) return [wanted]
+        const is = found.get(wanted.index)
+        return isSame(is, identityOf(wanted.index)) ? [] : [{ ...wanted, instead: is! }]
+      })
       if (lost.length > 0) ready.clear()
-      return lost
+      return { lost, found }
     },
     forsake: index => void forsaken.add(index),
     async renew(index) {
@@ -158,6 +164,13 @@ export const createIndices = (
     },
   }
 }
+
+/** What an index of the network holds, by its name. */
+export const kindOfIndex = (naming: Pick<ClusterOptions, 'prefix'>, network: string, index: string): Kind =>
+  KINDS.find(kind => aliasIn(index) === aliasOf(naming, network, kind))!
+
+const identityOfFound = ({ settings }: FoundIndex): string | undefined =>
+  identityIn(settings['index.uuid'] as string | undefined, settings['index.history.uuid'] as string | undefined)
 
 const literally = (text: string): string => text.replace(/[.]/g, '\\.')
 

@@ -12,7 +12,16 @@ export interface WantedIndex {
   index: string
   /** Those of the blocks whose documents lie in it. */
   blocks: Range[]
+  /** The identity of another one that stands in its place, restored from a snapshot or made anew. */
+  instead?: string
 }
+
+/** By which an index is told from one that was made, or restored, in its place later. */
+export type IdentityOf = (index: string) => string | undefined
+
+/** What an index tells of that. One that was restored in the place of a closed one has the same `uuid`. */
+export const identityIn = (uuid: string | undefined, history: string | undefined): string | undefined =>
+  uuid === undefined || history === undefined ? uuid : `${uuid} ${history}`
 
 /** The indices that hold documents of these blocks. */
 export const wantedIndices = (naming: Naming, network: string, ranges: readonly Range[]): WantedIndex[] => {
@@ -27,7 +36,7 @@ export const wantedIndices = (naming: Naming, network: string, ranges: readonly 
 
 /** What searches of a network reach. */
 export interface Reached {
-  /** Indices that should hold documents of visible blocks and that no search reaches: gone, closed, without their alias, or created again. */
+  /** Indices that should hold documents of visible blocks and on which no search can count: gone, closed, without their alias, created again, or restored. */
   lost: WantedIndex[]
   /** How many shards a search by an alias asks. */
   shards: ReadonlyMap<string, number>
@@ -36,10 +45,11 @@ export interface Reached {
 interface Told {
   aliases?: Record<string, object>
   mappings?: { _meta?: { byItself?: boolean } }
-  settings?: { index?: { number_of_shards?: string } }
+  settings?: { index?: { number_of_shards?: string; uuid?: string; history?: { uuid?: string } } }
 }
 
-const TOLD = '*.aliases,*.mappings._meta.byItself,*.settings.index.number_of_shards'
+const TOLD =
+  '*.aliases,*.mappings._meta.byItself,*.settings.index.number_of_shards,*.settings.index.uuid,*.settings.index.history.uuid'
 const PATIENCE = { timeoutMs: 5_000, retries: 1 }
 
 export const reachedBySearches = async (
@@ -47,6 +57,7 @@ export const reachedBySearches = async (
   naming: Naming,
   network: string,
   ranges: readonly Range[],
+  identityOf: IdentityOf = () => undefined,
 ): Promise<Reached> => {
   const query = { expand_wildcards: 'open', filter_path: TOLD }
   const request = { method: 'GET', path: `/${baseOf(naming, network)}-*`, query, ...PATIENCE } as const
@@ -57,12 +68,19 @@ export const reachedBySearches = async (
   for (const { aliases = {}, settings } of all.values())
     for (const alias of Object.keys(aliases))
       shards.set(alias, (shards.get(alias) ?? 0) + Number(settings?.index?.number_of_shards ?? 1))
-  const isReached = (index: string): boolean => {
-    const { aliases = {}, mappings } = all.get(index) ?? {}
-    return aliasIn(index) in aliases && mappings?._meta?.byItself !== true
+  const lostOf = (wanted: WantedIndex): WantedIndex[] => {
+    const { index } = wanted
+    const { aliases = {}, mappings, settings } = all.get(index) ?? {}
+    if (!(aliasIn(index) in aliases) || mappings?._meta?.byItself === true) return [wanted]
+    const is = identityIn(settings?.index?.uuid, settings?.index?.history?.uuid)
+    return isSame(is, identityOf(index)) ? [] : [{ ...wanted, instead: is! }]
   }
-  return { lost: wantedIndices(naming, network, ranges).filter(({ index }) => !isReached(index)), shards }
+  return { lost: wantedIndices(naming, network, ranges).flatMap(lostOf), shards }
 }
+
+/** Where one is not known, it is taken for the same. */
+export const isSame = (is: string | undefined, known: string | undefined): boolean =>
+  is === undefined || known === undefined || is === known
 
 /** The alias that an index stands behind, by its name. */
 export const aliasIn = (index: string): string => index.slice(0, index.lastIndexOf('-'))
@@ -72,7 +90,10 @@ export const lostText = (lost: readonly WantedIndex[]): string => {
   const [first, ...more] = lost
   const { from } = first!.blocks[0]!
   const { to } = first!.blocks.at(-1)!
-  return `index ${first!.index}, which holds documents of blocks ${from} to ${to}, is gone, closed or without its alias${
+  const why = first!.instead
+    ? 'was restored or made anew, and lacks some of them or is yet to be compared'
+    : 'is gone, closed or without its alias'
+  return `index ${first!.index}, which holds documents of blocks ${from} to ${to}, ${why}${
     more.length === 0 ? '' : `, and so are ${more.length} more`
   }`
 }

@@ -45,10 +45,12 @@ export const openClient = ({ urls, username, password, ca }: ClusterOptions, tim
   const send = (
     requestOf: () => NodeRequest,
     retries: number,
-    isRead: boolean,
+    { isRead, changes }: { isRead: boolean; changes: boolean },
     signal: AbortSignal | undefined,
   ): Promise<ClusterAnswer> =>
     new Promise((resolve, reject) => {
+      const silence = changes ? undefined : hung.silence()
+      if (silence) return reject(unreachable(silence))
       let left = retries
       let giveUp: (() => void) | undefined
       const abort = () => {
@@ -80,7 +82,12 @@ export const openClient = ({ urls, username, password, ca }: ClusterOptions, tim
           giveUp?.()
           settle(why)
         }
-        const done = hung.sent({ node, isRead, move })
+        const fail = (why: Error) => {
+          left = 0
+          giveUp?.()
+          settle(why)
+        }
+        const done = hung.sent({ node, isRead, move, fail: changes ? undefined : fail })
       }
       attempt()
     })
@@ -102,7 +109,7 @@ export const openClient = ({ urls, username, password, ca }: ClusterOptions, tim
       const all = preferred ? { ...query, preference: `_prefer_nodes:${preferred}` } : query
       return { method, path: `${path}${queryText(all)}`, headers, body: packed, silenceMs: timeoutMs, raw }
     }
-    return send(requestOf, retries, isRead, signal)
+    return send(requestOf, retries, { isRead, changes: changesAnything(asked) }, signal)
   }
   const close = () => {
     hung.close()
@@ -115,6 +122,11 @@ export const openClient = ({ urls, username, password, ca }: ClusterOptions, tim
 const readsCopies = ({ method, path }: ClusterRequest): boolean =>
   (method === 'POST' && /.\/_(pit|search(\/point_in_time)?)$/.test(path)) ||
   (method === 'GET' && path.includes('/_doc/'))
+
+/** What was written, or will be, is waited for: the cluster may do it all the same. */
+const changesAnything = ({ method, path }: ClusterRequest): boolean =>
+  method !== 'GET' && method !== 'HEAD' && !SEARCH.test(path)
+const SEARCH = /\/_(pit|search(\/point_in_time)?)$/
 
 /** What tells the id of the node that is asked. */
 export const PROBE = '/_nodes/_local/none'

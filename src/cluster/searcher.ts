@@ -1,3 +1,4 @@
+import { createKnownIndices } from '../engine/known-indices.ts'
 import { createDecodings } from '../engine/query/decodings.ts'
 import type { Searcher } from '../engine/query/execute.ts'
 import { type Reader, readingIn } from '../engine/reader.ts'
@@ -57,7 +58,7 @@ export const createClusterSearcher = (options: ClusterSearcherOptions): ClusterS
   const settle = createSettling(options)
   const decodings = createDecodings(reader)
   const inStore = readingIn(reader)
-  const plain = createAsker({ ...options, cluster: guarded(options) })
+  const plain = createAsker({ ...options, cluster: guarded(options, createKnownIndices(reader.db).of) })
   const asker = testing(relating(rescoring(grouping(plain))), (kind, source) =>
     inStore(() => decodings.of(kind, source)),
   )

@@ -1,3 +1,4 @@
+import type { ToldIndices } from '../engine/known-indices.ts'
 import type { Range } from '../lib/ranges.ts'
 import type { Cluster } from './cluster.ts'
 import { baseOf } from './names.ts'
@@ -27,6 +28,8 @@ export interface SharedState {
   whole?: readonly Range[] | undefined
   /** What scopes looked for, as status and answers show it. */
   coverage?: readonly unknown[]
+  /** Serial of the identities of indices, which are told beside it. */
+  indices?: string | undefined
 }
 
 /** The index that holds what is not documents of the chain: one per network. */
@@ -42,25 +45,50 @@ export const firstOfTerm = (term: number): number => term * TERM_SIZE
  * Writes a state; false where another one has begun to write since, with a greater term: then nothing more may be
  * written. Who wrote before is told apart by the version alone, whose order the cluster holds.
  */
-export const publish = async (cluster: Cluster, index: string, state: SharedState): Promise<boolean> => {
-  const version = firstOfTerm(state.term) + state.sequence
-  const request = { method: 'PUT', path: `/${index}/_doc/shelf` } as const
-  const body = { value: JSON.stringify(state) }
+export const publish = async (cluster: Cluster, index: string, state: SharedState): Promise<boolean> =>
+  putValue(cluster, `/${index}/_doc/shelf`, firstOfTerm(state.term) + state.sequence, state)
+
+/** The newest state; undefined where none was written. It is read as it was written last, without waiting for a refresh. */
+export const readState = (cluster: Pick<Cluster, 'ask'>, index: string): Promise<SharedState | undefined> =>
+  getValue(cluster, `/${index}/_doc/shelf`)
+
+/** Writes by what indices are known, before a state with their serial; false as with a state. */
+export const publishIndices = async (
+  cluster: Cluster,
+  index: string,
+  { term, sequence }: Pick<SharedState, 'term' | 'sequence'>,
+  told: ToldIndices,
+): Promise<boolean> => putValue(cluster, `/${index}/_doc/indices`, firstOfTerm(term) + sequence, told)
+
+/** What goes with a state; undefined where that is known. Of indices nothing is known where an older version wrote it. */
+export const readIndices = async (
+  cluster: Pick<Cluster, 'ask'>,
+  index: string,
+  { indices: serial }: Pick<SharedState, 'indices'>,
+  known: string | undefined,
+): Promise<ToldIndices | undefined> => {
+  if (serial === known) return undefined
+  const told = serial === undefined ? undefined : await getValue<ToldIndices>(cluster, `/${index}/_doc/indices`)
+  return told ?? { serial: undefined, indices: {} }
+}
+
+const putValue = async (cluster: Cluster, path: string, version: number, value: object): Promise<boolean> => {
+  const request = { method: 'PUT', path } as const
+  const body = { value: JSON.stringify(value) }
   const answer = await cluster.ask({ ...request, body, query: { version, version_type: 'external_gte' } })
   if (answer.status === 409) return false
   textOf(answer, request, 'write the state of the network')
   return true
 }
 
-/** The newest state; undefined where none was written. It is read as it was written last, without waiting for a refresh. */
-export const readState = async (cluster: Pick<Cluster, 'ask'>, index: string): Promise<SharedState | undefined> => {
-  const request = { method: 'GET', path: `/${index}/_doc/shelf` } as const
+const getValue = async <T>(cluster: Pick<Cluster, 'ask'>, path: string): Promise<T | undefined> => {
+  const request = { method: 'GET', path } as const
   const answer = await cluster.ask(request)
   if (answer.status === 404) return undefined
   const { _source } = JSON.parse(textOf(answer, request, 'read the state of the network')) as {
     _source: { value: string }
   }
-  return JSON.parse(_source.value) as SharedState
+  return JSON.parse(_source.value) as T
 }
 
 /** Makes the index where it is not there yet. */

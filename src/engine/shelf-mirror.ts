@@ -2,6 +2,7 @@ import { stop } from '../lib/errors.ts'
 import { gapsIn } from '../lib/ranges.ts'
 import { COUNTED_KINDS } from '../mapping/index.ts'
 import type { Db } from '../sqlite/database.ts'
+import { createKnownIndices, type ToldIndices } from './known-indices.ts'
 import type { SharedShelf } from './shelf.ts'
 import { createShelfWriter } from './shelf-writer.ts'
 
@@ -17,7 +18,10 @@ export const toldCoverage = (db: Pick<Db, 'prepare'>): unknown[] | undefined => 
 
 /** The store of a process that only searches: of the chain it holds what another process tells. */
 export interface ShelfMirror {
-  take(told: SharedShelf): void
+  /** `indices`: undefined where they are known. */
+  take(told: SharedShelf, indices?: ToldIndices): void
+  /** Of what is known of indices. */
+  serial(): string | undefined
 }
 
 /** Refuses a store that holds blocks of its own. */
@@ -29,6 +33,7 @@ export const createShelfMirror = (db: Db): ShelfMirror => {
     )
   db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('mirror', 1)").run()
   const shelf = createShelfWriter(db)
+  const known = createKnownIndices(db)
   const clearSegments = db.prepare('DELETE FROM segment')
   const counts = COUNTED_KINDS.map(kind => `"${kind}"`).filter(column => column !== '"block"')
   const insertSegment = db.prepare(
@@ -42,7 +47,7 @@ export const createShelfMirror = (db: Db): ShelfMirror => {
   const insertBlock = db.prepare(
     "INSERT OR IGNORE INTO block (number, hash, time, hashes, ends, record) VALUES (?, ?, ?, x'', x'', x'')",
   )
-  const take = db.transaction((told: SharedShelf) => {
+  const take = db.transaction((told: SharedShelf, indices?: ToldIndices) => {
     const { whole = told.ranges, coverage = [] } = told
     // An older version does not tell what was looked for, and answers must not look complete.
     if (told.isPartial && coverage.length === 0)
@@ -51,6 +56,7 @@ export const createShelfMirror = (db: Db): ShelfMirror => {
         `${db.name} is that of a network with scopes, and the server that indexes does not tell what they cover: start a newer version of it`,
       )
     shelf.adopt(told)
+    if (indices) known.adopt(indices)
     markMoved.run()
     clearSegments.run()
     for (const { from, to } of told.ranges) {
@@ -64,5 +70,5 @@ export const createShelfMirror = (db: Db): ShelfMirror => {
     deleteAbove.run(same?.[0] ?? -1)
     for (const [number, hash, time] of told.blocks) insertBlock.run(number, Buffer.from(hash.slice(2), 'hex'), time)
   })
-  return { take: told => void take.immediate(told) }
+  return { take: (told, indices) => void take.immediate(told, indices), serial: known.serial }
 }

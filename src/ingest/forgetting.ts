@@ -3,6 +3,7 @@ import { createIndices } from '../cluster/indices.ts'
 import { aliasIn } from '../cluster/lost.ts'
 import { aliasOf } from '../cluster/names.ts'
 import type { ClusterOptions } from '../cluster/options.ts'
+import { createKnownIndices } from '../engine/known-indices.ts'
 import { openForReading } from '../engine/open.ts'
 import { createShelfReader } from '../engine/shelf.ts'
 import { ChainsieveError, retry } from '../lib/errors.ts'
@@ -47,7 +48,8 @@ const forget = async ({ store, network, pipeline, state, log }: Work, naming: Cl
       throw retry('forget_waits', `waits until this server may write the documents of ${network}`, {
         retryAfterMs: LOOK_MS,
       })
-    const all = await createIndices(cluster, naming, network, log).lost(visible().ranges)
+    const indicesThere = createIndices(cluster, naming, network, log, createKnownIndices(db).of)
+    const { lost: all } = await indicesThere.look(visible().ranges)
     // The store has all tokens, which are shipped again by themselves.
     const lost = all.filter(({ index }) => aliasIn(index) !== aliasOf(naming, network, 'token'))
     const blocks = merged(lost.flatMap(one => one.blocks))

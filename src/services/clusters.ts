@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs'
 import type { Run } from '../cli/index.ts'
 import { connect } from '../cluster/client.ts'
+import type { IdentityOf } from '../cluster/lost.ts'
 import { baseOf } from '../cluster/names.ts'
 import { createTold } from '../cluster/told.ts'
 import { clusterOptions } from '../config/cluster.ts'
 import type { Config } from '../config/index.ts'
 import { storeFile } from '../engine/files.ts'
+import { createKnownIndices } from '../engine/known-indices.ts'
 import { createMoved } from '../engine/moved.ts'
 import { openForReading } from '../engine/open.ts'
 import { createShelfReader } from '../engine/shelf.ts'
@@ -60,7 +62,7 @@ export const watchClusters = async (
       { ask: request => connection.ask({ ...request, signal }) },
       options,
       network,
-      shelvedBlocks(config.data, network, shutdown),
+      ...shelvedBlocks(config.data, network, shutdown),
     )
     const look = async () => {
       if (cluster.returning && !isInCluster(storeFile(config.data, network))) return void last.delete(network)
@@ -86,20 +88,22 @@ export const watchClusters = async (
   return network => last.get(network)
 }
 
-/** What tells which blocks searches of a network find in its cluster; none as long as its store answers them, or as it has none. */
+/** What tells which blocks searches of a network find in its cluster, and by which its indices are known; none as long as its store answers them, or as it has none. */
 const shelvedBlocks = (data: string, network: string, shutdown: Pick<Run['shutdown'], 'add'>) => {
   const file = storeFile(data, network)
-  let open: (() => Range[]) | undefined
+  let open: { ranges(): Range[]; identityOf: IdentityOf } | undefined
   const openStore = () => {
     const db = openForReading(file, nativeBinding())
     shutdown.add(`blocks of ${network} in its cluster`, async () => void db.close())
     const { since } = createMoved(db)
     const { visible } = createShelfReader(db)
-    return () => (since() === undefined ? [] : visible().ranges)
+    const ranges = () => (since() === undefined ? [] : visible().ranges)
+    return { ranges, identityOf: createKnownIndices(db).of }
   }
-  return (): Range[] => {
+  const ranges = (): Range[] => {
     if (!open && !existsSync(file)) return []
     open ??= openStore()
-    return open()
+    return open.ranges()
   }
+  return [ranges, (index: string) => open?.identityOf(index)] as const
 }

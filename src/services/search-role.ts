@@ -1,6 +1,6 @@
 import type { Run } from '../cli/index.ts'
 import { connect } from '../cluster/client.ts'
-import { readState, stateIndexOf } from '../cluster/state.ts'
+import { readIndices, readState, stateIndexOf } from '../cluster/state.ts'
 import { clusterOptions } from '../config/cluster.ts'
 import type { Config, NetworkConfig } from '../config/index.ts'
 import { makeStoreFolder, storedNetworks, storeFile } from '../engine/files.ts'
@@ -40,7 +40,7 @@ const checkNetworks = ({ data, networks }: Config) => {
 /** Keeps in a small store what of the network may be shown. */
 const mirror = async (config: Config, { network, cluster: settings }: NetworkConfig, { log, shutdown }: Run) => {
   const db = openForWriting(storeFile(config.data, network), nativeBinding())
-  const { take } = createShelfMirror(db)
+  const { take, serial } = createShelfMirror(db)
   const options = clusterOptions(settings!)
   const cluster = connect(options)
   const index = stateIndexOf(options, network)
@@ -49,7 +49,7 @@ const mirror = async (config: Config, { network, cluster: settings }: NetworkCon
     const state = await readState(cluster, index)
     const version = state ? `${state.term} ${state.sequence}` : ''
     if (!state || version === known || shutdown.signal.aborted) return
-    take(state)
+    take(state, await readIndices(cluster, index, state, serial()))
     db.settle()
     known = version
   }

@@ -120,7 +120,70 @@ test('a slow query stays where it is, and so does what no other node would answe
   const only = await startNode(t, 'd')
   const alone = open(t, [only])
   only.isStill = true
-  await assert.rejects(alone.ask({ ...search, timeoutMs: 600, retries: 0 }), /Request timed out/)
+  const bulk = { method: 'POST', path: '/_bulk', lines: '\n', timeoutMs: 600, retries: 0 } as const
+  await assert.rejects(alone.ask(bulk), /does not answer: Request timed out/)
+})
+
+test('where no node answers, searches fail and writes wait, until one answers a probe', async t => {
+  const nodes = await three(t)
+  const cluster = open(t, nodes)
+  for (const node of nodes) node.isStill = true
+  const silent = {
+    code: 'cluster_unreachable',
+    message: /does not answer: no node tells that it is there \(Request timed out\)$/,
+  }
+  const writing = new AbortController()
+  let isWaiting = true
+  const bulk = cluster.ask({ method: 'POST', path: '/_bulk', lines: '\n', signal: writing.signal }).finally(() => {
+    isWaiting = false
+  })
+  bulk.catch(() => {})
+  const asked = [search, { method: 'POST', path: '/_search', body: {} }, { method: 'GET', path: '/x/_doc/1' }] as const
+  await Promise.all(asked.map(one => assert.rejects(cluster.ask(one), silent)))
+  // Nothing of it is sent.
+  await assert.rejects(cluster.ask(search), silent)
+  assert.deepEqual([isWaiting, nodes.flatMap(node => node.asked)], [true, []])
+  nodes[1]!.isStill = false
+  const end = performance.now() + 120_000
+  for (;;) {
+    const answer = await cluster.ask(search).catch(() => undefined)
+    if (answer) {
+      assert.equal(fromOf(answer), 'b')
+      break
+    }
+    assert.ok(performance.now() < end, 'it is left out for good')
+    await new Promise(resolve => setTimeout(resolve, 10))
+  }
+  writing.abort()
+  await bulk.catch(() => {})
+})
+
+test('nodes that miss probes and answer anything else are no silent cluster', async t => {
+  const nodes = [{ id: 'a' }, { id: 'b' }]
+  const failed: string[] = []
+  let probes = 0
+  const hung = createHung<{ id: string }>({
+    nodes: () => nodes,
+    async probe({ id }) {
+      // One answers something until the sixth look.
+      if (id === 'a' && ++probes <= 6) answer()
+      throw new Error(`${id} says no`)
+    },
+    onHung: ({ id }) => assert.fail(`${id} is left out`),
+    times: TIMES,
+  })
+  t.after(() => hung.close())
+  const answer = () => hung.sent({ node: nodes[0]!, isRead: true, move() {} })(true)
+  hung.sent({ node: nodes[1]!, isRead: false, move() {} })
+  hung.sent({ node: nodes[1]!, isRead: true, move() {}, fail: ({ message }) => failed.push(message) })
+  for (let i = 0; failed.length === 0; i++) {
+    assert.ok(i < 1_000, 'it is never silent')
+    await new Promise(resolve => setTimeout(resolve, 5))
+  }
+  assert.deepEqual([failed[0], probes], ['no node tells that it is there (a says no; b says no)', 9])
+  assert.equal(hung.silence()?.message, failed[0])
+  answer()
+  assert.equal(hung.silence(), undefined)
 })
 
 test('what is asked while the nodes are probed is moved as well', async t => {

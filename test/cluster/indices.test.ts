@@ -10,6 +10,7 @@ import { type ClusterOptions, DEFAULT_CLUSTER } from '../../src/cluster/options.
 import { indexBody, templateBody } from '../../src/cluster/template.ts'
 import { versionOf } from '../../src/cluster/version.ts'
 import { silent } from '../../src/lib/log.ts'
+import type { Range } from '../../src/lib/ranges.ts'
 import { KINDS, MAPPING } from '../../src/mapping/index.ts'
 import { findElasticsearch } from '../support/elasticsearch.ts'
 import { openTestCluster, withoutOpenSearch } from '../support/real-opensearch.ts'
@@ -187,8 +188,9 @@ for (const [name, skip, urls] of [
     const indices = createIndices(cluster, options, NETWORK, silent)
     const block = indexNameOf(options, NETWORK, 'block', 0)
     const tx = indexNameOf(options, NETWORK, 'tx', 0)
+    const lost = async (blocks: readonly Range[]) => (await indices.look(blocks)).lost
     await indices.prepare()
-    const all = await indices.lost([{ from: 90, to: 110 }])
+    const { lost: all } = await indices.look([{ from: 90, to: 110 }])
     assert.equal(all.length, 2 * KINDS.length - 1)
     const cut = [
       { from: 90, to: 99 },
@@ -198,7 +200,7 @@ for (const [name, skip, urls] of [
     assert.deepEqual(all.find(({ index }) => index.includes('token'))!.blocks, cut)
     await Promise.all([indices.ensure(99), indices.ensure(98)])
     assert.equal(indices.ensure(50), undefined)
-    assert.deepEqual(await indices.lost([{ from: 90, to: 99 }]), [])
+    assert.deepEqual(await lost([{ from: 90, to: 99 }]), [])
     await createIndices(cluster, options, NETWORK, silent).ensure(99)
 
     // What is changed at a start.
@@ -255,14 +257,14 @@ for (const [name, skip, urls] of [
     await bulk.flush()
     assert.deepEqual(differencesOf(await indexOf(cluster, block), 'block', NETWORK, options).fixed, [])
     const blocks = [{ from: 5, to: 7 }]
-    assert.deepEqual(await indices.lost(blocks), [
+    assert.deepEqual(await lost(blocks), [
       { index: block, blocks },
       { index: tx, blocks },
     ])
-    for (const lost of await indices.lost(blocks)) await indices.renew(lost.index)
-    assert.deepEqual(await indices.lost(blocks), [{ index: tx, blocks }])
+    for (const { index } of await lost(blocks)) await indices.renew(index)
+    assert.deepEqual(await lost(blocks), [{ index: tx, blocks }])
     await indices.ensure(5)
-    assert.deepEqual(await indices.lost(blocks), [])
+    assert.deepEqual(await lost(blocks), [])
     assert.deepEqual(differencesOf(await indexOf(cluster, block), 'block', NETWORK, other), none)
 
     await bulk.put({ index: block, id: 'x', version: 4, source: '{"nonsense":1}' })

@@ -6,6 +6,7 @@ import { connect } from '../../src/cluster/client.ts'
 import { DEFAULT_CLUSTER } from '../../src/cluster/options.ts'
 import { startNode } from '../support/node.ts'
 import { runOpenSearch, withoutOpenSearch } from '../support/real-opensearch.ts'
+import { ruleBody, ruleConfig } from '../support/rules.ts'
 import { demoBlocks } from '../support/store.ts'
 import { after, pause, type SearchAnswer, serve, succeed, tempFolder } from './program.ts'
 
@@ -13,6 +14,7 @@ const NETWORK = 'ethereum/made-up/mainnet'
 const HEAD = 380
 /** Of blocks whose documents have left the file. */
 const [FROM, TO] = [20, 109]
+const byNumber = (a: number, b: number) => a - b
 const OLD = { query: { range: { 'blockNumber.num': { gte: FROM, lte: TO } } }, size: 0 }
 
 test('a server starts without an index of the cluster, follows the head, and fetches what was lost on request', {
@@ -55,7 +57,45 @@ test('a server starts without an index of the cluster, follows the head, and fet
   assert.match(String(await logs()), reason)
   assert.equal(await server.total(NETWORK, 'tx', OLD.query), txs)
   while (!(await ready()).includes('cluster_lost')) await pause(200)
+  // Rules go on for what comes, and those that need what is lost say so, or wait.
+  const rule = (targetType: string, startBlock?: number) => {
+    const [technology, blockchain, network] = NETWORK.split('/')
+    const targetMap = [{ name: 'blockNumber.num', operator: 'Greater', value: `${startBlock ?? HEAD}` }]
+    const config = ruleConfig({ targetType, targetMap })
+    return ruleBody({ technology, blockchain, network, config, maxConfirmationCount: 0, startBlock })
+  }
+  const create = async (body: object) => {
+    const { status, body: created } = await server.ask<{ id: number }>('/alerting/rules/', body)
+    assert.equal(status, 201, JSON.stringify(created))
+    return created.id
+  }
+  const alertsOf = async (id: number) => {
+    const { alerts } = (await server.ask<{ alerts: { block: number }[] }>(`/alerting/rules/${id}/alerts/?size=1000`))
+      .body
+    return alerts.map(({ block }) => block)
+  }
+  const blocksWith = (count: (block: (typeof chain)[number]) => number, from: number, to: number) =>
+    chain.slice(from, to + 1).flatMap((block, i) => Array.from({ length: count(block) }, () => from + i))
+  const logCount = ({ receipts }: (typeof chain)[number]) => receipts.reduce((sum, { logs }) => sum + logs.length, 0)
+  const simulate = async (targetType: string) => {
+    const { status, body } = await server.ask<object>('/alerting/rules/simulate', {
+      ...rule(targetType, FROM),
+      ...{ lastBlocks: HEAD, size: 1 },
+    })
+    return `${status} ${JSON.stringify(body)}`
+  }
+  assert.match(await simulate('Log'), reason)
+  assert.match(await simulate('Transaction'), /^200 /)
+  const [fresh, back] = [await create(rule('Log')), await create(rule('Log', FROM))]
   node.head = HEAD + 10
+  const due = blocksWith(logCount, HEAD + 1, HEAD + 10)
+  assert.ok(due.length > 0)
+  while ((await alertsOf(fresh)).length < due.length) await pause(200)
+  assert.deepEqual((await alertsOf(fresh)).toSorted(byNumber), due)
+  assert.deepEqual(
+    (await alertsOf(back)).filter(block => block >= 50 && block < 100),
+    [],
+  )
   while ((await server.total(NETWORK, 'block')) !== node.head + 1) await pause(200)
 
   await succeed(t, ['prune', ...place, '--lost'], { data })

@@ -19,8 +19,23 @@ export interface MemoryCluster extends Cluster {
   lose(index: string): void
   /** An index that was lost is there as it was, as after a snapshot is restored. */
   bring(index: string): void
+  /** What an index holds now, for `restore`. */
+  snapshot(index: string): Snapshot
+  /** An index as a snapshot has it, as a new one. */
+  restore(index: string, snapshot: Snapshot): void
   /** A document is gone, though nobody was told. */
   loseDocument(key: string): void
+}
+
+export interface Snapshot {
+  told: Told
+  entries: [string, Entry][]
+}
+
+interface Told {
+  settings: Record<string, unknown>
+  mappings: object
+  aliases: object
 }
 
 interface Entry {
@@ -35,6 +50,9 @@ interface Ranged {
 type Clause = Ranged | { bool: { filter?: Clause[]; must_not?: Clause[] } } | { term: { 'chainsieve.kind': number } }
 interface Tallied {
   query: { bool: { filter: Ranged[]; must_not: Clause[] } }
+}
+interface Counted {
+  query: { bool: { must_not: Clause[] } }
 }
 
 type Shown = { batch: number; block: number; kind: number }
@@ -57,7 +75,8 @@ export const memoryCluster = (): MemoryCluster => {
   const told = createDocumentCluster()
   let shown = new Map<string, string>()
   const indices = new Map<string, Told>()
-  const lost = new Map<string, { told: Told; entries: [string, Entry][] }>()
+  const lost = new Map<string, Snapshot>()
+  let made = 0
   const ok = (body: object) => ({ status: 200, text: JSON.stringify(body) })
 
   const bulk = (text: string) => {
@@ -80,8 +99,10 @@ export const memoryCluster = (): MemoryCluster => {
     }
     return ok({})
   }
-  const remove = ({ query }: { query: { bool: { filter: Clause[] } } }) => {
+  const remove = (path: string, { query }: { query: { bool: { filter: Clause[] } } }) => {
+    const [, target] = path.split('/')
     for (const [key, source] of shown) {
+      if (indices.has(target!) && !key.startsWith(`${target} `)) continue
       const entry = entries.get(key)!
       // Written again since the refresh: a conflict.
       if (entry.source !== source || !query.bool.filter.every(one => matches(one, metaOf(source)))) continue
@@ -106,17 +127,45 @@ export const memoryCluster = (): MemoryCluster => {
       })),
     }
   }
+  const counts = (path: string, { query: { bool } }: Counted) => {
+    const [, index] = path.split('/')
+    const found = new Map<string, { key: { block: number; hash: string | null }; doc_count: number }>()
+    for (const [key, source] of shown) {
+      const { chainsieve: meta, hash, blockHash } = JSON.parse(source) as { chainsieve: Shown } & Record<string, string>
+      if (!key.startsWith(`${index} `) || bool.must_not.some(clause => matches(clause, meta))) continue
+      const of = { block: meta.block, hash: (KINDS[meta.kind] === 'block' ? hash : blockHash) ?? null }
+      const bucket = found.get(`${of.block} ${of.hash}`) ?? { key: of, doc_count: 0 }
+      found.set(`${of.block} ${of.hash}`, { ...bucket, doc_count: bucket.doc_count + 1 })
+    }
+    return [...found.values()].sort((a, b) => a.key.block - b.key.block || (a.key.hash! < b.key.hash! ? -1 : 1))
+  }
+  const take = (index: string, { told, entries: all }: Snapshot) => {
+    indices.set(index, told)
+    for (const [key, entry] of all) {
+      entries.set(key, entry)
+      if (entry.source !== undefined) shown.set(key, entry.source)
+    }
+  }
+  const entriesOf = (index: string) => [...entries].filter(([key]) => key.startsWith(`${index} `))
+  const drop = (index: string) => {
+    indices.delete(index)
+    for (const [key] of entriesOf(index)) for (const all of [entries, shown]) all.delete(key)
+  }
   return {
     async ask(request) {
-      const { method, path, lines, body } = request
+      const { method, path, query = {}, lines, body } = request
       if (path.endsWith('-state') || path.includes('/_doc/')) return told.ask(request)
       if (path === '/') return ok({ version: { distribution: 'opensearch', number: '3.3.0' } })
-      if (method === 'GET') return ok(Object.fromEntries(indices))
+      if (method === 'GET') return ok(Object.fromEntries(query.flat_settings ? indices : [...indices].map(asNested)))
       if (path === '/_aliases') return nameAll(body as Named)
-      const [, index, alias] = ONE_ALIAS.exec(path) ?? []
-      if (alias !== undefined) return nameAll({ actions: [{ add: { index: index!, alias } }] })
+      const [, named, alias] = ONE_ALIAS.exec(path) ?? []
+      if (alias !== undefined) return nameAll({ actions: [{ add: { index: named!, alias } }] })
       if (method === 'PUT') {
-        if (!path.startsWith('/_')) indices.set(path.slice(1), asTold(body as Created))
+        const [, index, part] = path.split('/')
+        const there = indices.get(index!)
+        if (part === '_mapping')
+          indices.set(index!, { ...there!, mappings: { ...there!.mappings, ...(body as object) } })
+        else if (!path.startsWith('/_') && !there) indices.set(index!, asTold(body as Created, ++made))
         return ok({})
       }
       if (path === '/_bulk') return bulk(lines!.toString())
@@ -126,30 +175,29 @@ export const memoryCluster = (): MemoryCluster => {
       }
       if (path.endsWith('/_search') && 'kinds' in (body as { aggs: object }).aggs)
         return ok({ _shards: { failed: 0 }, aggregations: { kinds: tally(body as Tallied) } })
+      if (path.endsWith('/_search') && 'blocks' in (body as { aggs: object }).aggs)
+        return ok({ _shards: { failed: 0 }, aggregations: { blocks: { buckets: counts(path, body as Counted) } } })
       if (path.endsWith('/_search'))
         return ok({
           aggregations: {
             greatest: { value: [...shown.values()].reduce((max, source) => Math.max(max, metaOf(source).batch), 0) },
           },
         })
-      if (path.endsWith('/_delete_by_query')) return remove(body as Parameters<typeof remove>[0])
+      if (path.endsWith('/_delete_by_query')) return remove(path, body as Parameters<typeof remove>[1])
       throw new Error(`nothing here answers ${path}`)
     },
     documents: () => shown,
     indices: () => [...indices.keys()],
     lose(index) {
-      const keys = [...entries.keys()].filter(key => key.startsWith(`${index} `))
-      lost.set(index, { told: indices.get(index)!, entries: keys.map(key => [key, entries.get(key)!]) })
-      indices.delete(index)
-      for (const all of [entries, shown]) for (const key of keys) all.delete(key)
+      lost.set(index, this.snapshot(index))
+      drop(index)
     },
-    bring(index) {
-      const { told, entries: all } = lost.get(index)!
-      indices.set(index, told)
-      for (const [key, entry] of all) {
-        entries.set(key, entry)
-        if (entry.source !== undefined) shown.set(key, entry.source)
-      }
+    bring: index => take(index, lost.get(index)!),
+    snapshot: index => ({ told: indices.get(index)!, entries: entriesOf(index) }),
+    restore(index, { told, entries }) {
+      drop(index)
+      const settings = { ...told.settings, 'index.uuid': `made ${++made}` }
+      take(index, { told: { ...told, settings }, entries })
     },
     loseDocument(key) {
       entries.delete(key)
@@ -164,10 +212,6 @@ interface Created {
   mappings: object
 }
 
-interface Told extends Created {
-  aliases: object
-}
-
 const ONE_ALIAS = /^\/([^/]+)\/_alias\/(.+)$/
 
 interface Named {
@@ -175,8 +219,8 @@ interface Named {
 }
 
 /** Settings are told flat. */
-const asTold = ({ settings, ...rest }: Created): Told => {
-  const told: [string, unknown][] = []
+const asTold = ({ settings, ...rest }: Created, serial: number): Told => {
+  const told: [string, unknown][] = [['index.uuid', `made ${serial}`]]
   const tell = (value: unknown, path: string) => {
     if (typeof value !== 'object' || Array.isArray(value))
       told.push([path.startsWith('index.') ? path : `index.${path}`, value])
@@ -185,6 +229,12 @@ const asTold = ({ settings, ...rest }: Created): Told => {
   tell(settings, '')
   return { ...rest, aliases: {}, settings: Object.fromEntries(told) }
 }
+
+/** As far as anyone asks for it. */
+const asNested = ([name, told]: [string, Told]): [string, object] => [
+  name,
+  { ...told, settings: { index: { uuid: told.settings['index.uuid'] } } },
+]
 
 const CONFLICT = { status: 409, error: { type: 'version_conflict_engine_exception' } }
 
@@ -227,11 +277,12 @@ const rejectSome = (text: string, random: (bound: number) => number) => {
 export const serveCluster = async (t: TestContext, cluster: Cluster, fails: () => boolean): Promise<string> => {
   const server = createServer(async (request, response) => {
     const body = await buffer(request)
-    const { pathname } = new URL(request.url!, 'http://any')
+    const { pathname, searchParams } = new URL(request.url!, 'http://any')
     const isBulk = pathname === '/_bulk'
     const asked = {
       method: request.method as ClusterRequest['method'],
       path: pathname,
+      ...(searchParams.has('flat_settings') && { query: { flat_settings: true } }),
       ...(isBulk && { lines: body }),
       ...(!isBulk && body.length > 0 && { body: JSON.parse(body.toString()) as object }),
     }

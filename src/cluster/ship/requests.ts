@@ -8,6 +8,7 @@ import { aliasOf } from '../names.ts'
 import { okay } from '../okay.ts'
 import type { ClusterOptions } from '../options.ts'
 import { hiddenClauses } from '../query/visibility.ts'
+import { type BlockCount, type CountsAnswer, countsBody, countsIn } from './counts.ts'
 import { TALLY_AGGREGATIONS, type Tally, type TallyAnswer, talliesIn } from './tally.ts'
 
 /** What shipping asks of a cluster beside bulk requests. Each throws a `retry` where that may pass. */
@@ -18,8 +19,10 @@ export interface ShipRequests {
   refresh(indices: Iterable<string>): Promise<void>
   /** What searches see of some blocks, by kind. */
   tally(blocks: Range, hidden: readonly Hidden[]): Promise<Map<Kind, Tally>>
-  /** Removes documents that count for nothing. */
-  remove(hidden: Hidden): Promise<void>
+  /** What searches see of an index, by blocks in their order. */
+  counts(index: string, kind: Kind, hidden: readonly Hidden[]): AsyncGenerator<BlockCount[]>
+  /** Removes documents that count for nothing, of one index or of all. */
+  remove(hidden: Hidden, index?: string): Promise<void>
 }
 
 /** Documents of many blocks may take so long to remove. */
@@ -28,7 +31,7 @@ const TALLY_MS = 120_000
 
 interface Answer {
   _shards?: { failed: number }
-  aggregations?: { greatest?: { value: number | null }; kinds?: TallyAnswer }
+  aggregations?: { greatest?: { value: number | null }; kinds?: TallyAnswer; blocks?: CountsAnswer }
   failures?: object[]
   timed_out?: boolean
 }
@@ -74,12 +77,21 @@ export const createShipRequests = (
       const { aggregations } = await ask(request, 'count what is there')
       return talliesIn(aggregations?.kinds ?? { buckets: [] })
     },
-    async remove(hidden) {
+    async *counts(index, kind, hidden) {
+      for (let after: object | undefined, isFirst = true; isFirst || after; isFirst = false) {
+        const body = countsBody(kind, hidden, after)
+        const request = { method: 'POST', path: `/${index}/_search`, body, timeoutMs: TALLY_MS } as const
+        const { aggregations } = await ask(request, 'count what is there')
+        yield countsIn(aggregations!.blocks!)
+        after = aggregations!.blocks!.after_key
+      }
+    },
+    async remove(hidden, index = all) {
       // Only what a refresh has brought up is found.
-      await refresh(all)
+      await refresh(index)
       await ask(
         {
-          ...{ method: 'POST', path: `/${all}/_delete_by_query`, timeoutMs: REMOVE_MS },
+          ...{ method: 'POST', path: `/${index}/_delete_by_query`, timeoutMs: REMOVE_MS },
           // What was written again meanwhile stays. No search sees the rest when this is answered.
           query: { ...query, conflicts: 'proceed', refresh: true },
           body: { query: { bool: { filter: hiddenClauses({ hidden: [hidden] }) } } },

@@ -1,18 +1,23 @@
 import type { Indices } from '../../cluster/indices.ts'
+import { aliasIn, type WantedIndex } from '../../cluster/lost.ts'
 import { aliasOf } from '../../cluster/names.ts'
 import type { ClusterOptions } from '../../cluster/options.ts'
+import type { KnownIndicesWriter } from '../../engine/known-indices.ts'
 import type { Shelf } from '../../engine/shelf.ts'
 import type { ShelfWriter } from '../../engine/shelf-writer.ts'
 import type { Log } from '../../lib/log.ts'
+import type { Restoring } from './restoring.ts'
 import type { Telling } from './telling.ts'
 import type { Tenure } from './tenure.ts'
 
 export interface MendingOptions {
   network: string
   naming: ClusterOptions
-  indices: Pick<Indices, 'lost' | 'renew' | 'forsake'>
+  indices: Pick<Indices, 'look' | 'ensure' | 'renew' | 'forsake'>
   visible(): Shelf
   shelf: Pick<ShelfWriter, 'lose' | 'renew' | 'toRenew' | 'renewed'>
+  known: Pick<KnownIndicesWriter, 'of' | 'learn' | 'forget'>
+  restoring: Restoring
   tenure: Pick<Tenure, 'persist' | 'note'>
   telling: Pick<Telling, 'changed'>
   log: Log
@@ -20,8 +25,12 @@ export interface MendingOptions {
 
 /** Looks for lost indices, and has them hold documents again. */
 export interface Mending {
-  /** Whether some begin anew, which should not wait. */
+  /** Whether some are new, or begin anew, which should not wait. */
   isDue(): boolean
+  /** Whether some were lost when it was looked last. */
+  isLacking(): boolean
+  /** Creates the indices of a block. */
+  ensure: Indices['ensure']
   /**
    * What indices lost is shipped again, as far as the store has it. Searches that need the rest fail, and tell why, until an index is back or the store
    * forgets its blocks: see `forgetting.ts`.
@@ -29,21 +38,16 @@ export interface Mending {
   mend(): Promise<void>
 }
 
-export const createMending = ({
-  network,
-  naming,
-  indices,
-  visible,
-  shelf,
-  tenure,
-  telling,
-  log,
-}: MendingOptions): Mending => {
-  const { persist, note } = tenure
+export const createMending = (options: MendingOptions): Mending => {
+  const { network, naming, indices, visible, shelf, known, restoring, telling, log } = options
+  const { persist, note } = options.tenure
+  /** What indices are known by is to be noted: those that were just made. */
+  let isUnknown = false
+  let isLacking = false
   /** Notes that what it held is shipped again; false where the store does not have all of it. */
   const ship = (index: string, blocks: Shelf['ranges']): boolean => {
     // Tokens lie in one index, wherever they were first seen.
-    const isToken = index.startsWith(`${aliasOf(naming, network, 'token')}-`)
+    const isToken = aliasIn(index) === aliasOf(naming, network, 'token')
     const isHeld = shelf.lose(isToken ? undefined : blocks)
     if (isHeld) shelf.renew(index)
     return isHeld
@@ -52,17 +56,42 @@ export const createMending = ({
   const renewAll = async () => {
     for (const index of shelf.toRenew()) {
       await persist(() => indices.renew(index))
-      await note(() => shelf.renewed(index))
+      await note(() => {
+        shelf.renewed(index)
+        known.forget(index)
+      })
+      isUnknown = true
       telling.changed()
       log.warn('Ships again what an index of the cluster lost', { index })
     }
   }
+  const mendOne = async (lost: WantedIndex) => {
+    const { index, blocks, instead } = lost
+    if (instead !== undefined) await restoring.compare({ index, blocks, instead })
+    else if (!(await note(() => ship(index, blocks)))) indices.forsake(index)
+  }
+  const learn = async (found: ReadonlyMap<string, string | undefined>) => {
+    const fresh = new Map<string, string>()
+    for (const [index, is] of found) if (is !== undefined && known.of(index) === undefined) fresh.set(index, is)
+    if (fresh.size === 0) return
+    await note(() => known.learn(fresh))
+    telling.changed()
+  }
   return {
-    isDue: () => shelf.toRenew().length > 0,
+    isDue: () => isUnknown || shelf.toRenew().length > 0,
+    isLacking: () => isLacking,
+    ensure(block) {
+      const made = indices.ensure(block)
+      if (made !== undefined) isUnknown = true
+      return made
+    },
     async mend() {
       await renewAll()
-      for (const { index, blocks } of await persist(() => indices.lost(visible().ranges)))
-        if (!(await note(() => ship(index, blocks)))) indices.forsake(index)
+      isUnknown = false
+      const { lost, found } = await persist(() => indices.look(visible().ranges))
+      isLacking = lost.length > 0
+      for (const one of lost) await mendOne(one)
+      await learn(found)
       await renewAll()
     },
   }

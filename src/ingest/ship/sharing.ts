@@ -3,9 +3,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Cluster } from '../../cluster/cluster.ts'
 import { createLease, type Lease } from '../../cluster/lease.ts'
 import type { ClusterOptions } from '../../cluster/options.ts'
-import { firstOfTerm, makeStateIndex, publish, readState, type SharedState, stateIndexOf } from '../../cluster/state.ts'
+import {
+  firstOfTerm,
+  makeStateIndex,
+  publish,
+  publishIndices,
+  readIndices,
+  readState,
+  type SharedState,
+  stateIndexOf,
+} from '../../cluster/state.ts'
 import { createBlocks, hashKeys } from '../../engine/blocks.ts'
 import { createChangedBlocks } from '../../engine/changed.ts'
+import type { KnownIndicesWriter, ToldIndices } from '../../engine/known-indices.ts'
 import { createPartialBlocks } from '../../engine/partial.ts'
 import { createShelfReader, type KnownBlock } from '../../engine/shelf.ts'
 import type { ShelfWriter } from '../../engine/shelf-writer.ts'
@@ -32,6 +42,7 @@ export interface SharingOptions {
   cluster: Cluster
   naming: Pick<ClusterOptions, 'prefix' | 'replicas'>
   network: string
+  known: Pick<KnownIndicesWriter, 'adopt' | 'all' | 'serial'>
   shelf: Pick<ShelfWriter, 'meet' | 'advance' | 'adopt' | 'batches' | 'rollback' | 'abandon' | 'lose' | 'follow'>
   /** Until it does not fail in a way that may pass. */
   persist<T>(work: () => Promise<T>): Promise<T>
@@ -58,6 +69,7 @@ export const createSharing = (options: SharingOptions): Sharing => {
     cluster,
     naming,
     network,
+    known,
     shelf,
     note,
     persist,
@@ -79,6 +91,8 @@ export const createSharing = (options: SharingOptions): Sharing => {
   let term = 0
   let sequence = 0
   let isMade = false
+  /** Of the identities of indices, as others know them. */
+  let toldSerial: string | undefined
 
   /** Follows the one that writes: what it has shipped need not be held here. */
   const follow = async (signal: AbortSignal) => {
@@ -87,7 +101,11 @@ export const createSharing = (options: SharingOptions): Sharing => {
       onWait(holder)
       const state = holder === undefined ? undefined : await readState(cluster, index).catch(() => undefined)
       if (state) {
-        await note(() => shelf.adopt(state))
+        const indices = await readIndices(cluster, index, state, known.serial()).catch(() => undefined)
+        await note(() => {
+          shelf.adopt(state)
+          if (indices) known.adopt(indices)
+        })
         onAdopt()
       }
       // Who writes is known soon.
@@ -107,13 +125,14 @@ export const createSharing = (options: SharingOptions): Sharing => {
   }
 
   /** What another process shipped counts as far as its chain is this one's. Whether all of it is told of. */
-  const takeOver = (state: SharedState | undefined, greatest: number): boolean => {
+  const takeOver = (state: SharedState | undefined, indices: ToldIndices | undefined, greatest: number): boolean => {
     shelf.abandon()
     const isOthers = state !== undefined && state.term !== term
     const to = common(state?.blocks ?? [])
     const isShared = to !== undefined || state?.blocks.length === 0
     if (isOthers && isShared) {
       shelf.adopt(state)
+      if (indices) known.adopt(indices)
       // Of the same tokens the other one may have known something else.
       shelf.lose(undefined)
     }
@@ -132,12 +151,21 @@ export const createSharing = (options: SharingOptions): Sharing => {
     return isKnown
   }
 
+  const tellIndices = async (state: SharedState, serial: string | undefined): Promise<boolean> => {
+    if (serial === toldSerial) return true
+    const isTold = await publishIndices(cluster, index, state, { serial, indices: known.all() })
+    if (isTold) toldSerial = serial
+    return isTold
+  }
+
   const tell = () =>
     persist(async () => {
       const told = shared()
       const coverage = told.whole && { coverage: coverageIn({ db }) }
-      const state = { term, sequence: ++sequence, ...told, ...coverage, chainId: blocks.chainId() }
-      if (!(await publish(cluster, index, state))) losing.abort(new Error('another process has taken over'))
+      const serial = known.serial()
+      const state = { term, sequence: ++sequence, ...told, ...coverage, chainId: blocks.chainId(), indices: serial }
+      if ((await tellIndices(state, serial)) && (await publish(cluster, index, state))) return
+      losing.abort(new Error('another process has taken over'))
     })
 
   return {
@@ -168,7 +196,9 @@ export const createSharing = (options: SharingOptions): Sharing => {
       sequence = state?.term === term ? state.sequence + IN_FLIGHT : 0
       // Documents that were written anew have numbers of batches as their versions alone, which are told before they are sent.
       const greatest = Math.max(await persist(greatestBatch), state?.committed ?? 0)
-      const isKnown = await note(() => takeOver(state, greatest))
+      const indices = state && (await persist(() => readIndices(cluster, index, state, known.serial())))
+      const isKnown = await note(() => takeOver(state, indices, greatest))
+      toldSerial = undefined
       await tell()
       return isKnown ? undefined : greatest
     },

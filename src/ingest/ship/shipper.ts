@@ -6,6 +6,8 @@ import type { ClusterOptions } from '../../cluster/options.ts'
 import { patient } from '../../cluster/patient.ts'
 import { createShipRequests } from '../../cluster/ship/requests.ts'
 import { createBlocks } from '../../engine/blocks.ts'
+import { createExpected } from '../../engine/expected.ts'
+import { createKnownIndices } from '../../engine/known-indices.ts'
 import { createMoveWriter } from '../../engine/moved.ts'
 import { createPartialBlocks } from '../../engine/partial.ts'
 import { openDocuments } from '../../engine/reader.ts'
@@ -23,6 +25,7 @@ import { createMending } from './mending.ts'
 import { createMoving, type Moving } from './moving.ts'
 import { createPatching, type Patching } from './patching.ts'
 import { createRenewing } from './renewing.ts'
+import { createRestoring } from './restoring.ts'
 import { createSending } from './sending.ts'
 import { createSharing } from './sharing.ts'
 import { createSweeping } from './sweeping.ts'
@@ -90,8 +93,8 @@ export interface ShipperOptions {
 }
 
 const WAITS = { baseMs: 250, capMs: 10_000 }
-/** Time between two looks at what is to be removed again. */
-const LOOK_MS = 30_000
+/** Time between two looks at what is to be removed again, and at indices; and while some are lost. */
+const [LOOK_MS, LACKING_MS] = [30_000, 5_000]
 
 export const createShipper = (options: ShipperOptions): Shipper => {
   const { store, native, db, writer, network, cluster, options: naming, waits = WAITS, log, metrics } = options
@@ -106,7 +109,8 @@ export const createShipper = (options: ShipperOptions): Shipper => {
   const partial = createPartialBlocks(db)
   const due = createDueBlocks({ whole: wholeRanges, partial, visible })
   const requests = createShipRequests(cluster, naming, network, () => tenure.signal())
-  const indices = createIndices(patient(cluster), naming, network, log)
+  const known = createKnownIndices(db)
+  const indices = createIndices(patient(cluster), naming, network, log, known.of)
   const tenure = createTenure({ signal, waits, also: writer.also, onReady, onTrouble })
   const { persist, note, turn } = tenure
   /** What was learnt of a slow cluster holds, whatever begins again. */
@@ -121,7 +125,7 @@ export const createShipper = (options: ShipperOptions): Shipper => {
 
   const sharing = createSharing({
     ...options.sharing,
-    ...{ db, cluster, naming, network, shelf, note, persist },
+    ...{ db, cluster, naming, network, known, shelf, note, persist },
     greatestBatch: requests.greatestBatch,
     onWait: holder => onTrouble(holder === undefined ? null : `${holder} writes the documents of ${network}`),
     onAdopt() {
@@ -135,10 +139,16 @@ export const createShipper = (options: ShipperOptions): Shipper => {
   const finish = createFinish({ bulk, requests, tenure, telling })
   const batches = createBatches({
     ...{ naming, shelf, lines, visible, tenure, telling, sending, bulk, finish, metrics, onProgress },
-    ...{ next: partial.next, ensure: indices.ensure, batchBytes: options.batchBytes },
+    ...{ next: partial.next, ensure: block => mending.ensure(block), batchBytes: options.batchBytes },
   })
   const sweep = createSweeping({ shelf, batches, requests, tenure, telling })
-  const mending = createMending({ network, naming, indices, visible, shelf, tenure, telling, log })
+  const restoring = createRestoring({
+    ...{ network, naming, visible, requests, shelf, known, tenure, telling, log },
+    ...{ expected: createExpected(db), settled: batches.settled },
+  })
+  const mending = createMending({
+    ...{ network, naming, indices, visible, shelf, known, restoring, tenure, telling, log },
+  })
   const moving = createMoving({
     ...{ db, ranges: due.ranges, visible, lines, reader, requests, shelf, log, persist, note, onMove },
     ...{ blocksPerIndex: naming.blocksPerIndex, pause: tenure.pause },
@@ -167,13 +177,14 @@ export const createShipper = (options: ShipperOptions): Shipper => {
     return (await patching.step()) || (await renewing.step())
   }
 
+  const lookMs = () => (mending.isLacking() ? LACKING_MS : LOOK_MS)
   const lookForLost = async () => {
     lookedAt = performance.now()
     await mending.mend()
   }
 
   const once = async () => {
-    if (mending.isDue() || performance.now() - lookedAt > LOOK_MS) await lookForLost()
+    if (mending.isDue() || performance.now() - lookedAt > lookMs()) await lookForLost()
     if (await writeAnew()) return
     const next = due.next(batches.underWay())
     // It may bring all that is left to do.
@@ -238,7 +249,7 @@ export const createShipper = (options: ShipperOptions): Shipper => {
 
   const rest = async () => {
     isResting = true
-    const timer = setTimeout(() => wake(), LOOK_MS)
+    const timer = setTimeout(() => wake(), lookMs())
     await new Promise<void>(resolve => {
       wake = resolve
       onRest()

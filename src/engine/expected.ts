@@ -1,0 +1,76 @@
+import type { Range } from '../lib/ranges.ts'
+import type { CountedKind } from '../mapping/index.ts'
+import type { Db } from '../sqlite/database.ts'
+import { blockAt } from './index/segment.ts'
+import { readHeader } from './index/segments.ts'
+import { blockOf, PLACES, positionOf } from './schema.ts'
+
+/** How many documents there are of a block, which has this hash. */
+export interface ExpectedCount {
+  block: number
+  hash: string
+  count: number
+}
+
+/** What a store knows of documents that left it: how many they are. */
+export interface Expected {
+  /** Blocks that have any of a kind, ascending. */
+  counts(kind: CountedKind | 'contract', range: Range): ExpectedCount[]
+  /** Of the runs of blocks that lie within: the least number of events. ABIs that came later may have made more of them. */
+  events(range: Range): (Range & { count: number })[]
+  /** Of a block that is stored. */
+  hash(block: number): string | undefined
+  /** Those blocks of which the store has no documents. */
+  emptied(range: Range): Range[]
+}
+
+export const createExpected = (db: Db): Expected => {
+  const segments = db.prepare<[number, number], { id: number; first: number; last: number; events: number }>(
+    'SELECT id, first, last, events FROM segment WHERE first <= ? AND last >= ? ORDER BY first',
+  )
+  const emptied = db.prepare<[number, number], Range>(
+    'SELECT first AS "from", last AS "to" FROM segment WHERE emptied = 1 AND first <= ? AND last >= ? ORDER BY first',
+  )
+  const contracts = db
+    .prepare<[number, number], number>('SELECT pos FROM contract WHERE pos BETWEEN ? AND ? ORDER BY pos')
+    .pluck()
+  const hashes = db.prepare<[number], Buffer>('SELECT hash FROM block WHERE number = ?').pluck()
+  const hash = (block: number): string | undefined => {
+    const bytes = hashes.get(block)
+    return bytes && `0x${bytes.toString('hex')}`
+  }
+  const countsOf = (kind: CountedKind | 'contract', { from, to }: Range): Map<number, number> => {
+    const counts = new Map<number, number>()
+    if (kind === 'contract') {
+      for (const position of contracts.all(positionOf(from, 0), positionOf(to, PLACES - 1)))
+        counts.set(blockOf(position), (counts.get(blockOf(position)) ?? 0) + 1)
+      return counts
+    }
+    for (const { id, first } of segments.all(to, from)) {
+      const header = readHeader(db, id, first)
+      for (let i = 0; i < header.times.length; i++) {
+        const block = blockAt(header, i)
+        if (block < from || block > to) continue
+        const ends = kind === 'block' ? undefined : header.ends[kind]
+        const count = ends ? ends[i]! - (i > 0 ? ends[i - 1]! : 0) : 1
+        if (count > 0) counts.set(block, count)
+      }
+    }
+    return counts
+  }
+  return {
+    hash,
+    counts: (kind, range) =>
+      [...countsOf(kind, range)].flatMap(([block, count]) => {
+        const is = hash(block)
+        return is === undefined ? [] : [{ block, hash: is, count }]
+      }),
+    events: ({ from, to }) =>
+      segments
+        .all(to, from)
+        .filter(({ first, last }) => first >= from && last <= to)
+        .map(({ first, last, events }) => ({ from: first, to: last, count: events })),
+    emptied: ({ from, to }) =>
+      emptied.all(to, from).map(run => ({ from: Math.max(run.from, from), to: Math.min(run.to, to) })),
+  }
+}
