@@ -183,6 +183,6 @@ describe('a cluster brings along what hits are related to, and scores anew, as a
       })
       if (answer.includes('"_score":')) found++
     }
-    assert.ok(found > 0)
+    assert.ok(found > ROUNDS / 2, `${found} of ${ROUNDS}`)
   })
 })
