@@ -8,6 +8,8 @@ export interface ClusterVersion {
   name: string
   /** Why it may not do as it should; undefined where it was tried. */
   doubt: string | undefined
+  /** Whether it can restore our indices from a snapshot. */
+  restores: boolean
 }
 
 /** Throws a `stop` where the cluster is too old. */
@@ -27,8 +29,12 @@ export const versionOf = (text: string): ClusterVersion => {
         ? `the cluster does not tell that it is OpenSearch: look at what ${CHECK} answers`
         : `the cluster runs ${name}: upgrade it to ${isOpenSearch ? 'OpenSearch 3' : 'Elasticsearch 8'}`,
     )
-  const isTried = TRIED.some(tried => name.startsWith(`${tried}.`))
-  return { name, doubt: isTried ? undefined : `Chainsieve was tried with ${TRIED.join(', ')}` }
+  const isAmong = (versions: readonly string[]) => versions.some(version => name.startsWith(`${version}.`))
+  return {
+    name,
+    doubt: isAmong(TRIED) ? undefined : `Chainsieve was tried with ${TRIED.join(', ')}`,
+    restores: !isAmong(RESTORE_NOTHING_SORTED),
+  }
 }
 
 const TRIED = [
@@ -39,6 +45,9 @@ const TRIED = [
   'Elasticsearch 7.17',
   'Elasticsearch 8.19',
 ] as const
+
+/** Indices that are sorted, as ours are: https://github.com/opensearch-project/OpenSearch/issues/20073 */
+const RESTORE_NOTHING_SORTED = ['OpenSearch 3.3', 'OpenSearch 3.4'] as const
 
 const CHECK = 'GET / of opensearch-url'
 

@@ -22,10 +22,15 @@ async function* checkCluster(network: string, config: ClusterConfig): AsyncGener
   try {
     const options = clusterOptions(config)
     cluster = connect(options)
-    const { name, doubt } = await findVersion(cluster)
+    const { name, doubt, restores } = await findVersion(cluster)
     yield doubt === undefined
       ? ok(`runs ${name}`)
       : warn(`runs ${name}: ${doubt}`, 'Try it with a copy of your data first.')
+    if (!restores)
+      yield warn(
+        'cannot restore its indices from snapshots, since they are sorted',
+        'Upgrade it before you rely on snapshots. Until then, chainsieve prune --lost brings back what is lost.',
+      )
     yield* healthOf(subject, await createHealth(cluster, options, network)())
     yield await indicesOf(subject, cluster, options, network)
   } catch (error) {

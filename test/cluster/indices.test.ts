@@ -158,10 +158,10 @@ describe('indices that are created', () => {
 test('versions that are too old are refused, and those that were not tried are told', () => {
   const of = (distribution: string | undefined, number?: string) =>
     versionOf(JSON.stringify({ version: { distribution, number } }))
-  assert.deepEqual(of('opensearch', '3.3.2'), { name: 'OpenSearch 3.3.2', doubt: undefined })
-  assert.deepEqual(of('opensearch', '2.19.1'), { name: 'OpenSearch 2.19.1', doubt: undefined })
-  assert.deepEqual(of(undefined, '7.17.29'), { name: 'Elasticsearch 7.17.29', doubt: undefined })
-  assert.deepEqual(of(undefined, '8.19.4'), { name: 'Elasticsearch 8.19.4', doubt: undefined })
+  assert.deepEqual(of('opensearch', '3.3.2'), { name: 'OpenSearch 3.3.2', doubt: undefined, restores: false })
+  assert.deepEqual(of('opensearch', '2.19.1'), { name: 'OpenSearch 2.19.1', doubt: undefined, restores: true })
+  assert.deepEqual(of(undefined, '7.17.29'), { name: 'Elasticsearch 7.17.29', doubt: undefined, restores: true })
+  assert.deepEqual(of(undefined, '8.19.4'), { name: 'Elasticsearch 8.19.4', doubt: undefined, restores: true })
   const doubt =
     'Chainsieve was tried with OpenSearch 2.11, OpenSearch 2.19, OpenSearch 3.3, OpenSearch 3.4, Elasticsearch 7.17, Elasticsearch 8.19'
   for (const [distribution, number] of [
@@ -170,6 +170,10 @@ test('versions that are too old are refused, and those that were not tried are t
     [undefined, '8.1.0'],
   ] as const)
     assert.equal(of(distribution, number).doubt, doubt)
+  assert.deepEqual(
+    ['3.2.0', '3.4.0', '3.5.0'].map(number => of('opensearch', number).restores),
+    [true, false, true],
+  )
   assert.throws(() => of('opensearch', '1.3.0'), { code: 'cluster_too_old', message: /runs OpenSearch 1.3.0: upgrade/ })
   assert.throws(() => of(undefined, '7.16.3'), {
     ...{ code: 'cluster_too_old', message: 'the cluster runs Elasticsearch 7.16.3: upgrade it to Elasticsearch 8' },

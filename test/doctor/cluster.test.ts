@@ -35,6 +35,7 @@ test('a cluster that is well is told so, and a network without one is not looked
   const url = await startCluster(t, { '/': version, '/_cluster/health/chainsieve-a-b-c-*': health })
   assert.deepEqual(await diagnose(url), [
     'ok cluster: runs OpenSearch 3.3.2',
+    'warn cluster: cannot restore its indices from snapshots, since they are sorted',
     'ok cluster: is green, with 3 nodes and 0 unassigned shards',
     'ok cluster: its indices are as they must be, or are not created yet',
   ])
