@@ -4,7 +4,7 @@ import type { Range } from '../lib/ranges.ts'
 import { KINDS, type Kind } from '../mapping/index.ts'
 import type { Cluster } from './cluster.ts'
 import { type Differences, differencesOf, type FoundIndex } from './differences.ts'
-import { aliasIn, type IdentityOf, identityIn, isSame, type WantedIndex, wantedIndices } from './lost.ts'
+import { aliasIn, type IdentityOf, identityIn, replaced, type WantedIndex, wantedIndices } from './lost.ts'
 import { aliasOf, baseOf, indexNameOf } from './names.ts'
 import { okay, textOf } from './okay.ts'
 import type { ClusterOptions } from './options.ts'
@@ -143,11 +143,9 @@ export const createIndices = (
       const all = await find()
       const ours = [...all].filter(([, { index }]) => index.mappings._meta?.byItself !== true)
       const found = new Map(ours.map(([name, { index }]) => [name, identityOfFound(index)]))
-      const lost = wantedIndices(options, network, ranges).flatMap((wanted): WantedIndex[] => {
-        if (!found.has(wanted.index)) return [wanted]
-        const is = found.get(wanted.index)
-        return isSame(is, identityOf(wanted.index)) ? [] : [{ ...wanted, instead: is! }]
-      })
+      const lost = wantedIndices(options, network, ranges).flatMap(wanted =>
+        found.has(wanted.index) ? replaced(wanted, found.get(wanted.index), identityOf) : [wanted],
+      )
       if (lost.length > 0) ready.clear()
       return { lost, found }
     },

@@ -73,14 +73,16 @@ export const reachedBySearches = async (
     const { aliases = {}, mappings, settings } = all.get(index) ?? {}
     if (!(aliasIn(index) in aliases) || mappings?._meta?.byItself === true) return [wanted]
     const is = identityIn(settings?.index?.uuid, settings?.index?.history?.uuid)
-    return isSame(is, identityOf(index)) ? [] : [{ ...wanted, instead: is! }]
+    return replaced(wanted, is, identityOf)
   }
   return { lost: wantedIndices(naming, network, ranges).flatMap(lostOf), shards }
 }
 
-/** Where one is not known, it is taken for the same. */
-export const isSame = (is: string | undefined, known: string | undefined): boolean =>
-  is === undefined || known === undefined || is === known
+/** An index in whose place another one stands, as its identity tells; none where it is the same. Where one is not known, it is taken for the same. */
+export const replaced = (wanted: WantedIndex, is: string | undefined, identityOf: IdentityOf): WantedIndex[] => {
+  const known = identityOf(wanted.index)
+  return is === undefined || known === undefined || is === known ? [] : [{ ...wanted, instead: is }]
+}
 
 /** The alias that an index stands behind, by its name. */
 export const aliasIn = (index: string): string => index.slice(0, index.lastIndexOf('-'))

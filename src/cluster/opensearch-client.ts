@@ -120,8 +120,7 @@ export const openClient = ({ urls, username, password, ca }: ClusterOptions, tim
 
 /** Whether any copy of documents will do. What belongs to a point in time has its copies. */
 const readsCopies = ({ method, path }: ClusterRequest): boolean =>
-  (method === 'POST' && /.\/_(pit|search(\/point_in_time)?)$/.test(path)) ||
-  (method === 'GET' && path.includes('/_doc/'))
+  (method === 'POST' && !path.startsWith('/_') && SEARCH.test(path)) || (method === 'GET' && path.includes('/_doc/'))
 
 /** What was written, or will be, is waited for: the cluster may do it all the same. */
 const changesAnything = ({ method, path }: ClusterRequest): boolean =>

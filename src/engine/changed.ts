@@ -1,4 +1,4 @@
-import { gapsIn, type Range } from '../lib/ranges.ts'
+import { gapsIn, partsIn, type Range } from '../lib/ranges.ts'
 import type { Db } from '../sqlite/database.ts'
 
 /** A run of blocks on the shelf that the store holds otherwise by now. */
@@ -32,8 +32,7 @@ export const createChangedBlocks = (db: Db): ChangedBlocks => {
   const list = (): Entry[] => JSON.parse(get.get() ?? '[]')
   const keep = (entries: readonly Entry[]) =>
     void (entries.length === 0 ? clear.run() : set.run(JSON.stringify(entries)))
-  const onShelf = ({ from, to }: Range): Range[] =>
-    shelved.all(to, from).map(run => ({ from: Math.max(run.from, from), to: Math.min(run.to, to) }))
+  const onShelf = ({ from, to }: Range): Range[] => partsIn(shelved.all(to, from), from, to)
   const without = (entries: readonly Entry[], range: Range, upTo: number): Entry[] =>
     entries.flatMap(([from, to, serial]) =>
       serial > upTo

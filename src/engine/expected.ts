@@ -1,4 +1,4 @@
-import type { Range } from '../lib/ranges.ts'
+import { partsIn, type Range } from '../lib/ranges.ts'
 import type { CountedKind } from '../mapping/index.ts'
 import type { Db } from '../sqlite/database.ts'
 import { blockAt } from './index/segment.ts'
@@ -70,7 +70,6 @@ export const createExpected = (db: Db): Expected => {
         .all(to, from)
         .filter(({ first, last }) => first >= from && last <= to)
         .map(({ first, last, events }) => ({ from: first, to: last, count: events })),
-    emptied: ({ from, to }) =>
-      emptied.all(to, from).map(run => ({ from: Math.max(run.from, from), to: Math.min(run.to, to) })),
+    emptied: ({ from, to }) => partsIn(emptied.all(to, from), from, to),
   }
 }

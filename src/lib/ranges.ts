@@ -29,5 +29,11 @@ export const gapsIn = (held: readonly Range[], from: number, to: number): Range[
   return gaps
 }
 
+/** What of ranges lies between `from` and `to`. */
+export const partsIn = (held: readonly Range[], from: number, to: number): Range[] =>
+  held
+    .map(range => ({ from: Math.max(range.from, from), to: Math.min(range.to, to) }))
+    .filter(part => part.from <= part.to)
+
 export const holds = (ranges: readonly Range[], value: number): boolean =>
   ranges.some(({ from, to }) => from <= value && value <= to)

@@ -2,7 +2,7 @@ import { createCoverageReader } from '../engine/coverage.ts'
 import { type Reader, readingIn, wholeRanges } from '../engine/reader.ts'
 import { toldCoverage } from '../engine/shelf-mirror.ts'
 import { perVersion } from '../engine/versioned.ts'
-import type { Range } from '../lib/ranges.ts'
+import { partsIn, type Range } from '../lib/ranges.ts'
 import { filterOf } from '../scopes/filter.ts'
 import { isOfTransactions } from '../scopes/transactions.ts'
 
@@ -71,11 +71,7 @@ export const scopedIn = (reader: Reader): { coverage?: ScopeCoverage[]; looked?:
 /** Of blocks in a cluster those that are held whole, and what was looked for in others. */
 export const heldInCluster = (reader: Reader, shelved: readonly Range[]) =>
   readingIn(reader)(() => {
-    const ranges = wholeRanges(reader.segments()).flatMap(whole =>
-      shelved
-        .map(({ from, to }) => ({ from: Math.max(from, whole.from), to: Math.min(to, whole.to) }))
-        .filter(({ from, to }) => from <= to),
-    )
+    const ranges = wholeRanges(reader.segments()).flatMap(({ from, to }) => partsIn(shelved, from, to))
     return { ranges, ...scopedIn(reader) }
   })
 

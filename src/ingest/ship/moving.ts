@@ -5,7 +5,7 @@ import type { Shelf } from '../../engine/shelf.ts'
 import type { ShelfWriter } from '../../engine/shelf-writer.ts'
 import type { DocumentLines } from '../../engine/show/lines.ts'
 import type { Log } from '../../lib/log.ts'
-import { gapsIn, merged, type Range } from '../../lib/ranges.ts'
+import { gapsIn, merged, partsIn, type Range } from '../../lib/ranges.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { Db } from '../../sqlite/database.ts'
 import type { MovingReport as Report } from '../messages.ts'
@@ -68,7 +68,7 @@ export const createMoving = (options: MovingOptions): Moving => {
   const left = () => gapsOf(ranges(), visible().ranges)
   /** Of what is there, the lowest that was not compared. */
   const next = (): Range | undefined => {
-    const there = visible().ranges.flatMap(({ from, to }) => inside(ranges(), from, to))
+    const there = visible().ranges.flatMap(({ from, to }) => partsIn(ranges(), from, to))
     const gap = gapsOf(there, verified)[0]
     return gap && { from: gap.from, to: Math.min(gap.to, (Math.floor(gap.from / size) + 1) * size - 1) }
   }
@@ -169,8 +169,4 @@ export const percentOf = ({ blocks, shipped, verified }: MovingReport): number =
 
 const gapsOf = (all: readonly Range[], there: readonly Range[]): Range[] =>
   all.flatMap(({ from, to }) => gapsIn(there, from, to))
-const inside = (ranges: readonly Range[], first: number, last: number): Range[] =>
-  ranges
-    .map(({ from, to }) => ({ from: Math.max(from, first), to: Math.min(to, last) }))
-    .filter(({ from, to }) => from <= to)
 const blocksIn = (ranges: readonly Range[]): number => ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0)

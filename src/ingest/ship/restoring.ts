@@ -8,7 +8,7 @@ import type { KnownIndicesWriter } from '../../engine/known-indices.ts'
 import type { Shelf } from '../../engine/shelf.ts'
 import type { ShelfWriter } from '../../engine/shelf-writer.ts'
 import type { Log } from '../../lib/log.ts'
-import { gapsIn, merged, type Range } from '../../lib/ranges.ts'
+import { gapsIn, merged, partsIn, type Range } from '../../lib/ranges.ts'
 import { createComparing } from './comparing.ts'
 import type { Telling } from './telling.ts'
 import type { Tenure } from './tenure.ts'
@@ -47,7 +47,7 @@ export const createRestoring = (options: RestoringOptions): Restoring => {
   /** What is wrong there is no longer counted on, as far as the store can mend it. Undefined where the chain left blocks meanwhile. */
   const giveUp = (wrong: readonly Range[], before: Shelf) => {
     if (!isStill(before, visible())) return undefined
-    const counted = wrong.flatMap(run => before.ranges.flatMap(there => bothIn(run, there)))
+    const counted = wrong.flatMap(({ from, to }) => partsIn(before.ranges, from, to))
     const emptied = counted.flatMap(expected.emptied)
     const lost = merged(emptied)
     const mended = wrong.flatMap(({ from, to }) => gapsIn(lost, from, to))
@@ -98,9 +98,4 @@ export const createRestoring = (options: RestoringOptions): Restoring => {
       })
     },
   }
-}
-
-const bothIn = (one: Range, other: Range): Range[] => {
-  const both = { from: Math.max(one.from, other.from), to: Math.min(one.to, other.to) }
-  return both.from <= both.to ? [both] : []
 }
