@@ -9,14 +9,27 @@ import { bits } from './bits.ts'
 import { bodies } from './bodies.ts'
 import { connections } from './connections.ts'
 import { fairness } from './fairness.ts'
+import { largest } from './largest.ts'
 import { node } from './node.ts'
 import { packs } from './packs.ts'
 import { receivers } from './receivers.ts'
+import { reorganisations } from './reorganisations.ts'
 import { rules } from './rules.ts'
 import { startVictim, type Victim } from './server.ts'
 
 /** Every attack, in the order in which they run. */
-export const ATTACKS: readonly Attack[] = [bodies, connections, node, packs, bits, rules, receivers, fairness]
+export const ATTACKS: readonly Attack[] = [
+  bodies,
+  connections,
+  node,
+  packs,
+  bits,
+  rules,
+  receivers,
+  fairness,
+  largest,
+  reorganisations,
+]
 
 const USAGE = `Attacks the built program on loopback and prints what it found; exits 1 where it found something.
 

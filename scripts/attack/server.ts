@@ -1,5 +1,5 @@
 import { request } from 'node:http'
-import { openAccounts } from '../../src/accounts/index.ts'
+import { openAccounts, SCOPES } from '../../src/accounts/index.ts'
 import { startProgram, startServer, type Usage } from '../bench/program.ts'
 
 export interface ServeOptions {
@@ -15,15 +15,15 @@ export interface ServeOptions {
 export interface Victim {
   url: string
   port: number
-  /** Tokens of two accounts. */
+  /** Tokens of two accounts; the second one, which attacks, may do everything. */
   tokens: readonly [string, string]
   pid: number
   alive(): boolean
   /** Longest answer of `/health` so far in milliseconds, asked by a client from another address. */
   worstHealthMs(): number
   usage(): Usage | undefined
-  /** Asks it to stop: how long that took, and what it said when it ended otherwise. */
-  stop(): Promise<{ ms: number; died: string | undefined; peak: number }>
+  /** Asks it to stop, and ends it where it does not in time: how long that took, and what it said when it ended otherwise. */
+  stop(patienceMs?: number): Promise<{ ms: number; died: string | undefined; peak: number }>
 }
 
 /** Where the honest client of an attack comes from: addresses have limits of their own. */
@@ -73,11 +73,11 @@ export const startVictim = async (program: string, data: string, options: ServeO
     alive: () => alive,
     worstHealthMs: () => worst,
     usage: () => server.usage(),
-    async stop() {
+    async stop(patienceMs = STOP_PATIENCE_MS) {
       running = false
       const start = performance.now()
       if (alive) {
-        const kill = setTimeout(() => process.kill(server.pid, 'SIGKILL'), STOP_PATIENCE_MS)
+        const kill = setTimeout(() => process.kill(server.pid, 'SIGKILL'), patienceMs)
         await server.stop()
         clearTimeout(kill)
       }
@@ -92,7 +92,7 @@ export const startVictim = async (program: string, data: string, options: ServeO
 const tokensOf = (data: string): [string, string] => {
   const accounts = openAccounts(data)
   try {
-    return [accounts.createToken('one'), accounts.createToken('two')]
+    return [accounts.createToken('one'), accounts.createToken('two', { scopes: SCOPES })]
   } finally {
     accounts.close()
   }

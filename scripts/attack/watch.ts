@@ -10,6 +10,9 @@ export interface Ground {
   /** `technology/blockchain/network` of a store that has transactions, or soon will. */
   network: string
   token: string
+  /** Process of the server: then what a busy machine adds to times is taken off, and `/health` is asked each time. */
+  pid?: number
+  everyMs?: number
 }
 
 /** What it saw, in milliseconds. */
@@ -25,17 +28,22 @@ export interface Watched extends Times {
 }
 
 /** Asks on behalf of an account that attacks nothing, from now on until it is stopped. */
-export const watchOther = async (ground: Ground): Promise<{ stop(): Promise<Seen> }> => {
+export const watchOther = async (ground: Ground): Promise<Watch> => {
   const thread = new Worker(new URL('watch-thread.ts', import.meta.url), { workerData: ground })
   await once(thread, 'message')
-  return {
-    async stop() {
-      const told = once(thread, 'message')
-      thread.postMessage('stop')
-      const [seen] = (await told) as [Seen]
-      return seen
-    },
+  const tell = async (what: keyof Watch): Promise<Seen> => {
+    const told = once(thread, 'message')
+    thread.postMessage(what)
+    const [seen] = (await told) as [Seen]
+    return seen
   }
+  return { lap: () => tell('lap'), stop: () => tell('stop') }
+}
+
+export interface Watch {
+  /** What it saw since it was asked last; what was asked before is waited for. */
+  lap(): Promise<Seen>
+  stop(): Promise<Seen>
 }
 
 /** Of 99 in 100 answers. */

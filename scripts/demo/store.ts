@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { storeFile } from '../../src/engine/files.ts'
+import { openForWriting } from '../../src/engine/open.ts'
 import { startIndexing } from '../../src/ingest/network.ts'
 import { silent } from '../../src/lib/log.ts'
 import { DEMO, DEMO_BATCH, packDemo } from '../../src/services/demo-store.ts'
@@ -16,8 +17,13 @@ export const makeDemoStore = async (output: string) => {
       storeBatch: DEMO_BATCH,
       log: silent,
     }).ended
+    const store = storeFile(data, DEMO)
+    // Each installation has a key of its own.
+    const db = openForWriting(store)
+    db.exec("DELETE FROM meta WHERE key = 'cursor_key'")
+    db.close()
     mkdirSync('dist', { recursive: true })
-    writeFileSync(output, packDemo(readFileSync(storeFile(data, DEMO)), readFileSync(pack)))
+    writeFileSync(output, packDemo(readFileSync(store), readFileSync(pack)))
   } finally {
     rmSync(data, { recursive: true, force: true })
   }

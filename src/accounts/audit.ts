@@ -51,6 +51,8 @@ export interface AuditFilter {
 export interface AuditKeeping {
   /** Older entries are removed. */
   keepMs: number
+  /** Epoch milliseconds up to which ages count. */
+  now: number
   /** Entries that an account may have; more of them are removed from the oldest on. */
   most: number
 }
@@ -60,8 +62,8 @@ export interface Trail {
   record(by: Actor, act: Act): void
   /** The newest first. */
   list(filter: AuditFilter): AuditEntry[]
-  /** Removes some of what is not to be kept: whether there may be more. */
-  prune(keeping: AuditKeeping): boolean
+  /** Removes some of what is not to be kept: how many for their age, how many for their number, and whether there may be more. */
+  prune(keeping: AuditKeeping): { old: number; surplus: number; more: boolean }
 }
 
 /** Entries that are removed at once. */
@@ -104,10 +106,11 @@ export const createTrail = (db: Database.Database, now: () => number = Date.now)
       select
         .all({ account, token, action, after, before, limit })
         .map(row => ({ ...row, detail: row.detail === null ? null : JSON.parse(row.detail) })),
-    prune: ({ keepMs, most }) => {
-      let dropped = dropOld.run(now() - keepMs).changes
-      for (const account of accounts.all()) dropped += dropMany.run({ account, most }).changes
-      return dropped >= STEP
+    prune: ({ keepMs, now, most }) => {
+      const old = dropOld.run(now - keepMs).changes
+      let surplus = 0
+      for (const account of accounts.all()) surplus += dropMany.run({ account, most }).changes
+      return { old, surplus, more: old + surplus >= STEP }
     },
   }
 }

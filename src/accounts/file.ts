@@ -2,7 +2,9 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { messageOf, stop, systemFault } from '../lib/errors.ts'
 import { makePrivateFile, makePrivateFolder } from '../lib/private.ts'
+import { makeDatabase } from '../sqlite/first.ts'
 import { findFaults, findFaultsAtStart } from '../sqlite/integrity.ts'
+import { findEmptied } from '../sqlite/pages.ts'
 import { vacuum } from '../sqlite/vacuum.ts'
 import { MIGRATIONS } from './migrations.ts'
 
@@ -21,6 +23,8 @@ export const connect = (
   const path = join(folder, ACCOUNTS_FILE)
   try {
     makePrivateFolder(folder)
+    refuseEmptied(path)
+    makeDatabase(path, native, db => db.pragma('journal_mode = WAL'))
     // A reader of the file cannot use a token, but learns who has one.
     makePrivateFile(path)
     const db = new Database(path, { timeout: 5_000, ...(native ? { nativeBinding: native } : {}) })
@@ -84,8 +88,20 @@ const broken = (path: string, why: string, error?: unknown) =>
     error,
   )
 
+/** SQLite would take an empty file for a new one, and nobody's token would be known any more. */
+const refuseEmptied = (path: string) => {
+  const found = findEmptied(path, true)
+  if (found)
+    throw stop(
+      'accounts_broken',
+      `${found.file} is damaged: ${found.why}. Restore a backup with chainsieve restore; without one, move it away with those whose names ` +
+        'begin like it, which loses all accounts, tokens and rules.',
+    )
+}
+
 /** What is wrong with the accounts file of a data folder. */
 export const checkAccounts = (folder: string, native: string | undefined): string[] => {
+  refuseEmptied(join(folder, ACCOUNTS_FILE))
   const db = new Database(join(folder, ACCOUNTS_FILE), { readonly: true, ...(native ? { nativeBinding: native } : {}) })
   try {
     return findFaults(db, 'integrity_check')

@@ -271,6 +271,8 @@ export const openAccounts = (
       if (used.size > 0) flushUses()
       clearTimeout(flushing)
       db.close()
+      // The room of the log, which the next start needs.
+      keepReserve(folder)
     },
   }
 }

@@ -12,8 +12,8 @@ export interface AlertLimits {
 
 /** Forgets old alerts, and what the outbox says of them. Pending ones stay, and those whose block may still be reorganised away. */
 export interface AlertPruning {
-  /** The function that it returns does a page of the work, within a transaction; whether there is more. */
-  begin(limits: AlertLimits): () => boolean
+  /** `step` does a page of the work, within a transaction: whether there is more. `removed`: how many alerts are gone. */
+  begin(limits: AlertLimits): { step(): boolean; removed(): number }
 }
 
 const PAGE = 500
@@ -34,13 +34,15 @@ export const createAlertPruning = (db: Db): AlertPruning => {
     begin({ before, taken }) {
       let [alert, entry] = [0, 0]
       let looking = true
-      return () => {
+      let removed = 0
+      const step = () => {
         if (looking) {
           const still = new Set(untold.all(taken))
           const top = newest() - KEPT_BLOCKS
           const page = alerts.all(alert)
           for (const { n, state, changed, block } of page)
-            if (STATES[state] !== 'pending' && changed < before && block <= top && !still.has(n)) forget.run(n)
+            if (STATES[state] !== 'pending' && changed < before && block <= top && !still.has(n))
+              removed += forget.run(n).changes
           alert = page.at(-1)?.n ?? alert
           looking = page.length === PAGE
           return true
@@ -50,6 +52,7 @@ export const createAlertPruning = (db: Db): AlertPruning => {
         entry = page.at(-1)?.n ?? entry
         return page.length === PAGE
       }
+      return { step, removed: () => removed }
     },
   }
 }

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:f
 import { dirname, join } from 'node:path'
 import { refuse, stop } from '../lib/errors.ts'
 import { makePrivateFolder } from '../lib/private.ts'
+import type { Db } from '../sqlite/database.ts'
 import { PAGE } from '../sqlite/log-file.ts'
 import { openSnapshot, SNAPSHOT_RUN, type Snapshot } from '../sqlite/snapshot.ts'
 import { sumOf } from '../sqlite/sums.ts'
@@ -32,6 +33,8 @@ export interface BackupOptions {
   program: string
   /** Writes all pages, whether or not they have changed since the backup before. */
   full: boolean
+  /** Refuses, by throwing, a database that is not the one that belongs there. */
+  check?(db: Db): void
   native?: string | undefined
 }
 
@@ -54,11 +57,18 @@ export interface BackupSummary {
  * first. Of a folder that holds a backup only what has changed is written, and a kill at any point leaves the backup before or the new one.
  */
 export function* takeBackup(options: BackupOptions): Generator<BackupStep, BackupSummary> {
-  const { data, folder, databases, native } = options
+  const { data, folder, databases, check, native } = options
   const before = openFolder(folder)
+  // Networks may be dropped; those without which none is served or told of are never.
+  const lost = before?.databases.find(({ name }) => dirname(name) === '.' && !databases.includes(name))
+  if (lost)
+    throw refuse(
+      'backup_would_lose',
+      `${join(data, lost.name)} is missing, but the backup in ${folder} has it: restore that, or back up to another folder.`,
+    )
   const snapshots: Snapshot[] = []
   try {
-    for (const name of databases) snapshots.push(openSnapshot(join(data, name), native))
+    for (const name of databases) snapshots.push(openSnapshot(join(data, name), native, check))
     return yield* copyAll(options, before, snapshots)
   } finally {
     for (const { close } of snapshots) close()
@@ -213,10 +223,26 @@ export function* checkCopy(
     file: join(folder, entry.file),
     changes: entry.changes === null ? null : join(folder, entry.changes),
   }
-  const wrong = yield* comparePages(copy, sums, onPage)
+  let isDatabase = false
+  const wrong = yield* comparePages(copy, sums, (page, content) => {
+    if (page === 1) isDatabase = isFirstPage(content, entry.pages)
+    onPage?.(page, content)
+  })
   if (wrong.length > 0) throw spoilt(folder, entry.file, wrong)
+  if (!isDatabase)
+    throw stop(
+      'backup_damaged',
+      `${join(folder, entry.file)} is not a whole database, but what was left of ${entry.name} when it was backed up: restore another backup.`,
+    )
   return sums
 }
+
+/** SQLite's mark, its size of pages, and how many there are: see its file format, 1.3. */
+const isFirstPage = (page: Buffer, pages: number): boolean =>
+  page.toString('latin1', 0, 16) === 'SQLite format 3\0' &&
+  page.readUInt16BE(16) === PAGE &&
+  page.readUInt32BE(28) > 0 &&
+  page.readUInt32BE(28) <= pages
 
 export const spoilt = (folder: string, file: string, pages: readonly number[]) => {
   const where =

@@ -27,7 +27,7 @@ export const readBody = async (body: Readable, { packed, most, hold, signal }: B
   try {
     for await (const chunk of source as AsyncIterable<Buffer>) {
       size += chunk.length
-      if (size > most) throw Object.assign(new Error(`the answer has more than ${most} bytes`), { code: TOO_LARGE })
+      if (size > most) throw tooLarge(most)
       chunks.push(chunk)
       await hold.take(chunk.length, signal)
     }
@@ -35,7 +35,14 @@ export const readBody = async (body: Readable, { packed, most, hold, signal }: B
     source.destroy()
     body.destroy()
   }
-  // In memory of its own, so that it can move to another thread.
+  return joinBytes(chunks, size)
+}
+
+export const tooLarge = (most: number) =>
+  Object.assign(new Error(`the answer has more than ${most} bytes`), { code: TOO_LARGE })
+
+/** In memory of its own, so that it can move to another thread. */
+export const joinBytes = (chunks: readonly Buffer[], size: number): Buffer => {
   const bytes = Buffer.allocUnsafeSlow(size)
   let at = 0
   for (const chunk of chunks) at += chunk.copy(bytes, at)

@@ -1,4 +1,4 @@
-import { type ChainsieveError, retry } from '../lib/errors.ts'
+import { ChainsieveError, retry } from '../lib/errors.ts'
 
 export interface Call {
   method: string
@@ -22,14 +22,72 @@ export const isMissingMethod = ({ code, message }: RpcError): boolean =>
   // Gateways invent codes of their own for it; no code is common to them.
   (/\bmethod\b/i.test(message) && /unsupported|unknown|disabled|not |n't /i.test(message))
 
-/** The result of an answer, or `retry` with what the node said. */
-export const resultOf = (answer: Answer, what: string): unknown => {
+/** The result of an answer, or `retry` with what the node said. `block` is the number of the block that was asked about. */
+export const resultOf = (answer: Answer, what: string, block?: number): unknown => {
   if (answer.error === undefined) return answer.result
-  throw retry('node_error', `${what}: ${answer.error.message} (${answer.error.code})`)
+  const said = `${what}: ${answer.error.message} (${answer.error.code})`
+  throw isMissingBlock(answer.error) ? blockMissing(said, block) : retry('node_error', said)
 }
+
+/** Code of the error of a node that does not have a block, or what belongs to it. Nothing is wrong with such a node. */
+export const BLOCK_MISSING = 'block_missing'
+
+/** The number of the block is in `details.block`, where it is known. */
+export const blockMissing = (why: string, block?: number): ChainsieveError =>
+  new ChainsieveError('retry', BLOCK_MISSING, why, block === undefined ? {} : { details: { block } })
+
+/**
+ * Whether an error says that the node does not have a block, its receipts, logs, traces or state: it pruned them, never had them, or does not
+ * have them yet.
+ */
+export const isMissingBlock = (error: RpcError): boolean =>
+  error.code === PRUNED_HISTORY ||
+  (MISSING_BLOCK.some(it => it.test(error.message)) && !isMissingMethod(error) && !isRevert(error))
+
+/** EIP-4444: geth, Reth, Nethermind. */
+const PRUNED_HISTORY = 4444
+/** In the words of those named. */
+const MISSING_BLOCK: readonly RegExp[] = [
+  // geth, Reth: "pruned history unavailable". Erigon: "old data not available due to pruning". Parity: "state already pruned".
+  /\bprun(ed|ing)\b/i,
+  // geth and those made from it: "missing trie node … state … is not available".
+  /missing trie node/i,
+  // geth: "required historical state unavailable", "historical state … is not available". Reth: "no state found for block".
+  /historical state|no (historical )?state (is )?(available|found)|state histor(y|ies)/i,
+  // Nethermind: "No state available for block". Besu: "World state unavailable".
+  /\b(world )?state\b.{0,90}(not (available|found)|unavailable)/i,
+  // geth: "header not found", "header for hash not found". Parity: "unknown block".
+  /header .{0,20}not found|unknown block|future block/i,
+  // Erigon: "block not found 123". Sei: "could not find block for height". Reth: "block not found: 0x…".
+  /block.*(not found|beyond|not available|unavailable|in the future|too old)|beyond.*head|(n't|not|unable to) (find|load|locate) (the )?block/i,
+  // Avalanche.
+  /after last accepted block/i,
+  // Nethermind: "Receipt not available for From block 1.".
+  /receipts?\b.{0,30}(not (available|found)|unavailable)/i,
+  // Erigon: "seek with txNum=1 but data before txNum=2 is not available".
+  /data before .{0,40}not available/i,
+  // Chains on Cosmos: "height 1 is not available, lowest height is 2".
+  /height .{0,40}not available/i,
+  // Infura: "does not have access to archive state". Ankr, Chainstack and others: a plan or a node without an archive.
+  /\barchiv(e|al)\b/i,
+]
+
+/**
+ * 3 is go-ethereum's code for a revert and -32015 Parity's. Others put every failure of the EVM under a general code and tell it
+ * in words only. All ways in which a contract can fail must be among them: it would be asked for ever, and with it all that is asked beside it.
+ */
+export const isRevert = ({ code, message }: { code: number; message: string }): boolean =>
+  code === 3 ||
+  code === -32015 ||
+  /revert|invalid (opcode|jump)|opcode|out of gas|stack (under|over)flow|stack limit|out of bounds|gas uint64 overflow|write protection|call depth|execution aborted|(vm|evm)\b.*(error|exception)|outofgas|gas required exceeds/i.test(
+    message,
+  )
 
 /** HTTP's own code, "limit exceeded" of EIP-1474, and what large providers use instead. */
 export const RATE_LIMIT_CODES = new Set([429, -32005, -32007, -32029, -32097])
+
+/** Code of the error of a node of another chain. */
+export const OTHER_CHAIN = 'node_other_chain'
 
 /** Code of go-ethereum for a batch whose answers have grown too large on the way. */
 export const ANSWER_TOO_LARGE = -32003

@@ -2,7 +2,16 @@ import { bytesOf } from '../lib/bytes.ts'
 import { ChainsieveError, retry } from '../lib/errors.ts'
 import { DEFAULT_LIMITS } from '../limits/index.ts'
 import { textOfBody } from './answer-body.ts'
-import { type Answer, type Call, isMissingMethod, parseBody, resultOf, toAnswers } from './answers.ts'
+import {
+  type Answer,
+  blockMissing,
+  type Call,
+  isMissingMethod,
+  OTHER_CHAIN,
+  parseBody,
+  resultOf,
+  toAnswers,
+} from './answers.ts'
 import { type CheckOptions, checkBlock, checkHeader, checkShape, inconsistent } from './check.ts'
 import { checkTraces } from './check-traces.ts'
 import type { Endpoint } from './endpoint.ts'
@@ -151,7 +160,7 @@ export const readAnswers = async (
         if (answer === undefined || (answer.error !== undefined && isMissingMethod(answer.error))) {
           endpoint.lacks.add(BLOCK_RECEIPTS)
           receipts = await readReceipts(endpoint, block, signal, options.urgent)
-        } else receipts = resultOf(answer, `receipts of block ${number}`) as RpcReceipt[]
+        } else receipts = resultOf(answer, `receipts of block ${number}`, number) as RpcReceipt[]
         if (hasStateSync(chainId) && isListed(block, receipts))
           ({ block, receipts } = await completeStateSync(endpoint, block, receipts, signal, options.urgent))
         const traced = () => traceResultOf(endpoint, answers[(i + 1) * step - 1]!, number)
@@ -176,10 +185,10 @@ export const readBodyOf = (
     throw retry('node_bad_answer', 'the answer does not cover all calls')
   return numbers.map((number, i) => {
     const block = blockOf(answers[i * step]!, number)
-    const receipts = resultOf(answers[i * step + 1]!, `receipts of block ${number}`) as RpcReceipt[]
+    const receipts = resultOf(answers[i * step + 1]!, `receipts of block ${number}`, number) as RpcReceipt[]
     if (hasStateSync(chainId) && (!isListed(block, receipts) || lacksStateSync(block, receipts, chainId)))
       throw retry('block_inconsistent', `block ${number}: its state-sync transaction has to be looked at`)
-    const traced = () => resultOf(answers[(i + 1) * step - 1]!, `traces of block ${number}`)
+    const traced = () => resultOf(answers[(i + 1) * step - 1]!, `traces of block ${number}`, number)
     return toBlock({ block, receipts, chainId, traceMethod, traced }, options)
   })
 }
@@ -188,8 +197,8 @@ export const callsPerBlock = ({ whole, traceMethod }: Pick<Question, 'whole' | '
   1 + (whole ? 1 : 0) + (traceMethod ? 1 : 0)
 
 export const blockOf = (answer: Answer, number: number): RpcBlock => {
-  const block = resultOf(answer, `block ${number}`) as RpcBlock | null
-  if (block === null) throw retry('block_missing', `block ${number}: the node does not have it (null)`)
+  const block = resultOf(answer, `block ${number}`, number) as RpcBlock | null
+  if (block === null) throw blockMissing(`block ${number}: the node does not have it (null)`, number)
   const given = checkHeader(block)
   if (given !== number) throw retry('block_inconsistent', `block ${number}: the node gave block ${given}`)
   return block
@@ -211,20 +220,23 @@ interface Parts extends Pick<Question, 'chainId' | 'traceMethod'> {
 const toBlock = ({ block, receipts, chainId, traceMethod, traced }: Parts, options: CheckOptions): RawBlock => {
   // Some nodes have null for the receipts of a block without transactions.
   if (receipts === null && block.transactions?.length === 0) receipts = []
-  const raw: RawBlock = { block, receipts: receipts! }
+  const number = Number(block.number)
+  if (receipts === null) throw blockMissing(`receipts of block ${number}: the node does not have them (null)`, number)
+  const raw: RawBlock = { block, receipts }
   if (chainId !== undefined) raw.chainId = chainId
   checkBlock(raw, options)
   // It is ours to say.
   delete block.partial
   if (!traceMethod) return raw
-  const isFirst = Number(block.number) === 0
+  const isFirst = number === 0
   // Nothing runs in the genesis block, and nodes answer with an error or with nothing.
   const steps = isFirst ? [] : traced()
+  if (steps === null) throw blockMissing(`traces of block ${number}: the node does not have them (null)`, number)
   raw.traces =
     traceMethod === 'trace_block' || isFirst
       ? fromTraceBlock(block, steps)
       : // As those nodes give them that have trace_block, so that it does not matter which node a block came from.
-        fromCallTracer(raw, steps, { precompiles: false, limits: options.limits })
+        fromCallTracer(raw, steps, { limits: options.limits })
   checkTraces(raw, options.limits)
   return raw
 }
@@ -239,15 +251,31 @@ const readReceipts = async (
   if (!Array.isArray(block.transactions)) return []
   const calls = block.transactions.map(it => receiptCall(it?.hash))
   const answers = await endpoint.send(calls, signal, urgent)
-  return answers.map((it, i) => resultOf(it, `receipt ${i} of block ${Number(block.number)}`) as RpcReceipt)
+  const number = Number(block.number)
+  return answers.map((it, i) => {
+    const receipt = resultOf(it, `receipt ${i} of block ${number}`, number) as RpcReceipt | null
+    if (receipt === null)
+      throw blockMissing(`receipt ${i} of block ${number}: the node does not have it (null)`, number)
+    return receipt
+  })
 }
 
-/** Headers of consecutive blocks that the node has, checked to be of these numbers and to link up. */
+/**
+ * Headers of consecutive blocks that the node has, checked to be of these numbers and to link up. The same request asks for the chain: behind
+ * one address may be nodes of several, and whoever leaves stored blocks for these headers must not end up on another one.
+ */
 export const readHeads = async (endpoint: Endpoint, from: number, to: number, signal: AbortSignal): Promise<Head[]> => {
   const numbers = Array.from({ length: to - from + 1 }, (_, i) => from + i)
   const calls = numbers.map(it => ({ method: BLOCK, params: [toQuantity(it), false] }))
-  const answers = await endpoint.send(calls, signal, true)
-  const heads = answers.map((it, i) => toHead(resultOf(it, `block ${numbers[i]}`), numbers[i]))
+  const [chain, ...answers] = await endpoint.send([CHAIN_ID, ...calls], signal, true)
+  const id = toChainId(chain!)
+  if (endpoint.chainId !== undefined && id !== endpoint.chainId) {
+    throw retry(
+      OTHER_CHAIN,
+      `answers for chain ${id} now, and for chain ${endpoint.chainId} before: what is behind its URL?`,
+    )
+  }
+  const heads = answers.map((it, i) => toHead(resultOf(it, `block ${numbers[i]}`, numbers[i]), numbers[i]))
   for (let i = 1; i < heads.length; i++) {
     if (heads[i]!.parentHash !== heads[i - 1]!.hash) {
       throw retry(
@@ -268,9 +296,9 @@ export const readHead = async (endpoint: Endpoint, signal: AbortSignal): Promise
 /** Checks a header from outside; `due` is the number it must have. */
 export const toHead = (header: unknown, due?: number): Head => {
   if (typeof header !== 'object' || header === null) {
-    throw retry(
-      'block_missing',
+    throw blockMissing(
       `${due === undefined ? 'the latest block' : `block ${due}`}: the node does not have it (null)`,
+      due,
     )
   }
   const block = header as RpcBlock
@@ -281,6 +309,15 @@ export const toHead = (header: unknown, due?: number): Head => {
 }
 
 export const toQuantity = (value: number): string => `0x${value.toString(16)}`
+
+export const toChainId = (answer: Answer): number => {
+  const told = resultOf(answer, CHAIN_ID.method)
+  const id = typeof told === 'number' || (typeof told === 'string' && told !== '') ? Number(told) : Number.NaN
+  if (!Number.isSafeInteger(id)) throw retry('node_bad_answer', 'does not send its chain id as a number')
+  return id
+}
+
+export const CHAIN_ID: Call = { method: 'eth_chainId', params: [] }
 
 const BLOCK = 'eth_getBlockByNumber'
 export const BLOCK_RECEIPTS = 'eth_getBlockReceipts'

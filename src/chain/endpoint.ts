@@ -21,7 +21,8 @@ import type { Budget } from './budget.ts'
 import { createHealth, type Health } from './health.ts'
 import { createLoad, type Load } from './load.ts'
 import type { Memory } from './memory.ts'
-import { createHider, parseNodeUrl } from './node-url.ts'
+import { createHider, NODE_PROTOCOLS, parseNodeUrl } from './node-url.ts'
+import { createResponseTimes } from './response-times.ts'
 import type { RequestCounter } from './rpc-metrics.ts'
 import type { EndpointStatus } from './source.ts'
 import type { TraceMethod } from './tracing.ts'
@@ -69,6 +70,10 @@ export interface Endpoint {
   readonly bytesPerCall: number
   /** The chain that the node answers for, once it was asked. */
   chainId: number | undefined
+  /** When it was asked for that; minus infinity where it is to be asked. */
+  chainIdAt: number
+  /** The chain that it is a node of, where that is another one. */
+  otherChain: number | undefined
   /** Methods that the node does not have. */
   readonly lacks: Set<string>
   /** How the node gives traces. */
@@ -103,7 +108,7 @@ export interface Endpoint {
 
 export const createEndpoint = (text: string, options: EndpointOptions): Endpoint => {
   const { timeoutMs, concurrency, limits, memory, budget, count, log, clock, random } = options
-  const url = parseNodeUrl(text, ['http:', 'https:'])
+  const url = parseNodeUrl(text, NODE_PROTOCOLS)
   const name = secretUrl(text).toString()
   const hide = createHider(url)
   const transport = createTransport(url, { connections: concurrency + 1, timeoutMs, clock })
@@ -113,6 +118,8 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
     endpoint.chainId = undefined
   }
   const health = createHealth({ name, log, clock, random, onUnreachable })
+
+  const responseTimes = createResponseTimes({ name, log, clock })
 
   let requests = 0
   let bytesPerCall = 0
@@ -228,7 +235,12 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
     } finally {
       hold.close()
       leave?.(outcome)
-      if (!signal.aborted) count?.(calls.length, ((answered ?? performance.now()) - began) / 1_000, outcome === 'ok')
+      if (!signal.aborted) {
+        const ms = (answered ?? performance.now()) - began
+        count?.(calls.length, ms / 1_000, outcome === 'ok')
+        // A refused connection says nothing of how fast answers are.
+        if (answered !== undefined || ms >= timeoutMs) responseTimes.add(ms, urgent)
+      }
     }
   }
 
@@ -252,6 +264,8 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
       return bytesPerCall
     },
     chainId: undefined,
+    chainIdAt: Number.NEGATIVE_INFINITY,
+    otherChain: undefined,
     lacks: new Set(),
     traces: { method: undefined, why: '', asked: false },
     async send(calls, signal, urgent = false) {
@@ -272,6 +286,8 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
       url: name,
       ...health.status(),
       requests,
+      ...(endpoint.otherChain !== undefined && { otherChain: endpoint.otherChain }),
+      ...responseTimes.status(),
       ...(budget && { budget: budget.status() }),
     }),
     async close() {

@@ -1,14 +1,15 @@
-import type { Socket } from 'node:net'
-import { Agent, buildConnector, type MessageEvent, WebSocket } from 'undici'
 import { ChainsieveError, retry } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
-import { backoff, type Clock } from '../lib/retry.ts'
+import { backoff, type Clock, withTimeout } from '../lib/retry.ts'
 import { secretUrl } from '../lib/secret.ts'
+import { parseBody } from './answers.ts'
 import { type Head, toHead } from './blocks.ts'
+import { type Connection, openConnection } from './connection.ts'
 import type { HeadBudget } from './head-budget.ts'
-import { authorization, createHider, parseNodeUrl } from './node-url.ts'
+import { createHider, parseNodeUrl } from './node-url.ts'
 import { type Rpc, STRIDE } from './rpc.ts'
 import type { EndpointStatus } from './source.ts'
+import { describeNetwork } from './transport.ts'
 
 /** Tells when the head of the chain may have moved. */
 export interface Heads {
@@ -177,7 +178,7 @@ export interface AnnouncerOptions {
   random: () => number
 }
 
-/** A WebSocket subscription to new heads, kept up as long as it is run. */
+/** A subscription to new heads, kept up as long as it is run. */
 export interface Announcer {
   /** Feeds the heads until the signal aborts; connects again whenever the connection is lost. */
   run(heads: HeadsInlet, signal: AbortSignal): Promise<void>
@@ -185,42 +186,38 @@ export interface Announcer {
 }
 
 export const createAnnouncer = ({ url: text, timeoutMs, log, clock, random }: AnnouncerOptions): Announcer => {
-  const url = parseNodeUrl(text, ['ws:', 'wss:'])
+  const url = parseNodeUrl(text, ['ws:', 'wss:', 'ipc:'])
   const name = secretUrl(text).toString()
   const hide = createHider(url)
-  const headers = authorization(url)
-  url.username = ''
-  url.password = ''
-  const status: EndpointStatus = { url: name, lastError: null, lastErrorAt: null, requests: 0, errors: 0 }
+  const status: EndpointStatus = { url: name, lastError: null, lastErrorAt: null, requests: 0, errors: 0, heads: true }
 
   return {
     status: () => ({ ...status }),
     async run(heads, signal) {
       let failures = 0
-      let loggedAt = 0
+      let logged: string | undefined
       while (!signal.aborted) {
         status.requests++
         const since = clock.now()
-        const fault = await subscribe(url, headers, timeoutMs, signal, heads, () => {
+        const fault = await subscribe(url, timeoutMs, signal, heads, () => {
           if (failures > 0) log.info('The node announces new heads again', { endpoint: name })
         })
         if (signal.aborted) return
         // A subscription that is soon lost is not a success: otherwise it would be renewed without a rest.
         if (clock.now() - since >= STEADY_MS) {
           failures = 0
-          loggedAt = 0
+          logged = undefined
         }
         failures++
         status.errors++
         status.lastError = hide(fault)
-        const now = clock.now()
-        status.lastErrorAt = new Date(now).toISOString()
-        if (now - loggedAt >= 60_000) {
+        status.lastErrorAt = new Date(clock.now()).toISOString()
+        if (logged !== status.lastError) {
           log.warn('Lost the subscription to new heads, polls until it returns', {
             endpoint: name,
             error: status.lastError,
           })
-          loggedAt = now
+          logged = status.lastError
         }
         await clock.sleep(backoff(failures, { random }), signal).catch(() => {})
       }
@@ -234,64 +231,45 @@ const STEADY_MS = 60_000
 const MAX_MESSAGE_BYTES = 1 << 20
 
 /** One connection from its opening to its end; resolves with the reason why it ended. */
-const subscribe = (
+const subscribe = async (
   url: URL,
-  headers: Record<string, string>,
   timeoutMs: number,
   signal: AbortSignal,
   heads: HeadsInlet,
   subscribed: () => void,
 ): Promise<string> => {
-  const connect = buildConnector({ timeout: timeoutMs })
-  let raw: Socket | undefined
-  const agent = new Agent({
-    webSocket: { maxPayloadSize: MAX_MESSAGE_BYTES },
-    connect: (options, callback) =>
-      connect(options, (...result) => {
-        raw = result[1] ?? undefined
-        callback(...result)
-      }),
-  })
-  const socket = new WebSocket(url, { dispatcher: agent, headers })
-  return new Promise<string>(resolve => {
-    const end = (reason: string) => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', abort)
-      heads.detach()
-      // A goodbye, but without waiting for that of the other side, as `close` alone would: it may be gone.
-      socket.close()
-      raw?.destroySoon()
-      agent.destroy().catch(() => {})
-      resolve(reason)
+  const silence = new AbortController()
+  const running = AbortSignal.any([signal, silence.signal])
+  let connection: Connection | undefined
+  const next = async (inner: AbortSignal) =>
+    readMessage(await connection!.next({ most: MAX_MESSAGE_BYTES, hold: UNCOUNTED, signal: inner }))
+  try {
+    const late = () => retry('node_timeout', `no subscription within ${timeoutMs} ms`)
+    await withTimeout(timeoutMs, signal, late, async inner => {
+      connection = await openConnection(url, inner)
+      connection.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params: ['newHeads'] }))
+      let message: Message
+      do message = await next(inner)
+      while (message.id !== 1)
+      if (typeof message.result !== 'string')
+        throw retry('node_error', `the node refuses the subscription: ${message.error?.message ?? 'no reason given'}`)
+    })
+    heads.attach(() => silence.abort(retry('node_silent', 'the subscription is silent while the chain moves on')))
+    subscribed()
+    for (;;) {
+      const { method, params } = await next(running)
+      if (method === 'eth_subscription') heads.push(toHead(params?.result))
     }
-    const abort = () => end('stopped')
-    const timer = setTimeout(() => end(`no subscription within ${timeoutMs} ms`), timeoutMs)
-    signal.addEventListener('abort', abort, { once: true })
-
-    socket.addEventListener('open', () => {
-      socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params: ['newHeads'] }))
-    })
-    socket.addEventListener('message', event => {
-      try {
-        const message = parseMessage(event)
-        if (message.id === 1) {
-          if (typeof message.result !== 'string') {
-            return end(`the node refuses the subscription: ${message.error?.message ?? 'no reason given'}`)
-          }
-          clearTimeout(timer)
-          heads.attach(() => end('the subscription is silent while the chain moves on'))
-          subscribed()
-        } else if (message.method === 'eth_subscription') heads.push(toHead(message.params?.result))
-      } catch (error) {
-        end(error instanceof ChainsieveError ? error.message : String(error))
-      }
-    })
-    socket.addEventListener('error', event => end((event as { message?: string }).message || 'no connection'))
-    socket.addEventListener('close', event =>
-      end(`the connection was closed (${event.code}${event.reason ? `: ${event.reason}` : ''})`),
-    )
-  })
+  } catch (error) {
+    return error instanceof ChainsieveError ? error.message : describeNetwork(error)
+  } finally {
+    heads.detach()
+    connection?.close()
+  }
 }
+
+/** Headers are small, and one is read at a time. */
+const UNCOUNTED = { take: async () => {} }
 
 interface Message {
   id?: unknown
@@ -301,13 +279,8 @@ interface Message {
   params?: { result?: unknown }
 }
 
-const parseMessage = (event: MessageEvent): Message => {
-  if (typeof event.data !== 'string') throw retry('node_bad_answer', 'the node sent a message that is not text')
-  let value: unknown
-  try {
-    value = JSON.parse(event.data)
-  } catch {
-    throw retry('node_bad_answer', 'the node sent a message that is not JSON')
-  }
+const readMessage = (bytes: Buffer): Message => {
+  const value = parseBody(bytes.toString())
+  if (value === undefined) throw retry('node_bad_answer', 'the node sent a message that is not JSON')
   return typeof value === 'object' && value !== null ? value : {}
 }

@@ -1,6 +1,7 @@
 import type { ChainsieveError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { backoff, type Clock } from '../lib/retry.ts'
+import { OTHER_CHAIN } from './answers.ts'
 import type { EndpointStatus } from './source.ts'
 
 /** Whether an endpoint gives usable answers. */
@@ -35,7 +36,8 @@ export const createHealth = (options: {
   let epoch = 0
   let failures = 0
   let failingSince = 0
-  let loggedAt = 0
+  let loggedAt = Number.NEGATIVE_INFINITY
+  let logged: string | undefined
   let restUntil = 0
   let doubtedUntil = 0
   let isSuspect = false
@@ -60,18 +62,21 @@ export const createHealth = (options: {
     mark: () => epoch,
     well(mark) {
       if (mark !== epoch || failures === 0) return
-      log.info('The node answers again', {
-        endpoint: name,
-        seconds: Math.round((clock.now() - failingSince) / 1000),
-      })
+      if (logged !== undefined)
+        log.info('The node answers again', {
+          endpoint: name,
+          seconds: Math.round((clock.now() - failingSince) / 1000),
+        })
       failures = 0
-      loggedAt = 0
+      logged = undefined
       isSuspect = false
     },
     failed(mark, error) {
       note(error.message)
       const now = clock.now()
-      if (now - loggedAt >= LOG_EVERY_MS) {
+      // That of another chain needs the operator, who has been told.
+      if (now - loggedAt >= LOG_EVERY_MS && !(error.code === OTHER_CHAIN && logged === OTHER_CHAIN)) {
+        logged = error.code
         log.warn('The node gives no usable answer, will retry', { endpoint: name, error: error.message })
         loggedAt = now
       }

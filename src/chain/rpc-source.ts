@@ -4,7 +4,7 @@ import type { Metrics } from '../lib/metrics.ts'
 import { type Clock, systemClock } from '../lib/retry.ts'
 import type { Allowance } from '../limits/credits.ts'
 import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
-import { ANSWER_TOO_LARGE, type Answer, isMissingMethod, resultOf } from './answers.ts'
+import { ANSWER_TOO_LARGE, type Answer, isMissingMethod, isRevert, resultOf } from './answers.ts'
 import { createBudget } from './budget.ts'
 import { createEndpoint } from './endpoint.ts'
 import { readFinality } from './finality-tags.ts'
@@ -13,7 +13,7 @@ import { createHeadBudget } from './head-budget.ts'
 import { createAnnouncer, createHeads } from './heads.ts'
 import { createScopedSource } from './logs/create-scoped-source.ts'
 import { createMemory } from './memory.ts'
-import { parseNodeUrl } from './node-url.ts'
+import { announces, NODE_PROTOCOLS, parseNodeUrl } from './node-url.ts'
 import { fetchParts, fetchRange } from './range.ts'
 import { createRpc, LACKS_METHOD } from './rpc.ts'
 import { createRpcMetrics } from './rpc-metrics.ts'
@@ -22,13 +22,16 @@ import type { SpentFile } from './spent-file.ts'
 import { createTransactionSource } from './transactions/create-transaction-source.ts'
 
 export interface RpcSourceOptions {
-  /** Addresses of nodes, http or https. They share the work; while there is little, the first does it. */
+  /** Addresses of nodes: http, https, ws, wss or ipc. They share the work; while there is little, the first does it. */
   urls: readonly string[]
   /** What each of them may be asked for, in the same order. */
   allowances?: readonly Allowance[]
   /** Keeps over restarts what was spent. */
   spent?: SpentFile
-  /** Address of a WebSocket that announces new heads; without it, or while it is down, the head is polled. */
+  /**
+   * Address of a WebSocket that announces new heads; without it, the first of `urls` that can. Without both, or while it is down, the head is
+   * polled.
+   */
   wsUrl?: string
   /** The chain that the nodes have to be of; by default that of the first one to answer. */
   chainId?: number
@@ -83,7 +86,7 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
   const reaching = { timeoutMs, batch, concurrency, limits, memory, log, clock, random }
   const counters = options.metrics && createRpcMetrics(options.metrics, urls)
   const budgetOf = (url: string, i: number) => {
-    parseNodeUrl(url, ['http:', 'https:'])
+    parseNodeUrl(url, NODE_PROTOCOLS)
     return createBudget(options.allowances?.[i] ?? {}, { url, now: clock.now, spent: options.spent })
   }
   const endpoints = urls.map((url, i) =>
@@ -97,7 +100,9 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
     ...(options.chainId !== undefined && { chainId: options.chainId }),
   })
   const headBudget = createHeadBudget(endpoints, clock, log)
-  const announcer = wsUrl === undefined ? undefined : createAnnouncer({ url: wsUrl, timeoutMs, log, clock, random })
+  const headsUrl = wsUrl ?? urls.find(announces)
+  const announcer =
+    headsUrl === undefined ? undefined : createAnnouncer({ url: headsUrl, timeoutMs, log, clock, random })
   const chunk = Math.max(1, Math.floor(batch / (traces ? 3 : 2)))
   const ahead = () => concurrency * endpoints.filter(it => !it.health.isSuspect).length
   const fetching = { chunk, ahead, bloom: options.bloom ?? true, traces, limits, log }
@@ -186,7 +191,10 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
       const [all, ofHead] = [rpc.waitsForBudget(), headBudget.waits()]
       return ofHead?.kind === 'budget' ? ofHead : (all ?? ofHead)
     },
-    endpoints: () => [...endpoints.map(it => it.status()), ...(announcer === undefined ? [] : [announcer.status()])],
+    endpoints: () => [
+      ...endpoints.map(it => it.status()),
+      ...(announcer && wsUrl !== undefined ? [announcer.status()] : []),
+    ],
     close: async () => {
       rpc.close()
       await Promise.all(endpoints.map(it => it.close()))
@@ -217,17 +225,6 @@ const toMessage = (question: StateQuestion): Message =>
   'codeOf' in question
     ? { method: 'eth_getCode', params: [question.codeOf, 'latest'] }
     : { method: 'eth_getStorageAt', params: [question.storageOf, question.slot, 'latest'] }
-
-/**
- * 3 is go-ethereum's code for a revert and -32015 Parity's. Others put every failure of the EVM under a general code and tell it
- * in words only. All ways in which a contract can fail must be among them: it would be asked for ever, and with it all that is asked beside it.
- */
-export const isRevert = ({ code, message }: { code: number; message: string }): boolean =>
-  code === 3 ||
-  code === -32015 ||
-  /revert|invalid (opcode|jump)|opcode|out of gas|stack (under|over)flow|stack limit|out of bounds|gas uint64 overflow|write protection|call depth|execution aborted|(vm|evm)\b.*(error|exception)|outofgas|gas required exceeds/i.test(
-    message,
-  )
 
 /** A call that one node cannot run for reasons of its own must not hold up its caller for ever. */
 const CALL_TRIES = 3

@@ -1,8 +1,8 @@
 import { ChainsieveError, retry } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { backoff, type Clock } from '../lib/retry.ts'
-import { type Call, resultOf } from './answers.ts'
-import { type Head, readHead, readHeads } from './blocks.ts'
+import { BLOCK_MISSING, type Call, OTHER_CHAIN, resultOf } from './answers.ts'
+import { CHAIN_ID, type Head, readHead, readHeads, toChainId } from './blocks.ts'
 import { createBudgetWaits } from './budget-waits.ts'
 import { BUDGET_USED, type Endpoint, LEFT_ALONE } from './endpoint.ts'
 import { pickSharer } from './load.ts'
@@ -15,7 +15,8 @@ export interface Rpc {
   /**
    * Runs `work` against a node, and again until it succeeds or the signal aborts: the node that is well and likely to be done first,
    * another one where it throws `retry`. Each failure shows in the status of its node. With `tries`, the last of so many
-   * errors is thrown. Errors other than `retry` are thrown at once. With `traces`, only nodes that give traces are taken, where any
+   * errors is thrown; `block_missing` is thrown once no node that is well has what is asked for, and counts as no failure of theirs, but for urgent work with `tries`.
+   * Errors other than `retry` are thrown at once. With `traces`, only nodes that give traces are taken, where any
    * does, and `endpoint.traces` is known when `work` runs. Nodes whose budgets are used up are left out, and waited for where there is no
    * other; what is urgent may use what is kept for the head.
    */
@@ -87,6 +88,12 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
     }
   }
 
+  /** Whether a node has what an attempt takes, and may be asked now. */
+  const mayAsk = (it: Endpoint, { traces = false, urgent = false }: AttemptOptions): boolean => {
+    const now = clock.now()
+    return it.health.restUntil <= now && (it.budget?.closedUntil(urgent) ?? 0) <= now && (!traces || tracer.suits(it))
+  }
+
   /** A node that did not answer is given work again once a probe is answered, unless there is no other node. */
   const pick = (rested: readonly Endpoint[], failed: ReadonlySet<Endpoint>, urgent: boolean) => {
     const now = clock.now()
@@ -122,7 +129,8 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
     probed.add(endpoint)
     const mark = endpoint.health.mark()
     try {
-      endpoint.chainId = undefined
+      endpoint.chainIdAt = Number.NEGATIVE_INFINITY
+      endpoint.traces.asked = false
       await introduce(endpoint, signal)
       resultOf((await endpoint.send([BLOCK_NUMBER], signal, true))[0]!, BLOCK_NUMBER.method)
       for (const load of Object.values(endpoint.loads)) load.forget()
@@ -135,25 +143,36 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
     }
   }
 
-  /** A second node on another chain would answer everything, and all of it wrong. */
+  /**
+   * A node of another chain would answer everything, and all of it wrong. What is behind an address may change, so it is asked again
+   * now and then.
+   */
   const introduce = async (endpoint: Endpoint, signal: AbortSignal) => {
-    if (endpoint.chainId !== undefined) return
-    const [answer] = await endpoint.send([CHAIN_ID], signal, true)
-    const told = resultOf(answer!, CHAIN_ID.method)
-    const id = typeof told === 'number' || (typeof told === 'string' && told !== '') ? Number(told) : Number.NaN
-    if (!Number.isSafeInteger(id)) throw retry('node_bad_answer', 'does not send its chain id as a number')
-    expected ??= id
-    if (id !== expected) {
-      throw retry('node_other_chain', `is a node of chain ${id}, but chain ${expected} is followed: remove its URL`)
+    const now = clock.now()
+    const { chainId: known, chainIdAt } = endpoint
+    if (known !== undefined && now - chainIdAt < CHAIN_ID_MS) return
+    // Other work that comes meanwhile goes by what is known.
+    endpoint.chainIdAt = now
+    try {
+      const [answer] = await endpoint.send([CHAIN_ID], signal, true)
+      const id = toChainId(answer!)
+      expected ??= id
+      endpoint.otherChain = id === expected ? undefined : id
+      if (endpoint.otherChain !== undefined) throw otherChain(id, expected)
+      // Several pieces of work may have asked at once.
+      if (endpoint.chainId === undefined) endpoint.traces.asked = false
+      endpoint.chainId = id
+    } catch (error) {
+      endpoint.chainIdAt = Number.NEGATIVE_INFINITY
+      if (error instanceof ChainsieveError && error.code === OTHER_CHAIN) endpoint.chainId = undefined
+      throw error
     }
-    // Several pieces of work may have asked at once.
-    if (endpoint.chainId === undefined) endpoint.traces.asked = false
-    endpoint.chainId = id
   }
 
   const attempt: Rpc['attempt'] = async (work, signal, options = {}) => {
     const { tries = Number.POSITIVE_INFINITY, traces = false } = options
     const failed = new Set<Endpoint>()
+    let missed = 0
     for (let tried = 1; ; ) {
       signal.throwIfAborted()
       const { endpoint, done } = await choose(failed, options, signal)
@@ -166,10 +185,14 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
       const mark = endpoint.health.mark()
       let isDone = false
       try {
-        await introduce(endpoint, signal)
+        const introduced = introduce(endpoint, signal)
+        // Where it is only asked again, that holds nothing up; it has answered when what it gave is taken.
+        if (endpoint.chainId === undefined) await introduced
+        introduced.catch(() => {})
         if (traces) await tracer.ask(endpoint, signal)
         if (traces && !tracer.suits(endpoint)) continue
         const value = await work(endpoint)
+        await introduced
         endpoint.health.well(mark)
         isDone = true
         return value
@@ -182,6 +205,15 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
         // Nothing is wrong with such a node, and asking again is of no use.
         if (error.code === LACKS_METHOD) {
           if (failed.size === endpoints.length) throw error
+          continue
+        }
+        if (error.code === OTHER_CHAIN) endpoint.chainIdAt = Number.NEGATIVE_INFINITY
+        // Nobody waits for a block that all have pruned. One of the head, which has a number of tries, comes soon.
+        if (error.code === BLOCK_MISSING && (options.urgent !== true || tries === Number.POSITIVE_INFINITY)) {
+          if (endpoints.some(it => !failed.has(it) && mayAsk(it, options))) continue
+          if (++missed >= MISSED_TIMES) throw error
+          failed.clear()
+          await clock.sleep(backoff(missed, { random }), signal)
           continue
         }
         endpoint.health.failed(mark, error)
@@ -228,8 +260,18 @@ const laneOf = (urgent: boolean) => (urgent ? 'urgent' : 'others')
 /** A head may rise by this many blocks without proof: reading the blocks up to it is proof enough. */
 export const STRIDE = 32
 
+/** Times that all nodes say not to have a block: behind an address may be several, of which one was not as far. */
+const MISSED_TIMES = 3
+
 /** Code of the error of a node that does not have a method at all. */
 export const LACKS_METHOD = 'node_lacks_method'
 
-const CHAIN_ID: Call = { method: 'eth_chainId', params: [] }
+const otherChain = (id: number, expected: number) =>
+  retry(
+    OTHER_CHAIN,
+    `is a node of chain ${id}, but this network is chain ${expected}: check --rpc and --network, or choose another data folder. It is asked again every minute`,
+  )
+
+/** An address is asked so often for its chain. */
+const CHAIN_ID_MS = 60_000
 const BLOCK_NUMBER: Call = { method: 'eth_blockNumber', params: [] }

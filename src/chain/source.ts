@@ -67,13 +67,21 @@ export type Tracing = { method: TraceMethod } | { method: null; why: string }
 export interface EndpointStatus {
   /** The endpoint's address without credentials, path secrets or query. */
   url: string
+  /** That it only announces new heads. */
+  heads?: boolean
   lastError: string | null
   /** ISO-8601 UTC. */
   lastErrorAt: string | null
   requests: number
   errors: number
-  /** Since when nothing usable came from it, ISO-8601 UTC; absent where the last answer was good, and of a WebSocket. */
+  /** Since when nothing usable came from it, ISO-8601 UTC; absent where the last answer was good, and where it only announces heads. */
   failingSince?: string
+  /** The chain that it is a node of, where that is not the one of the network: then nothing is taken from it. */
+  otherChain?: number
+  /** Milliseconds from a request to its answer, of the last answers; absent where there was none for five minutes. */
+  responseMs?: { median: number; p95: number }
+  /** That answers for the head take so long that blocks come late. */
+  slow?: boolean
   /** Absent where nothing is limited. */
   budget?: BudgetStatus
 }

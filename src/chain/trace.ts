@@ -2,16 +2,17 @@ import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
 import { checkShape, inconsistent } from './check.ts'
 import { FRAME } from './schema.ts'
 import { show } from './shape.ts'
-import type { CallTrace, CreateTrace, Hex, RawBlock, RpcBlock, RpcTrace, RpcTransaction, SuicideTrace } from './wire.ts'
-
-export interface CallTracerOptions {
-  /**
-   * Whether calls of contracts to precompiles that move no value are kept. Geth tells them, and so does anvil's trace_block; that of
-   * Erigon, Nethermind and Reth leaves them out and counts addresses without them. Default true.
-   */
-  precompiles?: boolean
-  limits?: Limits | undefined
-}
+import type {
+  CallTrace,
+  CreateTrace,
+  Hex,
+  RawBlock,
+  RewardTrace,
+  RpcBlock,
+  RpcTrace,
+  RpcTransaction,
+  SuicideTrace,
+} from './wire.ts'
 
 /**
  * What `debug_traceBlockByNumber` with geth's callTracer tells of a block, in the form of `trace_block`. `results` is one call tree a
@@ -23,7 +24,7 @@ export interface CallTracerOptions {
 export const fromCallTracer = (
   raw: Pick<RawBlock, 'block' | 'receipts'>,
   results: unknown,
-  { precompiles = true, limits = DEFAULT_LIMITS }: CallTracerOptions = {},
+  { limits = DEFAULT_LIMITS }: { limits?: Limits | undefined } = {},
 ): RpcTrace[] => {
   const { block, receipts } = raw
   const where = `block ${Number(block.number)}`
@@ -46,14 +47,14 @@ export const fromCallTracer = (
     const top = toFrame(isObject(item) && item.result !== undefined ? item.result : item, at, limits)
     // Only what the transaction itself says tells a tree without a hash from another block's.
     if (named === undefined && !isOf(top, tx)) throw inconsistent(`${at} is not that of transaction ${tx.hash}`)
-    flatten(traces, top, { block, tx, position: i, precompiles, limits, receipt: receipts[i] }, at)
+    flatten(traces, top, { block, tx, position: i, limits, receipt: receipts[i] }, at)
     i++
   }
   while (i < block.transactions.length && mayLackTraces(block.transactions[i]!)) i++
   if (i < block.transactions.length) {
     throw inconsistent(`${where} has ${block.transactions.length} transactions but ${results.length} call trees`)
   }
-  return traces
+  return withoutIdleCalls(traces)
 }
 
 /**
@@ -62,7 +63,7 @@ export const fromCallTracer = (
  */
 export const fromTraceBlock = (block: Pick<RpcBlock, 'hash' | 'number'>, answer: unknown): RpcTrace[] => {
   if (!Array.isArray(answer)) return answer as RpcTrace[]
-  return answer.map(it => (isObject(it) && isObject(it.action) ? unify(it, it.action, block) : it))
+  return withoutIdleCalls(answer.map(it => (isObject(it) && isObject(it.action) ? unify(it, it.action, block) : it)))
 }
 
 /**
@@ -78,6 +79,8 @@ export const toTraceError = (text: string): string => {
   const found = ERROR_PATTERNS.find(([pattern]) => pattern.test(text))
   return found?.[1] ?? text.charAt(0).toUpperCase() + text.slice(1)
 }
+
+type TransactionTrace = Exclude<RpcTrace, RewardTrace>
 
 /** One call as geth's callTracer tells it. Fields that are empty are left out by some versions. */
 interface Frame {
@@ -99,7 +102,6 @@ interface Context {
   tx: RpcTransaction
   position: number
   receipt: RawBlock['receipts'][number] | undefined
-  precompiles: boolean
   limits: Limits
 }
 
@@ -110,12 +112,10 @@ const flatten = (traces: RpcTrace[], top: Frame, context: Context, at: string): 
   ]
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const { frame, traceAddress, value } = next
-    const children: { frame: Frame; value: Hex }[] = []
-    for (const call of frame.calls ?? []) {
+    const children = (frame.calls ?? []).map(call => {
       const child = toFrame(call, at, context.limits)
-      const moved = child.value ?? (/^delegatecall$/i.test(child.type) ? value : '0x0')
-      if (context.precompiles || !isIdleCall(child, moved)) children.push({ frame: child, value: moved })
-    }
+      return { frame: child, value: child.value ?? (/^delegatecall$/i.test(child.type) ? value : '0x0') }
+    })
     traces.push(toTrace(frame, value, traceAddress, children.length, context))
     for (let i = children.length - 1; i >= 0; i--) {
       waiting.push({ ...children[i]!, traceAddress: [...traceAddress, i] })
@@ -213,15 +213,50 @@ const isOf = (top: Frame, tx: RpcTransaction): boolean =>
 
 const isSame = (a: unknown, b: Hex) => typeof a === 'string' && (a === b || a.toLowerCase() === b.toLowerCase())
 
-/** Whether it is a call to a precompile that moves nothing. */
-const isIdleCall = (frame: Frame, value: Hex): boolean =>
-  /^(call|callcode|delegatecall|staticcall)$/i.test(frame.type) && /^0x0*$/.test(value) && isPrecompile(frame)
+/**
+ * The traces without calls of contracts to precompiles that move no value, counted and addressed as if these had not been: geth and anvil
+ * tell such calls, Erigon, Nethermind and Reth do not. Where traces do not fit together they stay as they are, for `checkTraces` to tell.
+ */
+const withoutIdleCalls = (traces: RpcTrace[]): RpcTrace[] => {
+  if (!traces.some(isIdleCall)) return traces
+  const kept: RpcTrace[] = []
+  /** The trace at hand and those around it, the outermost first; how many calls right below each came, and were left out. */
+  const path: { told: TransactionTrace; trace: TransactionTrace; came: number; leftOut: number }[] = []
+  for (const told of traces) {
+    if (told?.type === 'reward') {
+      kept.push(told)
+      continue
+    }
+    const address = told?.traceAddress
+    if (!Array.isArray(address) || address.length > path.length) return traces
+    path.length = address.length
+    const parent = path.at(-1)
+    const trace = { ...told }
+    if (parent !== undefined) {
+      const above = parent.told.traceAddress
+      if (address.at(-1) !== parent.came++ || above.some((it, i) => it !== address[i])) return traces
+      if (isIdleCall(told)) {
+        parent.leftOut++
+        parent.trace.subtraces--
+        continue
+      }
+      trace.traceAddress = [...parent.trace.traceAddress, address.at(-1)! - parent.leftOut]
+    }
+    path.push({ told, trace, came: 0, leftOut: 0 })
+    kept.push(trace)
+  }
+  return kept
+}
 
-/** The later ones came with forks, and before theirs a call to nobody; but that uses no gas. */
-const isPrecompile = ({ to, gasUsed, error }: Frame): boolean => {
-  const number = numberOf(to)
-  if (number === undefined) return false
-  return number <= 9 || !/^0x0*$/.test(gasUsed ?? '0x0') || Boolean(error)
+/**
+ * Whether it is a call of a contract to a precompile that moves nothing. Calls below it show that there is code at the address. The later
+ * precompiles came with forks, and before theirs a call was one to nobody; but that uses no gas.
+ */
+const isIdleCall = (trace: RpcTrace): boolean => {
+  if (trace?.type !== 'call' || !(trace.traceAddress?.length > 0) || trace.subtraces !== 0) return false
+  const number = numberOf(trace.action?.to)
+  if (number === undefined || !/^0x0*$/.test(trace.action.value)) return false
+  return number <= 9 || trace.error !== undefined || !/^0x0*$/.test(trace.result?.gasUsed ?? '0x0')
 }
 
 /** The number of a precompile, by its address. */

@@ -1,7 +1,7 @@
 import { ChainsieveError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { Clock } from '../lib/retry.ts'
-import { type Call, isMissingMethod, type RpcError, resultOf } from './answers.ts'
+import { type Call, isMissingBlock, isMissingMethod, type RpcError, resultOf } from './answers.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { Tracing } from './source.ts'
 
@@ -92,8 +92,8 @@ export const traceResultOf = (endpoint: Endpoint, answer: Parameters<typeof resu
   const { method } = endpoint.traces
   // A node may come back from a restart with fewer methods than it had.
   if (error !== undefined && method && isMissingTraces(method, error)) endpoint.traces.asked = false
-  const hint = error !== undefined && PRUNED.test(error.message) ? HINT : ''
-  return resultOf(answer, `traces of block ${number}${hint}`)
+  const hint = error !== undefined && isMissingBlock(error) ? HINT : ''
+  return resultOf(answer, `traces of block ${number}${hint}`, number)
 }
 
 /** Why the node does not have the method; undefined where it does. The genesis block is never long to trace. */
@@ -126,7 +126,6 @@ export const CALL_TRACER = {
   tracerConfig: { onlyTopCall: false, withLog: false },
 }
 
-const PRUNED = /historical state|missing trie node|state (is )?(not|un)|pruned|archive/i
 const HINT = ' (the node seems not to keep states of that age: use an archive node, begin later, or turn traces off)'
 
 const GRACE_MS = 60_000

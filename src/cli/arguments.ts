@@ -73,6 +73,14 @@ const PARSER_OPTIONS = Object.fromEntries(
   ]),
 )
 
+/** The command that the words name, however wrong its flags are. */
+export const namedBy = (argv: readonly string[]): string => {
+  const flag = argv.findIndex(word => word.startsWith('-'))
+  const [first = '', second] = flag < 0 ? argv : argv.slice(0, flag)
+  const found = COMMANDS.find(({ name }) => name === first || name === `${first} ${second}`)
+  return found ? `chainsieve ${found.name}` : 'chainsieve'
+}
+
 const findCommand = (words: string[], partly: boolean): Command | undefined => {
   if (words.length === 0) throw misused('Which command?')
   const [first = '', second] = words

@@ -4,7 +4,7 @@ import { createLog, describe } from '../lib/log.ts'
 import { createScreen, progressBar, progressLines, type Screen } from '../lib/progress.ts'
 import { redact } from '../lib/secret.ts'
 import { createShutdown, type ShutdownOptions } from '../lib/shutdown.ts'
-import { type Typed, understand } from './arguments.ts'
+import { namedBy, type Typed, understand } from './arguments.ts'
 import { noteAct } from './audited.ts'
 import { type Context, MISUSED, type Streams } from './command.ts'
 import type { Services } from './services.ts'
@@ -77,7 +77,7 @@ export const run = async (
     const { defaults = {} } = typed.command
     config = loadConfig({ flags: typed.settings, defaults, ...(env ? { env } : {}), cwd })
   } catch (error) {
-    return fail(screen, error, 2)
+    return fail(screen, error, 2, namedBy(argv))
   }
 
   const { command, args } = typed

@@ -9,6 +9,10 @@ import type { Simulation } from '../rules/search.ts'
 export interface ShownRule extends RuleInput {
   id: number
   enabled: boolean
+  /** As a server tells it: the first of the warnings are sentences about the receivers that fail. */
+  idle?: string | null
+  failing?: object[]
+  warnings?: string[]
   startBlock: number | null
 }
 
@@ -67,6 +71,8 @@ export interface ListedRule {
   account: string
   /** Why it matches nothing for now. */
   idle: string | undefined
+  /** Receivers whose last delivery failed, a sentence about each. */
+  failing: string[]
   fired: number
 }
 

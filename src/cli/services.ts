@@ -62,7 +62,7 @@ export interface Services {
   /** Makes a new store of what is whole of a damaged one. */
   salvage(config: Config, network: string, run: Run): Promise<Salvaged>
   /** `redecode`: also for what is stored. */
-  addAbis(config: Config, files: string[], where: AbiPlace, redecode: boolean): Promise<AbiFile[]>
+  addAbis(config: Config, files: string[], where: AbiPlace, redecode: boolean, log: Run['log']): Promise<AbiFile[]>
   /** Those of some names, narrowed down by network, address and code. */
   removeAbis(config: Config, names: string[], where: AbiPlace): Promise<AbiFile[]>
   listAbis(config: Config): Promise<AbiFile[]>
@@ -73,7 +73,7 @@ export interface ExportWanted {
   /** What is searched, and by which body; of a pack nothing. */
   entities: string
   query: string
-  format: 'ndjson' | 'csv' | 'parquet' | 'pack'
+  format: 'ndjson' | 'csv' | 'raw-csv' | 'parquet' | 'pack'
   /** Where it goes: a file that is continued, or a stream. */
   to: { file: string } | { write(part: Uint8Array): Promise<void> }
 }
@@ -192,7 +192,7 @@ export interface StoreStats {
   /** Free pages: new blocks are written there. */
   free: number
   ranges: Range[]
-  parts: { part: string; what: string; bytes: number; rows: number | null }[]
+  parts: { part: string; what: string; bytes: number; share: number; rows: number | null }[]
 }
 
 export interface Salvaged {

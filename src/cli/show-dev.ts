@@ -43,7 +43,9 @@ export const showDevNews = (news: DevNews, { colours }: Style): string => {
     case 'broken':
       return yellow(`Skipped ${news.file}: ${showText(news.why)}`)
     case 'waiting':
-      return yellow(`Waiting for a node at ${news.node} (${showText(news.why)}).`)
+      return yellow(
+        `Waiting for a node at ${news.node} (${showText(news.why)}): start anvil or hardhat node there, or name another node by --rpc.`,
+      )
     case 'back':
       return `The node at ${news.node} is back.`
     case 'node':

@@ -51,32 +51,46 @@ export const showSummary = (network: string, summary: Summary, json: boolean): s
 export const holesOf = (held: Range[]): Range[] =>
   held.slice(1).map((range, i) => ({ from: held[i]!.to + 1, to: range.from - 1 }))
 
-export const showStatus = ({ networks, deliveries, reasons, silent }: Status): string =>
+export const showStatus = ({ networks, deliveries, reasons, warnings = [], silent }: Status): string =>
   [
-    ...(reasons ? [showReady(reasons)] : [silent ? SILENT : 'No server runs on this folder. It stores:']),
+    ...(reasons
+      ? [showReady(reasons, deliveries?.failing ?? [])]
+      : [silent ? SILENT : 'No server runs on this folder. It stores:']),
+    ...warnings.map(({ type, since, reason }) => `Warning: ${type} since ${since}: ${reason}`),
     ...(networks.length === 0 ? ['No network is configured or stored.'] : networks.map(showNetwork)),
     ...(deliveries ? showDeliveries(deliveries) : []),
   ].join('\n\n')
 
 const SILENT = 'A server runs on this folder, but does not tell its status now. It stores:'
 
-const showReady = (reasons: readonly Reason[]): string =>
+/** What is wrong stands on the first line. */
+const showReady = (reasons: readonly Reason[], failing: DeliveryState['failing']): string =>
   reasons.length === 0
-    ? 'The server is ready.'
+    ? failing.length === 0
+      ? 'The server is ready.'
+      : `The server is ready, but ${showFailing(failing)}.`
     : showRows(
-        'The server is not ready',
+        failing.length === 0 ? 'The server is not ready' : `The server is not ready, and ${showFailing(failing)}`,
         reasons.map(({ type, network, since, reason }): [string, string] => [
           network ?? '',
           `${type}${since === undefined ? '' : ` since ${since}`}: ${reason}`,
         ]),
       )
 
+const showFailing = (failing: DeliveryState['failing']): string => {
+  const [first] = failing
+  const one = `a receiver of alerts has accepted nothing since ${first!.since}`
+  return failing.length === 1
+    ? one
+    : `${number(failing.length)} receivers of alerts fail, the first since ${first!.since}`
+}
+
 /** Nothing where all is well. */
 const showDeliveries = ({ error, restarts, failing }: DeliveryState): string[] => {
   const rows: [string, string][] = restarts ? [['failed', showRestarts(restarts)]] : []
   if (error !== null) rows.push(['error', error])
   for (const { target, rule, since, error } of failing)
-    rows.push(['takes', `nothing since ${since}: ${showText(target)} of rule ${rule}: ${showText(error)}`])
+    rows.push(['failing', `since ${since}: ${showText(target)} of rule ${rule}: ${showText(error)}`])
   return rows.length === 0 ? [] : [showRows('deliveries', rows)]
 }
 
@@ -93,6 +107,7 @@ const showNetwork = (status: NetworkStatus): string => {
     ...(status.coverage ?? []).map((one): [string, string] => ['scope', showScope(one)]),
   ]
   if (status.filling) rows.push(['fills', showFilling(status.filling)])
+  if (status.missing) rows.push(['missing', showMissing(status.missing)])
   if (lastBlock) rows.push(['last', showLast(lastBlock, headAge)])
   if (head !== null)
     rows.push(['head', `${head}${lag === null ? '' : lag === 0 ? ', reached' : `, ${count(lag, 'block')} behind`}`])
@@ -101,9 +116,11 @@ const showNetwork = (status: NetworkStatus): string => {
     const left = secondsLeft === null ? '' : `, ${timeOf(secondsLeft)} left`
     rows.push(['speed', `${number(blocksPerSecond)} blocks/s, ${number(eventsPerSecond ?? 0)} events/s${left}`])
   }
-  for (const { url, requests, errors, lastError, lastErrorAt, budget } of endpoints) {
+  for (const endpoint of endpoints) {
+    const { url, requests, errors, lastError, lastErrorAt, budget } = endpoint
     const last = lastError === null ? '' : `, the last at ${lastErrorAt}: ${lastError}`
-    rows.push(['node', `${url}: ${count(requests, 'request')}, ${count(errors, 'error')}${last}`])
+    const [asked, failed] = [count(requests, 'request'), count(errors, 'error')]
+    rows.push(['node', `${url}: ${asked}${showAnswering(endpoint)}, ${failed}${last}`])
     if (budget) rows.push(['budget', `${url}: ${showBudget(budget)}`])
   }
   if (status.cluster) rows.push(['cluster', showCluster(status.cluster)])
@@ -113,7 +130,26 @@ const showNetwork = (status: NetworkStatus): string => {
   if (waiting) rows.push(['waits', `since ${waiting.since}${untilOf(waiting)} for ${waiting.for}`])
   else if (error !== null) rows.push(['error', error])
   if (restarts) rows.push(['failed', showRestarts(restarts)])
+  if (status.logLoss) rows.push(['lost', showLoss(status.logLoss)])
   return showRows(network, rows)
+}
+
+const showLoss = ({ transactions, blocks }: NonNullable<NetworkStatus['logLoss']>): string =>
+  `at the start, its log was ${transactions > 0 ? `damaged, with ${count(transactions, 'transaction')} behind the damage` : 'missing'}: ` +
+  `${blocks === null ? 'blocks' : count(blocks, 'block')} to index again`
+
+const millisecondsOf = ({ median, p95 }: { median: number; p95: number }): string =>
+  `${number(median)} ms (median; p95 ${number(p95)} ms)`
+
+const showMissing = ({ ranges, why, remedy }: NonNullable<NetworkStatus['missing']>): string =>
+  `no node has ${showRanges(ranges)} (${showText(why)}): ${remedy}`
+
+/** What it does now, which its last error does not say. */
+const showAnswering = ({ failingSince, responseMs, slow, lastError }: NetworkStatus['endpoints'][number]): string => {
+  if (failingSince !== undefined) return `, fails since ${failingSince}`
+  const now = lastError === null ? '' : ' now'
+  if (responseMs) return `, ${slow ? 'slow: ' : ''}answers${now} in ${millisecondsOf(responseMs)}`
+  return now && ', answers now'
 }
 
 const showShipping = ({ blocksLeft, trouble, troubleSince }: NonNullable<NetworkStatus['shipping']>): string =>

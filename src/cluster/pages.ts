@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
+import { checkHits } from '../engine/query/snapshot.ts'
 import { ChainsieveError } from '../lib/errors.ts'
 import type { SearchRequest } from '../query/request.ts'
 import type { Asker, AskOptions, Page } from './asker.ts'
@@ -74,8 +75,10 @@ export const openPages = async (
   let isLast = false
   let last: ClusterHit | undefined
   let isOrdered = false
+  let hits = 0
+  let expected: number | undefined
   const ask = async (after: string | undefined, asking: AskOptions): Promise<Page> => {
-    const asked = after === undefined ? request : { ...request, trackTotal: false }
+    const asked = { ...request, trackTotal: after === undefined }
     // Of a batch that was under way the indices may have had a part. What a reorganisation took back meanwhile is hidden, too.
     const both = bothVisible(state.taken, visible())
     return asker.page(asked, asking, both, { pit: state.pit, after, size })
@@ -101,6 +104,10 @@ export const openPages = async (
     isOrdered = page.uniform !== undefined || !request.sort.some(({ by }) => by === '_score')
     last = page.hits.at(-1)
     isLast = page.hits.length < size
+    hits += page.hits.length
+    // What a reorganisation or pruning took back meanwhile is hidden, and missing then.
+    expected ??= page.total
+    if (isLast && !request.after) checkHits(hits, expected)
     size = sizeBehind(page.hits)
     return page
   }
@@ -117,7 +124,7 @@ export const openPages = async (
     let taken: Page | undefined
     const more = async (): Promise<Page> => shown(await fetch(last!.sort))
     return {
-      total: first.total,
+      total: totalOf(first.total, request),
       ...(first.maxScore !== undefined && { maxScore: first.maxScore }),
       async ready() {
         taken ??= await next
@@ -143,6 +150,10 @@ export const openPages = async (
     throw error
   }
 }
+
+/** As it was asked for. */
+const totalOf = (total: number, { trackTotal }: SearchRequest): number =>
+  trackTotal === false ? -1 : trackTotal === true ? total : Math.min(total, trackTotal)
 
 const sizeBehind = (hits: readonly ClusterHit[]): number => {
   const bytes = hits.reduce((sum, hit) => sum + hit.bytes.length, 0)

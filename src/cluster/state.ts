@@ -28,6 +28,8 @@ export interface SharedState {
   whole?: readonly Range[] | undefined
   /** What scopes looked for, as status and answers show it. */
   coverage?: readonly unknown[]
+  /** What ids of scrolls and points in time are signed by, as hex digits; absent where an older version wrote it. */
+  cursorKey?: string | undefined
   /** Serial of the identities of indices, which are told beside it. */
   indices?: string | undefined
 }

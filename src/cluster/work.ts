@@ -1,4 +1,5 @@
 import { asJson } from '../documents/show.ts'
+import { cursorKeyOf } from '../engine/cursor-key.ts'
 import type { Searcher, Writing, Written, WrittenPages } from '../engine/query/execute.ts'
 import { check, type SearchOptions } from '../engine/query/options.ts'
 import { endOf } from '../engine/query/sort-values.ts'
@@ -145,6 +146,7 @@ export const searcherFor = (options: WorkOptions): Searcher => {
       return hit && documentOf(hit, asJson)
     },
     seen: lookups.seen,
+    cursorKey: cursorKeyOf(reader.db),
     similar: (request, options) => need(() => lookups.similar(request, timed(options))),
     ...memberOf({
       ...{ need, found, writerOf, limits, reader, settle, asker, openedPages },

@@ -94,12 +94,12 @@ export const NETWORK_SETTINGS = {
   ),
   rpc: list(
     kinds.nodeUrl,
-    'JSON-RPC endpoint of a node. Several share the work. In the file, it may be a table with url, rate, daily, month and costs.',
+    'JSON-RPC endpoint of a node: an http, https, ws or wss URL, or the path of its IPC socket. Several share the work. In the file, it may be a table with url, rate, daily, month and costs.',
   ),
   ws: setting(
     kinds.wsUrl,
     undefined,
-    'WebSocket endpoint of the node, which announces new blocks. Without it, the head is polled.',
+    'WebSocket endpoint of the node, which announces new blocks. The default is the first --rpc that is a WebSocket or an IPC socket; without any, the head is polled.',
   ),
   from: setting(kinds.blockPoint, undefined, 'First block to index. The default is the first block of the chain.'),
   to: setting(kinds.blockPoint, undefined, 'Last block to index. The default is the head, which is then followed.'),

@@ -12,6 +12,8 @@ export interface FunctionCandidate {
 export interface Functions {
   /** The declarations of a selector (`0x` and eight digits, lower case), the likeliest first; few selectors have more than one. */
   find(selector: string): readonly FunctionCandidate[]
+  /** The declarations of that name; undefined where there are more than `most`. */
+  named(name: string, most: number): readonly FunctionAbi[] | undefined
   /** All of them in alphabetical order: `+ transfer(address to,uint256 amount)`, where the sign says the standing. */
   texts(): Generator<string>
   /** Number of declarations. */
@@ -133,6 +135,13 @@ export const openFunctions = (bytes: Uint8Array): Functions => {
     return found.length === 0 ? NONE : found.sort((a, b) => b.probability - a.probability)
   }
 
+  /** The first declaration of each block that was looked at. */
+  const heads: string[] = []
+  const headOf = (block: number): string => {
+    heads[block] ??= textsOf((block * BLOCK) / GROUP)[0]!.slice(2)
+    return heads[block]
+  }
+
   let young = new Map<string, readonly FunctionCandidate[]>()
   let old = new Map<string, readonly FunctionCandidate[]>()
   const unknown = new Set<string>()
@@ -156,6 +165,27 @@ export const openFunctions = (bytes: Uint8Array): Functions => {
       }
       young.set(selector, result)
       return result
+    },
+    named(name, most) {
+      const start = `${name}(`
+      let [low, high] = [0, blocks]
+      while (low < high) {
+        const middle = (low + high) >> 1
+        if (headOf(middle) < start) low = middle + 1
+        else high = middle
+      }
+      // The first of the name may be in the block before the first one that begins behind it.
+      let group = (Math.max(0, low - 1) * BLOCK) / GROUP
+      const found: FunctionAbi[] = []
+      for (; group * GROUP < size; group++) {
+        const texts = textsOf(group).map(text => text.slice(2))
+        if (texts.at(-1)! < start) continue
+        const same = texts.filter(text => text.startsWith(start))
+        if (same.length === 0) break
+        if (found.length + same.length > most) return undefined
+        found.push(...same.map(text => withoutOutputs(parseSignature(text, 'function'))))
+      }
+      return found
     },
     *texts() {
       for (let group = 0; group * GROUP < size; group++) yield* textsOf(group)

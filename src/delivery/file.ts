@@ -2,7 +2,9 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { stop, systemFault } from '../lib/errors.ts'
 import { makePrivateFile, makePrivateFolder } from '../lib/private.ts'
+import { makeDatabase } from '../sqlite/first.ts'
 import { findFaults, findFaultsAtStart } from '../sqlite/integrity.ts'
+import { findEmptied } from '../sqlite/pages.ts'
 import { vacuum } from '../sqlite/vacuum.ts'
 import { MIGRATIONS } from './migrations.ts'
 
@@ -16,11 +18,16 @@ export const connect = (folder: string, native: string | undefined): Db => {
   const path = join(folder, DELIVERIES_FILE)
   try {
     makePrivateFolder(folder)
+    refuseEmptied(path)
+    makeDatabase(path, native, db => {
+      db.pragma('auto_vacuum = INCREMENTAL')
+      db.pragma('journal_mode = WAL')
+    })
     // URLs of receivers are often their password.
     makePrivateFile(path)
     const db = new Database(path, { timeout: 5_000, ...(native ? { nativeBinding: native } : {}) })
     // Room that is free can be given back. An older file is written anew for that, as by chainsieve compact.
-    db.pragma('auto_vacuum = INCREMENTAL')
+    if (db.pragma('page_count', { simple: true }) === 0) db.pragma('auto_vacuum = INCREMENTAL')
     db.pragma('journal_mode = WAL')
     // A kill leaves the file whole; a power cut may take the last commits, and their deliveries are sent again.
     db.pragma('synchronous = NORMAL')
@@ -60,8 +67,20 @@ const migrate = (db: Db, path: string) => {
   }).immediate()
 }
 
+/** SQLite would take an empty file for a new one, and all that was ever found would be sent again. */
+const refuseEmptied = (path: string) => {
+  const found = findEmptied(path, true)
+  if (found)
+    throw stop(
+      'deliveries_damaged',
+      `${found.file} is damaged: ${found.why}. Restore a backup with chainsieve restore; without one, move it away with those whose names ` +
+        'begin like it: then all alerts that are stored are sent again.',
+    )
+}
+
 /** What is wrong with the deliveries of a data folder. */
 export const checkDeliveries = (folder: string, native: string | undefined): string[] => {
+  refuseEmptied(join(folder, DELIVERIES_FILE))
   const db = new Database(join(folder, DELIVERIES_FILE), {
     readonly: true,
     ...(native ? { nativeBinding: native } : {}),

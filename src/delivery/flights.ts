@@ -37,6 +37,7 @@ export interface FlightsOptions {
   random?: (() => number) | undefined
   /** Told what every attempt came to. */
   onOutcome?: ((job: Job, outcome: Attempt['outcome'], now: number) => void) | undefined
+  failingSince?: ((job: Job) => number | undefined) | undefined
 }
 
 /** Outcomes of so short a while are written together. */
@@ -173,7 +174,7 @@ export const createFlights = (options: FlightsOptions): Flights => {
   }
 
   /** What an outcome says about the destination. An action that can never succeed says nothing about it. */
-  const judge = ({ destination, turn, probe }: Flight, { action }: Job, outcome: Attempt['outcome'], now: number) => {
+  const judge = ({ destination, turn, probe }: Flight, job: Job, outcome: Attempt['outcome'], now: number) => {
     const { breakers } = destination
     if (outcome.type === 'delivered' || outcome.type === 'gone') {
       succeeded(breakers)
@@ -184,9 +185,11 @@ export const createFlights = (options: FlightsOptions): Flights => {
       const since = failingSince(breakers)
       const span = spanOf(schedule)
       if (since === undefined || now - since < span) return
-      const why = `dead: its receiver has accepted nothing since ${new Date(since).toISOString()}`
+      // What died before this start has waited for longer.
+      const first = Math.min(since, options.failingSince?.(job) ?? since)
+      const why = `dead: its receiver has accepted nothing since ${new Date(first).toISOString()}`
       const gone = store.expire(destination, now - span, now, why)
-      if (gone > 0) counted.dead.add({ channel: action.type }, gone)
+      if (gone > 0) counted.dead.add({ channel: job.action.type }, gone)
     }
   }
 

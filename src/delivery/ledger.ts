@@ -76,6 +76,8 @@ export interface Failed {
   /** One of those that tell it. */
   rule: number
   channel: Action['type']
+  /** What tells it from others of its channel, which may have the same `target`. */
+  receiver: string
   /** Without its secrets. */
   target: string
   error: string
@@ -107,8 +109,9 @@ export interface Ledger {
   waiting(): { channel: Action['type']; count: number; dueAt: number }[]
   /** How many were given up. */
   dead(): number
-  /** Receivers whose last attempt has failed, with what is queued for them. */
-  failing(limit: number): Failed[]
+  /** Receivers whose last delivery failed, those that have failed longest first. */
+  failing(): Failed[]
+  setFailing(receivers: readonly Failed[]): void
   /**
    * Forgets at most `limit` of what was delivered or cancelled before `settledBefore`, or dead since `deadBefore`; returns how many.
    */
@@ -165,14 +168,13 @@ export const createLedger = (db: Db, now: () => number, limits: Limits): Ledger 
          - (SELECT count(*) FROM delivery INDEXED BY delivery_test WHERE type = 'alert.test' AND state = 'dead')`,
     )
     .pluck()
-  const failing = db.prepare<[number], Failed>(
-    // Values of the row that has the least. The first attempt of what has waited longest tells since when it fails.
-    `SELECT d.account, d.rule, r.channel, r.shown AS target, coalesce(d.last_error, '') AS error, d.last_status AS status,
-       min((SELECT min(at) FROM attempt WHERE delivery = d.id)) AS since,
-       (SELECT max(at) FROM attempt WHERE delivery = d.id) AS at
-     FROM delivery d JOIN receiver r ON r.id = d.receiver
-     WHERE d.state = 'queued' AND d.tries > 0 AND d.type <> 'alert.test'
-     GROUP BY d.account, r.channel, r.shown HAVING since IS NOT NULL ORDER BY since LIMIT ?`,
+  const failing = db.prepare<[], Failed>(
+    'SELECT account, channel, receiver, rule, target, error, status, since, at FROM failing ORDER BY since',
+  )
+  const forgetFailing = db.prepare('DELETE FROM failing')
+  const noteFailing = db.prepare(
+    `INSERT INTO failing (account, channel, receiver, rule, target, error, status, since, at)
+     VALUES (@account, @channel, @receiver, @rule, @target, @error, @status, @since, @at)`,
   )
   const old = db.prepare<[number, number, number], Forgotten>(
     `SELECT ${FORGOTTEN} FROM delivery WHERE state IN ('delivered', 'cancelled') AND settled_at < ?
@@ -273,7 +275,11 @@ export const createLedger = (db: Db, now: () => number, limits: Limits): Ledger 
 
     dead: () => dead.get()!,
 
-    failing: limit => failing.all(limit),
+    failing: () => failing.all(),
+    setFailing: db.transaction((receivers: readonly Failed[]) => {
+      forgetFailing.run()
+      for (const receiver of receivers) noteFailing.run(receiver)
+    }).immediate,
 
     prune: ({ settledBefore, deadBefore }, limit) =>
       db

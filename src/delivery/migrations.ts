@@ -141,4 +141,32 @@ export const MIGRATIONS: readonly string[] = [
 
   `-- An account's deliveries of a state, the newest first.
    CREATE INDEX delivery_account ON delivery (account, state)`,
+
+  `-- Receivers whose last delivery failed.
+   CREATE TABLE failing (
+     account INTEGER NOT NULL,
+     channel TEXT NOT NULL,
+     -- The destination of a URL, the recipients of an email.
+     receiver TEXT NOT NULL,
+     -- One of the rules that notify it.
+     rule INTEGER NOT NULL,
+     target TEXT NOT NULL,
+     error TEXT NOT NULL,
+     status INTEGER,
+     -- When the first attempt after the last success failed, and the last one.
+     since INTEGER NOT NULL,
+     at INTEGER NOT NULL,
+     PRIMARY KEY (account, channel, receiver)
+   ) STRICT, WITHOUT ROWID;
+   WITH tried AS (
+     SELECT d.account, r.channel, CASE r.channel WHEN 'Email' THEN r.shown ELSE r.destination END AS receiver, d.rule, r.shown AS target,
+       coalesce(d.last_error, '') AS error, d.last_status AS status, d.delivered_at AS delivered,
+       CASE WHEN d.state <> 'delivered' THEN (SELECT min(at) FROM attempt WHERE delivery = d.id) END AS first,
+       CASE WHEN d.state <> 'delivered' THEN (SELECT max(at) FROM attempt WHERE delivery = d.id) END AS last
+     FROM delivery d JOIN receiver r ON r.id = d.receiver
+     WHERE d.type <> 'alert.test' AND (d.state IN ('delivered', 'dead') OR d.state = 'queued' AND d.tries > 0)
+   )
+   INSERT INTO failing (account, channel, receiver, rule, target, error, status, since, at)
+     SELECT account, channel, receiver, rule, target, error, status, min(first), max(last) FROM tried
+     GROUP BY account, channel, receiver HAVING max(last) IS NOT NULL AND max(last) > coalesce(max(delivered), 0)`,
 ]

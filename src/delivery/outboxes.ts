@@ -1,7 +1,7 @@
-import { statSync } from 'node:fs'
 import { type Outbox, openOutbox } from '../alerts/outbox.ts'
 import { messageOf } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
+import { fileIdentity } from '../sqlite/raw-file.ts'
 
 /** The outboxes of all networks, each opened when its store exists, and again after the store was replaced. */
 export interface Outboxes {
@@ -62,10 +62,4 @@ export const createOutboxes = (stores: ReadonlyMap<string, string>, native: stri
       all = new Map()
     },
   }
-}
-
-/** Undefined where there is no such file. */
-const fileIdentity = (file: string): string | undefined => {
-  const found = statSync(file, { bigint: true, throwIfNoEntry: false })
-  return found && `${found.dev}:${found.ino}`
 }

@@ -1,7 +1,7 @@
 import type { Worker } from 'node:worker_threads'
 import type { StoredAlert } from '../alerts/alert.ts'
 import type { AlertsPage } from '../alerts/outbox.ts'
-import { stop } from '../lib/errors.ts'
+import { stop, systemFault } from '../lib/errors.ts'
 import { fromFailure } from '../lib/failure.ts'
 import type { Log } from '../lib/log.ts'
 import type { MetricSnapshot } from '../lib/metrics.ts'
@@ -198,7 +198,12 @@ export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions):
     })
 
   // The operator is told once what is wrong with the file.
-  openDeliveries(data, { native: nativeBinding() }).close()
+  try {
+    openDeliveries(data, { native: nativeBinding() }).close()
+  } catch (error) {
+    if (systemFault(error)?.code !== 'disk_full') throw error
+    log.warn('The disk is full: nothing is delivered until there is room', { error })
+  }
   const starting = setTimeout(started, START_AFTER_MS)
   return {
     wake(network) {

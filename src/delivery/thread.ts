@@ -1,25 +1,28 @@
 import { parentPort } from 'node:worker_threads'
 import { every } from '../lib/every.ts'
 import { toFailure } from '../lib/failure.ts'
+import { ageClock } from '../lib/last-clock.ts'
 import { createMetrics } from '../lib/metrics.ts'
 import { systemClock } from '../lib/retry.ts'
 import { nativeBinding, nativeOption } from '../lib/runtime.ts'
 import { secret } from '../lib/secret.ts'
 import { createThreadLog } from '../lib/thread-log.ts'
+import type { Action } from '../rules/rule.ts'
 import { openSecrets } from '../rules/secrets.ts'
 import { openRules } from '../rules/store.ts'
 import { createToldRules } from '../rules/told.ts'
+import { receiverOf } from './failing.ts'
 import { createChannels } from './index.ts'
 import type { AlertRecord, DeliveryData, FromDelivery, Question, Questions, ToDelivery } from './messages.ts'
 import { createOutboxes } from './outboxes.ts'
 import { countAlerts } from './series.ts'
 import { openDeliveries } from './store.ts'
-import { createTroubles } from './troubles.ts'
+import { isPaused } from './teller.ts'
+import { createTroubles, type Receiver } from './troubles.ts'
 import { createWaitingMetrics } from './waiting.ts'
 import { createWorker } from './worker.ts'
 
 const TELL_MS = 1_000
-const MAX_FAILING = 1_000
 
 /** The thread that delivers: it alone sends, and answers what is asked of the ledger. */
 export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
@@ -41,12 +44,13 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
     log,
   })
   const troubles = createTroubles(log)
-  for (const known of store.failing(MAX_FAILING)) troubles.remember(known)
+  for (const known of store.failing()) troubles.remember(known)
   const worker = createWorker({
     store,
     outboxes: outboxes.all,
     rules: ruleOf,
     rulesVersion: rules.version,
+    ageClock: now => ageClock(data, now),
     channels,
     // An account may ask for its secret later, and then verify earlier deliveries.
     secrets(account) {
@@ -57,9 +61,10 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
     log,
     metrics,
     onOutcome({ account, action, messages }, outcome, now) {
-      const target = channels.of(action).shown(action)
-      troubles.note({ account, rule: messages[0]!.rule.id, channel: action.type, target }, outcome, now)
+      troubles.note(notified(account, messages[0]!.rule.id, action), outcome, now)
     },
+    failingSince: ({ account, action }) =>
+      troubles.since({ account, channel: action.type, receiver: receiverOf(action) }),
     limits,
     options: {
       digestMs,
@@ -67,6 +72,15 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
       ...(keepMs !== undefined && { keepMs }),
     },
   })
+  const notified = (account: number, rule: number, action: Action): Receiver => ({
+    ...{ account, rule, channel: action.type },
+    ...{ receiver: receiverOf(action), target: channels.of(action).shown(action) },
+  })
+  const notifies = (id: number, { channel, receiver }: Receiver): boolean => {
+    const rule = ruleOf(id)
+    if (!rule || isPaused(rule)) return false
+    return rule.input.config.alerts.some(action => action.type === channel && receiverOf(action) === receiver)
+  }
   const waiting = createWaitingMetrics(store, outboxes.all)
   /** Tests under way, by the number of their question. */
   const tests = new Map<number, AbortController>()
@@ -75,7 +89,16 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
     const controller = new AbortController()
     tests.set(id, controller)
     try {
-      return await worker.testFire(rule, alert, controller.signal)
+      const results = await worker.testFire(rule, alert, controller.signal)
+      // What takes a test takes alerts, too. A test that fails is told to who asked for it.
+      for (const { action, delivered } of results)
+        if (delivered)
+          troubles.note(
+            notified(rule.account, rule.id, rule.input.config.alerts[action]!),
+            { type: 'delivered', status: null, head: '' },
+            Date.now(),
+          )
+      return results
     } finally {
       tests.delete(id)
     }
@@ -126,13 +149,15 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
     }
   }
 
-  let told = '[]'
+  let told = ''
   const tellTroubles = () => {
     tell({ type: 'pulse', stuck: worker.stuck() })
-    const receivers = troubles.list(rule => rules.revisionOf(rule) !== undefined)
-    const text = JSON.stringify(receivers)
+    const failing = troubles.list(notifies)
+    const text = JSON.stringify(failing)
     if (text === told) return
+    store.setFailing(failing)
     told = text
+    const receivers = failing.map(({ since, at, ...one }) => ({ ...one, since: iso(since), at: iso(at) }))
     tell({ type: 'failing', receivers })
   }
   const telling = every(TELL_MS, tellTroubles, { log, doing: 'report which receivers fail' })
@@ -169,3 +194,5 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
   })
   tellTroubles()
 }
+
+const iso = (time: number) => new Date(time).toISOString()

@@ -1,6 +1,5 @@
 import type { Log } from '../lib/log.ts'
 import type { Failed } from './ledger.ts'
-import type { FailingReceiver } from './messages.ts'
 import type { Attempt } from './queue.ts'
 
 /** Which receivers take nothing now, and why. */
@@ -9,11 +8,13 @@ export interface Troubles {
   note(receiver: Receiver, outcome: Attempt['outcome'], now: number): void
   /** Goes on as after that failure. It was before this start, and is not logged again. */
   remember(known: Failed): void
-  /** Those that have failed longest first, as long as their rules are there. */
-  list(isThere: (rule: number) => boolean): FailingReceiver[]
+  /** Since when nothing was delivered to it; undefined where the last delivery was a success. */
+  since(receiver: Omit<Receiver, 'rule' | 'target'>): number | undefined
+  /** Those that have failed longest first, as long as their rules notify them. */
+  list(notifies: (rule: number, receiver: Receiver) => boolean): Failed[]
 }
 
-type Receiver = Pick<Failed, 'account' | 'rule' | 'channel' | 'target'>
+export type Receiver = Pick<Failed, 'account' | 'rule' | 'channel' | 'receiver' | 'target'>
 
 interface Trouble extends Failed {
   /** When its failure was logged last. */
@@ -27,7 +28,8 @@ const MAX_TOLD = 200
 
 export const createTroubles = (log: Log): Troubles => {
   const troubles = new Map<string, Trouble>()
-  const keyOf = ({ account, channel, target }: Receiver) => `${account} ${channel} ${target}`
+  const keyOf = ({ account, channel, receiver }: Omit<Receiver, 'rule' | 'target'>) =>
+    `${account} ${channel} ${receiver}`
 
   return {
     note(receiver, outcome, now) {
@@ -55,14 +57,14 @@ export const createTroubles = (log: Log): Troubles => {
       troubles.set(keyOf(known), { ...known, toldAt: 0 })
     },
 
-    list(isThere) {
-      for (const [key, { rule }] of troubles) if (!isThere(rule)) troubles.delete(key)
+    since: receiver => troubles.get(keyOf(receiver))?.since,
+
+    list(notifies) {
+      for (const [key, trouble] of troubles) if (!notifies(trouble.rule, trouble)) troubles.delete(key)
       return [...troubles.values()]
         .sort((a, b) => a.since - b.since)
         .slice(0, MAX_TOLD)
-        .map(({ since, at, toldAt: _, ...trouble }) => ({ ...trouble, since: iso(since), at: iso(at) }))
+        .map(({ toldAt: _, ...trouble }) => trouble)
     },
   }
 }
-
-const iso = (time: number) => new Date(time).toISOString()

@@ -1,3 +1,4 @@
+import type { Log } from '../lib/log.ts'
 import type { DeliveryStore } from './store.ts'
 import { isPaused, PAUSED, type RuleOf } from './teller.ts'
 
@@ -8,6 +9,9 @@ export interface UpkeepOptions {
   rulesVersion(): number
   /** How long what was delivered or cancelled is kept. */
   keepMs: number
+  /** The moment up to which ages count, where it is not that of the clock. */
+  ageClock?(now: number): number
+  log?: Log
   /** A channel's delivery was cancelled. */
   onCancelled(channel: string): void
 }
@@ -43,13 +47,23 @@ export const ENDED: Readonly<Record<Ended, string>> = {
   paused: PAUSED,
 }
 
-export const createUpkeep = ({ store, rules, rulesVersion, keepMs, onCancelled }: UpkeepOptions): Upkeep => {
+export const createUpkeep = ({
+  store,
+  rules,
+  rulesVersion,
+  keepMs,
+  ageClock = now => now,
+  log,
+  onCancelled,
+}: UpkeepOptions): Upkeep => {
   // Data that is kept for minutes must not stay for an hour.
   const pruneEveryMs = Math.min(PRUNE_EVERY_MS, Math.max(MIN_PRUNE_EVERY_MS, keepMs / 4))
   let known: number | undefined
   let lookAt = 0
   let ended: { id: number; why: Ended }[] = []
   let pruneAt = 0
+  /** Since it was told last. */
+  let removed = 0
   /** Rules up to this one were looked at. */
   let rule = Number.MIN_SAFE_INTEGER
 
@@ -90,7 +104,11 @@ export const createUpkeep = ({ store, rules, rulesVersion, keepMs, onCancelled }
         rule = Number.MIN_SAFE_INTEGER
         return true
       }
-      if (rules(next) === undefined && store.pruneRule(next, now - KEEP_GONE_MS, AT_ONCE) === AT_ONCE) return false
+      if (rules(next) === undefined) {
+        const gone = store.pruneRule(next, now - KEEP_GONE_MS, AT_ONCE)
+        removed += gone
+        if (gone === AT_ONCE) return false
+      }
       rule = next
     }
     return false
@@ -114,11 +132,19 @@ export const createUpkeep = ({ store, rules, rulesVersion, keepMs, onCancelled }
       known = undefined
     },
 
-    prune(now) {
-      if (now < pruneAt) return
+    prune(clock) {
+      if (clock < pruneAt) return
+      const now = ageClock(clock)
       const before = { settledBefore: now - keepMs, deadBefore: now - Math.max(keepMs, KEEP_DEAD_MS) }
-      const isDone = store.prune(before, AT_ONCE) < AT_ONCE
-      if (pruneGone(now) && isDone && !store.shrink()) pruneAt = now + pruneEveryMs
+      const old = store.prune(before, AT_ONCE)
+      removed += old
+      if (!pruneGone(now) || old === AT_ONCE) return
+      if (removed > 0) {
+        const settledBefore = new Date(before.settledBefore).toISOString()
+        log?.info('Removed deliveries from the ledger that are no longer kept', { deliveries: removed, settledBefore })
+      }
+      removed = 0
+      if (!store.shrink()) pruneAt = clock + pruneEveryMs
     },
   }
 }

@@ -25,6 +25,7 @@ export interface WorkerOptions {
   rules(id: number): StoredRule | undefined
   /** Changes whenever a rule may have changed. */
   rulesVersion?(): number
+  ageClock?(now: number): number
   channels: ChannelOf
   /** Signing secrets of an account, the newest first. */
   secrets(account: number): readonly string[]
@@ -33,6 +34,8 @@ export interface WorkerOptions {
   metrics?: Metrics
   /** Told what every attempt came to. */
   onOutcome?(job: Job, outcome: Attempt['outcome'], now: number): void
+  /** Since when nothing was delivered to a receiver, also before this start; undefined where that is not known. */
+  failingSince?(job: Job): number | undefined
   limits?: Limits
   options?: {
     /** Attempts at once to one destination; default 10. */
@@ -74,12 +77,14 @@ export const createWorker = ({
   outboxes,
   rules,
   rulesVersion = () => 0,
+  ageClock = now => now,
   channels,
   secrets,
   clock,
   log,
   metrics = createMetrics(),
   onOutcome,
+  failingSince,
   limits = DEFAULT_LIMITS,
   options = {},
 }: WorkerOptions): DeliveryWorker => {
@@ -105,6 +110,8 @@ export const createWorker = ({
     rules,
     rulesVersion,
     keepMs,
+    ageClock,
+    log,
     onCancelled: channel => counted.cancelled.add({ channel }),
   })
   let stopping = false
@@ -121,7 +128,20 @@ export const createWorker = ({
   }
 
   const flights = createFlights({
-    ...{ store, agenda, channels, sender, counted, clock, ask, perDestination, schedule, random, onOutcome },
+    ...{
+      store,
+      agenda,
+      channels,
+      sender,
+      counted,
+      clock,
+      ask,
+      perDestination,
+      schedule,
+      random,
+      onOutcome,
+      failingSince,
+    },
     againMs: POLL_MS,
   })
 

@@ -9,6 +9,8 @@ import { createMoved } from '../engine/moved.ts'
 import { openForReading } from '../engine/open.ts'
 import { ChainsieveError, messageOf } from '../lib/errors.ts'
 import { nativeBinding } from '../lib/runtime.ts'
+import { lockedFor } from '../sqlite/lock.ts'
+import { countDropped } from '../sqlite/log-file.ts'
 import { checkNewestPages } from '../sqlite/pages.ts'
 import { about, type Finding } from './finding.ts'
 
@@ -32,7 +34,14 @@ const checkStore = (data: string, network: string, hasCluster: boolean): Finding
     const wrong = checkNewestPages(file)
     if (wrong && wrong.length > 0)
       return fail(`${file}: ${wrong.length} of the newest pages are damaged`, repair(network))
+    // Beside a server, the end of the log is being written.
+    const dropped = lockedFor(data, nativeBinding()) === undefined ? countDropped(file) : 0
     const { ranges, size, isInCluster } = lookInto(file)
+    if (dropped > 0)
+      return fail(
+        `${file}-wal is damaged: ${dropped} transactions behind the damage cannot be read`,
+        'Check the disk. The next chainsieve serve indexes their blocks again.',
+      )
     if (isInCluster && !hasCluster)
       return fail(
         'its documents lie in an OpenSearch cluster, which no setting names',

@@ -1,5 +1,9 @@
+import { basename } from 'node:path'
 import { stop } from '../lib/errors.ts'
+import { damagedBecause } from '../sqlite/damage.ts'
 import { type Db, openReadonly, openWritable, type WritableDb } from '../sqlite/database.ts'
+import { makeCursorKey } from './cursor-key.ts'
+import { networkOfFile, storeFile } from './files.ts'
 import { type Layout, mayMigrate, migrate } from './migrations.ts'
 import { MIGRATIONS, SCHEMA, SCHEMA_VERSION } from './schema.ts'
 
@@ -42,9 +46,35 @@ const check = (db: Db) => {
       `${db.name} was written by an older version of Chainsieve, in a layout that this version cannot read (store version ${version}, ` +
         `this one knows ${SCHEMA_VERSION}): move the file away, or choose another data folder, and index the chain again`,
     )
+  checkNetwork(db)
+}
+
+/** Refuses the store of another network, which would be searched under the wrong name. Older versions did not note the name. */
+export const checkNetwork = (db: Db) => {
+  const wanted = networkOfFile(db.name)
+  if (wanted === undefined || !db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'meta'").get()) return
+  const network = db.prepare("SELECT value FROM meta WHERE key = 'network'").pluck().get()
+  if (network === undefined || network === wanted) return
+  throw damagedBecause(
+    db.name,
+    `it is the store of ${network}`,
+    `Put each file back under its own name, ${basename(storeFile('', String(network)))}, or restore a backup.`,
+  )
 }
 
 const make = (db: Db) => {
+  makeTables(db)
+  makeCursorKey(db)
+  noteNetwork(db)
+}
+
+const noteNetwork = (db: Db) => {
+  const network = networkOfFile(db.name)
+  if (network === undefined || db.prepare("SELECT 1 FROM meta WHERE key = 'network'").get()) return
+  db.prepare("INSERT INTO meta (key, value) VALUES ('network', ?)").run(network)
+}
+
+const makeTables = (db: Db) => {
   if (versionOf(db) === SCHEMA_VERSION) return
   if (versionOf(db) !== 0) return migrate(db, LAYOUT)
   db.transaction(() => {

@@ -1,6 +1,7 @@
 import type { Range } from '../lib/ranges.ts'
 import { RECORD_KINDS } from '../mapping/index.ts'
 import type { Db } from '../sqlite/database.ts'
+import { createNoteAltered } from './alterations.ts'
 import { newestBlock } from './blocks.ts'
 import { createCoverageWriter } from './coverage.ts'
 import { createRuns } from './runs.ts'
@@ -15,8 +16,8 @@ export interface PruneLimits {
   below?: number | undefined
   /** Those of which so many newer ones are stored. */
   keepBlocks?: number | undefined
-  /** Those before this time, in epoch seconds. */
-  before?: number | undefined
+  /** Those that are older by so many seconds than the newest one. */
+  keepSeconds?: number | undefined
 }
 
 /**
@@ -24,8 +25,8 @@ export interface PruneLimits {
  * removed a little at a time. Contracts, tokens, upgrades and dictionaries stay, since decoding and rules go by what is known of them.
  */
 export interface Pruning {
-  /** Hides the oldest segment where it is not wanted; returns whether it did. Within a transaction. */
-  hide(limits: PruneLimits): boolean
+  /** Hides the oldest segment where it is not wanted; returns its blocks. Within a transaction. */
+  hide(limits: PruneLimits): Range | undefined
   /**
    * Hides blocks of which a cluster lost documents that the store no longer has: they may be stored anew. The rest of the segments that hold them goes with
    * them. What the store has of the others is shipped again. Whether there were any. Within a transaction.
@@ -46,6 +47,7 @@ export const createPruning = (db: Db): Pruning => {
   const newest = newestBlock(db)
   const coverage = createCoverageWriter(db)
   const shelf = createShelfWriter(db)
+  const noteAltered = createNoteAltered(db)
   const oldest = db.prepare<[], { id: number; first: number; last: number }>(
     'SELECT id, first, last FROM segment ORDER BY first LIMIT 1',
   )
@@ -65,26 +67,31 @@ export const createPruning = (db: Db): Pruning => {
     for (const table of deleteDocuments) table.run(positionOf(number, 0), positionOf(number + 1, 0))
   })
   const floor = () => readFloor.get() ?? 0
+  /** By the time of the chain: a clock that is wrong makes no block old. A block from the future makes none old either. */
+  const isOlder = (number: number, top: number, seconds: number): boolean => {
+    const [time, newest] = [timeOf.get(number), timeOf.get(top)]
+    return time !== undefined && newest !== undefined && time < Math.min(newest, Date.now() / 1_000) - seconds
+  }
 
   return {
-    hide({ floor: asked, below = 0, keepBlocks, before }) {
+    hide({ floor: asked, below = 0, keepBlocks, keepSeconds }) {
       if (asked !== undefined && asked < floor()) set.run(asked)
       const top = newest()
       const kept = top - KEPT_BLOCKS + 1
       const limit = Math.min(kept, Math.max(below, keepBlocks === undefined ? 0 : top - keepBlocks + 1))
       if (limit > floor()) set.run(limit)
       const segment = oldest.get()
-      if (!segment || segment.last >= kept) return false
+      if (!segment || segment.last >= kept) return undefined
       const { id, first, last } = segment
-      const isOld = before !== undefined && (timeOf.get(last) ?? before) < before
-      if (last >= limit && !isOld) return false
+      if (last >= limit && !(keepSeconds !== undefined && isOlder(last, top, keepSeconds))) return undefined
       if (last >= floor()) set.run(last + 1)
       coverage.lose({ from: 0, to: last })
       shelf.prune(last)
       unlist.run(id)
       drop.run(id)
+      noteAltered('pruned', { from: first, to: last })
       hidden.add({ from: first, to: last })
-      return true
+      return { from: first, to: last }
     },
 
     forget(blocks) {
@@ -95,6 +102,7 @@ export const createPruning = (db: Db): Pruning => {
           coverage.lose(range)
           shelf.forget(range)
           unlist.run(id)
+          noteAltered('pruned', range)
           hidden.add(range)
           any = true
         }

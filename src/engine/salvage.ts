@@ -1,8 +1,9 @@
-import { closeSync, copyFileSync, existsSync, openSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, copyFileSync, existsSync, openSync, rmSync, statSync, truncateSync, writeSync } from 'node:fs'
 import Database from 'better-sqlite3'
-import { stop } from '../lib/errors.ts'
+import { ChainsieveError, stop } from '../lib/errors.ts'
 import { merged, type Range } from '../lib/ranges.ts'
 import { RECORD_KINDS } from '../mapping/index.ts'
+import { isDamage, readDamage } from '../sqlite/damage.ts'
 import type { WritableDb } from '../sqlite/database.ts'
 import { PAGE } from '../sqlite/log-file.ts'
 import { createCoverageWriter } from './coverage.ts'
@@ -56,6 +57,10 @@ export const salvageStore = (
       source.close()
       db.close()
     }
+  } catch (error) {
+    if (error instanceof ChainsieveError && error.code === 'store_lost')
+      throw stop('store_lost', `${store}: ${error.message}`, error.cause)
+    throw readDamage(error, store)
   } finally {
     removeStore(copy)
   }
@@ -79,13 +84,17 @@ export const removeStore = (store: string) => {
 
 /** A page that a long value goes on in is not recognised when it is empty: then the page where the value begins goes with it. */
 const emptyPages = (copy: string, damagedPages: readonly number[], native?: string) => {
-  const options = native ? { nativeBinding: native } : {}
-  const db = new Database(copy, options)
+  // Pages that the file lacks are as good as damaged ones; SQLite opens no file that is too short.
+  truncateSync(copy, Math.max(statSync(copy).size, PAGE * (damagedPages.at(-1) ?? 0)))
+  const db = new Database(copy, native ? { nativeBinding: native } : {})
   const pages = new Set(damagedPages)
   try {
     // What is in the log takes the place of what is damaged.
     db.pragma('wal_checkpoint(TRUNCATE)')
     for (const page of ownersOf(db, damagedPages)) pages.add(page)
+  } catch (error) {
+    if (isDamage(readDamage(error, copy))) throw lostAll('the list of its tables is damaged', error)
+    throw error
   } finally {
     db.close()
   }

@@ -1,5 +1,6 @@
 import { gapsIn, merged, type Range } from '../lib/ranges.ts'
 import type { Db } from '../sqlite/database.ts'
+import { setCursorKey } from './cursor-key.ts'
 import type { Hidden, SharedShelf } from './shelf.ts'
 
 /** The numbers of a batch: tokens have one of their own, which is not hidden while the batch is under way. */
@@ -157,12 +158,13 @@ export const createShelfWriter = (db: Db, now: () => number = Date.now): ShelfWr
       set.run('batches', greatest)
       if (!isUnused) hide.run(own + 1, greatest, -1, null, now())
     },
-    adopt({ committed, hidden, ranges }) {
+    adopt({ committed, hidden, ranges, cursorKey }) {
       forgetAll.run()
       clearShelf.run()
       clearBatches.run()
       for (const { batches, above, below } of hidden) hide.run(batches.from, batches.to, above, below ?? null, now())
       for (const { from, to } of ranges) insert.run(from, to)
+      if (cursorKey !== undefined) setCursorKey(db, cursorKey)
       set.run('following', 1)
       set.run('batches', committed)
       set.run('shelf_top', ranges.at(-1)?.to ?? -1)

@@ -1,5 +1,6 @@
 import { merged, type Range } from '../lib/ranges.ts'
 import type { Db } from '../sqlite/database.ts'
+import { readCursorKey } from './cursor-key.ts'
 
 /**
  * Which documents of a network lie in a cluster ("on the shelf"), while the store itself is the journal of what is to be shipped there. `shelf`: runs of blocks
@@ -56,6 +57,8 @@ export interface SharedShelf {
   whole?: readonly Range[] | undefined
   /** What scopes looked for, as status and answers show it. */
   coverage?: readonly unknown[]
+  /** What ids of cursors are signed by; absent where an older version tells. */
+  cursorKey?: string | undefined
 }
 
 export interface ShelfReader {
@@ -107,7 +110,7 @@ export const createShelfReader = (db: Db): ShelfReader => {
     }
     const isPartial = partial.get() !== undefined
     return {
-      ...{ ...shelf, committed: batches.get() ?? 0, blocks },
+      ...{ ...shelf, committed: batches.get() ?? 0, blocks, cursorKey: readCursorKey(db) },
       ...(isPartial && { isPartial }),
       ...((isPartial || looked.get() !== undefined) && { whole: merged(whole.all()) }),
     }

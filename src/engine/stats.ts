@@ -20,6 +20,8 @@ export interface StatsPart {
   part: string
   what: string
   bytes: number
+  /** Of the sum of all parts, in percent to one decimal. What is in the log alone is not in the size of the file. */
+  share: number
   /** Null where to count them takes long, and tells nothing. */
   rows: number | null
 }
@@ -51,6 +53,18 @@ const WHAT: Readonly<Record<string, string>> = {
 /** Tables whose rows are one thing each. */
 const COUNTED = new Set(['address', 'name', 'signature', 'contract', 'token', 'alert', 'outbox', 'segment'])
 
+/** Percentages to one decimal that add up to 100: those are rounded up of which most would be lost. */
+export const sharesOf = (sizes: readonly number[]): number[] => {
+  const sum = sizes.reduce((sum, size) => sum + size, 0)
+  if (sum === 0) return sizes.map(() => 0)
+  const exact = sizes.map(size => (size * 1_000) / sum)
+  const missing = 1_000 - exact.reduce((sum, share) => sum + Math.floor(share), 0)
+  const up = new Set(
+    [...exact.keys()].sort((a, b) => (exact[b]! % 1) - (exact[a]! % 1) || a - b).slice(0, Math.round(missing)),
+  )
+  return exact.map((share, i) => (Math.floor(share) + (up.has(i) ? 1 : 0)) / 10)
+}
+
 /** What takes how much room in a store. Reads every page. */
 export const readStats = (store: string, native?: string): Stats => {
   const db = openForReading(store, native)
@@ -80,9 +94,11 @@ export const readStats = (store: string, native?: string): Stats => {
     const rowsOf = (table: string): number | null =>
       documents.get(table) ??
       (COUNTED.has(table) ? db.prepare<[], number>(`SELECT count(*) FROM "${table}"`).pluck().get()! : null)
-    const parts = [...bytes]
-      .map(([part, size]) => ({ part, what: WHAT[part] ?? 'other', bytes: size, rows: rowsOf(part) }))
-      .sort((a, b) => b.bytes - a.bytes)
+    const sorted = [...bytes].sort(([, a], [, b]) => b - a)
+    const shares = sharesOf(sorted.map(([, size]) => size))
+    const parts = sorted.map(([part, size], i) => ({
+      ...{ part, what: WHAT[part] ?? 'other', bytes: size, share: shares[i]!, rows: rowsOf(part) },
+    }))
     const free =
       (db.pragma('freelist_count', { simple: true }) as number) * (db.pragma('page_size', { simple: true }) as number)
     return { bytes: statSync(store).size, log: sizeOf(`${store}-wal`), free, ranges: createBlocks(db).ranges(), parts }

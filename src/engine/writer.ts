@@ -1,7 +1,8 @@
 import { retry, stop } from '../lib/errors.ts'
 import type { Range } from '../lib/ranges.ts'
-import { byKind, RECORD_KINDS } from '../mapping/index.ts'
+import { byKind, type Kind, RECORD_KINDS } from '../mapping/index.ts'
 import type { WritableDb } from '../sqlite/database.ts'
+import { createNoteAltered } from './alterations.ts'
 import { createChangedBlocks } from './changed.ts'
 import { createCoverageWriter } from './coverage.ts'
 import type { Additions } from './documents/additions.ts'
@@ -34,8 +35,8 @@ export interface Writer extends DocumentWriter {
    * who waits for a block should wait for this.
    */
   merge(block: number): boolean
-  /** One step of taking old blocks out of the store; whether there may be more to do. */
-  prune(limits: PruneLimits): boolean
+  /** One step of taking old blocks out of the store; whether there may be more to do. `onHidden`: these are found no more. */
+  prune(limits: PruneLimits, onHidden?: (blocks: Range) => void): boolean
   /**
    * One step of forgetting blocks of which these indices of a cluster lost documents that the store no longer has; whether there may be more to do. Afterwards
    * nothing is counted on what the indices hold.
@@ -102,6 +103,8 @@ export const createWriter = (db: WritableDb): Writer => {
   const overlapping = db.prepare('SELECT first, last FROM segment WHERE first <= ? AND last >= ?')
   const rangeOf = db.prepare<[number], Range>('SELECT first AS "from", last AS "to" FROM segment WHERE id = ?')
   const coverage = createCoverageWriter(db)
+  const noteAltered = createNoteAltered(db)
+  const isStoredAbove = db.prepare('SELECT 1 FROM segment WHERE last > ? LIMIT 1').pluck()
   const replacing = createReplacing(db)
 
   const writeDictionaries = ({ addresses, names, signatures, codes, tokens, links }: Additions) => {
@@ -191,7 +194,11 @@ export const createWriter = (db: WritableDb): Writer => {
     ({ batches, replaces, notes }: Replacement, writeIndexes: readonly WriteIndex[], within: () => void) => {
       if (!replacing.isSame(batches, replaces)) return false
       if (replaces.length > 0) merging.abandon()
-      for (const id of replaces) noteChanged(rangeOf.get(id)!)
+      for (const id of replaces) {
+        const range = rangeOf.get(id)!
+        noteChanged(range)
+        noteAltered('replaced', range)
+      }
       const codes = replaces.flatMap(replacing.remove)
       for (const added of received) writeDictionaries(added)
       for (const [i, batch] of batches.entries()) put(batch, writeIndexes[i]!)
@@ -213,6 +220,7 @@ export const createWriter = (db: WritableDb): Writer => {
   const merging = createMerging(db, structures.all)
   const rollback = db.transaction((to: number, within: () => void) => {
     merging.abandon()
+    if (isStoredAbove.get(to) !== undefined) noteAltered('reorganised', { from: to + 1, to: Number.MAX_SAFE_INTEGER })
     truncate(db, to, structures)
     const from = (to + 1) * PLACES
     for (const forget of forgetDocuments) forget.run(from)
@@ -232,7 +240,7 @@ export const createWriter = (db: WritableDb): Writer => {
   const prune = db.transaction((limits: PruneLimits) => {
     const hidden = pruning.hide(limits)
     if (hidden) merging.abandon()
-    return hidden || pruning.sweep() || merging.step(NO_BLOCK)
+    return { hidden, more: hidden !== undefined || pruning.sweep() || merging.step(NO_BLOCK) }
   })
 
   const forget = db.transaction((blocks: readonly Range[], indices: readonly string[]) => {
@@ -255,7 +263,9 @@ export const createWriter = (db: WritableDb): Writer => {
     for (const added of received) writeDictionaries(added)
     // What was put together of it so far is as it was before.
     merging.abandon()
+    const range = rangeOf.get(revision.segment)
     if (!reviser(revision)) return false
+    noteAltered('decoded', range!, kindsOf(revision))
     for (const patch of patchIndex) patch()
     return true
   })
@@ -319,7 +329,11 @@ export const createWriter = (db: WritableDb): Writer => {
     small: (most = 16) => newest.all(most).reverse() as number[],
     merge: block => attempt(() => merge.immediate(block)),
     modernize: () => attempt(() => modernize.immediate()),
-    prune: limits => attempt(() => prune.immediate(limits)),
+    prune(limits, onHidden = nothing) {
+      const { hidden, more } = attempt(() => prune.immediate(limits))
+      if (hidden) onHidden(hidden)
+      return more
+    },
     forget: (blocks, indices) => attempt(() => forget.immediate(blocks, indices)),
     rollback: (to, within = nothing) => attempt(() => rollback.immediate(to, within)),
     also: within => attempt(() => also.immediate(within)),
@@ -329,6 +343,14 @@ export const createWriter = (db: WritableDb): Writer => {
 const nothing = () => {}
 /** Nothing is merged around it: what is no longer listed is removed. */
 const NO_BLOCK = -1
+
+/** Kinds of which documents are another after a revision. */
+const kindsOf = ({ logs, calls, txs, traces }: Revision): Kind[] => [
+  ...(logs.length > 0 ? (['log', 'event'] as const) : []),
+  ...(calls.length > 0 ? (['call'] as const) : []),
+  ...(txs.length > 0 ? (['tx'] as const) : []),
+  ...(traces.length > 0 ? (['trace'] as const) : []),
+]
 
 /** Hex texts of one size, one behind the other. */
 const bytesOf = (texts: readonly string[]): Buffer => Buffer.from(texts.map(text => text.slice(2)).join(''), 'hex')

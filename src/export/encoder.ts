@@ -26,5 +26,5 @@ export const taken = (out: ByteWriter): Uint8Array => {
   return part
 }
 
-export const FORMATS = ['ndjson', 'csv', 'parquet'] as const
+export const FORMATS = ['ndjson', 'csv', 'raw-csv', 'parquet'] as const
 export type ExportFormat = (typeof FORMATS)[number]

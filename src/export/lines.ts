@@ -24,8 +24,8 @@ export const createNdjson = (): Encoder => {
 }
 
 /** The rows that the search answers as `text/csv`. */
-export const createCsvRows = (request: Pick<SearchRequest, 'parts' | 'source'>): Encoder => {
-  const table = createCsv(request)
+export const createCsvRows = (request: Pick<SearchRequest, 'parts' | 'source'>, options: { raw: boolean }): Encoder => {
+  const table = createCsv(request, options)
   const out = createByteWriter(1 << 16)
   return {
     add(hits) {

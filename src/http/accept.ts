@@ -18,10 +18,12 @@ export const formatOf = (accept: string | undefined): Format | undefined => {
     .map(part => {
       const [type = '', ...parameters] = part.split(';').map(text => text.trim().toLowerCase())
       const quality = parameters.find(text => text.startsWith('q='))
-      return { type, quality: quality === undefined ? 1 : Number(quality.slice(2)) || 0 }
+      const isRaw = type === 'text/csv' && parameters.includes('formulas=raw')
+      const format = isRaw ? 'raw-csv' : TYPES.get(type)
+      return { format, quality: quality === undefined ? 1 : Number(quality.slice(2)) || 0 }
     })
     .toSorted((a, b) => b.quality - a.quality)
-  const found = wanted.map(({ type }) => TYPES.get(type)).find(type => type !== undefined)
+  const found = wanted.find(({ format }) => format !== undefined)?.format
   return found === 'json' ? undefined : found
 }
 

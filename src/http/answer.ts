@@ -3,9 +3,11 @@ import type { Answer, Format } from '../search/service.ts'
 import type { Exchange } from './context.ts'
 import { JSON_TYPE, PRODUCT } from './json.ts'
 
+const CSV = 'text/csv; charset=UTF-8; header=present'
 const TYPES: Record<Format, Record<string, string>> = {
   ndjson: { 'content-type': 'application/x-ndjson; charset=UTF-8' },
-  csv: { 'content-type': 'text/csv; charset=UTF-8; header=present' },
+  csv: { 'content-type': CSV },
+  'raw-csv': { 'content-type': `${CSV}; formulas=raw` },
 }
 
 /** Sends what a service answered, whole or chunk by chunk as the client takes it. */

@@ -136,7 +136,7 @@ export const createApp = ({
     resource(`${rule}/test`, { POST: testRule(alerting, limits, gate) })
     resource(`${rule}/alerts`, { GET: listAlerts(alerting) })
     resource(`${rule}/redeliver`, { POST: redeliver(alerting, limits) })
-    resource('/alerting/series', { GET: alertSeries(alerting, gate) })
+    resource('/alerting/series', { GET: alertSeries(alerting, limits, gate) })
     resource('/alerting/destinations', { GET: listDestinations(alerting) })
     resource('/alerting/deliveries', { GET: listDeliveries(alerting) })
     resource('/alerting/deliveries/redeliver', { POST: redeliverMany(alerting, limits) })

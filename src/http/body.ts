@@ -4,7 +4,7 @@ import type { Transform } from 'node:stream'
 import zlib from 'node:zlib'
 import type { MiddlewareHandler } from 'hono'
 import { ChainsieveError, messageOf, refuse } from '../lib/errors.ts'
-import { type Limits, overLimit, overNow } from '../limits/index.ts'
+import { LIMITS, type LimitName, type Limits, overLimit, overNow } from '../limits/index.ts'
 import { type Context, type Env, type Held, header } from './context.ts'
 
 /** The bytes of bodies that are held at once, in all and by account. */
@@ -73,6 +73,33 @@ export const readBody = async (c: Context, limits: Limits): Promise<Uint8Array |
   else for await (const chunk of c.req.raw.body ?? []) chunks.add(chunk)
   const body = chunks.all()
   return body.length === 0 ? undefined : decompress(c, body, header(c, 'content-encoding'), limits)
+}
+
+/** Has a body read that may have less than others, by a limit of its own. */
+export const readWithin = async <T>(
+  c: Context,
+  name: LimitName,
+  limits: Limits,
+  read: (limits: Limits) => Promise<T>,
+  most = limits[name],
+): Promise<T> => {
+  try {
+    return await read({ ...limits, body: Math.min(limits.body, most) })
+  } catch (error) {
+    if (!(error instanceof ChainsieveError && error.code === LIMITS.body.code)) throw error
+    if (Number(header(c, 'content-length') ?? Number.NaN) <= limits.body) await drop(c.env?.incoming)
+    throw overLimit(name, limits)
+  }
+}
+
+/** Takes the rest of a body and keeps nothing: many clients read no answer before they have sent all of it. */
+const drop = async (incoming: IncomingMessage | undefined): Promise<void> => {
+  if (!incoming || incoming.headers.expect) return
+  try {
+    for await (const _ of incoming);
+  } catch {
+    // The client has gone.
+  }
 }
 
 /** Bytes as they come in; what is too much is refused before it is kept. */

@@ -28,16 +28,22 @@ export const rawError = (status: number, type: string, reason: string): string =
   return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, 'connection: close', ...headers, '', body].join('\r\n')
 }
 
-const errorOf = (status: number, type: string, reason: string, more?: Record<string, unknown>) => ({
-  error: { root_cause: [{ type, reason }], type, reason, ...more },
-  status,
-})
+const errorOf = (status: number, type: string, told: string, more?: Record<string, unknown>) => {
+  const reason = shortened(told)
+  return { error: { root_cause: [{ type, reason }], type, reason, ...more }, status }
+}
+
+const MOST_TOLD = 10_000
+
+/** A reason may repeat a name or an id of the request, which may be as long as a URL. */
+const shortened = (reason: string): string =>
+  reason.length > MOST_TOLD ? `${reason.slice(0, MOST_TOLD - 1)}…` : reason
 
 /** What `error` of an answer tells of a refusal: in each of its causes, too, since some clients show nothing else. */
-export const causeOf = ({ code: type, message: reason, details }: ChainsieveError) => ({
-  root_cause: [{ type, reason, ...details }],
-  ...{ type, reason, ...details },
-})
+export const causeOf = ({ code: type, message, details }: ChainsieveError) => {
+  const reason = shortened(message)
+  return { root_cause: [{ type, reason, ...details }], ...{ type, reason, ...details } }
+}
 
 /** A body with faults, all of which are told. */
 export const invalid = (faults: readonly Fault[]): Response => {
@@ -62,6 +68,7 @@ const STATUS: ReadonlyMap<string, number> = new Map([
   ['not_implemented_exception', 501],
   // Load balancers may ask another server.
   ['cluster_unavailable', 503],
+  ['search_phase_execution_exception', 503],
 ])
 
 /** Errors of the operating system, without the names of files. */

@@ -35,21 +35,37 @@ const isThisMachine = (address: string): boolean => originOf(address) === THIS_M
  */
 const isLocal = ({ env }: Context): boolean => {
   const incoming = env?.incoming
-  if (!incoming) return false
+  if (!incoming || !namesThisMachine(incoming.headers.host)) return false
   const { origin } = factsOf(incoming)
   if (origin && origin.proxies.length > 0) return [origin.address, ...origin.proxies].every(isThisMachine)
   if (origin?.isNamed === false || !isThisMachine(incoming.socket.remoteAddress ?? '')) return false
   return FORWARDED.every(name => incoming.headers[name] === undefined)
 }
 
-/** A scraper on this machine is taken for the proxy there: it needs to know why it is refused. */
+/** By any other name, a page in a browser on this machine may ask, whose name leads here (DNS rebinding). */
+const namesThisMachine = (host = ''): boolean => /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i.test(host)
+
+/** A scraper on this machine needs to know why it is refused: it is taken for the proxy there, or asks by another name. */
 const refuseUnnamed = (c: Context): void => {
-  const origin = c.env?.incoming && factsOf(c.env.incoming).origin
-  if (origin?.isNamed !== false || header(c, 'authorization') !== undefined || c.req.query('access_token')) return
+  if (header(c, 'authorization') !== undefined || c.req.query('access_token')) return
+  const incoming = c.env?.incoming
+  if (!incoming || !isThisMachine(incoming.socket.remoteAddress ?? '')) return
+  const { origin } = factsOf(incoming)
+  const { host = '' } = incoming.headers
+  if (!namesThisMachine(host))
+    throw refuse(
+      'security_exception',
+      `Metrics need no token for localhost, 127.0.0.1 and [::1] alone, and the header Host is [${host.slice(0, 100)}]: ask ` +
+        `one of these, or ${SEND_A_TOKEN}`,
+    )
+  if (origin?.isNamed !== false) return
   throw refuse(
     'security_exception',
     `${origin.address} is the address of a trusted proxy (--trust-proxy), and the request names no client in the header of ` +
-      '--proxy-header: let the proxy set it, or send a token with the scope [admin], which the operator of this server ' +
-      'creates with: chainsieve token create --account NAME --scope admin',
+      `--proxy-header: let the proxy set it, or ${SEND_A_TOKEN}`,
   )
 }
+
+const SEND_A_TOKEN =
+  'send a token with the scope [admin], which the operator of this server creates with: ' +
+  'chainsieve token create --account NAME --scope admin'

@@ -15,10 +15,10 @@ export const health: Handler = () => json({ status: 'ok' })
 export const ready =
   (service: () => Status | Promise<Status>): Handler =>
   async () => {
-    const { reasons = [] } = await service()
+    const { reasons = [], warnings = [] } = await service()
     return reasons.length === 0
-      ? json({ status: 'ready', reasons })
-      : json({ status: 'not ready', reasons }, 503, { 'cache-control': 'no-store' })
+      ? json({ status: 'ready', reasons, warnings })
+      : json({ status: 'not ready', reasons, warnings }, 503, { 'cache-control': 'no-store' })
   }
 
 /** The part that an account may see: only its own receivers. */

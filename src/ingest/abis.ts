@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, join, relative } from 'node:path'
 import { type Abi, readAbi } from '../decode/abi-file.ts'
 import { ChainsieveError, messageOf, refuse, stop } from '../lib/errors.ts'
-import type { Log } from '../lib/log.ts'
+import { type Log, silent } from '../lib/log.ts'
 import { nearest } from '../lib/nearest.ts'
 import { makePrivateFolder, PRIVATE_FILE } from '../lib/private.ts'
 import { readAtMost } from '../lib/read.ts'
@@ -31,14 +31,15 @@ export interface Where {
 
 export const abiFolder = (data: string): string => join(data, 'abis')
 
-/** Reads ABI files and keeps them; nothing is kept where one of them is bad. */
+/** Reads ABI files and keeps them; nothing is kept where one of them is bad. The log tells of files in folders that hold no ABI. */
 export const addAbis = (
   folder: string,
   files: readonly string[],
   where: Where,
   limits: Limits = DEFAULT_LIMITS,
+  log: Log = silent,
 ): StoredAbi[] => {
-  const abis = files.flatMap(filesIn).map(file => readAbiFile(file, where, limits))
+  const abis = files.flatMap(path => filesIn(path, limits, log)).map(file => readAbiFile(file, where, limits))
   keepAbis(folder, abis)
   return abis
 }
@@ -63,27 +64,47 @@ export const keepAbis = (folder: string, abis: readonly StoredAbi[]) => {
   }
 }
 
-/** A file itself; of a folder the artifacts below it. */
-const filesIn = (path: string): string[] => {
+/** A file itself; of a folder the JSON ABIs and artifacts below it. */
+const filesIn = (path: string, limits: Limits, log: Log): string[] => {
   if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return [path]
-  const found = artifactFiles(path).filter(holdsAbi)
+  const found: string[] = []
+  const skipped: string[] = []
+  for (const file of artifactFiles(path)) {
+    const lack = lackOf(file, limits)
+    if (lack === undefined) found.push(file)
+    else skipped.push(`${relative(path, file)} (${lack})`)
+  }
   if (found.length === 0)
     throw refuse(
       'bad_abi',
-      `${path}: no artifact of Foundry or Hardhat is in this folder or below it; build the project first, or name the files`,
+      `${path}: no JSON ABI and no artifact of Foundry or Hardhat is in this folder or below it; build the project first, or name the files`,
     )
+  if (skipped.length > 0) {
+    const shown = skipped.slice(0, SKIPPED_SHOWN).join(', ')
+    const more = skipped.length > SKIPPED_SHOWN ? ` and ${skipped.length - SKIPPED_SHOWN} more` : ''
+    log.info('Skipped files without an ABI', { folder: path, files: `${shown}${more}` })
+  }
   return found
 }
 
-/** Compilers also leave other JSON files among artifacts. */
-const holdsAbi = (file: string): boolean => {
+const SKIPPED_SHOWN = 10
+
+/** Why a file of a folder is not taken for an ABI; undefined where it is. Compilers also leave other JSON files among artifacts. */
+const lackOf = (file: string, limits: Limits): string | undefined => {
+  const text = readText(file, limits)
+  let content: unknown
   try {
-    const { abi } = JSON.parse(readFileSync(file, 'utf8')) as { abi?: unknown }
-    return Array.isArray(abi) && abi.length > 0
-  } catch (cause) {
-    throw refuse('bad_abi', `${file}: not JSON (${messageOf(cause)}); build the project again`, cause)
+    content = JSON.parse(text)
+  } catch {
+    return 'not JSON'
   }
+  const abi = Array.isArray(content) ? content : (content as { abi?: unknown } | null)?.abi
+  if (!Array.isArray(abi)) return 'no ABI'
+  if (abi.length === 0) return 'an empty ABI'
+  return abi === content && !abi.every(it => KINDS.has(it?.type)) ? 'no ABI' : undefined
 }
+
+const KINDS = new Set(['function', 'event', 'error', 'constructor', 'fallback', 'receive'])
 
 /** JSON files below a folder that may be artifacts: neither inputs of the compiler nor what Hardhat notes for itself. */
 export const artifactFiles = (folder: string): string[] => {

@@ -1,8 +1,10 @@
 import type { RangeOptions } from '../chain/source.ts'
 import type { RawBlock } from '../chain/wire.ts'
-import { gapsIn } from '../lib/ranges.ts'
+import { gapsIn, merged, type Range } from '../lib/ranges.ts'
+import { systemClock } from '../lib/retry.ts'
 import type { Builders } from './builders/pool.ts'
 import type { BackfillOrder } from './messages.ts'
+import { extentOf, hasBlock, isMissing, missingOf, type Unavailable } from './missing.ts'
 import type { Lane } from './pipeline.ts'
 import { prefetch } from './prefetch.ts'
 import { type BegunPart, createRunTaker } from './runs.ts'
@@ -18,17 +20,60 @@ const RUN = 50
 /** Blocks from which on threads are worth the time that they take to start. */
 const WORTH_THREADS = 30
 
-/** Fetches what is missing of a range, and takes it in. */
-export const fill = async (work: Work, from: number, to: number, order: BackfillOrder) => {
+/**
+ * Fetches what is not stored of a range, and takes it in. What no node has is left out, and given back. What of `before` still is not there is
+ * not asked for block by block again.
+ */
+export const fill = async (
+  work: Work,
+  from: number,
+  to: number,
+  order: BackfillOrder,
+  before?: Unavailable,
+): Promise<Unavailable | undefined> => {
+  const { source, pipeline, state, log, signal } = work
+  const has = (number: number) => hasBlock(source!, number, signal)
+  const missing: Range[] = []
+  let why = before?.why ?? ''
+  for (const range of before?.ranges ?? []) if (!(await has(range.to)) && !(await has(range.from))) missing.push(range)
+  const left = () => gapsIn(merged([...pipeline.held(), ...missing]), from, to)
+  const isNewest = order === 'newest'
+  for (let gaps = left(), seen = 0; gaps.length > 0; ) {
+    try {
+      await fillGaps(work, isNewest ? gaps.toReversed() : gaps, order)
+      break
+    } catch (error) {
+      if (!isMissing(error)) throw error
+      state.total = state.done
+      gaps = left()
+      const at = missingOf(error) ?? (isNewest ? gaps.at(-1)?.to : gaps[0]?.from)
+      const gap = gaps.find(it => at !== undefined && it.from <= at && at <= it.to)
+      // It is there now: a node was not as far, or another one came.
+      if (gap === undefined || (await has(at!))) {
+        if (++seen > MOST_PASSING) throw error
+        await systemClock.sleep(PASSING_MS, signal)
+        continue
+      }
+      const extent = await extentOf(has, at!, gap)
+      log.debug('No node has some blocks', { ...extent, error: error.message })
+      missing.push(extent)
+      why = error.message
+      gaps = left()
+    }
+  }
+  return missing.length === 0 ? undefined : { ranges: merged(missing), why }
+}
+
+/** Fetches gaps in their order. */
+const fillGaps = async (work: Work, gaps: readonly Range[], order: BackfillOrder) => {
   const { source, pipeline, storeBatch, sharing, state, signal } = work
-  const gaps = gapsIn(pipeline.held(), from, to)
   const missing = gaps.reduce((sum, gap) => sum + gap.to - gap.from + 1, 0)
   state.total += missing
   const lane = pipeline.lane('fill')
   const builders = source!.parts && missing >= (sharing.blocks ?? WORTH_THREADS) ? startBuilders(work) : undefined
   state.isShared = builders !== undefined
   try {
-    for (const gap of order === 'newest' ? gaps.toReversed() : gaps) {
+    for (const gap of gaps) {
       const range = { ...gap, order, run: Math.min(storeBatch, RUN), signal }
       if (builders) await takeBuilt(work, lane, builders, range)
       else
@@ -97,3 +142,7 @@ const takePart = async (work: Work, lane: Lane, part: BegunPart) => {
   const blocks = await part.blocks()
   await takeBlocks(work, lane, blocks)
 }
+
+/** Times that a block which was missing is there a moment later, before the back-fill is begun anew. */
+const MOST_PASSING = 20
+const PASSING_MS = 1_000

@@ -1,3 +1,5 @@
+import type { ChainSource } from '../chain/source.ts'
+import type { RawBlock } from '../chain/wire.ts'
 import type { BlockPoint } from '../config/kinds.ts'
 import type { Scoping } from '../config/scopes.ts'
 import { positionOf } from '../engine/schema.ts'
@@ -7,6 +9,7 @@ import type { Scope } from '../scopes/scope.ts'
 import { fill } from './filling.ts'
 import { FORGOTTEN, untilForgotten } from './forgetting.ts'
 import type { Job, Keep } from './messages.ts'
+import { cannotFill, fillUntilWhole, isMissing, joinUnavailable, type Unavailable } from './missing.ts'
 import { prefetch } from './prefetch.ts'
 import { fillScopes } from './scoped/filling.ts'
 import { followScopes, leaveOldHeaders, scopesAt } from './scoped/following.ts'
@@ -41,9 +44,10 @@ export const indexRange = async (work: Work, job: Extract<Job, { type: 'index' }
   await leaveOldHeaders(work, createKnown(lookups), job.finality)
   const tip = work.pipeline.held().at(-1)?.to
   if (tip !== undefined && tip <= head) await leaveOldBranch(work, tip, job)
-  await fill(work, from, to, job.order)
+  const lacking = await fillTwice(signal, before => fill(work, from, to, job.order, before))
   if (job.scoping) await indexScopes(work, job, job.scoping, head)
   if (work.ruleWatcher.waitsForMarks) await work.finality.known(signal)
+  if (lacking) throw cannotFill(lacking)
 }
 
 /** Looks for what scopes want, up to where the chain is settled. */
@@ -61,7 +65,16 @@ const indexScopes = async (work: Work, { finality }: { finality: number }, { sco
       )
   if (all.some(({ to }) => (to ?? head) > settled))
     log.info('Leaves the newest blocks out, since they may be reorganised: a server follows them', { settled })
-  await fillScopes(work, known, kept(all, lookups.floor()), settled)
+  const lacking = await fillTwice(work.signal, () => fillScopes(work, known, kept(all, lookups.floor()), settled))
+  if (lacking) throw cannotFill(lacking)
+}
+
+/** What no node has may have been there a moment later. */
+const fillTwice = async (signal: AbortSignal, fill: (before?: Unavailable) => Promise<Unavailable | undefined>) => {
+  const lacking = await fill()
+  if (lacking === undefined) return undefined
+  await systemClock.sleep(ANEW_MS, signal)
+  return fill(lacking)
 }
 
 const kept = (scopes: readonly Scope[], floor: number): Scope[] =>
@@ -85,14 +98,14 @@ const followAndFillScopes = async (work: Work, job: Extract<Job, { type: 'follow
   if (scopes.some(({ factory }) => factory !== undefined))
     for (let top = Number.NEGATIVE_INFINITY; head - top > CATCH_UP; head = await source!.head(signal)) {
       top = nextOf(head) - 1
-      await fillScopes(work, known, scopes, top)
+      await fillUntilWhole(work, () => fillScopes(work, known, scopes, top))
     }
   const first = nextOf(head)
   const stopAll = new AbortController()
   const inside = { ...work, signal: AbortSignal.any([signal, stopAll.signal]) }
   const parts = [
     followScopes(inside, known, scopes, { from: first, finality, toFinalized }),
-    fillScopes(inside, known, scopes, first - 1),
+    fillUntilWhole(inside, () => fillScopes(inside, known, scopes, first - 1)),
     untilForgotten(work, inside.signal),
   ]
   try {
@@ -142,11 +155,12 @@ const followAndFill = async (work: Work, job: Extract<Job, { type: 'follow' }>) 
   const both = AbortSignal.any([signal, stopAll.signal])
   const inside = { ...work, signal: both }
   const fillAll = async () => {
-    await fill(inside, from, first - 1, job.order)
-    if (job.scoping) {
+    await fillUntilWhole(inside, async before => {
+      const blocks = await fill(inside, from, first - 1, job.order, before)
+      if (!job.scoping) return blocks
       const scopes = kept(scopesAt(job.scoping.scopes, head), work.lookups.floor())
-      await fillScopes(inside, createKnown(work.lookups), scopes, first - 1)
-    }
+      return joinUnavailable([blocks, await fillScopes(inside, createKnown(work.lookups), scopes, first - 1)])
+    })
   }
   const parts = [follow(inside, first, near ? tip : undefined, job), fillAll(), untilForgotten(work, both)]
   try {
@@ -174,14 +188,17 @@ const firstKept = async ({ source, lookups, signal }: Work, { blocks, forMs }: K
   const byCount = blocks === undefined ? 0 : head - blocks + 1
   let from = Math.max(lookups.floor(), byCount)
   if (forMs === undefined) return from
-  const since = (Date.now() - forMs) / 1000
+  const timeOf = async (number: number): Promise<number | undefined> => {
+    const block = await blockAt(source!, number, signal)
+    return block && Number(block.block.timestamp)
+  }
+  // As pruning counts: by the time of the chain, which a clock that is wrong does not change.
+  const since = Math.min((await timeOf(head)) ?? Number.POSITIVE_INFINITY, Date.now() / 1_000) - forMs / 1_000
   let to = head
   while (from < to) {
     const middle = (from + to) >> 1
-    const [blocks] = await collect(
-      source!.range({ from: middle, to: middle, order: 'oldest', run: 1, urgent: true, signal }),
-    )
-    if (Number(blocks?.[0]?.block.timestamp ?? since) < since) from = middle + 1
+    // What no node has any more is older than what all have.
+    if (((await timeOf(middle)) ?? 0) < since) from = middle + 1
     else to = middle
   }
   return from
@@ -237,10 +254,10 @@ const leaveOldBranch = async (work: Work, tip: number, depth: Depth) => {
   for (let number = tip; number >= 0 && number > deepest; number--) {
     const stored = pipeline.stored(number)
     if (stored) {
-      const [blocks] = await collect(
-        source!.range({ from: number, to: number, order: 'oldest', run: 1, urgent: true, signal }),
-      )
-      if (blocks?.[0]?.block.hash !== stored.hash) continue
+      const block = await blockAt(source!, number, signal)
+      // No node can say whether it left the chain.
+      if (block === undefined) return
+      if (block.block.hash !== stored.hash) continue
       if (number === tip) return
     }
     // Below what is held without a gap there is nothing left to differ.
@@ -255,10 +272,15 @@ const leaveOldBranch = async (work: Work, tip: number, depth: Depth) => {
   )
 }
 
-const collect = async <T>(items: AsyncIterable<T>): Promise<T[]> => {
-  const all: T[] = []
-  for await (const item of items) all.push(item)
-  return all
+/** Undefined where no node has it. */
+const blockAt = async (source: ChainSource, number: number, signal: AbortSignal): Promise<RawBlock | undefined> => {
+  try {
+    const range = source.range({ from: number, to: number, order: 'oldest', run: 1, urgent: true, signal })
+    for await (const [block] of range) return block
+  } catch (error) {
+    if (!isMissing(error)) throw error
+  }
+  return undefined
 }
 
 const resolvePoint = (point: BlockPoint | undefined, head: number, fallback: number): number => {

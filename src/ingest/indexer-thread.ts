@@ -66,6 +66,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
     'node' in data.job
       ? createRpcSource({
           ...{ ...data.job.node, limits: data.limits, log, metrics },
+          ...chainOf(data.job, lookups.chainId()),
           spent: openSpent(spentStem(data.data, data.network), log),
         })
       : undefined
@@ -81,6 +82,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
     filling: null,
     isShared: false,
     forgotten: 0,
+    missing: null,
   }
   const pace = createPace({ stored: newestTimes(db, KEPT), staleMs: patienceOf(data.job) })
   let pipeline: Pipeline | undefined
@@ -110,6 +112,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
     alerts: pipeline?.alerts() ?? {},
     redecoding: state.redecoding,
     filling: fillingOf(state),
+    missing: state.missing,
     finality: finality?.report() ?? null,
     shipping: shippingOf(pipeline, state),
     metrics: [...metrics.snapshot(), ...(pipeline?.metrics ?? [])],
@@ -281,6 +284,13 @@ const runJob = async (work: Work) => {
   }
 }
 
+/** The chain that nodes have to be of: where they are of another, it is waited for one. Nodes for development are reset to other chains. */
+const chainOf = (job: IndexerData['job'], stored: number | undefined): { chainId?: number } => {
+  if (job.type !== 'follow' || job.node.shrinks === true) return {}
+  const chainId = job.node.chainId ?? stored
+  return chainId === undefined ? {} : { chainId }
+}
+
 /** The chain of the source, which must be the chain of the store. */
 const chainIdOf = async (
   { job, limits }: Pick<IndexerData, 'job' | 'limits'>,
@@ -295,7 +305,7 @@ const chainIdOf = async (
   if (stored !== undefined && stored !== chainId && !mayDiffer)
     throw stop(
       'wrong_chain',
-      `the node is on chain ${chainId}, but the store of this network has chain ${stored}: check --rpc and --network, or choose another data folder`,
+      `the node is on chain ${chainId}, but the store of this network has chain ${stored}: check --rpc, --chain-id and --network, or choose another data folder`,
     )
   return chainId
 }

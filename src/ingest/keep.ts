@@ -1,6 +1,7 @@
 import type { AlertCounts } from '../alerts/alert-store.ts'
-import { mayPass } from '../lib/errors.ts'
+import { mayPass, systemFault } from '../lib/errors.ts'
 import { createRestarts } from '../lib/restarts.ts'
+import { isDamage } from '../sqlite/damage.ts'
 import type { Report } from './messages.ts'
 import { type Indexing, type IndexingOptions, NOTHING, startIndexing } from './network.ts'
 
@@ -41,8 +42,11 @@ export const keepIndexing = (options: KeepOptions): Indexing => {
   try {
     start()
   } catch (error) {
-    if (!patient) throw error
-    restarts.ended(error)
+    if (patient || systemFault(error)?.code === 'disk_full') restarts.ended(error)
+    else if (isDamage(error)) {
+      stopped = error as Error
+      reject(error)
+    } else throw error
   }
 
   return {
@@ -62,7 +66,7 @@ export const keepIndexing = (options: KeepOptions): Indexing => {
 }
 
 export interface KeepOptions extends IndexingOptions {
-  /** A start that throws, because the store is damaged, say, is tried again, too. Default: that is the caller's to tell. */
+  /** A start that throws, because the store is damaged, say, is tried again, too. Default: only where the disk is full. */
   patient?: boolean
 }
 

@@ -16,6 +16,7 @@ import type { LogMessage } from '../lib/thread-log.ts'
 import type { Limits } from '../limits/index.ts'
 import type { ShownFilter } from '../search/coverage.ts'
 import type { FinalityReport } from './finality.ts'
+import type { MissingBlocks } from './missing.ts'
 import type { TimedBlock } from './pace.ts'
 import type { Room } from './shared/dictionaries.ts'
 
@@ -234,6 +235,8 @@ export interface Report {
   redecoding: RedecodingReport | null
   /** What is looked for below the head for scopes; null where nothing is. */
   filling: ScopeFilling | null
+  /** Blocks that no node has; null where there are none. */
+  missing: MissingBlocks | null
   /** Null while it is not known. */
   finality: FinalityReport | null
   /** Null where documents lie in the store itself, and while it is not known. */
@@ -247,14 +250,15 @@ export interface Report {
 }
 
 /**
- * What something waits for, as a reason, and since when (ISO-8601 UTC). `node`: for a node that answers; `block`: for a new block, which nodes
+ * What something waits for, as a reason, and since when (ISO-8601 UTC). `node`: for a node that answers; `chain`: for one of
+ * the network's chain, since those that answer are of another; `block`: for a new block, which nodes
  * that answer do not have; `disk` and `store`: until the store can be written; `cluster`: until the cluster
  * takes documents, since the store holds as many as it may; `rules`: for what a rule needs to know of a block; `thread`: for
  * threads that have not told anything for long; `budget`: until nodes may be asked again; `slow`: for the next look at the head, which comes
  * less often so that a budget lasts; `fill`: until a back-fill may go on, while the head does.
  */
 export interface Waiting {
-  kind: 'node' | 'block' | 'disk' | 'store' | 'cluster' | 'rules' | 'thread' | 'budget' | 'slow' | 'fill'
+  kind: 'node' | 'chain' | 'block' | 'disk' | 'store' | 'cluster' | 'rules' | 'thread' | 'budget' | 'slow' | 'fill'
   for: string
   since: string
   /** When it is over, where that is known. */

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { MessageChannel, type Worker } from 'node:worker_threads'
 import type { ClusterOptions } from '../cluster/options.ts'
+import { createBlocks } from '../engine/blocks.ts'
 import { makeStoreFolder, storeFile } from '../engine/files.ts'
 import { createMoveWriter } from '../engine/moved.ts'
 import { openForWriting } from '../engine/open.ts'
@@ -12,6 +13,7 @@ import { nativeBinding, startWorker } from '../lib/runtime.ts'
 import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
 import { holdOpen } from '../sqlite/database.ts'
 import { abiFolder } from './abis.ts'
+import { type LogLoss, watchLog } from './log-loss.ts'
 import { memoryOf } from './memory.ts'
 import type { FromIndexer, IndexerData, Job, Report, Sharing, WriterData } from './messages.ts'
 
@@ -74,6 +76,7 @@ export const NOTHING: Report = {
   alerts: {},
   redecoding: null,
   filling: null,
+  missing: null,
   finality: null,
   shipping: null,
   metrics: [],
@@ -81,17 +84,32 @@ export const NOTHING: Report = {
   accountTroubles: new Map(),
 }
 
-/** Has a store of today's form, so that all threads find one; what is wrong with it is told here. */
-export const prepareStore = (data: string, network: string, log: Log): string => {
+/** Has a store of today's form, so that all threads find one; what is wrong with it is told here. `loss`: what its log has lost. */
+export const prepareStore = (data: string, network: string, log: Log): { store: string; loss: LogLoss | undefined } => {
   const store = storeFile(data, network)
   try {
     makeStoreFolder(data)
-    if (!existsSync(store)) log.info('Made a store', { network })
-    openForWriting(store, nativeBinding()).close()
+    const isNew = !existsSync(store)
+    const lossIn = watchLog(data, network, store)
+    const db = openForWriting(store, nativeBinding())
+    let loss: LogLoss | undefined
+    try {
+      loss = lossIn(createBlocks(db).ranges())
+    } finally {
+      db.close()
+    }
+    if (isNew) log.info('Made a store', { network })
+    if (loss)
+      log.warn(
+        `The log of a store is ${loss.transactions > 0 ? 'damaged' : 'missing'}: blocks that it held are indexed again`,
+        {
+          ...{ network, ...loss, blocks: loss.blocks ?? 'unknown' },
+        },
+      )
+    return { store, loss }
   } catch (error) {
     throw systemFault(error, store) ?? error
   }
-  return store
 }
 
 /** Whether documents lie in a cluster alone. Where none do, the store answers searches again. */
@@ -124,7 +142,7 @@ export const startIndexing = ({
   onReport,
   onAlerts,
 }: IndexingOptions): Indexing => {
-  const store = prepareStore(data, network, log)
+  const { store } = prepareStore(data, network, log)
   const cluster = returning && !isInCluster(store) ? undefined : place
   const letGo = holdOpen(store, nativeBinding())
   const { port1, port2 } = new MessageChannel()

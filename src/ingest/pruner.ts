@@ -1,6 +1,8 @@
 import type { AlertPruning } from '../alerts/prune.ts'
 import type { Writer } from '../engine/writer.ts'
-import { type OpenRequest, openPruneRequest } from './prune-requests.ts'
+import type { Log } from '../lib/log.ts'
+import type { Range } from '../lib/ranges.ts'
+import { type OpenRequest, openPruneRequest, type PruneRequest } from './prune-requests.ts'
 
 /** Does what prune requests ask for, a few milliseconds at a time. */
 export interface Pruner {
@@ -12,26 +14,38 @@ export interface PrunerOptions {
   store: string
   writer: Pick<Writer, 'prune' | 'also'>
   alerts: AlertPruning
+  log: Log
 }
 
 /** Time between two looks at whether something is asked for. */
 export const LOOK_MS = 1_000
 
-export const createPruner = ({ store, writer, alerts }: PrunerOptions): Pruner => {
+export const createPruner = ({ store, writer, alerts, log }: PrunerOptions): Pruner => {
   let open: OpenRequest | undefined
   let steps: Iterator<void> | undefined
   let lookAt = 0
 
   function* work({ request, end }: OpenRequest): Generator<void, void> {
-    while (writer.prune(request)) yield
+    let removed: Range | undefined
+    const onHidden = ({ from, to }: Range) => {
+      removed = { from: removed?.from ?? from, to }
+    }
+    try {
+      while (writer.prune(request, onHidden)) yield
+    } finally {
+      if (removed) log.info('Removed old blocks', { ...removed, ...whyOf(request) })
+    }
     if (request.alerts) {
       const { alerts: limits } = request
-      for (let more = true, page = alerts.begin(limits); more; ) {
+      const { step, removed } = alerts.begin(limits)
+      for (let more = true; more; ) {
         writer.also(() => {
-          more = page()
+          more = step()
         })
         yield
       }
+      if (removed() > 0)
+        log.info('Removed old alerts', { alerts: removed(), before: new Date(limits.before).toISOString() })
     }
     end()
   }
@@ -56,3 +70,13 @@ export const createPruner = ({ store, writer, alerts }: PrunerOptions): Pruner =
     },
   }
 }
+
+/** What is kept, in the words of the settings. */
+const whyOf = ({ below, keepBlocks, keepSeconds }: PruneRequest) => ({
+  ...(below !== undefined && { before: below }),
+  ...(keepBlocks !== undefined && { keepBlocks }),
+  ...(keepSeconds !== undefined && { keepFor: showDuration(keepSeconds) }),
+})
+
+const showDuration = (seconds: number): string =>
+  `${seconds % 86_400 === 0 ? seconds / 86_400 : (seconds / 86_400).toFixed(2)}d`

@@ -14,6 +14,7 @@ export interface Reason {
 
 export type ReasonType =
   | 'nodes_failing'
+  | 'wrong_chain'
   | 'no_new_block'
   | 'disk_full'
   | 'store_not_written'
@@ -31,6 +32,7 @@ export type ReasonType =
   | 'network_stopped'
   | 'deliveries_stuck'
   | 'readers_lost'
+  | 'clock_leap'
 
 export const reasonsOf = ({ networks, deliveries, readers }: Status): Reason[] => [
   ...networks.flatMap(reasonsOfNetwork),
@@ -41,6 +43,7 @@ export const reasonsOf = ({ networks, deliveries, readers }: Status): Reason[] =
 /** Null where what is there to be done is done: a back-fill takes its time. */
 const WAITING: Readonly<Record<Waiting['kind'], readonly [ReasonType, reason: string] | null>> = {
   node: ['nodes_failing', 'none of its nodes answers'],
+  chain: ['wrong_chain', 'its nodes are of another chain'],
   block: ['no_new_block', 'its nodes answer, but have had no new block for too long'],
   disk: ['disk_full', 'the disk is full: blocks are stored again when there is room'],
   store: ['store_not_written', 'its store cannot be written now'],

@@ -5,7 +5,9 @@ import type { Range } from '../lib/ranges.ts'
 import type { RestartStatus } from '../lib/restarts.ts'
 import type { ScopeCoverage } from '../search/coverage.ts'
 import type { FinalityReport } from './finality.ts'
+import type { LogLoss } from './log-loss.ts'
 import type { MovingReport, RedecodingReport, ScopeFilling, ShippingReport, Waiting } from './messages.ts'
+import type { MissingBlocks } from './missing.ts'
 import type { Reason } from './readiness.ts'
 
 /** What `GET /status` and `chainsieve status` tell. */
@@ -20,6 +22,8 @@ export interface Status {
   readers?: ReaderState
   /** Why the server is not ready; none where it is. */
   reasons?: Reason[]
+  /** What the operator should look at though the server is ready. */
+  warnings?: Reason[]
 }
 
 /** Threads that answer queries: how many there may be, how many are at work, and what waits for one. */
@@ -48,6 +52,8 @@ export interface FailingState {
   account: number
   rule: number
   channel: string
+  /** What tells it from others of its channel, which may have the same `target`. */
+  receiver: string
   /** Without its secrets. */
   target: string
   error: string
@@ -74,6 +80,8 @@ export interface NetworkStatus {
   coverage?: ScopeCoverage[]
   /** What is looked for below the head for scopes; absent where nothing is. */
   filling?: ScopeFilling
+  /** Blocks that are wanted and that none of its nodes has; absent where there are none. */
+  missing?: MissingBlocks
   /** Newest block of the source; null where it is not known. */
   head: number | null
   /** Blocks between the newest stored block and the head. */
@@ -89,6 +97,8 @@ export interface NetworkStatus {
   /** Until a back-fill is done. */
   secondsLeft: number | null
   error: string | null
+  /** What the log of its store had lost when the server started, after a crash; absent where nothing. Its blocks are indexed again. */
+  logLoss?: LogLoss
   /** Why its store cannot be searched; absent where it can. */
   store?: 'damaged' | 'unreadable'
   endpoints: EndpointStatus[]

@@ -9,7 +9,7 @@ export const silence = (
   endpoints: readonly EndpointStatus[],
   { answered, startedAt, now }: { answered: boolean; startedAt: number; now: number },
 ): Waiting | undefined => {
-  const nodes = endpoints.filter(({ url }) => !/^wss?:/.test(url))
+  const nodes = endpoints.filter(({ heads }) => !heads)
   if (nodes.length === 0) return undefined
   const failing = nodes.filter(({ failingSince }) => failingSince !== undefined)
   if (failing.length < nodes.length) {
@@ -21,6 +21,10 @@ export const silence = (
     .sort()
     .at(-1)!
   if (now - Date.parse(since) < SOON_MS) return undefined
+  if (failing.every(({ otherChain }) => otherChain !== undefined)) {
+    const why = failing.map(({ url, lastError }) => `${url} ${lastError}`).join('; ')
+    return { kind: 'chain', for: `a node of its chain (${why})`, since }
+  }
   const why = failing.map(({ url, lastError }) => `${url}: ${lastError}`).join('; ')
   return { kind: 'node', for: `a node that answers (${why})`, since }
 }

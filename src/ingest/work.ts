@@ -7,6 +7,7 @@ import type { Range } from '../lib/ranges.ts'
 import type { Contracts } from './contracts.ts'
 import type { Finality } from './finality.ts'
 import type { IndexerData, RedecodingReport } from './messages.ts'
+import type { MissingBlocks } from './missing.ts'
 import type { NetworkDecoding } from './open-decoding.ts'
 import type { Pace } from './pace.ts'
 import type { Pipeline } from './pipeline.ts'
@@ -37,6 +38,8 @@ export interface State {
   isShared: boolean
   /** How often blocks were forgotten, so that what is missing is to be looked for anew. */
   forgotten: number
+  /** Blocks that a back-fill wants and no node has. */
+  missing: MissingBlocks | null
 }
 
 /** What all jobs of a network's thread work with. */

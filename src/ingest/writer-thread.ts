@@ -58,14 +58,17 @@ export const runWriter = ({
   let closing = false
   let stopping = false
   let stuck = false
+  /** Whether its files are no longer those that are open. */
+  let lost = false
   /** Resolves when shipping has ended that is not needed any more. */
   let ended: Promise<void> | undefined
   let waiting: NodeJS.Timeout | undefined
-  const pruner = createPruner({ store, writer, alerts: createAlertPruning(db) })
+  const tell = (message: FromWriter) => port.postMessage(message)
+  const log = createThreadLog(tell)
+  const pruner = createPruner({ store, writer, alerts: createAlertPruning(db), log: log.with({ network }) })
   /** Pruning and what else waits take turns. */
   let pruned = false
   let isModern = false
-  const tell = (message: FromWriter) => port.postMessage(message)
 
   const metrics = createMetrics()
   const writing = metrics.histogram(
@@ -291,7 +294,12 @@ export const runWriter = ({
     clearInterval(looking)
     await shipping?.close()
     await ended
-    db.close()
+    try {
+      db.close()
+    } catch (error) {
+      // It was told already.
+      if (!lost) throw error
+    }
     port.close()
   }
 
@@ -310,7 +318,7 @@ export const runWriter = ({
     cluster &&
     createShipping({
       ...{ store, native: nativeBinding(), db, writer, network, cluster, returning, journalMax, metrics, wake },
-      log: createThreadLog(tell),
+      log,
       onReport: count,
       onEmptied: first => unmerged.push(first),
       onFailure(error) {
@@ -319,7 +327,16 @@ export const runWriter = ({
         tellBroken()
       },
     })
-  const looking = setInterval(wake, LOOK_MS)
+  const look = () => {
+    try {
+      if (!lost) db.checkFiles()
+    } catch (error) {
+      lost = true
+      tell({ type: 'failed', id: -1, failure: toFailure(error) })
+    }
+    wake()
+  }
+  const looking = setInterval(look, LOOK_MS)
   looking.unref()
 
   port.on('message', (message: ToWriter) => {

@@ -29,14 +29,21 @@ export interface ByteWriter {
   /** The bytes written, as a copy of just their size. */
   take(): Uint8Array<ArrayBuffer>
   truncate(length: number): void
-  /** Starts again, and releases memory that only an unusually long text needed. */
-  clear(): void
+  /** Starts again, and releases memory that only an unusually long text needed. `bound`: more bytes are refused before memory is taken for them. */
+  clear(bound?: Bound): void
+}
+
+export interface Bound {
+  most: number
+  /** What is thrown beyond it. */
+  fail(): Error
 }
 
 export const createByteWriter = (capacity = 1024): ByteWriter => {
   let buffer = Buffer.allocUnsafeSlow(capacity)
   let view = viewOf(buffer)
   let length = 0
+  let limit: Bound | undefined
   const change = (to: typeof buffer) => {
     buffer = to
     view = viewOf(to)
@@ -58,7 +65,10 @@ export const createByteWriter = (capacity = 1024): ByteWriter => {
   }
   const reserve = (more: number): Buffer => {
     if (length + more > buffer.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(buffer.length * 2, length + more))
+      if (limit && length + more > limit.most) throw limit.fail()
+      const larger = Buffer.allocUnsafeSlow(
+        Math.max(Math.min(buffer.length * 2, limit?.most ?? Number.POSITIVE_INFINITY), length + more),
+      )
       buffer.copy(larger, 0, 0, length)
       change(larger)
     }
@@ -143,8 +153,9 @@ export const createByteWriter = (capacity = 1024): ByteWriter => {
     truncate(to) {
       length = to
     },
-    clear() {
+    clear(bound) {
       length = 0
+      limit = bound
       if (buffer.length > Math.max(capacity, LARGE)) change(Buffer.allocUnsafeSlow(capacity))
     },
   }

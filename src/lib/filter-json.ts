@@ -1,5 +1,5 @@
 import { createByteWriter } from './bytes.ts'
-import { fits } from './wildcard.ts'
+import { fitting } from './wildcard.ts'
 
 /**
  * What patterns such as `hits.hits._id` leave of JSON text, byte for byte: `*` stands for any characters of a name and `**` for one name
@@ -10,7 +10,7 @@ export const filterJson = (
   patterns: readonly string[],
   check: () => void = () => {},
 ): Uint8Array<ArrayBuffer> => {
-  const includes = patterns.filter(it => !it.startsWith('-')).map(parsePattern)
+  const includes = patterns.filter(it => !it.startsWith('-')).map(it => parsePattern(it))
   const excludes = patterns.filter(it => it.startsWith('-')).map(it => parsePattern(it.slice(1)))
   const included = includes.length > 0 ? pass(json, includes, { includes: true, check }) : json
   return excludes.length > 0 ? pass(included, excludes, { includes: false, check }) : new Uint8Array(included)
@@ -18,33 +18,72 @@ export const filterJson = (
 
 /** Names from the top down: one, and those below it. */
 interface Pattern {
+  id: number
   any: boolean
   matches(name: string): boolean
   below: Pattern | undefined
 }
 
+/** The rests of patterns that a place in the text is held against, and what they are below members that were seen. */
+interface State {
+  patterns: readonly Pattern[]
+  below: Map<string, State | 'whole'>
+}
+
+let ids = 0
+
 /** A dot parts names, but for one behind a backslash. */
 const parsePattern = (text: string): Pattern => {
   const names = text.split(/(?<!\\)\./).map(part => part.replaceAll('\\.', '.'))
   const of = (name: string, below: Pattern | undefined) => ({
+    id: ids++,
     any: name === '**',
-    matches: (it: string) => fits(it, name),
+    matches: fitting(name),
     below,
   })
   return names.reduceRight<Pattern | undefined>((below, name) => of(name, below), undefined)!
 }
 
-/** The rest of the patterns below a member, or `whole` if one ends at it. */
-const below = (patterns: Iterable<Pattern>, name: string): ReadonlySet<Pattern> | 'whole' => {
-  const rest = new Set<Pattern>()
-  for (const pattern of patterns) {
-    if (!pattern.matches(name)) continue
-    if (pattern.below === undefined) return 'whole'
-    rest.add(pattern.below)
-    if (pattern.any) rest.add(pattern)
+/**
+ * What tells the rest of the patterns below a member, or `whole` if one ends at it. Members of the same name in the same place are looked at
+ * once: the time goes by the length of the text, and not by that of the patterns.
+ */
+const createStates = (patterns: readonly Pattern[]) => {
+  const known = new Map<string, State>()
+  const stateOf = (some: readonly Pattern[]): State => {
+    const key = some.map(({ id }) => id).join()
+    let state = known.get(key)
+    if (!state) {
+      state = { patterns: some, below: new Map() }
+      known.set(key, state)
+    }
+    return state
   }
-  return rest
+  const rest = (patterns: readonly Pattern[], name: string): State | 'whole' => {
+    const found = new Set<Pattern>()
+    for (const pattern of patterns) {
+      if (!pattern.matches(name)) continue
+      if (pattern.below === undefined) return 'whole'
+      found.add(pattern.below)
+      if (pattern.any) found.add(pattern)
+    }
+    return stateOf([...found].sort((a, b) => a.id - b.id))
+  }
+  return {
+    first: stateOf(patterns),
+    below(state: State, name: string): State | 'whole' {
+      let found = state.below.get(name)
+      if (found === undefined) {
+        found = rest(state.patterns, name)
+        if (state.below.size < MOST_NAMES) state.below.set(name, found)
+      }
+      return found
+    },
+  }
 }
+
+/** Names that are remembered in one place: more are the keys of buckets, which seldom come again. */
+const MOST_NAMES = 1_000
 
 const pass = (
   json: Uint8Array,
@@ -53,6 +92,7 @@ const pass = (
 ): Uint8Array<ArrayBuffer> => {
   const bytes = Buffer.from(json.buffer, json.byteOffset, json.length)
   const out = createByteWriter(1 << 12)
+  const states = createStates(patterns)
   let at = 0
   let seen = 0
 
@@ -115,7 +155,7 @@ const pass = (
   }
 
   /** Writes what is left of the value at `at`; false where that is nothing. */
-  const value = (rest: Iterable<Pattern>): boolean => {
+  const value = (rest: State): boolean => {
     skipSpace()
     if (bytes[at] === OPEN) return members(rest)
     if (bytes[at] === OPEN_LIST) return elements(rest)
@@ -127,12 +167,13 @@ const pass = (
     return true
   }
 
-  const members = (rest: Iterable<Pattern>): boolean => {
+  const members = (rest: State): boolean => {
     const before = out.length
     let any = false
     out.byte(bytes[at++]!)
     for (skipSpace(); bytes[at] !== CLOSE; skipSpace()) {
       if (bytes[at] === COMMA) at++
+      if (++seen % FEW === 0) check()
       skipSpace()
       const beforeMember = out.length
       if (any) out.byte(COMMA)
@@ -141,7 +182,7 @@ const pass = (
       const end = at
       skipSpace()
       at++
-      const inner = below(rest, name)
+      const inner = states.below(rest, name)
       out.bytes(bytes, start, end)
       out.byte(COLON)
       if (member(inner)) any = true
@@ -150,8 +191,8 @@ const pass = (
     return closed(before, any)
   }
 
-  const member = (inner: ReadonlySet<Pattern> | 'whole'): boolean => {
-    if (inner !== 'whole' && inner.size > 0) return value(inner)
+  const member = (inner: State | 'whole'): boolean => {
+    if (inner !== 'whole' && inner.patterns.length > 0) return value(inner)
     if ((inner === 'whole') === includes) {
       copyValue()
       return true
@@ -160,7 +201,7 @@ const pass = (
     return false
   }
 
-  const elements = (rest: Iterable<Pattern>): boolean => {
+  const elements = (rest: State): boolean => {
     const before = out.length
     let any = false
     out.byte(bytes[at++]!)
@@ -184,13 +225,13 @@ const pass = (
   skipSpace()
   const isList = bytes[at] === OPEN_LIST
   // A small Buffer would share its memory with others, and cannot be handed to another thread.
-  if (!value(patterns)) return Uint8Array.of(...(isList ? [OPEN_LIST, CLOSE_LIST] : [OPEN, CLOSE]))
+  if (!value(states.first)) return Uint8Array.of(...(isList ? [OPEN_LIST, CLOSE_LIST] : [OPEN, CLOSE]))
   return out.take()
 }
 
 /** Strings of so many bytes are gone through byte by byte: beyond that it is faster to look for the quote. */
 const SHORT = 24
-/** Elements that take little time together. */
+/** Members and elements that take little time together. */
 const FEW = 64
 const [SPACE, QUOTE, COMMA, COLON, BACKSLASH] = [0x20, 0x22, 0x2c, 0x3a, 0x5c]
 const [OPEN, CLOSE, OPEN_LIST, CLOSE_LIST] = [0x7b, 0x7d, 0x5b, 0x5d]

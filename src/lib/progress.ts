@@ -56,12 +56,17 @@ export interface ProgressOptions {
 export const progressBar = (screen: Screen, { label, now }: ProgressOptions): Progress =>
   paced(100, now, (pace, last) => {
     screen.status(last ? '' : bar(label, pace))
-    if (last) screen.line(bar(label, pace))
+    if (last && !(isOfBytes(pace.step) && pace.step.done < pace.step.total)) screen.line(bar(label, pace))
   })
 
 /** A line every five seconds, for a file, a pipe or a log collector. */
 export const progressLines = (log: Log, { label, now }: ProgressOptions): Progress =>
-  paced(5_000, now, ({ step, blocksPerSecond, eventsPerSecond, secondsLeft }, last) =>
+  paced(5_000, now, ({ step, blocksPerSecond, eventsPerSecond, secondsLeft }, last) => {
+    if (isOfBytes(step)) {
+      // The command itself says what came of it.
+      if (!last) log.info('Made progress', { doing: label, percent: percent(step), secondsLeft })
+      return
+    }
     log.info(last ? 'Ended' : 'Made progress', {
       network: label,
       blocks: step.blocks,
@@ -72,8 +77,11 @@ export const progressLines = (log: Log, { label, now }: ProgressOptions): Progre
       blocksPerSecond: Math.round(blocksPerSecond),
       eventsPerSecond: Math.round(eventsPerSecond),
       secondsLeft: last ? undefined : secondsLeft,
-    }),
-  )
+    })
+  })
+
+/** Of files, as those of a backup, rather than of blocks that are stored. */
+const isOfBytes = ({ blocks, total }: Step): boolean => blocks === 0 && total > 0
 
 interface Pace {
   step: Step

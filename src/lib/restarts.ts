@@ -1,4 +1,4 @@
-import { messageOf } from './errors.ts'
+import { messageOf, systemFault } from './errors.ts'
 import type { Log } from './log.ts'
 import { backoff } from './retry.ts'
 
@@ -8,6 +8,8 @@ export interface RestartStatus {
   count: number
   /** Why it ended last. */
   error: string
+  /** The disk was full. */
+  diskFull?: true
   endedAt: string
   /** When it is started again; null while it runs. */
   nextAt: string | null
@@ -39,7 +41,7 @@ const STEADY_MS = 2 * LONGEST_MS
 export const createRestarts = ({ start, log, what, baseMs = 500 }: RestartsOptions): Restarts => {
   let count = 0
   let inRow = 0
-  let last: { error: string; at: number; nextAt: number | null } | undefined
+  let last: { error: string; diskFull?: true; at: number; nextAt: number | null } | undefined
   let startedAt = performance.now()
   let timer: NodeJS.Timeout | undefined
   let stopped = false
@@ -62,7 +64,12 @@ export const createRestarts = ({ start, log, what, baseMs = 500 }: RestartsOptio
       inRow = performance.now() - startedAt >= STEADY_MS ? 1 : inRow + 1
       const waitMs = backoff(inRow, { baseMs, capMs: LONGEST_MS, random: () => 1 })
       const at = Date.now()
-      last = { error: messageOf(error).split('\n')[0]!, at, nextAt: at + waitMs }
+      last = {
+        error: messageOf(error).split('\n')[0]!,
+        ...(systemFault(error)?.code === 'disk_full' && { diskFull: true }),
+        at,
+        nextAt: at + waitMs,
+      }
       log.error(`${what} failed and restarts`, { seconds: waitMs / 1000, error })
       timer = setTimeout(begin, waitMs)
       timer.unref()
@@ -71,6 +78,7 @@ export const createRestarts = ({ start, log, what, baseMs = 500 }: RestartsOptio
       last && {
         count,
         error: last.error,
+        ...(last.diskFull && { diskFull: true }),
         endedAt: new Date(last.at).toISOString(),
         nextAt: last.nextAt === null ? null : new Date(last.nextAt).toISOString(),
       },

@@ -18,6 +18,8 @@ export const secret = (value: string, shown = HIDDEN): Secret => ({
 /** Nodes are paid for by keys inside their URLs: scheme and host are shown, the rest is not. */
 export const secretUrl = (url: string): Secret => {
   const { protocol, host, username, pathname, search, hash } = new URL(url)
+  // A path of this machine.
+  if (protocol === 'ipc:') return secret(url, url)
   const bare = username === '' && pathname === '/' && search === '' && hash === ''
   return secret(url, `${protocol}//${host}${bare ? '' : `/${HIDDEN}`}`)
 }

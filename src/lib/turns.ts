@@ -9,3 +9,28 @@ export const createTurns = (): (() => Promise<void>) => {
     return last
   }
 }
+
+/** Time in milliseconds for which one piece of long work keeps the event loop. */
+export const PIECE_MS = 4
+
+/** To be awaited between pieces of work: lets others have the event loop once such a time has passed. */
+export const createPauses = (): (() => Promise<void> | undefined) => {
+  let until = performance.now() + PIECE_MS
+  const pause = async () => {
+    await turn()
+    until = performance.now() + PIECE_MS
+  }
+  return () => (performance.now() < until ? undefined : pause())
+}
+const turn = createTurns()
+
+/** Makes something of each element, piece by piece. */
+export const mapInTurns = async <T, R>(list: readonly T[], make: (one: T) => R): Promise<R[]> => {
+  const pause = createPauses()
+  const made: R[] = []
+  for (const one of list) {
+    await pause()
+    made.push(make(one))
+  }
+  return made
+}

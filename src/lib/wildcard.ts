@@ -1,18 +1,31 @@
 /**
- * Whether a name fits a pattern in which `*` stands for any characters. Without a regular expression: one that a client wrote could take
- * for ever.
+ * What tells whether a name fits a pattern in which `*` stands for any characters. Without a regular expression: one that a client wrote could
+ * take for ever.
  */
-export const fits = (name: string, pattern: string): boolean => {
+export const fitting = (pattern: string): ((name: string) => boolean) => {
   const [first = '', ...rest] = pattern.split('*')
   const last = rest.pop()
-  if (last === undefined) return name === pattern
-  if (!name.startsWith(first) || !name.endsWith(last) || name.length < first.length + last.length) return false
-  let at = first.length
-  const end = name.length - last.length
-  for (const part of rest) {
-    const found = name.indexOf(part, at)
-    if (found < 0 || found + part.length > end) return false
-    at = found + part.length
+  if (last === undefined) return name => name === pattern
+  const least = first.length + last.length
+  return name => {
+    if (name.length < least || !name.startsWith(first) || !name.endsWith(last)) return false
+    let at = first.length
+    const end = name.length - last.length
+    for (const part of rest) {
+      const found = name.indexOf(part, at)
+      if (found < 0 || found + part.length > end) return false
+      at = found + part.length
+    }
+    return true
   }
-  return true
+}
+
+/** The same for one name. */
+export const fits = (name: string, pattern: string): boolean => fitting(pattern)(name)
+
+/** Whether a name fits one of several patterns. Names without `*` cost nothing, however many there are. */
+export const fittingAny = (patterns: Iterable<string>): ((name: string) => boolean) => {
+  const names = new Set(patterns)
+  const tests = [...names].filter(name => name.includes('*')).map(fitting)
+  return name => names.has(name) || tests.some(fits => fits(name))
 }

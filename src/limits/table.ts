@@ -81,12 +81,51 @@ export const LIMITS = {
     'Send long values in the body of the request.',
   ),
   body: bytes('16MB', TOO_LARGE, ['a request', 'data in its body'], 'Send less in one request.'),
+  shortBody: bytes(
+    '1MB',
+    TOO_LARGE,
+    ['a request that is no search', 'data in its body'],
+    'Spread it over several requests. Searches, templates and lines of _msearch may be as large as [body] allows.',
+  ),
   queuedBodies: bytes('128MB', REJECTED, ['the server', 'request bodies under way'], 'Try again in a moment.'),
   queuedBodiesByAccount: bytes(
     '48MB',
     REJECTED,
     ['an account', 'request bodies under way'],
     'Send smaller bodies, or wait for answers before you send more.',
+  ),
+
+  // Names that requests list, and that answers repeat.
+  names: count(
+    1_000,
+    ILLEGAL,
+    ['a request', 'names of indices, fields, columns or rules in its lists'],
+    'Spread them over several requests, or use a pattern such as *.',
+  ),
+  patterns: count(
+    100,
+    ILLEGAL,
+    ['a request', 'patterns with * in its lists of names'],
+    'Use a pattern that matches more, or *.',
+  ),
+  nameLength: count(
+    1_000,
+    ILLEGAL,
+    ['a name, pattern, key or format', 'characters'],
+    'Use a shorter one: answers repeat it.',
+  ),
+  meta: bytes('16kB', ILLEGAL, ['the meta of an aggregation', 'text'], 'Shorten it: answers repeat it.'),
+  filterPath: count(
+    500,
+    ILLEGAL,
+    ['the URL parameter [filter_path]', 'names in its patterns, between commas and dots'],
+    'Name an object to keep all of it, or use **.',
+  ),
+  answer: bytes(
+    '128MB',
+    TOO_LARGE,
+    ['an answer', 'data'],
+    'Ask for fewer hits or buckets, for less of each by [_source] or [filter_path], or for all hits as a stream by "size": -1.',
   ),
 
   // Queries.
@@ -119,6 +158,13 @@ export const LIMITS = {
     ILLEGAL,
     ['a search text', 'characters'],
     'Search by its beginning, or by the words that matter.',
+  ),
+  analyzed: count(10_000, ILLEGAL, ['the text of _analyze', 'characters'], 'Spread it over several requests.'),
+  template: bytes(
+    '4MB',
+    TOO_LARGE,
+    ['a template', 'output, with what it reads to make it'],
+    'Shorten its lists and loops, or send the query itself.',
   ),
   sorts: count(16, ILLEGAL, ['a query', 'sort keys'], 'Leave out the last keys, which seldom matter.'),
   sourcePatterns: count(
@@ -195,7 +241,19 @@ export const LIMITS = {
     ['an account', 'answers to "size": -1 under way'],
     'Read one to its end, or close its connection, before you start the next.',
   ),
+  searchHeader: bytes(
+    '32kB',
+    ILLEGAL,
+    ['the header of a search (_msearch)', 'JSON'],
+    'Name fewer indices, or use a pattern such as *.',
+  ),
   searches: count(1_000, ILLEGAL, ['a request', 'searches (_msearch)'], 'Spread them over several requests.'),
+  ids: count(
+    10_000,
+    ILLEGAL,
+    ['a request', 'ids (_mget)'],
+    'Spread them over several requests, or use [terms] on _id.',
+  ),
   documents: bytes(
     '64MB',
     ILLEGAL,
@@ -207,6 +265,12 @@ export const LIMITS = {
     REJECTED,
     ['an account', 'open scrolls and points in time'],
     'Close those that you no longer need. Each closes by itself when its keep-alive ends.',
+  ),
+  cursorIds: count(
+    1_000,
+    ILLEGAL,
+    ['a request', 'ids of scrolls or points in time to close'],
+    'Close them in several requests, or all of the account by _all.',
   ),
   cursorQuery: bytes(
     '256kB',
@@ -258,6 +322,12 @@ export const LIMITS = {
     INVALID,
     ['an account', 'matches in one block'],
     'No alerts are made for further matches: narrow the conditions of the rules.',
+  ),
+  series: count(
+    500_000,
+    ILLEGAL,
+    ['a request for series', 'numbers, which are rules times buckets'],
+    'Ask for fewer buckets, or for some of the rules.',
   ),
   simulations: count(
     4,
@@ -327,7 +397,7 @@ export const LIMITS = {
     'The oldest ones are removed. So are those of refused tokens, which count together.',
   ),
   abiUpload: bytes(
-    '4MB',
+    '2MB',
     'content_too_large_exception',
     ['an ABI that is uploaded', 'text'],
     'Add a longer one at the server, with chainsieve abi add.',

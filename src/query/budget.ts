@@ -8,6 +8,8 @@ export interface Budget {
   clauses(more: number, place: JsonNode): void
   values(more: number, place: JsonNode): void
   text(text: string, place: JsonNode): string
+  /** A name, key or format, which the answer may repeat very often. */
+  name(text: string, place: JsonNode): string
   timeZone(name: string, place: JsonNode): void
 }
 
@@ -34,6 +36,10 @@ export const createBudget = ({ limits = DEFAULT_LIMITS, check }: BudgetOptions =
     },
     text(text, place) {
       if (text.length > limits.text) throw overLimit('text', limits, where(place))
+      return text
+    },
+    name(text, place) {
+      if (text.length > limits.nameLength) throw overLimit('nameLength', limits, where(place))
       return text
     },
     timeZone(name, place) {

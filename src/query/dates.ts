@@ -15,8 +15,20 @@ export interface DateReader {
 
 /** What dates are read against: the moment of the request, in milliseconds since 1970, and what the query may still ask for. */
 export interface DateScope {
-  readonly now: number
+  readonly now: () => number
   readonly budget: Budget
+}
+
+/** The moment of a request, and whether date math counted from it: then the request means something else at another moment. */
+export const createMoment = (time: number) => {
+  let isRead = false
+  return {
+    now() {
+      isRead = true
+      return time
+    },
+    isRead: () => isRead,
+  }
 }
 
 /**
@@ -47,7 +59,7 @@ export const createDateReader = (
       const isNow = text.startsWith('now')
       const end = isNow ? 3 : text.indexOf('||')
       if (end < 0) return date(place, text, up)
-      const start = isNow ? options.now : date(place, text.slice(0, end), false)
+      const start = isNow ? options.now() : date(place, text.slice(0, end), false)
       return calculate(place, start, text.slice(isNow ? end : end + 2), zone, up)
     },
   }

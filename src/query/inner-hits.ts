@@ -1,4 +1,5 @@
 import { refuse } from '../lib/errors.ts'
+import { overLimit } from '../limits/index.ts'
 import { type FieldPath, type Kind, lookup } from '../mapping/index.ts'
 import { ALL, type Node } from './ast.ts'
 import {
@@ -75,7 +76,7 @@ const parseInnerHits = (
     ...parseShown(keys, { kinds, limits: budget.limits, queries }),
   }
   return {
-    name: keys.name ? string(keys.name, 'a name') : name,
+    name: keys.name ? budget.name(string(keys.name, 'a name'), keys.name) : name,
     by,
     path: nested,
     request,
@@ -98,7 +99,9 @@ export const parseGroupHits = (
     trackTotal: true,
     ...parseShown(keys, scope),
   }
-  return { name: string(keys.name, 'a name'), request }
+  const name = string(keys.name, 'a name')
+  if (name.length > scope.limits.nameLength) throw overLimit('nameLength', scope.limits, where(keys.name))
+  return { name, request }
 }
 
 const pageOf = (keys: Partial<Record<'from' | 'size', JsonNode>>): Pick<SearchRequest, 'from' | 'size'> => {

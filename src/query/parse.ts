@@ -7,6 +7,7 @@ import { checkRefused, IGNORED_KEYS, KEYS } from './body-keys.ts'
 import { type Budget, type BudgetOptions, createBudget } from './budget.ts'
 import { parseCollapse } from './collapse.ts'
 import type { Collected } from './collected.ts'
+import { createMoment } from './dates.ts'
 import { lowerClause, lowerScored } from './dsl/index.ts'
 import { parseIndicesBoost } from './indices-boost.ts'
 import { parseJson } from './json.ts'
@@ -35,13 +36,15 @@ export const parseSearch = (
 ): SearchRequest => {
   const budget = createBudget(options)
   const { limits } = budget
+  const moment = createMoment(now)
+  const aggregatedAt = createMoment(now)
   const lower = (
     place: JsonNode | undefined,
     kind: Kind,
     taken: Pick<Scope, 'innerHits' | 'marks' | 'collected'> = {},
   ): Scored =>
     // Each kind reads the same clauses, which count once.
-    parseQuery(place, { kind, kinds, now, index: options.index, ...taken }, createBudget(options))
+    parseQuery(place, { kind, kinds, now: moment.now, index: options.index, ...taken }, createBudget(options))
   const given = body === undefined || body.trim() === '' ? new Map() : parseJson(body, limits)
   const root = bodyNode(withParameters(given, options.parameters ?? []))
   checkRefused(root, SEARCH)
@@ -60,7 +63,7 @@ export const parseSearch = (
     )
   }
   const scope: ShownScope & SortScope = {
-    ...{ kinds, now, limits, budget, lower: lowerClause },
+    ...{ kinds, now: moment.now, limits, budget, lower: lowerClause },
     queries: place =>
       Object.fromEntries(
         kinds.map(kind => {
@@ -114,17 +117,18 @@ export const parseSearch = (
     ...(keys.min_score && { minScore: readDouble(keys.min_score) }),
     ...(collected.names.length > 0 && { names: collected.names }),
     ...(aggregated && {
-      // What ends early depends on more than one segment.
-      aggregated: terminateAfter === undefined ? lasting : undefined,
       aggregations: parseAggregations(aggregated, {
-        ...{ kinds, now, nested: undefined, index: options.index },
+        ...{ kinds, now: aggregatedAt.now, nested: undefined, index: options.index },
         budget: createBudget(options),
       }),
+      // What ends early depends on more than one segment.
+      aggregated: terminateAfter === undefined && !aggregatedAt.isRead() ? lasting : undefined,
     }),
     ...(terminateAfter !== undefined && { terminateAfter }),
     ...(rescores && rescores.length > 0 && { rescores }),
     ...(keys.timeout && { timeout: parseTimeout(keys.timeout) }),
     ...parsePaging(keys, { ...scope, sort, from, size, collapse, cursor: options.cursor }),
+    ...((moment.isRead() || aggregatedAt.isRead()) && { readsNow: true }),
   }
 }
 

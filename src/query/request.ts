@@ -32,6 +32,8 @@ export interface SearchRequest {
   shown?: Shown
   collapse?: Collapse
   aggregations?: Aggregations | undefined
+  /** Date math of it counts from the moment of the request: another moment has another answer. */
+  readsNow?: true
   /** Texts that mean the same aggregations at any moment, whatever the query; undefined where there are none. */
   aggregated?: LastingTexts | undefined
   /** Only hits that come behind this one. */

@@ -15,7 +15,7 @@ export interface Scope {
   /** All kinds of the search: a field that only some of them have matches nothing in the others. */
   kinds: readonly Kind[]
   /** Milliseconds since 1970, one moment for the whole request. */
-  now: number
+  now: () => number
   /** The list whose elements are looked at: the path of the `nested` clause around. */
   nested: string | undefined
   /** What the query may still ask for. */
@@ -70,8 +70,9 @@ export const checkKnown = (name: string, place: JsonNode, scope: Pick<Scope, 'ki
   const paths = [...fields.map(({ path }) => path), ...META_FIELDS]
   // Also near to an object: then one of its fields is meant.
   const near = nearest(name, [...paths, ...fields.map(({ field }) => field)])
+  const steps = name.split('.')
   const meant =
-    paths.find(path => isAbridged(name.split('.'), path.split('.'))) ??
+    paths.find(path => isAbridged(steps, path.split('.'))) ??
     paths.find(path => path === near) ??
     fields.find(({ field }) => field === near)?.path
   const names = new Set(fields.map(({ field }) => field))

@@ -28,12 +28,13 @@ export const parseTimeValue = (name: string, text: string): number => {
   )
 }
 
-const DAY_MS = 86_400_000
+/** The longest keep-alive of a cursor. */
+export const MOST_KEEP_ALIVE_MS = 86_400_000
 
 /** How long a cursor stays open after its last use. */
 export const parseKeepAlive = (name: string, text: string): number => {
   const time = parseTimeValue(name, text)
-  if (time > DAY_MS)
+  if (time > MOST_KEEP_ALIVE_MS)
     throw refuse(
       'illegal_argument_exception',
       `Keep alive for request (${cut(text)}) is too large. It must be less than (1d): [${name}] begins anew with each page.`,

@@ -1,3 +1,4 @@
+import { isIPv4, isIPv6 } from 'node:net'
 import { TOKEN } from './extracts.ts'
 import { expected, type Place, string, wrongOf } from './place.ts'
 
@@ -29,8 +30,15 @@ export const checkUrl = (place: Place, { refusedHost }: RuleOptions): void => {
   const why = refusedHost?.(url.hostname)
   if (why !== undefined)
     place.fault(
-      `${place.label} leads to ${url.hostname}, which is ${why}: use a public address, or ask the operator of this server to allow the range.`,
+      `${place.label} leads to ${url.hostname}, which is ${why}: use a public address, or have the operator of this server allow it: --allow-target ${rangeOf(url.hostname)}`,
     )
+}
+
+/** What the operator allows; of a name, whose addresses may change, what it is to be looked up for. */
+const rangeOf = (host: string): string => {
+  const address = host.replace(/^\[|\]$/g, '')
+  if (isIPv4(address)) return `${address}/32`
+  return isIPv6(address) ? `${address}/128` : host === 'localhost' ? '127.0.0.1/32' : 'ADDRESS/32'
 }
 
 export const checkRecipients = (place: Place): void => {

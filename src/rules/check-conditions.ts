@@ -2,16 +2,17 @@ import { isRecord } from '../lib/record.ts'
 import { type Limits, overLimit } from '../limits/index.ts'
 import { parseExact } from '../query/exact.ts'
 import { checkAttribute, checkOutermost } from './attributes.ts'
+import { argumentTypesOf, type OwnAbis, type TypesAt } from './declared.ts'
 import { distinct } from './distinct.ts'
 import { impossibleFor } from './impossible.ts'
 import { atMost, boolean, expected, filled, list, listOf, object, oneOf, type Place, string, wrongOf } from './place.ts'
-import { OPERATORS, type Operator, type TargetType } from './rule.ts'
+import { type Condition, OPERATORS, type Operator, type TargetType } from './rule.ts'
 
 /** A rule's `targetMap`. `target`: undefined where it is not known for a fault. */
 export const checkConditions = (
   place: Place,
   target: TargetType | undefined,
-  { limits, isKept }: { limits: Limits; isKept: boolean },
+  { limits, isKept, abis }: { limits: Limits; isKept: boolean; abis: OwnAbis },
 ): void => {
   const counts = countsIn(place.value)
   const over = (['ruleConditions', 'ruleValues'] as const).filter(limit => counts[limit] > limits[limit])
@@ -19,7 +20,8 @@ export const checkConditions = (
   // A list that is too long is not looked through.
   if (over.length > 0) return
   const targets = [...list(place, { of: 'conditions', min: 1, max: 10 })]
-  for (const it of targets) condition(it, 1, { target, steps: [], scaled: false, limits, isKept })
+  const typesAt = target && argumentTypesOf({ targetType: target, targetMap: place.value as Condition[] }, abis)
+  for (const it of targets) condition(it, 1, { target, steps: [], scaled: false, limits, isKept, typesAt })
   distinct(targets)
 }
 
@@ -48,6 +50,7 @@ interface Way {
   limits: Limits
   /** They are stored already: what can never match is not refused. */
   isKept: boolean
+  typesAt: TypesAt | undefined
 }
 
 const CONDITION = ['name', 'operator', 'value', 'operatorParameters'] as const
@@ -58,7 +61,7 @@ const WITH_LIST: readonly (Operator | undefined)[] = ['Equals any', 'Equals any 
 const WITH_ARGS: readonly TargetType[] = ['Event', 'Call', 'Method']
 
 const condition = (place: Place, level: 1 | 2 | 3, around: Way) => {
-  const { target, steps, limits, isKept } = around
+  const { target, steps, limits, isKept, typesAt } = around
   const known = level === 2 ? SECOND : CONDITION
   if (!object(place, { what: 'a condition', known, elsewhere: ELSEWHERE })) return
   const name = filled(place.member('name'))
@@ -75,8 +78,8 @@ const condition = (place: Place, level: 1 | 2 | 3, around: Way) => {
   // Inside an unknown attribute no further fault is told.
   const inside = unknown === undefined && name !== undefined
   const way: Way = inside
-    ? { target, steps: [...steps, name], scaled, limits, isKept }
-    : { target: undefined, steps: [], scaled, limits, isKept }
+    ? { target, steps: [...steps, name], scaled, limits, isKept, typesAt }
+    : { target: undefined, steps: [], scaled, limits, isKept, typesAt }
   const inner = place.member('operatorParameters')
   const inspects = operator === 'Inspect' || (operator === undefined && Array.isArray(inner.value))
   if (inspects && level !== 3) {
@@ -93,16 +96,17 @@ const condition = (place: Place, level: 1 | 2 | 3, around: Way) => {
   if (way.target === undefined || inspects) return
   const complaint = checkAttribute(way.target, way.steps)
   if (complaint !== undefined) place.member('name').fault(complaint)
-  else if (operator !== undefined && !isKept)
-    possibleAt(place.member('value'), impossibleFor(way.target, way.steps, operator))
+  // That of scaled values was told above.
+  else if (operator !== undefined && !isKept && typesAt && !scaled)
+    possibleAt(place.member('value'), impossibleFor(way.target, way.steps, operator, typesAt))
 }
 
-/** Refuses values that nothing ever matches. */
+/** Refuses values that nothing ever matches, or that would be compared as text. */
 const possibleAt = (place: Place, impossible: ReturnType<typeof impossibleFor>) => {
   const found = (value: unknown) => (typeof value === 'string' ? impossible(value) : undefined)
   for (const it of found(place.value) ? [place] : wrongOf(place, value => found(value) === undefined)) {
-    const { must, remedy } = found(it.value)!
-    expected(it, must, `${remedy} Nothing would ever match.`.trim())
+    const { must, remedy, asText } = found(it.value)!
+    expected(it, must, asText ? remedy : `${remedy} Nothing would ever match.`.trim())
   }
 }
 

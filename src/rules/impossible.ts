@@ -2,32 +2,45 @@ import { checksumAddress } from '../lib/keccak.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { nestedPaths } from '../mapping/index.ts'
 import type { Compare, Operand } from '../query/ast.ts'
-import { operandOf } from '../query/compare.ts'
+import { operandOf, parseExact } from '../query/compare.ts'
 import { cut } from '../query/cut.ts'
 import { stepsOf } from './attributes.ts'
+import { argumentTypesOf, type OwnAbis, type TypesAt } from './declared.ts'
 import { type At, fieldAt, hintOf } from './hints.ts'
 import { OPERATOR_MEANINGS } from './lower.ts'
 import { listOf } from './place.ts'
 import { type Condition, type Operator, type RuleConfig, TARGET_KINDS, type TargetType } from './rule.ts'
 
-/** What a value must be that some entity can match, and a sentence on what to write instead. */
+/** What a value must be, and a sentence on what to write instead. */
 export interface Impossible {
   must: string
   remedy: string
+  /** Set where numbers are compared by their size with what is no number: as texts, which nobody means. */
+  asText?: true
 }
 
-/** A test of the values of one condition: why nothing would ever match a value, undefined where something may. */
+/** A test of the values of one condition: why a value will not do, undefined where it may. */
 export const impossibleFor = (
   targetType: TargetType,
   names: readonly string[],
   operator: Exclude<Operator, 'Inspect'>,
+  typesAt: TypesAt,
 ): ((value: string) => Impossible | undefined) => {
   const kind = TARGET_KINDS[targetType]
   const steps = stepsOf(kind, names)
-  // What an argument can be is its contract's affair.
-  const at = nestedPaths(kind).includes(steps[0] ?? '') ? undefined : fieldAt(kind, steps)
+  const meaning = OPERATOR_MEANINGS[operator]
+  if (nestedPaths(kind).includes(steps[0] ?? '')) {
+    // A condition may have thousands of values.
+    let integers: boolean | undefined
+    return value => {
+      if (isNumber(value)) return undefined
+      integers ??= areIntegers(typesAt(steps.slice(1)))
+      return integers ? notNumber(value, meaning.how) : undefined
+    }
+  }
+  const at = fieldAt(kind, steps)
   if (at === undefined) return () => undefined
-  const node = { op: 'compare', kind, steps, ...OPERATOR_MEANINGS[operator], scaled: false } as const
+  const node = { op: 'compare', kind, steps, ...meaning, scaled: false } as const
   return value => whyNever(at, { ...node, operands: [operandOf(value)] })
 }
 
@@ -36,21 +49,66 @@ const MAX_WARNINGS = 20
 /** Conditions of one rule that are checked. A program writes far more of them, not a person who errs, and an account may have a million. */
 const MAX_LOOKED_AT = 50
 
-/** A sentence on each value that nothing matches: what is refused today may have been stored by an earlier version. */
-export const impossibleIn = ({ targetType, targetMap }: RuleConfig): string[] => {
+/**
+ * A sentence on each value that will not do, since what is refused today may have been stored by an earlier version, and on each that is
+ * compared as text though numbers may be meant.
+ */
+export const impossibleIn = (config: RuleConfig, own: OwnAbis): string[] => {
+  const { targetType, targetMap } = config
+  const typesAt = argumentTypesOf(config, own)
   const found: string[] = []
   for (const { names, operator, value = [] } of comparisonsIn(targetMap, []).slice(0, MAX_LOOKED_AT)) {
-    const impossible = impossibleFor(targetType, names, operator)
+    const impossible = impossibleFor(targetType, names, operator, typesAt)
     for (const one of typeof value === 'string' ? [value] : value) {
       const why = impossible(one)
-      if (why === undefined) continue
-      const shown = cut(JSON.stringify(one))
-      found.push(`${cut(names.join('.'))} never matches ${shown}: the value must be ${why.must}. ${why.remedy}`.trim())
+      const [name, shown] = [cut(names.join('.')), cut(JSON.stringify(one))]
+      if (why?.asText || isDoubtful(targetType, names, operator, one, typesAt))
+        found.push(`${name} is compared with ${shown} as text, since that is not a number. ${remedyFor(one)}`)
+      else if (why !== undefined)
+        found.push(`${name} never matches ${shown}: the value must be ${why.must}. ${why.remedy}`.trim())
       if (found.length === MAX_WARNINGS) return found
     }
   }
   return found
 }
+
+/** Whether an argument of which no type is known is compared by size with what is no number. */
+const isDoubtful = (
+  targetType: TargetType,
+  names: readonly string[],
+  operator: Operator,
+  value: string,
+  typesAt: TypesAt,
+): boolean => {
+  if (operator.startsWith('Equals') || isNumber(value)) return false
+  const kind = TARGET_KINDS[targetType]
+  const [list = '', ...steps] = stepsOf(kind, names)
+  if (!nestedPaths(kind).includes(list)) return false
+  const types = typesAt(steps)
+  return types === undefined || [...types].some(isInteger)
+}
+
+const isNumber = (text: string): boolean => parseExact(text) !== undefined
+const isInteger = (type: string): boolean => /^u?int\d+$/.test(type)
+const areIntegers = (types: ReadonlySet<string> | undefined): boolean =>
+  types !== undefined && [...types].every(isInteger)
+
+const notNumber = (text: string, how: Compare['how'], must = 'a number'): Impossible => ({
+  must,
+  remedy: remedyFor(text),
+  ...(how !== 'equal' && { asText: true }),
+})
+
+/** What to write in place of a text that is no number, such as one with separators. */
+const remedyFor = (text: string): string => {
+  const plain = text.trim().replace(SEPARATORS, '')
+  return plain !== text && isNumber(plain)
+    ? `Write "${cut(plain)}".`
+    : 'Write decimal digits without separators or units, or 0x-hex.'
+}
+
+/** Between groups of three digits. */
+const SEPARATORS = /(?<=^[+-]?\d{1,3}(?:[,_'\s]\d{3})*)[,_'\s](?=\d{3}(?!\d))/g
 
 const comparisonsIn = (
   conditions: readonly Condition[],
@@ -64,6 +122,8 @@ const comparisonsIn = (
 const whyNever = (at: At, compare: Compare): Impossible | undefined => {
   const [operand] = compare.operands
   const { field } = at
+  if (compare.how !== 'equal' && operand!.number === undefined && ORDERED.has(at.fieldKind))
+    return notNumber(operand!.text, compare.how, at.fieldKind === 'seconds' ? SECONDS : undefined)
   if (compare.how !== 'equal') return hintOf(at.kind, compare).node.op === 'none' ? outOfRange(at, compare) : undefined
   const { text } = operand!
   const isHex = HEX.test(text)
@@ -72,7 +132,7 @@ const whyNever = (at: At, compare: Compare): Impossible | undefined => {
   if (field.values) return outOfList(field.values, text, compare.ignoreCase)
   const [, name] = (field.identifier && WITH_ARGUMENTS.exec(text)) || []
   if (name !== undefined) return { must: 'a name without its arguments', remedy: `Write "${cut(name)}".` }
-  if (NUMBERS.has(at.fieldKind) && operand!.number === undefined) return { must: 'a number', remedy: '' }
+  if (NUMBERS.has(at.fieldKind) && operand!.number === undefined) return notNumber(text, compare.how)
   return hintOf(at.kind, compare).node.op === 'none' ? unlike(at, operand!) : undefined
 }
 
@@ -81,6 +141,10 @@ const ADDRESS = /^0x[0-9a-f]{40}$/i
 const WITH_ARGUMENTS = /^([A-Za-z_$][\w$]*)\(/
 /** Kinds of which the index knows too little to tell. */
 const NUMBERS: ReadonlySet<string> = new Set(['long', 'integers', 'integer256', 'decimal', 'hexNumber'])
+/** Kinds of which every value is a number. */
+const ORDERED: ReadonlySet<string> = new Set([...NUMBERS, 'quantity', 'wide', 'amount', 'double', 'seconds'])
+
+const SECONDS = 'a time in whole seconds since 1970'
 
 const lengthOf = (text: string): string =>
   HEX.test(text) ? `It has ${text.length - 2} of them.` : 'It has other characters.'
@@ -123,14 +187,15 @@ const unlike = ({ fieldKind, encoding, path }: At, { text, number }: Operand): I
     case 'quantity':
     case 'wide':
     case 'amount':
+      if (number === undefined) return notNumber(text, 'equal')
       return encoding === 'coin'
         ? { must: 'an amount of at least 0 with up to 18 decimals', remedy: '' }
         : {
             must: 'an integer of at least 0',
-            remedy: number !== undefined && fieldKind === 'amount' ? `${path}.coin takes fractions.` : '',
+            remedy: fieldKind === 'amount' ? `${path}.coin takes fractions.` : '',
           }
     case 'seconds':
-      return { must: 'a time in whole seconds since 1970', remedy: '' }
+      return { must: SECONDS, remedy: '' }
     case 'datetime':
       return { must: 'a time such as "2024-05-17T12:00:00", or whole seconds since 1970', remedy: '' }
     case 'double':

@@ -4,6 +4,7 @@ import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
 import type { RuleOptions } from './addresses.ts'
 import { checkAlerts } from './check-alerts.ts'
 import { checkConditions } from './check-conditions.ts'
+import type { OwnAbis } from './declared.ts'
 import {
   atMost,
   boolean,
@@ -29,6 +30,8 @@ export interface CheckOptions extends RuleOptions {
   limits?: Limits
   /** The rule that it is to replace. An earlier version may have stored conditions that would be refused now. */
   before?: RuleInput | undefined
+  /** ABIs that tell types of arguments beside those that ship with the program. */
+  abis?: OwnAbis
 }
 
 /**
@@ -40,7 +43,7 @@ export interface CheckOptions extends RuleOptions {
  */
 export const checkRule = (
   value: unknown,
-  { refusedHost, limits = DEFAULT_LIMITS, before }: CheckOptions = {},
+  { refusedHost, limits = DEFAULT_LIMITS, before, abis = () => [] }: CheckOptions = {},
 ): CheckedRule => {
   const faults: Fault[] = []
   const rule = placeOf(value, faults, { label: 'The rule' })
@@ -64,7 +67,7 @@ export const checkRule = (
   atMost(rule.member('name'), 'ruleName', limits)
   confirmations(rule.member('maxConfirmationCount'))
   for (const name of NETWORK_PARTS) networkPart(rule.member(name))
-  config(rule.member('config'), { ...(refusedHost && { refusedHost }), limits, before })
+  config(rule.member('config'), { ...(refusedHost && { refusedHost }), limits, before, abis })
   optional(rule.member('version'), integer)
   optional(rule.member('description'), place => {
     if (place.value !== null && typeof place.value !== 'string') expected(place, 'a string or null')
@@ -91,7 +94,7 @@ const OWN: readonly string[] = [
 ]
 /** What an answer adds to a rule. It may come back with it, and is not stored. */
 export const SERVERS: readonly string[] = [
-  ...['id', 'createdAt', 'updatedAt', 'triggerCount', 'idle', 'warnings'],
+  ...['id', 'createdAt', 'updatedAt', 'triggerCount', 'idle', 'failing', 'warnings'],
   'cancelledDeliveries',
 ]
 
@@ -179,12 +182,12 @@ const inexact = (value: unknown): (string | number)[] | undefined => {
   return undefined
 }
 
-const config = (place: Place, options: CheckOptions & { limits: Limits }) => {
+const config = (place: Place, options: CheckOptions & { limits: Limits; abis: OwnAbis }) => {
   if (!object(place, { what: 'the config', known: ['targetType', 'targetMap', 'alerts'] })) return
   const target = oneOf(place.member('targetType'), TARGET_TYPES, 'a kind of entity')
   const conditions = place.member('targetMap')
-  const { limits, before } = options
+  const { limits, before, abis } = options
   const isKept = before?.config.targetType === target && isDeepStrictEqual(before?.config.targetMap, conditions.value)
-  checkConditions(conditions, target, { limits, isKept })
+  checkConditions(conditions, target, { limits, isKept, abis })
   checkAlerts(place.member('alerts'), options)
 }

@@ -42,6 +42,8 @@ export interface Simulation {
   series?: SimulationSeries | null
   /** Of a rule of several networks: what each gives, but for its hits. Then holes and series are told there alone. */
   networks?: Omit<SimulationOfNetwork, 'hits'>[]
+  /** What will not do what the rule's owner may expect, as with a stored rule. */
+  warnings?: string[]
 }
 
 export interface SimulationOfNetwork extends Simulation {

@@ -1,4 +1,4 @@
-import type { Cursor } from '../engine/query/pages.ts'
+import { type Cursor, isSamePlace } from '../engine/query/pages.ts'
 import type { Search } from './reader-messages.ts'
 import { createSlots, type Slot } from './slots.ts'
 import type { Message, Reply, Thread, Threads } from './threads.ts'
@@ -108,7 +108,7 @@ export const createAhead = ({ threads, search, account, first, signal, nextId }:
 
   const nextPart = (): Making => {
     // A part that was built again may not end where the part after it begins.
-    if (making[0] && !isSame(making[0].after, at)) making = []
+    if (making[0] && !isSamePlace(making[0].after, at)) making = []
     if (making.length === 0) begin(at, false)
     return making[0]!
   }
@@ -136,6 +136,3 @@ export const createAhead = ({ threads, search, account, first, signal, nextId }:
     },
   }
 }
-
-const isSame = (a: Cursor | undefined, b: Cursor | undefined): boolean =>
-  a?.kind === b?.kind && a?.position === b?.position

@@ -10,6 +10,7 @@ import { refuse } from '../lib/errors.ts'
 import { filterJson } from '../lib/filter-json.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit, overNow } from '../limits/index.ts'
 import { KINDS, type Kind } from '../mapping/index.ts'
+import { named } from '../query/json-node.ts'
 import type { Parameters } from '../query/parameters.ts'
 import { type ParseOptions, parseSearch } from '../query/parse.ts'
 import type { SearchRequest } from '../query/request.ts'
@@ -18,7 +19,7 @@ import { answerPit, answerScroll, openedPit, type UsedCursor } from './cursors/a
 import { scrollRequest } from './cursors/page.ts'
 import { resumeMember, resuming } from './cursors/resume.ts'
 import type { ScrollState } from './cursors/state.ts'
-import { type Dialect, NATIVE } from './dialect.ts'
+import { type Dialect, inList, NATIVE, withStatus } from './dialect.ts'
 import { answerLines } from './lines.ts'
 import type { Format, Getting, Wanted } from './service.ts'
 import { readSeveral } from './several.ts'
@@ -31,6 +32,8 @@ export interface Reply {
   format?: Format | undefined
   /** The cursor that this is a page of. */
   cursor?: UsedCursor | undefined
+  /** Another moment has another answer. */
+  readsNow?: true
   /** JSON text, whole, as bytes that own their memory, or in parts. */
   body: Uint8Array<ArrayBuffer> | Parts
 }
@@ -77,14 +80,15 @@ export const answerSearch = (
   options: AnswerOptions,
 ): Reply => {
   const { limits = DEFAULT_LIMITS, now = Date.now(), started = performance.now(), scroll, isNamed } = options
-  const pit = openedPit(body, index, { limits, now, isNamed, inScroll: scroll !== undefined })
+  const key = () => searcher.cursorKey()
+  const pit = openedPit(body, index, { limits, key, now, isNamed, inScroll: scroll !== undefined })
   const cursor = scroll ? 'hidden' : pit?.tiebreak
   const request = readSearch(body, { index, entities: pit?.state.entities ?? entities }, options, cursor)
   const answer = (page: SearchRequest, lead?: Lead) => answerRequest(searcher, index, page, options, started, lead)
   const reply = pit
     ? answerPit(pit, { ...request, seen: pit.state.seen }, answer)
     : scroll
-      ? answerScroll(scroll, scrollRequest(request, scroll, limits), { now, answer })
+      ? answerScroll(scroll, scrollRequest(request, scroll, limits), { now, key: key(), answer })
       : answer(request)
   return filtered(reply, options.dialect ?? NATIVE, options)
 }
@@ -148,16 +152,18 @@ export const answerRequest = (
       score: any && !asked.collapse && !hidesScores(request) ? asFloat(maxScore) : null,
     })
   const writing = { index, out, ...dialect }
-  out.clear()
+  const { limits = DEFAULT_LIMITS, mayStream = true, after } = options
+  const fail = () => overLimit('answer', limits, tooMuchOf(request))
+  out.clear({ most: limits.answer, fail })
   if (request.size >= 0) {
     const written = searcher.write(request, endingBy(options, started, request), writing)
+    if (out.length + (written.aggregations?.length ?? 0) > limits.answer) throw fail()
     // The head tells how long all of it took: it is known last.
     return {
       status: 200,
       body: joined(encode(head(lead(written), written.isEarly)), out.view(), tailOf(written, index)),
     }
   }
-  const { limits = DEFAULT_LIMITS, mayStream = true, after } = options
   if (!mayStream) throw overNow('streams', limits)
   const { total, pages, at, maxScore, goTo } = searcher.writePages(request, options, writing, after)
   const begun = after
@@ -169,6 +175,26 @@ export const answerRequest = (
   })
   return { status: 200, body: { parts, at, goTo, ended: () => ended } }
 }
+
+/** What each hit of an answer that is too long repeats, where that is much. */
+const tooMuchOf = ({ parts, names = [], shown, size }: SearchRequest): string => {
+  const texts = [
+    ...names.map(({ name }) => ['the _name', name] as const),
+    ...parts.flatMap(({ innerHits = [] }) => innerHits.map(({ name }) => ['the name of inner_hits', name] as const)),
+    ...(shown?.highlight ?? []).map(({ before, after }) => ['the tags of highlight', before + after] as const),
+    ...[...(shown?.fields ?? []), ...(shown?.docvalueFields ?? [])].map(
+      ({ format = '' }) => ['the format', format] as const,
+    ),
+  ]
+  const length = texts.reduce((sum, [, text]) => sum + text.length, 0)
+  const [what, text] = texts.toSorted((a, b) => b[1].length - a[1].length)[0] ?? []
+  return length < MUCH || text === undefined
+    ? 'The answer'
+    : `The answer, in which each of up to ${size} hits may repeat ${length} characters of the request, such as ${what} ${named(text)},`
+}
+
+/** Characters that a hit may repeat before an error names them. */
+const MUCH = 1_000
 
 /** A deadline that the request itself sets; a long answer has none but that of each of its parts. */
 const endingBy = (options: AnswerOptions, started: number, { timeout, size }: SearchRequest): AnswerOptions =>
@@ -212,10 +238,13 @@ export const answerDocuments = (
 }
 
 /** The parts of an answer that the dialect keeps. */
-export const filtered = (reply: Reply, { filterPath }: Dialect, options: AnswerOptions): Reply => {
+export const filtered = (reply: Reply, { filterPath, isItem = false }: Dialect, options: AnswerOptions): Reply => {
   if (!filterPath || filterPath.length === 0) return reply
-  const { body } = reply
-  if (body instanceof Uint8Array) return { ...reply, body: filterJson(body, filterPath, () => check(options)) }
+  const { body, status } = reply
+  if (body instanceof Uint8Array) {
+    const json = isItem ? inList(withStatus(body, status)) : body
+    return { ...reply, body: filterJson(json, filterPath, () => check(options)) }
+  }
   throw refuse(
     'illegal_argument_exception',
     'The URL parameter [filter_path] does not work with "size": -1: select fields by [_source].',

@@ -1,6 +1,6 @@
 import { type Failure, toFailure } from '../lib/failure.ts'
 import { damaged } from '../sqlite/damage.ts'
-import { checkPages } from '../sqlite/pages.ts'
+import { checkPages, checkQuickly } from '../sqlite/pages.ts'
 
 /** What is wrong with a store; null where all its pages are as they were written. Between two steps of reading, whoever asks may rest. */
 export function* checkStore(store: string): Generator<void, Failure | null> {
@@ -26,5 +26,15 @@ export const checkAtOnce = (store: string): Failure | null => {
   for (;;) {
     const { done, value } = steps.next()
     if (done) return value
+  }
+}
+
+/** What can be told of it at once. */
+export const lookQuickly = (store: string): Failure | null => {
+  try {
+    checkQuickly(store)
+    return null
+  } catch (error) {
+    return toFailure(error)
   }
 }

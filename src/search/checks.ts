@@ -1,11 +1,13 @@
 import type { Worker } from 'node:worker_threads'
 import { ChainsieveError } from '../lib/errors.ts'
+import { every } from '../lib/every.ts'
 import { fromFailure } from '../lib/failure.ts'
 import type { Log } from '../lib/log.ts'
 import { startWorker } from '../lib/runtime.ts'
+import { exchanged } from '../sqlite/damage.ts'
 import { sizeOf } from '../sqlite/pages.ts'
-import { rawFile } from '../sqlite/raw-file.ts'
-import { checkAtOnce } from './check-store.ts'
+import { fileIdentity, rawFile } from '../sqlite/raw-file.ts'
+import { checkAtOnce, lookQuickly } from './check-store.ts'
 import type { Checked, CheckTask } from './check-thread.ts'
 import type { Pool, PoolOptions } from './pool.ts'
 import { eachOf } from './target.ts'
@@ -22,6 +24,8 @@ const SMALL = 24 * 2 ** 20
 const HASTE_MS = 1_000
 /** The thread that checks lets the first answers go before it. */
 const CHECK_AFTER_MS = 250
+/** Time between two looks at whether the files are those that are open. */
+const LOOK_MS = 2_000
 const DAY_MS = 86_400_000
 
 /**
@@ -33,7 +37,9 @@ export const checkedPool = (pool: Pool, { stores, log }: ChecksOptions): Pool =>
   const pass = (network: string) => {
     for (const one of eachOf(network)) {
       const store = stores(one).get(one)
-      if (store !== undefined) checks.pass(store)
+      if (store !== undefined) checks.pass(one, store)
+      const lost = checks.lost.get(one)
+      if (lost) throw lost
     }
   }
   const after =
@@ -44,6 +50,7 @@ export const checkedPool = (pool: Pool, { stores, log }: ChecksOptions): Pool =>
     }
   return {
     ...pool,
+    networks: wanted => [...new Set([...pool.networks(wanted), ...checks.lost.keys()])],
     search: after(pool.search),
     request: after(pool.request),
     suggest: after(pool.suggest),
@@ -73,11 +80,11 @@ const startChecks = (stores: PoolOptions['stores'], log: Log) => {
   /** Tasks that the thread has not answered. */
   let open = 0
   // A search tells of what cannot be listed.
-  const listed = (): string[] => {
+  const listed = (): ReadonlyMap<string, string> => {
     try {
-      return [...stores().values()]
+      return stores()
     } catch {
-      return []
+      return new Map()
     }
   }
 
@@ -124,27 +131,49 @@ const startChecks = (stores: PoolOptions['stores'], log: Log) => {
   }
   const checkFirst = (store: string) => {
     checked.add(store)
-    if (sizeOf(store) > SMALL) return ask({ store, hasteMs: HASTE_MS })
-    const failure = checkAtOnce(store)
+    const failure = sizeOf(store) > SMALL ? lookQuickly(store) : checkAtOnce(store)
     found(store, failure && fromFailure(failure))
+    if (sizeOf(store) > SMALL) ask({ store, hasteMs: HASTE_MS })
   }
 
-  const atStart = new Set(listed())
+  /** Networks whose file was removed or replaced: connections go on with the old one, which nobody writes to any more. */
+  const lost = new Map<string, Error>()
+  const known = new Map<string, { store: string; identity: string }>()
+  const know = (network: string, store: string) => {
+    const identity = known.has(network) ? undefined : fileIdentity(store)
+    if (identity !== undefined) known.set(network, { store, identity })
+  }
+  const lookAtFiles = () => {
+    for (const [network, store] of listed()) know(network, store)
+    for (const [network, { store, identity }] of known) {
+      const now = fileIdentity(store)
+      if (now === identity || lost.has(network)) continue
+      const error = exchanged(store, now !== undefined)
+      lost.set(network, error)
+      log.error('Stopped answering from a store', { store, error })
+    }
+  }
+  const looking = every(LOOK_MS, lookAtFiles, { log, doing: 'look at the files of stores', atOnce: true })
+
+  const atStart = new Set(listed().values())
   for (const store of atStart) if (sizeOf(store) > SMALL) checkFirst(store)
   const daily = setInterval(() => {
-    for (const store of listed()) ask({ store, hasteMs: 0 })
+    for (const store of listed().values()) ask({ store, hasteMs: 0 })
   }, DAY_MS)
   daily.unref()
 
   return {
+    lost,
     /** Throws where the store was found damaged. */
-    pass(store: string) {
+    pass(network: string, store: string) {
+      know(network, store)
       // A store that is created while the program runs had no time to be damaged.
       if (atStart.has(store) && !checked.has(store)) checkFirst(store)
       const error = damage.get(store)
       if (error) throw error
     },
     async close() {
+      looking()
       clearInterval(daily)
       clearTimeout(starting)
       await worker?.terminate()

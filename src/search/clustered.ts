@@ -33,7 +33,7 @@ import type { InlineAnswer, InlineSearch, Whose } from './inline.ts'
 import { openStore } from './open-store.ts'
 import type { HeldBlocks } from './reader-messages.ts'
 import type { Answer, Getting, Holdings, Wanted } from './service.ts'
-import type { Streams } from './streams.ts'
+import type { Opening, Streams } from './streams.ts'
 import { indexOf } from './target.ts'
 
 const always = () => true
@@ -122,10 +122,10 @@ export const createClustered = ({
     })
     const { body, ...reply } = value
     if (body instanceof Uint8Array) return { ...reply, body }
-    return { ...reply, ...(await stream(body, pages!, account)) }
+    return { ...reply, ...(await stream(body, pages!, { account, format: reply.format })) }
   }
 
-  const stream = async (body: Parts, pages: ClusterPages, account: number) => {
+  const stream = async (body: Parts, pages: ClusterPages, told: Pick<Opening, 'account' | 'format'>) => {
     const rest = body.parts[Symbol.iterator]()
     const next = async () => {
       await pages.ready()
@@ -136,7 +136,7 @@ export const createClustered = ({
     const first = await next()
     if (!first.more) return { body: first.body }
     const ahead = (): Ahead => ({ next, end: pages.close })
-    return streams.open({ account, body: first.body, ahead, drop: pages.close })
+    return streams.open({ ...told, body: first.body, ahead, drop: pages.close })
   }
 
   return {

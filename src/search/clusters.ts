@@ -24,7 +24,7 @@ export interface ClusterPlace extends Pick<ClusterNetwork, 'cluster' | 'naming'>
 export interface Clusters {
   /** What answers for a network; undefined where its store does, and of several networks. */
   of(network: string): Clustered | undefined
-  /** Of several networks those that lie in clusters, by their places; undefined where none does. */
+  /** Those of some networks that lie in clusters, by their places; undefined where none does. */
   among(networks: string): Among | undefined
   close(): void
 }
@@ -85,9 +85,7 @@ export const createClusters = ({ placeOf, storeOf, ...options }: ClustersOptions
       return place && clusteredOf(network, place)
     },
     among(networks) {
-      const each = eachOf(networks)
-      if (each.length === 1) return undefined
-      const places = each.map(network => ({ network, place: clusterOf(network) }))
+      const places = eachOf(networks).map(network => ({ network, place: clusterOf(network) }))
       if (places.every(({ place }) => !place)) return undefined
       return () => ({
         networks: places.map(({ network, place }) => place && { network, naming: namingOf(place) }),

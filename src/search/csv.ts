@@ -60,8 +60,12 @@ export const valuesOf = (request: Pick<SearchRequest, 'parts' | 'source'>) => {
   }
 }
 
-/** Hits as rows of RFC 4180: `_id`, with several kinds `_type`, and the columns that `_source` chooses. */
-export const createCsv = (request: Pick<SearchRequest, 'parts' | 'source'>) => {
+/**
+ * Hits as rows of RFC 4180: `_id`, with several kinds `_type`, and the columns that `_source` chooses. Anyone can put a text on
+ * the chain: unless `raw`, one that a spreadsheet would run as a formula gets an apostrophe in front.
+ */
+export const createCsv = (request: Pick<SearchRequest, 'parts' | 'source'>, { raw = false } = {}) => {
+  const cell = raw ? rawCell : safeCell
   const { columns, isMixed, read } = valuesOf(request)
   const row = (cells: readonly string[], out: ByteWriter) => out.text(`${cells.map(quoted).join(',')}\r\n`)
   return {
@@ -88,7 +92,13 @@ const at = (source: Record<string, unknown>, steps: readonly string[]): unknown 
 }
 
 /** Lists and objects as JSON; what is not there as nothing. */
-const cell = (value: unknown): string =>
+const rawCell = (value: unknown): string =>
   value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value)
+
+/** Texts alone: a negative number is no formula. */
+const safeCell = (value: unknown): string =>
+  typeof value === 'string' && FORMULA.test(value) ? `'${value}` : rawCell(value)
+
+const FORMULA = /^[=+\-@\t\r]/
 
 const quoted = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)

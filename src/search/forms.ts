@@ -2,7 +2,7 @@ import type { Searcher } from '../engine/query/execute.ts'
 import { createByteWriter } from '../lib/bytes.ts'
 import { ChainsieveError, refuse } from '../lib/errors.ts'
 import { didYouMean } from '../lib/nearest.ts'
-import { DEFAULT_LIMITS } from '../limits/index.ts'
+import { DEFAULT_LIMITS, overLimit } from '../limits/index.ts'
 import { type Explanation, told as explained } from '../query/explanation.ts'
 import { parseJson } from '../query/json.ts'
 import { isObject, named } from '../query/json-node.ts'
@@ -27,10 +27,12 @@ export const answerForm = (
   given: AnswerOptions,
 ): Reply => {
   // The same object, since its deadline restarts with each part of a long answer.
-  const options = Object.assign(given, { parameters, dialect, isNamed, format, scroll })
-  if (!form) return answerSearch(searcher, index, entities, body, options)
-  const asked = { index, entities, body }
-  return filtered(inForm(form)(searcher, asked, options), dialect ?? NATIVE, options)
+  const { readBefore = {} } = given
+  const options = Object.assign(given, { parameters, dialect, isNamed, format, scroll, readBefore })
+  const reply = form
+    ? filtered(inForm(form)(searcher, { index, entities, body }, options), dialect ?? NATIVE, options)
+    : answerSearch(searcher, index, entities, body, options)
+  return readBefore.request?.readsNow ? { ...reply, readsNow: true } : reply
 }
 
 /** Of a search that is a query alone. */
@@ -60,6 +62,7 @@ const count: Answerer = (searcher, { index, entities, body }, options) => {
 const validity =
   (why: boolean): Answerer =>
   (_, { index, entities, body }, options) => {
+    const { limits = DEFAULT_LIMITS } = options
     const { total, successful, failed } = SHARDS
     const told = { _shards: { total, successful, failed } }
     try {
@@ -69,6 +72,13 @@ const validity =
       return json(200, { ...told, valid: false, ...(why && { error: `${error.code}: ${error.message}` }) })
     }
     const explanation = body === undefined || body.trim() === '' ? '*:*' : body.trim()
+    const times = eachOf(index).length * namesOf(entities).length
+    if (why && explanation.length * times > limits.answer)
+      throw overLimit(
+        'answer',
+        limits,
+        `The answer, in which the query of ${explanation.length} characters stands ${times} times,`,
+      )
     const explanations = eachOf(index).flatMap(one =>
       namesOf(entities).map(kind => ({ index: `${one}-${kind}`, valid: true, explanation })),
     )

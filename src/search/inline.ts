@@ -35,6 +35,8 @@ export type Whose = Pick<Asking, 'account' | 'signal'>
 
 export interface InlineAnswer extends Answer {
   cursor?: UsedCursor | undefined
+  /** Another moment has another answer. */
+  readsNow?: true
 }
 
 /** A promise where others go first. */
@@ -167,7 +169,8 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
 
   /** Hands on what is found, and keeps it where the same is asked for again and again. */
   const keeping = (store: string, key: string | undefined, found: InlineAnswer | undefined) => {
-    if (key === undefined || found?.status !== 200 || !(found.body instanceof Uint8Array)) return found
+    if (key === undefined || found?.status !== 200 || found.readsNow || !(found.body instanceof Uint8Array))
+      return found
     const opened = openOf(store)
     opened?.answers.offer(key, opened.reader.version(), found.body)
     return found

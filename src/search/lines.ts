@@ -2,7 +2,7 @@ import type { Searcher } from '../engine/query/execute.ts'
 import type { Hit } from '../engine/query/hits.ts'
 import type { ByteWriter } from '../lib/bytes.ts'
 import { refuse } from '../lib/errors.ts'
-import { DEFAULT_LIMITS, overNow } from '../limits/index.ts'
+import { DEFAULT_LIMITS, overLimit, overNow } from '../limits/index.ts'
 import type { SearchRequest } from '../query/request.ts'
 import type { AnswerOptions, Parts, Reply } from './answer.ts'
 import { createCsv } from './csv.ts'
@@ -22,11 +22,13 @@ export const answerLines = (
   checkShown(request, format)
   const asked = { ...request, trackTotal: false }
   if (request.size < 0 && !mayStream) throw overNow('streams', limits)
-  const lines = format === 'csv' ? csv() : ndjson()
+  const lines = format === 'ndjson' ? ndjson() : csv()
   if (request.size < 0) return { status: 200, format, body: streamed(lines, out) }
-  out.clear()
+  const fail = () => overLimit('answer', limits)
+  out.clear({ most: limits.answer, fail })
   lines.head()
   lines.all()
+  if (out.length > limits.answer) throw fail()
   return { status: 200, format, body: out.take() }
 
   function ndjson(): Lines {
@@ -45,7 +47,7 @@ export const answerLines = (
   }
 
   function csv(): Lines {
-    const table = createCsv(request)
+    const table = createCsv(request, { raw: format === 'raw-csv' })
     const write = (hits: readonly Hit[]) => {
       for (const hit of hits) table.hit(hit, out)
     }
@@ -68,7 +70,7 @@ const checkShown = (request: SearchRequest, format: Format): void => {
   const bad = (why: string) => refuse('illegal_argument_exception', why)
   if (resume !== undefined) throw bad('resume: only JSON has the token of the next page: ask for JSON.')
   if (aggregations) throw bad('aggs: only JSON has aggregations: ask for JSON.')
-  if (format === 'csv') checkTable(request)
+  if (format !== 'ndjson') checkTable(request)
 }
 
 /** A table has no place for what hits show beside `_source`. */

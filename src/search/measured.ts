@@ -49,6 +49,7 @@ export const measuredSearch = (service: SearchService, metrics: Metrics): Search
     ...(service.coverage && { coverage: service.coverage }),
     networks: service.networks,
     search: asked => measured(kindOf(asked), () => service.search(asked)),
+    render: asked => measured('render', () => service.render(asked)),
     suggest: asked => measured('suggest', () => service.suggest(asked)),
     similar: asked => measured('similar', () => service.similar(asked)),
     get: asked => measured('get', () => service.get(asked)),

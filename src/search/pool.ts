@@ -1,10 +1,12 @@
 import { availableParallelism } from 'node:os'
+import { Yielded } from '../engine/query/options.ts'
 import type { NamedContract } from '../engine/query/suggest.ts'
 import type { Limits } from '../limits/index.ts'
 import type { SearchRequest } from '../query/request.ts'
 import { createAhead } from './ahead.ts'
 import { createBound } from './bound.ts'
 import { type ClusterPlace, createClusters } from './clusters.ts'
+import { createCursorKeys } from './cursors/keys.ts'
 import { createCursors } from './cursors/service.ts'
 import { NATIVE } from './dialect.ts'
 import { createInline } from './inline.ts'
@@ -13,6 +15,7 @@ import { type Answer, type Asking, NO_ACCOUNT, type SearchService } from './serv
 import { oneOnly } from './several.ts'
 import { createStreams } from './streams.ts'
 import { eachOf, indexOf } from './target.ts'
+import { renderBody } from './template.ts'
 import { createThreads, type Message, type ThreadsState } from './threads.ts'
 
 /** The threads that answer queries, as the main thread sees them. */
@@ -102,7 +105,7 @@ export const createPool = ({
     const told = { status, ...(format && { format }) }
     if (!more) return { ...told, body }
     const stream = streams.open({
-      ...{ account, body, drop: () => threads.drop(thread, search.id) },
+      ...{ account, body, format, drop: () => threads.drop(thread, search.id) },
       ahead: signal =>
         among
           ? createBound({ threads, thread, stream: search.id, account, signal, nextId })
@@ -117,9 +120,11 @@ export const createPool = ({
     asking: Pick<Asking, 'account' | 'signal'>,
   ): Promise<Answer> => {
     const clustered = clusters.of(network)
-    // Several networks take longer than the main thread has.
+    // Several networks take longer than the main thread has, and so does a large body.
     const found = clustered
-      ? await clustered.search(asked, asking)
+      ? (asked.body?.length ?? 0) > SMALL_BODY
+        ? undefined
+        : await clustered.search(asked, asking)
       : asked.more
         ? undefined
         : await inline.search(asked, asking)
@@ -129,8 +134,13 @@ export const createPool = ({
     return answer
   }
 
+  const keys = createCursorKeys()
   const cursors = createCursors({
     limits,
+    key(network) {
+      if (eachOf(network).length > 1) throw oneOnly('A scroll or a point in time')
+      return keys.of(storeOf(network))
+    },
     page({ network, dialect, ...asking }, scroll) {
       asking.signal.throwIfAborted()
       const { asked, now } = scroll
@@ -206,6 +216,27 @@ export const createPool = ({
       return searchOnce(network, { type: 'search', ...searchOf(network), ...asked }, asking)
     },
     cursors,
+    async render({ body, isJson = false, account, signal }) {
+      if (body.length <= SMALL_TEMPLATE) {
+        const until = performance.now() + SHORT_MS
+        const check = () => {
+          if (performance.now() > until) throw new Yielded('a template takes longer than the main thread has')
+        }
+        try {
+          return renderBody(body, { limits, isJson, check })
+        } catch (error) {
+          if (!(error instanceof Yielded)) throw error
+        }
+      }
+      const id = nextId()
+      const asked = { id, account, signal, lane: 'cheap', bytes: body.length } as const
+      const { message } = await threads.ask({
+        ...asked,
+        message: () => ({ type: 'render', id, deadlineMs, body, isJson }),
+      })
+      if (message.type !== 'rendered') throw new Error(`a reading thread answered ${message.type}`)
+      return message
+    },
     async request({ request, ...asking }) {
       const clustered = clusters.of(asking.network)
       return clustered
@@ -266,12 +297,18 @@ export const createPool = ({
       clearTimeout(starting)
       inline.close()
       clusters.close()
+      keys.close()
       return threads.close()
     },
   }
 }
 
 const START_AFTER_MS = 250
+/** Bytes of a body that the main thread reads, of what it asks a cluster. */
+const SMALL_BODY = 16_384
+/** Bytes of a template that the main thread tries to render, and how long. */
+const SMALL_TEMPLATE = 4_096
+const SHORT_MS = 1
 /** Time for which it counts what scopes cover: to look at a store takes a tenth of the time of a cheap query. */
 const FRESH_MS = 100
 const NOTHING_HELD: HeldBlocks = { ranges: [], newest: null }

@@ -8,7 +8,7 @@ import type { ScopeCoverage } from './coverage.ts'
 import type { ScrollState } from './cursors/state.ts'
 import type { Dialect } from './dialect.ts'
 import type { InClusters } from './mixed.ts'
-import type { Getting, Holdings, Searching, Wanted } from './service.ts'
+import type { Getting, Holdings, RenderedTemplate, Searching, Wanted } from './service.ts'
 
 /** What a reading thread is asked. `store` is the file of the network's store. */
 export type ToReader =
@@ -23,6 +23,7 @@ export type ToReader =
       wanted: readonly Wanted[]
       dialect: Dialect
     }
+  | { type: 'render'; id: number; deadlineMs: number; body: Uint8Array; isJson: boolean }
   | { type: 'holdings'; id: number; store: string }
   | { type: 'suggest'; id: number; store: string; request: SuggestRequest }
   | { type: 'similar'; id: number; store: string; index: string; deadlineMs: number; request: SimilarRequest }
@@ -75,6 +76,7 @@ export type FromReader =
   /** The task has made room for others, and must be started again. */
   | { type: 'yielded'; id: number }
   | { type: 'held'; id: number; held: HeldBlocks }
+  | ({ type: 'rendered'; id: number } & RenderedTemplate)
   | { type: 'holdings'; id: number; holdings: Holdings }
   | { type: 'seen'; id: number; seen: Seen }
   | { type: 'failed'; id: number; failure: Failure }

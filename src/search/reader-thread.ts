@@ -3,7 +3,7 @@ import { parseTokens } from '../decode/registry.ts'
 import { newestTimes } from '../engine/blocks.ts'
 import { createKeptMemory } from '../engine/kept.ts'
 import { createWholeCheck } from '../engine/moved.ts'
-import { Yielded } from '../engine/query/options.ts'
+import { check, Yielded } from '../engine/query/options.ts'
 import type { Cursor } from '../engine/query/pages.ts'
 import { createSuggester, type Suggester } from '../engine/query/suggest.ts'
 import { type Reader, wholeRanges } from '../engine/reader.ts'
@@ -29,6 +29,7 @@ import type { FromReader, HeldBlocks, Search, ToReader } from './reader-messages
 import { createReaderParts, type Running } from './reader-parts.ts'
 import { searchSeveral } from './several.ts'
 import { eachOf } from './target.ts'
+import { renderBody } from './template.ts'
 
 export interface ReaderData {
   /** Two numbers: of the task to give up, and of the task that is to make room for others. */
@@ -144,6 +145,12 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
     parts.replyWhole(id, answerDocuments(whole(store).searcher, index, wanted, asked))
   }
 
+  const tellRendered = ({ id, deadlineMs, body, isJson }: Extract<ToReader, { type: 'render' }>) => {
+    const options = createOptions(deadlineMs)
+    options.begin(id)
+    tell({ type: 'rendered', id, ...renderBody(body, { limits, isJson, check: () => check(options) }) })
+  }
+
   const tellSimilar = ({ id, store, index, deadlineMs, request }: Extract<ToReader, { type: 'similar' }>) => {
     const options = createOptions(deadlineMs)
     options.begin(id)
@@ -168,6 +175,8 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
         return tellDocument(message)
       case 'documents':
         return tellDocuments(message)
+      case 'render':
+        return tellRendered(message)
       case 'holdings':
         return tell({ type: 'holdings', id: message.id, holdings: holdingsOf(opened(message.store), message.store) })
       case 'suggest':

@@ -13,6 +13,8 @@ export interface SearchService {
   networks(wanted?: string): string[]
   search(request: Asking & Searching): Promise<Answer>
   cursors: CursorService
+  /** What a template makes of its parameters; `isJson`: refused where that is no JSON. */
+  render(request: Omit<Asking, 'network'> & { body: Uint8Array; isJson?: boolean }): Promise<RenderedTemplate>
   /** Names of the network that somebody who typed `q` may mean. */
   suggest(request: Asking & { q: string; size: number }): Promise<Answer>
   /** Contracts, or what happens at them, whose codes have most in common with that of one contract. */
@@ -26,6 +28,12 @@ export interface SearchService {
   holdings(request: Asking): Promise<Holdings>
   /** What of the network's blocks is stored in part, for a header of answers; undefined where nothing is. */
   coverage?(network: string): string | undefined
+}
+
+export interface RenderedTemplate {
+  body: Uint8Array
+  /** Whether the search is to tell how scores come about. */
+  explain: boolean
 }
 
 export interface Searching {
@@ -71,7 +79,8 @@ export interface Holdings {
   bytes: number
 }
 
-export type Format = 'ndjson' | 'csv'
+/** `raw-csv` leaves texts as they are that a spreadsheet takes for formulas. */
+export type Format = 'ndjson' | 'csv' | 'raw-csv'
 
 /** Scrolls and points in time. */
 export interface CursorService {

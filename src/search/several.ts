@@ -18,11 +18,13 @@ export const searchSeveral = (members: readonly Member[]): Searcher => {
   }
   return {
     ...joined,
-    ...{ search: alone('A table'), pages: alone('A table'), seen: alone('A scroll or a point in time') },
+    ...{ search: alone('A table'), pages: alone('A table'), seen: alone(CURSOR), cursorKey: alone(CURSOR) },
     ...{ get: alone('A document'), writeDocument: alone('A document'), similar: alone('Similarity') },
     ...{ rank: alone('A search within a search'), pieces: alone('A search within a search') },
   }
 }
+
+const CURSOR = 'A scroll or a point in time'
 
 /** `index`: one or several; `read` reads the request as it is on one. */
 export const readSeveral = (
@@ -40,7 +42,7 @@ export const readSeveral = (
 /** Refuses what several networks have no answer to together. */
 const checkSeveral = (request: SearchRequest, format: Format | undefined): void => {
   const { resume, collapse, after, sort, aggregations } = request
-  if (format === 'csv')
+  if (format === 'csv' || format === 'raw-csv')
     throw oneOnly('A table (CSV)', 'ask for lines of JSON (NDJSON), which name the network in _index')
   if (resume !== undefined) throw oneOnly('[resume]', 'sort by timestamp and page by search_after')
   if (collapse) throw oneOnly('[collapse]', 'use a terms aggregation')

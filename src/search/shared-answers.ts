@@ -60,9 +60,9 @@ export const createSharedAnswers = (): SharedAnswers => {
   }
 }
 
-/** Whole, and nobody's own. */
-export const mayShare = ({ status, body, cursor }: InlineAnswer): boolean =>
-  status === 200 && body instanceof Uint8Array && cursor === undefined
+/** Whole, nobody's own, and the same at any moment. */
+export const mayShare = ({ status, body, cursor, readsNow }: InlineAnswer): boolean =>
+  status === 200 && body instanceof Uint8Array && cursor === undefined && !readsNow
 
 const drop = ({ body, pieces }: InlineAnswer): void => {
   if (pieces) pieces.cancel()

@@ -1,6 +1,7 @@
+import { ChainsieveError } from '../lib/errors.ts'
 import { type Limits, overNow } from '../limits/index.ts'
 import type { Ahead } from './ahead.ts'
-import type { Answer, Pieces } from './service.ts'
+import type { Answer, Format, Pieces } from './service.ts'
 
 /** Long answers, given piece by piece as they are read. */
 export interface Streams {
@@ -13,6 +14,8 @@ export interface Opening {
   account: number
   /** The first part. */
   body: Uint8Array
+  /** JSON by default. */
+  format?: Format | undefined
   /** What gives the parts behind it. The signal aborts with the answer. */
   ahead(signal: AbortSignal): Ahead
   /** Nobody gets the answer: the account has too many already. */
@@ -33,7 +36,7 @@ export const createStreams = (limits: Limits): Streams => {
 
   return {
     mayOpen: account => (open.get(account) ?? 0) < limits.streams,
-    open({ account, body, ahead: aheadOf, drop }) {
+    open({ account, body, format, ahead: aheadOf, drop }) {
       if (count(account, 1) > limits.streams) {
         count(account, -1)
         drop()
@@ -46,6 +49,8 @@ export const createStreams = (limits: Limits): Streams => {
       /** What of the part at hand is still to be read. In pieces: that a slow client takes one shows that it reads. */
       let left: Uint8Array = body
       let more = true
+      /** Why the rest cannot be given: that is told first. */
+      let broken: { error: unknown } | undefined
 
       let isOver = false
       const end = () => {
@@ -70,10 +75,15 @@ export const createStreams = (limits: Limits): Streams => {
           signal.throwIfAborted()
           clearTimeout(unread)
           try {
+            if (broken) throw broken.error
             while (left.length === 0 && more) ({ body: left, more } = await ahead.next())
           } catch (error) {
-            fail(error)
-            throw error
+            if (broken || signal.aborted) {
+              fail(error)
+              throw error
+            }
+            broken = { error }
+            left = endingOf(error, format)
           }
           const piece = left.subarray(0, PIECE)
           left = left.subarray(PIECE)
@@ -87,6 +97,21 @@ export const createStreams = (limits: Limits): Streams => {
     },
   }
 }
+
+/**
+ * What a long answer ends with that cannot go on, before its connection is closed: a proxy may hide that. JSON and CSV are left without their ends, so that
+ * nobody takes them for whole.
+ */
+const endingOf = (error: unknown, format: Format | undefined): Uint8Array => {
+  const isKnown = error instanceof ChainsieveError
+  const type = isKnown ? error.code : 'internal_server_error'
+  const reason = isKnown ? error.message : 'The server failed in the middle of the answer. Its log says why.'
+  const told = `"error":${JSON.stringify({ root_cause: [{ type, reason }], type, reason })},"status":503`
+  const text =
+    format === undefined ? `]},${told}` : format === 'ndjson' ? `{${told}}\n` : `"error: ${reason.replaceAll('"', "'")}`
+  return encoder.encode(text)
+}
+const encoder = new TextEncoder()
 
 /** Copies, since readers of streams keep what they get. */
 const streamOf = ({ next, cancel, signal }: Pieces): ReadableStream<Uint8Array> =>

@@ -1,7 +1,8 @@
 import { ChainsieveError, refuse } from '../lib/errors.ts'
 import { didYouMean } from '../lib/nearest.ts'
-import { fits } from '../lib/wildcard.ts'
+import { fits, fitting, fittingAny } from '../lib/wildcard.ts'
 import { KINDS, type Kind } from '../mapping/index.ts'
+import type { NameCounter } from './names.ts'
 
 /** The target of a search or a get: `{network: 'ethereum/ethereum/mainnet', entities: 'block,tx'}`. */
 export interface Target {
@@ -19,6 +20,8 @@ export interface IndexOptions {
   allowNoIndices?: boolean
   /** Kinds by their old name, document types: only these. */
   types?: readonly string[] | undefined
+  /** Told of all names before they are looked up. */
+  counted?: NameCounter | undefined
 }
 
 /**
@@ -33,6 +36,7 @@ export const findTarget = (
   options: IndexOptions = {},
 ): Target => {
   checkNetwork(network, networks, `${network}/${expression}`)
+  options.counted?.(expression.split(','))
   const all = eachOf(network)
   if (all.length === 1) return { network, entities: kindsIn(network, expression, { ...options, network }) }
   const found = all.map(one => ({ one, entities: kindsIn(one, expression, { ...options, network, others: all }) }))
@@ -42,7 +46,7 @@ export const findTarget = (
   if (other)
     throw refuse(
       'illegal_argument_exception',
-      `[${expression}] means [${first.entities}] of ${first.one} and [${other.entities}] of ${other.one}: name the same entities for all networks, or ask each network.`,
+      `[${shortened(expression)}] means [${first.entities}] of ${first.one} and [${other.entities}] of ${other.one}: name the same entities for all networks, or ask each network.`,
     )
   return {
     network: meant.length === 0 ? network : meant.map(({ one }) => one).join(','),
@@ -100,10 +104,11 @@ export const indexOf = (network: string): string => network.replaceAll('/', '-')
 export const eachOf = (names: string): string[] => names.split(',')
 
 /** Networks that are named in one path, each one once, in the order of their names. A name may be a pattern with `*`. */
-export const namedIn = (names: string, networks: () => readonly string[]): string => {
+export const namedIn = (names: string, networks: () => readonly string[], counted?: NameCounter): string => {
   if (!/[,*]/.test(names)) return names
+  counted?.(names.split(','))
   if (names.includes(',') && names.split('/').length === PARTS) return namedByParts(names, networks())
-  const found = eachOf(names).flatMap(name => {
+  const found = [...new Set(eachOf(names))].flatMap(name => {
     if (!name.includes('*')) return [name]
     const some = networks().filter(network => fitsNetwork(network, name))
     return some.length > 0 ? some : [name]
@@ -115,18 +120,21 @@ const PARTS = 3
 
 /** Lists in the place of a part, as a rule of several networks has them: `ethereum/ethereum,base/mainnet`. */
 const namedByParts = (names: string, networks: readonly string[]): string => {
-  const lists = names.split('/').map(eachOf)
+  const lists = names.split('/').map(part => [...new Set(eachOf(part))])
+  const wanted = lists.map(fittingAny)
   const found = networks.filter(network => {
     const parts = network.split('/')
-    return parts.length === PARTS && lists.every((list, i) => list.some(name => fits(parts[i]!, name)))
+    return parts.length === PARTS && wanted.every((fits, i) => fits(parts[i]!))
   })
-  for (const [i, list] of lists.entries())
+  for (const [i, list] of lists.entries()) {
+    const there = found.map(network => network.split('/')[i]!)
     for (const name of list)
-      if (!found.some(network => fits(network.split('/')[i]!, name)))
+      if (!there.some(fitting(name)))
         throw notFound(
           names,
           `no network that is meant has the name ${JSON.stringify(name)} in its place (known: ${networks.join(', ')})`,
         )
+  }
   return [...found].sort().join(',')
 }
 
@@ -144,8 +152,13 @@ export const checkNetwork = (network: string, networks: readonly string[], index
 const checkOne = (network: string, networks: readonly string[], index: string): void => {
   if (networks.includes(network)) return
   const known = networks.length === 0 ? 'none is configured' : `known: ${networks.join(', ')}`
-  throw notFound(index, `there is no network ${network}.${didYouMean(network, networks)} (${known})`)
+  throw notFound(index, `there is no network ${shortened(network)}.${didYouMean(network, networks)} (${known})`)
 }
+
+/** As long as no client's names are: an error tells it eight times. */
+const LONGEST_TOLD = 1_000
+
+const shortened = (text: string): string => (text.length > LONGEST_TOLD ? `${text.slice(0, LONGEST_TOLD)}…` : text)
 
 const unknownName = (network: string, expression: string, name: string) =>
   notFound(
@@ -156,7 +169,7 @@ const unknownName = (network: string, expression: string, name: string) =>
   )
 
 const notFound = (path: string, why: string) => {
-  const index = path.replaceAll('/', '-')
+  const index = shortened(path.replaceAll('/', '-'))
   const details = { 'resource.type': 'index_or_alias', 'resource.id': index, index_uuid: '_na_', index }
   return new ChainsieveError('refuse', 'index_not_found_exception', `no such index [${index}]: ${why}`, { details })
 }

@@ -1,4 +1,5 @@
 import type { Config } from '../config/index.ts'
+import type { OwnAbis } from '../rules/declared.ts'
 import { impossibleIn } from '../rules/impossible.ts'
 import { covers, isWide, networkOf, unknownNames } from '../rules/networks.ts'
 import type { RuleInput, StoredRule } from '../rules/rule.ts'
@@ -35,9 +36,9 @@ export const networkWarnings = (input: RuleInput, networks: readonly string[]): 
   )
 
 /** What will not do what a rule's owner may expect. */
-export const warningsOf = (input: RuleInput, config: Pick<Config, 'smtp' | 'networks'>): string[] => [
+export const warningsOf = (input: RuleInput, config: Pick<Config, 'smtp' | 'networks'>, abis: OwnAbis): string[] => [
   ...outsideScopes(input, config.networks),
-  ...impossibleIn(input.config),
+  ...impossibleIn(input.config, abis),
   ...actionWarnings(input, config),
 ]
 

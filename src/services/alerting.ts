@@ -2,6 +2,7 @@ import type { StoredAlert } from '../alerts/alert.ts'
 import { alertId } from '../alerts/alert-store.ts'
 import type { Config } from '../config/index.ts'
 import type { Message } from '../delivery/channel.ts'
+import { failingOf, sayFailing } from '../delivery/failing.ts'
 import { createGuard } from '../delivery/guard.ts'
 import type { DeliveryInfo, DeliveryRecord } from '../delivery/ledger.ts'
 import type { DestinationInfo } from '../delivery/listing.ts'
@@ -15,6 +16,8 @@ import type { AlertingService, AlertPage, AlertsWanted } from '../http/alerting/
 import { finalityTrouble } from '../ingest/finality.ts'
 import type { Indexing } from '../ingest/network.ts'
 import { ChainsieveError, refuse } from '../lib/errors.ts'
+import { mapInTurns } from '../lib/turns.ts'
+import { overLimit } from '../limits/index.ts'
 import { covers, isWide, networkOf } from '../rules/networks.ts'
 import { type StoredRule, TARGET_KINDS } from '../rules/rule.ts'
 import { blockOfDocument } from '../rules/search.ts'
@@ -22,6 +25,7 @@ import type { Pool } from '../search/pool.ts'
 import { NO_ACCOUNT } from '../search/service.ts'
 import { indexOf } from '../search/target.ts'
 import { idleReason, networkWarnings, warningsOf } from './advice.ts'
+import { createOwnAbis } from './own-abis.ts'
 import { simulate } from './simulate.ts'
 
 export interface AlertingOptions {
@@ -36,7 +40,8 @@ export interface AlertingOptions {
 export const createAlerting = (options: AlertingOptions): AlertingService => {
   const { config, networks, indexings, pool, delivery } = options
   const guard = createGuard(config.allowTarget)
-  const advice = remembering(({ input }) => warningsOf(input, config))
+  const abis = createOwnAbis(config.data)
+  const advice = remembering(({ input }) => warningsOf(input, config, abis))
 
   const top = async (network: string): Promise<number | null> => {
     const stored = (await pool.ranges(network)).at(-1)?.to
@@ -65,10 +70,13 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
         report.accountTroubles.get(account),
         finalityTrouble(maxConfirmationCount, report.finality),
       ])
+      const failing = failingOf(rule, delivery.status().failing).map(it => `${sayFailing(it)}.`)
       const told = [...networkWarnings(rule.input, networks()), ...advice(rule)]
       // Several networks may have the same one.
-      return [...new Set(troubles.filter(it => it !== undefined)), ...told]
+      return [...failing, ...new Set(troubles.filter(it => it !== undefined)), ...told]
     },
+
+    failing: rule => failingOf(rule, delivery.status().failing),
 
     async startBlockOf(network) {
       const known = await top(network)
@@ -76,12 +84,15 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
     },
 
     refusedHost: guard.refusedHost,
+    abis,
 
     async triggerCounts(rules) {
       return delivery.counts(rules)
     },
 
-    simulate: (rule, range, asking) => simulate(options, rule, range, asking),
+    async simulate(rule, range, asking) {
+      return { ...(await simulate(options, rule, range, asking)), warnings: warningsOf(rule, config, abis) }
+    },
 
     async test(rule, id, signal) {
       const { network, alert } = await alertFor(options, rule, id, signal)
@@ -134,8 +145,13 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
 
     async destinations(account) {
       const { destinations, complete } = await delivery.destinations(account)
-      const failing = delivery.status().failing.filter(it => it.account === account)
-      return { complete, destinations: destinations.map(it => showDestination(it, failing)) }
+      const failing = new Map(
+        delivery
+          .status()
+          .failing.filter(it => it.account === account)
+          .map(it => [keyOfReceiver(it), it]),
+      )
+      return { complete, destinations: await mapInTurns(destinations, it => showDestination(it, failing)) }
     },
 
     async redeliverAll(account, which) {
@@ -145,6 +161,7 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
     async series(rules, { starts, intervalMs }) {
       const asked = rules.map(({ id, network }) => ({ id, networks: networks().filter(one => covers(network, one)) }))
       const each = asked.flatMap(({ id, networks }) => networks.map(network => ({ id, network })))
+      if (each.length * starts.length > config.limits.series) throw overLimit('series', config.limits)
       const counted = await delivery.series({ rules: each, starts, intervalMs, now: Date.now() })
       const found = Map.groupBy(counted.rules, ({ rule }) => rule)
       return {
@@ -152,7 +169,7 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
         to: iso(starts.at(-1)! + intervalMs),
         intervalMs,
         complete: counted.complete,
-        rules: rules.map(rule => {
+        rules: await mapInTurns(rules, rule => {
           const { counts, last24h, last } = addedUp(found.get(rule.id) ?? [], starts.length)
           return {
             ...{ id: rule.id, name: rule.input.name, enabled: rule.enabled, idle: idle(rule) ?? null },
@@ -274,8 +291,14 @@ const showRecord = ({ attempts, ...delivery }: DeliveryRecord) => ({
   attempts: attempts.map(({ at, nextAt, ...attempt }) => ({ ...attempt, at: iso(at), nextAt: iso(nextAt) })),
 })
 
-const showDestination = ({ nextAt, ...destination }: DestinationInfo, failing: readonly FailingReceiver[]) => {
-  const trouble = failing.find(it => it.channel === destination.channel && it.target === destination.target)
+const keyOfReceiver = ({ channel, target }: Pick<FailingReceiver, 'channel' | 'target'>) =>
+  JSON.stringify([channel, target])
+
+const showDestination = (
+  { nextAt, ...destination }: DestinationInfo,
+  failing: ReadonlyMap<string, FailingReceiver>,
+) => {
+  const trouble = failing.get(keyOfReceiver(destination))
   const { since, at, error, status } = trouble ?? {}
   return { ...destination, nextAt: iso(nextAt), failing: trouble ? { since, at, error, status } : null }
 }

@@ -9,9 +9,11 @@ import type { BackupDone, Bars, RestoreDone, RestoreHow, Run } from '../cli/inde
 import type { Config } from '../config/index.ts'
 import { DELIVERIES_FILE } from '../delivery/file.ts'
 import { storedNetworks, storeFile } from '../engine/files.ts'
+import { checkNetwork } from '../engine/open.ts'
 import { refuse } from '../lib/errors.ts'
 import { nativeBinding, version } from '../lib/runtime.ts'
 import { lockFolder } from '../sqlite/lock.ts'
+import { findEmptied } from '../sqlite/pages.ts'
 import { rangesOf } from './stores.ts'
 
 export const backup = async (
@@ -26,7 +28,10 @@ export const backup = async (
   const lock = lockFolder(folder, 'backup', native)
   shutdown.add('lock', lock.release)
   giveWay()
-  const steps = takeBackup({ data, folder, databases, files: filesIn(data), program: version, full, native })
+  const steps = takeBackup({
+    ...{ data, folder, databases, files: filesIn(data), check: checkNetwork },
+    ...{ program: version, full, native },
+  })
   return run(steps, 'backup', progress, shutdown.signal)
 }
 
@@ -54,10 +59,15 @@ export const restore = async (
  * In the order in which their state is taken: what was found after the state of the deliveries is delivered after a restore, and a rule
  * that found something is there.
  */
-const databasesIn = (data: string): string[] =>
-  [DELIVERIES_FILE, ...storedNetworks(data).map(network => storeFile('', network)), ACCOUNTS_FILE].filter(name =>
-    existsSync(join(data, name)),
-  )
+const databasesIn = (data: string): string[] => [
+  ...[DELIVERIES_FILE].filter(name => isThere(data, name)),
+  ...storedNetworks(data).map(network => storeFile('', network)),
+  ...[ACCOUNTS_FILE].filter(name => isThere(data, name)),
+]
+
+/** One that is lost is not left out: the backup refuses it. */
+const isThere = (data: string, name: string): boolean =>
+  existsSync(join(data, name)) || findEmptied(join(data, name)) !== undefined
 
 /** Settings, ABIs, and requests to decode stored data again. */
 const filesIn = (data: string): string[] =>

@@ -10,6 +10,8 @@ export interface ChainNewsOptions {
   nameOf(input: string): string | undefined
   /** Whether the calls inside of transactions are told. */
   verbose: boolean
+  /** Asks the node why a transaction failed: its `_source`, undefined where the node cannot say. */
+  explain(hash: string): Promise<Source | undefined>
   signal: AbortSignal
 }
 
@@ -24,7 +26,7 @@ export interface ChainNews {
 /** Blocks that are asked for in one go. */
 const BLOCKS = 200
 
-export const createChainNews = ({ pool, network, nameOf, verbose, signal }: ChainNewsOptions): ChainNews => {
+export const createChainNews = ({ pool, network, nameOf, verbose, explain, signal }: ChainNewsOptions): ChainNews => {
   /** Hashes of the blocks that were seen, by number. */
   const seen: string[] = []
   let first: number | undefined
@@ -64,6 +66,18 @@ export const createChainNews = ({ pool, network, nameOf, verbose, signal }: Chai
     return (creation && nameOf(creation.input)) ?? null
   }
 
+  /** Blocks without traces do not tell why a transaction failed. */
+  const explained = async (txs: readonly Source[]): Promise<Source[]> => {
+    const all: Source[] = []
+    for (const tx of txs) {
+      const isOpen = tx.status === false && tx.revertTrace == null && numberOf(tx.blockNumber) >= quietBelow
+      const known = isOpen ? await explain(tx.hash as string) : undefined
+      const { error, revertAddress, revertTrace } = known ?? tx
+      all.push({ ...tx, error, revertAddress, revertTrace })
+    }
+    return all
+  }
+
   /** Of these blocks alone: between two searches others may have taken their place, which the next look finds out. */
   const newsOf = async (fresh: readonly Block[]): Promise<Item[]> => {
     const range = { 'blockNumber.num': { gte: fresh[0]!.number, lte: fresh.at(-1)!.number } }
@@ -72,7 +86,7 @@ export const createChainNews = ({ pool, network, nameOf, verbose, signal }: Chai
         ({ blockHash, blockNumber }) => hashes.get(numberOf(blockNumber)) === blockHash,
       )
     const hashes = new Map(fresh.map(({ number, hash }) => [number, hash]))
-    const txs = await of('tx', TX)
+    const txs = await explained(await of('tx', TX))
     const [calls, traces] = [await of('call', CALL), await of('trace', TRACE)]
     const [events, logs] = [await of('event', EVENT), await of('log', LOG)]
     return itemsOf({ txs, calls, traces, events, logs }, { named, verbose, onCreated: (...it) => creations.set(...it) })

@@ -5,6 +5,7 @@ import { makeStoreFolder, storeFile } from '../engine/files.ts'
 import { SCHEMA_VERSION } from '../engine/schema.ts'
 import { PRIVATE_FILE } from '../lib/private.ts'
 import { isBuilt, readAsset, readBuilt } from '../lib/runtime.ts'
+import { findEmptied } from '../sqlite/pages.ts'
 
 /** The network of the bundled demo chain. */
 export const DEMO = 'ethereum/demo/local'
@@ -38,7 +39,8 @@ export const placeDemo = (
   read: (name: string) => Buffer | undefined = name => (isBuilt ? readBuilt(name) : undefined),
 ): boolean => {
   const path = storeFile(data, DEMO)
-  if (existsSync(path)) return true
+  // What is left of one that was lost is not hidden.
+  if (existsSync(path) || findEmptied(path)) return true
   const packed = read(DEMO_STORE)
   const store = packed && unpackDemo(packed, readAsset(PACK))
   if (!store) return false

@@ -4,16 +4,18 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SCOPES } from '../accounts/index.ts'
 import type { DevOptions, Run } from '../cli/index.ts'
+import { allowancesOf } from '../config/allowance.ts'
 import { depthOfChain } from '../config/chains.ts'
 import type { BlockPoint, Config, NetworkConfig } from '../config/index.ts'
-import { abiFolder } from '../ingest/abis.ts'
+import { abiFolder, readOwnAbis } from '../ingest/abis.ts'
+import { askNode, type NodeState } from '../ingest/dev-node.ts'
 import { keepIndexing } from '../ingest/keep.ts'
 import { type Indexing, prepareStore } from '../ingest/network.ts'
+import { replayTransaction } from '../ingest/replay/index.ts'
 import { ChainsieveError } from '../lib/errors.ts'
 import { surviveFaults } from '../lib/last-resort.ts'
-import type { Log } from '../lib/log.ts'
+import type { Fields, Log } from '../lib/log.ts'
 import { createChainNews } from './chain-news.ts'
-import { askNode, type NodeState } from './dev-node.ts'
 import { nodeOptions, openParts, startServer } from './parts.ts'
 import { type Artifact, createNaming, findProjects, readArtifacts, replaceAbis, stateOf } from './project.ts'
 
@@ -23,6 +25,10 @@ const LOOPBACK = ['127.0.0.0/8', '::1/128']
 const LOOK_MS = 100
 /** Time between two looks at which chain the node has. */
 const NODE_MS = 2_000
+/** Longest wait for each answer to why a transaction failed. */
+const EXPLAIN_MS = 3_000
+const UNTRACED =
+  'The node has no traces: inner calls are not known, and reasons for failures come from eth_call on the state before the block.'
 /** Number of older blocks that are still printed. */
 const TOLD = 10
 /** If the chain is longer, only its newest blocks are indexed unless the user asks for more. */
@@ -43,6 +49,7 @@ export const serveDev = async (config: Config, network: NetworkConfig, run: Run 
     // A developer wants to read about the chain, not about the program.
     info: (message, fields) => config.json && run.log.info(message, fields),
     warn(message, fields) {
+      if (!config.json && isTold(message, fields)) return
       const warn = () => run.log.warn(message, fields)
       if (fields?.endpoint === undefined) warn()
       else complaint = warn
@@ -66,11 +73,28 @@ export const serveDev = async (config: Config, network: NetworkConfig, run: Run 
   })
   project.look()
 
+  const explain = async (hash: string) => {
+    try {
+      const { txs } = await replayTransaction({
+        urls: network.rpc.map(it => it.reveal()),
+        allowances: allowancesOf(network),
+        ...{ data, network: network.network, log, hash },
+        own: readOwnAbis(abiFolder(data), network.network),
+        ...{ codes: false, timeoutMs: EXPLAIN_MS, limits: own.limits, signal },
+      })
+      return txs[0]
+    } catch (error) {
+      // The node may have gone, or have forgotten the transaction meanwhile.
+      if (signal.aborted || !(error instanceof ChainsieveError)) throw error
+      return undefined
+    }
+  }
   const news = createChainNews({
     pool: parts.pool,
     network: network.network,
     nameOf: project.nameOf,
     verbose: run.verbose,
+    explain,
     signal,
   })
   const url = network.rpc[0]!
@@ -119,6 +143,7 @@ export const serveDev = async (config: Config, network: NetworkConfig, run: Run 
     throw error
   }
 
+  let wasTraced = true
   let nodeAt = Number.NEGATIVE_INFINITY
   while (!signal.aborted) {
     const begun = performance.now()
@@ -129,12 +154,20 @@ export const serveDev = async (config: Config, network: NetworkConfig, run: Run 
     project.look()
     const error = indexings[0]?.error()
     if (error && !signal.aborted) throw error
+    const isTraced = network.traces === 'off' || (indexings[0]?.report().withoutTraces ?? null) === null
+    if (!isTraced && wasTraced) tell({ type: 'untraced', why: UNTRACED })
+    wasTraced = isTraced
     for (const item of await news.look().catch(passing)) tell(item)
     // A large project takes longer to be looked at: it must not keep a whole core busy.
     const taken = performance.now() - begun
     await sleep(Math.max(LOOK_MS, taken * 3), undefined, { signal }).catch(() => {})
   }
 }
+
+/** Whether lines of its own tell what a warning says. */
+const isTold = (message: string, fields: Fields | undefined): boolean =>
+  message === 'Continues without traces: no node has them' ||
+  (message === 'Is not ready' && fields?.type === 'nodes_failing')
 
 /** The same address by WebSocket. */
 const announcer = (url: string) => (/^https?:/.test(url) ? { wsUrl: url.replace(/^http/, 'ws') } : {})

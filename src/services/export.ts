@@ -16,6 +16,7 @@ import { refuse, stop } from '../lib/errors.ts'
 import { nativeBinding } from '../lib/runtime.ts'
 import { NO_ACCOUNT } from '../search/service.ts'
 import { findTarget, indexOf } from '../search/target.ts'
+import { refuseDamaged } from '../sqlite/pages.ts'
 import { openPool } from './parts.ts'
 import { storeOf } from './stores.ts'
 
@@ -80,12 +81,15 @@ const asking = (config: Config, network: string, shutdown: Run['shutdown']): { a
 const encoderOf = (config: Config, { network, entities, query, format }: ExportWanted, ask: Ask): Encoder => {
   if (format === 'pack') return createPack({ ask, chainId: chainIdOf(config.data, network), limits: config.limits })
   const request = readQuery(query, { index: indexOf(network), entities, format, limits: config.limits })
-  if (format === 'csv') return createCsvRows(request)
+  if (format === 'csv' || format === 'raw-csv') return createCsvRows(request, { raw: format === 'raw-csv' })
   return format === 'parquet' ? createParquet(request) : createNdjson()
 }
 
+/** Read before the first block: what a pack holds is a store's content without its checksums. */
 const chainIdOf = (data: string, network: string): number | undefined => {
-  const db = openForReading(storeOf(data, network), nativeBinding(data))
+  const store = storeOf(data, network)
+  refuseDamaged(store)
+  const db = openForReading(store, nativeBinding(data))
   try {
     return createBlocks(db).chainId()
   } finally {

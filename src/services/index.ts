@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openAccounts, SCOPES } from '../accounts/index.ts'
+import { withReserve } from '../accounts/reserve.ts'
 import type { AbiFile, AbiPlace, Run, Services, Summary, Unread } from '../cli/index.ts'
 import { depthOfChain } from '../config/chains.ts'
 import type { Config, NetworkConfig } from '../config/index.ts'
@@ -8,18 +9,20 @@ import { removeStore, storedNetworks, storeFile } from '../engine/files.ts'
 import { openForReading } from '../engine/open.ts'
 import { abiFolder, addAbis, listAbis, removeAbis, type StoredAbi, type Where } from '../ingest/abis.ts'
 import { keepIndexing } from '../ingest/keep.ts'
+import type { LogLoss } from '../ingest/log-loss.ts'
 import type { Job, Report } from '../ingest/messages.ts'
 import { type Indexing, prepareStore, startIndexing } from '../ingest/network.ts'
 import { askToRedecode, redecodeFolder } from '../ingest/redecodings.ts'
 import { offlineStatus } from '../ingest/status/live.ts'
 import { readStatus } from '../ingest/status/published.ts'
 import type { Status } from '../ingest/status.ts'
-import { stop } from '../lib/errors.ts'
+import { stop, systemFault } from '../lib/errors.ts'
 import { surviveFaults } from '../lib/last-resort.ts'
 import type { Progress } from '../lib/progress.ts'
 import { gapsIn, type Range } from '../lib/ranges.ts'
 import { nativeBinding, nativeOption } from '../lib/runtime.ts'
 import { aborted } from '../lib/shutdown.ts'
+import { isDamage } from '../sqlite/damage.ts'
 import { lockDataFolder, lockedFor } from '../sqlite/lock.ts'
 import { DEMO_TOKEN_MS, importDemo, welcome } from './demo.ts'
 import { DEMO, placeDemo } from './demo-store.ts'
@@ -40,7 +43,9 @@ export const services: Services = {
     checkSources(config, log)
     const demo = config.networks.length === 0 && storedNetworks(config.data).every(network => network === DEMO)
     if (demo) placeDemo(config.data)
-    for (const network of storedNetworks(config.data)) prepareStore(config.data, network, log)
+    const stored = storedNetworks(config.data)
+    const losses = new Map<string, LogLoss>()
+    const isWhole = new Set(stored.filter(network => prepareUndamaged(config.data, network, { log, losses })))
     const parts = openParts(config, { log, shutdown })
     const { accounts, rules, delivery } = parts
 
@@ -50,17 +55,19 @@ export const services: Services = {
     for (const indexing of indexings) shutdown.add(`indexing of ${indexing.network}`, indexing.stop)
     for (const indexing of indexings)
       indexing.ended.catch(error => log.error('Stopped indexing', { network: indexing.network, error }))
-    if (demo) await importDemo(config, { log, shutdown })
+    if (demo && isWhole.size === stored.length) await importDemo(config, { log, shutdown })
 
     const indexed = new Set(indexings.map(({ network }) => network))
     shutdown.add('retention', startRetention(config, log))
     const watching = watchStored({ config, rules, indexed, log, onAlerts: delivery.wake })
     shutdown.add('watching', watching.stop)
 
-    const server = await startServer(config, { ...parts, indexings, watching: watching.of }, { log, shutdown })
+    const server = await startServer(config, { ...parts, indexings, losses, watching: watching.of }, { log, shutdown })
     if (demo) {
       // After a power cut, the next start makes another one.
-      const token = accounts.createToken('demo', { expiresIn: DEMO_TOKEN_MS, scopes: SCOPES, lasting: false })
+      const token = withReserve(config.data, () =>
+        accounts.createToken('demo', { expiresIn: DEMO_TOKEN_MS, scopes: SCOPES, lasting: false }),
+      )
       process.stdout.write(welcome(server.url, token, !config.noConsole))
     }
     await aborted(shutdown.signal)
@@ -136,8 +143,8 @@ export const services: Services = {
   stats: async (...asked) => (await import('./stats.ts')).stats(...asked),
   salvage: async (...asked) => (await import('./salvage.ts')).salvage(...asked),
 
-  async addAbis(config, files, place, redecode) {
-    const abis = addAbis(abiFolder(config.data), files, toWhere(place), config.limits)
+  async addAbis(config, files, place, redecode, log) {
+    const abis = addAbis(abiFolder(config.data), files, toWhere(place), config.limits, log)
     if (!redecode) return abis.map(toAbiFile)
     const networks = storedNetworks(config.data).filter(
       stored => place.network === undefined || stored === place.network,
@@ -150,6 +157,30 @@ export const services: Services = {
   removeAbis: async (config, names, place) => removeAbis(abiFolder(config.data), names, toWhere(place)).map(toAbiFile),
 
   listAbis: async config => listAbis(abiFolder(config.data)).map(toAbiFile),
+}
+
+/**
+ * False where it is damaged. That must not keep the others from being served: searches of the network and the status say so. On a full
+ * disk, what is stored is searched as it is.
+ */
+const prepareUndamaged = (
+  data: string,
+  network: string,
+  { log, losses }: Pick<Run, 'log'> & { losses: Map<string, LogLoss> },
+): boolean => {
+  try {
+    const { loss } = withReserve(data, () => prepareStore(data, network, log))
+    if (loss) losses.set(network, loss)
+    return true
+  } catch (error) {
+    if (systemFault(error)?.code === 'disk_full') {
+      log.warn('The disk is full: searches what is stored, and indexes again when there is room', { network, error })
+      return true
+    }
+    if (!isDamage(error)) throw error
+    log.error('Does not search or index a network, whose store is damaged', { network, error })
+    return false
+  }
 }
 
 /** Stored blocks are served without a node, but no new ones come; without both there is nothing to serve. */

@@ -10,6 +10,7 @@ import { stop } from '../lib/errors.ts'
 import type { Progress } from '../lib/progress.ts'
 import { nativeBinding } from '../lib/runtime.ts'
 import { tryToLockDataFolder } from '../sqlite/lock.ts'
+import { refuseDamaged } from '../sqlite/pages.ts'
 import { shippingOf } from './shipping.ts'
 import { isInCluster, storeOf } from './stores.ts'
 
@@ -32,6 +33,7 @@ export const move = async (
   const lock = tryToLockDataFolder(config.data, 'move', nativeBinding(config.data))
   if (lock) {
     shutdown.add('lock', lock.release)
+    refuseDamaged(store)
     if (!cluster) answerAgain(network, store)
     else {
       const { data, limits } = config

@@ -13,6 +13,7 @@ import { createProxies, NO_PROXIES } from '../http/proxies.ts'
 import { createRates } from '../http/rates.ts'
 import { watchRequests } from '../http/requests.ts'
 import { type HttpServer, listen } from '../http/server.ts'
+import type { LogLoss } from '../ingest/log-loss.ts'
 import type { NodeOptions } from '../ingest/messages.ts'
 import type { Indexing } from '../ingest/network.ts'
 import { createStatus } from '../ingest/status/live.ts'
@@ -24,6 +25,7 @@ import { checkedPool } from '../search/checks.ts'
 import { measuredSearch } from '../search/measured.ts'
 import { createPool, type Pool } from '../search/pool.ts'
 import { createAlerting } from './alerting.ts'
+import { watchClock } from './clock.ts'
 import { openClusters, watchClusters } from './clusters.ts'
 import { createContracts } from './contracts.ts'
 import { createManagement } from './manage/index.ts'
@@ -66,6 +68,8 @@ export const openSearchParts = (config: Config, { log, shutdown }: Run): SearchP
 export interface Served extends Parts {
   /** What is indexed now; the list may change. */
   indexings: readonly Indexing[]
+  /** What logs of stores had lost at the start, by network. */
+  losses?: ReadonlyMap<string, LogLoss>
   /** What attends to the rules of a network without a source. */
   watching?(network: string): Indexing | undefined
 }
@@ -91,23 +95,35 @@ type Further = Pick<Parameters<typeof createApp>[0], 'alerting' | 'management' |
 
 const startListening = async (
   config: Config,
-  parts: SearchParts & Partial<Parts> & Pick<Served, 'indexings' | 'watching'>,
+  parts: SearchParts & Partial<Parts> & Pick<Served, 'indexings' | 'watching' | 'losses'>,
   { log, shutdown }: Run,
   further: (known: { status: ReturnType<typeof createStatus> }) => Further,
 ): Promise<HttpServer> => {
-  const { accounts, pool, delivery, indexings, watching } = parts
-  const networks = () => networksOf(config)
+  const { accounts, pool, delivery, indexings, watching, losses } = parts
+  // What was removed while it was served is told of as well.
+  const networks = () => [...new Set([...networksOf(config), ...pool.networks()])]
+  const clock = watchClock({
+    data: config.data,
+    async newestBlock() {
+      // A damaged store tells no time.
+      const held = await Promise.all(networks().map(network => pool.held(network).catch(() => undefined)))
+      return held.reduce((newest, one) => Math.max(newest, one?.newest?.time ?? 0), 0)
+    },
+    log,
+  })
+  shutdown.add('clock', clock.stop)
   const status = createStatus({
     networks,
     indexings,
     ...(watching && { watching }),
+    ...(losses && { losses }),
     held: pool.held,
     ...(delivery && { deliveries: delivery.status }),
     readers: pool.threads,
+    warnings: clock.warnings,
     cluster: await watchClusters(config, { log, shutdown }),
     log,
   })
-  shutdown.add('status', publishStatus(config.data, status, log))
   const { metrics, text } = createServerMetrics({ data: config.data, status, pool, indexings, watching, delivery, log })
   const more = further({ status })
   const { limits } = config
@@ -128,6 +144,8 @@ const startListening = async (
     proxies: config.trustProxy.length === 0 ? NO_PROXIES : createProxies(config.trustProxy, config.proxyHeader),
   })
   shutdown.add('server', () => server.close())
+  // Not before: where the port is taken, stores are closed again at once, which is no fault of theirs.
+  shutdown.add('status', publishStatus(config.data, status, log))
   if (server.reload) {
     process.on('SIGHUP', server.reload)
     shutdown.add('reloading', () => process.off('SIGHUP', server.reload!))

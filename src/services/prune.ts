@@ -27,7 +27,7 @@ export const prune = async (
   config: Config,
   settings: NetworkConfig,
   before: number | undefined,
-  { shutdown }: Run,
+  { shutdown, log }: Run,
 ): Promise<PruneDone> => {
   const { network } = settings
   const store = storeOf(config.data, network)
@@ -37,7 +37,7 @@ export const prune = async (
   const lock = tryToLockDataFolder(config.data, 'prune', nativeBinding(config.data))
   if (lock) {
     shutdown.add('lock', lock.release)
-    await pruneHere(store, shutdown.signal)
+    await pruneHere(store, log.with({ network }), shutdown.signal)
   } else await waitFor(() => !isPruneAsked(store, 'hand'), shutdown.signal)
   return { network, held: rangesOf(store), waiting: isPruneAsked(store, 'hand') }
 }
@@ -101,10 +101,10 @@ const outsideOf = (store: string, scoping: Scoping): Outside =>
     }
   })
 
-const pruneHere = async (store: string, signal: AbortSignal) => {
+const pruneHere = async (store: string, log: Run['log'], signal: AbortSignal) => {
   const db = openForWriting(store, nativeBinding())
   try {
-    const pruner = createPruner({ store, writer: createWriter(db), alerts: createAlertPruning(db) })
+    const pruner = createPruner({ store, writer: createWriter(db), alerts: createAlertPruning(db), log })
     while (pruner.step()) {
       await setImmediate()
       signal.throwIfAborted()

@@ -4,8 +4,10 @@ import { takenOver } from '../delivery/taken.ts'
 import { storedNetworks, storeFile } from '../engine/files.ts'
 import { askToPrune, isPruneAsked, type PruneRequest } from '../ingest/prune-requests.ts'
 import { every } from '../lib/every.ts'
+import { ageClock } from '../lib/last-clock.ts'
 import type { Log } from '../lib/log.ts'
 import { nativeBinding } from '../lib/runtime.ts'
+import { isDamage } from '../sqlite/damage.ts'
 
 const LOOK_MS = 60_000
 /** All alerts are gone through each time. */
@@ -19,13 +21,17 @@ export const startRetention = (config: Config, log: Log): (() => void) => {
     if (withAlerts) alertsAt = performance.now() + ALERTS_MS
     for (const network of storedNetworks(config.data)) {
       const settings = config.networks.find(one => one.network === network)
-      const request = requestOf(config, network, settings, withAlerts)
       const store = storeFile(config.data, network)
-      if (request && !isPruneAsked(store, 'settings')) askToPrune(store, 'settings', request)
+      try {
+        const request = requestOf(config, network, settings, withAlerts)
+        if (request && !isPruneAsked(store, 'settings')) askToPrune(store, 'settings', request)
+      } catch (error) {
+        // The status says so.
+        if (!isDamage(error)) throw error
+      }
     }
   }
-  look()
-  return every(LOOK_MS, look, { log, doing: 'remove what is no longer kept' })
+  return every(LOOK_MS, look, { log, doing: 'remove what is no longer kept', atOnce: true })
 }
 
 /** Undefined where everything is kept. */
@@ -39,8 +45,8 @@ export const requestOf = (
   if (keepBlocks === undefined && keepFor === undefined && !alerts) return undefined
   return {
     keepBlocks,
-    before: keepFor === undefined ? undefined : Math.floor((Date.now() - keepFor) / 1000),
-    alerts: alerts ? { before: Date.now() - keepAlerts, taken: takenOf(data, network) } : undefined,
+    keepSeconds: keepFor === undefined ? undefined : keepFor / 1_000,
+    alerts: alerts ? { before: ageClock(data) - keepAlerts, taken: takenOf(data, network) } : undefined,
   }
 }
 

@@ -13,6 +13,7 @@ import { openSecrets } from '../rules/secrets.ts'
 import { networkOf, type Rules } from '../rules/store.ts'
 import type { Pool } from '../search/pool.ts'
 import { alertFor } from './alerting.ts'
+import { createOwnAbis } from './own-abis.ts'
 
 export interface RuleBookOptions {
   account: number
@@ -37,6 +38,7 @@ export const createRuleBook = (options: RuleBookOptions): RuleBook => {
   const { account, config, rules, networks, openPool, signal } = options
   const { limits } = config
   const guard = createGuard(config.allowTarget)
+  const abis = createOwnAbis(config.data)
 
   const ruleOf = (id: number): StoredRule => {
     const rule = rules.get(account, id)
@@ -45,7 +47,7 @@ export const createRuleBook = (options: RuleBookOptions): RuleBook => {
   }
 
   const checked = (value: unknown, before?: RuleInput): RuleInput => {
-    const { rule, faults } = checkRule(value, { refusedHost: guard.refusedHost, limits, before })
+    const { rule, faults } = checkRule(value, { refusedHost: guard.refusedHost, abis, limits, before })
     if (!rule) throw refuse('bad_rule', faults.map(({ path, message }) => `${path}: ${message}`).join('\n'))
     return rule
   }

@@ -4,10 +4,12 @@ import { ACCOUNTS_FILE } from '../accounts/file.ts'
 import { type Accounts, openAccounts } from '../accounts/index.ts'
 import type { RulesService, Run } from '../cli/index.ts'
 import type { BlockPoint, Config } from '../config/index.ts'
+import { failingOf, sayFailing } from '../delivery/failing.ts'
 import { DELIVERIES_FILE } from '../delivery/file.ts'
 import { createGuard } from '../delivery/guard.ts'
 import { type DeliveryStore, openDeliveries } from '../delivery/store.ts'
 import { readStatus } from '../ingest/status/published.ts'
+import type { FailingState } from '../ingest/status.ts'
 import { refuse } from '../lib/errors.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { missingExtracts } from '../rules/extracts.ts'
@@ -18,6 +20,7 @@ import { openRules, type Rules } from '../rules/store.ts'
 import type { Pool } from '../search/pool.ts'
 import { NO_ACCOUNT } from '../search/service.ts'
 import { idleReason, missingReason, warningsOf } from './advice.ts'
+import { createOwnAbis } from './own-abis.ts'
 import { createRuleBook } from './rule-book.ts'
 import { simulate } from './simulate.ts'
 
@@ -37,6 +40,7 @@ export interface RulesOptions extends Pick<Run, 'shutdown'> {
 export const createRulesService = ({ config, native, networks, openPool, shutdown }: RulesOptions): RulesService => {
   const { data } = config
   const guard = createGuard(config.allowTarget)
+  const abis = createOwnAbis(data)
 
   const opened = <T extends { close(): void }>(name: string, open: () => T): (() => T) => {
     let it: T | undefined
@@ -75,6 +79,19 @@ export const createRulesService = ({ config, native, networks, openPool, shutdow
   /** A running server knows of networks by its flags, too. */
   const known = (): string[] => [...networks(), ...(readStatus(data)?.networks.map(({ network }) => network) ?? [])]
 
+  /** As the server tells it that runs; without one, as the last one left it. */
+  const failingNow = (): FailingState[] => {
+    const told = readStatus(data)?.deliveries?.failing
+    const iso = (time: number) => new Date(time).toISOString()
+    return (
+      told ??
+      deliveries()
+        ?.failing()
+        .map(it => ({ ...it, since: iso(it.since), at: iso(it.at) })) ??
+      []
+    )
+  }
+
   return {
     list(name) {
       const names = new Map(
@@ -85,10 +102,12 @@ export const createRulesService = ({ config, native, networks, openPool, shutdow
       const listed = name === undefined ? rules().all() : rules().list(accountOf(name).id)
       const counts = deliveries()?.counts() ?? new Map<number, number>()
       const here = known()
+      const failing = failingNow()
       return listed.map(rule => ({
         rule,
         account: names.get(rule.account)!,
         idle: idleReason(rule, here),
+        failing: failingOf(rule, failing).map(sayFailing),
         fired: counts.get(rule.id) ?? 0,
       }))
     },
@@ -119,12 +138,12 @@ export const createRulesService = ({ config, native, networks, openPool, shutdow
     },
 
     check(value) {
-      const { rule, faults } = checkRule(value, { refusedHost: guard.refusedHost, limits: config.limits })
+      const { rule, faults } = checkRule(value, { refusedHost: guard.refusedHost, abis, limits: config.limits })
       if (!rule) return { faults }
       // Which networks a server has is known from its folder and its config file together.
       const here = existsSync(data) && config.file !== undefined ? known() : undefined
       const idle = missingReason(rule, here)
-      return { rule, faults: [], warnings: [...warningsOf(rule, config), ...missingExtracts(rule)], idle }
+      return { rule, faults: [], warnings: [...warningsOf(rule, config, abis), ...missingExtracts(rule)], idle }
     },
 
     async simulate(rule, { from, to, size }) {
@@ -147,7 +166,11 @@ export const createRulesService = ({ config, native, networks, openPool, shutdow
       const range = { fromBlock: blockOf(from), toBlock: blockOf(to), size }
       if (range.fromBlock !== undefined && range.toBlock !== undefined && range.toBlock < range.fromBlock)
         throw refuse('bad_range', `The last block, ${range.toBlock}, is before the first, ${range.fromBlock}.`)
-      return simulate({ pool, networks }, rule, range, { account: NO_ACCOUNT, signal: shutdown.signal })
+      const asking = { account: NO_ACCOUNT, signal: shutdown.signal }
+      return {
+        ...(await simulate({ pool, networks }, rule, range, asking)),
+        warnings: warningsOf(rule, config, abis),
+      }
     },
 
     deliveries: filter => deliveries()?.list(filter) ?? [],

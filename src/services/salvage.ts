@@ -6,7 +6,7 @@ import { refuse } from '../lib/errors.ts'
 import { nativeBinding } from '../lib/runtime.ts'
 import { replaceStore } from '../sqlite/compact.ts'
 import { lockDataFolder } from '../sqlite/lock.ts'
-import { checkPages } from '../sqlite/pages.ts'
+import { findDamaged } from '../sqlite/pages.ts'
 import { rangesOf, storeOf } from './stores.ts'
 
 export const salvage = async ({ data }: Config, network: string, { shutdown }: Run): Promise<Salvaged> => {
@@ -28,12 +28,9 @@ export const salvage = async ({ data }: Config, network: string, { shutdown }: R
 }
 
 const damagedPages = (store: string): readonly number[] => {
-  for (const steps = checkPages(store); ; ) {
-    const { done, value } = steps.next()
-    if (!done) continue
-    if (!value) throw refuse('store_unchecked', `${store} has no checksums, so its damaged pages are unknown.`)
-    return value.damaged
-  }
+  const pages = findDamaged(store)
+  if (!pages) throw refuse('store_unchecked', `${store} has no checksums, so its damaged pages are unknown.`)
+  return pages
 }
 
 /** Keeps the damaged store under another name; the new one takes its place in one step. */

@@ -23,7 +23,10 @@ export const verify = async (
   for (const [name, file] of storesOf(config.data, network)) {
     const { signal } = shutdown
     signal.throwIfAborted()
-    const found = await verifyStore(file, progress(name), signal)
+    const found = await verifyStore(file, progress(name), signal).catch((error: unknown): Verified => {
+      if (!(error instanceof ChainsieveError && error.code === 'store_damaged')) throw error
+      return { file, faults: [messageOf(error)], unchecked: false }
+    })
     // What pages that are not what was written would tell is nothing new.
     if (found.faults.length === 0) found.faults = await verifyInside(file, deep, progress(`${name}, contents`), signal)
     verified.push(found)

@@ -1,9 +1,11 @@
 import { ChainsieveError } from '../lib/errors.ts'
-import { damaged } from './damage.ts'
+import { damaged, damagedBecause, exchanged } from './damage.ts'
 import type { Db } from './database.ts'
+import { findFaults } from './integrity.ts'
 import { type LogEnd, PAGE, readLog, syncLog } from './log-file.ts'
 import { findReplaced, sealPages } from './pages.ts'
-import { openSums } from './sums.ts'
+import { fileIdentity } from './raw-file.ts'
+import { openSums, type Sums } from './sums.ts'
 
 /** Copies what is committed into a store's file, and puts down the checksums of its pages before. */
 export interface Checkpoints {
@@ -11,6 +13,8 @@ export interface Checkpoints {
   settle(least?: number): void
   /** What was copied so far. */
   readonly copied: Copied
+  /** Refuses where a file of the store was removed or replaced since it was opened: SQLite would go on with the old one. */
+  checkFiles(): void
   /** Copies all that can be copied, and lets the files go. */
   close(): void
 }
@@ -26,7 +30,7 @@ const MANY = 2 ** 26 / PAGE
 
 /** `db` writes the store, and must make no checkpoints itself. */
 export const createCheckpoints = (db: Db, store: string): Checkpoints => {
-  const sums = openSums(store, 'r+') ?? sealPages(store)
+  const sums = openSums(store, 'r+') ?? sealChecked(db, store)
   const checked = createPageSet()
   /** Up to where the log was read. */
   let end: LogEnd | undefined
@@ -57,8 +61,10 @@ export const createCheckpoints = (db: Db, store: string): Checkpoints => {
   }
 
   const copied: Copied = { count: 0, seconds: 0 }
+  const checkFiles = fileCheck(store)
   const copy = (how: 'PASSIVE' | 'TRUNCATE') => {
     const began = performance.now()
+    checkFiles()
     takeSums()
     const [{ checkpointed }] = db.pragma(`wal_checkpoint(${how})`) as [{ checkpointed: number }]
     // Only now the log is sure to be on the disk.
@@ -69,8 +75,11 @@ export const createCheckpoints = (db: Db, store: string): Checkpoints => {
 
   takeSums()
 
+  checkFiles()
+
   return {
     copied,
+    checkFiles,
     settle(least = MANY) {
       const [{ log }] = db.pragma('wal_checkpoint(NOOP)') as [{ log: number }]
       if (log < tried) tried = 0
@@ -85,12 +94,31 @@ export const createCheckpoints = (db: Db, store: string): Checkpoints => {
     },
     close() {
       try {
-        copy('TRUNCATE')
+        // A store that was removed has nothing left to be copied to.
+        if (fileIdentity(store) !== undefined) copy('TRUNCATE')
       } finally {
         sums.close()
       }
     },
   }
+}
+
+const fileCheck = (store: string) => {
+  const known = new Map<string, string>()
+  return () => {
+    for (const path of [store, `${store}-wal`]) {
+      const [before, now] = [known.get(path), fileIdentity(path)]
+      if (before !== undefined && now !== before) throw exchanged(path, now !== undefined)
+      if (now !== undefined) known.set(path, now)
+    }
+  }
+}
+
+/** Checksums of a copy that came without any: SQLite knows how its pages fit together at least. */
+const sealChecked = (db: Db, store: string): Sums => {
+  const [fault] = findFaults(db, 'quick_check')
+  if (fault !== undefined) throw damagedBecause(store, fault)
+  return sealPages(store)
 }
 
 /** A set of page numbers, a bit each. */

@@ -3,7 +3,7 @@ import Database from 'better-sqlite3'
 import { stop, systemFault } from '../lib/errors.ts'
 import { makePrivateFile, syncFile } from '../lib/private.ts'
 import { findFaults } from './integrity.ts'
-import { sealPages, sizeOf } from './pages.ts'
+import { refuseDamaged, sealPages, sizeOf } from './pages.ts'
 import { dropSums, sumsFile } from './sums.ts'
 
 /**
@@ -17,6 +17,7 @@ export const compactStore = (store: string, native?: string) => {
     for (const suffix of ['', '-wal', '-shm', '-sums', '-sums-new']) rmSync(made + suffix, { force: true })
   }
   remove()
+  refuseDamaged(store)
   try {
     makePrivateFile(made)
     const db = new Database(store, options)

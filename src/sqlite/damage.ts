@@ -1,4 +1,4 @@
-import { stop } from '../lib/errors.ts'
+import { ChainsieveError, stop } from '../lib/errors.ts'
 
 const REMEDY =
   'Check the disk, move away the file and those whose names begin like it, and restore a backup or index again.'
@@ -10,6 +10,18 @@ export const damaged = (path: string, pages: readonly number[], cause?: unknown)
   return stop('store_damaged', `${path} is damaged${where}. ${REMEDY}`, cause)
 }
 
+/** The same where no page is to blame. */
+export const damagedBecause = (path: string, why: string, remedy: string = REMEDY) =>
+  stop('store_damaged', `${path} is damaged: ${why}. ${remedy}`)
+
+/** The same of a file that is another one than the program has open: what is written to that one is lost when it ends. */
+export const exchanged = (path: string, isThere: boolean) =>
+  damagedBecause(
+    path,
+    `it was ${isThere ? 'replaced' : 'removed'} while the program had it open`,
+    'Nothing more is stored. Restart; if the file is refused then, restore a backup or index again.',
+  )
+
 /** The error of a value in a store that cannot have been written so; which file it is in tells `chainsieve verify`. */
 export const impossible = (what: string, cause?: unknown) =>
   stop(
@@ -17,6 +29,8 @@ export const impossible = (what: string, cause?: unknown) =>
     `the store is damaged: ${what} does not match its checksum. chainsieve verify names the file. ${REMEDY}`,
     cause,
   )
+
+export const isDamage = (error: unknown): boolean => error instanceof ChainsieveError && error.code === 'store_damaged'
 
 /** An error of SQLite's that comes of a damaged store, as one that says so; any other as it is. */
 export const readDamage = (error: unknown, path: string): unknown =>

@@ -4,7 +4,7 @@ import { ChainsieveError } from '../lib/errors.ts'
 import { makePrivateFile } from '../lib/private.ts'
 import { type Checkpoints, createCheckpoints } from './checkpoints.ts'
 import { readDamage } from './damage.ts'
-import { checkQuickly, sizeOf } from './pages.ts'
+import { checkQuickly, refuseEmptied, sizeOf } from './pages.ts'
 import { dropSums } from './sums.ts'
 
 export type Db = Database.Database
@@ -14,6 +14,7 @@ export interface WritableDb extends Db {
   /** To be called after commits: does what they leave to be done now and then. */
   settle: Checkpoints['settle']
   copied: Checkpoints['copied']
+  checkFiles: Checkpoints['checkFiles']
 }
 
 export interface OpenOptions {
@@ -28,10 +29,9 @@ export interface OpenOptions {
 /** Opens a file for writing with its checksums, making it as needed. `make` makes the tables of one that has none yet. */
 export const openWritable = (path: string, { native, check, make }: OpenOptions & { make(db: Db): void }): WritableDb =>
   naming(path, () => {
-    // Leftovers of a removed store must not count for the new one.
+    checkQuickly(path)
     if (sizeOf(path) === 0) dropSums(path)
     makePrivateFile(path)
-    checkQuickly(path)
     const db = connect(path, { native })
     closingOnFault(db, () => check(db))
     // WAL lets readers go on while a batch is written. NORMAL loses nothing on a crash of the process, and on a power cut at most
@@ -50,6 +50,7 @@ export const openWritable = (path: string, { native, check, make }: OpenOptions 
 /** Opens a file that is there for reading. */
 export const openReadonly = (path: string, { native, waitMs, check }: OpenOptions): Db =>
   naming(path, () => {
+    refuseEmptied(path)
     const db = connect(path, { readonly: true, native, waitMs })
     closingOnFault(db, () => check(db))
     db.pragma('cache_size = -65536')
@@ -124,7 +125,8 @@ const withChecksums = (db: Db, path: string, native: string | undefined): Writab
       return db
     }
   }
-  return Object.assign(db, { settle: checkpoints.settle, copied: checkpoints.copied, close })
+  const { settle, copied, checkFiles } = checkpoints
+  return Object.assign(db, { settle, copied, checkFiles, close })
 }
 
 /** Has errors that come of damage name the file. */

@@ -1,7 +1,7 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { ChainsieveError, messageOf, stop } from '../lib/errors.ts'
+import { ChainsieveError, messageOf, stop, systemFault } from '../lib/errors.ts'
 import { makePrivateFile, makePrivateFolder } from '../lib/private.ts'
 
 /** Where files wait in a data folder that is being restored. */
@@ -49,9 +49,10 @@ export const lockFolder = (data: string, doing: string, native?: string): { rele
     // Whoever asks who holds the folder holds it for a moment.
     db = new Database(join(data, 'lock.sqlite'), { timeout: ASKED_MS, ...(native ? { nativeBinding: native } : {}) })
     db.pragma('locking_mode = EXCLUSIVE')
+    // Nothing is written, so no journal is needed: there is no room for one on a full disk.
+    db.pragma('journal_mode = MEMORY')
     db.exec('BEGIN EXCLUSIVE')
-    makePrivateFile(owner)
-    writeFileSync(owner, JSON.stringify({ pid: process.pid, doing, since: new Date().toISOString() }))
+    noteOwner(owner, JSON.stringify({ pid: process.pid, doing, since: new Date().toISOString() }))
   } catch (error) {
     if ((error as { code?: string }).code === 'SQLITE_BUSY')
       throw stop(
@@ -61,7 +62,7 @@ export const lockFolder = (data: string, doing: string, native?: string): { rele
       )
     throw stop(
       'data_folder_unusable',
-      `the data folder ${data} cannot be written to (${messageOf(error)}): check its owner and permissions, or choose another with --data`,
+      `the data folder ${data} cannot be written to (${messageOf(error)}): ${isFull(error) ? 'free some space on the disk' : 'check its owner and permissions'}, or choose another with --data`,
       error,
     )
   }
@@ -69,6 +70,20 @@ export const lockFolder = (data: string, doing: string, native?: string): { rele
 }
 
 const ASKED_MS = 100
+
+const isFull = (error: unknown): boolean => systemFault(error)?.code === 'disk_full'
+
+/** In place of what the last one noted, whose room is there on a full disk, too. */
+const noteOwner = (file: string, text: string) => {
+  makePrivateFile(file)
+  try {
+    writeFileSync(file, text, { flag: 'r+' })
+    truncateSync(file, Buffer.byteLength(text))
+  } catch (error) {
+    // Only messages name the owner.
+    if (!isFull(error)) throw error
+  }
+}
 
 /** What the process that keeps the folder does, such as `serve`; undefined where none does. */
 export const lockedFor = (data: string, native?: string): string | undefined => {

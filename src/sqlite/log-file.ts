@@ -9,6 +9,8 @@ export interface LogFile {
   broken: boolean
   /** Frames up to and with the last commit. */
   frames: number
+  /** The frame that is not what was written, or the first one behind the log. */
+  stop: number
   /** Checksums of what was last committed of each page. */
   pages: ReadonlyMap<number, number>
   /** Where in the log that is: number of the frame, from 0. */
@@ -61,6 +63,29 @@ export const readPlace = (store: string, place: number, into: Buffer): boolean =
   }
 }
 
+/**
+ * Transactions that the log holds behind a frame which is not what was written. SQLite takes the log to end there. A write that was cut
+ * short, as by a kill, has nothing behind it.
+ */
+export const countDropped = (store: string): number => {
+  const { broken, stop, ...log } = readLog(store)
+  const file = open(`${store}-wal`)
+  if (file === undefined) return 0
+  try {
+    const head = Buffer.alloc(FRAME_HEAD)
+    const readFrame = (place: number) =>
+      readSync(file, head, 0, FRAME_HEAD, HEAD + place * FRAME) === FRAME_HEAD && head.readBigUInt64BE(8)
+    const salts = broken ? readFrame(0) : log.salts
+    const frames = Math.floor((fstatSync(file).size - HEAD) / FRAME)
+    let commits = 0
+    for (let place = broken ? 0 : stop + 1; place < frames; place++)
+      if (readFrame(place) === salts && head.readUInt32BE(4) > 0) commits++
+    return commits
+  } finally {
+    closeSync(file)
+  }
+}
+
 /** Has the disk keep what the log holds. */
 export const syncLog = (store: string) => {
   const file = open(`${store}-wal`, 'r+')
@@ -76,6 +101,7 @@ const NO_LOG: LogFile = {
   salts: 0n,
   broken: false,
   frames: 0,
+  stop: 0,
   pages: new Map(),
   places: new Map(),
   size: 0,
@@ -112,7 +138,7 @@ const readFrames = (file: number, from: LogEnd): LogFile => {
   let pending: [page: number, sum: number, place: number][] = []
   let end = from
   let { frames, sum } = from
-  const found = (): LogFile => ({ ...end, broken: false, pages, places, size, end })
+  const found = (): LogFile => ({ ...end, stop: frames, broken: false, pages, places, size, end })
   for (;;) {
     const read = readSync(file, chunk, 0, chunk.length, HEAD + frames * FRAME)
     const whole = Math.floor(read / FRAME)

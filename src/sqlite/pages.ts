@@ -1,8 +1,8 @@
 import { fstatSync, readSync, statSync } from 'node:fs'
-import { damaged } from './damage.ts'
+import { damaged, damagedBecause } from './damage.ts'
 import { type LogFile, PAGE, readLog } from './log-file.ts'
 import { rawFile } from './raw-file.ts'
-import { makeSums, openSums, type Sums, sumOf } from './sums.ts'
+import { makeSums, openSums, type Sums, sumOf, sumsFile } from './sums.ts'
 
 /** What was found of a store's file so far. */
 export interface PageCheck {
@@ -24,6 +24,7 @@ const BETWEEN_LOOKS_MS = 50
  * there are no checksums.
  */
 export function* checkPages(store: string): Generator<PageCheck, PageCheck | undefined> {
+  refuseEmptied(store)
   const sums = openSums(store, 'r')
   if (!sums) return undefined
   try {
@@ -48,8 +49,23 @@ export function* checkPages(store: string): Generator<PageCheck, PageCheck | und
   }
 }
 
+/** The same without a pause: the damaged pages, undefined without checksums. */
+export const findDamaged = (store: string): readonly number[] | undefined => {
+  for (const steps = checkPages(store); ; ) {
+    const { done, value } = steps.next()
+    if (done) return value?.damaged
+  }
+}
+
+/** For whoever reads a whole store to write another one: what it writes would have no trace of the damage. */
+export const refuseDamaged = (store: string) => {
+  const pages = findDamaged(store)
+  if (pages && pages.length > 0) throw damaged(store, pages)
+}
+
 /** The damaged ones of the last pages of a store's file, one step of them; undefined without checksums. */
 export const checkNewestPages = (store: string): number[] | undefined => {
+  refuseEmptied(store)
   const sums = openSums(store, 'r')
   if (!sums) return undefined
   try {
@@ -130,10 +146,37 @@ export const sealPages = (store: string): Sums => {
 export const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
 
 /**
+ * Why a database file cannot be what was written, though SQLite would take it for a new one, and even remove the log; undefined where it may
+ * be. `isNever0`: no new file is ever empty; see `makeDatabase`.
+ */
+export const findEmptied = (path: string, isNever0 = false): { file: string; why: string } | undefined => {
+  for (const suffix of ['', '-wal', '-shm', '-sums'])
+    if (statSync(path + suffix, { throwIfNoEntry: false })?.isDirectory())
+      return { file: path + suffix, why: 'there is a folder in its place' }
+  const file = statSync(path, { throwIfNoEntry: false })
+  if (file && file.size > 0) return undefined
+  const is = file ? 'it has 0 bytes' : 'it is missing'
+  if (file && isNever0) return { file: path, why: is }
+  if (sizeOf(`${path}-wal`) > 0) return { file: path, why: `${is}, but its log ${path}-wal is there` }
+  const sums = openSums(path, 'r')
+  const pages = sums?.count() ?? 0
+  sums?.close()
+  return pages > 0
+    ? { file: path, why: `${is}, but there are checksums of ${pages} pages in ${sumsFile(path)}` }
+    : undefined
+}
+
+export const refuseEmptied = (store: string) => {
+  const found = findEmptied(store)
+  if (found) throw damagedBecause(found.file, found.why)
+}
+
+/**
  * What can be told of a store at once, before SQLite opens it: whether it was found damaged, has all its pages, its first page is
  * whole, and its log as long as it was.
  */
 export const checkQuickly = (store: string) => {
+  refuseEmptied(store)
   const sums = openSums(store, 'r')
   if (!sums) return
   try {

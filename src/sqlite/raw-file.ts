@@ -1,6 +1,12 @@
 import { fstatSync, openSync, statSync } from 'node:fs'
 import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads'
 
+/** Another one once a file was replaced; undefined where there is none. */
+export const fileIdentity = (path: string): string | undefined => {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false })
+  return found && `${found.dev}:${found.ino}`
+}
+
 /**
  * A descriptor to read the bytes of a file by that SQLite may have open in this process. It is never closed: whichever descriptor of a
  * file a process closes, the system takes all its locks on that file, those of SQLite's connections too. Another program that then

@@ -1,8 +1,10 @@
 import { fstatSync, readSync } from 'node:fs'
 import Database from 'better-sqlite3'
-import { damaged } from './damage.ts'
+import { damaged, damagedBecause, readDamage } from './damage.ts'
+import type { Db } from './database.ts'
+import { findFaults } from './integrity.ts'
 import { type LogFile, PAGE, readLog, readPlace } from './log-file.ts'
-import { LOCK_PAGE } from './pages.ts'
+import { LOCK_PAGE, refuseEmptied } from './pages.ts'
 import { rawFile } from './raw-file.ts'
 import { openSums, sumOf } from './sums.ts'
 
@@ -24,7 +26,8 @@ export interface Snapshot {
 /** Pages that may be read in one go. */
 export const SNAPSHOT_RUN = 256
 
-export const openSnapshot = (path: string, native?: string): Snapshot => {
+export const openSnapshot = (path: string, native?: string, check: (db: Db) => void = () => {}): Snapshot => {
+  refuseEmptied(path)
   const db = new Database(path, {
     readonly: true,
     fileMustExist: true,
@@ -34,19 +37,24 @@ export const openSnapshot = (path: string, native?: string): Snapshot => {
   try {
     db.exec('BEGIN')
     db.prepare('SELECT count(*) FROM sqlite_schema').get()
-    return pinned(path, () => void db.close())
+    check(db)
+    return pinned(path, db)
   } catch (error) {
     db.close()
-    throw error
+    throw readDamage(error, path)
   }
 }
 
-const pinned = (path: string, close: () => void): Snapshot => {
+const pinned = (path: string, db: Db): Snapshot => {
   // Before the log: a checksum that is newer than the file's page is then one of a page in the log.
   const sums = readSums(path)
   const log = readLog(path)
   const file = rawFile(path)
   const pages = log.size || Math.ceil(fstatSync(file).size / PAGE)
+  if (pages === 0) throw damagedBecause(path, 'it has 0 bytes')
+  // Without checksums SQLite at least knows how its pages fit together.
+  const [fault] = sums ? [] : findFaults(db, 'quick_check')
+  if (fault !== undefined) throw damagedBecause(path, fault)
   const buffer = Buffer.alloc(SNAPSHOT_RUN * PAGE)
 
   const known = (first: number, count: number) =>
@@ -68,7 +76,7 @@ const pinned = (path: string, close: () => void): Snapshot => {
       }
       return content
     },
-    close,
+    close: () => void db.close(),
   }
 }
 

@@ -2,6 +2,7 @@ import { closeSync, fdatasyncSync, fstatSync, openSync, readSync, renameSync, rm
 // As a whole: a name that an older Node does not have would end the program before it can say which Node it needs.
 import zlib from 'node:zlib'
 import { makePrivateFile } from '../lib/private.ts'
+import { damagedBecause } from './damage.ts'
 
 /**
  * Checksums of the pages of a store's file, in a file beside it, 4 bytes a page in order. They hold for every page that is not in the
@@ -49,8 +50,12 @@ export const openSums = (store: string, mode: 'r' | 'r+'): Sums | undefined => {
   readSync(file, mark, 0, MARK.length, 0)
   if (mark.equals(MARK)) return createSums(file)
   closeSync(file)
-  return undefined
+  // New ones in their place would hold for whatever the store's file has become.
+  throw damagedBecause(sumsFile(store), 'it does not begin as a file of checksums does', WITHOUT_SUMS)
 }
+
+const WITHOUT_SUMS =
+  'Check the disk, and restore a backup. Without one, remove this file: the store gets new checksums then, and damage that it has by now goes unnoticed.'
 
 /** Starts again with what `fill` writes: a kill before it ends leaves no file, rather than one that lacks pages. */
 export const makeSums = (store: string, fill: (sums: Sums) => void): Sums => {
@@ -61,6 +66,7 @@ export const makeSums = (store: string, fill: (sums: Sums) => void): Sums => {
   try {
     writeSync(file, Buffer.concat([MARK, Buffer.alloc(HEAD - MARK.length)]), 0, HEAD, 0)
     fill(sums)
+    fdatasyncSync(file)
     renameSync(made, sumsFile(store))
     return sums
   } catch (error) {

@@ -246,7 +246,7 @@ test('from the text of a rule to what is sent, hostile strings do nothing but st
       const one = storedAs(++id, input)
       const { config } = one.input
       missingExtracts(input)
-      impossibleIn(config)
+      impossibleIn(config, () => [])
       const hits = hitsOf(one)
       assert.deepEqual(
         hits.map(({ entity }) => entity._id),

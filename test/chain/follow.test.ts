@@ -265,7 +265,7 @@ test('every lie at the head is asked again until it is true, and rewinds nothing
       ({ method, params }, it) => (method === 'eth_getBlockByNumber' && params[1] === true ? null : it),
       /does not have it/,
     ],
-    ['no receipts', ({ method }, it) => (method === 'eth_getBlockReceipts' ? null : it), /receipts is null/],
+    ['no receipts', ({ method }, it) => (method === 'eth_getBlockReceipts' ? null : it), /does not have them \(null\)/],
     [
       "another fork's receipts",
       ({ method }, it) => (method === 'eth_getBlockReceipts' ? other[20]!.receipts : it),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { createRpcSource, type RpcSourceOptions } from '../../src/chain/rpc-source.ts'
+import type { EndpointStatus } from '../../src/chain/source.ts'
 import type { RawBlock, RpcBlock, RpcReceipt } from '../../src/chain/wire.ts'
 import { ChainsieveError } from '../../src/lib/errors.ts'
 import { createLog } from '../../src/lib/log.ts'
@@ -49,9 +50,11 @@ test('a range comes in linked runs, oldest or newest first', async t => {
   )
   const newest = await rangeOf(source, 5, 29, { order: 'newest' })
   assert.deepEqual(newest, oldest.toReversed())
-  assert.deepEqual(source.endpoints(), [
-    { url: node.url, lastError: null, lastErrorAt: null, requests: node.batches.length, errors: 0 },
-  ])
+  const [{ responseMs, ...status }] = source.endpoints() as [EndpointStatus]
+  assert.deepEqual(status, {
+    ...{ url: node.url, lastError: null, lastErrorAt: null, requests: node.batches.length, errors: 0 },
+  })
+  assert.ok(responseMs!.median <= responseMs!.p95)
 })
 
 test('calls go in batches, several at once, no larger than allowed', async t => {
@@ -69,9 +72,10 @@ test('every lie of a node is asked again until it is true, and shows in its stat
     change(result as T)
     return result
   }
-  const lies: [string, (method: string, params: unknown[], result: unknown) => unknown, RegExp][] = [
-    ['null block', (m, p, it) => (isBlock(m, p) ? null : it), /^block 7: the node does not have it \(null\)$/],
-    ['null receipts', (m, p, it) => (isReceipts(m, p) ? null : it), /^block 7: receipts is null, not a list$/],
+  const lies: [string, (method: string, params: unknown[], result: unknown) => unknown, RegExp | undefined][] = [
+    // It is no fault of a node that it does not have a block.
+    ['null block', (m, p, it) => (isBlock(m, p) ? null : it), undefined],
+    ['null receipts', (m, p, it) => (isReceipts(m, p) ? null : it), undefined],
     [
       "another fork's receipts",
       (m, p, it) => (isReceipts(m, p) ? other[7]!.receipts : it),
@@ -126,14 +130,19 @@ test('every lie of a node is asked again until it is true, and shows in its stat
     ],
     [
       'an error',
+      (m, p, it) => (isReceipts(m, p) ? new NodeError(-32000, 'went wrong') : it),
+      /^receipts of block 7: went wrong \(-32000\)$/,
+    ],
+    [
+      'that it does not have receipts',
       (m, p, it) => (isReceipts(m, p) ? new NodeError(-32000, 'pruned history unavailable') : it),
-      /^receipts of block 7: pruned history unavailable \(-32000\)$/,
+      undefined,
     ],
   ]
   for (const [name, lie, message] of lies) {
     for (const order of ['oldest', 'newest'] as const) {
       const node = await startNode(t, chain)
-      const telling = firstTimes(name === 'wrong parent' ? 2 : 3)
+      const telling = firstTimes(name === 'wrong parent' || message === undefined ? 2 : 3)
       node.lie = ({ method, params }, result) => {
         const lied = lie(method, params, structuredClone(result))
         return JSON.stringify(lied) !== JSON.stringify(result) && telling() ? lied : result
@@ -146,6 +155,10 @@ test('every lie of a node is asked again until it is true, and shows in its stat
         `${name} ${order}`,
       )
       const [status] = source.endpoints()
+      if (message === undefined) {
+        assert.deepEqual([status!.lastError, status!.errors], [null, 0], `${name} ${order}`)
+        continue
+      }
       assert.match(status!.lastError ?? '', message, `${name} ${order}`)
       assert.equal(status!.errors, name === 'wrong parent' ? 1 : 3, `${name} ${order}`)
       assert.match(status!.lastErrorAt ?? '', /^\d{4}-\d\d-\d\dT.*Z$/)
@@ -243,7 +256,7 @@ test('an overloaded node gets fewer requests at once', async t => {
 test('another node stands in for one that fails or lies, and the first is used again when it is well', async t => {
   const first = await startNode(t, chain)
   const second = await startNode(t, chain)
-  const source = sourceOf(t, [first, second], { clock: fastClock(200) })
+  const source = sourceOf(t, [first, second])
   await rangeOf(source, 0, 9)
   assert.equal(second.batches.length, 0)
 
@@ -260,7 +273,7 @@ test('another node stands in for one that fails or lies, and the first is used a
 
   first.lie = (_, result) => result
   // Until it is no longer doubted.
-  await new Promise(resolve => setTimeout(resolve, 150))
+  await new Promise(resolve => setTimeout(resolve, 800))
   const used = second.batches.length
   assert.deepEqual((await rangeOf(source, 30, 39)).flat(), chain.slice(30))
   assert.equal(second.batches.length, used)
@@ -272,7 +285,54 @@ test('a node of another chain is not asked for blocks', async t => {
   const source = sourceOf(t, [other, right], { chainId: 31337 })
   assert.deepEqual((await rangeOf(source, 0, 9)).flat(), chain.slice(0, 10))
   assert.deepEqual(new Set(other.calls.map(it => it.method)), new Set(['eth_chainId']))
-  assert.equal(source.endpoints()[0]!.lastError, 'is a node of chain 5, but chain 31337 is followed: remove its URL')
+  const [status] = source.endpoints()
+  assert.equal(status!.otherChain, 5)
+  assert.equal(
+    status!.lastError,
+    'is a node of chain 5, but this network is chain 31337: check --rpc and --network, or choose another data folder. It is asked again every minute',
+  )
+})
+
+test('an only node of another chain is told once in the log, and taken when it is of the right one', async t => {
+  const node = await startNode(t, chain)
+  const lines: string[] = []
+  const log = createLog({ write: line => void lines.push(line), json: false })
+  const told: number[] = []
+  const clock = fastClock()
+  node.methods.set('eth_chainId', () => {
+    told.push(clock.now())
+    return told.length > 20 ? '0x7a69' : '0x1'
+  })
+  const source = sourceOf(t, node, { chainId: 31337, log, clock })
+  assert.deepEqual((await rangeOf(source, 0, 9)).flat(), chain.slice(0, 10))
+  for (let i = 1; i < told.length; i++) assert.ok(told[i]! - told[i - 1]! <= 60_000)
+  assert.deepEqual(
+    lines.map(line => /gives no usable answer|answers again/.exec(line)?.[0]),
+    ['gives no usable answer', 'answers again'],
+  )
+  assert.equal(source.endpoints()[0]!.otherChain, undefined)
+})
+
+test('a node is asked for its chain every minute', async t => {
+  const node = await startNode(t, chain)
+  const clock = fastClock()
+  const source = sourceOf(t, node, { clock })
+  const asked = () => node.calls.filter(it => it.method === 'eth_chainId').length
+  await rangeOf(source, 0, 9)
+  const before = asked()
+  await rangeOf(source, 0, 9)
+  assert.equal(asked(), before)
+  await clock.sleep(60_000)
+  await rangeOf(source, 0, 9)
+  assert.equal(asked(), before + 1)
+  node.chainId = 5
+  await clock.sleep(60_000)
+  const stopping = new AbortController()
+  const reading = rangeOf(source, 10, 19, { signal: stopping.signal })
+  while (source.endpoints()[0]!.errors < 3) await new Promise(resolve => setTimeout(resolve, 5))
+  assert.equal(source.endpoints()[0]!.otherChain, 5)
+  node.chainId = 31337
+  assert.deepEqual((await reading).flat(), chain.slice(10, 20))
 })
 
 test('a node that does not tell its chain as a number is not asked for more', async t => {
@@ -445,7 +505,7 @@ test('calls: data, null for what reverts, and nothing known where the node fails
   failing = true
   await assert.rejects(source.call!(calls, never), {
     next: 'retry',
-    code: 'node_error',
+    code: 'block_missing',
     message: 'eth_call: missing trie node (-32000)',
   })
 })
@@ -516,15 +576,15 @@ test('addresses that are none are refused without repeating them', () => {
   assert.equal(refusal({ urls: [] }), 'no node is named: give the URL of at least one')
   assert.equal(
     refusal({ urls: ['key123'] }),
-    'the URL of the node is not valid: write it as http:// or https://host:port',
+    'the URL of the node is not valid: write it as one of http://, https://, ws://, wss:// or ipc://, and what follows',
   )
   assert.equal(
-    refusal({ urls: ['ws://host/key123'] }),
-    'the URL of the node begins with ws:, but must begin with http:// or https://',
+    refusal({ urls: ['ftp://host/key123'] }),
+    'the URL of the node begins with ftp:, but must begin with http://, https://, ws://, wss:// or ipc://',
   )
   assert.equal(
     refusal({ urls: ['http://host'], wsUrl: 'http://host/key123' }),
-    'the URL of the node begins with http:, but must begin with ws:// or wss://',
+    'the URL of the node begins with http:, but must begin with ws://, wss:// or ipc://',
   )
 })
 

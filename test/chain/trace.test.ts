@@ -254,7 +254,9 @@ test('where a node tells what the transaction cost, that counts', () => {
 test('a precompile that fails is one that failed, in whatever words', () => {
   const raw = makeBlock(1)
   const to = `0x${'0'.repeat(39)}6`
-  const traces = traceBlock(raw, [{ kind: 'call', to, acts: [{ kind: 'staticcall', to, error: 'Built-in failed' }] }])
+  const traces = traceBlock(raw, [
+    { kind: 'call', to, acts: [{ kind: 'call', to, value: '0x1', error: 'Built-in failed' }] },
+  ])
   const say = (words: string) => {
     const trees = callTrees(raw, traces)
     Object.assign((trees[0]!.result.calls as object[])[0]!, { error: words })
@@ -266,34 +268,64 @@ test('a precompile that fails is one that failed, in whatever words', () => {
   assert.deepEqual(fromTraceBlock(raw.block, [traces[0], { ...traces[1], error: 'bn256: malformed point' }]), traces)
 })
 
-test('calls of precompiles are kept, or left out as most nodes leave them out', () => {
+test('calls of precompiles that move nothing are left out, whichever node tells them', () => {
   const builtIn = (n: number) => `0x${n.toString(16).padStart(40, '0')}`
-  const raw = makeBlock(1)
-  const kept: Act[] = [
+  const raw = makeBlock(2)
+  const kept = (...inner: Act[]): Act[] => [
     { kind: 'call', to: builtIn(4), value: '0x1', gasUsed: 15 },
     // Not there yet, or never: nothing answers, and nothing is used.
     { kind: 'staticcall', to: builtIn(0x100) },
     { kind: 'call', to: builtIn(0x12), gasUsed: 1 },
-    { kind: 'delegatecall', to: at(3), acts: [{ kind: 'call', to: at(4) }] },
+    { kind: 'delegatecall', to: at(3), acts: [{ kind: 'call', to: at(4), acts: inner }] },
+    // Something is there that calls others.
+    { kind: 'call', to: builtIn(9), gasUsed: 50, acts: [{ kind: 'staticcall', to: at(5) }] },
   ]
   const idle: Act[] = [
     { kind: 'staticcall', to: builtIn(1), gasUsed: 3000 },
     { kind: 'call', to: builtIn(6), error: 'Built-in failed' },
     { kind: 'staticcall', to: builtIn(0x100), gasUsed: 3450 },
     { kind: 'call', to: builtIn(5) },
+    { kind: 'callcode', to: builtIn(0x11), gasUsed: 7 },
   ]
-  const all = kept.flatMap((act, i) => [idle[i]!, act])
   const top: Act = { kind: 'call', to: at(1) }
-  const traces = traceBlock(raw, [{ ...top, acts: all }])
-  const trees = callTrees(raw, traces)
-  assert.deepEqual(fromCallTracer(raw, trees), traces)
-  assert.deepEqual(fromCallTracer(raw, trees, { precompiles: false }), traceBlock(raw, [{ ...top, acts: kept }]))
+  const all = { ...top, acts: kept(...idle).flatMap((act, i) => [idle[i]!, act]) }
+  const expected = traceBlock(raw, [
+    { ...top, acts: kept() },
+    { ...top, acts: kept() },
+  ])
+  const told = traceBlock(raw, [all, all])
+  assert.deepEqual(fromCallTracer(raw, callTrees(raw, told)), expected)
+  assert.deepEqual(fromTraceBlock(raw.block, structuredClone(told)), expected)
+  checkTraces({ ...raw, traces: expected })
+
+  const alone = makeBlock(1)
+  const isKept = (act: Act) => {
+    const traces = traceBlock(alone, [act])
+    assert.deepEqual(fromCallTracer(alone, callTrees(alone, traces)), traces)
+    assert.deepEqual(fromTraceBlock(alone.block, traces), traces)
+  }
   // A delegatecall moves nothing, but has its caller's value.
-  const valued = traceBlock(raw, [{ ...top, value: '0x1', acts: [{ kind: 'delegatecall', to: builtIn(4) }] }])
-  assert.deepEqual(fromCallTracer(raw, callTrees(raw, valued), { precompiles: false }), valued)
+  isKept({ ...top, value: '0x1', acts: [{ kind: 'delegatecall', to: builtIn(4) }] })
   // A transaction straight to one is what it is.
-  const direct = traceBlock(raw, [{ kind: 'call', to: builtIn(4), gasUsed: 15 }])
-  assert.deepEqual(fromCallTracer(raw, callTrees(raw, direct), { precompiles: false }), direct)
+  isKept({ kind: 'call', to: builtIn(4), gasUsed: 15 })
+
+  // Leaving calls out mends nothing.
+  const broken: ((traces: CallTrace[]) => unknown)[] = [
+    it => it.splice(2, 1),
+    it => Object.assign(it[2]!, { traceAddress: [9] }),
+    it => Object.assign(it[1]!, { traceAddress: ['0'] }),
+    it => Object.assign(it[1]!, { traceAddress: '0' }),
+    it => it[0]!.subtraces++,
+    it => it.shift(),
+    it => Object.assign(it.find(({ traceAddress }) => traceAddress.length === 2)!, { traceAddress: [8, 0] }),
+    it => Object.assign(it, { 3: null }),
+  ]
+  for (const [i, spoil] of broken.entries()) {
+    const traces = structuredClone(told) as CallTrace[]
+    spoil(traces)
+    const fault = messageOf(() => checkTraces({ ...raw, traces: fromTraceBlock(raw.block, traces) }))
+    assert.ok(fault, `fault ${i}`)
+  }
 })
 
 test('all words of nodes for one fault become one', () => {

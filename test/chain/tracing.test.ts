@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createRpcSource, type RpcSourceOptions } from '../../src/chain/rpc-source.ts'
+import type { EndpointStatus } from '../../src/chain/source.ts'
 import type { CallTrace, RawBlock } from '../../src/chain/wire.ts'
+import type { ChainsieveError } from '../../src/lib/errors.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { type FakeNode, fastClock, firstTimes, NodeError, startNode } from '../support/node.ts'
 import { makeChain } from '../support/pack.ts'
@@ -209,7 +211,6 @@ test('trouble while a node is asked for the methods is no answer', async t => {
 test('every lie about traces is asked again until it is true, and shows in the status', async t => {
   const other = traced(24, 'other')
   const lies: [string, (result: unknown[]) => unknown, RegExp, RegExp][] = [
-    ['null', () => null, /^block 7: traces is null, not a list$/, /^block 7 has no list of call trees: null$/],
     ['none', () => [], /^block 7 has no traces of transaction 0/, /^block 7 has 2 transactions but 0 call trees$/],
     [
       'half',
@@ -231,15 +232,9 @@ test('every lie about traces is asked again until it is true, and shows in the s
     ],
     [
       'an error',
-      () => new NodeError(-32000, 'header not found'),
-      /^traces of block 7: header not found \(-32000\)$/,
-      /^traces of block 7: header not found \(-32000\)$/,
-    ],
-    [
-      'states that are gone',
-      () => new NodeError(-32000, 'required historical state unavailable (reexec=128)'),
-      /^traces of block 7 \(the node seems not to keep states of that age: use an archive node, .*historical state/,
-      /^traces of block 7 \(the node seems not to keep states of that age: use an archive node, .*historical state/,
+      () => new NodeError(-32000, 'went wrong'),
+      /^traces of block 7: went wrong \(-32000\)$/,
+      /^traces of block 7: went wrong \(-32000\)$/,
     ],
   ]
   for (const method of METHODS) {
@@ -256,6 +251,26 @@ test('every lie about traces is asked again until it is true, and shows in the s
       assert.deepEqual(source.tracing?.(), { method })
     }
   }
+})
+
+test('traces that a node does not have are missed with their block, which is no fault of the node', async t => {
+  const gone = new NodeError(-32000, 'required historical state unavailable (reexec=128)')
+  for (const method of METHODS)
+    for (const answer of [null, gone, new NodeError(-32000, 'header not found')]) {
+      const node = await startTracingNode(t, [method])
+      node.lie = (call, result) => (call.method === method && call.params[0] === '0x7' ? answer : result)
+      const { source } = sourceOf(t, [node])
+      const hint =
+        answer === gone ? / \(the node seems not to keep states of that age: use an archive node, / : /traces/
+      await assert.rejects(rangeOf(source, 2, 19), error => {
+        const { code, details, message } = error as ChainsieveError
+        assert.deepEqual([code, details], ['block_missing', { block: 7 }])
+        assert.match(message, hint)
+        return true
+      })
+      const [{ lastError, errors, failingSince }] = source.endpoints() as [EndpointStatus]
+      assert.deepEqual([lastError, errors, failingSince], [null, 0, undefined])
+    }
 })
 
 test('only the node that has traces is asked for blocks, whichever place it has', async t => {

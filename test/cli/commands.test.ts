@@ -246,6 +246,7 @@ const answering = (answer: Awaited<ReturnType<SearchService['search']>>, asked: 
     networks: () => ['a/b/c'],
     get: () => Promise.reject(new Error('not asked for')),
     documents: () => Promise.reject(new Error('not asked for')),
+    render: () => Promise.reject(new Error('not asked for')),
     holdings: () => Promise.reject(new Error('not asked for')),
     suggest: () => Promise.reject(new Error('not asked for')),
     similar: () => Promise.reject(new Error('not asked for')),
@@ -340,6 +341,10 @@ const STATUS: Status = {
           lastErrorAt: '2026-03-01T00:00:00Z',
         },
         { url: 'https://y', requests: 0, errors: 0, lastError: null, lastErrorAt: null },
+        {
+          ...{ url: 'https://z', requests: 9, errors: 0, lastError: null, lastErrorAt: null },
+          ...{ responseMs: { median: 8_003, p95: 8_090 }, slow: true },
+        },
       ],
       alerts: { Event: { pending: 2, confirmed: 1, withdrawn: 1, retracted: 0 } },
       redecoding: { abi: 'Token', blocksLeft: 12_345 },
@@ -432,6 +437,7 @@ test('status tells what is waited for, what was started again, and which receive
             account: 1,
             rule: 7,
             channel: 'Chat',
+            receiver: 'https://chat.example/~1',
             target: 'https://chat.example/…',
             error: 'HTTP 500\n',
             status: 500,
@@ -444,7 +450,7 @@ test('status tells what is waited for, what was started again, and which receive
   const { out } = await chainsieve(['status'], { status })
   const told = out.split('\n').filter(line => !/^ {2}(blocks|holes)/.test(line))
   assert.deepEqual(told, [
-    'The server is not ready',
+    'The server is not ready, and a receiver of alerts has accepted nothing since 2026-03-01T00:00:00Z',
     '  d/e/f   nodes_failing since 2026-03-01T00:00:00Z: none of its nodes answers',
     '          readers_lost: no thread for longer queries can be started',
     '',
@@ -459,9 +465,31 @@ test('status tells what is waited for, what was started again, and which receive
     '',
     'deliveries',
     '  failed  2 times, last at 2026-03-01T00:00:00Z',
-    '  takes   nothing since 2026-03-01T00:00:00Z: https://chat.example/… of rule 7: HTTP 500',
+    '  failing since 2026-03-01T00:00:00Z: https://chat.example/… of rule 7: HTTP 500',
     '',
   ])
+})
+
+test('status tells of failing receivers on its first line', async () => {
+  const receiver = { account: 1, rule: 7, channel: 'Chat', receiver: '', target: 'https://chat.example/…', error: 'no' }
+  const since = '2026-03-01T00:00:00Z'
+  const one = { ...receiver, status: null, since, at: since }
+  const firstLine = async (failing: (typeof one)[]) => {
+    const deliveries = { state: 'delivering' as const, error: null, failing }
+    const status = async (): Promise<Status> => ({ version: '1', reasons: [], networks: [], deliveries })
+    const [shown, json] = [await chainsieve(['status'], { status }), await chainsieve(['status', '--json'], { status })]
+    assert.deepEqual(JSON.parse(json.out).deliveries.failing, failing)
+    return shown.out.split('\n')[0]
+  }
+  assert.equal(await firstLine([]), 'The server is ready.')
+  assert.equal(
+    await firstLine([one]),
+    `The server is ready, but a receiver of alerts has accepted nothing since ${since}.`,
+  )
+  assert.equal(
+    await firstLine([one, { ...one, rule: 8 }]),
+    `The server is ready, but 2 receivers of alerts fail, the first since ${since}.`,
+  )
 })
 
 test('status tells of each network', async () => {
@@ -478,8 +506,9 @@ a/b/c
   last    17001002 of 2026-03-01T00:00:00Z, 15 s ago
   head    17001012, 10 blocks behind
   speed   1,235 blocks/s, 2.3 events/s, 2 h 13 min left
-  node    https://x/[secret]: 1,000 requests, 1 error, the last at 2026-03-01T00:00:00Z: timed out
+  node    https://x/[secret]: 1,000 requests, answers now, 1 error, the last at 2026-03-01T00:00:00Z: timed out
   node    https://y: 0 requests, 0 errors
+  node    https://z: 9 requests, slow: answers in 8,003 ms (median; p95 8,090 ms), 0 errors
   anew    decoded by Token, 12,345 blocks left
 
 d/e/f

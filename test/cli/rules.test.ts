@@ -115,10 +115,12 @@ test('rules list shows the rules of all accounts with their state, and why one i
   assert.deepEqual(JSON.parse(out), [
     {
       ...{ id: 2, account: 'bob', network: NETWORK, state: 'paused', idle: null, startBlock: 0, fired: 0 },
+      failing: [],
       rule: input({ name: 'Red \u001b[31m\u202ealert\n', maxConfirmationCount: 12, enabled: false }),
     },
     {
       ...{ id: 3, account: 'bob', network: 'ethereum/made-up/sepolia', state: 'idle', idle: elsewhere, startBlock: 5 },
+      failing: [],
       fired: 0,
       rule: input({ name: 'Elsewhere', network: 'sepolia' }),
     },
@@ -166,7 +168,7 @@ const WARNINGS = [
   'An event has no "txHash", which the payload of alerts[0] names: it will be left out.',
 ]
 const LOOPBACK =
-  'url leads to 127.0.0.1, which is a loopback address: use a public address, or ask the operator of this server to allow the range.'
+  'url leads to 127.0.0.1, which is a loopback address: use a public address, or have the operator of this server allow it: --allow-target 127.0.0.1/32'
 
 test('rules check tells of each file that it is good, its warnings, or every fault with its place', async () => {
   const write = (name: string, text: string | Uint8Array) => writeFileSync(join(folder, name), text)

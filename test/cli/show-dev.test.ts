@@ -48,7 +48,10 @@ test('each piece of news is one line', () => {
       { ...artifacts, projects: [], contracts: 0, again: false },
       'There is no Foundry or Hardhat project in this folder: decodes by the bundled registry of signatures only.',
     ],
-    [{ type: 'waiting', node: 'http://n', why: 'ECONNREFUSED' }, 'Waiting for a node at http://n (ECONNREFUSED).'],
+    [
+      { type: 'waiting', node: 'http://n', why: 'ECONNREFUSED' },
+      'Waiting for a node at http://n (ECONNREFUSED): start anvil or hardhat node there, or name another node by --rpc.',
+    ],
     [{ type: 'back', node: 'http://n' }, 'The node at http://n is back.'],
     [
       { type: 'node', node: 'http://n', chainId: 31337, head: 4, from: 0, fork: null },

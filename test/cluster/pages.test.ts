@@ -45,6 +45,31 @@ const all = (from: number): SearchRequest => ({
   ...{ parts: [{ kind: 'block', query: ALL }], sort: [], from, size: -1, source: true, trackTotal: true },
 })
 
+test('hits that are hidden by the time of their page end the answer with an error', async () => {
+  for (const trackTotal of [true, false]) {
+    const { asker } = clusterOf(3_000, () => 1_000)
+    let isReorganised = false
+    const hiding: Asker = {
+      ...asker,
+      async page(...asked) {
+        const page = await asker.page(...asked)
+        const hits = page.hits.filter(({ position }) => !isReorganised || position > 100)
+        return asked[0].trackTotal === false ? { ...page, hits, total: -1 } : { ...page, hits }
+      },
+    }
+    const pages = await openPages({ ...all(0), trackTotal }, { asker: hiding, options, visible, settle })
+    assert.equal(pages.total, trackTotal ? 3_000 : -1)
+    const readAll = async () => {
+      for (;;) {
+        await pages.ready()
+        if (!pages.take()) return
+        isReorganised = true
+      }
+    }
+    await assert.rejects(readAll, /^ChainsieveError: the chain was reorganised, or documents changed, while/)
+  }
+})
+
 test('all hits come once in their order, by pages of so many bytes, and nothing stays open', async () => {
   for (const [blocks, from, size] of [
     [0, 0, 0],

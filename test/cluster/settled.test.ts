@@ -120,7 +120,7 @@ test('a long answer shows nothing of batches that were under way when it began',
     async page(_request, _options, { hidden }, { size = 0 } = {}) {
       shown.push(hidden)
       const hits = shown.length < 3 ? Array.from({ length: size }, () => new ClusterHit(scanned!, 1)) : []
-      return { total: 1_000, hits, sort: [], aggregations: undefined, uniform: 1 }
+      return { total: 10_500, hits, sort: [], aggregations: undefined, uniform: 1 }
     },
     send: async () => '{"pit_id":"x"}',
     target: () => 't',

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { after, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
 import * as v from 'valibot'
 import { depthOfChain } from '../../src/config/chains.ts'
 import { loadConfig, type Sources } from '../../src/config/index.ts'
@@ -307,7 +308,10 @@ test('what is not valid is refused with its place', () => {
       '--network takes technology/blockchain/network in lower case, such as ethereum/ethereum/mainnet, or the short name of a chain, such as base, not "../../x".',
     ],
     // A URL may hold a key: it is not repeated.
-    [{ network, rpc: ['node.example.org/KEY'] }, '--rpc takes a URL that starts with http:// or https://.'],
+    [
+      { network, rpc: ['node.example.org/KEY'] },
+      '--rpc takes an http, https, ws or wss URL, or the path of an IPC socket, such as /path/geth.ipc.',
+    ],
     [{ network, ws: 'https://a' }, '--ws takes a URL that starts with ws:// or wss://.'],
     [
       { network, from: 'latest+1' },
@@ -449,6 +453,20 @@ test('the table of settings is sound: names are unique, defaults are valid, ever
   )
 })
 
+test('a node may be named by a WebSocket, or by the path of its IPC socket', () => {
+  const shown = (rpc: string) =>
+    load({ flags: { network: 'a/b/c', rpc: [rpc] } }).networks[0]!.rpc.map(it => [it.reveal(), String(it)])
+  for (const url of ['ws://host:8546', 'wss://host/v3/KEY'])
+    assert.deepEqual(shown(url), [[url, url.replace('v3/KEY', '[secret]')]])
+  for (const path of ['/a b/geth.ipc', 'ipc:/a b/geth.ipc', 'ipc:///a b/geth.ipc', '/a b/x/../geth.ipc'])
+    assert.deepEqual(shown(path), [['ipc:///a%20b/geth.ipc', 'ipc:///a%20b/geth.ipc']])
+  const here = pathToFileURL(resolve('data/geth.ipc')).href.replace('file:', 'ipc:')
+  for (const path of ['data/geth.ipc', './data/geth.ipc', 'ipc:data/geth.ipc'])
+    assert.deepEqual(shown(path), [[here, here]])
+  for (const bad of ['geth', 'ftp://a', 'ipc:', 'data/geth', ''])
+    assert.throws(() => shown(bad), /takes an http, https, ws or wss URL, or the path of an IPC socket/, bad)
+})
+
 test('an endpoint may have limits of its own, as a table in the file', () => {
   const rpc = `rpc = ["http://a", {url = "https://b/KEY", rate = "500credits/s", daily = "3M", costs = ["infura", "eth_getLogs=300"]}, {url = "http://c", month = 1_000, costs = "calls"}]`
   const sources = {
@@ -469,14 +487,17 @@ test('an endpoint may have limits of its own, as a table in the file', () => {
     assert.throws(
       () => load({ flags: { config: fileOf(`[[networks]]\nnetwork = "a/b/c"\nrpc = [${entry}]`) } }),
       (error: Error) => {
-        assert.match(error.message, /: networks\[0\]: rpc takes a URL that starts with http:\/\/ or https:\/\//)
-        assert.ok(error.message.endsWith(`https://${why}.`), error.message)
+        assert.match(
+          error.message,
+          /: networks\[0\]: rpc takes an http, https, ws or wss URL, or the path of an IPC socket/,
+        )
+        assert.ok(error.message.endsWith(`geth.ipc${why}.`), error.message)
         assert.ok(!error.message.includes('KEY'))
         return true
       },
     )
-  bad('"ws://KEY"', '')
-  bad('{url = "ws://KEY"}', '')
+  bad('"ftp://KEY"', '')
+  bad('{url = "ftp://KEY"}', '')
   bad('{rate = "25/s"}', '')
   bad('{url = "http://KEY", dayly = 3}', ' (dayly is not known here. Did you mean "daily"?)')
   bad('{url = "http://KEY", daily = 0}', ' (its daily takes a number, such as 3M or 250k)')

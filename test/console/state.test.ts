@@ -47,6 +47,8 @@ describe('the state of the service', { skip }, () => {
     await network.getByText('7,000 blocks are left').waitFor()
     const nodes = network.getByRole('region', { name: 'Nodes of ethereum/ethereum/mainnet' })
     await nodes.getByText('fails since').waitFor()
+    await nodes.getByText('answers slowly').waitFor()
+    await nodes.getByText('8,003 ms').waitFor()
     assert.match((await nodes.textContent())!, /<img src=x.*\[U\+202E\]\[U\+0000\]/)
     await page.getByText('no node answers').waitFor()
     assert.equal(await page.getByRole('region', { name: 'Budgets of' }).count(), 0)
@@ -144,6 +146,7 @@ describe('the state of the service', { skip }, () => {
       shares.toSorted((a, b) => Number(b) - Number(a)),
     )
     assert.ok(shares.length > 10)
+    assert.equal(Math.round(shares.reduce((sum, share) => sum + Number(share) * 10, 0)), 1_000)
   })
 
   test('what a token may not see is said, with the command that creates one that may', async t => {
@@ -191,7 +194,7 @@ describe('the state of the service', { skip }, () => {
     })
     await signIn(page, bench.server.token)
     const receivers = page.getByRole('region', { name: 'Receivers' })
-    await receivers.getByText('takes nothing since').waitFor()
+    await receivers.getByText('failing since').waitFor()
     await page.getByRole('button', { name: 'Show older ones' }).click()
     const list = page.getByRole('region', { name: 'Deliveries' })
     await list.getByRole('button', { name: 'Show the attempts of delivery 6' }).waitFor()
@@ -269,7 +272,10 @@ const BUSY = {
   secondsLeft: 7_260,
   error: null,
   endpoints: [
-    { url: 'https://one.example', requests: 1_000, errors: 0, lastError: null, lastErrorAt: null },
+    {
+      ...{ url: 'https://one.example', requests: 1_000, errors: 0, lastError: null, lastErrorAt: null },
+      ...{ responseMs: { median: 8_003, p95: 9_000 }, slow: true },
+    },
     { url: 'https://two.example', requests: 9, errors: 9, lastError: HOSTILE, lastErrorAt: AT, failingSince: AT },
   ],
   redecoding: { abi: HOSTILE.slice(0, 60), blocksLeft: 7_000 },

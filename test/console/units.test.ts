@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { membersOf, parseJson, toJson } from '../../src/console/api/json.ts'
 import { readQuestion } from '../../src/console/pages/explore/question.ts'
+import { ago, since } from '../../src/console/parts/ago.ts'
 import { plain, visible } from '../../src/console/parts/visible.ts'
 import { findPage } from '../../src/console/routes.ts'
 
@@ -59,4 +60,16 @@ test('addresses find their page and its parameters', () => {
   assert.deepEqual(found('/n/b/%2F1'), ['b', { x: 'n', id: '/1' }])
   assert.equal(found('/n/b/%ff'), undefined)
   assert.equal(found('/n/c/1'), undefined)
+})
+
+test('what has happened is never still to come', () => {
+  const now = Date.parse('2026-11-23T12:00:00Z')
+  const MINUTE = 60_000
+  for (const ahead of [0, 1, 500, 2_000, 12_000, 59_000, 5 * MINUTE]) assert.equal(since(now + ahead, now), 'just now')
+  assert.equal(since(now - 30_000, now), ago(now - 30_000, now))
+  assert.match(since(now - 5 * MINUTE, now), /5 min/)
+  // Of a chain whose clock was turned, as in tests of contracts.
+  assert.match(since(now + 366 * 24 * 60 * MINUTE, now), /1 yr|next yr|year/)
+  // What is due may be.
+  assert.match(ago(now + 12_000, now), /in 12 sec/)
 })

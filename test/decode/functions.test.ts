@@ -135,3 +135,21 @@ test('a file cut short or spoilt is told with its remedy', () => {
     message: `data/functions.bin: block 0 does not unpack${remedy}`,
   })
 })
+
+test('the functions of a name are all that have it', () => {
+  const counts = new Map<string, number>()
+  for (const text of functions.texts()) {
+    const name = text.slice(2, text.indexOf('('))
+    counts.set(name, (counts.get(name) ?? 0) + 1)
+  }
+  const names = [...counts.keys()]
+  const tried = [names[0]!, names.at(-1)!, 'transfer', 'initialize', ...names.filter((_, i) => i % 9_973 === 0)]
+  for (const name of tried) {
+    const found = functions.named(name, 10_000)!
+    assert.ok(found.every(it => it.name === name))
+    assert.equal(found.length, counts.get(name), name)
+    assert.equal(functions.named(name, found.length)!.length, found.length)
+    assert.equal(functions.named(name, found.length - 1), undefined)
+  }
+  for (const name of ['', ' ', 'transfe', 'zzzzzzzzzzzz', '~']) assert.deepEqual(functions.named(name, 9), [])
+})

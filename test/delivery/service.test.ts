@@ -189,7 +189,7 @@ describe('the thread that delivers', () => {
     await until(() => delivery.status().failing.length === 1)
     const { failing, ...rest } = delivery.status()
     assert.deepEqual(rest, { state: 'delivering', error: null })
-    const [{ since, at, error, ...trouble }] = failing as [(typeof failing)[0]]
+    const [{ since, at, error, receiver: told, ...trouble }] = failing as [(typeof failing)[0]]
     assert.deepEqual(trouble, {
       account: 1,
       rule: rule.id,
@@ -197,6 +197,7 @@ describe('the thread that delivers', () => {
       target: `${receiver.url}/hook`,
       status: 500,
     })
+    assert.match(told, /^http:\/\/127\.0\.0\.1:\d+\/~[0-9a-f]{12}$/)
     assert.match(error, /500/)
     assert.ok(Date.parse(since) >= before && Date.parse(at) >= Date.parse(since))
     const warned = () => lines.filter(line => line.includes('A receiver does not accept deliveries'))

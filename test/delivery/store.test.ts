@@ -96,6 +96,38 @@ describe('opening the deliveries', () => {
     db.close()
   })
 
+  it('finds in one of before which receivers fail, and since when', async t => {
+    const { data, store, state, tell, attempt } = await setUp(t)
+    tell('confirmed', makeAlert('alert-1'))
+    attempt(A)
+    attempt(B, FAILED)
+    state.now += 1_000
+    tell('confirmed', makeAlert('alert-2'))
+    attempt(A, FAILED)
+    state.now += 1_000
+    tell('confirmed', makeAlert('alert-3'))
+    attempt(A, GONE)
+    attempt(B)
+    store.close()
+    const db = new Database(join(data, 'deliveries.sqlite'))
+    db.exec('DROP TABLE failing')
+    db.pragma(`user_version = ${MIGRATIONS.findIndex(text => text.includes('CREATE TABLE failing'))}`)
+    db.close()
+    const reopened = openDeliveries(data)
+    t.after(() => reopened.close())
+    const [failing, ...others] = reopened.failing()
+    assert.deepEqual(others, [])
+    const { channel, rule, account, since, at, target } = failing!
+    assert.deepEqual(
+      { channel, rule, account, since, at, target },
+      { channel: 'Webhook (POST)', rule: 1, account: ACCOUNT, since: 11_000, at: 12_000, target: 'a.example' },
+    )
+    reopened.setFailing([failing!])
+    assert.deepEqual(reopened.failing(), [failing])
+    reopened.setFailing([])
+    assert.deepEqual(reopened.failing(), [])
+  })
+
   it('refuses one that a newer version wrote', async t => {
     const data = await dataFolder(t)
     const path = join(data, 'deliveries.sqlite')

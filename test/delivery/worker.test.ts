@@ -37,10 +37,11 @@ interface Setting {
   clock?: Clock
   options?: NonNullable<WorkerOptions['options']>
   data?: string
+  failingSince?: WorkerOptions['failingSince']
 }
 
 /** A worker over an outbox in memory; rules are looked up in a map that tests change. */
-const setUp = async (t: TestContext, { channels, clock = systemClock, options = {}, data }: Setting) => {
+const setUp = async (t: TestContext, { channels, clock = systemClock, options = {}, data, failingSince }: Setting) => {
   const folder = data ?? (await dataFolder(t))
   const outbox = makeOutbox()
   const rules = new Map<number, StoredRule>()
@@ -57,6 +58,7 @@ const setUp = async (t: TestContext, { channels, clock = systemClock, options = 
       log: silent,
       metrics: counted,
       options: { digestMs: 0, ...options },
+      ...(failingSince && { failingSince }),
     })
   const worker = start(metrics)
   t.after(async () => {
@@ -206,6 +208,26 @@ describe('the delivery worker', () => {
       /^dead: its receiver has accepted nothing since \d{4}-.*Z$|^it answered 500$/,
     )
     assert.ok(channels.sent.length < 100, `${channels.sent.length} attempts were made`)
+  })
+
+  it('tells of what it gives up since when nothing arrived, also before it was started', async t => {
+    const clock = createVirtualClock()
+    const channels = makeChannels(() => FAILED)
+    const first = clock.now() - 86_400_000
+    const { rules, worker, states, confirm, store } = await setUp(t, {
+      channels,
+      clock,
+      options: { schedule: [0, 60_000], perDestination: 1 },
+      failingSince: ({ action }) => (action.type === 'Webhook (POST)' ? first : undefined),
+    })
+    rules.set(1, makeRule(1, [post('https://a.example/')]))
+    for (let i = 0; i < 100; i++) confirm(`alert-${i}`)
+    worker.wake()
+    await passUntil(clock, () => states().dead === 100, { stepMs: 10_000, mostMs: 3_600_000 })
+    const given = store.list({ limit: 200 }).filter(({ lastError }) => lastError!.startsWith('dead'))
+    assert.ok(given.length > 50, `${given.length}`)
+    for (const { lastError } of given)
+      assert.equal(lastError, `dead: its receiver has accepted nothing since ${new Date(first).toISOString()}`)
   })
 
   it('is held up neither by 10,000 deliveries to a receiver that hangs nor by 5,000 receivers that do', async t => {

@@ -94,6 +94,13 @@ test('the cookbook', async t => {
       [6, 'New pairs'],
     ],
   )
+  await t.test('the rule of the README delivers its alerts on the demo chain', async () => {
+    await until(
+      () => receiver.calls.filter(({ path, body }) => path === '/alerts' && body.includes('Alice spends')).length,
+      arrived => arrived === 18,
+      'alerts of the README',
+    )
+  })
   const [transfers, wallet, failures, owner, pairs] = rules.slice(1) as [Rule, Rule, Rule, Rule, Rule]
 
   const at = (path: string): Call[] => receiver.calls.filter(call => call.path.startsWith(path))

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { encodeErrorResult, getAddress, toFunctionSelector } from 'viem'
-import { anvilPath, startAnvil } from '../support/anvil.ts'
+import { type Anvil, anvilPath, startAnvil } from '../support/anvil.ts'
+import { startRelay } from '../support/relay.ts'
 import { after, pause, start, tempFolder, until } from './program.ts'
 
 const skip = anvilPath === undefined && 'there is no anvil for this platform'
@@ -26,22 +27,24 @@ const BREAKS = 'fe'
 const passesOn = (to: string) =>
   `36600060003760006000366000600073${to.slice(2)}614e20f13d600060003e6035573d6000fd5b3d6000f3`
 
-test('why transactions fail is told, found by searches and by rules', { skip }, async t => {
-  const anvil = await startAnvil({ after: fn => after(t, fn) })
+/** Follows a node for the developer of a contract `Bank` with this ABI. */
+const startDev = (t: TestContext, url: string) => {
   const folder = tempFolder(t)
   mkdirSync(join(folder, 'out', 'Bank.sol'), { recursive: true })
   writeFileSync(join(folder, 'foundry.toml'), '[profile.default]\n')
   const artifact = { abi: ABI, bytecode: { object: creationOf(REVERTS) } }
   writeFileSync(join(folder, 'out', 'Bank.sol', 'Bank.json'), JSON.stringify(artifact))
-  const dev = start(t, ['dev', '-v', '--port', '0', '--rpc', anvil.url], { cwd: folder })
+  const dev = start(t, ['dev', '-v', '--port', '0', '--rpc', url], { cwd: folder })
   const says = (pattern: RegExp) =>
     until(
       () => dev.out(),
       text => pattern.test(text),
       () => dev.out() + dev.err(),
     )
-  await says(/Follows chain/)
+  return { dev, says }
+}
 
+const sendsOn = async (anvil: Anvil) => {
   const [from] = (await anvil.call<string[]>('eth_accounts')) as [string]
   const send = async (transaction: Record<string, unknown>) => {
     const hash = await anvil.call<string>('eth_sendTransaction', { from, gas: '0x186a0', ...transaction })
@@ -51,12 +54,23 @@ test('why transactions fail is told, found by searches and by rules', { skip }, 
       await pause(5)
     }
   }
-  const deploy = async (code: string) => (await send({ data: creationOf(code) })).address
+  const fail = toFunctionSelector('fail()')
+  return {
+    from,
+    deploy: async (code: string) => (await send({ data: creationOf(code) })).address,
+    fails: async (to: string, data = '0x') => (await send({ to, data: `${fail}${data.slice(2)}` })).hash,
+  }
+}
+
+test('why transactions fail is told, found by searches and by rules', { skip }, async t => {
+  const anvil = await startAnvil({ after: fn => after(t, fn) })
+  const { dev, says } = startDev(t, anvil.url)
+  await says(/Follows chain/)
+
+  const { from, deploy, fails } = await sendsOn(anvil)
   const bank = await deploy(REVERTS)
   const [vault, loop, broken] = [await deploy(passesOn(bank)), await deploy(LOOPS), await deploy(BREAKS)]
   const outer = await deploy(passesOn(loop))
-  const fail = toFunctionSelector('fail()')
-  const fails = async (to: string, data = '0x') => (await send({ to, data: `${fail}${data.slice(2)}` })).hash
 
   const poor = encodeErrorResult({ abi: ABI, errorName: 'TooPoor', args: [3n, 5n] })
   const hashes = {
@@ -166,4 +180,52 @@ test('why transactions fail is told, found by searches and by rules', { skip }, 
     ],
   )
   assert.ok(lines.some(line => line.includes(`${hashes.gas}  FAILED: Out of gas`)))
+})
+
+test('why transactions fail is asked by eth_call where the node has no traces', { skip }, async t => {
+  const anvil = await startAnvil({ after: fn => after(t, fn) })
+  const relay = await startRelay({ after: fn => after(t, fn) }, anvil.url, ['trace_', 'debug_'])
+  const { from, deploy, fails } = await sendsOn(anvil)
+  const [bank, broken] = [await deploy(REVERTS), await deploy(BREAKS)]
+  const { dev, says } = startDev(t, relay.url)
+  await says(/#2 .*tx /)
+  const error = (name: 'Error' | 'Panic', arg: string | bigint) =>
+    encodeErrorResult({ abi: ABI, errorName: name, args: [arg] } as Parameters<typeof encodeErrorResult>[0])
+  const wanted: [hash: string, says: string][] = [
+    [
+      await fails(bank, encodeErrorResult({ abi: ABI, errorName: 'TooPoor', args: [3n, 5n] })),
+      'TooPoor(available=3, required=5)',
+    ],
+    [await fails(bank, error('Error', 'not the owner')), 'not the owner'],
+    [await fails(bank, error('Panic', 0x12n)), 'Panic(0x12): division or modulo by zero'],
+    [
+      await fails(bank, `0x118cdaa7${from.slice(2).padStart(64, '0')}`),
+      `OwnableUnauthorizedAccount(account=${getAddress(from)})`,
+    ],
+    [await fails(bank, '0x12345678'), 'Reverted'],
+    [await fails(broken), 'EVM error InvalidFEOpcode'],
+  ]
+  const failureOf = (hash: string) => new RegExp(`${hash}  FAILED: (.*)`).exec(dev.out())?.[1]
+  await says(new RegExp(`${wanted.at(-1)![0]}.*FAILED`))
+  assert.deepEqual(
+    wanted.map(([hash]) => failureOf(hash)),
+    wanted.map(([, text]) => text),
+  )
+
+  relay.without = ['trace_', 'debug_', 'eth_call']
+  const unanswered = await fails(bank, error('Error', 'nobody hears this'))
+  await says(new RegExp(`${unanswered}.*FAILED`))
+  assert.equal(failureOf(unanswered), 'Reverted')
+  assert.equal(dev.out().match(/^The node has no traces: .*eth_call/gm)?.length, 1, dev.out())
+
+  relay.target = 'http://127.0.0.1:1'
+  await says(/Waiting for a node/)
+  // Whether the server is ready is looked at each second, and nodes are given up only after a while.
+  await until(
+    async () => (await (await fetch(`${/at (http:\S+) for/.exec(dev.out())![1]}/ready`)).text()) || '',
+    text => text.includes('nodes_failing'),
+    dev.err,
+  )
+  await pause(2_000)
+  assert.doesNotMatch(dev.err(), /without traces|Is not ready/)
 })

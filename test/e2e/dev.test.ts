@@ -109,7 +109,7 @@ test('without a project, a node that comes later: waits, says so once, prints wh
     .slice(5)
   assert.deepEqual(lines, [
     'There is no Foundry or Hardhat project in this folder: decodes by the bundled registry of signatures only.',
-    `Waiting for a node at http://127.0.0.1:${port} (ECONNREFUSED).`,
+    `Waiting for a node at http://127.0.0.1:${port} (ECONNREFUSED): start anvil or hardhat node there, or name another node by --rpc.`,
     `Follows chain 31337 at http://127.0.0.1:${port} from block 0 on; its head is block 0.`,
     '#1    TIME  tx     new contract at ADDRESS  from 0xf39F…2266  gas N  HASH  ok',
     '#2    TIME  tx     ADDRESS with 25 wei  from 0xf39F…2266  gas N  HASH  ok',

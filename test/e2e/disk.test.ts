@@ -1,14 +1,27 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { main as generate } from '../../scripts/bench/generate.ts'
 import { openAccounts } from '../../src/accounts/index.ts'
+import { startNode } from '../support/node.ts'
 import { makeChain } from '../support/pack.ts'
 import { ruleBody } from '../support/rules.ts'
-import { after, chainsieve, serve, start, succeed, tempFolder, until, writePack } from './program.ts'
+import {
+  after,
+  chainsieve,
+  connect,
+  type Program,
+  type Server,
+  serve,
+  start,
+  succeed,
+  tempFolder,
+  until,
+  writePack,
+} from './program.ts'
 
 const NETWORK = 'ethereum/test/net'
 const fault = (err: string) => err.split('\n').filter(line => line.startsWith('chainsieve: '))
@@ -144,6 +157,80 @@ test('a full disk: a rule that cannot be stored is refused with the reason, toke
   after.close()
 })
 
+test('a full disk: a server that was killed starts and answers searches, and indexes again when there is room', async t => {
+  const disk = mount(t, 'size=12m')
+  if (disk === undefined) return
+  const data = join(disk, 'data')
+  const chain = makeChain({ blocks: 2_000, txs: 8, logs: 4 })
+  const node = await startNode(t, chain.slice(0, 60))
+  const args = [
+    '--network',
+    NETWORK,
+    '--rpc',
+    node.url,
+    '--poll-interval',
+    '200ms',
+    '--from',
+    '0',
+    '--keep-blocks',
+    '1000000',
+  ]
+  /** To the last byte, whatever the server still writes. */
+  const fill = () => {
+    for (let size = 1 << 20; size > 0; size >>= 1)
+      try {
+        for (;;) writeFileSync(join(disk, `ballast-${Math.random()}`), Buffer.alloc(size))
+      } catch (error) {
+        assert.match(String(error), /ENOSPC/)
+      }
+  }
+  const first = await serve(t, data, args)
+  const { token } = first
+  await until(
+    () => first.total(NETWORK, 'block'),
+    total => total === 60,
+  )
+  node.extend(chain)
+  await first.says(/Cannot write now/)
+  const restart = async (server: Program, signal: NodeJS.Signals): Promise<Server> => {
+    fill()
+    server.signal(signal)
+    await server.ended
+    fill()
+    const next = await connect(start(t, ['serve', '--port', '0', ...args], { data }), token)
+    // A machine that has much to do answers 429 at first.
+    await until(
+      () => next.total(NETWORK, 'block').catch(() => 0),
+      some => some >= 60 && some < 2_000,
+      next.err,
+    )
+    return next
+  }
+  let server = await restart(first, 'SIGKILL')
+  const isFull = async () => {
+    const ready = await fetch(`${server.url}/ready`)
+    const { reasons } = (await ready.json()) as { reasons: { type: string; network: string }[] }
+    return [ready.status, reasons.map(({ type, network }) => `${type} ${network}`)]
+  }
+  const expected = [503, [`disk_full ${NETWORK}`]]
+  await until(isFull, found => JSON.stringify(found) === JSON.stringify(expected), server.err)
+  assert.match(server.err(), /disk.*free some space/)
+  assert.match(await succeed(t, ['status'], { data }), /disk_full since .*the disk is full/)
+  server = await restart(server, 'SIGTERM')
+  await until(isFull, found => JSON.stringify(found) === JSON.stringify(expected), server.err)
+  // Again, with nothing left of the room that is kept for this.
+  rmSync(join(data, 'accounts.reserve'))
+  server = await restart(server, 'SIGKILL')
+  for (const name of readdirSync(disk)) if (name.startsWith('ballast')) rmSync(join(disk, name))
+  spawnSync('mount', ['-o', 'remount,size=100m', disk])
+  await until(
+    () => server.total(NETWORK, 'block'),
+    total => total === 2_000,
+    server.err,
+  )
+  assert.equal((await fetch(`${server.url}/ready`)).status, 200)
+})
+
 test('a disk that is full from the start', async t => {
   const disk = mount(t, 'size=1m')
   if (disk === undefined) return
@@ -153,7 +240,10 @@ test('a disk that is full from the start', async t => {
   const { code, err } = await chainsieve(t, ['import', '--network', NETWORK, pack], { data: join(disk, 'data') })
   assert.equal(code, 1)
   assert.equal(fault(err).length, 1, err)
-  assert.match(fault(err)[0]!, /^chainsieve: the data folder .* (cannot be created|cannot be written to) \(.*\): /)
+  assert.match(
+    fault(err)[0]!,
+    /^chainsieve: (the data folder .* (cannot be created|cannot be written to) \(.*\): |.*: database or disk is full: free some)/,
+  )
 })
 
 test('a data folder that may not be written to', async t => {

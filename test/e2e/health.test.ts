@@ -141,9 +141,8 @@ test('a server tells how it is by /ready, status, metrics and log, and none of i
       ({ deliveries }) => deliveries!.failing.length > 0,
       server.err,
     )
-    const [{ account: _, since: __, at: ___, target, error, ...failing }] = deliveries!.failing as never as [
-      Record<string, unknown>,
-    ]
+    const [{ account: _, since: __, at: ___, receiver: ____, target, error, ...failing }] = deliveries!
+      .failing as never as [Record<string, unknown>]
     assert.deepEqual(failing, { rule: bad, channel: 'Webhook (POST)', status: null })
     assert.match(String(error), /refused the connection/)
     assert.match(String(target), /^http:\/\/127\.0\.0\.1:\d+\//)
@@ -255,7 +254,10 @@ test('a server tells how it is by /ready, status, metrics and log, and none of i
     await server.says(/Is not ready.*nodes_failing/)
     await server.says(/The node gives no usable answer/)
     const { out } = await chainsieve(t, ['status'], { data })
-    assert.match(out, /^The server is not ready\n {2}ethereum\/test\/net nodes_failing since/)
+    assert.match(
+      out,
+      /^The server is not ready, and a receiver of alerts has accepted nothing since \S+\n {2}ethereum\/test\/net nodes_failing since/,
+    )
     await node.start()
     await until(
       () => readyOf(server),

@@ -225,3 +225,23 @@ const sh = (command: string): Promise<string> =>
   new Promise((resolve, reject) =>
     execFile('sh', ['-c', command], (error, stdout) => (error ? reject(error) : resolve(stdout))),
   )
+
+test('a port that is taken is one line, and no store is blamed', async t => {
+  const folder = tempFolder(t)
+  const first = await serve(t, join(folder, 'first'))
+  const { port } = new URL(first.url)
+  const node = await startNode({ after: fn => after(t, fn) }, makeChain({ blocks: 12 }))
+  const data = join(folder, 'second')
+  for (const args of [
+    ['serve', '--port', port],
+    ['serve', '--port', port, '--network', NETWORK, '--rpc', node.url],
+    ['dev', '--port', port, '--rpc', node.url],
+  ])
+    for (let round = 0; round < 3; round++) {
+      const { code, err } = await chainsieve(t, args, args[0] === 'dev' ? { cwd: folder } : { data })
+      assert.equal(code, 1)
+      assert.equal(fault(err).length, 1, err)
+      assert.match(err, new RegExp(`127\\.0\\.0\\.1:${port} is in use by another process`))
+      assert.doesNotMatch(err, /^\S+ +(warn|error) /m, err)
+    }
+})

@@ -179,12 +179,12 @@ export interface SearchAnswer {
 /** Starts a server on a free port and waits until it serves. */
 export const serve = async (t: Test, data: string, args: readonly string[] = [], options: Options = {}) => {
   const token = tokenOf(data)
-  const program = start(t, ['serve', '--port', '0', ...args], { data, ...options })
-  const [, url = ''] = await program.says(/Serves +url=(\S+)/)
-  return connect(program, url, token)
+  return connect(start(t, ['serve', '--port', '0', ...args], { data, ...options }), token)
 }
 
-const connect = (program: Program, url: string, token: string): Server => {
+/** Waits until a program serves, and asks it with a token. */
+export const connect = async (program: Program, token: string): Promise<Server> => {
+  const [, url = ''] = await program.says(/Serves +url=(\S+)/)
   const ask = async <T>(path: string, body?: unknown) => {
     const response = await fetch(`${url}${path}`, {
       method: body === undefined ? 'GET' : 'POST',

@@ -71,6 +71,15 @@ test('rules are kept in files, and applied to a data folder and to a server', as
     `${place}: [1].config.targetMap: targetMap must be a list of 1 to 10 conditions, not a list of 0.`,
     `${place}: [1].config.alerts: alerts must be a list of 1 to 10 alerts, not a list of 0.`,
   ])
+  const large = { name: 'value', operator: 'Greater', value: '100,000' }
+  const config = { ...ruleOf('Four', `${url}/four`).config, targetMap: [large] }
+  write('bad.json', ruleOf('Four', `${url}/four`, { config }))
+  const separated = await chainsieve(t, ['rules', 'apply', files, ...ALLOW], { data })
+  assert.deepEqual(
+    [separated.code, separated.err.trim()],
+    [1, `${place}: config.targetMap[0].value: value must be a number, not "100,000". Write "100000".`],
+  )
+  assert.equal((await json('list')).length, 3)
   write('bad.json', ruleOf('Two', `${url}/two`))
   const twice = await chainsieve(t, ['rules', 'apply', files, ...ALLOW], { data })
   assert.match(twice.err, /more\.json: \[0\]\.name: .*bad\.json has a rule of this name, too/)

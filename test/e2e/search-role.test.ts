@@ -44,6 +44,13 @@ test('a server that only searches answers as the one that indexes', { skip: with
     const [there, here] = [indexing, searching].map(server => server.ask(`/${NETWORK}/es/${kinds}/search/`, body))
     assert.deepEqual({ ...((await here)!.body as object), took: 0 }, { ...((await there)!.body as object), took: 0 })
   }
+  // They share the key by which ids of cursors are signed.
+  type Page = { _scroll_id: string; hits: { total: { value: number }; hits: { _id: string }[] } }
+  const first = await indexing.ask<Page>(`/${NETWORK}/es/block/_search?scroll=1m`, { size: 400 })
+  const scroll_id = first.body._scroll_id
+  const second = await searching.ask<Page>(`/${NETWORK}/es/_search/scroll`, { scroll_id, scroll: '1m' })
+  const pages = [first, second].flatMap(({ body }) => body.hits.hits.map(({ _id }) => _id))
+  assert.deepEqual([pages.length, new Set(pages).size], [421, 421])
   const { status, body } = await searching.ask<{ error: { reason: string } }>(`/${NETWORK}/es/suggest/?q=tok`)
   assert.equal(status, 400)
   assert.match(JSON.stringify(body), /ask the server that indexes ethereum\/demo\/mainnet/)

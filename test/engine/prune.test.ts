@@ -104,9 +104,36 @@ describe('pruning', () => {
     const first = (store: TestStore) => rangesOf(store)[0]!.from
     assert.ok(first(byNumber) > numberOf(blocks[0]!) && first(byNumber) <= numberOf(blocks[60]!))
     const byTime = await open(t)
-    prune(byTime, { before: Number(blocks[60]!.block.timestamp) })
+    prune(byTime, { keepSeconds: Number(blocks.at(-1)!.block.timestamp) - Number(blocks[60]!.block.timestamp) })
     assert.equal(first(byTime), first(byNumber))
     assert.equal(createBlocks(byTime.db).floor(), first(byTime))
+  })
+
+  it('goes by the time of the chain, whatever the clock says', async t => {
+    const newest = Number(blocks.at(-1)!.block.timestamp)
+    const half = newest - Number(blocks[60]!.block.timestamp)
+    const rangesAt = async (now: number, chain: readonly RawBlock[] = blocks) => {
+      t.mock.timers.enable({ apis: ['Date'], now: now * 1_000 })
+      const store = await open(t, 0)
+      addApart(store, chain)
+      prune(store, { keepSeconds: half })
+      t.mock.timers.reset()
+      return rangesOf(store)
+    }
+    const YEAR = 365 * 86_400
+    const right = await rangesAt(newest)
+    assert.ok(right[0]!.from > numberOf(blocks[0]!))
+    assert.deepEqual(await rangesAt(newest + YEAR), right)
+    // A clock that is behind keeps more.
+    const all = [{ from: numberOf(blocks[0]!), to: numberOf(blocks.at(-1)!) }]
+    assert.deepEqual(await rangesAt(newest - 86_400), all)
+    // A block from the future makes no other block old.
+    const { block, ...rest } = blocks.at(-1)!
+    const leaping = [
+      ...blocks.slice(0, -1),
+      { ...rest, block: { ...block, timestamp: `0x${(newest + YEAR).toString(16)}` } },
+    ]
+    assert.deepEqual((await rangesAt(newest, leaping))[0]!.from, right[0]!.from)
   })
 
   it('lets blocks come again, also while what was pruned is still being removed', async t => {

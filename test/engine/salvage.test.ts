@@ -45,6 +45,33 @@ const closed = async (t: TestContext) => {
   return { path, documents, positions }
 }
 
+type Closed = Awaited<ReturnType<typeof closed>>
+
+/** Salvages a store, and holds what is left against the documents that it had. */
+const outcomeOf = (path: string, documents: Closed['documents'], positions: Closed['positions']) => {
+  const made = `${path}-salvage`
+  try {
+    const { lost } = salvageStore(path, made, damagedPages(path))
+    assert.deepEqual(faultsOf(made), [])
+    const store = createTestStore([], { path: made })
+    try {
+      for (const kind of KINDS) {
+        const kept = documents[kind]!.filter((_, i) => !holds(lost, blockOf(positions.get(kind)![i]!)))
+        assert.deepEqual(store.all(kind), kept)
+      }
+    } finally {
+      store.close()
+    }
+    return 'salvaged'
+  } catch (error) {
+    if (!(error instanceof ChainsieveError && error.code === 'store_lost')) throw error
+    assert.ok(error.message.startsWith(`${path}: nothing can be salvaged`))
+    return 'refused'
+  } finally {
+    assert.equal(existsSync(`${made}-source`), false)
+  }
+}
+
 describe('what is salvaged of a damaged store', () => {
   it('is all that is whole, and each document as it was, whichever page is damaged', async t => {
     const { path, documents, positions } = await closed(t)
@@ -57,25 +84,19 @@ describe('what is salvaged of a damaged store', () => {
       const page = 1 + random.below(whole.length / PAGE)
       for (let i = 0; i < 40; i++) bytes[(page - 1) * PAGE + random.below(PAGE)]! ^= 1 + random.below(255)
       writeFileSync(path, bytes)
-      const made = `${path}-salvage`
-      try {
-        const { lost } = salvageStore(path, made, damagedPages(path))
-        assert.deepEqual(faultsOf(made), [])
-        const store = createTestStore([], { path: made })
-        try {
-          for (const kind of KINDS) {
-            const kept = documents[kind]!.filter((_, i) => !holds(lost, blockOf(positions.get(kind)![i]!)))
-            assert.deepEqual(store.all(kind), kept)
-          }
-        } finally {
-          store.close()
-        }
-        outcomes.salvaged++
-      } catch (error) {
-        if (!(error instanceof ChainsieveError && error.code === 'store_lost')) throw error
-        outcomes.refused++
-      }
-      assert.equal(existsSync(`${made}-source`), false)
+      outcomes[outcomeOf(path, documents, positions)]++
+    }
+    t.diagnostic(JSON.stringify(outcomes))
+    assert.ok(outcomes.salvaged > 2)
+  })
+
+  it('is the same of one that was cut, whose end is missing', async t => {
+    const { path, documents, positions } = await closed(t)
+    const whole = readFileSync(path)
+    const outcomes = { salvaged: 0, refused: 0 }
+    for (const bytes of [1, PAGE, PAGE + 1, 3 * PAGE, 12 * PAGE, whole.length >> 1, whole.length - PAGE]) {
+      writeFileSync(path, whole.subarray(0, whole.length - bytes))
+      outcomes[outcomeOf(path, documents, positions)]++
     }
     t.diagnostic(JSON.stringify(outcomes))
     assert.ok(outcomes.salvaged > 2)

@@ -57,7 +57,12 @@ type Format = 'ndjson' | 'csv' | 'parquet' | 'ndjson.gz' | 'csv.gz'
 const encoderOf = (format: Format, entities: string, query: string): Encoder => {
   const [plain, isPacked] = format.split('.') as ['ndjson' | 'csv' | 'parquet', string | undefined]
   const request = readQuery(query, { index: INDEX, entities, format: plain, limits: DEFAULT_LIMITS })
-  const made = plain === 'csv' ? createCsvRows(request) : plain === 'parquet' ? createParquet(request) : createNdjson()
+  const made =
+    plain === 'csv'
+      ? createCsvRows(request, { raw: false })
+      : plain === 'parquet'
+        ? createParquet(request)
+        : createNdjson()
   return isPacked ? gzipped(made) : made
 }
 

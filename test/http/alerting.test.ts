@@ -29,6 +29,7 @@ const shown = (change: Json = {}): Json => ({
   updatedAt: '2024-05-17T12:00:00.000Z',
   triggerCount: 10,
   idle: null,
+  failing: [],
   warnings: [],
   ...change,
 })
@@ -47,6 +48,8 @@ const serve = (limits: Partial<Limits> = {}) => {
     warnings: ({ input: { config } }) =>
       config.alerts.some(({ type }) => type === 'Email') ? ['Email is undeliverable.'] : [],
     startBlockOf: async network => (network === 'ethereum/ethereum/mainnet' ? 1_001 : null),
+    failing: () => [],
+    abis: () => [],
     refusedHost: host => (host === '10.0.0.1' ? 'a private address' : undefined),
     triggerCounts: async rules => new Map(rules.map(id => [id, id * 10])),
     simulate: async (input, range) => {
@@ -169,6 +172,43 @@ test('a rule that was read can be put back as it is, and config is replaced whol
   assert.equal(rules.find(1)?.matching, 2)
 })
 
+test('a number with separators is refused wherever a rule comes from, and stays where it is stored', async () => {
+  const { call, rules } = serve()
+  const large = (value: string): Json => ({
+    config: config({
+      targetMap: [
+        { name: 'event', operator: 'Equals', value: 'Transfer' },
+        {
+          name: 'args',
+          operator: 'Inspect',
+          operatorParameters: [{ name: 'value', operator: 'Greater', value }],
+        },
+      ],
+    }),
+  })
+  const faults = [
+    {
+      path: 'config.targetMap[1].operatorParameters[0].value',
+      message: 'value must be a number, not "100,000". Write "100000".',
+    },
+  ]
+  await bodyOf(call('POST', RULES, rule(large('100000'))), 201)
+  const bad = rule(large('100,000'))
+  for (const [method, path] of [
+    ['POST', RULES],
+    ['POST', `${RULES}simulate/`],
+    ['POST', `${RULES}test/`],
+    ['PUT', `${RULES}1/`],
+  ] as const) {
+    const { error } = (await bodyOf(call(method, path, bad), 400)) as { error: Json }
+    assert.deepEqual(error.faults, faults, `${method} ${path}`)
+  }
+  // As an earlier version stored it.
+  const stored = rules.create(1, bad as unknown as RuleInput, 0)
+  assert.equal((await bodyOf(call('PUT', `${RULES}${stored.id}/`, { name: 'Renamed' }))).name, 'Renamed')
+  assert.equal((await bodyOf(call('GET', `${RULES}${stored.id}/`))).name, 'Renamed')
+})
+
 test('where a rule begins: where it says, else above the head, else not yet known', async () => {
   const { call, rules } = serve()
   const starts = async (change: Json) => (await bodyOf(call('POST', RULES, rule(change)), 201)).startBlock
@@ -250,7 +290,7 @@ test('every fault of a rule is told with its place, and nothing is stored', asyn
     {
       path: 'config.alerts[0].parameters.url',
       message:
-        'url leads to 10.0.0.1, which is a private address: use a public address, or ask the operator of this server to allow the range.',
+        'url leads to 10.0.0.1, which is a private address: use a public address, or have the operator of this server allow it: --allow-target 10.0.0.1/32',
     },
   ]
   assert.deepEqual(await bodyOf(call('POST', RULES, faulty), 400), invalid(...faults))
@@ -408,6 +448,9 @@ test('alerts of rules are counted by time, of all rules or of some', async () =>
   await bodyOf(call('GET', `${S}?from=2024-05-17T00:00:00Z&to=2024-05-17T01:59:59Z&buckets=2&rules=1,3`))
   const start = Date.parse('2024-05-17T00:00:00Z')
   assert.deepEqual(calls.pop(), { series: [1, 3], intervalMs: 3_600_000, starts: [start, start + 3_600_000] })
+  // Each once, however often it is named.
+  await call('GET', `${S}?rules=${Array.from({ length: 5_000 }, () => '1,3')}`)
+  assert.deepEqual((calls.pop() as { series: number[] }).series, [1, 3])
   await bodyOf(call('GET', S))
   const { series, starts } = calls.pop() as { series: number[]; starts: number[] }
   assert.deepEqual([series, starts.length >= 48], [[1, 2, 3], true])

@@ -118,6 +118,7 @@ test('of receivers that fail, an account sees its own', async () => {
       rule: account,
       channel: 'Chat',
       target: `https://r${account}.example`,
+      receiver: `https://r${account}.example/~1`,
       error: 'HTTP 500',
       status: 500,
     },
@@ -531,6 +532,8 @@ test('a search is answered in the form that is rather wanted', async () => {
     (await call(`${ES}/${path}`, { method: 'POST', headers: { ...bearer, accept }, body: '{}' })).body.format
   assert.equal(await formatOf('application/x-ndjson'), 'ndjson')
   assert.equal(await formatOf('text/csv; charset=utf-8'), 'csv')
+  assert.equal(await formatOf('text/csv; Formulas=RAW ;q=0.9'), 'raw-csv')
+  assert.equal(await formatOf('application/x-ndjson; formulas=raw'), 'ndjson')
   assert.equal(await formatOf('text/csv;q=0.5, application/json'), undefined)
   assert.equal(await formatOf('text/csv, application/json;q=0.5'), 'csv')
   assert.equal(await formatOf('application/json, text/csv'), undefined)
@@ -546,4 +549,12 @@ test('a search is answered in the form that is rather wanted', async () => {
     headers: { ...bearer, accept: 'text/csv' },
   })
   assert.equal(status, 400)
+})
+
+test('a reason does not repeat all of a long path', async () => {
+  const { status, body } = await call(`/nothing/${'a'.repeat(30_000)}`)
+  assert.equal(status, 404)
+  assert.match(body.error.reason, /^There is nothing at \/nothing\/a+…$/)
+  assert.equal(body.error.reason.length, 10_000)
+  assert.equal(body.error.root_cause[0].reason, body.error.reason)
 })

@@ -50,6 +50,40 @@ test('metrics are open to whom the operator says', async () => {
   assert.equal((await send(`${url}/metrics`, { method: 'POST' })).status, 405)
 })
 
+test('without a token, metrics are asked by a name of this machine: a page may reach it by its own (DNS rebinding)', async () => {
+  const { url } = await start({ metrics: { text, access: 'local' } })
+  const { port } = new URL(url)
+  const ask = (host: string, more: Record<string, string> = {}) =>
+    send(`${url}/metrics`, { headers: { host, ...more } })
+  for (const host of [
+    'localhost',
+    `localhost:${port}`,
+    'LOCALHOST:1',
+    `127.0.0.1:${port}`,
+    '127.1.2.3',
+    '[::1]:8640',
+    '[::1]',
+  ])
+    assert.equal((await ask(host)).status, 200, host)
+  const others = [
+    'evil.example',
+    `evil.example:${port}`,
+    '127.0.0.1.evil.example',
+    'localhost.evil.example',
+    '10.0.0.1',
+  ]
+  for (const host of [...others, '127.0.0.1@evil.example', 'x127.0.0.1', '[::2]'])
+    assert.notEqual((await ask(host)).status, 200, host)
+  const { reason } = JSON.parse((await ask('evil.example')).text).error
+  assert.match(
+    reason,
+    /the header Host is \[evil\.example\]: ask one of these, or send a token with the scope \[admin\]/,
+  )
+  assert.equal((await ask('evil.example', { authorization: `Bearer ${TOKEN}` })).status, 200)
+  const open = await start({ metrics: { text, access: 'open' } })
+  assert.equal((await send(`${open.url}/metrics`, { headers: { host: 'evil.example' } })).status, 200)
+})
+
 test('behind a trusted proxy, metrics are open to clients on this machine that it names', async () => {
   const ask = async (trusted: readonly string[], headers: Record<string, string>) => {
     const { app, direct } = bothOf({ metrics: { text, access: 'local' } })
@@ -89,10 +123,10 @@ test('a server is ready where there is no reason against it', async () => {
   let reasons: Reason[] = []
   const { url } = await start({ status: () => ({ version: '0', networks: [], reasons }) })
   const ready = await send(`${url}/ready`, { headers: {} })
-  assert.deepEqual([ready.status, JSON.parse(ready.text)], [200, { status: 'ready', reasons: [] }])
+  assert.deepEqual([ready.status, JSON.parse(ready.text)], [200, { status: 'ready', reasons: [], warnings: [] }])
   reasons = [{ type: 'no_new_block', network: MAINNET, since: '2026-03-01T00:00:00Z', reason: 'why' }]
   const not = await send(`${url}/ready/`, { headers: {} })
-  assert.deepEqual([not.status, JSON.parse(not.text)], [503, { status: 'not ready', reasons }])
+  assert.deepEqual([not.status, JSON.parse(not.text)], [503, { status: 'not ready', reasons, warnings: [] }])
   assert.equal((await send(`${url}/health`, { headers: {} })).status, 200)
 })
 

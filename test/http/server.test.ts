@@ -111,6 +111,18 @@ test('a body of 100 MB is refused at once, whether or not it says its size', asy
   }
 })
 
+test('a body that is too large for what it is sent to is taken to its end, so that its client reads why it is refused', async () => {
+  const { server } = await start({ limits: DEFAULT_LIMITS })
+  for (let i = 0; i < 5; i++) {
+    const reply = await send(`${server.url}/${MAINNET}/es/_mget`, {
+      method: 'POST',
+      body: Buffer.alloc(8_000_000, ' '),
+    })
+    assert.equal(reply.status, 413)
+    assert.match(reply.text, /no search has more than 1MB/)
+  }
+})
+
 test('a client that asks first is told before it sends a large body', async () => {
   const { search } = await start()
   const ask = (length: number) =>

@@ -9,8 +9,10 @@ import { createRates, type Rates } from '../../src/http/rates.ts'
 import { silent } from '../../src/lib/log.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import { byKind, KINDS } from '../../src/mapping/index.ts'
+import { filtered } from '../../src/search/answer.ts'
 import { NATIVE } from '../../src/search/dialect.ts'
 import type { Answer, Asking, SearchService } from '../../src/search/service.ts'
+import { renderBody } from '../../src/search/template.ts'
 
 export const TOKEN = 'cs_good'
 export const ALICE: Caller = { id: 1, name: 'alice', token: 7, scopes: new Set(['search', 'rules', 'admin']) }
@@ -24,13 +26,18 @@ export const COUNTS = byKind(KINDS, kind => KINDS.indexOf(kind) + 1)
 /** Answers every call with what it was called with. */
 export const echo: SearchService = {
   networks: () => [MAINNET, 'ethereum/gnosis/mainnet'],
-  search: async ({ body, parameters = [], dialect = NATIVE, ...asking }) =>
-    json({
+  search: async ({ body, parameters = [], dialect = NATIVE, ...asking }) => {
+    const answer = json({
       ...asked(asking),
       body: body === undefined ? null : Buffer.from(body).toString(),
       ...(parameters.length > 0 && { parameters }),
       ...(isDeepStrictEqual(dialect, NATIVE) ? {} : { dialect }),
-    }),
+    })
+    return filtered({ ...answer, body: answer.body as Uint8Array<ArrayBuffer> }, dialect.isItem ? dialect : NATIVE, {
+      deadline: Number.POSITIVE_INFINITY,
+    }) as Answer
+  },
+  render: async ({ body, isJson = false }) => renderBody(body, { limits: DEFAULT_LIMITS, isJson, check() {} }),
   documents: async ({ filterPath, ...asking }) =>
     json({ ...asked(asking), ...(filterPath && filterPath.length > 0 && { filterPath }) }),
   holdings: async asking => {

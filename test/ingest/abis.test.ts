@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { addAbis, createAbiWatch, listAbis, readOwnAbis, removeAbis } from '../../src/ingest/abis.ts'
-import type { Log } from '../../src/lib/log.ts'
+import { createLog, type Log } from '../../src/lib/log.ts'
 
 const ANYWHERE = { address: null, network: null }
 const ADDRESS = `0x${'Ab'.repeat(20)}`
@@ -177,6 +177,13 @@ test('of a folder, the artifacts below it are added, and nothing else that compi
     'out/build-info/1.json': { abi },
     'out/cache.json': {},
     'empty/cache.json': {},
+    'mixed/ERC20.json': [{ type: 'event', name: 'Transfer', inputs: [] }, { type: 'fallback' }],
+    'mixed/deep/Bank.json': { abi, address: '0x1' },
+    'mixed/accounts.json': [{ type: 'user' }],
+    'mixed/names.json': ['event A()'],
+    'mixed/none.json': [],
+    'mixed/null.json': null,
+    'mixed/list.json': [null],
   }
   for (const [name, content] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true })
@@ -187,6 +194,21 @@ test('of a folder, the artifacts below it are added, and nothing else that compi
   assert.deepEqual([added?.name, added?.errors, more], ['Bank', [{ name: 'TooPoor', inputs: [] }], []])
   assert.throws(
     () => addAbis(kept, [join(folder, 'empty')], { network: null, address: null }),
-    /no artifact of Foundry/,
+    /no JSON ABI and no artifact of Foundry/,
   )
+
+  writeFileSync(join(folder, 'mixed/tsconfig.json'), '{ // comments\n}')
+  const lines: string[] = []
+  const log = createLog({ write: line => void lines.push(line), json: true })
+  const names = addAbis(kept, [join(folder, 'mixed')], ANYWHERE, undefined, log).map(({ name }) => name)
+  assert.deepEqual(names, ['ERC20', 'Bank'])
+  const { message, files: skipped } = JSON.parse(lines[0]!)
+  assert.equal(message, 'Skipped files without an ABI')
+  assert.equal(
+    skipped,
+    'accounts.json (no ABI), list.json (no ABI), names.json (no ABI), none.json (an empty ABI), null.json (no ABI), tsconfig.json (not JSON)',
+  )
+  // What looks like an ABI, and is none, is not passed over in silence.
+  writeFileSync(join(folder, 'mixed/bad.json'), '[{"type": "event", "name": 5}]')
+  assert.throws(() => addAbis(kept, [join(folder, 'mixed')], ANYWHERE), /bad\.json/)
 })

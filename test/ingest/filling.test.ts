@@ -137,8 +137,9 @@ describe('a back-fill from a node by several threads comes to what one makes of 
   it('where a node lies for a while, and says the same of it', async t => {
     const target = demo[12]!
     const number = target.block.number
-    const lies: [what: string, said: RegExp, lie: (method: string, result: unknown) => unknown][] = [
-      ['null', /does not have it/, (method, result) => (method === BLOCK ? null : result)],
+    const lies: [what: string, said: RegExp | undefined, lie: (method: string, result: unknown) => unknown][] = [
+      // It is no fault of a node that it does not have a block.
+      ['null', undefined, (method, result) => (method === BLOCK ? null : result)],
       [
         'an error',
         /went wrong/,
@@ -158,8 +159,8 @@ describe('a back-fill from a node by several threads comes to what one makes of 
         },
       })
       assert.equal(blocksOf(found), demo.length, what)
-      assert.match(found.lastError ?? '', said, what)
-      assert.match(found.said.join(), said, what)
+      assert.match(found.lastError ?? '', said ?? /^$/, what)
+      assert.match(found.said.join(), said ?? /^$/, what)
     }
   })
 

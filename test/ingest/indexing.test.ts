@@ -179,8 +179,51 @@ test('a node of another chain is refused', async t => {
   await assert.rejects(start(indexJob(other)).ended, {
     code: 'wrong_chain',
     message:
-      'the node is on chain 10, but the store of this network has chain 31337: check --rpc and --network, or choose another data folder',
+      'the node is on chain 10, but the store of this network has chain 31337: check --rpc, --chain-id and --network, or choose another data folder',
   })
+})
+
+test('a server waits for a node of its chain, and goes on by itself', async t => {
+  const chain = makeChain({ blocks: 6 })
+  const { node, start, stored, lines } = await setUp(t, chain.slice(0, 3))
+  await start(indexJob(node)).ended
+  node.chainId = 10
+  const indexing = start(followJob(node))
+  await until(indexing, ({ waiting }) => waiting?.kind === 'chain')
+  assert.match(
+    indexing.report().waiting!.for,
+    /^a node of its chain \(http:\S+ is a node of chain 10, but this network is chain 31337: check /,
+  )
+  assert.equal(indexing.report().endpoints[0]!.otherChain, 10)
+  assert.equal(indexing.error(), null)
+  node.chainId = 31337
+  node.extend(chain.slice(3))
+  await until(indexing, ({ head, waiting }) => head === 5 && waiting === null)
+  await indexing.stop()
+  assert.deepEqual(stored(), hashes(chain))
+  assert.equal(lines.filter(line => /gives no usable answer/.test(line)).length, 1)
+})
+
+test('another chain that appears behind the address of a node is not followed, also where both have blocks in common', async t => {
+  const chain = makeChain({ blocks: 12 })
+  const { node, start, stored } = await setUp(t, chain.slice(0, 10))
+  const indexing = start(followJob(node))
+  await until(indexing, ({ done, total, head }) => head === 9 && done === total)
+  for (const fork of [
+    makeChain({ blocks: 6, parent: chain[7]!, salt: 'other', chainId: 10 }),
+    makeChain({ blocks: 15, salt: 'other', chainId: 10 }),
+  ]) {
+    node.chainId = 10
+    node.extend(fork)
+    await until(indexing, ({ waiting }) => waiting?.kind === 'chain')
+    node.chainId = 31337
+    node.extend(chain.slice(0, 10))
+    await until(indexing, ({ waiting }) => waiting === null)
+  }
+  node.extend(chain.slice(10))
+  await until(indexing, ({ head }) => head === 11)
+  await indexing.stop()
+  assert.deepEqual(stored(), hashes(chain))
 })
 
 test('the head is followed while what is below is filled, and the newest of that first', async t => {

@@ -22,7 +22,13 @@ const typesOf = (network: Partial<NetworkStatus>) =>
 
 test('each of the things that can be wrong is a reason, and no other is', () => {
   for (const state of ['following', 'filling', 'serving'] as const) assert.deepEqual(typesOf({ state }), [])
-  const kinds = { node: 'nodes_failing', block: 'no_new_block', disk: 'disk_full', store: 'store_not_written' } as const
+  const kinds = {
+    node: 'nodes_failing',
+    chain: 'wrong_chain',
+    block: 'no_new_block',
+    disk: 'disk_full',
+    store: 'store_not_written',
+  } as const
   for (const [kind, type] of Object.entries(kinds))
     assert.deepEqual(
       typesOf({ state: 'waiting', waiting: { kind: kind as keyof typeof kinds, for: 'http://node/secret', since } }),
@@ -66,7 +72,17 @@ test('deliveries and threads have their reasons, and none tells a secret', () =>
   )
   assert.doesNotMatch(JSON.stringify(reasons), /secret/)
   const failing = [
-    { account: 1, rule: 2, channel: 'Chat', target: 'x', error: 'HTTP 500', status: 500, since, at: since },
+    {
+      account: 1,
+      rule: 2,
+      channel: 'Chat',
+      receiver: 'x',
+      target: 'x',
+      error: 'HTTP 500',
+      status: 500,
+      since,
+      at: since,
+    },
   ]
   const well = { state: 'delivering' as const, error: null, restarts: { ...restarts, nextAt: null }, failing }
   // A receiver that is down is its account's affair.

@@ -139,3 +139,17 @@ test('a time is told in its two largest units', () => {
     '115 d 17 h',
   ])
 })
+
+test('a run over files logs how far it is, and nothing at its end, which the command tells', () => {
+  const lines: Record<string, unknown>[] = []
+  let now = 0
+  const log = createLog({ write: line => void lines.push(JSON.parse(line)), json: true })
+  const progress = progressLines(log, { label: 'backup', now: () => now })
+  now = 6_000
+  progress.update({ blocks: 0, logs: 0, events: 0, done: 30, total: 100 })
+  progress.finish()
+  assert.deepEqual(
+    lines.map(({ time: _, ...line }) => line),
+    [{ level: 'info', message: 'Made progress', doing: 'backup', percent: 30, secondsLeft: 14 }],
+  )
+})

@@ -77,13 +77,22 @@ An account has more than 6000000 requests in a minute with all of its tokens. Wa
 An address has more than 120 refused tokens in a minute. Send a valid token: requests with one are answered meanwhile. IPv6 addresses count by their first 64 bits.
 A request has more than 32kB of headers. Send long values in the body of the request.
 A request has more than 16MB of data in its body. Send less in one request.
+A request that is no search has more than 1MB of data in its body. Spread it over several requests. Searches, templates and lines of _msearch may be as large as [body] allows.
 The server has more than 128MB of request bodies under way. Try again in a moment.
 An account has more than 48MB of request bodies under way. Send smaller bodies, or wait for answers before you send more.
+A request has more than 1000 names of indices, fields, columns or rules in its lists. Spread them over several requests, or use a pattern such as *.
+A request has more than 100 patterns with * in its lists of names. Use a pattern that matches more, or *.
+A name, pattern, key or format has more than 1000 characters. Use a shorter one: answers repeat it.
+The meta of an aggregation has more than 16kB of text. Shorten it: answers repeat it.
+The URL parameter [filter_path] has more than 500 names in its patterns, between commas and dots. Name an object to keep all of it, or use **.
+An answer has more than 128MB of data. Ask for fewer hits or buckets, for less of each by [_source] or [filter_path], or for all hits as a stream by "size": -1.
 A query has more than 4096 clauses. Combine values of one field in [terms], or use several searches.
 A query has more than 65536 values in lists. Use several searches, or search by what the values have in common.
 A query has more than 200000 JSON values. Use several searches, or search by what the values have in common.
 A query has more than 100 levels of nested objects and lists. Flatten the query: a list of clauses in one bool means the same as bools inside each other.
 A search text has more than 10000 characters. Search by its beginning, or by the words that matter.
+The text of _analyze has more than 10000 characters. Spread it over several requests.
+A template has more than 4MB of output, with what it reads to make it. Shorten its lists and loops, or send the query itself.
 A query has more than 16 sort keys. Leave out the last keys, which seldom matter.
 A query has more than 500 patterns for _source. Name an object to select all of it, or use *.
 A query has more than 16 names of time zones. Write offsets such as +02:00, or times in UTC.
@@ -99,9 +108,12 @@ An account has more than 256 waiting searches. Wait for answers before you send 
 An account has more than 64 searches under way that take longer than some 20 milliseconds. Further ones wait for their turn. However high it is, one thread of --readers stays free of them, and another one for other accounts.
 An account has more than 64MB of waiting searches. Wait for answers before you send more, or send smaller bodies.
 An account has more than 16 answers to "size": -1 under way. Read one to its end, or close its connection, before you start the next.
+The header of a search (_msearch) has more than 32kB of JSON. Name fewer indices, or use a pattern such as *.
 A request has more than 1000 searches (_msearch). Spread them over several requests.
+A request has more than 10000 ids (_mget). Spread them over several requests, or use [terms] on _id.
 A request has more than 64MB of documents (_mget). Ask for fewer documents, or for less of each by [_source].
 An account has more than 500 open scrolls and points in time. Close those that you no longer need. Each closes by itself when its keep-alive ends.
+A request has more than 1000 ids of scrolls or points in time to close. Close them in several requests, or all of the account by _all.
 A scroll has more than 256kB of text in its query. Use search_after for a large query: the server does not keep it.
 A client needs more than 1m to take the next part of an answer. The connection is closed: read faster, or ask for fewer hits.
 An account has more than 10000 rules. Delete rules that you no longer need, or combine several with [Equals any].
@@ -116,6 +128,7 @@ The URL of an alert has more than 4kB of text. Send long values as [payload].
 An alert has more than 50 recipients. Use a mailing list.
 The payload of an alert has more than 100 fields. Name the field that contains them: all of it is sent.
 An account has more than 2000 matches in one block. No alerts are made for further matches: narrow the conditions of the rules.
+A request for series has more than 500000 numbers, which are rules times buckets. Ask for fewer buckets, or for some of the rules.
 An account has more than 4 simulations and tests of rules under way. Try again when one of them has ended.
 An account has more than 100 deliveries under way. Further deliveries wait. Those that take longer than a second are counted separately, up to four times as many.
 An account has more than 100000 queued deliveries. Further deliveries to a slow receiver are dead. Deliver them again later, in smaller ranges.
@@ -127,7 +140,7 @@ A block has more than 256kB of extraData. Ethereum allows 32 bytes, and chains w
 A block, transaction or receipt has more than 1MB of members that are not known. They are kept in extra. Raise the limit if the chain has so much.
 An input, output, code or log has more than 16MB of data. No known chain has gas for more in one block: use another node.
 An account has more than 100000 entries in the audit trail. The oldest ones are removed. So are those of refused tokens, which count together.
-An ABI that is uploaded has more than 4MB of text. Add a longer one at the server, with chainsieve abi add.
+An ABI that is uploaded has more than 2MB of text. Add a longer one at the server, with chainsieve abi add.
 An ABI file has more than 128MB of text. From a list of signatures, keep those that your contracts use.
 A file that a command reads has more than 16MB of text. Split it: a command takes several files.
 `,

@@ -11,7 +11,7 @@ const place = { path: 'p', value: '' }
 const read = (text: string, options: { up?: boolean; zone?: string; format?: string } = {}): string => {
   const { up = false, zone, format } = options
   const reader = createDateReader({
-    now: NOW,
+    now: () => NOW,
     budget: createBudget(),
     zone: zone === undefined ? undefined : { place, text: zone },
     format: format === undefined ? undefined : { place, text: format },

@@ -27,6 +27,9 @@ const gas = (i: number) => ({ range: { 'gas.num': { gte: i } } })
 const inBool = (clauses: unknown[]) => ({ query: { bool: { must_not: clauses } } })
 const day = (i: number, more: object = {}) => ({ range: { timestamp: { gte: `2020-01-${10 + (i % 20)}`, ...more } } })
 
+const AVG = { avg: { field: 'blockNumber.num' } }
+const ANY = { match_all: {} }
+
 /** So many at the limit are taken, and one more is refused. */
 const LIMITS: [name: keyof Limits, code: string, body: (count: number) => unknown, kinds?: Kind[]][] = [
   ['clauses', 'too_many_clauses', count => inBool(many(count - 1, gas))],
@@ -66,6 +69,34 @@ const LIMITS: [name: keyof Limits, code: string, body: (count: number) => unknow
   ['text', 'illegal_argument_exception', count => ({ _source: '*'.repeat(count) })],
   ['text', 'illegal_argument_exception', count => ({ query: { match: { event: 'a'.repeat(count) } } })],
   ['text', 'illegal_argument_exception', count => ({ query: { prefix: { 'event.raw': 'a'.repeat(count) } } })],
+  ['meta', 'illegal_argument_exception', count => ({ aggs: { a: { ...AVG, meta: 'x'.repeat(count - 2) } } })],
+  ...[
+    (name: string) => ({ aggs: { [name]: AVG } }),
+    (name: string) => ({
+      aggs: {
+        h: { terms: { field: 'blockHash' }, aggs: { a: AVG } },
+        [name]: { max_bucket: { buckets_path: 'h>a' } },
+      },
+    }),
+    (name: string) => ({ aggs: { a: { filters: { filters: { [name]: ANY } } } } }),
+    (name: string) => ({ aggs: { a: { filters: { filters: [ANY], other_bucket_key: name } } } }),
+    (name: string) => ({ aggs: { a: { adjacency_matrix: { filters: { [name]: ANY } } } } }),
+    (name: string) => ({ aggs: { a: { adjacency_matrix: { filters: { a: ANY }, separator: name } } } }),
+    (name: string) => ({ aggs: { a: { range: { field: 'blockNumber.num', ranges: [{ to: 1, key: name }] } } } }),
+    (name: string) => ({ aggs: { a: { date_range: { field: 'timestamp', ranges: [{ to: 'now', key: name }] } } } }),
+    (name: string) => ({
+      aggs: { a: { composite: { sources: [{ [name]: { terms: { field: 'blockNumber.num' } } }] } } },
+    }),
+    (name: string) => ({ aggs: { a: { terms: { field: 'transactionHash', missing: name } } } }),
+    (name: string) => ({ query: { match_all: { _name: name } } }),
+    (name: string) => ({ query: { nested: { path: 'args', query: ANY, inner_hits: { name } } } }),
+    (name: string) => ({ collapse: { field: 'blockHash', inner_hits: { name } } }),
+  ].map((body): (typeof LIMITS)[number] => [
+    'nameLength',
+    'illegal_argument_exception',
+    count => body('x'.repeat(count)),
+    ['event'],
+  ]),
   [
     'timeZones',
     'illegal_argument_exception',
@@ -85,7 +116,7 @@ const BOTH: Kind[] = ['event', 'tx']
 test('each limit of a query holds to the unit, and tells how it is raised', () => {
   const low: Partial<Limits> = {
     ...{ clauses: 40, values: 60, sorts: 3, sourcePatterns: 5, text: 300, timeZones: 3, dateFormats: 3 },
-    ...{ nesting: 12, jsonValues: 200 },
+    ...{ nesting: 12, jsonValues: 200, meta: 50, nameLength: 40 },
   }
   for (const [name, code, body, kinds = BOTH] of LIMITS) {
     const limits = name === 'jsonValues' ? { jsonValues: 200 } : low

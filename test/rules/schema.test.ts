@@ -417,7 +417,7 @@ test('a URL is one of the web, leads outward, and lets nobody else choose where'
   ])
     refused(
       of(url),
-      `${at}: url leads to 127.0.0.1, which is a loopback address: use a public address, or ask the operator of this server to allow the range.`,
+      `${at}: url leads to 127.0.0.1, which is a loopback address: use a public address, or have the operator of this server allow it: --allow-target 127.0.0.1/32`,
     )
 })
 

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { createSearcher } from '../../src/engine/query/execute.ts'
+import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import type { Parameters } from '../../src/query/parameters.ts'
 import { answerSearch } from '../../src/search/answer.ts'
 import type { Dialect } from '../../src/search/dialect.ts'
+import { answerForm } from '../../src/search/forms.ts'
 import { createTestStore, generatedBlocks } from '../support/store.ts'
 
 const store = createTestStore(generatedBlocks(6))
@@ -44,4 +46,52 @@ test('the parameters of the URL win over the body', () => {
     hits.hits.map(({ _source }) => Object.keys(_source!)),
     [['hash'], ['hash']],
   )
+})
+
+test('hits that would be too long are refused while they are written, by what they repeat', () => {
+  const limits = { ...DEFAULT_LIMITS, answer: 400_000 }
+  const answer = (body: object, format?: 'ndjson' | 'csv') =>
+    answerSearch(searcher, 'a-b-c', 'block', JSON.stringify(body), {
+      deadline: Number.POSITIVE_INFINITY,
+      limits,
+      format,
+    })
+  const named = (count: number) => ({
+    query: {
+      bool: { should: Array.from({ length: count }, (_, i) => ({ match_all: { _name: `${i}${'n'.repeat(900)}` } })) },
+    },
+  })
+  assert.equal(answer(named(5)).status, 200)
+  assert.throws(
+    () => answer(named(100)),
+    /^ChainsieveError: The answer, in which each of up to 10 hits may repeat 90190 characters of the request, such as the _name \[\d+n+…\], has more than 400kB of data/,
+  )
+  limits.answer = 2_000
+  for (const format of ['ndjson', 'csv', undefined] as const)
+    assert.throws(
+      () => answer({}, format),
+      /^ChainsieveError: (The answer|An answer) has more than 2kB of data\. Ask for/,
+    )
+})
+
+test('the explanation of a valid query is not repeated without end', () => {
+  const limits = { ...DEFAULT_LIMITS, answer: 20_000 }
+  const ask = (count: number) =>
+    answerForm(
+      searcher,
+      {
+        ...{
+          index: 'a-b-c',
+          entities: 'block,tx,log',
+          network: 'a/b/c',
+          account: 1,
+          signal: new AbortController().signal,
+        },
+        form: { tell: 'validity', why: true },
+      },
+      JSON.stringify({ query: { terms: { hash: Array.from({ length: count }, () => '0x00') } } }),
+      { deadline: Number.POSITIVE_INFINITY, limits },
+    )
+  assert.equal(ask(800).status, 200)
+  assert.throws(() => ask(1_000), /in which the query of \d+ characters stands 3 times, has more than 20kB of data/)
 })

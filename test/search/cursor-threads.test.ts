@@ -64,6 +64,43 @@ for (const [where, inlineMs] of [
       }
     })
 
+    it('ids are those of the store: others work after a restart, and not elsewhere', async () => {
+      const open = (path: string) =>
+        createPool({
+          ...{ stores: () => new Map([[NETWORK, path]]), threads: 1, deadlineMs: 20_000, inlineMs },
+          limits: DEFAULT_LIMITS,
+        })
+      const body = { size: 1, sort: '_doc' }
+      const first = await page(search(body, { scroll: '1m' }))
+      const { id } = await pool.cursors.openPit({
+        ...asking,
+        entities: 'log',
+        keepAlive: '1m',
+        dialect: 'elasticsearch',
+      })
+      const scrolled = { ...asking, id: first._scroll_id, scroll: '1m' }
+      const within = {
+        ...asking,
+        entities: '',
+        isNamed: false,
+        body: Buffer.from(JSON.stringify({ ...body, pit: { id } })),
+      }
+      const restarted = open(store.path)
+      const second = await page(restarted.cursors.scroll(scrolled))
+      assert.notDeepEqual(ids(second), ids(first))
+      assert.deepEqual(ids(await page(restarted.search(within))), ids(first))
+      await restarted.close()
+      const other = createTestStore(generatedBlocks(6))
+      const elsewhere = open(other.path)
+      const code = 'search_context_missing_exception'
+      await assert.rejects(elsewhere.cursors.scroll(scrolled), { code })
+      await assert.rejects(elsewhere.search(within), { code })
+      assert.deepEqual(elsewhere.cursors.close({ ...asking, kind: 'pit', ids: [id] }), [])
+      await elsewhere.close()
+      other.close()
+      for (const kind of ['scroll', 'pit'] as const) pool.cursors.close({ ...asking, kind, ids: 'all' })
+    })
+
     it('an account has so many', async () => {
       const opened = await Promise.all([1, 2, 3].map(() => page(search({ size: 1 }, { scroll: '1m' }))))
       await assert.rejects(search({ size: 1 }, { scroll: '1m' }), { next: 'retry' })

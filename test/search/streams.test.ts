@@ -113,8 +113,8 @@ const setUpAhead = (isApart: boolean, size = 2) => {
   }
   return { ahead, threads, asked, dropped, run, end, spareIs }
 }
-const at = (position: number): Cursor => ({ kind: 'log', position, keys: [] })
-const afterOf = (message: Message) => (message as { after?: { position: number } }).after?.position
+const at = (position: number): Cursor => ({ last: { kind: 'log', position, keys: [] }, hits: position })
+const afterOf = (message: Message) => (message as { after?: Cursor }).after?.last?.position
 
 test('a part is begun behind the one before as soon as its end is known, by a thread that is free', async () => {
   const { ahead, asked, run, end, spareIs } = setUpAhead(true)

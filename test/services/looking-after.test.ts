@@ -168,7 +168,7 @@ test('alerts are forgotten when they are old, told, and their blocks are settled
     ['untold', 1, 1, 10],
   ] as const)
     outbox.run(alert.run(id, block, state, changed).lastInsertRowid)
-  const page = createAlertPruning(db).begin({ before: 500, taken: 4 })
+  const { step: page } = createAlertPruning(db).begin({ before: 500, taken: 4 })
   while (page());
   assert.deepEqual(db.prepare('SELECT id FROM alert ORDER BY n').pluck().all(), [
     'pending',

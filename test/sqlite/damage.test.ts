@@ -17,6 +17,7 @@ import { createRandom } from '../../scripts/bench/random.ts'
 import { openForReading, openForWriting } from '../../src/engine/open.ts'
 import { makePrivateFile } from '../../src/lib/private.ts'
 import { holdOpen } from '../../src/sqlite/database.ts'
+import { countDropped } from '../../src/sqlite/log-file.ts'
 import { checkPages, sealPages } from '../../src/sqlite/pages.ts'
 import { sumsFile } from '../../src/sqlite/sums.ts'
 import { tempFolder } from '../support/pack.ts'
@@ -108,6 +109,37 @@ describe('a damaged store', () => {
   })
 })
 
+describe('a log', () => {
+  it('that is damaged before its end tells how many transactions are behind that, and one that was cut none', async t => {
+    const path = await closedStore(t)
+    const db = openForWriting(path)
+    const insert = db.prepare('INSERT INTO meta VALUES (?, 1)')
+    for (let i = 0; i < 20; i++) insert.run(`own ${i}`)
+    // What was taken back stays in the file, behind the last commit.
+    db.exec('BEGIN; CREATE TABLE own (x)')
+    db.exec('INSERT INTO own SELECT randomblob(100) FROM pragma_function_list; ROLLBACK')
+    const log = readFileSync(`${path}-wal`)
+    const copy = await (await tempFolder(t))('network.sqlite', '')
+    const droppedOf = (bytes: Buffer) => {
+      writeFileSync(`${copy}-wal`, bytes)
+      return countDropped(copy)
+    }
+    assert.equal(droppedOf(log), 0)
+    for (const size of [0, 10, 32, 5_000, 32 + 4_120 * 7, log.length - 1])
+      assert.equal(droppedOf(log.subarray(0, size)), 0)
+    const flipped = (at: number) => {
+      const bytes = Buffer.from(log)
+      bytes[at]! ^= 1
+      return droppedOf(bytes)
+    }
+    // In the head of the log, in that of a frame, in its salts, in a page.
+    assert.equal(flipped(20), 20)
+    for (const at of [0, 10, 500]) assert.equal(flipped(32 + 4_120 * 4 + at), 15)
+    assert.equal(flipped(32 + 4_120 * 19 + 500), 0)
+    db.close()
+  })
+})
+
 describe('checksums of pages', () => {
   it('are made for a store that has none, or is made in place of another', async t => {
     const path = await closedStore(t)
@@ -115,7 +147,7 @@ describe('checksums of pages', () => {
     assert.equal(damagedPages(path), undefined)
     openForWriting(path).close()
     assert.deepEqual(damagedPages(path), [])
-    rmSync(path)
+    for (const file of [path, sumsFile(path)]) rmSync(file)
     openForWriting(path).close()
     assert.deepEqual(damagedPages(path), [])
   })

@@ -1,7 +1,9 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { type AddressInfo, createServer as createIpcServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Head } from '../../src/chain/blocks.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { type Clock, systemClock } from '../../src/lib/retry.ts'
@@ -34,7 +36,10 @@ export class NodeError extends Error {
 /** A node on loopback that serves made-up blocks, and lies as it is told. All members may be changed while it runs. */
 export interface FakeNode {
   url: string
+  /** Takes all calls, too. */
   wsUrl: string
+  /** The same over a Unix socket. */
+  ipcUrl: string
   chainId: number
   /** Blocks by number; what is missing is answered with null. */
   blocks: Map<number, RawBlock>
@@ -76,10 +81,11 @@ export const startNode = async (
   chain: readonly RawBlock[] = [],
 ): Promise<FakeNode> => {
   const sockets = new Set<Socket>()
-  const subscribed = new Set<Socket>()
+  const subscribed = new Map<Socket, (text: string) => Buffer | string>()
   const node: FakeNode = {
     url: '',
     wsUrl: '',
+    ipcUrl: '',
     chainId: chain[0]?.chainId ?? 31337,
     blocks: new Map(),
     tags: new Map(),
@@ -108,15 +114,16 @@ export const startNode = async (
         method: 'eth_subscription',
         params: { subscription: '0x1', result },
       })
-      for (const socket of subscribed) socket.write(frame(text))
+      for (const [socket, wrap] of subscribed) socket.write(wrap(text))
     },
     dropSubscribers() {
-      for (const socket of subscribed) socket.destroy()
+      for (const socket of subscribed.keys()) socket.destroy()
     },
     async stop() {
       server.close()
       for (const socket of sockets) socket.destroy()
       if (server.listening) await once(server, 'close')
+      if (ipc.listening) await new Promise(resolve => ipc.close(resolve))
     },
     async start() {
       server.listen(Number(new URL(node.url || 'http://localhost:0').port), '127.0.0.1')
@@ -124,6 +131,9 @@ export const startNode = async (
       const { port } = server.address() as AddressInfo
       node.url = `http://127.0.0.1:${port}`
       node.wsUrl = `ws://127.0.0.1:${port}`
+      ipc.listen(ipcPath)
+      await once(ipc, 'listening')
+      node.ipcUrl = `ipc://${ipcPath}`
     },
   }
   if (chain.length > 0) node.extend(chain)
@@ -142,6 +152,15 @@ export const startNode = async (
     }
   }
 
+  const answersTo = (body: unknown) => {
+    const calls = [body].flat() as (NodeCall & { id: unknown })[]
+    const answers =
+      calls.length > node.batchLimit
+        ? [{ jsonrpc: '2.0', id: calls[0]!.id, error: { code: -32600, message: 'batch too large' } }]
+        : calls.map(answer)
+    return JSON.stringify(Array.isArray(body) ? answers : answers[0])
+  }
+
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
@@ -154,28 +173,62 @@ export const startNode = async (
     if (trouble === 'reset') return request.socket.destroy()
     if (trouble !== undefined && 'garbage' in trouble) return response.end(trouble.garbage)
     if (trouble !== undefined) return response.writeHead(trouble.status, trouble.headers).end(trouble.body)
-    const answers =
-      calls.length > node.batchLimit
-        ? [{ jsonrpc: '2.0', id: calls[0].id, error: { code: -32600, message: 'batch too large' } }]
-        : calls.map(answer)
     response.setHeader('content-type', 'application/json')
-    response.end(JSON.stringify(Array.isArray(body) ? answers : answers[0]))
+    response.end(answersTo(body))
   }
 
-  const server = createServer((request, response) => {
-    handle(request, response).catch(error => {
-      response.writeHead(500).end(String(error))
-    })
-  })
-  server.on('connection', socket => {
+  /** One message over a WebSocket or a Unix socket. */
+  const handleMessage = async (text: string, socket: Socket, wrap: (text: string) => Buffer | string) => {
+    const body = JSON.parse(text)
+    if (body.method === 'eth_subscribe') {
+      const { id } = body
+      const refusal = node.missing.get('eth_subscribe')
+      if (refusal === undefined) subscribed.set(socket, wrap)
+      const told = refusal ? { error: { code: refusal.code, message: refusal.message } } : { result: '0x1' }
+      return void socket.write(wrap(JSON.stringify({ jsonrpc: '2.0', id, ...told })))
+    }
+    const calls = [body].flat()
+    node.batches.push(calls.length)
+    const trouble = await node.trouble(calls)
+    if (trouble === 'hang') return
+    if (trouble === 'reset') return void socket.destroy()
+    if (trouble === undefined) return void socket.write(wrap(answersTo(body)))
+    socket.write(wrap('garbage' in trouble ? trouble.garbage : String(trouble.body)))
+  }
+
+  const track = (socket: Socket) => {
     sockets.add(socket)
     socket.on('close', () => {
       sockets.delete(socket)
       subscribed.delete(socket)
     })
     socket.on('error', () => {})
+  }
+
+  const ipcPath = join(tmpdir(), `chainsieve-${randomUUID()}.ipc`)
+  const ipc = createIpcServer(socket => {
+    track(socket)
+    let text = ''
+    socket.on('data', data => {
+      text += data
+      try {
+        JSON.parse(text)
+      } catch {
+        return
+      }
+      void handleMessage(text, socket, answer => `${answer}\n`)
+      text = ''
+    })
   })
+
+  const server = createServer((request, response) => {
+    handle(request, response).catch(error => {
+      response.writeHead(500).end(String(error))
+    })
+  })
+  server.on('connection', track)
   server.on('upgrade', (request, socket: Socket) => {
+    node.headers = request.headers
     const accept = createHash('sha1')
       .update(`${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
       .digest('base64')
@@ -184,15 +237,8 @@ export const startNode = async (
     )
     socket.on('end', () => socket.end())
     socket.on('data', data => {
-      const call = JSON.parse(unframe(data) ?? 'null')
-      if (call?.method !== 'eth_subscribe') return
-      const refusal = node.missing.get('eth_subscribe')
-      if (refusal === undefined) {
-        subscribed.add(socket)
-        socket.write(frame(JSON.stringify({ jsonrpc: '2.0', id: call.id, result: '0x1' })))
-      } else {
-        socket.write(frame(JSON.stringify({ id: call.id, error: { code: refusal.code, message: refusal.message } })))
-      }
+      const text = unframe(data)
+      if (text !== undefined) void handleMessage(text, socket, frame)
     })
   })
   await node.start()
@@ -236,13 +282,23 @@ const resultOf = (node: FakeNode, { method, params }: NodeCall): unknown => {
   }
 }
 
-/** One unmasked text frame. */
-const frame = (text: string): Buffer => {
+/** A message in an unmasked frame; a long one in several, with a ping between them. */
+export const frame = (text: string): Buffer => {
   const body = Buffer.from(text)
-  const head =
-    body.length < 126 ? Buffer.from([0x81, body.length]) : Buffer.from([0x81, 126, body.length >> 8, body.length & 255])
-  return Buffer.concat([head, body])
+  const parts: Buffer[] = []
+  for (let at = 0; at === 0 || at < body.length; at += 70_000) {
+    const part = body.subarray(at, at + 70_000)
+    const first = (at === 0 ? 1 : 0) | (at + part.length === body.length ? 0x80 : 0)
+    if (at > 0) parts.push(Buffer.from([0x89, 1, 120]))
+    const long = Buffer.alloc(8)
+    long.writeBigUInt64BE(BigInt(part.length))
+    const size = part.length < 126 ? Buffer.from([part.length]) : Buffer.from([127, ...long])
+    parts.push(Buffer.from([first]), part.length < 0x10000 && part.length > 125 ? medium(part.length) : size, part)
+  }
+  return Buffer.concat(parts)
 }
+
+const medium = (length: number) => Buffer.from([126, length >> 8, length & 255])
 
 /** The text of one masked frame of a client, shorter than 64 kB. */
 const unframe = (data: Buffer): string | undefined => {

@@ -1,14 +1,14 @@
 import { type ChainsieveError, retry } from '../../lib/errors.ts'
 import type { Limits } from '../../limits/index.ts'
-import { type Call, type RpcError, resultOf } from '../answers.ts'
-import { toHead, toQuantity } from '../blocks.ts'
+import { blockMissing, type Call, isMissingBlock, type RpcError } from '../answers.ts'
+import { toQuantity } from '../blocks.ts'
 import { inconsistent } from '../check.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { LACKS_METHOD, type Rpc } from '../rpc.ts'
 import { type BlockLogs, checkLogs, mergeLogs } from './check-logs.ts'
 import { filterParams, fitsAny } from './log-filter.ts'
-import { type Asked, isMissingBlock, isMissingLogs, type LogLimit, limitOf } from './log-limit.ts'
-import { createReached, type Reached } from './reached.ts'
+import { type Asked, isMissingLogs, type LogLimit, limitOf } from './log-limit.ts'
+import { checkReached, createReached, type Reached } from './reached.ts'
 import type { LogFilter } from './scoped-source.ts'
 
 /** A node will not answer so much at once. */
@@ -69,7 +69,7 @@ export const createAsker = (rpc: Rpc, limits: Limits): Asker => {
     }
     if (isNear) {
       const [told] = last === undefined ? await endpoint.send([header], signal) : [last]
-      toHead(resultOf(told!, `block ${asked.to}`), asked.to)
+      checkReached(told!, asked.to)
     }
     return checkLogs(answer!.result, asked, fitsAny([filter]), where, limits)
   }
@@ -116,7 +116,7 @@ const faultOf = (endpoint: Endpoint, error: RpcError, where: string): Chainsieve
     endpoint.lacks.add(GET_LOGS)
     return lacksLogs(`${error.message} (${error.code})`)
   }
-  if (isMissingBlock(error)) return retry('block_missing', `${where}: ${error.message} (${error.code})`)
+  if (isMissingBlock(error)) return blockMissing(`${where}: ${error.message} (${error.code})`)
   return retry('node_error', `${where}: ${error.message} (${error.code})`)
 }
 

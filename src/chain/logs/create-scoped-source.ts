@@ -4,6 +4,7 @@ import type { Log } from '../../lib/log.ts'
 import { mapInOrder } from '../../lib/queue.ts'
 import type { Clock } from '../../lib/retry.ts'
 import type { Limits } from '../../limits/index.ts'
+import { BLOCK_MISSING } from '../answers.ts'
 import type { Rpc } from '../rpc.ts'
 import type { RawBlock, RpcBlock } from '../wire.ts'
 import type { Found } from './claims.ts'
@@ -47,7 +48,7 @@ export const createScopedSource = (options: ScopedSourceOptions): ScopedSource =
       try {
         return (await fetchWanted(rpc, found, wanted, signal)).filter(it => it !== undefined)
       } catch (error) {
-        if (!(error instanceof ChainsieveError) || error.next !== 'retry') throw error
+        if (!(error instanceof ChainsieveError) || error.next !== 'retry' || error.code === BLOCK_MISSING) throw error
         log.warn('Received logs that do not fit their blocks, asks again', { ...slice.range, error: error.message })
         found = await reader.read(filter, slice.range, newDensity(), signal)
         // Where nobody gives them, the blocks themselves do.

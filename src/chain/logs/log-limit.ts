@@ -36,12 +36,6 @@ export const limitOf = (error: RpcError, asked: Asked): LogLimit | undefined => 
   return undefined
 }
 
-/** Whether an error says that the node does not have what was asked for, or not yet. */
-export const isMissingBlock = ({ message }: RpcError): boolean =>
-  /header not found|unknown block|block.*(not found|beyond|not available|in the future)|beyond.*head|future block/i.test(
-    message,
-  )
-
 /** Whether an error says that the node does not have the method. General codes for wrong requests are not enough: a range may be what is wrong. */
 export const isMissingLogs = ({ code, message }: RpcError): boolean =>
   code === -32601 || (/\bmethod\b/i.test(message) && /unsupported|unknown|disabled|not |n't /i.test(message))

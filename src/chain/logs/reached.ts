@@ -1,4 +1,6 @@
-import { retry } from '../../lib/errors.ts'
+import { ChainsieveError, retry } from '../../lib/errors.ts'
+import { type Answer, BLOCK_MISSING, resultOf } from '../answers.ts'
+import { toHead } from '../blocks.ts'
 import type { Endpoint } from '../endpoint.ts'
 import type { Rpc } from '../rpc.ts'
 
@@ -26,6 +28,16 @@ export const createReached = (rpc: Pick<Rpc, 'headOf'>, what: string): Reached =
         )
     },
     isNear: (endpoint, to) => to > (heads.get(endpoint) ?? -1) - NEAR,
+  }
+}
+
+/** Throws `retry` where the answer for the last block of a range says that the node is not as far: what it left out means nothing then. */
+export const checkReached = (answer: Answer, to: number) => {
+  try {
+    toHead(resultOf(answer, `block ${to}`, to), to)
+  } catch (error) {
+    if (!(error instanceof ChainsieveError) || error.code !== BLOCK_MISSING) throw error
+    throw retry('head_behind', error.message)
   }
 }
 

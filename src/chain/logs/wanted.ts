@@ -94,7 +94,7 @@ const readWanted = async (
           endpoint.lacks.add(BLOCK_RECEIPTS)
           return (await readWanted(endpoint, [plan.found], options, signal))[0]!
         }
-        const results = own.slice(1).map((it, i) => resultOf(it, `receipt ${i} wanted of block ${number}`))
+        const results = own.slice(1).map((it, i) => resultOf(it, `receipt ${i} wanted of block ${number}`, number))
         const receipts = (plan.isWhole ? results[0] : results) as RpcReceipt[]
         return toPartial({ block, receipts, isWhole: plan.isWhole, claim: plan.claim, chainId }, options)
       } catch (error) {

@@ -1,11 +1,11 @@
 import { retry } from '../../lib/errors.ts'
 import { type Call, type RpcError, resultOf } from '../answers.ts'
-import { toHead, toQuantity } from '../blocks.ts'
+import { toQuantity } from '../blocks.ts'
 import { inconsistent, isHash } from '../check.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { type Refusal, rangeOf } from '../logs/ask-logs.ts'
 import { type Asked, isMissingLogs, limitOf } from '../logs/log-limit.ts'
-import { createReached } from '../logs/reached.ts'
+import { checkReached, createReached } from '../logs/reached.ts'
 import { LACKS_METHOD, type Rpc } from '../rpc.ts'
 import type { SearchMethod } from './transaction-source.ts'
 
@@ -67,7 +67,7 @@ export const createTransactionAsker = (rpc: Pick<Rpc, 'headOf'>): TransactionAsk
     const result = resultOf(answers[0]!, where)
     if (isAtHead) {
       const last = answers[1] ?? (await endpoint.send([header], signal))[0]!
-      toHead(resultOf(last, `block ${asked.to}`), asked.to)
+      checkReached(last, asked.to)
     }
     return { result }
   }

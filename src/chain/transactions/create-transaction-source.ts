@@ -1,6 +1,7 @@
 import { ChainsieveError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Limits } from '../../limits/index.ts'
+import { BLOCK_MISSING } from '../answers.ts'
 import type { Asked } from '../logs/log-limit.ts'
 import type { ScopedPart } from '../logs/scoped-source.ts'
 import { PART_BLOCKS, partsOf, type Slice } from '../logs/slices.ts'
@@ -49,7 +50,8 @@ export const createTransactionSource = (options: TransactionSourceOptions): Tran
         const blocks = await fetchTransactions(rpc, found.filter(isNew), wanted, signal)
         return blocks.filter(({ block }) => block.transactions.length > 0)
       } catch (error) {
-        if (!(error instanceof ChainsieveError) || error.next !== 'retry' || by === null) throw error
+        const mayPass = error instanceof ChainsieveError && error.next === 'retry' && error.code !== BLOCK_MISSING
+        if (!mayPass || by === null) throw error
         log.warn('Received transactions that do not fit their blocks, asks again', {
           ...slice.range,
           error: error.message,

@@ -1,7 +1,7 @@
 import { ChainsieveError, retry } from '../../lib/errors.ts'
 import { mapInOrder } from '../../lib/queue.ts'
 import { backoff, type Clock } from '../../lib/retry.ts'
-import { type Call, resultOf } from '../answers.ts'
+import { type Call, isMissingBlock, resultOf } from '../answers.ts'
 import { toQuantity } from '../blocks.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { readWindows } from '../logs/create-scoped-source.ts'
@@ -152,7 +152,7 @@ export const createTransactionSearch = ({ rpc, concurrency, clock, random }: Sea
       if (error === undefined) return undefined
       const isMissing = isMissingSearch(method, error)
       if (isMissing) endpoint.lacks.add(method)
-      return isMissing || PRUNED.test(error.message) ? `${error.message} (${error.code})` : undefined
+      return isMissing || isMissingBlock(error) ? `${error.message} (${error.code})` : undefined
     } catch (error) {
       if (!(error instanceof ChainsieveError) || error.code !== 'node_refused') throw error
       // Gateways refuse methods by HTTP 401 and 403 too: then others still go through.
@@ -208,7 +208,6 @@ const blocksOf = (found: ByBlock): FoundBlock[] =>
 /** `trace_filter` goes first: one question is for many addresses, and for many transactions. */
 const METHODS: readonly SearchMethod[] = ['trace_filter', OTS]
 const NOBODY = `0x${'0'.repeat(39)}1`
-const PRUNED = /historical state|no state|missing trie node|state (is )?(not|un)|pruned|archive/i
 /** Rounds in which nodes are asked what they have, as long as some do not answer. */
 const PROBES = 5
 /** Limits that a node may state in a row. */

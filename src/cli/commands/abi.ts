@@ -8,7 +8,7 @@ export const addAbis = command({
   name: 'abi add',
   usage: '[--network T/B/N] [--address ADDRESS | --code-hash HASH] [--redecode] FILE|FOLDER…',
   summary:
-    'Adds ABIs to decode by: JSON, artifacts of Foundry and Hardhat or a folder of them, metadata of Sourcify, signatures, lists of 4byte and OpenChain.',
+    'Adds ABIs to decode by: JSON, artifacts of Foundry and Hardhat, folders of both, metadata of Sourcify, signatures, lists of 4byte and OpenChain.',
   settings: ['network', 'limit'],
   options: {
     address: setting(
@@ -25,13 +25,14 @@ export const addAbis = command({
   },
   audited: true,
   arity: [1, Number.POSITIVE_INFINITY],
-  run: async ({ services, config, args, options: { address, codeHash, redecode }, print }) => {
+  run: async ({ services, config, args, options: { address, codeHash, redecode }, log, print }) => {
     check(address, codeHash)
     if (address !== undefined && codeHash !== undefined)
       throw misused('An ABI is for a contract or for a code: give --address or --code-hash, not both.')
     if (address !== undefined && config.network === undefined)
       throw misused('On which network is that contract? Add --network T/B/N.')
-    const files = await services.addAbis(config, args, { network: config.network, address, codeHash }, redecode)
+    const { network } = config
+    const files = await services.addAbis(config, args, { network, address, codeHash }, redecode, log)
     print(show(files, config.json))
     const [redecoding] = files.flatMap(file => file.redecoding ?? [])
     if (redecoding && !config.json) print(showRedecoding(redecoding))

@@ -19,9 +19,9 @@ export const exportHits = command({
   options: {
     out: setting(text('a file', 'FILE'), undefined, 'File to write or to continue; packed if its name ends with .gz.'),
     format: setting(
-      oneOf(['ndjson', 'csv', 'parquet']),
+      oneOf(['ndjson', 'csv', 'raw-csv', 'parquet']),
       undefined,
-      'Format of the hits. The default is that of the name of the file, or ndjson.',
+      'Format of the hits. The default is that of the name of the file, or ndjson. csv keeps texts of the chain from running as formulas in a spreadsheet; raw-csv leaves them as they are.',
     ),
     pack: setting(toggle, 'false', 'Writes a block pack instead of the hits of a query.'),
   },

@@ -24,11 +24,11 @@ const show = ({ network, store, bytes, log, free, ranges, parts }: StoreStats): 
     ...(store === 'opensearch' ? ['documents: searched in a cluster, whose sizes the cluster tells'] : []),
     showTable(
       ['PART', 'WHAT', 'BYTES', 'SHARE', 'ROWS'],
-      parts.map(({ part, what, bytes: size, rows }) => [
+      parts.map(({ part, what, bytes: size, share, rows }) => [
         part,
         what,
         showBytes(size),
-        `${((100 * size) / Math.max(1, bytes)).toFixed(1)} %`,
+        `${share.toFixed(1)} %`,
         rows === null ? '-' : rows.toLocaleString('en'),
       ]),
     ),

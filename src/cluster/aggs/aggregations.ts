@@ -74,7 +74,7 @@ export const answerAggregations = async (asked: ClusterAggregating, first?: Clus
       if (held > limits.aggregationMemory) throw overLimit('aggregationMemory', limits)
     },
   })
-  return renderResults(results, typedKeys)
+  return renderResults(results, { typedKeys, limits, check })
 }
 
 /** Asks as often as it takes: each answer tells what is to be asked next. */

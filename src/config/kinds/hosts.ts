@@ -1,4 +1,6 @@
 import { isIP } from 'node:net'
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import * as v from 'valibot'
 import { didYouMean } from '../../lib/nearest.ts'
 import { type Secret, secret, secretUrl } from '../../lib/secret.ts'
@@ -17,6 +19,22 @@ const url = (protocols: string[]): Kind<Secret> => ({
   secret: true,
 })
 
+/** The address of a node; the path of its Unix socket becomes a URL, too. */
+const nodeAddress: Kind<Secret> = {
+  schema: v.pipe(
+    v.string(),
+    v.transform(text => (IPC_PATH.test(text) ? ipcUrl(text.replace(/^ipc:(\/\/(?=\/))?/, '')) : text)),
+    v.check(text => URL.canParse(text) && /^(https?|wss?):|^ipc:\/\/\/./.test(new URL(text).href)),
+    v.transform(secretUrl),
+  ),
+  takes: 'an http, https, ws or wss URL, or the path of an IPC socket, such as /path/geth.ipc',
+  placeholder: 'URL',
+  secret: true,
+}
+
+const IPC_PATH = /^(ipc:.|\/|\.\.?\/)|^[^:]*\.ipc$/
+const ipcUrl = (path: string): string => pathToFileURL(resolve(path)).href.replace(/^file:/, 'ipc:')
+
 export const httpUrl = url(['http:', 'https:'])
 
 export const wsUrl = url(['ws:', 'wss:'])
@@ -34,7 +52,7 @@ const ALLOWED = {
 
 /** In the config file it may be a table: `{url = "https://…", rate = "25/s"}`. */
 export const nodeUrl: Kind<NodeUrl> = {
-  ...httpUrl,
+  ...nodeAddress,
   explains: true,
   schema: v.pipe(
     v.unknown(),
@@ -46,7 +64,7 @@ export const nodeUrl: Kind<NodeUrl> = {
       const given = dataset.value
       const isTable = typeof given === 'object' && given !== null && !Array.isArray(given)
       const { url: address, ...limits } = isTable ? (given as Record<string, unknown>) : { url: given }
-      const parsed = v.safeParse(httpUrl.schema, address)
+      const parsed = v.safeParse(nodeAddress.schema, address)
       if (!parsed.success) return fail('')
       if (!isTable) return parsed.output
       const allowance: Record<string, unknown> = {}

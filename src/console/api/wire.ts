@@ -4,6 +4,17 @@ import type { Json, JsonObject } from './json.ts'
 export interface Status {
   version: string
   networks: NetworkStatus[]
+  /** Why the server is not ready. */
+  reasons?: Reason[]
+  /** The receivers of the account whose last delivery failed. */
+  deliveries?: { failing: { since: string }[] }
+}
+
+export interface Reason {
+  type: string
+  network?: string
+  since?: string
+  reason: string
 }
 
 export interface NetworkStatus {

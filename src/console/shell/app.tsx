@@ -1,10 +1,14 @@
 import { useEffect, useState } from 'preact/hooks'
 import { messageOf } from '../api/client.ts'
+import { getStatus } from '../api/index.ts'
+import { useLive } from '../api/use-live.ts'
+import type { Status } from '../api/wire.ts'
 import { Confirm } from '../parts/dialog.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { Fault } from '../parts/fault.tsx'
 import { Busy } from '../parts/progress.tsx'
 import { Toasts } from '../parts/toast.tsx'
+import { plain } from '../parts/visible.ts'
 import { findPage, homeOf, PAGES, type Page, type PageProps } from '../routes.ts'
 import { connection } from './connection.ts'
 import { KeysDialog } from './keys-dialog.tsx'
@@ -38,8 +42,11 @@ export const App = () => {
   )
 }
 
+const STATUS_MS = 10_000
+
 const Head = () => {
   const { path } = usePlace()
+  const { data } = useLive('status', getStatus, STATUS_MS)
   const current = findPage(path)?.page
   return (
     <header class="head">
@@ -54,6 +61,7 @@ const Head = () => {
             home !== undefined && (
               <Link key={page.name} to={home} current={page === current}>
                 {page.title}
+                {page.name === 'status' && data && <Badge status={data} />}
               </Link>
             )
           )
@@ -63,6 +71,24 @@ const Head = () => {
         Sign out
       </button>
     </header>
+  )
+}
+
+/** What is wrong now, as a number. */
+const Badge = ({ status: { reasons = [], deliveries } }: { status: Status }) => {
+  const failing = deliveries?.failing.length ?? 0
+  const count = reasons.length + failing
+  if (count === 0) return null
+  const said = [
+    ...(failing === 0
+      ? []
+      : [failing === 1 ? 'a receiver of alerts is failing' : `${failing} receivers of alerts are failing`]),
+    ...reasons.map(({ network, reason }) => `${network === undefined ? '' : `${network}: `}${reason}`),
+  ].join('; ')
+  return (
+    <span class="badge" role="img" aria-label={plain(said)} title={plain(said)}>
+      {count}
+    </span>
   )
 }
 

@@ -59,6 +59,8 @@ export interface Begun {
   /** Adds what is found here to what these aggregators have, by default those of its own. */
   collect(into?: Inner): void
   results(): Results
+  /** The same as JSON. */
+  text(typedKeys: boolean): string
 }
 
 export const createAggregating = (options: AggregatingOptions): Aggregating => {
@@ -130,7 +132,7 @@ export const createAggregating = (options: AggregatingOptions): Aggregating => {
       }),
     }
     const inner = createInner(aggregations.aggs, context)
-    return {
+    const begun: Begun = {
       inner,
       collect: (into = inner) => collect({ inner, into }, { parts, everything: everything() }, context),
       results() {
@@ -142,16 +144,18 @@ export const createAggregating = (options: AggregatingOptions): Aggregating => {
         })
         return results
       },
+      text: typedKeys => renderResults(begun.results(), { typedKeys, limits, check: reader.check }),
     }
+    return begun
   }
 
-  const compute = (asked: AggregateRequest): Results => {
-    const { request } = asked
+  const compute = (asked: AggregateRequest): string => {
+    const { request, typedKeys } = asked
     const begun = begin(asked, {
       kept: cache.of(request.aggregated && `${keyOf(request)} ${request.aggregated.found}`),
     })
     begun.collect()
-    return begun.results()
+    return begun.text(typedKeys)
   }
 
   return {
@@ -159,7 +163,7 @@ export const createAggregating = (options: AggregatingOptions): Aggregating => {
       const { request, typedKeys } = asked
       const queries = () => request.parts.map(({ kind, query }) => `${kind} ${textOf(query)}`)
       const question = request.aggregated && `${typedKeys} ${keyOf(request)} ${queries()} ${request.aggregated.whole}`
-      return answers.of(question, () => renderResults(compute(asked), typedKeys))
+      return answers.of(question, () => compute(asked))
     },
     joined: asked => shared => begin(asked, { kept: { ...NOTHING_KEPT, shared }, isJoined: true }),
   }

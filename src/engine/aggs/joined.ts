@@ -1,4 +1,3 @@
-import { renderResults } from '../../query/aggs/render.ts'
 import type { JoinedAggregating } from './aggregations.ts'
 
 /** Aggregations over several stores as JSON text: what is found in each is added to what the first one's aggregators have. */
@@ -15,5 +14,5 @@ export const renderJoined = (each: readonly JoinedAggregating[], typedKeys: bool
   })
   first!.collect()
   for (const other of others) other.collect(first!.inner)
-  return renderResults(first!.results(), typedKeys)
+  return first!.text(typedKeys)
 }

@@ -8,6 +8,7 @@ import { parseSearch } from '../../query/parse.ts'
 import type { After, ResumePoint, SearchRequest, Seen } from '../../query/request.ts'
 import { and } from '../../query/simplify.ts'
 import { createAggregating } from '../aggs/aggregations.ts'
+import { cursorKeyOf } from '../cursor-key.ts'
 import type { DocumentReader, Pages, Result, SimilarDocument } from '../port.ts'
 import type { Reader } from '../reader.ts'
 import { createHits, type DocumentShowing, type HitsWriting } from '../show/hits.ts'
@@ -20,13 +21,14 @@ import { hold } from './held.ts'
 import { type Hit, type Loading, loadInto, type Take } from './hits.ts'
 import { positionsOfIds } from './lookup.ts'
 import { check, type SearchOptions } from './options.ts'
-import { type Cursor, type Progress, pagesOf, walk } from './pages.ts'
+import { type Cursor, isSamePlace, type Progress, pagesOf, walk } from './pages.ts'
 import { type Piece, type PiecePages, type Ranking, ranker, takePieces } from './rank.ts'
 import { reached, resumeFrom } from './resume.ts'
 import { findRescored } from './score/rescored.ts'
 import { bestFirst, maxScore, withScores } from './score/scoring.ts'
 import { seenNow, stillThere } from './seen.ts'
 import { findSimilar, type SimilarOptions, type SimilarRequest } from './similar.ts'
+import { altered, alteredSince, inSnapshot, type Snapshot, takeSnapshot } from './snapshot.ts'
 import { type Found, isChainOrder, sortKeysOf } from './sort.ts'
 import { endOf } from './sort-values.ts'
 import { terminated } from './terminated.ts'
@@ -39,6 +41,8 @@ export interface Searcher extends Pick<DocumentReader, 'search' | 'pages' | 'get
   similar(request: SimilarRequest, options: SearchOptions): SimilarDocument[] | undefined
   /** As `search`: appends the hits as JSON, with a comma between two, and tells how many they are. */
   write(request: SearchRequest, options: SearchOptions, writing: Writing): Written
+  /** What ids of cursors are signed by. */
+  cursorKey(): Buffer
   /** The stored blocks of this moment. */
   seen(): Seen
   /** As `pages`: a page is the number of its hits, which are appended as it is taken. */
@@ -86,8 +90,9 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
   const written = createHits({ ...loading, evaluation, limits })
   const aggregating = createAggregating({ reader, exact, ask: asking(exact), limits, hits: written })
 
-  const prepare = (asked: SearchRequest): Part[] => {
-    const request = amongSeen(asked)
+  const prepare = (asked: SearchRequest, snapshot?: Snapshot): Part[] => {
+    const among = amongSeen(asked)
+    const request = snapshot ? inSnapshot(among, snapshot, reader) : among
     const parts = request.parts.map(({ kind, query, postFilter }) => ({
       kind,
       evaluation: evaluation(kind, postFilter ? and([query, postFilter]) : query, request),
@@ -206,40 +211,46 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
     take: Take,
     after: Cursor | undefined,
   ): WrittenPages => {
-    const progress: Progress = { at: after }
-    const at = () => progress.at
-    const walked = () => ({
+    const walked = (progress: Progress) => ({
       pages: walk(request, options, { prepare, loading, limits, take }, progress),
-      at,
-      ...apart(),
+      at: () => progress.at,
+      ...apart(progress),
     })
     /** Where no other keys refine the chain's order, a page can be made without those before it. */
-    const apart = () => {
+    const apart = (progress: Progress) => {
       if (sortKeysOf(request, reader, exact).compare) return {}
       progress.reached = options.reached && (cursor => options.reached!(cursor))
       return {
         goTo(cursor: Cursor) {
-          progress.at = cursor
+          if (!isSamePlace(cursor, progress.at)) progress.at = cursor as Progress['at']
         },
       }
     }
-    if (after && isChainOrder(request)) return { total: -1, ...walked() }
+    const begun = after as Progress['at'] | undefined
+    if (begun && isChainOrder(request)) return { total: -1, ...walked({ at: begun }) }
     reader.begin(() => check(options))
     try {
-      const parts = prepare(request)
-      const total = after ? -1 : countAll(request, parts, reader)
+      const parts = prepare(request, begun?.snapshot)
+      const total = begun ? -1 : countAll(request, parts, reader)
+      const isCounted = request.trackTotal === true && !request.after
+      const snapshot =
+        begun?.snapshot ?? takeSnapshot(reader, isCounted ? Math.max(0, total - request.from) : undefined)
+      const progress: Progress = { at: begun ?? { last: undefined, hits: 0, snapshot } }
       const max = maxScore(request, parts, undefined, reader)
-      if (isChainOrder(request)) return { total, ...walked(), ...max }
+      if (isChainOrder(request)) return { total, ...walked(progress), ...max }
+      const [gone] = alteredSince(snapshot, request, reader)
+      if (gone) throw altered(gone)
       // Another order than the chain's has to be known whole before the first hit.
       const all = { ...request, from: 0, size: Number.POSITIVE_INFINITY }
       const held = hold(findBest(all, parts, { exact, reader, limits }))
-      const from = after ? held.behind(after) : request.from
+      const from = begun?.last ? held.behind(begun.last) : request.from
       const scoring = parts[0]?.scoring
       const marking: Take = found => {
         scoring?.mark(found, request.shown)
         return take(found)
       }
-      return { total, pages: pagesOf(held, from, { reader, take: marking, progress }), at, ...max }
+      const pages = pagesOf(held, from, { request, reader, take: marking, progress, version: reader.version() })
+      return { total, pages, at: () => progress.at, ...max }
     } finally {
       reader.end()
     }
@@ -286,6 +297,7 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
       return { ...all, pages: drained(all.pages, hits) }
     },
     seen,
+    cursorKey: cursorKeyOf(reader.db),
     write: (request, options, writing) => find(request, options, among => takeInto(among, writing), writing),
     writePages: (request, options, writing, after) => findAll(request, options, takeInto(request, writing), after),
     rank,

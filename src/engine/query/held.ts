@@ -1,6 +1,8 @@
 import { retry } from '../../lib/errors.ts'
+import type { Range } from '../../lib/ranges.ts'
 import { type Limits, overLimit } from '../../limits/index.ts'
 import { KINDS } from '../../mapping/index.ts'
+import { blockOf } from '../schema.ts'
 import type { Found } from './sort.ts'
 
 /** Memory of matches on their way to become hits. */
@@ -37,6 +39,8 @@ export interface Held {
   readonly length: number
   /** From one place up to another. */
   slice(from: number, to: number): Found[]
+  /** Whether one of them, from a place on, is in these blocks. */
+  isIn(blocks: Range, from: number): boolean
   /** The place behind a hit. */
   behind(hit: Found): number
 }
@@ -52,6 +56,8 @@ export const hold = (found: readonly Found[]): Held => {
         position,
         keys: [],
       })),
+    isIn: (blocks, from) =>
+      positions.subarray(from).some(one => blockOf(one) >= blocks.from && blockOf(one) <= blocks.to),
     behind({ kind, position }) {
       const number = KINDS.indexOf(kind)
       const place = positions.findIndex((other, i) => other === position && kinds[i] === number)

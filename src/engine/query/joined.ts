@@ -5,7 +5,7 @@ import { asFloat } from '../../query/similarity.ts'
 import { renderJoined } from '../aggs/joined.ts'
 import type { Searcher, Writing, Written, WrittenPages } from './execute.ts'
 import type { SearchOptions } from './options.ts'
-import type { Cursor, JoinedCursor } from './pages.ts'
+import type { Cursor } from './pages.ts'
 import type { Piece, Ranked, Ranking } from './rank.ts'
 import { BEST_FIRST } from './score/scoring.ts'
 import { compareKeys, isNewestFirst } from './sort.ts'
@@ -21,6 +21,9 @@ export interface Member {
 
 /** What writes what several networks find in one answer. */
 export type Joined = Pick<Searcher, 'write' | 'writePages'>
+
+/** Networks of a cluster are not gone on with elsewhere. */
+const beginOf = ({ at }: { at(): Cursor | undefined }): Cursor => at() ?? { last: undefined, hits: 0 }
 
 /** Hits that are taken, and sent, in one go. */
 const PAGE = 500
@@ -66,7 +69,7 @@ export const joinSearchers = (members: readonly Member[]): Joined => {
     request: SearchRequest,
     options: SearchOptions,
     writing: Writing,
-    after?: JoinedCursor,
+    after?: Cursor,
   ): WrittenPages => {
     if (request.from > 0 && members.some(({ isAway }) => isAway))
       throw refuse(
@@ -80,19 +83,19 @@ export const joinSearchers = (members: readonly Member[]): Joined => {
       const { pages, ...found } = searcher.pieces(asked, alone, { ...writing, index, out: scratch }, after?.each?.[i])
       return { ...found, ...headOf(pages[Symbol.iterator]()) }
     })
-    let at = after
+    let at: Cursor = after ?? { last: undefined, hits: 0, each: streams.map(beginOf) }
     function* pages(): Generator<number> {
       const compare = comparing(request.sort, isNewestFirst(request.each![0]!))
-      const each = [...(after?.each ?? members.map(() => undefined))]
+      const each = [...at.each!]
       let skip = after ? 0 : request.from
       for (;;) {
         let hits = 0
-        let last: Cursor | undefined
+        let { last } = at
         while (hits < PAGE) {
           const next = firstOf(streams, compare)
           if (next < 0) break
           const { found, bytes } = streams[next]!.take()
-          each[next] = found
+          each[next] = { ...each[next]!, last: found, hits: each[next]!.hits + 1, edge: undefined }
           last = found
           if (skip-- > 0) continue
           if (hits > 0) writing.out.byte(writing.between ?? COMMA)
@@ -100,7 +103,7 @@ export const joinSearchers = (members: readonly Member[]): Joined => {
           hits++
         }
         if (hits === 0) return
-        at = { ...last!, each: [...each] }
+        at = { last, hits: at.hits + hits, each: [...each] }
         yield hits
       }
     }

@@ -1,3 +1,4 @@
+import type { Range } from '../../lib/ranges.ts'
 import type { Limits } from '../../limits/index.ts'
 import type { SearchRequest } from '../../query/request.ts'
 import type { Reader, Segment } from '../reader.ts'
@@ -8,23 +9,34 @@ import type { Loading, Take } from './hits.ts'
 import { check, type SearchOptions } from './options.ts'
 import { numberedAs, positionOfOrdinal } from './places.ts'
 import { each, some } from './sets.ts'
+import { altered, alteredSince, checkHits, type Snapshot } from './snapshot.ts'
 import { bySortKeys, type Found, type SortKeys, sortKeysOf } from './sort.ts'
 import { segmentsOf } from './where.ts'
 
 /** Documents that are read, and sent, in one go. */
 const PAGE = 500
 
-/** The hit that an answer has come to. */
-export type Cursor = Found
-
-/** The same of several networks: to which hit each has come. */
-export interface JoinedCursor extends Cursor {
-  each?: readonly (Cursor | undefined)[]
+/** How far an answer has come. */
+export interface Cursor {
+  /** Its last hit; undefined where it has none yet. */
+  last: Found | undefined
+  /** How many it has. */
+  hits: number
+  /** What it is of; absent where a cluster knows it. */
+  snapshot?: Snapshot
+  /** Blocks before this one, in the direction of the answer, have nothing more to show. Absent: that of the last hit, where these come block by block. */
+  edge?: number | undefined
+  /** Of an answer of several networks: how far it has come in each. */
+  each?: readonly Cursor[]
 }
+
+/** Whether two answers have come to the same hit. */
+export const isSamePlace = (a: Cursor | undefined, b: Cursor | undefined): boolean =>
+  a?.last?.kind === b?.last?.kind && a?.last?.position === b?.last?.position
 
 /** How far an answer has come. Who sets it goes on elsewhere. */
 export interface Progress {
-  at: Cursor | undefined
+  at: Cursor & { snapshot: Snapshot }
   /** Told the last hit of a page before the page is written, where others may go on behind it at the same time. */
   reached?: ((at: Cursor) => void) | undefined
 }
@@ -41,7 +53,7 @@ export function* walk(
 ): Generator<number> {
   const keys = sortKeysOf(request, reader, exact)
   const order = bySortKeys(keys)
-  let last = progress.at
+  let { last } = progress.at
   /** Behind which hit `found` goes on. */
   let walked = last
   const spent = { finding: 0, writing: 0 }
@@ -50,6 +62,15 @@ export function* walk(
   let segments: Segment[] = []
   let found: Iterator<Found> = [].values()
   let skip = last ? 0 : request.from
+  let { edge } = progress.at
+
+  /** Refuses to go on where what is still to be read is not what it was. */
+  const checkSnapshot = () => {
+    const begin = edge ?? (last && !keys.compare ? blockOf(last.position) : undefined)
+    const isToCome = ({ from, to }: Range) => begin === undefined || (keys.descending ? from <= begin : to >= begin)
+    const found = alteredSince(progress.at.snapshot, request, reader).find(isToCome)
+    if (found) throw altered(found)
+  }
 
   /** The next hits, of as many segments as it takes. */
   const next = (): Found[] => {
@@ -72,46 +93,67 @@ export function* walk(
         together.push(more)
         segments.pop()
       }
+      if (keys.compare) edge = further(edge, together)
       found = matchesInOrder(parts, together, keys, { reader, limits })
     }
     return page
   }
 
+  const further = (before: number | undefined, together: readonly Segment[]): number => {
+    const outermost = keys.descending
+      ? Math.max(...together.map(({ last }) => last))
+      : Math.min(...together.map(({ first }) => first))
+    return before === undefined
+      ? outermost
+      : keys.descending
+        ? Math.min(before, outermost)
+        : Math.max(before, outermost)
+  }
+
   for (;;) {
     reader.begin(() => check(options))
     let hits: number
+    let here: Progress['at']
+    let isLast: boolean
     try {
       const started = performance.now()
-      last = progress.at
+      ;({ last, edge } = progress.at)
       // What was made elsewhere has to be made anew.
       const isBehind = last !== undefined && walked !== undefined && order(last, walked) < 0
       if (reader.version() !== version || isBehind) {
         version = reader.version()
-        parts = prepare(request)
+        checkSnapshot()
+        parts = prepare(request, progress.at.snapshot)
         segments = keys.descending ? [...segmentsOf(parts, reader)] : segmentsOf(parts, reader).toReversed()
         found = [].values()
       }
       const some = next()
+      isLast = some.length < PAGE
       last = some.at(-1) ?? last
       walked = last
       parts[0]?.scoring?.mark(some, request.shown)
       const foundAt = performance.now()
       spent.finding += foundAt - started
       // Whoever helps finds all of it again: that is worth while only where most of the time goes into writing.
-      if (last && some.length === PAGE && spent.writing > 2 * spent.finding) progress.reached?.(last)
+      const { at } = progress
+      const reached = { ...at, last, hits: at.hits + some.length, edge }
+      if (!isLast && spent.writing > 2 * spent.finding) progress.reached?.(reached)
       hits = take(some)
+      here = { ...reached, hits: at.hits + hits }
+      progress.at = here
       spent.writing += performance.now() - foundAt
     } finally {
       reader.end()
     }
-    if (hits === 0) return
-    progress.at = last
-    yield hits
+    if (hits > 0) yield hits
+    // Who set it meanwhile has more to read.
+    if (isLast && progress.at === here) break
   }
+  checkHits(progress.at.hits, progress.at.snapshot.hits)
 }
 
 interface Walking {
-  prepare(request: SearchRequest): Part[]
+  prepare(request: SearchRequest, snapshot: Snapshot): Part[]
   loading: Pick<Loading, 'reader' | 'exact'>
   limits: Limits
   take: Take
@@ -163,22 +205,42 @@ function* matchesInOrder(
 
 const NO_KEYS: Found['keys'] = []
 
-/** Hits that are all known, page by page; what is gone by the time of its page is left out. */
+/** Hits that are all known, page by page. */
 export function* pagesOf(
   held: Held,
   from: number,
-  { reader, take, progress }: { reader: Reader; take: Take; progress: Progress },
+  {
+    request,
+    reader,
+    take,
+    progress,
+    version,
+  }: {
+    request: SearchRequest
+    reader: Reader
+    take: Take
+    progress: Progress
+    /** Of the state in which they were found. */
+    version: number
+  },
 ): Generator<number> {
+  let known = version
   for (let at = from; at < held.length; at += PAGE) {
     const found = held.slice(at, at + PAGE)
     reader.begin()
     let hits: number
     try {
+      if (reader.version() !== known) {
+        known = reader.version()
+        const gone = alteredSince(progress.at.snapshot, request, reader).find(range => held.isIn(range, at))
+        if (gone) throw altered(gone)
+      }
       hits = take(found)
     } finally {
       reader.end()
     }
-    progress.at = found.at(-1)
+    progress.at = { ...progress.at, last: found.at(-1), hits: progress.at.hits + hits }
     if (hits > 0) yield hits
   }
+  checkHits(progress.at.hits, progress.at.snapshot.hits)
 }

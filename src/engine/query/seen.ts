@@ -55,7 +55,8 @@ const hashReader = (reader: Reader): ((number: number) => string | undefined) =>
   }
 }
 
-const runsOf = (segments: readonly Segment[]): Run[] => {
+/** Neighbouring blocks of segments as runs. */
+export const runsOf = (segments: readonly Segment[]): Run[] => {
   const runs: [number, number][] = []
   for (const { first, last } of segments) {
     const before = runs.at(-1)

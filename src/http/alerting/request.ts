@@ -1,10 +1,11 @@
-import { ChainsieveError, messageOf, refuse } from '../../lib/errors.ts'
+import { messageOf, refuse } from '../../lib/errors.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import { isRecord } from '../../lib/record.ts'
-import { LIMITS, type Limits, overLimit } from '../../limits/index.ts'
+import type { Limits } from '../../limits/index.ts'
+import { cut } from '../../query/cut.ts'
 import { type Fault, listOf, type Place, placeOf } from '../../rules/place.ts'
 import type { StoredRule } from '../../rules/rule.ts'
-import { readBody } from '../body.ts'
+import { readBody, readWithin } from '../body.ts'
 import { type Context, header } from '../context.ts'
 import type { Alerting } from './service.ts'
 
@@ -48,13 +49,8 @@ export const readObject = async (c: Context, limits: Limits): Promise<Record<str
 const AROUND = 2
 
 /** The body of what takes a rule: more is refused than a rule could be, however it is written. */
-export const readRule = async (c: Context, limits: Limits): Promise<Record<string, unknown>> => {
-  try {
-    return await readObject(c, { ...limits, body: Math.min(limits.body, AROUND * limits.rule) })
-  } catch (error) {
-    throw error instanceof ChainsieveError && error.code === LIMITS.body.code ? overLimit('rule', limits) : error
-  }
-}
+export const readRule = (c: Context, limits: Limits): Promise<Record<string, unknown>> =>
+  readWithin(c, 'rule', limits, limits => readObject(c, limits), AROUND * limits.rule)
 
 /** Members of a body that has these alone: what `read` makes of them, or the faults of all. A missing body has none of them. */
 export const readMembers = async <T>(
@@ -63,13 +59,17 @@ export const readMembers = async <T>(
   known: readonly string[],
   read: (place: Place) => T,
 ): Promise<{ members: T; faults: [] } | { faults: Fault[] }> => {
-  const body = (await readJson(c, limits)) ?? {}
+  const body = (await readWithin(c, 'shortBody', limits, limits => readJson(c, limits))) ?? {}
   const faults: Fault[] = []
   const place = placeOf(body, faults, { label: 'The body' })
   if (!isRecord(body)) throw refuse('parsing_exception', 'The body must be a JSON object, or be left out.')
-  for (const name of Object.keys(body))
+  for (const name of Object.keys(body)) {
+    if (place.full()) break
     if (!known.includes(name))
-      place.member(name).fault(`${name} is not known here: the body has ${listOf(known)}.${didYouMean(name, known)}`)
+      place
+        .member(name)
+        .fault(`${cut(name)} is not known here: the body has ${listOf(known)}.${didYouMean(cut(name), known)}`)
+  }
   const members = read(place)
   return faults.length === 0 ? { members, faults: [] } : { faults }
 }
@@ -84,7 +84,7 @@ export const readParameters = <T extends string>(c: Context, known: readonly T[]
     if (!known.includes(name as T))
       throw refuse(
         'illegal_argument_exception',
-        `The URL parameter [${name}] is not known: there are ${listOf(known)}.${didYouMean(name, known)}`,
+        `The URL parameter [${cut(name)}] is not known: there are ${listOf(known)}.${didYouMean(cut(name), known)}`,
       )
     found[name as T] = value
   }

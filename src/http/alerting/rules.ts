@@ -25,7 +25,11 @@ export const listRules =
 export const createRule =
   ({ rules, service }: Alerting, limits: Limits): Handler =>
   async c => {
-    const checked = checkRule(await readRule(c, limits), { refusedHost: service.refusedHost, limits })
+    const checked = checkRule(await readRule(c, limits), {
+      refusedHost: service.refusedHost,
+      abis: service.abis,
+      limits,
+    })
     if (!checked.rule) return invalid(checked.faults)
     const { startBlock, ...input } = checked.rule
     const { id } = c.get('account')
@@ -60,6 +64,7 @@ export const updateRule =
       checkIfMatch(c, before)
       const checked = checkRule(replaces ? change : { ...before.input, ...change }, {
         refusedHost: service.refusedHost,
+        abis: service.abis,
         limits,
         before: before.input,
       })

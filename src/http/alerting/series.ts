@@ -1,6 +1,8 @@
 import { refuse } from '../../lib/errors.ts'
 import { partsBetween } from '../../lib/intervals.ts'
+import type { Limits } from '../../limits/index.ts'
 import type { StoredRule } from '../../rules/rule.ts'
+import { createNameCounter } from '../../search/names.ts'
 import type { Handler } from '../context.ts'
 import { json } from '../json.ts'
 import { integerOf, timeOf } from '../parameters.ts'
@@ -15,7 +17,7 @@ const MOST_BUCKETS = 500
 
 /** `GET /alerting/series/`: how many alerts rules had, by time; of all rules of the account, or of some. */
 export const alertSeries =
-  ({ rules, service }: Alerting, gate: Gate): Handler =>
+  ({ rules, service }: Alerting, limits: Limits, gate: Gate): Handler =>
   async c => {
     const given = readParameters(c, ['from', 'to', 'buckets', 'rules'])
     const to = timeOf('to', given.to) ?? Date.now()
@@ -28,6 +30,8 @@ export const alertSeries =
       if (!rule) throw absent(String(number))
       return rule
     }
-    const wanted = given.rules?.split(',').map(text => ruleOf(integerOf('rules', text)!)) ?? rules.list(id)
+    const asked = given.rules === undefined ? undefined : [...new Set(given.rules.split(','))]
+    if (asked) createNameCounter(limits)(asked)
+    const wanted = asked?.map(text => ruleOf(integerOf('rules', text)!)) ?? rules.list(id)
     return json(await gate(id, () => service.series(wanted, partsBetween(from, to, buckets))))
   }

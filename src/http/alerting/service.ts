@@ -1,7 +1,9 @@
 import type { AlertState } from '../../alerts/alert.ts'
 import type { PageFilter } from '../../delivery/listing.ts'
+import type { FailingReceiver } from '../../delivery/messages.ts'
 import type { Rendered } from '../../delivery/rendering.ts'
 import type { Parts } from '../../lib/intervals.ts'
+import type { OwnAbis } from '../../rules/declared.ts'
 import type { RuleInput, StoredRule } from '../../rules/rule.ts'
 import type { Simulation, SimulationRange } from '../../rules/search.ts'
 import type { Rules } from '../../rules/store.ts'
@@ -18,12 +20,16 @@ export interface Alerting {
 export interface AlertingService {
   /** Why the rule matches nothing for now, in a sentence: its network is not configured, its entities are not indexed … */
   idle(rule: StoredRule): string | undefined
-  /** What will not do what its owner may expect, each in a sentence: a value that nothing equals, a channel that is not configured … */
+  /** What will not do what its owner may expect, each in a sentence, its failing receivers first: a value that nothing equals, a channel that is not configured … */
   warnings(rule: StoredRule): string[]
+  /** Receivers of the rule whose last delivery failed. */
+  failing(rule: StoredRule): FailingReceiver[]
   /** The first block that a rule made now looks at (`technology/blockchain/network`); null while the network's head is not known. */
   startBlockOf(network: string): Promise<number | null>
   /** Why nothing is sent to the host of a URL, to complete "the host is …". */
   refusedHost(hostname: string): string | undefined
+  /** ABIs that tell the types of arguments. */
+  abis: OwnAbis
   /** How often each rule has fired, by rule id; one that is missing has not. */
   triggerCounts(rules: readonly number[]): Promise<ReadonlyMap<number, number>>
   simulate(

@@ -1,4 +1,4 @@
-import { createTurns } from '../../lib/turns.ts'
+import { createTurns, PIECE_MS } from '../../lib/turns.ts'
 import { missingExtracts } from '../../rules/extracts.ts'
 import type { StoredRule } from '../../rules/rule.ts'
 import type { Alerting, AlertingService } from './service.ts'
@@ -16,11 +16,11 @@ const shownWith = (service: AlertingService, rule: StoredRule, counts: ReadonlyM
   updatedAt: new Date(rule.updatedAt).toISOString(),
   triggerCount: counts.get(rule.id) ?? 0,
   idle: service.idle(rule) ?? null,
+  failing: service.failing(rule).map(({ channel, target, since, at, status, error }) => ({
+    ...{ channel, target, since, at, status, error },
+  })),
   warnings: rule.unfit === undefined ? [...service.warnings(rule), ...missingExtracts(rule.input)] : [rule.unfit],
 })
-
-/** Time for which one piece of a list keeps the event loop. */
-const PIECE_MS = 4
 
 const turn = createTurns()
 

@@ -15,7 +15,7 @@ export const simulate =
     const { fromBlock, toBlock, lastBlocks, size, buckets, ...rule } = await readRule(c, limits)
     const faults: Fault[] = []
     const range = rangeAt(placeOf({ fromBlock, toBlock, lastBlocks, size, buckets }, faults))
-    const checked = checkRule(rule, { refusedHost: service.refusedHost, limits })
+    const checked = checkRule(rule, { refusedHost: service.refusedHost, abis: service.abis, limits })
     if (!checked.rule || faults.length > 0) return invalid([...checked.faults, ...faults])
     const { rule: input } = checked
     return json(await gate(c.get('account').id, () => service.simulate(input, range, askedBy(c))))

@@ -27,7 +27,7 @@ export const previewTest =
     const { _id, ...rule } = await readRule(c, limits)
     const faults: Fault[] = []
     const id = idAt(placeOf({ _id }, faults))
-    const checked = checkRule(rule, { refusedHost: service.refusedHost, limits })
+    const checked = checkRule(rule, { refusedHost: service.refusedHost, abis: service.abis, limits })
     if (!checked.rule || faults.length > 0) return invalid([...checked.faults, ...faults])
     const { rule: input } = checked
     return json(await gate(c.get('account').id, () => service.preview(input, id, whileConnected(c))))

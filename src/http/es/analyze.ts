@@ -1,4 +1,5 @@
 import { refuse } from '../../lib/errors.ts'
+import { overLimit } from '../../limits/index.ts'
 import { lookup } from '../../mapping/index.ts'
 import { analyze as words } from '../../query/analysis.ts'
 import { elements, known, scalar, string } from '../../query/json-node.ts'
@@ -21,6 +22,8 @@ export const analyze: Endpoint = {
     const texts = text ? elements(text).map(at => scalar(at, 'a text')) : given === undefined ? [] : [given]
     if (texts.length === 0)
       throw refuse('action_request_validation_exception', 'Validation Failed: 1: text is missing;')
+    const { limits } = call
+    if (texts.reduce((sum, text) => sum + text.length + 1, 0) > limits.analyzed) throw overLimit('analyzed', limits)
     const split = splitterOf(name ?? (path === undefined ? 'standard' : analyzerOf(call, path)))
     // As in Elasticsearch: texts of a field stand a hundred places apart.
     const gap = path !== undefined && name === undefined && analyzerOf(call, path) === 'standard' ? 100 : 0

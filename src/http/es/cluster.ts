@@ -4,7 +4,7 @@ import { askedBy } from '../context.ts'
 import { type Call, type Endpoint, told } from './endpoint.ts'
 import { indexName, kindsOf } from './indexes.ts'
 import { INFO } from './info.ts'
-import { namesIn, OF_CLUSTER } from './parameters.ts'
+import { OF_CLUSTER } from './parameters.ts'
 
 /** The one node that clients see. */
 export const NODE = { id: 'chainsieve', name: INFO.name, ip: '127.0.0.1' }
@@ -93,9 +93,9 @@ export const nodes: Endpoint = {
 }
 
 /** Nodes and parts of what is told of them; there is one node, and nothing more to tell. */
-const checkNodeNames = ({ path }: Call): void => {
-  const names = ['name', 'names'].flatMap(name => namesIn(path.get(name) ?? ''))
-  const unknown = names.find(name => !NODE_NAMES.includes(name))
+const checkNodeNames = ({ path, names }: Call): void => {
+  const named = ['name', 'names'].flatMap(name => names.listed(path.get(name) ?? ''))
+  const unknown = named.find(name => !NODE_NAMES.includes(name))
   if (unknown === undefined) return
   throw refuse(
     'illegal_argument_exception',

@@ -9,6 +9,7 @@ import type { Handler } from '../context.ts'
 import { errorResponse, unknownRoute, wrongMethod } from '../errors.ts'
 import { PRODUCT } from '../json.ts'
 import type { Call, Endpoint, Method, Told } from './endpoint.ts'
+import { createNames } from './names.ts'
 import { checkParameters, filterPathOf, OF_INDEXES, parametersOf } from './parameters.ts'
 import { notSupported, READ_ONLY_CODE } from './refused.ts'
 import { createRoutes } from './routes.ts'
@@ -32,7 +33,8 @@ export const dispatch = (
       return found ? wrongMethod(allowed)(c) : unknownRoute(c)
     }
     const { endpoint, path } = one
-    const network = namedIn(`${technology}/${blockchain}/${name}`, () => service.networks())
+    const names = createNames(limits)
+    const network = namedIn(`${technology}/${blockchain}/${name}`, () => service.networks(), names.count)
     checkNetwork(network, service.networks(network), [network, path.get('index')].filter(Boolean).join('/'))
     if (!endpoint.several && eachOf(network).length > 1) throw oneOnly(`[${endpoint.paths[0]}]`)
     const pairs = parametersOf(c)
@@ -40,7 +42,7 @@ export const dispatch = (
     const parameters = new Map(pairs)
     const filterPath = filterPathOf(parameters, limits)
     const response = shown(
-      await endpoint.handle({ c, service, limits, log, network, path, parameters, pairs, filterPath }),
+      await endpoint.handle({ c, service, limits, log, network, path, parameters, pairs, names, filterPath }),
       { parameters, filterPath },
     )
     const coverage = service.coverage?.(network)

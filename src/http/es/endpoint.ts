@@ -3,6 +3,7 @@ import type { Limits } from '../../limits/index.ts'
 import type { Parameters } from '../../query/parameters.ts'
 import type { SearchService } from '../../search/service.ts'
 import type { Context } from '../context.ts'
+import type { Names } from './names.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
@@ -39,6 +40,8 @@ export interface Call {
   parameters: ReadonlyMap<string, string>
   /** The same as they came. */
   pairs: Parameters
+  /** What counts and looks up the names that the request lists. */
+  names: Names
   /** The parts of the answer to keep. */
   filterPath: readonly string[]
 }

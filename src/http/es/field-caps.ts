@@ -1,11 +1,11 @@
 import { refuse } from '../../lib/errors.ts'
-import { fits } from '../../lib/wildcard.ts'
+import { fittingAny } from '../../lib/wildcard.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { pathsIn, propertiesOf } from '../../mapping/properties.ts'
 import { elements, known, string } from '../../query/json-node.ts'
 import { type Call, type Endpoint, told } from './endpoint.ts'
 import { indexNames, kindsOf } from './indexes.ts'
-import { isOn, namesIn } from './parameters.ts'
+import { isOn } from './parameters.ts'
 import { jsonOf } from './request-body.ts'
 
 export const fieldCaps: Endpoint = {
@@ -17,9 +17,13 @@ export const fieldCaps: Endpoint = {
   several: true,
   async handle(call) {
     const { fields } = known(await jsonOf(call), 'an object such as {"fields": ["*"]}', ['fields'], [])
-    const named = fields
-      ? elements(fields).flatMap(at => namesIn(string(at, 'the name of a field')))
-      : namesIn(call.parameters.get('fields') ?? '')
+    const named = call.names.listed(
+      fields
+        ? elements(fields)
+            .map(at => string(at, 'the name of a field'))
+            .join()
+        : (call.parameters.get('fields') ?? ''),
+    )
     if (named.length === 0)
       throw refuse('illegal_argument_exception', "specified fields can't be null or empty: send fields=*, for all.")
     const kinds = kindsOf(call)
@@ -35,10 +39,11 @@ interface Capability {
 }
 
 const capabilities = (call: Call, kinds: readonly Kind[], patterns: readonly string[]) => {
+  const isWanted = fittingAny(patterns)
   const found = new Map<string, Map<string, { capability: Capability; kinds: Kind[] }>>()
   for (const kind of kinds)
     for (const [path, capability] of [...METADATA, ...fieldsOf(kind)]) {
-      if (!patterns.some(pattern => fits(path, pattern))) continue
+      if (!isWanted(path)) continue
       const byType = found.get(path) ?? new Map<string, { capability: Capability; kinds: Kind[] }>()
       const same = byType.get(capability.type) ?? { capability, kinds: [] }
       same.kinds.push(kind)

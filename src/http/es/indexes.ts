@@ -1,14 +1,15 @@
 import { refuse } from '../../lib/errors.ts'
 import { KINDS, type Kind } from '../../mapping/index.ts'
-import { eachOf, findTarget, indexOf, type Target } from '../../search/target.ts'
+import { eachOf, indexOf, type Target } from '../../search/target.ts'
 import type { Call } from './endpoint.ts'
-import { isOn, namesIn } from './parameters.ts'
+import { namesIn } from './names.ts'
+import { isOn } from './parameters.ts'
 
 /** What the names of indexes in the path mean, all kinds where there is none. */
 export const targetOf = (call: Call, expression = call.path.get('index') ?? '_all'): Target => {
-  const { network, service, path, parameters } = call
+  const { network, service, path, parameters, names } = call
   const types = path.get('type') ?? parameters.get('type')
-  return findTarget(network, expression, service.networks(network), {
+  return names.target(network, expression, service.networks(network), {
     ignoreUnavailable: isOn(call, 'ignore_unavailable'),
     allowNoIndices: parameters.get('allow_no_indices') !== 'false',
     types: types === undefined || types === '' ? undefined : namesIn(types),

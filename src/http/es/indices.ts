@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { refuse } from '../../lib/errors.ts'
-import { fits } from '../../lib/wildcard.ts'
+import { fittingAny } from '../../lib/wildcard.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { ASKED_SHARDS, type Call, type Endpoint, told } from './endpoint.ts'
 import { aliasesOf, byIndex, indexName, kindsOf } from './indexes.ts'
 import { mappingsOf } from './mapping.ts'
-import { isOn, namesIn, OF_CLUSTER } from './parameters.ts'
+import { isOn, OF_CLUSTER } from './parameters.ts'
 
 /** An id that stays the same for an index of that name, in the form of Elasticsearch's. */
 export const uuidOf = (name: string): string =>
@@ -25,10 +25,8 @@ const flattened = (settings: object, prefix: string): [string, unknown][] =>
     typeof value === 'object' && value !== null ? flattened(value, `${prefix}${name}.`) : [[`${prefix}${name}`, value]],
   )
 
-const shownSettings = (call: Call, kind: Kind, patterns: readonly string[] = []) => {
-  const wanted = flattened(settingsOf(call, kind), 'index.').filter(
-    ([name]) => patterns.length === 0 || patterns.some(pattern => pattern === '_all' || fits(name, pattern)),
-  )
+const shownSettings = (call: Call, kind: Kind, isWanted: (name: string) => boolean = () => true) => {
+  const wanted = flattened(settingsOf(call, kind), 'index.').filter(([name]) => isWanted(name))
   if (isOn(call, 'flat_settings')) return Object.fromEntries(wanted)
   const { version, blocks, ...plain } = Object.fromEntries(
     wanted.map(([name, value]) => {
@@ -63,8 +61,9 @@ export const settings: Endpoint = {
   doc: 'The settings of indices that clients read. None can be changed.',
   parameters: [...OF_CLUSTER, 'flat_settings', 'include_defaults'],
   handle(call) {
-    const patterns = namesIn(call.path.get('names') ?? '')
-    return told(byIndex(call, kind => ({ settings: shownSettings(call, kind, patterns) })))
+    const names = call.names.listed(call.path.get('names') ?? '')
+    const isWanted = names.length === 0 || names.includes('_all') ? undefined : fittingAny(names)
+    return told(byIndex(call, kind => ({ settings: shownSettings(call, kind, isWanted) })))
   },
 }
 
@@ -74,11 +73,9 @@ export const alias: Endpoint = {
   doc: 'Aliases: the name of the entity, and the name of the network for all of its entities.',
   parameters: OF_CLUSTER,
   handle(call) {
-    const patterns = namesIn(call.path.get('names') ?? '*').map(name => (name === '_all' ? '*' : name))
-    const found = kindsOf(call).map(kind => ({
-      kind,
-      names: aliasesOf(call, kind).filter(name => patterns.some(pattern => fits(name, pattern))),
-    }))
+    const patterns = call.names.listed(call.path.get('names') ?? '*').map(name => (name === '_all' ? '*' : name))
+    const isWanted = fittingAny(patterns)
+    const found = kindsOf(call).map(kind => ({ kind, names: aliasesOf(call, kind).filter(isWanted) }))
     const missing = patterns.filter(name => !name.includes('*') && !found.some(({ names }) => names.includes(name)))
     if (missing.length > 0)
       throw refuse('aliases_not_found_exception', `alias [${missing.join(',').slice(0, 200)}] missing`)

@@ -1,9 +1,9 @@
-import { fits } from '../../lib/wildcard.ts'
+import { fittingAny } from '../../lib/wildcard.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { type Declare, declared, pathsIn, propertiesOf } from '../../mapping/properties.ts'
 import { type Call, type Endpoint, told } from './endpoint.ts'
 import { byIndex } from './indexes.ts'
-import { isOn, namesIn, OF_CLUSTER } from './parameters.ts'
+import { isOn, OF_CLUSTER } from './parameters.ts'
 
 /**
  * `flattened` is called `flat_object` by OpenSearch, and clients of either fail to read the other's name. Both know `object`; the field's
@@ -46,14 +46,12 @@ export const fieldMapping: Endpoint = {
   parameters: PARAMETERS,
   several: true,
   handle(call) {
-    const patterns = namesIn(call.path.get('names')!)
+    const isWanted = fittingAny(call.names.listed(call.path.get('names')!))
     return told(
       byIndex(call, kind => {
         const fields = Object.fromEntries(
           pathsIn(propertiesOf(kind, shown))
-            .filter(
-              ([path, { type }]) => type !== undefined && type !== 'nested' && patterns.some(it => fits(path, it)),
-            )
+            .filter(([path, { type }]) => type !== undefined && type !== 'nested' && isWanted(path))
             .map(([path, { fields: _, ...property }]) => [
               path,
               { full_name: path, mapping: { [path.slice(path.lastIndexOf('.') + 1)]: property } },

@@ -29,18 +29,25 @@ export const mget: Endpoint = {
     const wanted = [...(docs ? docsOf(call, docs) : []), ...(ids ? idsOf(call, ids) : [])]
     if (wanted.length === 0)
       throw refuse('action_request_validation_exception', 'Validation Failed: 1: no documents to get;')
-    if (wanted.length > call.limits.values) throw overLimit('values', call.limits)
     return sendAnswer(c, log, await service.documents({ network, wanted, filterPath, ...askedBy(c) }))
   },
 }
 
 const idsOf = (call: Call, place: JsonNode): Wanted[] => {
   const source = sourceFilter(call, undefined)
-  return list(place, 'a list of ids').map(at => wantedOf(call, call.path.get('index'), scalar(at, 'an id'), source))
+  return listOf(call, place, 'a list of ids').map(at =>
+    wantedOf(call, call.path.get('index'), scalar(at, 'an id'), source),
+  )
 }
 
-const docsOf = (call: Call, place: JsonNode): Wanted[] =>
-  list(place, 'a list of documents').map(at => {
+const listOf = ({ limits }: Call, place: JsonNode, expected: string): JsonNode[] => {
+  if (Array.isArray(place.value) && place.value.length > limits.ids) throw overLimit('ids', limits)
+  return list(place, expected)
+}
+
+const docsOf = (call: Call, place: JsonNode): Wanted[] => {
+  const source = sourceFilter(call, undefined)
+  return listOf(call, place, 'a list of documents').map(at => {
     const { _id, _index, _source, stored_fields } = known(
       at,
       'an object such as {"_index": "tx", "_id": "0x…"}',
@@ -50,8 +57,9 @@ const docsOf = (call: Call, place: JsonNode): Wanted[] =>
     if (_id === undefined) throw refuse('action_request_validation_exception', `${at.path}: id is missing;`)
     if (isGiven(stored_fields)) throw unexpected(stored_fields, 'nothing: ask for [_source]')
     const index = isGiven(_index) ? string(_index, 'the name of an index') : call.path.get('index')
-    return wantedOf(call, index, scalar(_id, 'an id'), sourceFilter(call, isGiven(_source) ? _source : undefined))
+    return wantedOf(call, index, scalar(_id, 'an id'), isGiven(_source) ? sourceFilter(call, _source) : source)
   })
+}
 
 const TAKEN = ['_id', '_index', '_source', 'stored_fields'] as const
 /** Harmless: the Java client sends some of them as null. */

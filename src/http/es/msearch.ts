@@ -1,17 +1,20 @@
 import { refuse, retry } from '../../lib/errors.ts'
 import { filterJson } from '../../lib/filter-json.ts'
+import { createPauses } from '../../lib/turns.ts'
 import { overLimit } from '../../limits/index.ts'
 import { parseJson } from '../../query/json.ts'
 import { bodyNode, elements, isObject, type JsonNode, known, string } from '../../query/json-node.ts'
 import type { Parameters } from '../../query/parameters.ts'
-import { findTarget, type Target } from '../../search/target.ts'
+import { inList, outOfList, withStatus } from '../../search/dialect.ts'
+import type { Target } from '../../search/target.ts'
 import { sendAnswer } from '../answer.ts'
 import { askedBy } from '../context.ts'
 import { renderError } from '../errors.ts'
 import { type Ending, factsOf } from '../facts.ts'
 import { dialectOf } from './dialect.ts'
 import type { Call, Endpoint } from './endpoint.ts'
-import { isOn, namesIn, OF_SHARDS } from './parameters.ts'
+import { namesIn } from './names.ts'
+import { isOn, OF_SHARDS } from './parameters.ts'
 import { bodyOf } from './request-body.ts'
 
 /** Searches of one request that run at the same time, unless it asks for fewer. */
@@ -25,7 +28,7 @@ export const msearch: Endpoint = {
     'An error in one search is reported in its place, where Elasticsearch refuses the whole request. `"size": -1` is refused.',
   parameters: [...OF_SHARDS, 'max_concurrent_searches', 'rest_total_hits_as_int', 'type', 'typed_keys'],
   several: true,
-  handle: call => searchesWith(call, body => ({ body })),
+  handle: call => searchesWith(call, async body => ({ body })),
 }
 
 /** The request of one search. */
@@ -36,7 +39,7 @@ interface Asked {
 }
 
 /** Answers several searches. `read` makes one of the line behind its header. */
-export const searchesWith = async (call: Call, read: (line: Uint8Array) => Asked): Promise<Response> => {
+export const searchesWith = async (call: Call, read: (line: Uint8Array) => Promise<Asked>): Promise<Response> => {
   const { c, log, filterPath } = call
   const started = performance.now()
   const items = itemsOf(call, await bodyOf(call))
@@ -44,8 +47,7 @@ export const searchesWith = async (call: Call, read: (line: Uint8Array) => Asked
   const ending = c.env?.incoming && factsOf(c.env.incoming).ending
   const until = ending ? AbortSignal.any([signal, ending.soon]) : signal
   const answers = inOrder(items, atOnce(call), item => answerOf(call, item, { read, signal: until, ending }))
-  const wanted = filterPath.length > 0 ? filtered(answers, filterPath) : answers
-  return sendAnswer(c, log, { status: 200, body: streamed(wanted, started, filterPath) })
+  return sendAnswer(c, log, { status: 200, body: streamed(answers, started, filterPath) })
 }
 
 const atOnce = ({ parameters }: Call): number => {
@@ -88,53 +90,54 @@ const itemsOf = ({ limits }: Call, body: Uint8Array | undefined): Item[] => {
   return items
 }
 
-const isBlank = (bytes: Uint8Array): boolean => bytes.every(byte => byte === NEWLINE || byte === 13 || byte === 32)
+export const isBlank = (bytes: Uint8Array): boolean =>
+  bytes.every(byte => byte === NEWLINE || byte === 13 || byte === 32)
 
-/** What is asked of each item, whatever it may be answered: its JSON text with the status in it. */
+/** What is asked of each item, whatever it may be answered: its JSON text with the status in it; undefined where the patterns leave nothing of it. */
 const answerOf = async (
   call: Call,
   { header, body: line }: Item,
-  { read, signal, ending }: { read(line: Uint8Array): Asked; signal: AbortSignal; ending: Ending | undefined },
-): Promise<Uint8Array> => {
-  const { c, service } = call
+  { read, signal, ending }: { read(line: Uint8Array): Promise<Asked>; signal: AbortSignal; ending: Ending | undefined },
+): Promise<Uint8Array | undefined> => {
+  const { c, service, filterPath } = call
+  const isFiltered = filterPath.length > 0
   try {
     if (ending?.begun.aborted) throw stopping()
     const target = headerOf(call, header)
-    const { body, parameters = [] } = read(line)
     // In memory of its own, which can be handed to a thread.
-    const own = body.length === 0 ? undefined : Uint8Array.from(body)
+    const { body, parameters = [] } = await read(Uint8Array.from(line))
+    const own = body.length === 0 ? undefined : body
     const account = c.get('account').id
-    const dialect = { ...dialectOf(call), filterPath: undefined }
+    const dialect = { ...dialectOf(call), ...(isFiltered && { isItem: true }) }
     const asked = { ...target, body: own, parameters: [...call.pairs, ...parameters], dialect, account, signal }
     const answer = await service.search(asked)
-    if (answer.body instanceof Uint8Array) return withStatus(answer.body, answer.status)
+    if (answer.body instanceof Uint8Array)
+      return isFiltered ? outOfList(answer.body) : withStatus(answer.body, answer.status)
     await answer.body.cancel()
     throw refuse('illegal_argument_exception', 'All hits ("size": -1) are available in _search, not in _msearch.')
   } catch (error) {
     const told = ending?.soon.aborted ? stopping() : error
-    return new Uint8Array(await renderError(call.log)(told, c).arrayBuffer())
+    const json = new Uint8Array(await renderError(call.log)(told, c).arrayBuffer())
+    return isFiltered ? outOfList(filterJson(inList(json), filterPath)) : json
   }
 }
 
 const stopping = () =>
   retry('es_rejected_execution_exception', 'The server stops, and does not answer this search: send it again.')
 
-/** `{"took": …}` with a member more. */
-const withStatus = (json: Uint8Array, status: number): Uint8Array =>
-  Buffer.concat([json.subarray(0, -1), Buffer.from(`,"status":${status}}`)])
-
 const HEADER_KEYS = ['index', 'indices', 'ignore_unavailable', 'allow_no_indices', 'type', 'types'] as const
 /** Options that change nothing here, as in the URL. */
 const HARMLESS = [...OF_SHARDS, 'expand_wildcards', 'ignore_throttled', 'allow_partial_search_results']
 
 const headerOf = (call: Call, line: Uint8Array): Target & { isNamed: boolean } => {
+  if (line.length > call.limits.searchHeader) throw overLimit('searchHeader', call.limits)
   const text = Buffer.from(line.buffer, line.byteOffset, line.length).toString()
   const root = bodyNode(text.trim() === '' ? new Map() : parseJson(text, call.limits))
   const keys = known(root, 'an object such as {"index": "tx"}', HEADER_KEYS, HARMLESS)
   const { network, service, path } = call
   const index = namesAt(keys.index ?? keys.indices) ?? path.get('index')
   const types = namesAt(keys.type ?? keys.types) ?? path.get('type') ?? call.parameters.get('type')
-  const target = findTarget(network, index ?? '_all', service.networks(network), {
+  const target = call.names.target(network, index ?? '_all', service.networks(network), {
     ignoreUnavailable: flagAt(keys.ignore_unavailable) ?? isOn(call, 'ignore_unavailable'),
     allowNoIndices: flagAt(keys.allow_no_indices) ?? true,
     types: types === undefined ? undefined : namesIn(types),
@@ -152,8 +155,9 @@ const namesAt = (place: JsonNode | undefined): string | undefined => {
 const flagAt = (place: JsonNode | undefined): boolean | undefined =>
   place === undefined ? undefined : place.value === true || place.value === 'true'
 
-/** Works on some at once and gives what comes of them in their order. */
+/** Works on some at once and gives what comes of them in their order. Those that fail at once, or are answered here, leave the event loop to others. */
 async function* inOrder<T, R>(all: readonly T[], atOnce: number, work: (one: T) => Promise<R>): AsyncGenerator<R> {
+  const pause = createPauses()
   const running: Promise<R>[] = []
   let next = 0
   const begin = () => {
@@ -163,16 +167,11 @@ async function* inOrder<T, R>(all: readonly T[], atOnce: number, work: (one: T) 
     running.push(one)
   }
   while (next < all.length || running.length > 0) {
-    while (next < all.length && running.length < atOnce) begin()
+    while (next < all.length && running.length < atOnce) {
+      await pause()
+      begin()
+    }
     yield await running.shift()!
-  }
-}
-
-/** What the patterns leave of each answer; those of which nothing is left are left out. */
-async function* filtered(answers: AsyncGenerator<Uint8Array>, patterns: readonly string[]): AsyncGenerator<Uint8Array> {
-  for await (const answer of answers) {
-    const left = filterJson(Buffer.concat([Buffer.from(HEAD), answer, Buffer.from(']}')]), patterns)
-    if (left.length > HEAD.length) yield left.subarray(HEAD.length, -2)
   }
 }
 
@@ -180,7 +179,7 @@ const HEAD = '{"responses":['
 
 /** The whole answer, part by part: however many searches there are, few answers are held at once. */
 const streamed = (
-  answers: AsyncGenerator<Uint8Array>,
+  answers: AsyncGenerator<Uint8Array | undefined>,
   started: number,
   patterns: readonly string[],
 ): ReadableStream<Uint8Array> => {
@@ -188,8 +187,10 @@ const streamed = (
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        const { done, value } = await answers.next()
-        if (done) {
+        let next = await answers.next()
+        while (!next.done && next.value === undefined) next = await answers.next()
+        const { value } = next
+        if (value === undefined) {
           const took = Buffer.from(`{"took":${Math.round(performance.now() - started)}}`)
           const left = Buffer.from(filterJson(took, patterns)).toString()
           const comma = left === '{}' ? '' : ','

@@ -1,9 +1,11 @@
 import { refuse } from '../../lib/errors.ts'
 import { nearest } from '../../lib/nearest.ts'
 import { type Limits, overLimit } from '../../limits/index.ts'
+import { cut } from '../../query/cut.ts'
 import type { Parameters } from '../../query/parameters.ts'
 import type { Context } from '../context.ts'
 import type { Call } from './endpoint.ts'
+import { namesIn } from './names.ts'
 
 /** The URL parameters of a request, in their order. */
 export const parametersOf = (c: Context): Parameters => {
@@ -68,17 +70,14 @@ export const isOn = ({ parameters }: Pick<Call, 'parameters'>, name: string): bo
   )
 }
 
-export const namesIn = (text: string): string[] =>
-  text
-    .split(',')
-    .map(name => name.trim())
-    .filter(name => name !== '')
-
 /** What of an answer is wanted. */
 export const filterPathOf = (parameters: ReadonlyMap<string, string>, limits: Limits): string[] => {
-  const patterns = namesIn(parameters.get('filter_path') ?? '')
-  if (patterns.length > limits.sourcePatterns)
-    throw overLimit('sourcePatterns', limits, 'The URL parameter [filter_path]')
+  const patterns = [...new Set(namesIn(parameters.get('filter_path') ?? ''))]
+  // Each name is looked for in each object of the answer.
+  if (patterns.reduce((sum, pattern) => sum + pattern.split('.').length, 0) > limits.filterPath)
+    throw overLimit('filterPath', limits)
+  const long = patterns.find(pattern => pattern.length > limits.nameLength)
+  if (long !== undefined) throw overLimit('nameLength', limits, `[${cut(long)}] in the URL parameter [filter_path]`)
   return patterns
 }
 

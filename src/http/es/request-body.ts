@@ -1,7 +1,7 @@
 import { refuse } from '../../lib/errors.ts'
 import { parseJson } from '../../query/json.ts'
 import { bodyNode, type JsonNode } from '../../query/json-node.ts'
-import { readBody } from '../body.ts'
+import { readBody, readWithin } from '../body.ts'
 import type { Call } from './endpoint.ts'
 
 /** URL parameters that hold the body. */
@@ -14,9 +14,9 @@ export const bodyOf = async ({ c, limits, parameters }: Call): Promise<Uint8Arra
   return body ?? (source === undefined || source === '' ? undefined : Buffer.from(source))
 }
 
-/** The body as text; undefined where there is none. */
+/** The body of what is answered here and not by a thread, as text; undefined where there is none. */
 export const textOf = async (call: Call): Promise<string | undefined> => {
-  const body = await bodyOf(call)
+  const body = await readWithin(call.c, 'shortBody', call.limits, limits => bodyOf({ ...call, limits }))
   if (body === undefined) return undefined
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(body)

@@ -5,7 +5,6 @@ import { askedBy } from '../context.ts'
 import { ASKED_SHARDS, type Call, type Endpoint, told } from './endpoint.ts'
 import { indexName, kindsOf } from './indexes.ts'
 import { uuidOf } from './indices.ts'
-import { namesIn } from './parameters.ts'
 
 /** All kinds lie in one file: of its bytes each has the share that its documents are of all. */
 export const bytesOf = ({ counts, bytes }: Holdings, kinds: readonly Kind[]): number => {
@@ -17,10 +16,10 @@ export const bytesOf = ({ counts, bytes }: Holdings, kinds: readonly Kind[]): nu
 const METRICS = ['_all', 'docs', 'store'] as const
 
 /** The wanted ones; without a name all there are. */
-const metricsOf = ({ c, path }: Call): readonly string[] => {
-  const names = namesIn(path.get('names') ?? '_all')
-  const unknown = names.find(name => !METRICS.some(it => it === name))
-  if (unknown === undefined) return names
+const metricsOf = ({ c, path, names }: Call): readonly string[] => {
+  const metrics = names.listed(path.get('names') ?? '_all')
+  const unknown = metrics.find(name => !METRICS.some(it => it === name))
+  if (unknown === undefined) return metrics
   throw refuse(
     'illegal_argument_exception',
     `request [${c.req.path}] contains unrecognized metric: [${unknown.slice(0, 80)}]. Supported are docs and store.`,

@@ -1,12 +1,10 @@
 import { refuse } from '../../lib/errors.ts'
-import { parseJson } from '../../query/json.ts'
-import { bodyNode } from '../../query/json-node.ts'
-import { readTemplate } from '../../query/template/request.ts'
+import { askedBy } from '../context.ts'
 import { PRODUCT } from '../json.ts'
 import type { Call, Endpoint } from './endpoint.ts'
-import { searchesWith } from './msearch.ts'
+import { isBlank, searchesWith } from './msearch.ts'
 import { OF_SHARDS } from './parameters.ts'
-import { BODY_PARAMETERS, textOf } from './request-body.ts'
+import { BODY_PARAMETERS, bodyOf } from './request-body.ts'
 import { searchWith } from './search.ts'
 
 const OF_TEMPLATES = ['rest_total_hits_as_int', 'scroll', 'type', 'typed_keys'] as const
@@ -19,10 +17,10 @@ export const searchTemplate: Endpoint = {
   parameters: [...OF_TEMPLATES, 'explain', ...OF_SHARDS, ...BODY_PARAMETERS],
   several: true,
   async handle(call) {
-    const { body, explain } = rendered(await sent(call), call)
+    const { body, explain } = await rendered(call, await sent(call))
     const parameters = call.pairs.filter(([name]) => !BODY_PARAMETERS.some(it => it === name))
     const pairs = explain ? [...parameters, ['explain', 'true'] as const] : parameters
-    return searchWith({ ...call, pairs }, Buffer.from(body))
+    return searchWith({ ...call, pairs }, body)
   },
 }
 
@@ -34,9 +32,9 @@ export const msearchTemplate: Endpoint = {
   parameters: [...OF_SHARDS, 'max_concurrent_searches', 'rest_total_hits_as_int', 'type', 'typed_keys'],
   several: true,
   handle: call =>
-    searchesWith(call, line => {
-      const { body, explain } = rendered(Buffer.from(line).toString(), call)
-      return { body: Buffer.from(body), ...(explain && { parameters: [['explain', 'true']] }) }
+    searchesWith(call, async line => {
+      const { body, explain } = await rendered(call, line)
+      return { body, ...(explain && { parameters: [['explain', 'true']] }) }
     }),
 }
 
@@ -54,17 +52,19 @@ export const renderTemplate: Endpoint = {
         'illegal_argument_exception',
         `unable to find script [${id.slice(0, 80)}]: templates are not stored here. Send it as [source] to _render/template.`,
       )
-    const { body } = rendered(await sent(call), call)
-    // Shown as it is, once it is known to be JSON: no digit is lost.
-    parseJson(body, call.limits)
-    return new Response(`{"template_output":${body}}`, { headers: PRODUCT })
+    const { body } = await rendered(call, await sent(call), true)
+    // Shown as it is, since it is known to be JSON: no digit is lost.
+    return new Response(Buffer.concat([Buffer.from('{"template_output":'), body, Buffer.from('}')]), {
+      headers: PRODUCT,
+    })
   },
 }
 
-const sent = async (call: Call): Promise<string> => {
-  const text = await textOf(call)
-  if (text !== undefined && text.trim() !== '') return text
+const sent = async (call: Call): Promise<Uint8Array> => {
+  const body = await bodyOf(call)
+  if (body !== undefined && !isBlank(body)) return body
   throw refuse('parse_exception', 'request body or source parameter is required')
 }
 
-const rendered = (text: string, { limits }: Call) => readTemplate(bodyNode(parseJson(text, limits)), limits)
+const rendered = ({ c, service }: Call, body: Uint8Array, isJson = false) =>
+  service.render({ body, isJson, ...askedBy(c) })

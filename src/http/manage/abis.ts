@@ -1,10 +1,11 @@
-import { ChainsieveError, messageOf, refuse } from '../../lib/errors.ts'
+import { messageOf, refuse } from '../../lib/errors.ts'
 import { isRecord } from '../../lib/record.ts'
-import { LIMITS, type Limits, overLimit } from '../../limits/index.ts'
+import { mapInTurns } from '../../lib/turns.ts'
+import type { Limits } from '../../limits/index.ts'
 import { filled, object, optional, type Place, placeOf } from '../../rules/place.ts'
 import type { Fault } from '../../rules/schema.ts'
 import { readParameters } from '../alerting/request.ts'
-import { readBody } from '../body.ts'
+import { readBody, readWithin } from '../body.ts'
 import { actorOf, type Context, type Handler } from '../context.ts'
 import { invalid } from '../errors.ts'
 import { json } from '../json.ts'
@@ -59,7 +60,9 @@ export const addAbis =
     if (read.faults.length > 0) return invalid(read.faults)
     for (const abi of read.abis) checkHolder(abi, management)
     const added = await management.abis.add(read.abis)
-    for (const abi of added) management.note(actorOf(c), { action: 'abi add', target: abi.name, detail: detailOf(abi) })
+    await mapInTurns(added, abi =>
+      management.note(actorOf(c), { action: 'abi add', target: abi.name, detail: detailOf(abi) }),
+    )
     const redecodings = redecodes
       ? await management.redecodings.start(
           added.map(({ id }) => id),
@@ -89,10 +92,7 @@ const readNew = async (
   limits: Limits,
   around: Around,
 ): Promise<{ abis: NewAbi[]; faults: readonly Fault[] }> => {
-  const bounded = { ...limits, body: Math.min(limits.body, limits.abiUpload) }
-  const bytes = await readBody(c, bounded).catch(error => {
-    throw error instanceof ChainsieveError && error.code === LIMITS.body.code ? overLimit('abiUpload', limits) : error
-  })
+  const bytes = await readWithin(c, 'abiUpload', limits, limits => readBody(c, limits))
   if (bytes === undefined)
     throw refuse('parsing_exception', 'The body is missing: send a JSON ABI, an artifact, or {"abis": […]}.')
   const text = new TextDecoder().decode(bytes)

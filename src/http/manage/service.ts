@@ -134,5 +134,5 @@ export interface Storage {
   ranges: Range[]
   /** What is missing between them. */
   gaps: Range[]
-  parts: { part: string; what: string; bytes: number; rows: number | null }[]
+  parts: { part: string; what: string; bytes: number; share: number; rows: number | null }[]
 }

@@ -60,7 +60,11 @@ const lines = (types: Record<string, Schema>): Told => ({
 const found: Told = lines({
   [JSON_BODY]: ref('SearchAnswer'),
   'application/x-ndjson': { type: 'string', description: 'A line of JSON for each hit.' },
-  'text/csv': { type: 'string', description: 'A line for each hit, under a line of names.' },
+  'text/csv': {
+    type: 'string',
+    description:
+      'A line for each hit, under a line of names. Texts that a spreadsheet would run as formulas get an apostrophe in front, unless Accept has formulas=raw.',
+  },
 })
 const table: Told = {
   description: 'A table: as text, or as JSON with `format=json`.',

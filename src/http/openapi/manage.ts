@@ -148,7 +148,7 @@ export const managementSchemas = (): Record<string, Schema> => ({
     storage: {
       ...closed({
         ...{ bytes: whole, log: whole, free: whole, ranges, gaps: ranges },
-        parts: listOf(closed({ part: text, what: text, bytes: whole, rows: orNull(whole) })),
+        parts: listOf(closed({ part: text, what: text, bytes: whole, share: { type: 'number' }, rows: orNull(whole) })),
       }),
       type: ['object', 'null'],
     },

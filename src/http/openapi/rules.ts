@@ -71,6 +71,15 @@ const ADDED: Record<(typeof SERVERS)[number], Schema> = {
   updatedAt: time,
   triggerCount: atLeast(0),
   idle: described('Why the rule matches nothing for now.', orNull(text)),
+  failing: described(
+    'Receivers of the rule whose last delivery failed, and since when nothing was delivered to them. The first of `warnings` say the same.',
+    listOf(
+      closed({
+        ...{ channel: text, target: text, since: time, at: time },
+        ...{ status: orNull(whole), error: text },
+      }),
+    ),
+  ),
   warnings: listOf(text),
 }
 
@@ -124,6 +133,7 @@ export const ruleSchemas = (): Record<string, Schema> => ({
         type: ['object', 'null'],
         description: 'Matches by the time of blocks, where `buckets` asked for it.',
       },
+      warnings: described('What will not do what the owner of the rule may expect, as in a stored rule.', listOf(text)),
     },
   ),
   TestRequest: closed({}, { _id: described('A stored document; by default the newest that matches.', text) }),

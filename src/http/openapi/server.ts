@@ -16,6 +16,13 @@ const node = open(
   {
     lastError: orNull(text),
     lastErrorAt: orNull(time),
+    heads: { type: 'boolean', description: 'Whether it only announces new blocks.' },
+    responseMs: {
+      ...closed({ median: whole, p95: whole }),
+      description: 'Milliseconds from a request to its answer, of the last answers.',
+    },
+    slow: { type: 'boolean', description: 'Whether answers for the head take so long that blocks come late.' },
+    otherChain: { ...whole, description: 'The chain that it is a node of, where that is not the one of the network.' },
     budget: closed({ costs: text, spent: whole }, { rate: text, day: period, month: period }),
   },
 )
@@ -72,19 +79,25 @@ const network = open(
       ...closed({ ...filter, from: whole, to: whole, next: whole }, ofTransactions),
       description: 'What is looked for below the head for scopes, and the first block that was not looked at yet.',
     },
+    missing: {
+      ...closed({ ranges, why: text, since: time, nextAt: orNull(time), remedy: text }),
+      description:
+        'Blocks below the head that are wanted and that none of the nodes has, what a node said of them, when they are asked for again, and what helps. Absent where there are none.',
+    },
   },
 )
 
 /** Schemas of what the server tells of itself. */
 export const serverSchemas = (): Record<string, Schema> => ({
   Health: closed({ status: oneOf(['ok']) }),
-  Readiness: closed({ status: oneOf(['ready', 'not ready']), reasons: listOf(reason) }),
+  Readiness: closed({ status: oneOf(['ready', 'not ready']), reasons: listOf(reason), warnings: listOf(reason) }),
   Status: open(
     { version: text, networks: listOf(network) },
     {
       deliveries: open({ state: oneOf(['delivering', 'restarting', 'stuck']), failing: listOf({ type: 'object' }) }),
       readers: open({ most: whole, started: whole, busy: whole, waiting: whole, lost: whole }),
       reasons: listOf(reason),
+      warnings: listOf(reason),
     },
   ),
 })

@@ -85,8 +85,12 @@ export const replayTransaction = async (options: ReplayOptions): Promise<Replaye
   }
 }
 
+/** Reading them takes longer than all the rest. */
+let signatures: ReturnType<typeof openSignatures> | undefined
+
 const decode = (raw: RawBlock, own: readonly StoredAbi[]) => {
-  const { registry, functions, errors } = openSignatures()
+  signatures ??= openSignatures()
+  const { registry, functions, errors } = signatures
   const { log, call, revert, methodOf } = createDecoding(registry, functions, errors, own)
   const decoder = createDocumentDecoder({
     decodeLog: log,

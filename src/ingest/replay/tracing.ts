@@ -1,8 +1,7 @@
-import { type Answer, type Call, type RpcError, resultOf } from '../../chain/answers.ts'
+import { type Answer, type Call, isRevert, type RpcError, resultOf } from '../../chain/answers.ts'
 import { toQuantity } from '../../chain/blocks.ts'
 import { checkTraces } from '../../chain/check-traces.ts'
 import type { Endpoint } from '../../chain/endpoint.ts'
-import { isRevert } from '../../chain/rpc-source.ts'
 import { fromCallTracer, fromTraceBlock, toTraceError } from '../../chain/trace.ts'
 import { CALL_TRACER } from '../../chain/tracing.ts'
 import type { RawBlock, RpcTrace } from '../../chain/wire.ts'
@@ -49,7 +48,7 @@ const METHODS: readonly Method[] = [
     params: [CALL_TRACER],
     read: (raw, result, limits) => {
       const txHash = raw.block.transactions[0]!.hash
-      return fromCallTracer(raw, [{ txHash, result }], { precompiles: false, limits })
+      return fromCallTracer(raw, [{ txHash, result }], { limits })
     },
   },
   { method: 'trace_transaction', params: [], read: ({ block }, result) => fromTraceBlock(block, result) },

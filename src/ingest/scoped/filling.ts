@@ -1,11 +1,13 @@
 import type { LogFilter, ScopedPart } from '../../chain/logs/scoped-source.ts'
 import type { RawBlock } from '../../chain/wire.ts'
 import { refuse } from '../../lib/errors.ts'
+import { merged } from '../../lib/ranges.ts'
 import { childrenIn, filterOfFactory, filterOfScope, textOfFactory } from '../../scopes/factory.ts'
 import { type Coverage, type Lacking, lackingOf, textOf } from '../../scopes/filter.ts'
 import { planOf } from '../../scopes/plan.ts'
 import { questionsOfChildren } from '../../scopes/questions.ts'
 import type { Factory, Scope } from '../../scopes/scope.ts'
+import { extentOf, isMissing, joinUnavailable, type Unavailable } from '../missing.ts'
 import type { Lane } from '../pipeline.ts'
 import { prefetch } from '../prefetch.ts'
 import type { Work } from '../work.ts'
@@ -21,10 +23,15 @@ const FLUSH_MS = 500
 const WORTH = 10
 const MOST_WAITING = 4_000
 
-/** Looks up to a block for all that scopes want and that was not looked for before. */
-export const fillScopes = async (work: Work, known: Known, scopes: readonly Scope[], top: number) => {
+/** Looks up to a block for all that scopes want and that was not looked for before. Gives back the blocks that no node can tell of. */
+export const fillScopes = async (
+  work: Work,
+  known: Known,
+  scopes: readonly Scope[],
+  top: number,
+): Promise<Unavailable | undefined> => {
   try {
-    await fillAll(work, known, scopes, top)
+    return await fillAll(work, known, scopes, top)
   } finally {
     work.state.filling = null
   }
@@ -32,13 +39,16 @@ export const fillScopes = async (work: Work, known: Known, scopes: readonly Scop
 
 /** First events of factories, which name their children; then other logs, and transactions, of which those with logs are there then. */
 const fillAll = async (work: Work, known: Known, scopes: readonly Scope[], top: number) => {
+  const lacking: (Unavailable | undefined)[] = []
   const lane = work.pipeline.lane('fill')
   const until = ({ to }: Scope) => Math.min(to ?? top, top)
   const sent = await openTransactionFilling(work, known, scopes, top)
   for (const scope of scopes) {
     const { factory, from } = scope
     if (factory)
-      await fillFilter(work, known, lane, { filter: filterOfFactory(factory), from, to: until(scope), factory })
+      lacking.push(
+        await fillFilter(work, known, lane, { filter: filterOfFactory(factory), from, to: until(scope), factory }),
+      )
   }
   const questions = scopes.flatMap(scope => {
     const filter = filterOfScope(scope)
@@ -46,8 +56,10 @@ const fillAll = async (work: Work, known: Known, scopes: readonly Scope[], top: 
     const { factory } = scope
     return factory ? [...own, ...questionsOfChildren(scope, known.children(textOfFactory(factory)), until(scope))] : own
   })
-  for (const { filter, from, to } of planOf(questions)) await fillFilter(work, known, lane, { filter, from, to })
-  for (const parts of sent) await fillParts(work, known, lane, parts())
+  for (const { filter, from, to } of planOf(questions))
+    lacking.push(await fillFilter(work, known, lane, { filter, from, to }))
+  for (const parts of sent) lacking.push(await fillParts(work, known, lane, parts()))
+  return joinUnavailable(lacking)
 }
 
 interface Filling {
@@ -69,7 +81,7 @@ const fillFilter = async (work: Work, known: Known, lane: Lane, filling: Filling
   const parts = factory
     ? lackingOf(filter, onlyOf(known.covered(), textOfFactory(factory)), [], range)
     : lackingOf(filter, known.covered(), pipeline.held(), range)
-  await fillParts(work, known, lane, {
+  return fillParts(work, known, lane, {
     parts,
     find: part => scoped.find(part.filter, part, signal, lookups.bloom),
     factory,
@@ -83,8 +95,14 @@ export interface PartsToFill {
   factory?: Factory | undefined
 }
 
-const fillParts = async (work: Work, known: Known, lane: Lane, { parts, find, factory }: PartsToFill) => {
+const fillParts = async (
+  work: Work,
+  known: Known,
+  lane: Lane,
+  { parts, find, factory }: PartsToFill,
+): Promise<Unavailable | undefined> => {
   const { state, signal, storeBatch, job } = work
+  const lacking: Unavailable = { ranges: [], why: '' }
   state.total += parts.reduce((sum, part) => sum + part.to - part.from + 1, 0)
   const isNewestFirst = 'order' in job && job.order === 'newest'
   for (const part of isNewestFirst ? parts.toReversed() : parts) {
@@ -110,13 +128,38 @@ const fillParts = async (work: Work, known: Known, lane: Lane, { parts, find, fa
       took = since - began
     }
     state.filling = { filter: part.filter, from: part.from, to: part.to, next }
-    for await (const found of find(part)) {
-      signal.throwIfAborted()
-      await prefetch(work, found.blocks)
-      blocks.push(...found.blocks)
-      if (found.to === part.to || isDue()) await flush(found.to)
+    const tells = async (number: number) => {
+      try {
+        for await (const _ of find({ ...part, from: number, to: number }));
+        return true
+      } catch (error) {
+        if (!isMissing(error)) throw error
+        return false
+      }
+    }
+    while (next <= part.to) {
+      try {
+        for await (const found of find({ ...part, from: next })) {
+          signal.throwIfAborted()
+          await prefetch(work, found.blocks)
+          blocks.push(...found.blocks)
+          if (found.to === part.to || isDue()) await flush(found.to)
+        }
+        break
+      } catch (error) {
+        if (!isMissing(error)) throw error
+        blocks = []
+        const left = { from: next, to: part.to }
+        // What is missing lies further on: these blocks are asked for again later.
+        const { to } = (await tells(next)) ? left : await extentOf(tells, next, left)
+        lacking.ranges.push({ from: next, to })
+        lacking.why = error.message
+        state.total -= to - next + 1
+        next = to + 1
+      }
     }
   }
+  return lacking.ranges.length === 0 ? undefined : { ...lacking, ranges: merged(lacking.ranges) }
 }
 
 const onlyOf = (covered: Coverage, text: string): Coverage => new Map([[text, covered.get(text) ?? []]])

@@ -8,6 +8,7 @@ import { childrenIn, filterOfFactory, filterOfScope, textOfFactory } from '../..
 import { filterFor, textOf } from '../../scopes/filter.ts'
 import type { Scope } from '../../scopes/scope.ts'
 import { transactionsOf } from '../../scopes/transactions.ts'
+import { isMissing } from '../missing.ts'
 import { prefetch } from '../prefetch.ts'
 import { makeRoom } from '../sharing.ts'
 import type { Work } from '../work.ts'
@@ -168,7 +169,13 @@ export const leaveOldHeaders = async (work: Work, known: Known, finality: number
     const looked = known.looked(number)
     if (looked) {
       const range = source!.range({ from: number, to: number, order: 'oldest', run: 1, signal })
-      for await (const blocks of range) if (blocks[0]?.block.hash === looked.hash) return leaveAt(number)
+      try {
+        for await (const blocks of range) if (blocks[0]?.block.hash === looked.hash) return leaveAt(number)
+      } catch (error) {
+        // No node can say whether it left the chain.
+        if (isMissing(error)) return
+        throw error
+      }
       continue
     }
     return leaveAt(number)

@@ -3,15 +3,17 @@ import { every } from '../../lib/every.ts'
 import type { Log } from '../../lib/log.ts'
 import { version } from '../../lib/runtime.ts'
 import { shortly } from '../../lib/shortly.ts'
+import { isDamage } from '../../sqlite/damage.ts'
 import type { Report } from '../messages.ts'
 import type { Indexing } from '../network.ts'
-import { reasonsOf } from '../readiness.ts'
+import { type Reason, reasonsOf } from '../readiness.ts'
 import type { DeliveryState, NetworkStatus, ReaderState, Status } from '../status.ts'
 import { type Held, type StatusOptions, statusOf } from './network.ts'
 
 export interface LiveStatusOptions extends StatusOptions {
   deliveries?(): DeliveryState
   readers?(): ReaderState
+  warnings?(): Reason[]
   log: Log
 }
 
@@ -45,7 +47,7 @@ export const createStatus = (options: LiveStatusOptions) => {
       ...(options.deliveries && { deliveries: options.deliveries() }),
       ...(options.readers && { readers: options.readers() }),
     }
-    return { ...status, reasons: reasonsOf(status) }
+    return { ...status, reasons: reasonsOf(status), warnings: options.warnings?.() ?? [] }
   }
   // Some of those who ask need no token.
   return shortly(look, SAME_MS)
@@ -73,7 +75,12 @@ const promptly = (ask: StatusOptions['held']): StatusOptions['held'] => {
     const fresh = askOnce(network)
     const known = told.get(network)
     if (!known) return fresh
-    return Promise.race([fresh.catch(() => known), sleep(PATIENCE_MS, known, { ref: false })])
+    const lasting = fresh.catch((error: unknown) => {
+      // What was searched before is not any more.
+      if (isDamage(error)) throw error
+      return known
+    })
+    return Promise.race([lasting, sleep(PATIENCE_MS, known, { ref: false })])
   }
 }
 

@@ -1,6 +1,8 @@
 import { ChainsieveError, messageOf } from '../../lib/errors.ts'
 import type { Range } from '../../lib/ranges.ts'
+import type { RestartStatus } from '../../lib/restarts.ts'
 import type { ScopeCoverage } from '../../search/coverage.ts'
+import type { LogLoss } from '../log-loss.ts'
 import type { Report, Waiting } from '../messages.ts'
 import type { Indexing } from '../network.ts'
 import type { ClusterStatus, NetworkStatus } from '../status.ts'
@@ -20,6 +22,8 @@ export interface StatusOptions {
   /** What attends to the rules of a network without a source. */
   watching?(network: string): Indexing | undefined
   held(network: string): Promise<Held>
+  /** What logs of stores had lost at the start, by network. */
+  losses?: ReadonlyMap<string, LogLoss>
   cluster?(network: string): ClusterStatus | undefined
 }
 
@@ -29,12 +33,13 @@ export type Samples = ReadonlyMap<Indexing, { at: number; report: Report }[]>
 /** The status of one network. */
 export const statusOf = async (
   network: string,
-  { indexings, watching, held: ask }: StatusOptions,
+  { indexings, watching, held: ask, losses }: StatusOptions,
   samples: Samples,
 ): Promise<NetworkStatus> => {
   const indexing = indexings.find(it => it.network === network)
   let fault: string | null = null
-  let store: Pick<NetworkStatus, 'store'> = {}
+  const loss = losses?.get(network)
+  let store: Pick<NetworkStatus, 'store' | 'logLoss'> = loss ? { logLoss: loss } : {}
   const {
     ranges: held,
     newest: stored,
@@ -42,7 +47,10 @@ export const statusOf = async (
     looked,
   } = await ask(network).catch((error: unknown): Held => {
     fault = messageOf(error)
-    store = { store: error instanceof ChainsieveError && error.code === 'store_damaged' ? 'damaged' : 'unreadable' }
+    store = {
+      ...store,
+      store: error instanceof ChainsieveError && error.code === 'store_damaged' ? 'damaged' : 'unreadable',
+    }
     return { ranges: [], newest: null }
   })
   const coverage = covered ? { coverage: covered } : {}
@@ -80,11 +88,12 @@ export const statusOf = async (
   const filled = speed('done')
   const whole = held.at(-1)?.to
   const top = looked === undefined ? whole : Math.max(looked, whole ?? 0)
+  const head = headOf(report.head, whole)
   const restarts = indexing.restarts()
-  const waiting = report.waiting ?? (error || restarts?.nextAt ? undefined : silent(indexing))
+  const waiting = waitsForDisk(restarts) ?? report.waiting ?? (error || restarts?.nextAt ? undefined : silent(indexing))
   const [state, why] = ((): [NetworkStatus['state'], string | null] => {
     if (error) return ['stopped', error.message]
-    if (restarts?.nextAt) return ['restarting', restarts.error]
+    if (restarts?.nextAt && !waitsForDisk(restarts)) return ['restarting', restarts.error]
     if (waiting) return ['waiting', waiting.for]
     return [filling ? 'filling' : 'following', fault]
   })()
@@ -96,8 +105,9 @@ export const statusOf = async (
     ranges: held,
     ...coverage,
     ...(report.filling && { filling: report.filling }),
-    head: report.head,
-    lag: report.head === null || top === undefined ? null : Math.max(0, report.head - top),
+    ...(report.missing && { missing: report.missing }),
+    head,
+    lag: head === null || top === undefined ? null : Math.max(0, head - top),
     ...lastBlock(stored, report.newest),
     blockTime: report.blockTime,
     blocksPerSecond: speed('blocks'),
@@ -112,6 +122,20 @@ export const statusOf = async (
     ...redecodingOf(indexing),
   }
 }
+
+const waitsForDisk = (restarts: RestartStatus | undefined): Waiting | undefined =>
+  restarts?.diskFull && restarts.nextAt
+    ? { kind: 'disk', for: restarts.error, since: restarts.endedAt, until: restarts.nextAt }
+    : undefined
+
+/** Blocks of so short a time are stored between two reports of the threads. */
+const BETWEEN_REPORTS = 16
+
+/** The head that was reported, or the newest block where that was stored since: the nodes have it, too. */
+const headOf = (reported: number | null, stored: number | undefined): number | null =>
+  reported !== null && stored !== undefined && stored > reported && stored - reported <= BETWEEN_REPORTS
+    ? stored
+    : reported
 
 /** Longest time that threads which report four times a second are waited for before that is told. */
 const SILENT_MS = 30_000

@@ -1,5 +1,6 @@
 import { promises, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { systemFault } from '../../lib/errors.ts'
 import { every } from '../../lib/every.ts'
 import type { Log } from '../../lib/log.ts'
 import { PRIVATE_FILE } from '../../lib/private.ts'
@@ -21,8 +22,16 @@ export const publishStatus = (data: string, status: () => Promise<Status>, log: 
   const publish = async () => {
     const now = await status()
     tellReasons(now.reasons ?? [])
-    await promises.writeFile(`${path}.new`, JSON.stringify(now), { mode: PRIVATE_FILE })
-    await promises.rename(`${path}.new`, path)
+    const text = JSON.stringify(now)
+    try {
+      await promises.writeFile(`${path}.new`, text, { mode: PRIVATE_FILE })
+      await promises.rename(`${path}.new`, path)
+    } catch (error) {
+      if (systemFault(error)?.code !== 'disk_full') throw error
+      // In the room of the last one.
+      await promises.writeFile(path, text, { flag: 'r+' })
+      await promises.truncate(path, Buffer.byteLength(text))
+    }
   }
   const end = every(PUBLISH_MS, publish, { log, doing: 'write the status for "chainsieve status"', atOnce: true })
   return async () => {
@@ -34,9 +43,16 @@ export const publishStatus = (data: string, status: () => Promise<Status>, log: 
 /** The last status that a running server published; undefined if none runs on this data folder. */
 export const readStatus = (data: string): Status | undefined => {
   try {
-    const path = join(data, FILE)
-    if (Date.now() - statSync(path).mtimeMs > FRESH_MS) return undefined
-    return JSON.parse(readFileSync(path, 'utf8')) as Status
+    return Date.now() - statSync(join(data, FILE)).mtimeMs > FRESH_MS ? undefined : lastPublished(data)
+  } catch {
+    return undefined
+  }
+}
+
+/** What the last server published before it was killed, or what one that runs does; undefined where it ended in good order. */
+export const lastPublished = (data: string): Status | undefined => {
+  try {
+    return JSON.parse(readFileSync(join(data, FILE), 'utf8')) as Status
   } catch {
     return undefined
   }

@@ -109,6 +109,7 @@ const fielddata = ({ path }: FieldPath, at: JsonNode) =>
   )
 
 const missingOf = (place: JsonNode, type: ValueType, scope: AggregationScope): Value => {
+  if (typeof place.value === 'string') scope.budget.name(place.value, place)
   switch (type) {
     case 'keyword':
       return scalar(place, 'a text')

@@ -14,6 +14,7 @@ export const formatOf = (
   given: { format?: JsonNode | undefined; time_zone?: JsonNode | undefined },
 ): Format | undefined => {
   const { format } = given
+  if (format && typeof format.value === 'string') scope.budget.name(format.value, format)
   switch (values.type) {
     case 'date': {
       const text = format ? string(format, 'a date format') : formatOfField(firstOf(values.fields))

@@ -8,10 +8,10 @@ export interface LastingTexts {
   whole: string
 }
 
-/** Undefined where they mean something else at another moment, which a wrapper may hide, show hits, or look at all segments at once. */
+/** Undefined where they show hits or look at all segments at once. */
 export const lastingTexts = (aggregations: Json): LastingTexts | undefined => {
   const whole = textOf(aggregations)
-  if (whole.length > LONGEST || /\bnow\b|"top_hits"|"top_metrics"|sampler"|"wrapper"/.test(whole)) return undefined
+  if (whole.length > LONGEST || /"top_hits"|"top_metrics"|sampler"/.test(whole)) return undefined
   return { found: foundOf(aggregations), whole }
 }
 

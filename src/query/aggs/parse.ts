@@ -1,8 +1,9 @@
 import { refuse } from '../../lib/errors.ts'
 import { didYouMean } from '../../lib/nearest.ts'
-import { overLimit } from '../../limits/index.ts'
+import { type Limits, overLimit } from '../../limits/index.ts'
 import type { Json } from '../json.ts'
 import { isObject, type JsonNode, members, named, unexpected, where } from '../json-node.ts'
+import { textOfJson } from '../json-text.ts'
 import { REFUSED_AGGREGATIONS } from '../refused.ts'
 import type { Aggregation, Aggregations } from './ast.ts'
 import { AGGREGATIONS } from './kinds/index.ts'
@@ -37,8 +38,10 @@ const readAll = (
   )) {
     if (counter.left-- <= 0) throw overLimit('aggregations', limits)
     checkName(name, at)
+    scope.budget.name(name, at)
     scope.budget.clauses(1, at)
     const parts = partsOf(name, at)
+    checkMeta(parts.meta, at, limits)
     const pipeline = parsePipeline(name, parts.type, parts.body, scope.budget)
     if (pipeline) {
       if (parts.inner) throw noneInside(name, parts.type, parts.inner)
@@ -118,6 +121,11 @@ const kindOf = (type: string, place: JsonNode): AggregationKind => {
     'parsing_exception',
     `${where(place)}: Unknown aggregation type ${named(type)}.${didYouMean(type, names)} Supported are ${names.join(', ')}.`,
   )
+}
+
+const checkMeta = ({ meta }: AggregationParts['meta'], place: JsonNode, limits: Limits) => {
+  if (meta !== undefined && textOfJson(meta).length > limits.meta)
+    throw overLimit('meta', limits, `${where(place)}.meta`)
 }
 
 const checkName = (name: string, place: JsonNode) => {

@@ -16,12 +16,11 @@ export const withCommon = (
   const holder = fieldwise ? members(body, 'an object')[0]?.[1] : body
   if (holder === undefined || !isObject(holder.value)) return scored
   const [boost, title] = [holder.value.get('boost'), holder.value.get('_name')]
-  if (title !== undefined && scope.nested === undefined)
-    scope.collected?.names.push({
-      name: scalar({ path: `${holder.path}._name`, value: title }, 'a name'),
-      kind: scope.kind,
-      query: scored.node,
-    })
+  if (title !== undefined && scope.nested === undefined) {
+    const place = { path: `${holder.path}._name`, value: title }
+    const name = scope.budget.name(scalar(place, 'a name'), place)
+    scope.collected?.names.push({ name, kind: scope.kind, query: scored.node })
+  }
   if (boost === undefined) return scored
   return { ...scored, score: times(scored.score, readBoost({ path: `${holder.path}.boost`, value: boost }, name)) }
 }

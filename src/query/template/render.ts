@@ -7,17 +7,28 @@ import { faulty, type Piece, parseTemplate } from './parse.ts'
 
 /**
  * Fills a mustache template as Elasticsearch 7.17 does: values are escaped for texts of JSON; `toJson`, `join` and `url` are sections of
- * its own. Loops cannot make more of it than a body may have.
+ * its own. What it reads counts against the limit as what it makes does: a loop may read much and make nothing. `check` throws where it is to be
+ * given up.
  */
 export const renderTemplate = (
   template: string,
   params: Json,
-  limits: Pick<Limits, 'body'> = DEFAULT_LIMITS,
+  limits: Pick<Limits, 'template'> = DEFAULT_LIMITS,
+  check: () => void = () => {},
 ): string => {
-  let left = Math.min(limits.body, MOST)
+  let left = limits.template
+  let unchecked = 0
   const spend = (amount: number) => {
     left -= amount
-    if (left < 0) throw overLimit('body', { ...DEFAULT_LIMITS, ...limits }, 'What the template makes')
+    if (left < 0) throw overLimit('template', { ...DEFAULT_LIMITS, ...limits })
+    unchecked += amount
+    if (unchecked < CHECK_EVERY) return
+    unchecked = 0
+    check()
+  }
+  const read = (name: string, scopes: readonly Json[]): Json | undefined => {
+    spend(name.length + scopes.length)
+    return lookup(name, scopes)
   }
 
   const render = (pieces: readonly Piece[], scopes: readonly Json[]): string => {
@@ -34,12 +45,12 @@ export const renderTemplate = (
   const renderPiece = (piece: Piece, scopes: readonly Json[]): string => {
     if (piece.is === 'text') return piece.text
     if (piece.is === 'variable') {
-      const text = plain(lookup(piece.name, scopes))
+      const text = plain(read(piece.name, scopes))
       return piece.escaped ? JSON.stringify(text).slice(1, -1) : text
     }
     const own = piece.is === 'section' ? functionNamed(piece.name) : undefined
     if (own) return own(piece, scopes)
-    const value = lookup(piece.name, scopes)
+    const value = read(piece.name, scopes)
     const isOff = isFalse(value)
     if (piece.is === 'inverted') return isOff ? render(piece.of, scopes) : ''
     if (isOff) return ''
@@ -56,7 +67,7 @@ export const renderTemplate = (
   const functionNamed = (name: string): ((section: Section, scopes: readonly Json[]) => string) | undefined => {
     if (name === 'toJson')
       return (section, scopes) => {
-        const value = lookup(onlyText(section), scopes)
+        const value = read(onlyText(section), scopes)
         return value === undefined ? '' : textOfJson(value)
       }
     if (name === 'url')
@@ -67,13 +78,17 @@ export const renderTemplate = (
     const [, delimiter = ','] = JOIN.exec(name) ?? []
     if (!JOIN.test(name)) return undefined
     return (section, scopes) => {
-      const value = lookup(onlyText(section), scopes)
-      return Array.isArray(value) ? value.map(one => plain(one)).join(delimiter) : plain(value)
+      const value = read(onlyText(section), scopes)
+      if (!Array.isArray(value)) return plain(value)
+      spend(STEP * value.length)
+      return value.map(one => plain(one)).join(delimiter)
     }
   }
 
   const onlyText = ({ name, of }: Section): string => {
     const [only, other] = of
+    spend(name.length)
+    if (only?.is === 'text') spend(only.text.length)
     if (only?.is === 'text' && !other) return only.text.trim()
     throw faulty(`Mustache function [${name}] must contain one and only one identifier`, template)
   }
@@ -81,9 +96,10 @@ export const renderTemplate = (
   return render(parseTemplate(template), [params])
 }
 
-/** Characters, and of steps what they cost in place of them. */
-const MOST = 4 * 2 ** 20
+/** What a step costs, in characters. */
 const STEP = 8
+/** Characters that take some tenths of a millisecond. */
+const CHECK_EVERY = 16_384
 const JOIN = /^join(?:\s+delimiter='(.*)')?$/s
 
 const hex = (character: string): string => `%${character.charCodeAt(0).toString(16).toUpperCase()}`

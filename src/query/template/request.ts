@@ -22,7 +22,7 @@ export interface Rendered {
 }
 
 /** `{"source": …, "params": {…}}`. Templates are sent along: none are stored. */
-export const readTemplate = (place: JsonNode, limits: Limits): Rendered => {
+export const readTemplate = (place: JsonNode, limits: Limits, check?: () => void): Rendered => {
   const keys = known(place, 'an object such as {"source": {"query": {"match_all": {}}}, "params": {}}', KEYS, [])
   if (keys.id)
     throw refuse(
@@ -42,7 +42,10 @@ export const readTemplate = (place: JsonNode, limits: Limits): Rendered => {
     keys.params === undefined || keys.params.value === null
       ? new Map()
       : object(keys.params, 'an object with values by name')
-  return { body: renderTemplate(text, params, limits), explain: keys.explain !== undefined && boolean(keys.explain) }
+  return {
+    body: renderTemplate(text, params, limits, check),
+    explain: keys.explain !== undefined && boolean(keys.explain),
+  }
 }
 
 const KEYS = ['source', 'params', 'id', 'lang', 'explain', 'profile'] as const

@@ -3,13 +3,12 @@ import type { Limits } from '../../limits/index.ts'
 import { pitOf } from '../../query/pit.ts'
 import type { After, SearchRequest } from '../../query/request.ts'
 import type { Lead, Reply } from '../answer.ts'
-import { type CursorState, decodePit, encodeState, type PitState, type ScrollState } from './state.ts'
+import { type CursorHead, decodePit, encodeState, type PitState, type ScrollState } from './state.ts'
 
 /** What the main thread is to take note of. */
-export interface UsedCursor extends Pick<CursorState, 'kind' | 'key' | 'network'> {
-  /** Until when it was open as its id says, and is from now on. */
+export interface UsedCursor extends CursorHead {
+  /** Until when it was open as its id says; `until` is from now on. */
   was: number
-  until: number
   id: string
   /** Of a scroll: pages that were given, and where the last one ended. */
   page: number
@@ -22,13 +21,13 @@ type Answering = (request: SearchRequest, lead: Lead) => Reply
 export const answerScroll = (
   state: ScrollState,
   request: SearchRequest,
-  { now, answer }: { now: number; answer: Answering },
+  { now, key: signing, answer }: { now: number; key: Buffer; answer: Answering },
 ): Reply => {
   let next = state
   const reply = answer(request, ({ total, maxScore, seen = state.seen, end = state.after }) => {
     const first = state.page === 0 ? { total, maxScore } : {}
     next = { ...state, ...first, page: state.page + 1, seen, after: end }
-    const text = `"_scroll_id":"${encodeState(next)}",`
+    const text = `"_scroll_id":"${encodeState(next, signing)}",`
     return { text, total: next.total, any: next.total > 0, maxScore: next.maxScore }
   })
   const { kind, key, network, until, page, after } = next
@@ -45,6 +44,8 @@ export interface UsedPit {
 
 interface Opening {
   limits: Limits
+  /** What ids are signed by. */
+  key(): Buffer
   now: number
   isNamed: boolean | undefined
   inScroll: boolean
@@ -54,7 +55,7 @@ interface Opening {
 export const openedPit = (
   body: string | undefined,
   index: string,
-  { limits, now, isNamed = true, inScroll }: Opening,
+  { limits, key, now, isNamed = true, inScroll }: Opening,
 ): UsedPit | undefined => {
   const asked = pitOf(body, limits)
   if (!asked) return undefined
@@ -68,18 +69,19 @@ export const openedPit = (
       'action_request_validation_exception',
       'Validation Failed: 1: [indices] cannot be used with point in time. Do not specify any index with point in time.;',
     )
-  const opened = decodePit(asked.id)
+  const signing = { key: key(), limits }
+  const opened = decodePit(asked.id, signing)
   const { keepAliveMs = opened.keepAliveMs } = asked
   const state = { ...opened, keepAliveMs, until: now + keepAliveMs }
   if (state.network.replaceAll('/', '-') !== index) throw elsewhere(state)
   return {
-    ...{ state, id: encodeState(state), was: opened.until },
+    ...{ state, id: encodeState(state, signing.key), was: opened.until },
     tiebreak: opened.dialect === 'elasticsearch' ? 'shown' : 'hidden',
   }
 }
 
 /** A cursor is used where it was opened. */
-export const elsewhere = ({ kind, key, network }: CursorState) =>
+export const elsewhere = ({ kind, key, network }: CursorHead) =>
   refuse(
     'search_context_missing_exception',
     `No search context found for id [${key}]: this ${kind === 'pit' ? 'point in time' : 'scroll'} was opened on ${network}.`,

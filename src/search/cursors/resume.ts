@@ -1,6 +1,6 @@
 import { refuse } from '../../lib/errors.ts'
 import type { ResumePoint, SearchRequest, Sort } from '../../query/request.ts'
-import { decodeResume, encodeState } from './state.ts'
+import { decodeResume, encodeResume } from './state.ts'
 
 /** What a reader sends that has no token yet: `start` from the first stored block, `now` from the next one on. */
 const FIRST: ResumePoint = { place: { kind: 'block', position: -1 }, marks: [] }
@@ -35,7 +35,7 @@ export const resumeMember = (
   { point, reorganisedFrom }: { point: ResumePoint; reorganisedFrom: number | undefined },
   index: string,
 ): string => {
-  const token = encodeState({ kind: 'resume', index, ...point })
+  const token = encodeResume({ kind: 'resume', index, ...point })
   const from = reorganisedFrom === undefined ? '' : `,"reorganised_from":${reorganisedFrom}`
   return `,"resume":{"token":"${token}"${from}}`
 }

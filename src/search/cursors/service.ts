@@ -1,15 +1,25 @@
 import { randomBytes } from 'node:crypto'
-import type { Limits } from '../../limits/index.ts'
+import { type Limits, overLimit } from '../../limits/index.ts'
 import type { Seen } from '../../query/request.ts'
 import { parseKeepAlive } from '../../query/time-value.ts'
 import type { Answer, Asking, CursorService, Searching } from '../service.ts'
 import { elsewhere, type UsedCursor } from './answer.ts'
-import { type CursorState, decodePit, decodeScroll, encodeState, type ScrollState } from './state.ts'
+import {
+  type CursorHead,
+  decodeHead,
+  decodePit,
+  decodeScroll,
+  encodeState,
+  type ScrollState,
+  type Signing,
+} from './state.ts'
 import { createCursorTable } from './table.ts'
 
 export interface CursorsOptions {
   limits: Limits
   now?: () => number
+  /** What ids of the network are signed by. */
+  key(network: string): Buffer
   /** Gives one page of a scroll. */
   page(asking: Asking & Pick<Searching, 'dialect'>, state: ScrollState): Promise<Answer>
   /** The stored blocks of a network. */
@@ -27,8 +37,10 @@ const NOTHING_SEEN: Seen = { runs: [], marks: [] }
 
 const newKey = () => randomBytes(12).toString('base64url')
 
-export const createCursors = ({ limits, now = Date.now, page, seen }: CursorsOptions): Cursors => {
+export const createCursors = ({ limits, now = Date.now, key, page, seen }: CursorsOptions): Cursors => {
   const table = createCursorTable(limits, now)
+
+  const signingOf = (network: string): Signing => ({ key: key(network), limits })
 
   const begin: Cursors['begin'] = ({ account, signal, network, body, scroll, dialect, entities, parameters }) => {
     const keepAliveMs = parseKeepAlive('scroll', scroll)
@@ -42,7 +54,7 @@ export const createCursors = ({ limits, now = Date.now, page, seen }: CursorsOpt
     return page({ account, signal, network, dialect }, state)
   }
 
-  const here = <S extends CursorState>(state: S, network: string): S => {
+  const here = <S extends CursorHead>(state: S, network: string): S => {
     if (state.network === network) return state
     throw elsewhere(state)
   }
@@ -59,7 +71,7 @@ export const createCursors = ({ limits, now = Date.now, page, seen }: CursorsOpt
     },
     async scroll({ id, scroll, ...asking }) {
       const keepAlive = scroll === undefined ? undefined : parseKeepAlive('scroll', scroll)
-      const state = here(decodeScroll(id), asking.network)
+      const state = here(decodeScroll(id, signingOf(asking.network)), asking.network)
       const open = table.check(asking.account, state)
       const keepAliveMs = keepAlive ?? state.keepAliveMs
       // Who sends the first id again and again, as clients may that know it stays the same, gets page after page, too.
@@ -75,20 +87,22 @@ export const createCursors = ({ limits, now = Date.now, page, seen }: CursorsOpt
         ...({ kind: 'pit', key: newKey(), network, until: opened + keepAliveMs, keepAliveMs } as const),
         ...{ entities, opened, dialect, seen: await seen({ account, signal, network }) },
       }
-      const id = encodeState(state)
+      const id = encodeState(state, key(network))
       table.use(account, state, state.until).id = id
       return { id, opened, keepAliveMs }
     },
     close({ account, network, kind, ids }) {
       if (ids === 'all')
         return table.open(account, kind, network).flatMap(one => (table.close(account, one) ? [one.id ?? ''] : []))
+      if (ids.length > limits.cursorIds) throw overLimit('cursorIds', limits)
+      const signing = signingOf(network)
       // All are read before the first is closed.
-      const states = ids.map(id => [id, kind === 'pit' ? decodePit(id) : decodeScroll(id)] as const)
-      return states.flatMap(([id, state]) => (state.network === network && table.close(account, state) ? [id] : []))
+      const heads = Array.from(new Set(ids), id => [id, decodeHead(kind, id, signing)] as const)
+      return heads.flatMap(([id, head]) => (head?.network === network && table.close(account, head) ? [id] : []))
     },
     pits: ({ account, network }) =>
       table.open(account, 'pit', network).map(({ id = '' }) => {
-        const { opened, keepAliveMs } = decodePit(id)
+        const { opened, keepAliveMs } = decodePit(id, signingOf(network))
         return { id, opened, keepAliveMs }
       }),
   }

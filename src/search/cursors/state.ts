@@ -1,23 +1,27 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
 import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib'
 import { refuse } from '../../lib/errors.ts'
 import { isRecord } from '../../lib/record.ts'
+import type { Limits } from '../../limits/index.ts'
 import { KINDS, type Kind } from '../../mapping/index.ts'
-import type { Value } from '../../query/ast.ts'
-import type { After, Mark, Place, ResumePoint, Run, Seen } from '../../query/request.ts'
+import type { After, Mark, Place, ResumePoint, Seen } from '../../query/request.ts'
 import type { Searching } from '../service.ts'
 
 /**
- * The ids of cursors hold all there is to know to go on: a restart keeps them, and the server keeps next to nothing. They are bytes in
- * base64url: a version, a checksum, and deflated JSON. They give no right that a query would not give, so that they are checked like a body and
- * not signed.
+ * The ids of scrolls and points in time hold all there is to know to go on: a restart keeps them, and the server keeps next to nothing. They are signed, so
+ * that nobody else has the server unpack, remember or search what it did not write. Bytes in base64url: a version, a signature of all the rest, the length
+ * of the head, the head (JSON), which is enough to close a cursor, and deflated JSON. Whoever changes the members of a state raises the version.
  */
-export interface CursorState {
+export interface CursorHead {
   kind: 'scroll' | 'pit'
   /** Random: by it the server knows a cursor that was closed. */
   key: string
   network: string
   /** Milliseconds since 1970, after which it is closed. */
   until: number
+}
+
+export interface CursorState extends CursorHead {
   keepAliveMs: number
   seen: Seen
 }
@@ -52,108 +56,129 @@ export interface ResumeState extends ResumePoint {
   index: string
 }
 
-const VERSION = 1
-const HEAD = 5
-/** Bytes of a state: only a forged one is larger. */
-const MOST = 2 ** 20
+/** What ids are signed by, and how long they may be. */
+export interface Signing {
+  key: Buffer
+  limits: Limits
+}
 
-export const encodeState = (state: ScrollState | PitState | ResumeState): string => {
-  const body = deflateRawSync(
-    JSON.stringify(state, (_, value) => (typeof value === 'bigint' ? { big: `${value}` } : value)),
-  )
-  const bytes = Buffer.allocUnsafe(HEAD + body.length)
+const VERSION = 2
+/** Of a SHA-256. */
+const SIGNATURE = 16
+const SIGNED = 1 + SIGNATURE
+const HEAD = SIGNED + 2
+
+export const encodeState = (
+  { kind, key, network, until, ...rest }: ScrollState | PitState,
+  signing: Buffer,
+): string => {
+  const head = Buffer.from(JSON.stringify({ kind, key, network, until } satisfies CursorHead))
+  const body = deflateRawSync(toJson(rest))
+  const bytes = Buffer.concat([Buffer.alloc(HEAD), head, body])
   bytes[0] = VERSION
-  bytes.writeUInt32LE(crc32(body), 1)
-  body.copy(bytes, HEAD)
+  bytes.writeUInt16LE(head.length, SIGNED)
+  signatureOf(bytes, signing).copy(bytes, 1)
   return bytes.toString('base64url')
 }
 
-export const decodeScroll = (id: string): ScrollState => {
-  const state = decodeState(id)
-  if (isScroll(state)) return state
-  throw refuse('illegal_argument_exception', 'Cannot parse scroll id: send the _scroll_id of the last answer.')
+const signatureOf = (bytes: Buffer, key: Buffer): Buffer =>
+  createHmac('sha256', key).update(bytes.subarray(0, 1)).update(bytes.subarray(SIGNED)).digest().subarray(0, SIGNATURE)
+
+/** Most bytes of a state: a scroll holds its query, in which each character may take three. */
+const mostBytes = ({ cursorQuery }: Limits): number => 4 * cursorQuery + 2 ** 20
+
+interface Signed {
+  head: CursorHead
+  body: Buffer
 }
 
-export const decodePit = (id: string): PitState => {
-  const state = decodeState(id)
-  if (isPit(state)) return state
-  throw refuse('illegal_argument_exception', `invalid id: [${id.slice(0, 80)}] is not a point in time of this server.`)
+/** Refuses what is no id; undefined where another one signed it. Nothing is unpacked before its signature is known to be right. */
+const open = (kind: CursorHead['kind'], id: string, { key, limits }: Signing): Signed | undefined => {
+  const isWellFormed = id.length <= 2 * mostBytes(limits) && /^[A-Za-z0-9_-]+={0,2}$/.test(id)
+  const bytes = Buffer.from(isWellFormed ? id : '', 'base64url')
+  const version = bytes[0] ?? 0
+  if (bytes.length <= HEAD || version < 1 || version > VERSION) throw malformed(kind, id)
+  if (!timingSafeEqual(bytes.subarray(1, SIGNED), signatureOf(bytes, key))) return undefined
+  const end = HEAD + bytes.readUInt16LE(SIGNED)
+  const head = JSON.parse(bytes.subarray(HEAD, end).toString()) as CursorHead
+  if (head.kind !== kind) throw malformed(kind, id)
+  return { head, body: bytes.subarray(end) }
 }
+
+const malformed = (kind: CursorHead['kind'], id: string) =>
+  kind === 'scroll'
+    ? refuse('illegal_argument_exception', 'Cannot parse scroll id: send the _scroll_id of the last answer.')
+    : refuse('illegal_argument_exception', `invalid id: [${id.slice(0, 80)}] is not a point in time of this server.`)
+
+/** Without unpacking the rest; undefined where this server did not give the id. */
+export const decodeHead = (kind: CursorHead['kind'], id: string, signing: Signing): CursorHead | undefined =>
+  open(kind, id, signing)?.head
+
+export const decodeScroll = (id: string, signing: Signing): ScrollState => decode('scroll', id, signing) as ScrollState
+
+export const decodePit = (id: string, signing: Signing): PitState => decode('pit', id, signing) as PitState
+
+const decode = (kind: CursorHead['kind'], id: string, signing: Signing): object => {
+  const signed = open(kind, id, signing)
+  if (!signed) throw unknownId(id)
+  return { ...signed.head, ...(fromDeflated(signed.body, mostBytes(signing.limits)) as object) }
+}
+
+const unknownId = (id: string) =>
+  refuse(
+    'search_context_missing_exception',
+    `No search context found for id [${id.slice(0, 40)}…]: neither this server nor one that shares its cluster gave this id, or the key in its data folder was made anew since. Open another one.`,
+  )
+
+/** A reader's token. It has no signature, since readers keep it for as long as they like, and it costs the server nothing. */
+export const encodeResume = (state: ResumeState): string => {
+  const body = deflateRawSync(toJson(state))
+  const bytes = Buffer.allocUnsafe(RESUME_HEAD + body.length)
+  bytes[0] = RESUME_VERSION
+  bytes.writeUInt32LE(crc32(body), 1)
+  body.copy(bytes, RESUME_HEAD)
+  return bytes.toString('base64url')
+}
+
+const RESUME_VERSION = 1
+/** The version and a checksum. */
+const RESUME_HEAD = 5
+/** Bytes of a token's state: some hundred marks. */
+const MOST_RESUME = 2 ** 16
 
 /** Undefined where it is none. */
 export const decodeResume = (token: string): ResumeState | undefined => {
-  const state = decodeState(token)
-  return isResume(state) ? state : undefined
-}
-
-/** Undefined if it is not such an id. */
-const decodeState = (id: string): unknown => {
-  if (!/^[A-Za-z0-9_-]+={0,2}$/.test(id)) return undefined
-  const bytes = Buffer.from(id, 'base64url')
-  const body = bytes.subarray(HEAD)
-  if (bytes.length <= HEAD || bytes[0] !== VERSION || bytes.readUInt32LE(1) !== crc32(body)) return undefined
+  if (token.length > MOST_RESUME || !/^[A-Za-z0-9_-]+={0,2}$/.test(token)) return undefined
+  const bytes = Buffer.from(token, 'base64url')
+  const body = bytes.subarray(RESUME_HEAD)
+  if (bytes.length <= RESUME_HEAD || bytes[0] !== RESUME_VERSION || bytes.readUInt32LE(1) !== crc32(body))
+    return undefined
   try {
-    return JSON.parse(inflateRawSync(body, { maxOutputLength: MOST }).toString(), (_, value) =>
-      isRecord(value) && typeof value.big === 'string' && /^-?\d{1,80}$/.test(value.big) ? BigInt(value.big) : value,
-    )
+    const state = fromDeflated(body, MOST_RESUME)
+    return isResume(state) ? state : undefined
   } catch {
     return undefined
   }
 }
 
-type Fields = Record<string, unknown>
+const toJson = (state: object): string =>
+  JSON.stringify(state, (_, value) => (typeof value === 'bigint' ? { big: `${value}` } : value))
 
-const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isSafeInteger(value)
-const isText = (value: unknown): value is string => typeof value === 'string'
-
-const isCursor = (value: unknown, kind: CursorState['kind']): value is Fields =>
-  isRecord(value) &&
-  value.kind === kind &&
-  [value.key, value.network].every(isText) &&
-  [value.until, value.keepAliveMs].every(isNumber) &&
-  isSeen(value.seen)
-
-const isScroll = (value: unknown): value is ScrollState & Fields =>
-  isCursor(value, 'scroll') &&
-  isRecord(value.asked) &&
-  areEntities(value.asked.entities) &&
-  (value.asked.parameters === undefined || isListOf(value.asked.parameters, isParameter)) &&
-  (value.maxScore === undefined || typeof value.maxScore === 'number') &&
-  (value.body === undefined || isText(value.body)) &&
-  [value.now, value.page, value.total].every(isNumber) &&
-  (value.after === undefined || isAfter(value.after))
-
-const isPit = (value: unknown): value is PitState & Fields =>
-  isCursor(value, 'pit') &&
-  areEntities(value.entities) &&
-  isNumber(value.opened) &&
-  (value.dialect === 'elasticsearch' || value.dialect === 'opensearch')
+const fromDeflated = (bytes: Buffer, most: number): unknown =>
+  JSON.parse(inflateRawSync(bytes, { maxOutputLength: most }).toString(), (_, value) =>
+    isRecord(value) && typeof value.big === 'string' && /^-?\d{1,80}$/.test(value.big) ? BigInt(value.big) : value,
+  )
 
 const isResume = (value: unknown): value is ResumeState =>
   isRecord(value) &&
   value.kind === 'resume' &&
-  isText(value.index) &&
+  typeof value.index === 'string' &&
   isPlace(value.place) &&
-  isListOf(value.marks, isMark)
+  Array.isArray(value.marks) &&
+  value.marks.every(isMark)
 
-const isKind = (value: unknown): value is Kind => KINDS.includes(value as Kind)
-const areEntities = (value: unknown): boolean =>
-  isText(value) && value.length < 1_000 && value.split(',').every(name => name === '' || isKind(name))
-
-const MOST_BLOCKS = 10_000
-const isSeen = (value: unknown): value is Seen =>
-  isRecord(value) && isListOf(value.runs, isRun) && isListOf(value.marks, isMark)
-const isListOf = <T>(value: unknown, is: (one: unknown) => one is T): value is T[] =>
-  Array.isArray(value) && value.length <= MOST_BLOCKS && value.every(is)
-const isRun = (value: unknown): value is Run => Array.isArray(value) && value.length === 2 && value.every(isNumber)
-const isParameter = (value: unknown): value is readonly [string, string] =>
-  Array.isArray(value) && value.length === 2 && value.every(isText)
+const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isSafeInteger(value)
 const isMark = (value: unknown): value is Mark =>
-  Array.isArray(value) && value.length === 2 && isNumber(value[0]) && isText(value[1])
-
-const isAfter = (value: unknown): value is After =>
-  isRecord(value) && isListOf(value.values, isValue) && isPlace(value.place)
-const isValue = (value: unknown): value is Value | null =>
-  value === null || ['bigint', 'number', 'boolean', 'string'].includes(typeof value)
+  Array.isArray(value) && value.length === 2 && isNumber(value[0]) && typeof value[1] === 'string'
 const isPlace = (value: unknown): value is Place =>
-  isRecord(value) && isKind(value.kind) && isNumber(value.position) && value.position >= -1
+  isRecord(value) && KINDS.includes(value.kind as Kind) && isNumber(value.position) && value.position >= -1

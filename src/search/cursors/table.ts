@@ -1,7 +1,8 @@
 import { refuse } from '../../lib/errors.ts'
 import { type Limits, overNow } from '../../limits/index.ts'
 import type { After } from '../../query/request.ts'
-import type { CursorState } from './state.ts'
+import { MOST_KEEP_ALIVE_MS } from '../../query/time-value.ts'
+import type { CursorHead } from './state.ts'
 
 /**
  * Which cursors are open, in memory: how many an account has, which ones were closed before their time, and what the newest page of each was.
@@ -12,21 +13,16 @@ export interface CursorTable {
   /** Refuses one more than the account may have. */
   mayOpen(account: number): void
   /** Takes note of one that is used, and until when it stays open. Refuses one that is closed. */
-  use(account: number, state: Pick<CursorState, 'kind' | 'key' | 'network'>, until: number): Open
+  use(account: number, cursor: Omit<CursorHead, 'until'>, until: number): Open
   /** Throws where a cursor is closed, or its time is over. */
-  check(account: number, state: Pick<CursorState, 'kind' | 'key' | 'network' | 'until'>): Open | undefined
+  check(account: number, cursor: CursorHead): Open | undefined
   /** Closes one; false where it was closed already. */
-  close(account: number, state: Pick<CursorState, 'kind' | 'key' | 'network' | 'until'>): boolean
+  close(account: number, cursor: CursorHead): boolean
   /** Those of an account that are open. */
-  open(account: number, kind: CursorState['kind'], network: string): Open[]
+  open(account: number, kind: CursorHead['kind'], network: string): Open[]
 }
 
-export interface Open {
-  kind: CursorState['kind']
-  key: string
-  network: string
-  until: number
-  closed: boolean
+export interface Open extends CursorHead {
   /** Of a scroll: pages that were given, and where the last of them ended. */
   page: number
   after: After | undefined
@@ -34,39 +30,46 @@ export interface Open {
   id?: string
 }
 
+interface Own {
+  open: Map<string, Open>
+  /** Until when each would be open, by its key; the one that was closed last stands last. */
+  closed: Map<string, number>
+}
+
 /** Closed ones that are remembered, for each that may be open. */
 const REMEMBERED = 10
 
 export const createCursorTable = (limits: Limits, now: () => number = Date.now): CursorTable => {
-  const accounts = new Map<number, Map<string, Open>>()
+  const accounts = new Map<number, Own>()
 
-  /** Those that are not over. */
-  const of = (account: number): Map<string, Open> => {
-    const own = accounts.get(account) ?? new Map<string, Open>()
+  const of = (account: number): Own => {
+    const own = accounts.get(account) ?? { open: new Map(), closed: new Map() }
     accounts.set(account, own)
     return own
   }
-  const tidy = (account: number) => {
-    const own = of(account)
-    const time = now()
-    for (const [key, { until }] of own) if (until <= time) own.delete(key)
-    const closed = Array.from(own.values()).filter(one => one.closed)
-    for (const { key } of closed.slice(0, Math.max(0, closed.length - REMEMBERED * limits.cursors))) own.delete(key)
-    if (own.size === 0) accounts.delete(account)
+  /** A clock that was ahead when the cursor was used keeps nothing for longer. */
+  const capped = (until: number) => Math.min(until, now() + MOST_KEEP_ALIVE_MS)
+  const forgetOver = (own: Map<string, Open>) => {
+    for (const [key, { until }] of own) if (until <= now()) own.delete(key)
   }
-  const count = (account: number) => {
-    let open = 0
-    for (const { closed } of accounts.get(account)?.values() ?? []) if (!closed) open++
-    return open
+  const remember = (closed: Own['closed'], key: string, until: number) => {
+    closed.delete(key)
+    closed.set(key, until)
+    for (const [oldest, until] of closed) {
+      if (closed.size <= REMEMBERED * limits.cursors && until > now()) break
+      closed.delete(oldest)
+    }
   }
   const mayOpen = (account: number) => {
-    if (count(account) < limits.cursors) return
-    tidy(account)
-    if (count(account) >= limits.cursors) throw overNow('cursors', limits)
+    const own = accounts.get(account)?.open
+    if (!own || own.size < limits.cursors) return
+    forgetOver(own)
+    if (own.size >= limits.cursors) throw overNow('cursors', limits)
   }
   const check: CursorTable['check'] = (account, { kind, key, until }) => {
-    const known = accounts.get(account)?.get(key)
-    if (known?.closed || (known?.until ?? until) <= now()) throw missing(kind, key)
+    const own = accounts.get(account)
+    const known = own?.open.get(key)
+    if (own?.closed.has(key) || capped(known?.until ?? until) <= now()) throw missing(kind, key)
     return known
   }
 
@@ -74,35 +77,36 @@ export const createCursorTable = (limits: Limits, now: () => number = Date.now):
     mayOpen,
     check,
     use(account, { kind, key, network }, until) {
-      const known = accounts.get(account)?.get(key)
+      const own = of(account)
+      if (own.closed.has(key)) throw missing(kind, key)
+      const known = own.open.get(key)
       if (!known) mayOpen(account)
-      const one = known ?? { kind, key, network, until, closed: false, page: 0, after: undefined }
-      one.until = Math.max(one.until, until)
-      of(account).set(key, one)
+      const one = known ?? { kind, key, network, until, page: 0, after: undefined }
+      one.until = capped(Math.max(one.until, until))
+      own.open.set(key, one)
       return one
     },
-    close(account, { kind, key, network, until }) {
+    close(account, cursor) {
+      let known: Open | undefined
       try {
-        check(account, { kind, key, network, until })
+        known = check(account, cursor)
       } catch {
         return false
       }
-      const known = accounts.get(account)?.get(key)
-      of(account).set(key, {
-        ...{ kind, key, network, until: Math.max(until, known?.until ?? 0), closed: true, page: 0, after: undefined },
-      })
-      tidy(account)
+      const { open, closed } = of(account)
+      open.delete(cursor.key)
+      remember(closed, cursor.key, capped(Math.max(cursor.until, known?.until ?? 0)))
       return true
     },
     open: (account, kind, network) =>
-      Array.from(accounts.get(account)?.values() ?? []).filter(
-        one => one.kind === kind && one.network === network && !one.closed && one.until > now(),
+      Array.from(accounts.get(account)?.open.values() ?? []).filter(
+        one => one.kind === kind && one.network === network && one.until > now(),
       ),
   }
 }
 
 /** As in Elasticsearch, but for the number, which ids do not have here. */
-const missing = (kind: CursorState['kind'], key: string) =>
+const missing = (kind: CursorHead['kind'], key: string) =>
   refuse(
     'search_context_missing_exception',
     `No search context found for id [${key}]: this ${kind === 'pit' ? 'point in time' : 'scroll'} was closed, or its keep-alive is over. Open another one.`,

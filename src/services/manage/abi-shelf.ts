@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { AbiInfo, AbiShelf } from '../../http/manage/service.ts'
 import { abiFile, abiIn, fileNames, keepAbis, removeAbiFile, type StoredAbi } from '../../ingest/abis.ts'
 import { messageOf, refuse } from '../../lib/errors.ts'
+import { mapInTurns } from '../../lib/turns.ts'
 
 /** Of a longer file only the beginning is read: parsing all of it would hold up the event loop. */
 const LARGEST = 4 * 2 ** 20
@@ -69,13 +70,17 @@ export const createAbiShelf = (folder: string): AbiShelf => {
     },
 
     async add(abis) {
-      const stored = abis.map(({ text, place, name, ...where }): StoredAbi => {
+      const stored = await mapInTurns(abis, ({ text, place, name, ...where }): StoredAbi => {
         const abi = abiIn(text, place, where, name ?? 'Unnamed')
         // What its sender calls it goes before what is in it.
         return name === undefined ? abi : { ...abi, name }
       })
-      keepAbis(folder, stored)
-      const added = await Promise.all([...new Set(stored.map(abiFile))].map(infoOf))
+      const files = await mapInTurns(stored, abi => {
+        keepAbis(folder, [abi])
+        return abiFile(abi)
+      })
+      const added: (AbiInfo | undefined)[] = []
+      for (const file of new Set(files)) added.push(await infoOf(file))
       return added.filter(info => info !== undefined)
     },
 

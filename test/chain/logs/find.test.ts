@@ -198,7 +198,7 @@ const hashOf = (value: number) => `0x${value.toString(16).padStart(64, '0')}`
 for (const [name, lie, said] of lies) {
   test(`a node that gives ${name} is asked again until it is right, and shows why`, async t => {
     const node = await startNode(t, chain)
-    const isFirst = firstTimes(3)
+    const isFirst = firstTimes(name === 'null blocks' ? 2 : 3)
     node.lie = ({ method, params }, result) => {
       if (result instanceof NodeError) return result
       const told = lie(method, structuredClone(result), params)
@@ -206,7 +206,8 @@ for (const [name, lie, said] of lies) {
     }
     const source = sourceOf(t, [node])
     assert.deepEqual(await findAll(source), due())
-    assert.match(source.endpoints()[0]!.lastError!, said)
+    // It is no fault of a node that it does not have a block.
+    assert.match(source.endpoints()[0]!.lastError ?? 'none', name === 'null blocks' ? /^none$/ : said)
   })
 }
 

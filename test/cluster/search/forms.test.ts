@@ -51,6 +51,18 @@ describe('a cluster is asked in every form', { skip: withoutCluster }, () => {
     await sameSearch('tx', { query: { match_all: {} } }, { form: { tell: 'match', kind: 'tx', id: '0x' } })
   })
 
+  it('reads large bodies in a thread', async () => {
+    const values = Array.from({ length: 500 }, (_, i) => `0x${String(i).padStart(64, '0')}`)
+    const query = { bool: { should: [{ terms: { hash: values } }, { term: { 'gasUsed.num': 21_000 } }] } }
+    const aggs = { n: { histogram: { field: 'blockNumber.num', interval: 5 } } }
+    await sameSearch('tx', { query, aggs, size: 5, sort: '_doc' })
+    await sameSearch('tx', { query }, { form: { tell: 'count' } })
+    await sameSearch('tx', { query, size: -1 })
+    await sameSearch('tx', { query, size: -1 }, { format: 'csv' })
+    await sameSearch('tx', { query: { bool: { filter: query, nothing: 1 } } })
+    await sameSearch('tx', { query, size: 2 }, { scroll: '1m' })
+  })
+
   it('tells how scores come about', async () => {
     const explained = async (entities: string, query: object) =>
       assert.ok(

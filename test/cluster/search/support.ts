@@ -1,7 +1,7 @@
 import { DEFAULT_LIMITS } from '../../../src/limits/index.ts'
 import { createPool, type Pool, type PoolOptions } from '../../../src/search/pool.ts'
 import type { Answer, Searching } from '../../../src/search/service.ts'
-import { type FilledCluster, fillCluster } from '../../support/cluster-fill.ts'
+import { type FilledCluster, fillCluster, shelve } from '../../support/cluster-fill.ts'
 import type { TestStore } from '../../support/store.ts'
 
 /** One network twice: its documents in a cluster, and in its store. */
@@ -17,6 +17,8 @@ export const NETWORK = 'ethereum/made-up/mainnet'
 
 export const setUp = async (store?: TestStore, options: Partial<PoolOptions> = {}): Promise<Both> => {
   const filled = await fillCluster(store, { prefix: 'answers' })
+  // Reading threads know from the store what lies in the cluster.
+  shelve(filled)
   const given = {
     ...{ stores: () => new Map([[NETWORK, filled.store.path]]), threads: 1, deadlineMs: 60_000 },
     limits: DEFAULT_LIMITS,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { lastingTexts } from '../../../src/query/aggs/lasting-text.ts'
 import { type Json, parseJson } from '../../../src/query/json.ts'
+import { parseSearch } from '../../../src/query/parse.ts'
 
 const textsOf = (aggregations: object) => lastingTexts(parseJson(JSON.stringify(aggregations)) as Json)
 const overTime = (name: string, bounds: object, more: object = {}) => ({
@@ -26,7 +27,28 @@ test('aggregations that find the same in segments share a text, those that find 
   assert.equal(new Set(others.map(one => textsOf(one)?.found)).size, others.length)
 })
 
-test('what means something else at another moment, or shows hits, is not kept', () => {
-  assert.equal(textsOf({ a: { date_range: { field: 'timestamp', ranges: [{ from: 'now-1d' }] } } }), undefined)
+test('what shows hits is not kept', () => {
   assert.equal(textsOf({ a: { top_hits: {} } }), undefined)
+})
+
+test('aggregations that count from now are not kept, however now is written; a name or an unused word is no date', () => {
+  const keeps = (aggs: object) =>
+    parseSearch(JSON.stringify({ query: { range: { timestamp: { gte: 'now-1d' } } }, aggs }), ['tx'], 0).aggregated !==
+    undefined
+  const filter = (query: object) => ({ a: { filter: query } })
+  const counted = [
+    { a: { date_range: { field: 'timestamp', ranges: [{ from: 'now-1d' }] } } },
+    { a: { date_range: { field: 'timestamp', ranges: [{ to: 'now/d' }] } } },
+    { a: { date_histogram: { field: 'timestamp', fixed_interval: '1d', hard_bounds: { max: 'now' } } } },
+    filter({ query_string: { query: 'timestamp:[n\\ow-60s TO *]' } }),
+    filter({ wrapper: { query: Buffer.from('{"range":{"timestamp":{"gte":"now-1d"}}}').toString('base64') } }),
+    { b: { terms: { field: 'from.raw' }, aggs: filter({ range: { timestamp: { lt: 'now' } } }) } },
+  ]
+  for (const aggs of counted) assert.equal(keeps(aggs), false, JSON.stringify(aggs))
+  const lasting = [
+    { now: { terms: { field: 'from.raw' } } },
+    filter({ term: { from: 'now' } }),
+    { a: { date_range: { field: 'timestamp', ranges: [{ from: '2024-01-01||-1d' }] } } },
+  ]
+  for (const aggs of lasting) assert.equal(keeps(aggs), true, JSON.stringify(aggs))
 })

@@ -34,7 +34,7 @@ const createDigest = (compression = 100): Digest =>
     weights: new Float64Array(0),
   })
 
-const rendered = (metric: Metric): string => renderResults(new Map([['m', metric]]), true).slice(1, -1)
+const rendered = (metric: Metric): string => renderResults(new Map([['m', metric]]), { typedKeys: true }).slice(1, -1)
 const compensated = (values: readonly number[]): number => {
   const [sum, lost] = [new Float64Array(1), new Float64Array(1)]
   for (const value of values) addTo(sum, lost, 0, value)

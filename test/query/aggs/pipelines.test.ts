@@ -44,7 +44,7 @@ const read = (
 const run = (request: Request, results: Results): Members => {
   const { aggs, pipelines } = read(request)
   runPipelines(results, aggs, pipelines)
-  return JSON.parse(renderResults(results, true))
+  return JSON.parse(renderResults(results, { typedKeys: true }))
 }
 
 /** Days with their sums and means, of which two days have no documents and one no values. */

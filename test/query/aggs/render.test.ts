@@ -92,15 +92,47 @@ test('buckets of every shape, typed and not', () => {
     ['th', { is: 'hits', type: 'top_hits', hits: '{"hits":[]}' }],
   ])
   assert.equal(
-    renderResults(results, true),
+    renderResults(results, { typedKeys: true }),
     '{"sterms#h":{"meta":{"z":1,"a":1.5,"q":[1,{"r":null}]},"doc_count_error_upper_bound":0,"sum_other_doc_count":0,"buckets":[{"key":"a","doc_count":4,"filter#x":{"doc_count":4}}]},"histogram#hk":{"buckets":{"0.0":{"key":0.0,"doc_count":4},"5.0":{"key":5.0,"doc_count":4}}},"composite#co":{"after_key":{"a":"a","b":5.0},"buckets":[{"key":{"t":1583971200000},"doc_count":1}]},"stats#s":{"count":0,"min":null,"sum":0.0},"sum#big":{"value":"Infinity","value_exact":"115792089237316195423570985008687907853269984665640564039457584007913129639936","i":9223372036854775808},"top_hits#th":{"hits":{"hits":[]}}}',
   )
-  assert.deepEqual(Object.keys(JSON.parse(renderResults(results, false))), ['h', 'hk', 'co', 's', 'big', 'th'])
+  assert.deepEqual(Object.keys(JSON.parse(renderResults(results, { typedKeys: false }))), [
+    'h',
+    'hk',
+    'co',
+    's',
+    'big',
+    'th',
+  ])
 })
 
 test('names from outside are quoted', () => {
   assert.equal(
-    renderResults(new Map<string, Result>([['a"\u2028__proto__', metric('sum', ['value', 1])]]), true),
+    renderResults(new Map<string, Result>([['a"\u2028__proto__', metric('sum', ['value', 1])]]), { typedKeys: true }),
     '{"sum#a\\"\u2028__proto__":{"value":1.0}}',
   )
+})
+
+test('a text that would be written too often is refused before it is written, by its name', () => {
+  const name = 'x'.repeat(1_000)
+  const bucket = (i: number): Bucket => ({
+    key: [['key', BigInt(i)]],
+    docCount: 1,
+    results: new Map([[name, metric('avg', ['value', 1])]]),
+  })
+  const of = (count: number, meta?: string): Results => {
+    const buckets = Array.from({ length: count }, (_, i) => bucket(i))
+    const one: Result = { is: 'buckets', type: 'histogram', members: [], keyed: false, buckets }
+    return new Map([['h', meta === undefined ? one : { ...one, meta }]])
+  }
+  const render = (results: Results, answer: number) => renderResults(results, { typedKeys: false, limits: { answer } })
+  const text = render(of(100), 200_000)
+  assert.equal(render(of(100), text.length + 400), text)
+  assert.throws(
+    () => render(of(500), 200_000),
+    /^ChainsieveError: The answer, in which the aggregation name \[x{99}…\] of 1000 characters stands 500 times, has more than 200kB of data\. /,
+  )
+  assert.throws(() => render(of(1, 'y'.repeat(5_000)), 4_000), /in which the meta of \[h\] \["y*…\] of 5002 characters/)
+  let checks = 0
+  renderResults(of(2_000), { typedKeys: false, check: () => checks++ })
+  assert.ok(checks > 10)
 })

@@ -25,16 +25,36 @@ export const listRules = command({
 })
 
 const showBook = (rules: ShownRule[]): string =>
-  showTable(
-    ['ID', 'NAME', 'NETWORK', 'TARGET', 'STATE', 'CONFIRMATIONS', 'FIRED'],
-    rules.map(({ id, name, technology, blockchain, network, config, enabled, idle, ...rest }) => [
-      ...[String(id), showText(name, 40), `${technology}/${blockchain}/${network}`, config.targetType],
-      !enabled ? 'paused' : idle === null ? 'active' : 'idle',
-      ...[String(rest.maxConfirmationCount), String(rest.triggerCount)],
-    ]),
-  )
+  [
+    showTable(
+      ['ID', 'NAME', 'NETWORK', 'TARGET', 'STATE', 'CONFIRMATIONS', 'FIRED'],
+      rules.map(rule => [
+        ...[String(rule.id), showText(rule.name, 40), `${rule.technology}/${rule.blockchain}/${rule.network}`],
+        ...[rule.config.targetType, bookState(rule)],
+        ...[String(rule.maxConfirmationCount), String(rule.triggerCount)],
+      ]),
+    ),
+    ...rules.flatMap(rule => reasons(rule.id, bookState(rule), rule.idle?.replace(/\.$/, ''), failingIn(rule))),
+  ].join('\n')
 
-const stateOf = ({ rule, idle }: ListedRule) => (!rule.enabled ? 'paused' : idle === undefined ? 'active' : 'idle')
+const bookState = (rule: ShownRule) => stateFrom(rule.enabled, rule.idle ?? undefined, failingIn(rule))
+
+/** A server says it in the first warnings. */
+const failingIn = ({ failing = [], warnings = [] }: ShownRule): string[] =>
+  warnings.slice(0, failing.length).map(warning => warning.replace(/\.$/, ''))
+
+const stateOf = ({ rule, idle, failing }: ListedRule) => stateFrom(rule.enabled, idle, failing)
+
+const stateFrom = (enabled: boolean, idle: string | undefined, failing: readonly string[]) =>
+  !enabled ? 'paused' : failing.length > 0 ? 'failing' : idle === undefined ? 'active' : 'idle'
+
+const reasons = (id: number, state: string, idle: string | undefined, failing: readonly string[]): string[] =>
+  state === 'paused'
+    ? []
+    : [
+        ...failing.map(why => `Rule ${id} is failing: ${showText(why, 500)}.`),
+        ...(idle === undefined ? [] : [`Rule ${id} is idle: ${idle}.`]),
+      ]
 
 const show = (rules: ListedRule[]): string =>
   [
@@ -51,13 +71,14 @@ const show = (rules: ListedRule[]): string =>
         String(listed.fired),
       ]),
     ),
-    ...rules.filter(it => stateOf(it) === 'idle').map(({ rule, idle }) => `Rule ${rule.id} is idle: ${idle}.`),
+    ...rules.flatMap(it => reasons(it.rule.id, stateOf(it), it.idle, it.failing)),
   ].join('\n')
 
 /** The columns of the table, and the rule as its owner wrote it. */
 const toJson = (listed: ListedRule) => {
-  const { rule, account, idle, fired } = listed
+  const { rule, account, idle, failing, fired } = listed
   const { id, network, startBlock, input } = rule
   const state = stateOf(listed)
-  return { id, account, network, state, idle: state === 'idle' ? idle : null, startBlock, fired, rule: input }
+  const why = state === 'paused' ? null : (idle ?? null)
+  return { id, account, network, state, idle: why, failing, startBlock, fired, rule: input }
 }

@@ -51,13 +51,14 @@ const readRule = async (file: string, { stdin, stderr }: Streams, limits: Limits
   return rule
 }
 
-const show = (rule: RuleInput, { total, fromBlock, toBlock, holes, hits }: Simulation): string => {
+const show = (rule: RuleInput, { total, fromBlock, toBlock, holes, hits, warnings = [] }: Simulation): string => {
   const { name, technology, blockchain, network } = rule
   const blocks = fromBlock === toBlock ? `block ${fromBlock}` : `blocks ${fromBlock}-${toBlock}`
   const stored = holes.length === 0 ? blocks : `what is stored of ${blocks}`
   return [
     `${showText(name)} would have fired ${counted(total, 'time')} in ${stored} of ${technology}/${blockchain}/${network}.`,
     ...(holes.length === 0 ? [] : [`Not stored, and not looked at: ${showRanges(holes)}`]),
+    ...warnings.map(warning => `Warning: ${showText(warning, 2_000)}`),
     ...(hits.length === 0 ? [] : [showTable(['BLOCK', 'ID', 'WHAT'], (hits as Hit[]).map(showHit))]),
   ].join('\n')
 }

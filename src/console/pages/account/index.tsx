@@ -60,7 +60,7 @@ const Shown = ({ account: { account, token, limits, server } }: { account: Accou
       )}
       <div>
         <dt>Expires</dt>
-        <dd>{token.expiresAt === null ? 'never' : <Time value={token.expiresAt} />}</dd>
+        <dd>{token.expiresAt === null ? 'never' : <Time value={token.expiresAt} due />}</dd>
       </div>
       <div>
         <dt>Server</dt>

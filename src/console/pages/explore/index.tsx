@@ -1,14 +1,17 @@
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { getStatus } from '../../api/index.ts'
 import { useAsk } from '../../api/use-ask.ts'
-import { KINDS } from '../../api/wire.ts'
+import { useLive } from '../../api/use-live.ts'
+import { KINDS, type Status } from '../../api/wire.ts'
 import { Chart } from '../../parts/chart.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { CheckField } from '../../parts/field.tsx'
 import { Busy } from '../../parts/progress.tsx'
 import { Table } from '../../parts/table.tsx'
-import { setQuery } from '../../shell/router.tsx'
+import { Time } from '../../parts/time.tsx'
+import { plain } from '../../parts/visible.ts'
+import { Link, setQuery } from '../../shell/router.tsx'
 import { AskBox } from './ask-box.tsx'
 import { getCatalogue } from './catalogue.ts'
 import { columnsFor } from './columns.tsx'
@@ -17,7 +20,7 @@ import { useKnown } from './known.ts'
 import { Nothing } from './nothing.tsx'
 import { Opened } from './opened.tsx'
 import { seriesOf } from './series.ts'
-import { type Search, setKinds, useAsked, useSearch } from './state.ts'
+import { isFirstSight, type Search, setKinds, useAsked, useSearch } from './state.ts'
 import { Sum } from './sum.tsx'
 import { Toolbar } from './toolbar.tsx'
 import { DEMO, Tries } from './tries.tsx'
@@ -26,9 +29,11 @@ import { useFollow, withNews } from './use-follow.ts'
 import { useHits } from './use-hits.ts'
 import { Views } from './views.tsx'
 
+const STATUS_MS = 10_000
+
 /** Searches, with all of their state in the address. */
 const Explore = () => {
-  const status = useAsk('status', getStatus)
+  const status = useLive('status', getStatus, STATUS_MS)
   const networks = status.data?.networks.map(({ network }) => network) ?? []
   const search = useSearch(networks)
   if (status.error !== undefined && !status.data)
@@ -42,12 +47,20 @@ const Explore = () => {
         </p>
       </Empty>
     )
-  return <Page search={search} networks={networks} />
+  const reasons = status.data.reasons?.filter(({ network }) => network === search.network) ?? []
+  return <Page search={search} networks={networks} reasons={reasons} />
 }
 
 export default Explore
 
-const Page = ({ search, networks }: { search: Search; networks: readonly string[] }) => {
+interface Props {
+  search: Search
+  networks: readonly string[]
+  /** Why the network is not live. */
+  reasons: NonNullable<Status['reasons']>
+}
+
+const Page = ({ search, networks, reasons }: Props) => {
   const { network, kinds, columns, view, sort, from, to, follows, open } = search
   const [isWanted, setWanted] = useState(false)
   const needsFields = isWanted || view !== '' || sort !== undefined || columns.some(name => !name.startsWith('@'))
@@ -55,8 +68,14 @@ const Page = ({ search, networks }: { search: Search; networks: readonly string[
   const catalogue = fields.data
   const { question, asked, error } = useAsked(search, catalogue)
   const draft = useDraft(search.text, kinds)
-  const found = useHits(network, kinds, asked)
-  const news = useFollow(network, kinds, asked, follows, found.again)
+  const usual = useHits(network, kinds, asked)
+  // A chain may have no transactions yet.
+  const isBare = isFirstSight(search)
+  const isWithout = isBare && usual.data?.hits.total === 0
+  const blocks = useHits(isWithout ? network : undefined, ['block'], asked)
+  const hasBlocks = isWithout && blocks.hits.length > 0
+  const found = hasBlocks ? blocks : usual
+  const news = useFollow(network, hasBlocks ? ['block'] : kinds, asked, follows, found.again)
   const hits = useMemo(() => withNews(found.hits, news), [found.hits, news.hits, news.gone])
   const fresh = hits.length - found.hits.length
   const series = useMemo(() => seriesOf(found.data, hits.slice(0, Math.max(fresh, 0))), [found.data, fresh])
@@ -73,6 +92,17 @@ const Page = ({ search, networks }: { search: Search; networks: readonly string[
         network={network}
         onNeeds={needs => needs.some(kind => kinds.includes(kind)) || setKinds([...kinds, ...needs])}
       />
+      {reasons.map(({ type, reason, since }) => (
+        <p class="notice" key={type}>
+          Not live: {plain(reason)}
+          {since !== undefined && (
+            <>
+              , since <Time value={since} />
+            </>
+          )}
+          . <Link to="/status">Show the status</Link>
+        </p>
+      ))}
       {search.text === '' && network === DEMO && <Tries />}
       <div class="choices">
         <Kinds search={search} />
@@ -110,6 +140,11 @@ const Page = ({ search, networks }: { search: Search; networks: readonly string[
                 setQuery({ from: String(Math.floor(from * 1000)), to: String(Math.ceil(to * 1000)) })
               }
             />
+          )}
+          {hasBlocks && (
+            <p class="dim" role="status">
+              No transactions and events so far: these are the blocks.
+            </p>
           )}
           {found.moreError !== undefined && <Fault title="Further hits cannot be read" error={found.moreError} />}
           {found.data?.hits.total === 0 && hits.length === 0 && <Nothing search={search} />}

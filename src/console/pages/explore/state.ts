@@ -46,6 +46,10 @@ export const useSearch = (networks: readonly string[]): Search => {
   }
 }
 
+/** Whether nothing was asked for yet. */
+export const isFirstSight = ({ text, kinds, sort, from, to }: Search): boolean =>
+  text === '' && kinds.join() === DEFAULT_KINDS && sort === undefined && from === '' && to === ''
+
 export const setKinds = (kinds: readonly Kind[]) => {
   const names = KINDS.filter(kind => kinds.includes(kind)).join() || 'none'
   setQuery({ kinds: names === DEFAULT_KINDS ? '' : names })

@@ -75,10 +75,15 @@ const COLUMNS: readonly Column<Alert>[] = [
 ]
 
 /** Such as `2 delivered, 1 dead`. */
-const sumOf = ({ deliveries }: Alert): string => {
+const sumOf = ({ deliveries }: Alert) => {
   const counts = new Map<string, number>()
   for (const { state } of deliveries) counts.set(state, (counts.get(state) ?? 0) + 1)
-  return [...counts].map(([state, count]) => `${count} ${state}`).join(', ')
+  return [...counts].map(([state, count], i) => (
+    <span key={state}>
+      {i > 0 && ', '}
+      <span class={state === 'dead' ? 'bad' : ''}>{`${count} ${state}`}</span>
+    </span>
+  ))
 }
 
 const Opened = ({ alert, rule, again }: { alert: Alert; rule: Rule; again(): void }) => {

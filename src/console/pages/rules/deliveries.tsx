@@ -1,5 +1,4 @@
 import { useAsk } from '../../api/use-ask.ts'
-import { confirm } from '../../parts/dialog.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { SelectField } from '../../parts/field.tsx'
@@ -10,7 +9,7 @@ import { Time } from '../../parts/time.tsx'
 import { useKey } from '../../shell/keys.ts'
 import { setQuery, useQueryState } from '../../shell/router.tsx'
 import { getDeliveries, getDelivery } from './api.ts'
-import { DeliveryView, sendAgain } from './delivery.tsx'
+import { DeliveryView, sendDeadOf } from './delivery.tsx'
 import { useEvery, usePages } from './hooks.ts'
 import type { Delivery, Rule } from './wire.ts'
 
@@ -35,17 +34,11 @@ export const Deliveries = ({ rule }: { rule: Rule }) => {
   useEvery(REFRESH_MS, () => {
     if (pages.isFirst) pages.again()
   })
-  const sendDead = async () => {
-    const text = 'Every dead delivery of this rule is sent once more. What is sent cannot be taken back.'
-    if (!(await confirm({ title: 'Send all dead deliveries again?', text, action: 'Send all again' }))) return
-    await sendAgain({ rule: rule.id, dead: true })
-    pages.again()
-  }
   return (
     <>
       <div class="line">
         <SelectField label="State" value={state} options={OPTIONS} onChange={value => setState(value)} />
-        <button type="button" onClick={() => void sendDead()}>
+        <button type="button" onClick={() => void sendDeadOf(rule.id).then(pages.again)}>
           Send all dead again
         </button>
       </div>

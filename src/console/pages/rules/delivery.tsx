@@ -18,7 +18,7 @@ export const DeliveryView = ({ delivery, again }: { delivery: Delivery; again():
       </p>
       {state === 'queued' && nextAt !== null && (
         <p class="dim">
-          Next attempt: <Time value={nextAt} />
+          Next attempt: <Time value={nextAt} due />
         </p>
       )}
       {attempts.length === 0 && lastError !== null && (
@@ -96,4 +96,11 @@ export const sendAgain = async (which: Parameters<typeof redeliver>[0]) => {
   } catch (error) {
     announce(plain(messageOf(error)), 'error')
   }
+}
+
+/** All dead deliveries of a rule, once the user is sure. */
+export const sendDeadOf = async (rule: number) => {
+  const text = 'Every dead delivery of this rule is sent once more. What is sent cannot be taken back.'
+  if (await confirm({ title: 'Send all dead deliveries again?', text, action: 'Send all again' }))
+    await sendAgain({ rule, dead: true })
 }

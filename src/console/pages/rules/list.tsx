@@ -112,9 +112,9 @@ const columnsOf = (counts: ReadonlyMap<number, SeriesOfRule>): readonly Column<R
   },
   {
     name: 'notes',
-    title: 'Why idle, warnings',
+    title: 'Why failing or idle, warnings',
     width: 'minmax(16ch, 2fr)',
-    cell: ({ idle, warnings }) => <Text value={[idle, ...warnings].filter(Boolean).join(' ')} most={300} brief />,
+    cell: rule => <Text value={[idleOf(rule), ...rule.warnings].filter(Boolean).join(' ')} most={300} brief />,
   },
 ]
 
@@ -127,12 +127,17 @@ const Counts = ({ series }: { series: SeriesOfRule | undefined }) =>
   ) : null
 
 /** In one word, which its colour repeats. */
-export const State = ({ rule: { enabled, idle, warnings } }: { rule: Rule }) => {
+export const State = ({ rule: { enabled, idle, failing, warnings } }: { rule: Rule }) => {
   if (!enabled) return <span class="dim">paused</span>
+  if (failing.length > 0) return <span class="bad">failing</span>
   if (idle !== null) return <span class="warn">idle</span>
   if (warnings.length > 0) return <span class="warn">warned</span>
   return <span class="good">on</span>
 }
+
+/** Why it finds nothing now. That it is paused is its state, and a button ends that. */
+export const idleOf = ({ enabled, idle }: Rule): string | null =>
+  !enabled && idle?.startsWith('it is paused') ? null : idle
 
 const NoRules = () => {
   const status = useAsk('status', getStatus)

@@ -55,7 +55,7 @@ export const emptyRule = (network: string): JsonObject => {
 }
 
 /** What the server adds to a rule; it is not part of what its owner writes. */
-const SERVERS = ['id', 'createdAt', 'updatedAt', 'triggerCount', 'idle', 'warnings', 'cancelledDeliveries']
+const SERVERS = ['id', 'createdAt', 'updatedAt', 'triggerCount', 'idle', 'failing', 'warnings', 'cancelledDeliveries']
 
 export const ownOf = (rule: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(rule).filter(([name]) => !SERVERS.includes(name)))
@@ -94,5 +94,17 @@ export const saying = (condition: Json): string => {
   const inner = listAt(condition, 'operatorParameters')
   if (operator === INSPECT) return inner.map(it => `${name}.${saying(it)}`).join(', ')
   const shown = Array.isArray(value) ? value.join(', ') : String(value)
-  return `${name} ${String(operator).toLowerCase()} ${shown}${useScaledValue === true ? ' in units of the token' : ''}`
+  return `${name} ${SAID.get(String(operator)) ?? operator} ${shown}${useScaledValue === true ? ' in units of the token' : ''}`
 }
+
+/** Operators in a sentence. */
+const SAID: ReadonlyMap<string, string> = new Map([
+  ['Greater', 'is greater than'],
+  ['Greater or Equal', 'is at least'],
+  ['Less', 'is less than'],
+  ['Less or Equal', 'is at most'],
+  ['Equals', 'is'],
+  ['Equals any', 'is one of'],
+  ['Equals (ignore case)', 'is, in any letter case,'],
+  ['Equals any (ignore case)', 'is, in any letter case, one of'],
+])

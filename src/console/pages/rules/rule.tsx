@@ -9,18 +9,20 @@ import { JsonView } from '../../parts/json-view.tsx'
 import { Busy } from '../../parts/progress.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
 import { Text } from '../../parts/text.tsx'
+import { Time } from '../../parts/time.tsx'
 import { announce } from '../../parts/toast.tsx'
 import { plain } from '../../parts/visible.ts'
 import { Link, navigate, setQuery, useQueryState } from '../../shell/router.tsx'
 import { Alerts } from './alerts.tsx'
 import { deleteRule, enableRule, getDeliveries, getRule, getSeries, isConflict, type Tagged } from './api.ts'
 import { Deliveries } from './deliveries.tsx'
+import { sendDeadOf } from './delivery.tsx'
 import { Facts } from './facts.tsx'
 import { useEvery } from './hooks.ts'
-import { State } from './list.tsx'
+import { idleOf, State } from './list.tsx'
 import { ownOf } from './model.ts'
 import { Test } from './test.tsx'
-import type { AlertSeries } from './wire.ts'
+import type { AlertSeries, Rule } from './wire.ts'
 
 const REFRESH_MS = 5_000
 const TABS = [
@@ -48,6 +50,7 @@ export const RulePage = ({ id }: { id: string }) => {
       </>
     )
   const { rule } = data
+  const idle = idleOf(rule)
   return (
     <>
       <p class="way">
@@ -61,12 +64,14 @@ export const RulePage = ({ id }: { id: string }) => {
         <Actions tagged={data} again={again} />
       </header>
       {error !== undefined && <Fault error={error} again={again} />}
-      {rule.idle !== null && (
+      {rule.failing.length > 0 && <Failing rule={rule} again={again} />}
+      {!rule.enabled && <p class="note">Paused: it finds nothing until it is resumed.</p>}
+      {idle !== null && (
         <p class="note">
-          It finds nothing now: <Text value={rule.idle} />
+          It finds nothing now: <Text value={idle} />
         </p>
       )}
-      {rule.warnings.map(warning => (
+      {rule.warnings.slice(rule.failing.length).map(warning => (
         <p class="note" key={warning}>
           Warning: <Text value={warning} />
         </p>
@@ -87,6 +92,25 @@ export const RulePage = ({ id }: { id: string }) => {
     </>
   )
 }
+
+/** Receivers that take nothing, and the way back once they do. */
+const Failing = ({ rule, again }: { rule: Rule; again(): void }) => (
+  <div class="fault" role="alert">
+    {rule.failing.map(({ channel, target, since, status, error }) => (
+      <p key={`${channel} ${target} ${since}`}>
+        <strong>Alerts do not arrive.</strong> {channel} to <Text value={target} most={120} brief /> is failing since{' '}
+        <Time value={since} />: {status !== null && !error.includes(String(status)) && `HTTP ${status}, `}
+        <Text value={error} most={300} />
+      </p>
+    ))}
+    <p>
+      What was given up can be sent once more when the receiver works again:{' '}
+      <button type="button" onClick={() => void sendDeadOf(rule.id).then(again)}>
+        Send dead again
+      </button>
+    </p>
+  </div>
+)
 
 const Actions = ({ tagged: { rule, etag }, again }: { tagged: Tagged; again(): void }) => {
   const [busy, setBusy] = useState(false)

@@ -7,6 +7,8 @@ export interface Rule extends JsonObject {
   name: string
   enabled: boolean
   idle: string | null
+  /** Receivers whose last delivery failed; the first warnings say the same. */
+  failing: { channel: string; target: string; since: string; status: number | null; error: string }[]
   warnings: string[]
   triggerCount: number
   startBlock: number | null
@@ -86,6 +88,7 @@ export interface Simulation {
   complete: boolean
   holes: Json[]
   hits: Hit[]
+  warnings?: string[]
   series: null | { intervalMs: number; buckets: { from: string; count: number }[] }
 }
 

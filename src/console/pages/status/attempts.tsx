@@ -24,7 +24,7 @@ export const Attempts = ({ id, onClose }: { id: number; onClose(): void }) => {
           </p>
           {data.nextAt !== null && data.state === 'queued' && (
             <p>
-              Next try: <Time value={data.nextAt} />
+              Next try: <Time value={data.nextAt} due />
             </p>
           )}
           {data.attempts.length === 0 && <p>It has not been tried yet.</p>}

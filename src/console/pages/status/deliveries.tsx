@@ -69,7 +69,7 @@ const columnsFor = (again: () => void) =>
           <span class="good">takes messages</span>
         ) : (
           <span class="bad">
-            takes nothing since <Time value={failing.since} />: {failing.status}{' '}
+            failing since <Time value={failing.since} />: {failing.status}{' '}
             <Text value={failing.error} most={200} brief />
           </span>
         ),
@@ -80,7 +80,7 @@ const columnsFor = (again: () => void) =>
     {
       title: 'Next try',
       cell: ({ nextAt, waiting, retried }: Destination) =>
-        nextAt !== null && waiting + retried > 0 ? <Time value={nextAt} /> : '',
+        nextAt !== null && waiting + retried > 0 ? <Time value={nextAt} due /> : '',
     },
     {
       title: 'What to do',

@@ -42,6 +42,13 @@ export const Network = ({ status, samples }: { status: FullNetwork; samples: rea
         </p>
       )}
       {error !== null && !waiting && <p class="fault">{plain(error)}</p>}
+      {status.missing && (
+        <p class="notice">
+          No node has the blocks {status.missing.ranges.map(({ from, to }) => `${from} to ${to}`).join(', ')}, since{' '}
+          <Time value={status.missing.since} /> ({plain(status.missing.why).slice(0, LONGEST)}): {status.missing.remedy}
+          .
+        </p>
+      )}
       {store === 'damaged' && (
         <p class="fault">
           The store is damaged. Stop the server and run <code>chainsieve salvage {network}</code>.
@@ -108,12 +115,24 @@ const NODES = [
   { title: 'Node', cell: ({ url }: Endpoint) => plain(url) },
   {
     title: 'State',
-    cell: ({ failingSince }: Endpoint) =>
-      failingSince === undefined ? (
-        <span class="good">answers</span>
-      ) : (
+    cell: ({ failingSince, slow }: Endpoint) =>
+      failingSince !== undefined ? (
         <span class="bad">
           fails since <Time value={failingSince} />
+        </span>
+      ) : slow ? (
+        <span class="warn">answers slowly</span>
+      ) : (
+        <span class="good">answers</span>
+      ),
+  },
+  {
+    title: 'Answers in',
+    align: 'right',
+    cell: ({ responseMs }: Endpoint) =>
+      responseMs && (
+        <span title={`95 of 100 within ${responseMs.p95.toLocaleString()} ms`}>
+          {responseMs.median.toLocaleString()} ms
         </span>
       ),
   },

@@ -6,6 +6,7 @@ import { Fault } from '../../parts/fault.tsx'
 import { Busy } from '../../parts/progress.tsx'
 import { Time } from '../../parts/time.tsx'
 import { plain } from '../../parts/visible.ts'
+import { Link } from '../../shell/router.tsx'
 import { Network } from './network.tsx'
 import type { FullStatus, Rates } from './wire.ts'
 
@@ -20,12 +21,21 @@ export const Networks = () => {
   if (status.error !== undefined && !data)
     return <Fault title="The status cannot be read" error={status.error} again={status.again} />
   if (!data) return <Busy label="Reading the status" />
-  const { networks, reasons = [], deliveries, readers } = data
+  const { networks, reasons = [], warnings = [], deliveries, readers } = data
   return (
     <>
       {status.error !== undefined && <Fault title="What is shown is old" error={status.error} again={status.again} />}
+      {deliveries && deliveries.failing.length > 0 && (
+        <p class="fault">
+          {deliveries.failing.length === 1
+            ? 'A receiver of your alerts is'
+            : `${deliveries.failing.length.toLocaleString()} receivers of your alerts are`}{' '}
+          failing since <Time value={deliveries.failing[0]!.since} />.{' '}
+          <Link to="/status?view=deliveries">Show the receivers</Link>
+        </p>
+      )}
       {reasons.length === 0 && <p class="good">The server is ready.</p>}
-      {reasons.map(({ type, network, since, reason }) => (
+      {[...reasons, ...warnings].map(({ type, network, since, reason }) => (
         <p key={`${type} ${network}`} class="notice">
           {network !== undefined && <strong>{network}: </strong>}
           {plain(reason)}

@@ -67,7 +67,7 @@ const OfNetwork = ({ network }: { network: string }) => {
               { title: 'Table', cell: ({ part }) => <code>{part}</code> },
               { title: 'Part of', cell: ({ what }) => what },
               { title: 'Size', align: 'right', cell: ({ bytes }) => showBytes(bytes) },
-              { title: 'Share', cell: ({ part, bytes }) => <Share of={part} part={bytes / storage.bytes} /> },
+              { title: 'Share', cell: ({ part, share }) => <Share of={part} share={share} /> },
               { title: 'Rows', align: 'right', cell: ({ rows }) => rows?.toLocaleString() ?? '' },
             ]}
             rows={parts}
@@ -79,9 +79,9 @@ const OfNetwork = ({ network }: { network: string }) => {
   )
 }
 
-const Share = ({ of, part }: { of: string; part: number }) => (
+const Share = ({ of, share }: { of: string; share: number }) => (
   <span class="share">
-    <meter aria-label={`Share of ${of}`} value={part} min={0} max={1} />
-    {(part * 100).toFixed(1)} %
+    <meter aria-label={`Share of ${of}`} value={share} min={0} max={100} />
+    {share.toFixed(1)} %
   </span>
 )

@@ -1,12 +1,11 @@
-import type { NetworkStatus } from '../../api/wire.ts'
+import type { NetworkStatus, Reason, Status } from '../../api/wire.ts'
 
 /** What `/status`, `/status/rates`, `/status/storage` and `/alerting/…` answer, as far as this page reads it. */
-export interface FullStatus {
-  version: string
+export interface FullStatus extends Status {
   networks: FullNetwork[]
-  deliveries?: { state: string; error: string | null }
+  deliveries?: { state: string; error: string | null; failing: { since: string }[] }
   readers?: { most: number; busy: number; waiting: number; lost: number; error: string | null }
-  reasons?: { type: string; network?: string; since?: string; reason: string }[]
+  warnings?: Reason[]
 }
 
 export interface FullNetwork extends NetworkStatus {
@@ -25,6 +24,7 @@ export interface FullNetwork extends NetworkStatus {
   redecoding?: { abi: string; blocksLeft: number }
   coverage?: ScopeCoverage[]
   filling?: ScopeFilling
+  missing?: { ranges: { from: number; to: number }[]; why: string; since: string; remedy: string }
 }
 
 /** Logs that are looked for; of many addresses and topics, the first ones. */
@@ -54,6 +54,8 @@ export interface Endpoint {
   requests: number
   errors: number
   failingSince?: string
+  responseMs?: { median: number; p95: number }
+  slow?: boolean
   budget?: Budget
 }
 
@@ -94,7 +96,7 @@ export interface StorageAnswer {
     bytes: number
     log: number
     free: number
-    parts: { part: string; what: string; bytes: number; rows: number | null }[]
+    parts: { part: string; what: string; bytes: number; share: number; rows: number | null }[]
   }
 }
 

@@ -1,4 +1,4 @@
-import { fits } from '../../../lib/wildcard.ts'
+import { fittingAny } from '../../../lib/wildcard.ts'
 import type { Kind } from '../../../mapping/index.ts'
 import { askedBy } from '../../context.ts'
 import { healthOf } from '../cluster.ts'
@@ -6,7 +6,6 @@ import type { Endpoint } from '../endpoint.ts'
 import { aliasesOf, indexName, kindsOf } from '../indexes.ts'
 import { uuidOf } from '../indices.ts'
 import { INFO } from '../info.ts'
-import { namesIn } from '../parameters.ts'
 import { bytesOf } from '../stats.ts'
 import { type Column, clockColumns, shownBytes, shownTable, TABLE_PARAMETERS, textOf } from './table.ts'
 
@@ -108,10 +107,10 @@ export const catAliases: Endpoint = {
   doc: 'A line for each alias.',
   parameters: [...TABLE_PARAMETERS, 'expand_wildcards'],
   handle(call) {
-    const patterns = namesIn(call.path.get('names') ?? '*')
+    const isWanted = fittingAny(call.names.listed(call.path.get('names') ?? '*'))
     const rows = kindsOf(call).flatMap(kind =>
       aliasesOf(call, kind)
-        .filter(alias => patterns.some(pattern => fits(alias, pattern)))
+        .filter(isWanted)
         .map(alias => ({ alias, index: indexName(call, kind) })),
     )
     const none = (doc: string) => ({ doc, value: () => '-' })

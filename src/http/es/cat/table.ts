@@ -1,10 +1,10 @@
 import { refuse } from '../../../lib/errors.ts'
 import { didYouMean } from '../../../lib/nearest.ts'
-import { fits } from '../../../lib/wildcard.ts'
+import { fitting } from '../../../lib/wildcard.ts'
 import { header } from '../../context.ts'
 import { PRODUCT } from '../../json.ts'
 import { type Call, type Told, told } from '../endpoint.ts'
-import { isOn, namesIn } from '../parameters.ts'
+import { isOn } from '../parameters.ts'
 
 /** What is told as lines of text, or as JSON where a client wants that. */
 export interface Table<Row> {
@@ -46,11 +46,12 @@ export const shownTable = <Row>(call: Call, { columns, rows }: Table<Row>): Told
 
 type Named<Row> = readonly [name: string, column: Column<Row>]
 
-const chosen = <Row>({ parameters }: Call, all: readonly Named<Row>[]): Named<Row>[] => {
-  const names = namesIn(parameters.get('h') ?? '')
-  if (names.length === 0) return [...all]
-  return names.flatMap((name): Named<Row>[] => {
-    if (name.includes('*')) return all.filter(([known]) => fits(known, name))
+const chosen = <Row>({ parameters, names }: Call, all: readonly Named<Row>[]): Named<Row>[] => {
+  const wanted = names.listed(parameters.get('h') ?? '')
+  if (wanted.length === 0) return [...all]
+  return wanted.flatMap((name): Named<Row>[] => {
+    const fits = fitting(name)
+    if (name.includes('*')) return all.filter(([known]) => fits(known))
     const [, column] = columnNamed(name, all) ?? []
     // Elasticsearch shows the name that was asked for, and leaves out what it does not know.
     return column ? [[name, column]] : []
@@ -60,8 +61,12 @@ const chosen = <Row>({ parameters }: Call, all: readonly Named<Row>[]): Named<Ro
 const columnNamed = <Row>(name: string, all: readonly Named<Row>[]): Named<Row> | undefined =>
   all.find(([known, { aliases = [] }]) => known === name || aliases.includes(name))
 
-const inOrder = <Row>({ parameters }: Call, all: readonly Named<Row>[], rows: readonly Row[]): readonly Row[] => {
-  const keys = namesIn(parameters.get('s') ?? '').map(key => {
+const inOrder = <Row>(
+  { parameters, names }: Call,
+  all: readonly Named<Row>[],
+  rows: readonly Row[],
+): readonly Row[] => {
+  const keys = names.listed(parameters.get('s') ?? '').map(key => {
     const [name = '', order = 'asc'] = key.split(':')
     const [, column] = columnNamed(name, all) ?? []
     if (!column)

@@ -19,10 +19,12 @@ export const adjacencyMatrix: AggregationKind = {
       )
     return {
       kind: 'adjacency_matrix',
-      separator: keys.separator ? string(keys.separator, 'a text to stand between two names') : '&',
+      separator: keys.separator
+        ? scope.budget.name(string(keys.separator, 'a text to stand between two names'), keys.separator)
+        : '&',
       filters: filters
         .toSorted(([a], [b]) => (a < b ? -1 : 1))
-        .map(([name, at]) => ({ name, query: queriesOf(at, scope) })),
+        .map(([name, at]) => ({ name: scope.budget.name(name, at), query: queriesOf(at, scope) })),
     }
   },
 }

@@ -44,6 +44,7 @@ const sourceOf = (place: JsonNode, scope: AggregationScope): CompositeSource => 
   const [named, more] = members(place, 'a source such as {"name": {"terms": {"field": "event.raw"}}}')
   if (!named || more) throw unexpected(place, 'one source with its name')
   const [name, at] = named
+  scope.budget.name(name, at)
   const [typed, other] = members(at, 'an object such as {"terms": {"field": "event.raw"}}')
   if (!typed || other) throw unexpected(at, 'one of terms, histogram and date_histogram')
   const [type, body] = typed

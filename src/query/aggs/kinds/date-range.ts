@@ -21,7 +21,7 @@ export const dateRange: AggregationKind = {
     return {
       kind: 'date_range',
       values,
-      ranges: rangesOf(place, keys.ranges, at => reader.read(at, scalar(at, 'a date'), false), scope.budget.limits),
+      ranges: rangesOf(place, keys.ranges, at => reader.read(at, scalar(at, 'a date'), false), scope.budget),
       keyed: keys.keyed !== undefined && boolean(keys.keyed),
       format: formatOf(scope, place, values, keys),
     }

@@ -21,10 +21,16 @@ export const filters: AggregationKind = {
     const named = isNamed ? list.toSorted(([a], [b]) => (a! < b! ? -1 : 1)) : list
     const wantsOther =
       keys.other_bucket === undefined ? keys.other_bucket_key !== undefined : boolean(keys.other_bucket)
-    const other = keys.other_bucket_key ? string(keys.other_bucket_key, 'a name') : '_other_'
+    const { budget } = scope
+    const other = keys.other_bucket_key
+      ? budget.name(string(keys.other_bucket_key, 'a name'), keys.other_bucket_key)
+      : '_other_'
     return {
       kind: 'filters',
-      filters: named.map(([name, at]) => ({ name, query: queriesOf(at, scope) })),
+      filters: named.map(([name, at]) => ({
+        name: name === undefined ? undefined : budget.name(name, at),
+        query: queriesOf(at, scope),
+      })),
       other: wantsOther ? other : undefined,
     }
   },

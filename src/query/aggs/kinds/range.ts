@@ -1,4 +1,5 @@
-import { type Limits, overLimit } from '../../../limits/index.ts'
+import { overLimit } from '../../../limits/index.ts'
+import type { Budget } from '../../budget.ts'
 import { boolean, elements, type JsonNode, known, string, unexpected, where } from '../../json-node.ts'
 import { readDouble } from '../../numbers.ts'
 import type { RangeOf } from '../ast.ts'
@@ -19,7 +20,7 @@ export const range: AggregationKind = {
     return {
       kind: 'range',
       values,
-      ranges: rangesOf(place, keys.ranges, readDouble, scope.budget.limits),
+      ranges: rangesOf(place, keys.ranges, readDouble, scope.budget),
       keyed: keys.keyed !== undefined && boolean(keys.keyed),
       format: formatOf(scope, place, values, keys),
     }
@@ -33,10 +34,11 @@ export const rangesOf = (
   place: JsonNode,
   given: JsonNode | undefined,
   read: (place: JsonNode) => number,
-  limits: Limits,
+  budget: Budget,
 ): RangeOf[] => {
   const list = given === undefined ? [] : elements(given)
   if (list.length === 0) throw unexpected(given ?? place, 'a list of [ranges], one at least')
+  const { limits } = budget
   if (list.length > limits.ranges) throw overLimit('ranges', limits, where(given!))
   const value = (at: JsonNode | undefined) => (at === undefined || at.value === null ? undefined : read(at))
   const ranges = list.map(at => {
@@ -46,7 +48,7 @@ export const rangesOf = (
       ['key', 'from', 'to'],
       ['from_as_string', 'to_as_string'],
     )
-    return { key: key && string(key, 'a name'), from: value(from), to: value(to) }
+    return { key: key && budget.name(string(key, 'a name'), key), from: value(from), to: value(to) }
   })
   const low = ({ from }: RangeOf) => from ?? Number.NEGATIVE_INFINITY
   const high = ({ to }: RangeOf) => to ?? Number.POSITIVE_INFINITY

@@ -71,6 +71,12 @@ export const Preview = ({ preview, draft }: { preview: Previewed; draft: JsonObj
       </p>
       {isWhole && error !== undefined && faults.length === 0 && <Fault error={error} again={again} />}
       {isWhole && faults.length > 0 && <p class="dim">Correct what is marked.</p>}
+      {isShown &&
+        data.warnings?.map(warning => (
+          <p class="note" key={warning}>
+            Warning: <Text value={warning} />
+          </p>
+        ))}
       {isShown && series && data.total > 0 && (
         <Chart label={`${data.total} matches by the time of their blocks`} series={series} />
       )}

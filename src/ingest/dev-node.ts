@@ -1,4 +1,7 @@
+import { NODE_PROTOCOLS, parseNodeUrl } from '../chain/node-url.ts'
+import { createTransport } from '../chain/transport.ts'
 import { messageOf } from '../lib/errors.ts'
+import { systemClock } from '../lib/retry.ts'
 
 export interface NodeState {
   chainId: number
@@ -10,6 +13,8 @@ export interface NodeState {
 }
 
 const TIMEOUT_MS = 3_000
+const MOST_BYTES = 1 << 20
+const UNCOUNTED = { take: async () => {}, close() {} }
 const NO_NODE = 'the server there is not a node'
 
 /** Which chain a node for development has, or why that cannot be known now; what is known already where it still has that. */
@@ -18,18 +23,14 @@ export const askNode = async (
   known: NodeState | undefined,
   signal: AbortSignal,
 ): Promise<NodeState | { why: string }> => {
-  const { username, password, ...address } = splitUrl(url)
+  const transport = createTransport(parseNodeUrl(url, NODE_PROTOCOLS), {
+    ...{ connections: 1, timeoutMs: TIMEOUT_MS, clock: systemClock },
+  })
   const ask = async (method: string): Promise<unknown> => {
-    const response = await fetch(address.href, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        ...(username === '' ? {} : { authorization: `Basic ${btoa(`${username}:${password}`)}` }),
-      },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: [] }),
-      signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
-    })
-    return ((await response.json()) as { result?: unknown }).result
+    const inner = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
+    const message = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: [] })
+    const { bytes } = await transport.post(message, { most: MOST_BYTES, hold: UNCOUNTED, signal: inner })
+    return (JSON.parse(bytes.toString()) as { result?: unknown }).result
   }
   try {
     const chainId = Number(await ask('eth_chainId'))
@@ -45,15 +46,9 @@ export const askNode = async (
     return { chainId, head, fork: Number.isSafeInteger(fork) ? fork : null, announces }
   } catch (error) {
     if (error instanceof SyntaxError) return { why: NO_NODE }
-    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
-    return { why: (cause as { code?: string }).code ?? messageOf(cause) }
+    const { code } = error as { code?: unknown }
+    return { why: typeof code === 'string' ? code : messageOf(error) }
+  } finally {
+    await transport.close()
   }
-}
-
-const splitUrl = (text: string) => {
-  const url = new URL(text)
-  const [username, password] = [decodeURIComponent(url.username), decodeURIComponent(url.password)]
-  url.username = ''
-  url.password = ''
-  return { href: url.href, username, password }
 }

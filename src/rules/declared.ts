@@ -1,0 +1,96 @@
+import type { OwnAbi } from '../decode/declarations.ts'
+import { openFunctions } from '../decode/functions.ts'
+import { parseRegistry } from '../decode/registry.ts'
+import { parseSignature } from '../decode/signature.ts'
+import type { AbiParam } from '../decode/types.ts'
+import { isRecord } from '../lib/record.ts'
+import { readAsset, readTextAsset } from '../lib/runtime.ts'
+import type { Kind } from '../mapping/index.ts'
+import { type RuleConfig, TARGET_KINDS } from './rule.ts'
+
+/** ABIs that the user gave, as of now. */
+export type OwnAbis = () => readonly Pick<OwnAbi, 'events' | 'functions'>[]
+
+/** Types that the values at the steps below `args` may have, by all declarations of the names; undefined where no declaration has them. */
+export type TypesAt = (steps: readonly string[]) => ReadonlySet<string> | undefined
+
+/** Names of events or methods of one rule that are looked up, and functions of one name: looking takes some milliseconds. */
+const MAX_NAMES = 4
+const MAX_FUNCTIONS = 500
+
+/** What is known of the arguments of the events or methods that a rule's conditions name. Nothing is read before it is asked for. */
+export const argumentTypesOf = (config: Pick<RuleConfig, 'targetType' | 'targetMap'>, own: OwnAbis): TypesAt => {
+  const kind = TARGET_KINDS[config.targetType]
+  let declared: (readonly AbiParam[])[] | undefined
+  return steps => {
+    if (!declared) {
+      const mine = own()
+      const each = namesIn(kind, config.targetMap).map(name => declarationsOf(kind, name, mine))
+      declared = each.every(it => it !== undefined) ? each.flat() : []
+    }
+    const types = declared.flatMap(inputs => typesIn(inputs, steps))
+    return types.length === 0 ? undefined : new Set(types)
+  }
+}
+
+/** The events or methods that the rule is about; none where it does not say, or names too many. */
+const namesIn = (kind: Kind, targetMap: unknown): string[] => {
+  const field = kind === 'event' ? 'event' : 'method'
+  for (const condition of Array.isArray(targetMap) ? targetMap : []) {
+    if (!isRecord(condition)) continue
+    const { name, operator, value } = condition
+    const isName = (name === field || name === `${field}.raw`) && (operator === 'Equals' || operator === 'Equals any')
+    if (!isName) continue
+    const names = (Array.isArray(value) ? value : [value]).filter(it => typeof it === 'string')
+    return names.length > MAX_NAMES ? [] : names
+  }
+  return []
+}
+
+/** Undefined where there are too many. */
+const declarationsOf = (kind: Kind, name: string, own: ReturnType<OwnAbis>): (readonly AbiParam[])[] | undefined => {
+  const mine = own.flatMap(({ events, functions }) => (kind === 'event' ? events : functions))
+  const bundled = kind === 'event' ? eventsNamed(name) : functionsNamed(name)
+  return bundled && [...mine.filter(it => it.name === name), ...bundled].map(({ inputs }) => inputs)
+}
+
+let events: Map<string, string[]> | undefined
+const eventsNamed = (name: string) => {
+  events ??= Map.groupBy(
+    parseRegistry(readTextAsset('events.txt')).map(({ signature }) => signature),
+    signature => signature.slice(0, signature.indexOf('(')),
+  )
+  return (events.get(name) ?? []).map(signature => parseSignature(signature))
+}
+
+let functions: ReturnType<typeof openFunctions> | undefined
+const functionsNamed = (name: string) => {
+  functions ??= openFunctions(readAsset('functions.bin'))
+  return functions.named(name, MAX_FUNCTIONS)
+}
+
+/** An argument is looked for by its name, and only where none has it by its position. */
+const typesIn = (inputs: readonly AbiParam[], [first = '', ...rest]: readonly string[]): string[] => {
+  const named = inputs.filter(({ name }) => name === first)
+  const found = named.length > 0 ? named : PLACE.test(first) ? inputs.slice(Number(first), Number(first) + 1) : []
+  return found.flatMap(param => typesBelow(param, rest))
+}
+
+/** As conditions step into values: see `compareValues`. */
+const typesBelow = (param: AbiParam, [step, ...rest]: readonly string[]): string[] => {
+  const { type, components = [] } = param
+  // Of an indexed array or tuple only the hash is known.
+  if (step === undefined) return [type]
+  if (param.indexed && /[\])]$|^tuple/.test(type)) return []
+  const inner = type.endsWith(']') ? { ...param, type: type.slice(0, type.lastIndexOf('[')) } : undefined
+  if (inner && PLACE.test(step)) return typesBelow(inner, rest)
+  if (inner && components.length > 0) return typesBelow(inner, [step, ...rest])
+  const named = components.filter(({ name }, place) => name === step || (PLACE.test(step) && place === Number(step)))
+  if (named.length > 0) return named.flatMap(component => typesBelow(component, rest))
+  if (step === 'value') return typesBelow(param, rest)
+  if (rest.length > 0) return []
+  if (step === 'type') return ['string']
+  return ['num', 'scaled', 'hex'].includes(step) ? [type] : []
+}
+
+const PLACE = /^\d{1,15}$/

@@ -1,0 +1,98 @@
+import type { Reason } from '../ingest/readiness.ts'
+import { every } from '../lib/every.ts'
+import { noteLastClock, readLastClock } from '../lib/last-clock.ts'
+import type { Log } from '../lib/log.ts'
+
+/** Milliseconds between two looks at the clock. */
+const LOOK_MS = 60_000
+/** A clock that is set right by so much did not leap. */
+const TOLERANCE_MS = 5 * 60_000
+/** A shorter leap is not told of: a server that was stopped meanwhile looks the same. */
+const TOLD_MS = 24 * 3_600_000
+/** The newest block is no older than this where the clock is right and the chain goes on. */
+const BLOCK_AGE_MS = 3_600_000
+/** Where no chain goes on that could tell, a clock is believed that stays the same for so long. */
+const BELIEVED_MS = 24 * 3_600_000
+
+export interface ClockOptions {
+  data: string
+  /** Time of the newest stored block in epoch seconds; undefined where there is none. */
+  newestBlock(): Promise<number | undefined>
+  log: Log
+  now?(): number
+  /** Milliseconds that go by however the clock is set. */
+  elapsed?(): number
+}
+
+/**
+ * Notes the time of the clock in the data folder. A clock that leaps ahead is not believed, and nothing gets older by it, until a block of
+ * that time is stored: a server that was stopped for long sees one as soon as it follows its chain again.
+ */
+export const createClockWatch = ({
+  data,
+  newestBlock,
+  log,
+  now = Date.now,
+  elapsed = () => performance.now(),
+}: ClockOptions) => {
+  let known = readLastClock(data) ?? now()
+  let at = elapsed()
+  /** `looks`: how often it was seen; `block`: the newest one, and since when there was none newer, by `elapsed`. */
+  let leap: { since: number; looks: number; block: number; quietFrom: number } | undefined
+  let told = false
+
+  const ahead = () => now() - known
+  const believe = (why?: string) => {
+    known = Math.max(known, now())
+    leap = undefined
+    if (told && why) log.info(`The clock is believed again: ${why}`)
+    told = false
+  }
+
+  const look = async () => {
+    const passed = elapsed() - at
+    at += passed
+    known = Math.max(known, Math.min(known + passed, now()))
+    if (ahead() <= TOLERANCE_MS) believe('it agrees with the time that has gone by')
+    else {
+      const block = ((await newestBlock()) ?? 0) * 1_000
+      leap ??= { since: now(), looks: 0, block, quietFrom: elapsed() }
+      leap.looks++
+      if (block > leap.block) Object.assign(leap, { block, quietFrom: elapsed() })
+      if (block >= now() - BLOCK_AGE_MS && block <= now() + BLOCK_AGE_MS) believe('a block of this time was stored')
+      else if (elapsed() - leap.quietFrom >= BELIEVED_MS) believe('it has been the same for a day')
+      else if (!told && leap.looks > 1 && ahead() > TOLD_MS) {
+        told = true
+        log.warn(REPORT, { days: days(ahead()), lastKnown: new Date(known).toISOString() })
+      }
+    }
+    noteLastClock(data, known)
+  }
+
+  return {
+    look,
+    warnings: (): Reason[] =>
+      told && leap
+        ? [
+            {
+              type: 'clock_leap',
+              since: new Date(leap.since).toISOString(),
+              reason: `${REPORT} (${days(ahead())} days)`,
+            },
+          ]
+        : [],
+  }
+}
+
+const REPORT =
+  'The clock is far ahead of when the data folder was last in use: nothing is removed by its age until a block of this time is stored, or the ' +
+  'clock has been the same for a day without new blocks. Correct the clock if it is wrong'
+
+const days = (ms: number): number => Math.round(ms / 86_400_000)
+
+/** Looks at the clock for as long as the server runs. */
+export const watchClock = (options: ClockOptions) => {
+  const { look, warnings } = createClockWatch(options)
+  const stop = every(LOOK_MS, look, { log: options.log, doing: 'note the time in the data folder', atOnce: true })
+  return { warnings, stop }
+}

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isMissingBlock } from '../../src/chain/answers.ts'
+import { createRpcSource } from '../../src/chain/rpc-source.ts'
+import { extentOf } from '../../src/ingest/missing.ts'
+import { ChainsieveError } from '../../src/lib/errors.ts'
+import { fastClock, NodeError, startNode } from '../support/node.ts'
+import { makeChain } from '../support/pack.ts'
+
+const HASH = `0x${'ab'.repeat(32)}`
+
+test('what nodes and providers say of blocks, receipts, logs, traces and states that they do not have', () => {
+  const words: [code: number, message: string][] = [
+    [4444, 'pruned history unavailable'],
+    [4444, 'Pruned history unavailable'],
+    [-32000, 'pruned history unavailable: requested block 5, earliest available 15537393'],
+    [-32000, `missing trie node ${HASH.slice(2)} (path ) state ${HASH} is not available, not found`],
+    [-32000, 'header not found'],
+    [-32000, 'header for hash not found'],
+    [-32000, 'required historical state unavailable (reexec=128)'],
+    [-32000, 'historical state not available in path scheme yet'],
+    [-32000, `historical state ${HASH} is not available`],
+    [-32000, 'state histories have not been fully indexed yet'],
+    [-32000, 'Receipt not available for From block 14319330.'],
+    [-32002, `No state available for block ${HASH}`],
+    [-32001, 'World state unavailable'],
+    [-32000, 'block not found 11185311'],
+    [-32000, 'old data not available due to pruning: from tx: 1909646215, min tx: 3200000000'],
+    [-32000, 'seek with txNum=1962853355 but data before txNum=2662500000 is not available: blockNum=16999999'],
+    [-32000, `block not found: ${HASH}`],
+    [-32000, 'could not find block for height 826401374464'],
+    [-32000, 'requested from block 100 after last accepted block 90'],
+    [-32000, 'height 5 is not available, lowest height is 1000'],
+    [-32603, 'History has been pruned for this block'],
+    [-32000, 'project ID does not have access to archive state'],
+    [-32000, 'unknown block'],
+    [
+      -32000,
+      'One of the blocks specified in filter (fromBlock, toBlock or blockHash) cannot be found: block unavailable',
+    ],
+  ]
+  for (const [code, message] of words) assert.ok(isMissingBlock({ code, message }), message)
+})
+
+test('what says nothing of a block', () => {
+  const words: [code: number, message: string][] = [
+    [-32000, 'went wrong'],
+    [-32603, 'Internal error'],
+    [-32601, 'the method eth_getBlockReceipts does not exist/is not available'],
+    [-32005, 'query returned more than 10000 results'],
+    [429, 'Too many requests'],
+    // A contract may say anything.
+    [3, 'execution reverted: header not found'],
+    [-32000, 'execution reverted: block not found'],
+    [-32015, 'VM execution error: missing trie node'],
+  ]
+  for (const [code, message] of words) assert.ok(!isMissingBlock({ code, message }), message)
+})
+
+test('a block that no node has is told at once and by its number, and the node goes on', async t => {
+  const chain = makeChain({ blocks: 40 })
+  const [pruned, other] = [await startNode(t, chain), await startNode(t, chain)]
+  const answers = [null, new NodeError(4444, 'pruned history unavailable')]
+  for (const answer of answers) {
+    pruned.lie = ({ params }, result) => (Number(params[0]) < 20 ? answer : result)
+    const alone = createRpcSource({ urls: [pruned.url], clock: fastClock(200) })
+    t.after(() => alone.close())
+    const read = async (source: typeof alone, from: number, to: number) => {
+      let blocks = 0
+      const range = { from, to, order: 'oldest', run: 10, signal: new AbortController().signal } as const
+      for await (const run of source.range(range)) blocks += run.length
+      return blocks
+    }
+    await assert.rejects(read(alone, 15, 25), error => {
+      assert.ok(error instanceof ChainsieveError)
+      assert.deepEqual([error.code, error.details], ['block_missing', { block: 15 }])
+      return true
+    })
+    assert.equal(await read(alone, 20, 39), 20)
+    const [status] = alone.endpoints()
+    assert.deepEqual([status!.errors, status!.lastError, status!.failingSince], [0, null, undefined])
+    // Another one has them.
+    const both = createRpcSource({ urls: [pruned.url, other.url], clock: fastClock(200) })
+    t.after(() => both.close())
+    assert.equal(await read(both, 0, 39), 40)
+    assert.deepEqual(
+      both.endpoints().map(it => it.errors),
+      [0, 0],
+    )
+  }
+})
+
+test('the missing blocks around one are found, with few questions', async () => {
+  for (let seed = 1; seed <= 300; seed++) {
+    const size = 1 + ((seed * 7919) % 5_000)
+    const [a, b] = [(seed * 104_729) % size, (seed * 1_299_709) % size]
+    const [from, to] = [Math.min(a, b), Math.max(a, b)]
+    const at = from + ((seed * 31) % (to - from + 1))
+    let asked = 0
+    const has = async (number: number) => {
+      asked++
+      return number < from || number > to
+    }
+    assert.deepEqual(await extentOf(has, at, { from: 0, to: size - 1 }), { from, to })
+    assert.ok(asked <= 56, `${asked}`)
+  }
+})
