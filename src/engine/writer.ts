@@ -1,6 +1,6 @@
 import { retry, stop } from '../lib/errors.ts'
 import type { Range } from '../lib/ranges.ts'
-import { byKind, type Kind, RECORD_KINDS } from '../mapping/index.ts'
+import { byKind, RECORD_KINDS } from '../mapping/index.ts'
 import type { WritableDb } from '../sqlite/database.ts'
 import { createNoteAltered } from './alterations.ts'
 import { createChangedBlocks } from './changed.ts'
@@ -12,7 +12,7 @@ import { createEmptying } from './empty.ts'
 import { createMerging } from './index/merge.ts'
 import { createReplacing } from './index/replacing.ts'
 import { createReviser } from './index/revise.ts'
-import type { Revision } from './index/revision.ts'
+import { type Revision, revisedKinds } from './index/revision.ts'
 import { segmentInserter } from './index/segments.ts'
 import { createStructures } from './index/structure.ts'
 import { truncate } from './index/truncate.ts'
@@ -265,7 +265,7 @@ export const createWriter = (db: WritableDb): Writer => {
     merging.abandon()
     const range = rangeOf.get(revision.segment)
     if (!reviser(revision)) return false
-    noteAltered('decoded', range!, kindsOf(revision))
+    noteAltered('decoded', range!, revisedKinds(revision))
     for (const patch of patchIndex) patch()
     return true
   })
@@ -343,14 +343,6 @@ export const createWriter = (db: WritableDb): Writer => {
 const nothing = () => {}
 /** Nothing is merged around it: what is no longer listed is removed. */
 const NO_BLOCK = -1
-
-/** Kinds of which documents are another after a revision. */
-const kindsOf = ({ logs, calls, txs, traces }: Revision): Kind[] => [
-  ...(logs.length > 0 ? (['log', 'event'] as const) : []),
-  ...(calls.length > 0 ? (['call'] as const) : []),
-  ...(txs.length > 0 ? (['tx'] as const) : []),
-  ...(traces.length > 0 ? (['trace'] as const) : []),
-]
 
 /** Hex texts of one size, one behind the other. */
 const bytesOf = (texts: readonly string[]): Buffer => Buffer.from(texts.map(text => text.slice(2)).join(''), 'hex')

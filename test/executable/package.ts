@@ -85,7 +85,9 @@ describe('the package', { skip }, () => {
 
   test('is installed without a word of engines or compilers, and brings a Node, sqlite-vec, and nothing else', async () => {
     const empty = mkdtempSync(join(folder, 'empty-'))
-    const said = await shell(empty, 'npm', ['install', '--global', '--prefix', prefix, '--prefer-offline', tarball])
+    // A connection that hangs is tried again before the time of the test is over.
+    const network = ['--prefer-offline', '--fetch-timeout=20000', '--fetch-retries=6', '--fetch-retry-mintimeout=1000']
+    const said = await shell(empty, 'npm', ['install', '--global', '--prefix', prefix, ...network, tarball])
     assert.doesNotMatch(said, /EBADENGINE|gyp|deprecated/)
     const names = JSON.parse(await shell(empty, 'npm', ['ls', '--global', '--prefix', prefix, '--all', '--json']))
     assert.deepEqual(Object.keys(names.dependencies), ['chainsieve'])

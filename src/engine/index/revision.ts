@@ -1,6 +1,7 @@
 import type { DecodedArg, DecodedLog, Signature } from '../../decode/types.ts'
 import { hasInteger } from '../../documents/logs.ts'
 import { createByteWriter } from '../../lib/bytes.ts'
+import type { Kind } from '../../mapping/index.ts'
 import type { Additions } from '../documents/additions.ts'
 import type { BatchContext } from '../documents/batch.ts'
 import { columnIndex } from '../documents/forms.ts'
@@ -27,6 +28,14 @@ export interface Revision {
   events: number
   added: Additions
 }
+
+/** Kinds whose documents a revision changes. */
+export const revisedKinds = ({ logs, calls, txs, traces }: Revision): Kind[] => [
+  ...(logs.length > 0 ? (['log', 'event'] as const) : []),
+  ...(calls.length > 0 ? (['call'] as const) : []),
+  ...(txs.length > 0 ? (['tx'] as const) : []),
+  ...(traces.length > 0 ? (['trace'] as const) : []),
+]
 
 /** Fields of a record that are other names from then on. */
 export interface NamesChange {
