@@ -5,20 +5,23 @@ import { makePrivateFile, makePrivateFolder } from '../lib/private.ts'
 import { makeDatabase } from '../sqlite/first.ts'
 import { findFaults, findFaultsAtStart } from '../sqlite/integrity.ts'
 import { findEmptied } from '../sqlite/pages.ts'
+import { isFileOlder, makeTables, type Steps, upgrade } from '../sqlite/steps.ts'
 import { vacuum } from '../sqlite/vacuum.ts'
 import { MIGRATIONS } from './migrations.ts'
 
 /** Accounts, their tokens, rules and signing secrets. Several processes may have it open. */
 export const ACCOUNTS_FILE = 'accounts.sqlite'
 
+const LAYOUT: Steps = { holds: 'accounts', steps: MIGRATIONS }
+
 /**
- * A connection to the accounts file of a data folder, which is made and brought up to date where need be; its caller closes it. Where commits
- * are not `lasting`, a power cut may take the last ones, until the log is synced.
+ * A connection to the accounts file of a data folder, which is made where need be; its caller closes it. Where commits are not `lasting`, a
+ * power cut may take the last ones, until the log is synced. `tables` is what is done to a file that lacks some.
  */
 export const connect = (
   folder: string,
   native: string | undefined,
-  { lasting = true }: { lasting?: boolean } = {},
+  { lasting = true, tables = makeTables }: { lasting?: boolean; tables?: typeof makeTables } = {},
 ): Database.Database => {
   const path = join(folder, ACCOUNTS_FILE)
   try {
@@ -32,7 +35,7 @@ export const connect = (
     // A revocation that was confirmed outlives a power cut.
     db.pragma(`synchronous = ${lasting ? 'FULL' : 'NORMAL'}`)
     db.pragma('foreign_keys = ON')
-    migrate(db, path)
+    tables(db, LAYOUT)
     const [fault] = findFaultsAtStart(db)
     if (fault !== undefined) {
       db.close()
@@ -44,21 +47,20 @@ export const connect = (
   }
 }
 
-const migrate = (db: Database.Database, path: string) => {
-  const versionOf = () => db.pragma('user_version', { simple: true }) as number
-  if (versionOf() > MIGRATIONS.length)
-    throw stop(
-      'accounts_newer',
-      `${path} was written by a newer version of Chainsieve (accounts version ${versionOf()}, this one knows ` +
-        `${MIGRATIONS.length}): run that version, or choose another data folder with --data.`,
-    )
-  if (versionOf() === MIGRATIONS.length) return
-  db.transaction(() => {
-    // Another process may have been first.
-    for (const migration of MIGRATIONS.slice(versionOf())) db.exec(migration)
-    db.pragma(`user_version = ${MIGRATIONS.length}`)
-  }).immediate()
+/** Whether an older version wrote the accounts of a data folder. */
+export const isAccountsOlder = (folder: string, native: string | undefined): boolean => {
+  const path = join(folder, ACCOUNTS_FILE)
+  try {
+    refuseEmptied(path)
+    return isFileOlder(path, native, LAYOUT)
+  } catch (error) {
+    throw explain(error, path)
+  }
 }
+
+/** By whoever keeps the data folder. */
+export const upgradeAccounts = (folder: string, native: string | undefined) =>
+  void connect(folder, native, { tables: upgrade }).close()
 
 const explain = (error: unknown, path: string): unknown => {
   const code = (error as { code?: unknown }).code

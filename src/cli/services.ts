@@ -140,7 +140,8 @@ export interface RestoreHow {
 export interface RestoreDone {
   /** When the backup was taken (ISO 8601). */
   takenAt: string
-  networks: { network: string; ranges: Range[] }[]
+  /** `ranges` is null where an older version wrote the store: whoever serves it next upgrades it. */
+  networks: { network: string; ranges: Range[] | null }[]
   /** Where the old content of the data folder is. */
   aside?: string | undefined
 }

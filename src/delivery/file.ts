@@ -5,6 +5,7 @@ import { makePrivateFile, makePrivateFolder } from '../lib/private.ts'
 import { makeDatabase } from '../sqlite/first.ts'
 import { findFaults, findFaultsAtStart } from '../sqlite/integrity.ts'
 import { findEmptied } from '../sqlite/pages.ts'
+import { isFileOlder, makeTables, type Steps, upgrade } from '../sqlite/steps.ts'
 import { vacuum } from '../sqlite/vacuum.ts'
 import { MIGRATIONS } from './migrations.ts'
 
@@ -13,8 +14,10 @@ export type Db = Database.Database
 /** Deliveries and their attempts. Several processes may have it open: one sends, others look and ask for redelivery. */
 export const DELIVERIES_FILE = 'deliveries.sqlite'
 
-/** Opens the deliveries of a data folder, making or migrating their file as needed. */
-export const connect = (folder: string, native: string | undefined): Db => {
+const LAYOUT: Steps = { holds: 'deliveries', steps: MIGRATIONS }
+
+/** Opens the deliveries of a data folder, whose file is made where need be. `tables` is what is done to one that lacks some. */
+export const connect = (folder: string, native: string | undefined, tables = makeTables): Db => {
   const path = join(folder, DELIVERIES_FILE)
   try {
     makePrivateFolder(folder)
@@ -33,7 +36,7 @@ export const connect = (folder: string, native: string | undefined): Db => {
     db.pragma('synchronous = NORMAL')
     db.pragma('foreign_keys = ON')
     db.pragma('cache_size = -32768')
-    migrate(db, path)
+    tables(db, LAYOUT)
     const [fault] = findFaultsAtStart(db)
     if (fault !== undefined) {
       db.close()
@@ -48,24 +51,20 @@ export const connect = (folder: string, native: string | undefined): Db => {
   }
 }
 
-const migrate = (db: Db, path: string) => {
-  const versionOf = () => db.pragma('user_version', { simple: true }) as number
-  if (versionOf() > MIGRATIONS.length) {
-    const version = versionOf()
-    db.close()
-    throw stop(
-      'deliveries_newer',
-      `${path} was written by a newer version of Chainsieve (deliveries version ${version}, this one knows ` +
-        `${MIGRATIONS.length}): run that version, or choose another data folder with --data`,
-    )
+/** Whether an older version wrote the deliveries of a data folder. */
+export const isDeliveriesOlder = (folder: string, native: string | undefined): boolean => {
+  const path = join(folder, DELIVERIES_FILE)
+  try {
+    refuseEmptied(path)
+    return isFileOlder(path, native, LAYOUT)
+  } catch (error) {
+    throw systemFault(error, path) ?? error
   }
-  if (versionOf() === MIGRATIONS.length) return
-  db.transaction(() => {
-    // Another process may have been first.
-    for (const migration of MIGRATIONS.slice(versionOf())) db.exec(migration)
-    db.pragma(`user_version = ${MIGRATIONS.length}`)
-  }).immediate()
 }
+
+/** By whoever keeps the data folder. */
+export const upgradeDeliveries = (folder: string, native: string | undefined) =>
+  void connect(folder, native, upgrade).close()
 
 /** SQLite would take an empty file for a new one, and all that was ever found would be sent again. */
 const refuseEmptied = (path: string) => {

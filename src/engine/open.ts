@@ -24,10 +24,20 @@ export const openForReading = (path: string, native?: string, waitMs?: number): 
       if (versionOf(db) < SCHEMA_VERSION)
         throw stop(
           'store_older',
-          `${db.name} was written by an older version of Chainsieve: chainsieve serve brings it up to date`,
+          `${db.name} was written by an older version of Chainsieve: back up and start chainsieve serve, which upgrades it`,
         )
     },
   })
+
+/** Whether an older version wrote a store, which this one can upgrade. Any other that it does not know is refused. */
+export const isStoreOlder = (path: string, native?: string): boolean => {
+  const db = openReadonly(path, { native, check })
+  try {
+    return versionOf(db) > 0 && versionOf(db) < SCHEMA_VERSION
+  } finally {
+    db.close()
+  }
+}
 
 const versionOf = (db: Db): number => db.pragma('user_version', { simple: true }) as number
 

@@ -27,7 +27,10 @@ interface ForgetRequest {
   lost: true
 }
 
-const fileOf = (store: string, by: AskedBy | 'scopes' | 'lost'): string => `${store}-prune-${by}`
+/** Which of the requests to a store. */
+export type Asked = AskedBy | 'scopes' | 'lost'
+
+const fileOf = (store: string, by: Asked): string => `${store}-prune-${by}`
 
 /** In place of what was asked for before and is not done yet. */
 export const askToPrune = (store: string, by: AskedBy, request: PruneRequest) => write(fileOf(store, by), request)
@@ -41,8 +44,10 @@ const write = (path: string, request: PruneRequest | NarrowRequest | ForgetReque
   renameSync(`${path}.new`, path)
 }
 
-export const isPruneAsked = (store: string, by?: AskedBy | 'scopes' | 'lost'): boolean =>
+export const isPruneAsked = (store: string, by?: Asked): boolean =>
   (by ? [by] : [...BOTH, 'scopes' as const, 'lost' as const]).some(one => existsSync(fileOf(store, one)))
+
+export const withdraw = (store: string, by: Asked) => rmSync(fileOf(store, by), { force: true })
 
 export interface OpenRequest<R = PruneRequest> {
   request: R

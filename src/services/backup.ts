@@ -9,7 +9,7 @@ import type { BackupDone, Bars, RestoreDone, RestoreHow, Run } from '../cli/inde
 import type { Config } from '../config/index.ts'
 import { DELIVERIES_FILE } from '../delivery/file.ts'
 import { storedNetworks, storeFile } from '../engine/files.ts'
-import { checkNetwork } from '../engine/open.ts'
+import { checkNetwork, isStoreOlder } from '../engine/open.ts'
 import { refuse } from '../lib/errors.ts'
 import { nativeBinding, version } from '../lib/runtime.ts'
 import { lockFolder } from '../sqlite/lock.ts'
@@ -51,7 +51,10 @@ export const restore = async (
   const done = await run(restoreBackup({ backup: folder, data, force }), 'restore', progress, shutdown.signal)
   return {
     ...done,
-    networks: storedNetworks(data).map(network => ({ network, ranges: rangesOf(storeFile(data, network)) })),
+    networks: storedNetworks(data).map(network => {
+      const store = storeFile(data, network)
+      return { network, ranges: isStoreOlder(store, native) ? null : rangesOf(store) }
+    }),
   }
 }
 

@@ -5,18 +5,18 @@ import { compactDeliveries } from '../delivery/file.ts'
 import { openForWriting } from '../engine/open.ts'
 import { nativeBinding } from '../lib/runtime.ts'
 import { compactStore } from '../sqlite/compact.ts'
-import { lockDataFolder } from '../sqlite/lock.ts'
 import { sizeOf } from '../sqlite/pages.ts'
 import { storesOf } from './stores.ts'
+import { takeDataFolder } from './upgrade.ts'
 
 export const compact = async (
   { data }: Config,
   network: string | undefined,
-  { shutdown }: Run,
+  { shutdown, log }: Run,
 ): Promise<Compacted[]> => {
   const native = nativeBinding(data)
   const stores = storesOf(data, network)
-  const lock = lockDataFolder(data, 'compact', native)
+  const lock = takeDataFolder(data, 'compact', log)
   shutdown.add('lock', lock.release)
   const done: Compacted[] = []
   for (const [, file] of stores) {

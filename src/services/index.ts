@@ -23,7 +23,7 @@ import { gapsIn, type Range } from '../lib/ranges.ts'
 import { nativeBinding, nativeOption } from '../lib/runtime.ts'
 import { aborted } from '../lib/shutdown.ts'
 import { isDamage } from '../sqlite/damage.ts'
-import { lockDataFolder, lockedFor } from '../sqlite/lock.ts'
+import { lockedFor } from '../sqlite/lock.ts'
 import { DEMO_TOKEN_MS, importDemo, welcome } from './demo.ts'
 import { DEMO, placeDemo } from './demo-store.ts'
 import { networksOf, nodeOptions, openParts, openPool, startServer } from './parts.ts'
@@ -31,13 +31,14 @@ import { receive } from './receive.ts'
 import { startRetention } from './retention.ts'
 import { createRulesService } from './rules.ts'
 import { shippingOf } from './shipping.ts'
+import { takeDataFolder } from './upgrade.ts'
 import { watchStored } from './watch.ts'
 
 /** What the commands set to work, in the order in which it starts; `shutdown` stops it in reverse. */
 export const services: Services = {
   async serve(config, { log, shutdown }) {
     if (config.role === 'search') return (await import('./search-role.ts')).serveSearch(config, { log, shutdown })
-    const lock = lockDataFolder(config.data, 'serve', nativeBinding(config.data))
+    const lock = takeDataFolder(config.data, 'serve', log)
     shutdown.add('lock', lock.release)
     shutdown.add('last resort', surviveFaults(log))
     checkSources(config, log)
@@ -247,7 +248,7 @@ const runToEnd = async (
   doing: string,
   { log, shutdown, progress }: Run & { progress?: Progress },
 ): Promise<Summary> => {
-  const lock = lockDataFolder(config.data, doing, nativeBinding(config.data))
+  const lock = takeDataFolder(config.data, doing, log)
   const isNew = !storedNetworks(config.data).includes(network)
   const onReport = ({ blocks, logs, events, done, total, shipping }: Report) =>
     progress?.update({ blocks, logs, events, done, total, toShip: shipping?.blocksLeft })

@@ -9,10 +9,10 @@ import { readStatus } from '../ingest/status/published.ts'
 import { stop } from '../lib/errors.ts'
 import type { Progress } from '../lib/progress.ts'
 import { nativeBinding } from '../lib/runtime.ts'
-import { tryToLockDataFolder } from '../sqlite/lock.ts'
 import { refuseDamaged } from '../sqlite/pages.ts'
 import { shippingOf } from './shipping.ts'
 import { isInCluster, storeOf } from './stores.ts'
+import { tryToTakeDataFolder } from './upgrade.ts'
 
 const LOOK_MS = 500
 /** A server that does not move anything by then does not know the cluster. */
@@ -30,7 +30,7 @@ export const move = async (
   const show = (moving: MovingReport | null | undefined) => {
     if (moving) progress.update(stepOf(moving))
   }
-  const lock = tryToLockDataFolder(config.data, 'move', nativeBinding(config.data))
+  const lock = tryToTakeDataFolder(config.data, 'move', log)
   if (lock) {
     shutdown.add('lock', lock.release)
     refuseDamaged(store)

@@ -11,8 +11,8 @@ import { every } from '../lib/every.ts'
 import { surviveFaults } from '../lib/last-resort.ts'
 import { nativeBinding } from '../lib/runtime.ts'
 import { aborted } from '../lib/shutdown.ts'
-import { lockDataFolder } from '../sqlite/lock.ts'
 import { openSearchParts, startSearchServer } from './parts.ts'
+import { takeDataFolder } from './upgrade.ts'
 
 /** Time between two looks at what the process that indexes tells. */
 const LOOK_MS = 200
@@ -20,7 +20,7 @@ const LOOK_MS = 200
 /** Answers searches of networks that another process indexes into a cluster. It has accounts of its own, and knows of no rules. */
 export const serveSearch = async (config: Config, run: Run): Promise<void> => {
   const { log, shutdown } = run
-  const lock = lockDataFolder(config.data, 'serve', nativeBinding(config.data))
+  const lock = takeDataFolder(config.data, 'serve', log)
   shutdown.add('lock', lock.release)
   shutdown.add('last resort', surviveFaults(log))
   checkNetworks(config)

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { ChainsieveError, messageOf, stop, systemFault } from '../lib/errors.ts'
 import { makePrivateFile, makePrivateFolder } from '../lib/private.ts'
+import { version } from '../lib/runtime.ts'
 
 /** Where files wait in a data folder that is being restored. */
 export const restoringFolder = (data: string): string => join(data, 'restoring')
@@ -52,7 +53,7 @@ export const lockFolder = (data: string, doing: string, native?: string): { rele
     // Nothing is written, so no journal is needed: there is no room for one on a full disk.
     db.pragma('journal_mode = MEMORY')
     db.exec('BEGIN EXCLUSIVE')
-    noteOwner(owner, JSON.stringify({ pid: process.pid, doing, since: new Date().toISOString() }))
+    noteOwner(owner, JSON.stringify({ pid: process.pid, doing, version, since: new Date().toISOString() }))
   } catch (error) {
     if ((error as { code?: string }).code === 'SQLITE_BUSY')
       throw stop(
@@ -105,10 +106,12 @@ export const lockedFor = (data: string, native?: string): string | undefined => 
 
 const readOwner = (file: string): string => {
   const owner = ownerIn(file)
-  return owner ? `process ${owner.pid} (chainsieve ${owner.doing}, since ${owner.since})` : 'another process'
+  if (!owner) return 'another process'
+  const { pid, doing, since } = owner
+  return `process ${pid} (chainsieve ${doing}${owner.version ? ` ${owner.version}` : ''}, since ${since})`
 }
 
-const ownerIn = (file: string): { pid: number; doing: string; since: string } | undefined => {
+const ownerIn = (file: string): { pid: number; doing: string; version?: string; since: string } | undefined => {
   try {
     return JSON.parse(readFileSync(file, 'utf8'))
   } catch {

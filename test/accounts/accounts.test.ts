@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import Database from 'better-sqlite3'
+import { upgradeAccounts } from '../../src/accounts/file.ts'
 import { type Caller, openAccounts, type Scope } from '../../src/accounts/index.ts'
 import { MIGRATIONS } from '../../src/accounts/migrations.ts'
 import { processorTime } from '../support/processor.ts'
@@ -167,7 +168,7 @@ test('a file that a newer version wrote is refused', () => {
     code: 'accounts_newer',
     message:
       `${join(folder, 'accounts.sqlite')} was written by a newer version of Chainsieve (accounts version 7, this one knows 4): ` +
-      'run that version, or choose another data folder with --data.',
+      'run that version, or choose another data folder with --data',
   })
 })
 
@@ -229,6 +230,8 @@ test('a token has the scopes that it was made with, and one from before there we
     createHash('sha256').update(old).digest(),
   )
   db.close()
+  assert.throws(() => open(folder), { code: 'accounts_older', message: /accounts version 2, .*start chainsieve serve/ })
+  upgradeAccounts(folder, undefined)
   const { accounts } = open(folder)
   assert.deepEqual(accounts.verify(old), caller(1, 'alice', 1, ['search', 'rules', 'admin']))
   const token = accounts.createToken('alice', { scopes: ['admin', 'search', 'admin'] })

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import Database from 'better-sqlite3'
 import type { Outcome } from '../../src/delivery/channel.ts'
+import { upgradeDeliveries } from '../../src/delivery/file.ts'
 import { MIGRATIONS } from '../../src/delivery/migrations.ts'
 import { SCHEDULE_MS } from '../../src/delivery/schedule.ts'
 import { openDeliveries } from '../../src/delivery/store.ts'
@@ -107,6 +108,7 @@ describe('what a rule says', () => {
       ).run(NETWORK, `alert-${n}`, A, n)
     }
     db.close()
+    upgradeDeliveries(data, undefined)
     const store = openDeliveries(data)
     t.after(() => store.close())
     const jobs = store.claim(

@@ -6,6 +6,7 @@ import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import type { OutboxEntry } from '../../src/alerts/alert.ts'
 import type { Outcome } from '../../src/delivery/channel.ts'
+import { upgradeDeliveries } from '../../src/delivery/file.ts'
 import type { DeliveryInfo } from '../../src/delivery/ledger.ts'
 import { MIGRATIONS } from '../../src/delivery/migrations.ts'
 import { SCHEDULE_MS } from '../../src/delivery/schedule.ts'
@@ -113,6 +114,8 @@ describe('opening the deliveries', () => {
     db.exec('DROP TABLE failing')
     db.pragma(`user_version = ${MIGRATIONS.findIndex(text => text.includes('CREATE TABLE failing'))}`)
     db.close()
+    assert.throws(() => openDeliveries(data), { code: 'deliveries_older' })
+    upgradeDeliveries(data, undefined)
     const reopened = openDeliveries(data)
     t.after(() => reopened.close())
     const [failing, ...others] = reopened.failing()

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { generateBlocks } from '../../scripts/bench/generate.ts'
+import { version } from '../../src/lib/runtime.ts'
 import { type NodeCall, startNode } from '../support/node.ts'
 import { makeChain } from '../support/pack.ts'
 import { after, chainsieve, pause, serve, start, succeed, tempFolder, until, writePack } from './program.ts'
@@ -29,7 +30,7 @@ test('one process writes, any number reads', async t => {
     const [line] = fault(err)
     assert.ok(
       line!.startsWith(
-        `chainsieve: the data folder ${data} is in use by process ${server.pid} (chainsieve serve, since 2`,
+        `chainsieve: the data folder ${data} is in use by process ${server.pid} (chainsieve serve ${version}, since 2`,
       ),
       line,
     )

@@ -10,7 +10,7 @@ import { findSimilarFault } from '../../src/engine/similar.ts'
 import { createWriter } from '../../src/engine/writer.ts'
 import { dropSums } from '../../src/sqlite/sums.ts'
 import { tempFolder } from '../support/pack.ts'
-import { createTestStore, demoBlocks } from '../support/store.ts'
+import { createTestStore, demoBlocks, WITHOUT_SHELF } from '../support/store.ts'
 
 const layout: Layout = {
   version: 12,
@@ -43,10 +43,6 @@ test('a step that fails leaves the store as it was', () => {
   assert.equal(db.pragma('user_version', { simple: true }), 10)
   assert.deepEqual(db.prepare('SELECT * FROM a').raw().all(), [[1], [2]])
 })
-
-/** Takes back what version 13 brought. */
-const WITHOUT_SHELF = `DROP INDEX segment_journal; ALTER TABLE segment DROP COLUMN emptied;
-  ${['shelf', 'batch', 'hidden'].map(table => `DROP TABLE ${table}`).join(';')};`
 
 /** Takes back what version 12 brought, too. */
 const WITHOUT_SCOPES = `${WITHOUT_SHELF} ALTER TABLE segment DROP COLUMN block; ALTER TABLE segment DROP COLUMN scoped;

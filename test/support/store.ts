@@ -447,3 +447,7 @@ export const excerptOf = (
   },
   receipts: receipts.filter((_, index) => keep(index)),
 })
+
+/** Takes back what version 13 brought. */
+export const WITHOUT_SHELF = `DROP INDEX segment_journal; ALTER TABLE segment DROP COLUMN emptied;
+  ${['shelf', 'batch', 'hidden'].map(table => `DROP TABLE ${table}`).join(';')};`

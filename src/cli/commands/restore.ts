@@ -20,7 +20,8 @@ export const restore = command({
     if (config.json) return print(JSON.stringify(done))
     if (options.check) return print(`The backup of ${done.takenAt} is complete and undamaged.`)
     print(`Restored the backup of ${done.takenAt} to ${config.data}.`)
-    for (const { network, ranges } of done.networks) print(`${network}: ${showRanges(ranges)}`)
+    for (const { network, ranges } of done.networks)
+      print(`${network}: ${ranges ? showRanges(ranges) : 'of an older version, which chainsieve serve upgrades'}`)
     if (done.aside) print(`The previous content is in ${done.aside}.`)
   },
 })

@@ -1,0 +1,59 @@
+import { basename } from 'node:path'
+import { ACCOUNTS_FILE, isAccountsOlder, upgradeAccounts } from '../accounts/file.ts'
+import { withReserve } from '../accounts/reserve.ts'
+import { DELIVERIES_FILE, isDeliveriesOlder, upgradeDeliveries } from '../delivery/file.ts'
+import { storedNetworks, storeFile } from '../engine/files.ts'
+import { isStoreOlder, openForWriting } from '../engine/open.ts'
+import type { Log } from '../lib/log.ts'
+import { nativeBinding } from '../lib/runtime.ts'
+import { isDamage } from '../sqlite/damage.ts'
+import { lockDataFolder, tryToLockDataFolder } from '../sqlite/lock.ts'
+
+/**
+ * Keeps a data folder as `lockDataFolder` does, and upgrades the files of an older version: all of them, or none where one cannot be. Nobody else
+ * upgrades, since a server of the older version may have the files open.
+ */
+export const takeDataFolder = (data: string, doing: string, log: Log): { release(): void } =>
+  upgraded(lockDataFolder(data, doing, nativeBinding(data)), data, log)
+
+/** The same; undefined where another process has it. */
+export const tryToTakeDataFolder = (data: string, doing: string, log: Log): { release(): void } | undefined => {
+  const lock = tryToLockDataFolder(data, doing, nativeBinding(data))
+  return lock && upgraded(lock, data, log)
+}
+
+const upgraded = (lock: { release(): void }, data: string, log: Log) => {
+  try {
+    upgrade(data, log)
+    return lock
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+}
+
+const upgrade = (data: string, log: Log) => {
+  const native = nativeBinding(data)
+  const stores = storedNetworks(data).map(network => storeFile(data, network))
+  const older: [file: string, upgrade: () => void][] = [
+    ...stores
+      .filter(store => unlessDamaged(() => isStoreOlder(store, native)))
+      .map((store): [string, () => void] => [store, () => unlessDamaged(() => openForWriting(store, native).close())]),
+    ...(isAccountsOlder(data, native) ? [[ACCOUNTS_FILE, () => upgradeAccounts(data, native)] as const] : []),
+    ...(isDeliveriesOlder(data, native) ? [[DELIVERIES_FILE, () => upgradeDeliveries(data, native)] as const] : []),
+  ].map(([file, upgrade]) => [basename(file), upgrade])
+  for (const [file, upgrade] of older) {
+    log.info('Upgrades a file of an older version', { file })
+    withReserve(data, upgrade)
+  }
+}
+
+/** A damaged store keeps no other from being upgraded: whoever opens it says so. */
+const unlessDamaged = <T>(work: () => T): T | undefined => {
+  try {
+    return work()
+  } catch (error) {
+    if (!isDamage(error)) throw error
+    return undefined
+  }
+}

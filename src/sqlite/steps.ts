@@ -1,0 +1,58 @@
+import { existsSync } from 'node:fs'
+import Database from 'better-sqlite3'
+import { stop } from '../lib/errors.ts'
+
+/** The layout of a file that several processes open: step n leads from version n to n + 1. What was released is never edited. */
+export interface Steps {
+  /** What the file holds; error codes begin with it. */
+  holds: 'accounts' | 'deliveries'
+  steps: readonly string[]
+}
+
+/** Whether an older version wrote a file, without a change of it. One of a newer version is refused. */
+export const isFileOlder = (path: string, native: string | undefined, layout: Steps): boolean => {
+  if (!existsSync(path)) return false
+  const db = new Database(path, { readonly: true, timeout: 5_000, ...(native ? { nativeBinding: native } : {}) })
+  try {
+    return isOlder(db, layout)
+  } finally {
+    db.close()
+  }
+}
+
+const isOlder = (db: Database.Database, { holds, steps }: Steps): boolean => {
+  const version = versionOf(db)
+  if (version > steps.length)
+    throw stop(
+      `${holds}_newer`,
+      `${db.name} was written by a newer version of Chainsieve (${holds} version ${version}, this one knows ` +
+        `${steps.length}): run that version, or choose another data folder with --data`,
+    )
+  return version > 0 && version < steps.length
+}
+
+/**
+ * Gives a new file its tables. An older one is refused: only whoever keeps the whole data folder upgrades it, since a server of that version
+ * may have it open.
+ */
+export const makeTables = (db: Database.Database, layout: Steps) => {
+  if (isOlder(db, layout))
+    throw stop(
+      `${layout.holds}_older`,
+      `${db.name} was written by an older version of Chainsieve (${layout.holds} version ${versionOf(db)}, this one knows ` +
+        `${layout.steps.length}): back up and start chainsieve serve, which upgrades it; beside a running server, use the version of that`,
+    )
+  if (versionOf(db) === 0) upgrade(db, layout)
+}
+
+/** In one transaction: a kill leaves the old version or the new one. */
+export const upgrade = (db: Database.Database, { steps }: Steps) =>
+  db
+    .transaction(() => {
+      // Another process may have been first.
+      for (const step of steps.slice(versionOf(db))) db.exec(step)
+      db.pragma(`user_version = ${steps.length}`)
+    })
+    .immediate()
+
+const versionOf = (db: Database.Database): number => db.pragma('user_version', { simple: true }) as number
