@@ -17,6 +17,7 @@ import {
   toAnswers,
 } from './answers.ts'
 import { createBatches, type OnceOptions, type PostOptions, type Take } from './batches.ts'
+import type { Head } from './blocks.ts'
 import type { Budget } from './budget.ts'
 import { createHealth, type Health } from './health.ts'
 import { createLoad, type Load } from './load.ts'
@@ -24,7 +25,7 @@ import type { Memory } from './memory.ts'
 import { createHider, NODE_PROTOCOLS, parseNodeUrl } from './node-url.ts'
 import { createResponseTimes } from './response-times.ts'
 import type { RequestCounter } from './rpc-metrics.ts'
-import type { EndpointStatus } from './source.ts'
+import type { BlockRef, EndpointStatus } from './source.ts'
 import type { TraceMethod } from './tracing.ts'
 import { createTransport, describeNetwork } from './transport.ts'
 import { createWindow, type Outcome } from './window.ts'
@@ -74,6 +75,10 @@ export interface Endpoint {
   chainIdAt: number
   /** The chain that it is a node of, where that is another one. */
   otherChain: number | undefined
+  /** The newest block that it last told, and when. */
+  head: (Head & { at: number }) | undefined
+  /** A block of it that is not ours, by what was seen so many times without a break, since when; undefined while it has ours. */
+  branch: (BlockRef & { since: number; times: number }) | undefined
   /** Methods that the node does not have. */
   readonly lacks: Set<string>
   /** How the node gives traces. */
@@ -266,6 +271,8 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
     chainId: undefined,
     chainIdAt: Number.NEGATIVE_INFINITY,
     otherChain: undefined,
+    head: undefined,
+    branch: undefined,
     lacks: new Set(),
     traces: { method: undefined, why: '', asked: false },
     async send(calls, signal, urgent = false) {
@@ -287,6 +294,8 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
       ...health.status(),
       requests,
       ...(endpoint.otherChain !== undefined && { otherChain: endpoint.otherChain }),
+      ...(endpoint.head && { head: endpoint.head.number }),
+      ...branchOf(endpoint.branch),
       ...responseTimes.status(),
       ...(budget && { budget: budget.status() }),
     }),
@@ -307,6 +316,13 @@ export const LEFT_ALONE = 'node_left_alone'
 
 const budgetUsed = (credits: number) =>
   retry(BUDGET_USED, `the budget of the node does not have the ${credits} credits of this request`)
+
+/** Seen once, it may be a reorganisation that is under way. */
+const branchOf = (branch: Endpoint['branch']): Pick<EndpointStatus, 'otherBranch'> => {
+  if (!branch || branch.times < 2) return {}
+  const { number, hash, since } = branch
+  return { otherBranch: { number, hash, since: new Date(since).toISOString() } }
+}
 
 const FREE = { perSecond: 0, credits: 0 }
 /** What most requests ask for. */

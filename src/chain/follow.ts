@@ -28,8 +28,9 @@ export interface FollowSettings extends FetchOptions {
  *   link down to a block that we hold. Then the node's chain is at least as long as ours and consistent: it is followed.
  * - The node's head is as high as our tip and is another block. Siblings take turns for a moment, so it is read twice, and the
  *   headers below it have to link down likewise.
- * - The node's head is below our tip: it lags, and we wait, even where its blocks differ from ours; a shorter branch that
- *   wins outgrows our tip soon. Only with `shrinks` the chain is cut back, down to nothing where its first block is another one.
+ * - The node's head is below our tip: it lags, and we wait; a shorter branch that wins outgrows our tip soon. Where its block differs from
+ *   ours of that height, poll after poll, and no other node has our tip, the chain was cut back, as by a restored snapshot, and is followed.
+ *   With `shrinks` that is believed at once, down to nothing where the first block is another one.
  *
  * Whatever does not fit together (a parent that the node itself does not have, a block that it announced and answers null for) is
  * read again, with the reason in the status of the node; it is neither skipped nor a reason to rewind.
@@ -50,6 +51,9 @@ export async function* followChain(options: FollowOptions, settings: FollowSetti
   const finalized = (): number => (settings.shrinks === true ? -1 : (options.finalized?.() ?? -1))
   const isFinalized = (number: number): boolean => number >= 0 && number === finalized()
 
+  /** How often without a break, and since when, heads below our tip were of another branch. */
+  let cut: { times: number; since: number } | undefined
+
   let failures = 0
   for (;;) {
     const head = await heads.next(signal)
@@ -67,6 +71,7 @@ export async function* followChain(options: FollowOptions, settings: FollowSetti
   }
 
   async function* advance(head: Head): AsyncGenerator<ChainEvent> {
+    if (tip === undefined || head.number >= tip.number) cut = undefined
     if (tip === undefined) {
       if (head.number >= first) yield* extend(first, head.number)
     } else if (head.number > tip.number) {
@@ -76,12 +81,27 @@ export async function* followChain(options: FollowOptions, settings: FollowSetti
         if (await isConfirmed(head)) yield* leave(tip, head.number)
         heads.poke()
       }
-    } else if (settings.shrinks === true && (await isConfirmed(head))) {
+    } else if ((settings.shrinks === true || isCut(head, tip)) && (await isConfirmed(head))) {
       yield* leave(tip, head.number)
       heads.poke()
     } else {
       yield* advance(await newerHead(tip))
     }
+  }
+
+  /** Whether it was seen often enough that the chain was cut back. One answer may be that of a node which is far behind. */
+  function isCut({ number, hash }: Head, ours: BlockRef): boolean {
+    const same = held(number)
+    if (same === undefined || same.hash === hash) {
+      cut = undefined
+      return false
+    }
+    const now = clock.now()
+    cut ??= { times: 0, since: now }
+    cut.times++
+    const hasOurs = ({ head }: Endpoint) =>
+      head !== undefined && head.number >= ours.number && now - head.at < REMEMBERED_MS
+    return cut.times >= CUT_TIMES && now - cut.since >= CUT_MS && !rpc.endpoints.some(hasOurs)
   }
 
   /** Fetches and yields blocks as long as each links to the one before. */
@@ -211,5 +231,10 @@ const BLOCK_TRIES = 4
 /** Blocks whose hashes are remembered in case that the store is not that far yet. */
 const KEPT = 1024
 const HEADS_PER_CALL = 8
+/** Polls by which, and time for which, a chain that was cut back has to show. */
+const CUT_TIMES = 3
+const CUT_MS = 5_000
+/** A node that does not answer any more counts for so long as having what it told. */
+const REMEMBERED_MS = 300_000
 const CONFIRM_MS = 200
 const SECOND_LOOK_MS = 1_000

@@ -5,6 +5,7 @@ import { secretUrl } from '../lib/secret.ts'
 import { parseBody } from './answers.ts'
 import { type Head, toHead } from './blocks.ts'
 import { type Connection, openConnection } from './connection.ts'
+import type { Endpoint } from './endpoint.ts'
 import type { HeadBudget } from './head-budget.ts'
 import { createHider, parseNodeUrl } from './node-url.ts'
 import { type Rpc, STRIDE } from './rpc.ts'
@@ -29,6 +30,8 @@ export interface HeadsOptions {
   pollMs?: number
   /** Time between polls while announcements come in; default 10 s. */
   safetyPollMs?: number | undefined
+  /** The node that announces heads, where it is known. */
+  announcing?: Pick<Endpoint, 'head'> | undefined
   clock: Clock
 }
 
@@ -49,6 +52,7 @@ export const createHeads = ({
   budget,
   pollMs,
   safetyPollMs = SAFETY_POLL_MS,
+  announcing,
   clock,
 }: HeadsOptions): Heads & HeadsInlet => {
   let pushed: Head | undefined
@@ -155,6 +159,7 @@ export const createHeads = ({
       if (head.number > highest + STRIDE) return poke()
       pushed = head
       pushedAt = clock.now()
+      if (announcing) announcing.head = { ...head, at: pushedAt }
       moved(head)
       due = pushedAt + interval()
       wake?.()

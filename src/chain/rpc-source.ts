@@ -19,6 +19,7 @@ import { createRpc, LACKS_METHOD } from './rpc.ts'
 import { createRpcMetrics } from './rpc-metrics.ts'
 import type { ChainEvent, ChainSource, FollowOptions, StateQuestion } from './source.ts'
 import type { SpentFile } from './spent-file.ts'
+import { surveyNodes } from './survey.ts'
 import { createTransactionSource } from './transactions/create-transaction-source.ts'
 
 export interface RpcSourceOptions {
@@ -124,9 +125,13 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
       budget: headBudget,
       clock,
       safetyPollMs,
+      // An address of its own mostly is the first node's.
+      announcing: announcer && (endpoints[urls.indexOf(headsUrl!)] ?? endpoints[0]),
       ...(options.pollMs !== undefined && { pollMs: options.pollMs }),
     })
     const announcing = announcer?.run(heads, signal)
+    let tip = follow.tip?.number
+    const surveying = surveyNodes({ rpc, clock, pollMs: options.pollMs, tip: () => tip, stored: follow.stored }, signal)
     try {
       const settings = {
         ...fetching,
@@ -141,11 +146,12 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
       }
       for await (const event of followChain({ ...follow, signal }, settings)) {
         headAt = clock.now()
+        tip = event.type === 'block' ? Number(event.block.block.number) : event.to
         yield event
       }
     } finally {
       controller.abort()
-      await announcing
+      await Promise.all([announcing, surveying])
     }
   }
 
@@ -191,6 +197,7 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
       const [all, ofHead] = [rpc.waitsForBudget(), headBudget.waits()]
       return ofHead?.kind === 'budget' ? ofHead : (all ?? ofHead)
     },
+    highest: rpc.highest,
     endpoints: () => [
       ...endpoints.map(it => it.status()),
       ...(announcer && wsUrl !== undefined ? [announcer.status()] : []),

@@ -26,6 +26,10 @@ export interface Rpc {
    * whoever makes up a head must not lead everything after it. The block below need not be there: a node may begin with this one.
    */
   headOf(endpoint: Endpoint, signal: AbortSignal): Promise<Head>
+  /** The same, of a node that may not have been asked for anything yet. */
+  look(endpoint: Endpoint, signal: AbortSignal): Promise<Head>
+  /** The highest block that any node told last. */
+  highest(): number | undefined
   /** The chain that all nodes have to be of. */
   chainId(signal: AbortSignal): Promise<number>
   /** See `ChainSource.tracing`. */
@@ -234,6 +238,7 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
         throw retry('block_inconsistent', `its head is block ${head.number} ${head.hash}, but it shows ${shown.hash}`)
     }
     highest = Math.max(highest, head.number)
+    endpoint.head = { ...head, at: clock.now() }
     return head
   }
 
@@ -241,6 +246,14 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
     endpoints,
     attempt,
     headOf,
+    async look(endpoint, signal) {
+      await introduce(endpoint, signal)
+      return headOf(endpoint, signal)
+    },
+    highest() {
+      const told = endpoints.flatMap(({ head, otherChain }) => (head && otherChain === undefined ? [head.number] : []))
+      return told.length > 0 ? Math.max(...told) : undefined
+    },
     chainId: signal => attempt(async endpoint => endpoint.chainId!, signal, { urgent: true }),
     tracing: () => tracer.status(),
     waitsForBudget: waits.now,

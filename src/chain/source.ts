@@ -78,6 +78,10 @@ export interface EndpointStatus {
   failingSince?: string
   /** The chain that it is a node of, where that is not the one of the network: then nothing is taken from it. */
   otherChain?: number
+  /** Number of the newest block that it told; absent where it told none. */
+  head?: number
+  /** A block that it has in the place of a stored one: it is on another branch, since the time that is given. Absent where it is not. */
+  otherBranch?: BlockRef & { since: string }
   /** Milliseconds from a request to its answer, of the last answers; absent where there was none for five minutes. */
   responseMs?: { median: number; p95: number }
   /** That answers for the head take so long that blocks come late. */
@@ -134,6 +138,8 @@ export interface ChainSource {
   /** Finds transactions of addresses. Absent where a source can only give whole blocks. */
   transactions?: TransactionSource
   endpoints(): EndpointStatus[]
+  /** The highest block that any of its nodes told last; undefined until one did. Absent where a source has no nodes. */
+  highest?(): number | undefined
   /** What waits for the budgets of endpoints, where a source has some. */
   waitsForBudget?(): BudgetWait | undefined
   /** Gives up connections. Nothing may be asked afterwards. */

@@ -145,8 +145,16 @@ const showMissing = ({ ranges, why, remedy }: NonNullable<NetworkStatus['missing
   `no node has ${showRanges(ranges)} (${showText(why)}): ${remedy}`
 
 /** What it does now, which its last error does not say. */
-const showAnswering = ({ failingSince, responseMs, slow, lastError }: NetworkStatus['endpoints'][number]): string => {
+const showAnswering = ({
+  failingSince,
+  responseMs,
+  slow,
+  lastError,
+  otherBranch,
+}: NetworkStatus['endpoints'][number]): string => {
   if (failingSince !== undefined) return `, fails since ${failingSince}`
+  if (otherBranch)
+    return `, is on another branch since ${otherBranch.since} (block ${otherBranch.number} is ${otherBranch.hash})`
   const now = lastError === null ? '' : ' now'
   if (responseMs) return `, ${slow ? 'slow: ' : ''}answers${now} in ${millisecondsOf(responseMs)}`
   return now && ', answers now'

@@ -91,16 +91,17 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
   let finality: Finality | undefined
   const startedAt = Date.now()
   const since = createSince()
+  const head = () => source?.highest?.() ?? state.head
   const waiting = () =>
     since(pipeline?.stuck ?? forRules(ruleWatcher)) ??
     forBudget(source?.waitsForBudget?.()) ??
     silence(source?.endpoints() ?? [], { answered: state.head !== null, startedAt, now: Date.now() }) ??
-    pace.stale()
+    pace.stale(data.job.type === 'follow' ? head() : null)
   const report = (): Report => ({
     ...(pipeline?.counts ?? { blocks: 0, logs: 0, events: 0 }),
     done: state.done,
     total: state.total,
-    head: state.head,
+    head: head(),
     newest: pace.newest(),
     blockTime: pace.blockTime(),
     asked: state.asked,

@@ -16,8 +16,8 @@ export interface Pace {
   newest(): (TimedBlock & { at: number }) | null
   /** Seconds in which nine of ten blocks follow the one before; null where too few are known. */
   blockTime(): number | null
-  /** The trouble to report if no block came for too long. */
-  stale(): Waiting | undefined
+  /** The trouble to report if no block came for too long; `head` is the newest block that nodes tell, where they are followed. */
+  stale(head?: number | null): Waiting | undefined
 }
 
 export interface PaceOptions {
@@ -57,8 +57,9 @@ export const createPace = ({ stored, staleMs, now = Date.now }: PaceOptions): Pa
     return mean > 0 && mean < 1 ? mean : steps[Math.ceil(steps.length * SHARE) - 1]!
   }
 
-  const patience = (): number => {
-    if (staleMs !== undefined) return staleMs === 0 ? Number.POSITIVE_INFINITY : staleMs
+  const patience = (isBehind: boolean): number => {
+    // What nodes have is due, whenever a chain makes blocks.
+    if (staleMs !== undefined && !(staleMs === 0 && isBehind)) return staleMs === 0 ? Number.POSITIVE_INFINITY : staleMs
     const pace = blockTime()
     return pace === null ? UNKNOWN_MS : Math.max(FLOOR_MS, BLOCK_TIMES * pace * 1_000)
   }
@@ -78,15 +79,16 @@ export const createPace = ({ stored, staleMs, now = Date.now }: PaceOptions): Pa
       return last && cameAt !== undefined ? { ...last, at: cameAt } : null
     },
     blockTime,
-    stale() {
+    stale(head) {
       const since = cameAt ?? startedAt
-      if (now() - since <= patience()) return undefined
       const last = blocks.at(-1)
+      const isBehind = typeof head === 'number' && head > (last?.number ?? -1)
+      if (now() - since <= patience(isBehind)) return undefined
       const pace = blockTime()
       const usual = pace === null ? '' : `; the chain makes one every ${Math.max(1, Math.round(pace))} s`
       return {
         kind: 'block',
-        for: `a new block (${last ? `the last one was ${last.number}` : 'none has come yet'}${usual})`,
+        for: `${isBehind ? `a new block in a usable form: nodes are at ${head}` : 'a new block'} (${last ? `the last one was ${last.number}` : 'none has come yet'}${usual})`,
         since: new Date(since).toISOString(),
       }
     },

@@ -44,7 +44,7 @@ export const reasonsOf = ({ networks, deliveries, readers }: Status): Reason[] =
 const WAITING: Readonly<Record<Waiting['kind'], readonly [ReasonType, reason: string] | null>> = {
   node: ['nodes_failing', 'none of its nodes answers'],
   chain: ['wrong_chain', 'its nodes are of another chain'],
-  block: ['no_new_block', 'its nodes answer, but have had no new block for too long'],
+  block: ['no_new_block', 'its nodes answer, but no new block could be had from them for too long'],
   disk: ['disk_full', 'the disk is full: blocks are stored again when there is room'],
   store: ['store_not_written', 'its store cannot be written now'],
   cluster: ['cluster_behind', 'its cluster takes no documents, and its store holds as many as it may'],

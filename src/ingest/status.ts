@@ -82,7 +82,7 @@ export interface NetworkStatus {
   filling?: ScopeFilling
   /** Blocks that are wanted and that none of its nodes has; absent where there are none. */
   missing?: MissingBlocks
-  /** Newest block of the source; null where it is not known. */
+  /** The highest block that any of its nodes told last; null where none did. */
   head: number | null
   /** Blocks between the newest stored block and the head. */
   lag: number | null

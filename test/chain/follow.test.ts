@@ -204,7 +204,7 @@ test('another chain with the same numbers stops, genesis included', async t => {
   await assert.rejects(follower.until(trunk[0]!), { next: 'stop', code: 'reorg_too_deep' })
 })
 
-test('an older head is waited for, whatever blocks it has: nothing is rewound', async t => {
+test('an older head of the same branch is waited for: nothing is rewound', async t => {
   const node = await startNode(t, trunk)
   const follower = startFollower(t, node, { held: trunk })
   node.head = 12
@@ -213,11 +213,86 @@ test('an older head is waited for, whatever blocks it has: nothing is rewound', 
     () => 'errors',
   )
   assert.equal(follower.error(), 'its head is block 12, but block 19 is already known: the node lags')
-  node.extend(makeChain({ parent: trunk[10]!, blocks: 5, salt: 'stale' }))
-  await pause(100)
-  assert.deepEqual(follower.told, [])
   node.extend([...trunk.slice(11), ...makeChain({ parent: trunk[19]!, blocks: 1 })])
   assert.equal(await follower.until(node.blocks.get(20)!), "20'")
+})
+
+test('an older head of another branch is believed where the only node tells it poll after poll', async t => {
+  const branch = makeChain({ parent: trunk[10]!, blocks: 5, salt: 'restored' })
+  const node = await startNode(t, trunk)
+  const follower = startFollower(t, node, { held: trunk })
+  node.extend(branch)
+  assert.equal(await follower.until(branch.at(-1)!), "back to 10 11' 12' 13' 14' 15'")
+  assert.equal(follower.source.highest!(), 15)
+})
+
+test('an older head of another branch is not believed at once, and not while another node has ours', async t => {
+  const stale = makeChain({ parent: trunk[10]!, blocks: 5, salt: 'stale' })
+  const next = makeChain({ parent: trunk[19]!, blocks: 1 })
+  const node = await startNode(t, trunk)
+  const telling = firstTimes(4)
+  node.lie = ({ params }, it) => (params[0] === 'latest' && telling() ? stale[4]!.block : it)
+  const once = startFollower(t, node, { held: trunk })
+  await waitFor(
+    () => !telling(),
+    () => 'the lies',
+  )
+  node.extend(next)
+  assert.equal(await once.until(next[0]!), "20'")
+
+  const other = await startNode(t, trunk)
+  const short = await startNode(t, [...trunk.slice(0, 11), ...stale])
+  const follower = startFollower(t, [short, other], { held: trunk })
+  await pause(600)
+  assert.deepEqual(follower.told, [])
+  assert.equal(follower.source.highest!(), 19)
+  other.extend(next)
+  assert.equal(await follower.until(next[0]!), "20'")
+})
+
+test('what nodes that are not followed tell is known: how far they are, and that one is on another branch', async t => {
+  const branch = makeChain({ parent: trunk[10]!, blocks: 12, salt: 'branch' })
+  const nodes = [await startNode(t, trunk), await startNode(t, trunk.slice(0, 15)), await startNode(t, trunk)] as const
+  const follower = startFollower(t, [...nodes], { held: trunk.slice(0, 19) })
+  await follower.until(trunk[19]!)
+  const status = (i: number) => follower.source.endpoints()[i]!
+  await waitFor(
+    () => status(1).head === 14 && status(2).head === 19,
+    () => 'the heads of all nodes',
+  )
+  nodes[2].extend(branch)
+  await waitFor(
+    () => status(2).otherBranch !== undefined,
+    () => 'another branch',
+  )
+  const { since, ...block } = status(2).otherBranch!
+  assert.deepEqual(block, ref(branch[5]!))
+  assert.ok(Date.parse(since))
+  assert.deepEqual(
+    [status(0).otherBranch, status(1).otherBranch, follower.source.highest!()],
+    [undefined, undefined, 22],
+  )
+  assert.deepEqual(follower.told, [])
+  nodes[2].extend(trunk)
+  await waitFor(
+    () => status(2).otherBranch === undefined,
+    () => 'the same branch',
+  )
+})
+
+test('the newest block that nodes tell is known while none of its blocks can be stored', async t => {
+  const more = makeChain({ parent: trunk[19]!, blocks: 40 })
+  const node = await startNode(t, trunk)
+  const follower = startFollower(t, node, { held: trunk })
+  node.lie = ({ method }, it) => (method === 'eth_getBlockReceipts' ? [] : it)
+  for (const upTo of [10, 40]) {
+    node.extend(more.slice(0, upTo))
+    await waitFor(
+      () => follower.source.highest!() === 19 + upTo,
+      () => 'the head',
+    )
+  }
+  assert.deepEqual(follower.told, [])
 })
 
 test('a second node stands in for one that lags', async t => {

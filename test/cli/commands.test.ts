@@ -368,6 +368,18 @@ const STATUS: Status = {
   ],
 }
 
+test('status tells that a node is on another branch', async () => {
+  const [, stopped] = STATUS.networks
+  const node = { url: 'https://x', requests: 2, errors: 0, lastError: null, lastErrorAt: null }
+  const otherBranch = { number: 212, hash: '0x12', since: '2026-03-01T00:00:00Z' }
+  const status = async (): Promise<Status> => ({
+    version: '1.2.3',
+    networks: [{ ...stopped!, endpoints: [{ ...node, head: 214, otherBranch }] }],
+  })
+  const { out } = await chainsieve(['status'], { status })
+  assert.match(out, /x: 2 requests, is on another branch since 2026-03-01T00:00:00Z \(block 212 is 0x12\), 0 errors$/m)
+})
+
 test('status tells what is left of budgets, and until when a back-fill waits for them', async () => {
   const [, stopped] = STATUS.networks
   const node = { requests: 2, errors: 0, lastError: null, lastErrorAt: null }

@@ -48,6 +48,7 @@ describe('the state of the service', { skip }, () => {
     const nodes = network.getByRole('region', { name: 'Nodes of ethereum/ethereum/mainnet' })
     await nodes.getByText('fails since').waitFor()
     await nodes.getByText('answers slowly').waitFor()
+    await nodes.getByText('on another branch since').waitFor()
     await nodes.getByText('8,003 ms').waitFor()
     assert.match((await nodes.textContent())!, /<img src=x.*\[U\+202E\]\[U\+0000\]/)
     await page.getByText('no node answers').waitFor()
@@ -275,6 +276,10 @@ const BUSY = {
     {
       ...{ url: 'https://one.example', requests: 1_000, errors: 0, lastError: null, lastErrorAt: null },
       ...{ responseMs: { median: 8_003, p95: 9_000 }, slow: true },
+    },
+    {
+      ...{ url: 'https://three.example', requests: 9, errors: 0, lastError: null, lastErrorAt: null },
+      otherBranch: { number: 20_000, hash: '0x12', since: AT },
     },
     { url: 'https://two.example', requests: 9, errors: 9, lastError: HOSTILE, lastErrorAt: AT, failingSince: AT },
   ],

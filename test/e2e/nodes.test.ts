@@ -108,6 +108,32 @@ for (const [name, pruned, without] of [
     assert.ok(server.err().split('\n').length < 40, server.err())
   })
 
+test('while a node returns false data, the lag grows, and nothing is claimed to be followed', { skip }, async t => {
+  const { data, mine, relay } = await setUp(t, 30)
+  const server = await serve(t, data, [
+    '--network',
+    NETWORK,
+    '--rpc',
+    relay.url,
+    '--finality',
+    '16',
+    '--stale-after',
+    '0s',
+  ])
+  const soon = (holds: (status: Awaited<ReturnType<typeof statusOf>>) => boolean) =>
+    until(() => statusOf(server), holds)
+  await soon(({ lag, state }) => lag === 0 && state === 'following')
+  relay.lie = ({ method }, result) => (method === 'eth_getBlockReceipts' ? [{ false: true }] : result)
+  for (const lag of [3, 6]) {
+    await mine(3)
+    await soon(status => status.lag === lag)
+  }
+  const { waiting } = await soon(({ state }) => state === 'waiting')
+  assert.match(waiting!.for, /^a (new block in a usable form: nodes are at 36 \(the last one was 30|node that answers)/)
+  relay.lie = (_, result) => result
+  await soon(({ lag, state }) => lag === 0 && state === 'following')
+})
+
 test('a back-fill that ends tells which blocks no node has, and stores the others', { skip }, async t => {
   const { data, relay } = await setUp(t, 150)
   relay.prunedBelow = 60

@@ -75,6 +75,16 @@ describe('the pace of a chain', () => {
     assert.equal(never.pace.stale(), undefined)
   })
 
+  it('is that of the chain while nodes have blocks that are not stored, also where none is due', () => {
+    const { pace, at } = setUp({ stored: chain(20, 12), staleMs: 0 })
+    at(37)
+    assert.equal(pace.stale(19), undefined)
+    assert.equal(
+      pace.stale(22)?.for,
+      'a new block in a usable form: nodes are at 22 (the last one was 19; the chain makes one every 12 s)',
+    )
+  })
+
   it('follows a reorganisation', () => {
     const { pace, at } = setUp()
     for (const block of chain(10, 12)) pace.came(block)

@@ -115,10 +115,14 @@ const NODES = [
   { title: 'Node', cell: ({ url }: Endpoint) => plain(url) },
   {
     title: 'State',
-    cell: ({ failingSince, slow }: Endpoint) =>
+    cell: ({ failingSince, slow, otherBranch }: Endpoint) =>
       failingSince !== undefined ? (
         <span class="bad">
           fails since <Time value={failingSince} />
+        </span>
+      ) : otherBranch ? (
+        <span class="bad" title={`Its block ${otherBranch.number} is ${plain(otherBranch.hash)}`}>
+          on another branch since <Time value={otherBranch.since} />
         </span>
       ) : slow ? (
         <span class="warn">answers slowly</span>

@@ -56,6 +56,7 @@ export interface Endpoint {
   failingSince?: string
   responseMs?: { median: number; p95: number }
   slow?: boolean
+  otherBranch?: { number: number; hash: string; since: string }
   budget?: Budget
 }
 
