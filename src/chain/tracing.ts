@@ -81,9 +81,9 @@ export const createTracer = (options: { endpoints: readonly Endpoint[]; clock: C
   }
 }
 
-export const traceCall = (method: TraceMethod, number: number): Call => {
-  const quantity = `0x${number.toString(16)}`
-  return method === 'trace_block' ? { method, params: [quantity] } : { method, params: [quantity, CALL_TRACER] }
+export const traceCall = (method: TraceMethod, at: number | 'latest'): Call => {
+  const block = at === 'latest' ? at : `0x${at.toString(16)}`
+  return { method, params: method === 'trace_block' ? [block] : [block, CALL_TRACER] }
 }
 
 /** The result of an answer to `traceCall`, or `retry` with what the node said. */
@@ -98,9 +98,12 @@ export const traceResultOf = (endpoint: Endpoint, answer: Parameters<typeof resu
 
 /** Why the node does not have the method; undefined where it does. The genesis block is never long to trace. */
 const refusalOf = async (endpoint: Endpoint, method: TraceMethod, signal: AbortSignal): Promise<string | undefined> => {
+  const errorOf = async (call: Call) => (await endpoint.send([call], signal, true))[0]!.error
   try {
-    const [answer] = await endpoint.send([traceCall(method, 0)], signal, true)
-    const error = answer!.error
+    let error = await errorOf(traceCall(method, 0))
+    // Gateways say so of blocks that they have pruned, whatever the method is.
+    if (error && isMissingBlock(error) && !isMissingTraces(method, error))
+      error = await errorOf(traceCall(method, 'latest'))
     if (error === undefined || !isMissingTraces(method, error)) return undefined
     return `${error.message} (${error.code})`
   } catch (error) {

@@ -273,6 +273,18 @@ test('traces that a node does not have are missed with their block, which is no 
     }
 })
 
+test('a method that a gateway only seems to have, as it says of old blocks that they are pruned, is not taken', async t => {
+  const node = await startTracingNode(t, ['debug_traceBlockByNumber'])
+  const lacks = node.missing.get('trace_block')!
+  node.missing.delete('trace_block')
+  node.methods.set('trace_block', ([tag]) => {
+    throw Number(tag) < 5 ? new NodeError(4444, 'pruned history unavailable') : lacks
+  })
+  const { source } = sourceOf(t, [node])
+  assert.deepEqual(await rangeOf(source, 5), chain.slice(5))
+  assert.deepEqual([source.tracing?.(), source.endpoints()[0]!.errors], [{ method: 'debug_traceBlockByNumber' }, 0])
+})
+
 test('only the node that has traces is asked for blocks, whichever place it has', async t => {
   for (const at of [0, 1]) {
     const without = await startTracingNode(t, [])
