@@ -151,6 +151,7 @@ const createLeapingClock = (): Clock & { leap(ms: number): void } => {
   let now = Date.now()
   return {
     now: () => now,
+    elapsed: () => now,
     async sleep(ms, signal) {
       now += ms
       await new Promise<void>(resolve => setImmediate(resolve))

@@ -1,3 +1,4 @@
+import type { Clock } from '../lib/retry.ts'
 import { secretUrl } from '../lib/secret.ts'
 import type { Allowance } from '../limits/credits.ts'
 import type { Call } from './answers.ts'
@@ -61,18 +62,19 @@ export interface PeriodStatus {
 export interface BudgetOptions {
   /** The endpoint's address, which nobody else is shown. */
   url: string
-  now(): number
+  clock: Pick<Clock, 'now' | 'elapsed'>
   spent?: SpentFile | undefined
 }
 
 /** Undefined where nothing is limited. */
 export const createBudget = (
   { rate, daily, month, costs: entries }: Allowance,
-  { url, now, spent = spentInMemory() }: BudgetOptions,
+  { url, clock, spent = spentInMemory() }: BudgetOptions,
 ): Budget | undefined => {
   if (rate === undefined && daily === undefined && month === undefined) return undefined
+  const { now } = clock
   const costs = createCosts(entries, new URL(url).hostname)
-  const pace = rate && createPace(rate.most, now)
+  const pace = rate && createPace(rate.most, clock.elapsed)
   const account = spent.at(url, secretUrl(url).toString())
   const periods = Object.entries({ day: daily, month } satisfies Record<PeriodName, unknown>).flatMap(
     ([period, limit]) => (limit === undefined ? [] : [createPeriod(period as PeriodName, limit, now)]),
@@ -149,7 +151,8 @@ export const createBudget = (
     },
     closedUntil(urgent) {
       const until = urgent ? closed.urgent : closed.others
-      return until > now() ? until : 0
+      // A clock that was set back has days and months begin that end before.
+      return until > now() && periods.some(({ endsAt }) => until <= endsAt) ? until : 0
     },
     strain: () =>
       Math.max(0, ...periods.map(period => usedOf(period) / period.limit / Math.max(period.elapsed(), LEAST_ELAPSED))),

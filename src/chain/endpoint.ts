@@ -118,7 +118,7 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
   const hide = createHider(url)
   const transport = createTransport(url, { connections: concurrency + 1, timeoutMs, clock })
   const window = createWindow({ start: Math.min(4, concurrency), max: concurrency, pace: budget?.pace, clock })
-  const loads = { urgent: createLoad(clock.now), others: createLoad(clock.now) }
+  const loads = { urgent: createLoad(clock.elapsed), others: createLoad(clock.elapsed) }
   const onUnreachable = () => {
     endpoint.chainId = undefined
   }
@@ -146,7 +146,7 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
     const cost = budget?.costOf(calls, endpoint.chainId) ?? FREE
     let leave: ((outcome: Outcome) => void) | undefined = await window.enter(signal, urgent, cost.perSecond)
     // What waited for its place goes to another node where this one has failed meanwhile, or asked to be left alone.
-    if (health.restUntil > clock.now()) {
+    if (health.restUntil > clock.elapsed()) {
       leave('neutral')
       throw retry(LEFT_ALONE, 'is left alone for a while')
     }

@@ -96,7 +96,7 @@ export async function* followChain(options: FollowOptions, settings: FollowSetti
       cut = undefined
       return false
     }
-    const now = clock.now()
+    const now = clock.elapsed()
     cut ??= { times: 0, since: now }
     cut.times++
     const hasOurs = ({ head }: Endpoint) =>

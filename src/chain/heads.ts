@@ -57,20 +57,21 @@ export const createHeads = ({
 }: HeadsOptions): Heads & HeadsInlet => {
   let pushed: Head | undefined
   let highest = -1
-  let pushedAt = 0
+  /** Times by which polls are planned, as of `clock.elapsed`. */
+  let pushedAt = Number.NEGATIVE_INFINITY
   let onSilence: (() => void) | undefined
-  let due = 0
+  let due = Number.NEGATIVE_INFINITY
   let wake: (() => void) | undefined
   /** Mean time of a block in ms, and when the last one came. */
   let blockMs = 6_000
-  let movedAt = 0
+  let movedAt: number | undefined
 
   const moved = (head: Head) => {
-    const now = clock.now()
+    const now = clock.elapsed()
     if (head.number > highest) {
       // Each of the blocks that came counts once, so that the pace of a fast chain is known after a few polls.
       const before = 0.8 ** (head.number - highest)
-      if (highest >= 0 && movedAt > 0)
+      if (highest >= 0 && movedAt !== undefined)
         blockMs = blockMs * before + ((now - movedAt) / (head.number - highest)) * (1 - before)
       if (highest >= 0) budget.came(head.number - highest, blockMs)
       highest = head.number
@@ -78,7 +79,7 @@ export const createHeads = ({
     }
   }
   /** Where each question counts, none is asked before a block may be there. */
-  const untilDue = () => (movedAt > 0 ? movedAt + blockMs * EARLY - clock.now() : 0)
+  const untilDue = () => (movedAt === undefined ? 0 : movedAt + blockMs * EARLY - clock.elapsed())
   const interval = () => {
     const active = pollMs ?? Math.max(Math.min(Math.max(blockMs / 6, 100), 2_000), rpc.isSparing ? untilDue() : 0)
     return onSilence === undefined ? active : Math.max(active, safetyPollMs)
@@ -101,7 +102,7 @@ export const createHeads = ({
   }
 
   const poke = () => {
-    due = 0
+    due = Number.NEGATIVE_INFINITY
     wake?.()
   }
 
@@ -122,8 +123,9 @@ export const createHeads = ({
           budget.looks()
           return head
         }
-        if (now < due) {
-          await wait(due - now, signal)
+        const untilPoll = due - clock.elapsed()
+        if (untilPoll > 0) {
+          await wait(untilPoll, signal)
           continue
         }
         budget.looks()
@@ -138,15 +140,15 @@ export const createHeads = ({
         } catch (error) {
           if (!(error instanceof ChainsieveError) || error.next !== 'retry') throw error
         }
-        due = clock.now() + interval()
-        if (head !== undefined && head.number > before && clock.now() - pushedAt > SAFETY_POLL_MS) onSilence?.()
+        due = clock.elapsed() + interval()
+        if (head !== undefined && head.number > before && clock.elapsed() - pushedAt > SAFETY_POLL_MS) onSilence?.()
         return head
       }
     },
     poke,
     attach(notify) {
       onSilence = notify
-      pushedAt = clock.now()
+      pushedAt = clock.elapsed()
       // A poll finds the blocks before the first announcement.
       poke()
     },
@@ -158,7 +160,7 @@ export const createHeads = ({
       // Nodes show by a poll what is far above.
       if (head.number > highest + STRIDE) return poke()
       pushed = head
-      pushedAt = clock.now()
+      pushedAt = clock.elapsed()
       if (announcing) announcing.head = { ...head, at: pushedAt }
       moved(head)
       due = pushedAt + interval()
@@ -203,13 +205,13 @@ export const createAnnouncer = ({ url: text, timeoutMs, log, clock, random }: An
       let logged: string | undefined
       while (!signal.aborted) {
         status.requests++
-        const since = clock.now()
+        const since = clock.elapsed()
         const fault = await subscribe(url, timeoutMs, signal, heads, () => {
           if (failures > 0) log.info('The node announces new heads again', { endpoint: name })
         })
         if (signal.aborted) return
         // A subscription that is soon lost is not a success: otherwise it would be renewed without a rest.
-        if (clock.now() - since >= STEADY_MS) {
+        if (clock.elapsed() - since >= STEADY_MS) {
           failures = 0
           logged = undefined
         }

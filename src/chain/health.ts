@@ -6,7 +6,7 @@ import type { EndpointStatus } from './source.ts'
 
 /** Whether an endpoint gives usable answers. */
 export interface Health {
-  /** Before this time (epoch, ms) the node should be left alone. */
+  /** Before this time (as of `clock.elapsed`) the node should be left alone. */
   readonly restUntil: number
   /** Before this time another node is preferred: this one gave a wrong or an old answer. */
   readonly doubtedUntil: number
@@ -65,7 +65,7 @@ export const createHealth = (options: {
       if (logged !== undefined)
         log.info('The node answers again', {
           endpoint: name,
-          seconds: Math.round((clock.now() - failingSince) / 1000),
+          seconds: Math.round((clock.elapsed() - failingSince) / 1000),
         })
       failures = 0
       logged = undefined
@@ -73,7 +73,7 @@ export const createHealth = (options: {
     },
     failed(mark, error) {
       note(error.message)
-      const now = clock.now()
+      const now = clock.elapsed()
       // That of another chain needs the operator, who has been told.
       if (now - loggedAt >= LOG_EVERY_MS && !(error.code === OTHER_CHAIN && logged === OTHER_CHAIN)) {
         logged = error.code
@@ -96,7 +96,7 @@ export const createHealth = (options: {
       lastError,
       lastErrorAt,
       errors,
-      ...(failures > 0 && { failingSince: new Date(failingSince).toISOString() }),
+      ...(failures > 0 && { failingSince: new Date(clock.now() - (clock.elapsed() - failingSince)).toISOString() }),
     }),
   }
 }

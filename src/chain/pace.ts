@@ -10,20 +10,13 @@ export interface Pace {
  * All that went within the last second is kept, so that no second has more than `most`, wherever one begins to count. What costs more than a
  * second has goes alone, and keeps the others waiting for as many seconds.
  */
-export const createPace = (most: number, now: () => number): Pace => {
+export const createPace = (most: number, elapsed: () => number): Pace => {
   /** Ascending by the time at which it counts no more. */
-  let gone: { until: number; cost: number }[] = []
+  const gone: { until: number; cost: number }[] = []
   let used = 0
-  let last = Number.NEGATIVE_INFINITY
 
   const forget = (): number => {
-    const at = now()
-    // The clock was set back: what it says of the past means nothing.
-    if (at < last) {
-      gone = []
-      used = 0
-    }
-    last = at
+    const at = elapsed()
     let past = 0
     while (past < gone.length && gone[past]!.until <= at) used -= gone[past++]!.cost
     if (past > 0) gone.splice(0, past)

@@ -16,7 +16,7 @@ export interface Period {
 export const createPeriod = (name: PeriodName, limit: number, now: () => number): Period => {
   let { id, startsAt, endsAt } = boundsOf(name, now())
   const roll = () => {
-    if (now() < endsAt) return
+    if (now() >= startsAt && now() < endsAt) return
     ;({ id, startsAt, endsAt } = boundsOf(name, now()))
   }
   return {

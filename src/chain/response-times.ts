@@ -15,7 +15,7 @@ export const createResponseTimes = ({ name, log, clock }: { name: string; log: L
   let isSlow = false
 
   const forget = () => {
-    const since = clock.now() - RECENT_MS
+    const since = clock.elapsed() - RECENT_MS
     answers = answers.slice(-MOST).filter(({ at }) => at >= since)
   }
   const sorted = (urgentOnly: boolean): number[] =>
@@ -26,7 +26,7 @@ export const createResponseTimes = ({ name, log, clock }: { name: string; log: L
 
   return {
     add(ms, urgent) {
-      answers.push({ at: clock.now(), ms, urgent })
+      answers.push({ at: clock.elapsed(), ms, urgent })
       forget()
       if (!urgent) return
       const times = sorted(true)

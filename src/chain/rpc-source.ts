@@ -88,7 +88,7 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
   const counters = options.metrics && createRpcMetrics(options.metrics, urls)
   const budgetOf = (url: string, i: number) => {
     parseNodeUrl(url, NODE_PROTOCOLS)
-    return createBudget(options.allowances?.[i] ?? {}, { url, now: clock.now, spent: options.spent })
+    return createBudget(options.allowances?.[i] ?? {}, { url, clock, spent: options.spent })
   }
   const endpoints = urls.map((url, i) =>
     createEndpoint(url, { ...reaching, budget: budgetOf(url, i), count: counters?.of(i) }),
@@ -113,7 +113,8 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
    * can take in at once.
    */
   let headAt = Number.NEGATIVE_INFINITY
-  const aheadOf = (taken: number) => () => (clock.now() - headAt < HEAD_BUSY_MS ? taken + endpoints.length : ahead())
+  const aheadOf = (taken: number) => () =>
+    clock.elapsed() - headAt < HEAD_BUSY_MS ? taken + endpoints.length : ahead()
 
   async function* follow(follow: FollowOptions): AsyncGenerator<ChainEvent> {
     const controller = new AbortController()
@@ -145,7 +146,7 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
         shrinks: options.shrinks ?? false,
       }
       for await (const event of followChain({ ...follow, signal }, settings)) {
-        headAt = clock.now()
+        headAt = clock.elapsed()
         tip = event.type === 'block' ? Number(event.block.block.number) : event.to
         yield event
       }

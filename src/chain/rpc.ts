@@ -73,7 +73,7 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
     signal: AbortSignal,
   ): Promise<{ endpoint: Endpoint; done: (isDone: boolean) => void }> => {
     for (;;) {
-      const now = clock.now()
+      const [now, elapsed] = [clock.now(), clock.elapsed()]
       const suited = traces ? endpoints.filter(it => tracer.suits(it)) : endpoints
       const closedUntil = (it: Endpoint) => it.budget?.closedUntil(urgent) ?? 0
       const funded = suited.filter(it => closedUntil(it) <= now)
@@ -83,24 +83,24 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
         await waits.wait(suited, urgent, until, signal)
         continue
       }
-      const rested = funded.filter(it => it.health.restUntil <= now)
+      const rested = funded.filter(it => it.health.restUntil <= elapsed)
       const best = pick(rested, failed, urgent)
       // At once, so that whoever chooses next knows of it.
       if (best !== undefined) return { endpoint: best, done: best.loads[laneOf(urgent)].begin() }
       if (rested.length > 0) await pieceDone(signal)
-      else await clock.sleep(Math.max(1, Math.min(...funded.map(it => it.health.restUntil)) - now), signal)
+      else await clock.sleep(Math.max(1, Math.min(...funded.map(it => it.health.restUntil)) - elapsed), signal)
     }
   }
 
   /** Whether a node has what an attempt takes, and may be asked now. */
   const mayAsk = (it: Endpoint, { traces = false, urgent = false }: AttemptOptions): boolean => {
-    const now = clock.now()
-    return it.health.restUntil <= now && (it.budget?.closedUntil(urgent) ?? 0) <= now && (!traces || tracer.suits(it))
+    const isRested = it.health.restUntil <= clock.elapsed()
+    return isRested && (it.budget?.closedUntil(urgent) ?? 0) <= clock.now() && (!traces || tracer.suits(it))
   }
 
   /** A node that did not answer is given work again once a probe is answered, unless there is no other node. */
   const pick = (rested: readonly Endpoint[], failed: ReadonlySet<Endpoint>, urgent: boolean) => {
-    const now = clock.now()
+    const now = clock.elapsed()
     const open = rested.filter(it => !failed.has(it))
     const trusted = open.filter(it => it.health.doubtedUntil <= now)
     const sound = trusted.filter(it => !it.health.isSuspect)
@@ -152,7 +152,7 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
    * now and then.
    */
   const introduce = async (endpoint: Endpoint, signal: AbortSignal) => {
-    const now = clock.now()
+    const now = clock.elapsed()
     const { chainId: known, chainIdAt } = endpoint
     if (known !== undefined && now - chainIdAt < CHAIN_ID_MS) return
     // Other work that comes meanwhile goes by what is known.
@@ -238,7 +238,7 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
         throw retry('block_inconsistent', `its head is block ${head.number} ${head.hash}, but it shows ${shown.hash}`)
     }
     highest = Math.max(highest, head.number)
-    endpoint.head = { ...head, at: clock.now() }
+    endpoint.head = { ...head, at: clock.elapsed() }
     return head
   }
 

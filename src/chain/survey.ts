@@ -37,9 +37,9 @@ export const surveyNodes = async (
       since === undefined ? undefined : { number, hash, since, times: (endpoint.branch?.times ?? 0) + 1 }
   }
   const isDue = ({ head, branch, health, budget }: Endpoint) => {
-    const now = clock.now()
+    const now = clock.elapsed()
     // One that is followed by now tells its head without this, but not its branch.
-    const isOld = branch !== undefined || now - (head?.at ?? 0) >= everyMs
+    const isOld = branch !== undefined || now - (head?.at ?? Number.NEGATIVE_INFINITY) >= everyMs
     return isOld && health.restUntil <= now && budget?.spendable() === undefined
   }
   while (!signal.aborted) {

@@ -31,7 +31,7 @@ export const createTracer = (options: { endpoints: readonly Endpoint[]; clock: C
     const method = endpoints.find(it => it.traces.method)?.traces.method
     if (method) return { method }
     const lacking = endpoints.filter(it => it.traces.method === null)
-    const isLate = since !== undefined && clock.now() - since > GRACE_MS
+    const isLate = since !== undefined && clock.elapsed() - since > GRACE_MS
     if (lacking.length === 0 || (lacking.length < endpoints.length && !isLate)) return undefined
     return { method: null, why: lacking.map(it => `${it.name} has no traces (${it.traces.why})`).join('; ') }
   }
@@ -74,7 +74,7 @@ export const createTracer = (options: { endpoints: readonly Endpoint[]; clock: C
       }
     },
     suits(endpoint) {
-      since ??= clock.now()
+      since ??= clock.elapsed()
       return endpoint.traces.method !== null || status()?.method === null
     },
     status,

@@ -42,7 +42,7 @@ export const createWindow = ({ start, max, pace, clock = systemClock }: WindowOp
   let dueAt = Number.POSITIVE_INFINITY
 
   const look = (ms: number) => {
-    const at = clock.now() + ms
+    const at = clock.elapsed() + ms
     if (at >= dueAt) return
     dueAt = at
     clock.sleep(Math.max(1, Math.ceil(ms)), closing.signal).then(

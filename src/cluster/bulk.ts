@@ -142,13 +142,13 @@ export const createBulk = (cluster: Pick<Cluster, 'ask'>, options: BulkOptions =
     underWay++
     flying += lines.length
     counts.requests++
-    const started = clock.now()
+    const started = clock.elapsed()
     const verdict = await ask(lines, items)
     underWay--
     flying -= lines.length
     // Only the answer to all of a request tells that it was read to its end.
     if (verdict.why !== undefined) for (const { piece } of items) piece.mayBeRead = true
-    if (fault === undefined) settle(items, lines.length, verdict, clock.now() - started)
+    if (fault === undefined) settle(items, lines.length, verdict, clock.elapsed() - started)
     changed()
     pump()
   }

@@ -109,7 +109,7 @@ export const createLease = ({
     let renewedAt = acquiredAt
     for (;;) {
       await clock.sleep(ttlMs / RENEWALS, stopping.signal)
-      const begun = clock.now()
+      const begun = clock.elapsed()
       try {
         mine = await Promise.race([renew(), lateAfter(renewedAt + ttlMs * MARGIN - begun)])
         if (!mine) return lose(`another process has taken over`)
@@ -117,7 +117,7 @@ export const createLease = ({
       } catch {
         // The next one may succeed.
       }
-      if (clock.now() - renewedAt >= ttlMs * MARGIN)
+      if (clock.elapsed() - renewedAt >= ttlMs * MARGIN)
         return lose(`the lease could not be renewed for ${(ttlMs * MARGIN) / 1000} s`)
     }
   }
@@ -141,13 +141,13 @@ export const createLease = ({
         signal.throwIfAborted()
         const found = await read()
         const isSame = found && seen && found.seqNo === seen.seqNo && found.primaryTerm === seen.primaryTerm
-        if (!isSame) since = clock.now()
+        if (!isSame) since = clock.elapsed()
         seen = found
         const isOwn = found?.held.id === id
-        const isFree = found === undefined || isOwn || found.held.holder === '' || clock.now() - since >= ttlMs
+        const isFree = found === undefined || isOwn || found.held.holder === '' || clock.elapsed() - since >= ttlMs
         if (isFree) {
           // Others count from when it is written, which is before the answer comes.
-          const begun = clock.now()
+          const begun = clock.elapsed()
           const term = (found?.held.term ?? 0) + (isOwn ? 0 : 1)
           mine = await write({ term, holder: name, id, renewal: (found?.held.renewal ?? 0) + 1 }, found)
           if (mine) {

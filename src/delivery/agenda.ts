@@ -26,7 +26,7 @@ export interface Destination extends Lane {
   runningAgain: number
   /** Attempts of what was never tried since one of what had failed before. */
   sinceAgain: number
-  /** When it has its turn; infinite where nothing is known to be due. */
+  /** When it has its turn, as of `clock.elapsed`, as all times here; infinite where nothing is known to be due. */
   turnAt: number
   /** Has its turn now. */
   ready: boolean

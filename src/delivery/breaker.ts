@@ -10,7 +10,7 @@ export interface Breaker {
   failures: number
   /** Probes that have failed since it opened, and the failure that opened it. */
   opened: number
-  /** Epoch milliseconds before which nothing is sent; 0 while it is closed. */
+  /** When something may be sent again, as of `clock.elapsed`; 0 while it is closed. */
   restUntil: number
   /** Time of the first failure in a row. */
   failingSince: number | undefined

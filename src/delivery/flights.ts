@@ -2,7 +2,7 @@ import type { Clock } from '../lib/retry.ts'
 import type { Agenda, Destination } from './agenda.ts'
 import { allowed, failed, failingSince, succeeded } from './breaker.ts'
 import type { Counters } from './counters.ts'
-import { createPicks, type Picked } from './picks.ts'
+import { createPicks, type Picked, type Time } from './picks.ts'
 import type { Attempt, Due, Job, Settled } from './queue.ts'
 import { spanOf } from './schedule.ts'
 import type { Sender } from './sender.ts'
@@ -15,8 +15,8 @@ export interface Flights {
   start(): boolean
   /** Writes the outcomes of attempts that ended. */
   settle(): void
-  /** Looks at a destination then, or when it may be tried again. */
-  offer(destination: Destination, at: number): void
+  /** Looks at a destination when something is due there (epoch, ms), or when it may be tried again. */
+  offer(destination: Destination, dueAt: number): void
   /** Resolves when all attempts have ended, whose outcomes may be still to be written. */
   ended(): Promise<unknown>
 }
@@ -57,39 +57,43 @@ export const createFlights = (options: FlightsOptions): Flights => {
   /** Attempts whose outcome is not written yet. */
   let ended: { flight: Flight; job: Job; attempt: Attempt }[] = []
 
-  const offer = (destination: Destination, at: number) =>
+  const offer = (destination: Destination, dueAt: number) => {
+    const at = clock.elapsed() + dueAt - clock.now()
     agenda.offer(destination, Math.max(at, destination.breakers.first.restUntil))
+  }
 
   const start = (): boolean => {
-    const now = clock.now()
+    const time: Time = { now: clock.now(), elapsed: clock.elapsed() }
+    const { now, elapsed } = time
     const flights: Flight[] = []
     while (flights.length < START_AT_ONCE) {
-      const destination = agenda.take(now)
+      const destination = agenda.take(elapsed)
       if (!destination) break
       const { breakers, busy, running } = destination
-      const room = Math.min(allowed(breakers.first, now, perDestination) - running, agenda.room(destination), TURN)
+      const room = Math.min(allowed(breakers.first, elapsed, perDestination) - running, agenda.room(destination), TURN)
       if (room <= 0) {
         // At its limit it is offered again when one of its attempts ends.
-        if (breakers.first.restUntil > now) agenda.offer(destination, breakers.first.restUntil)
+        if (breakers.first.restUntil > elapsed) agenda.offer(destination, breakers.first.restUntil)
         continue
       }
-      const next = createPicks(store, destination, now, room, perDestination)
+      const next = createPicks(store, destination, time, room, perDestination)
       let taken = 0
       for (let picked = next(); picked; picked = taken < room ? next() : undefined) {
-        flights.push(prepare(destination, picked, now))
+        flights.push(prepare(destination, picked, time))
         taken++
       }
       // Where all that is due waits for what is under way, it is offered again when that ends.
       const nextAt = taken === room ? now : store.nextDue(destination, now)
       if (nextAt !== undefined) offer(destination, nextAt)
       else if (busy.size === 0 && agenda.size() > MAX_KNOWN) agenda.forget(destination)
-      if (breakers.again.restUntil > now) offer(destination, breakers.again.restUntil)
+      if (breakers.again.restUntil > elapsed)
+        agenda.offer(destination, Math.max(breakers.first.restUntil, breakers.again.restUntil))
     }
     if (flights.length > 0) depart(flights, now)
     return flights.length >= START_AT_ONCE
   }
 
-  const prepare = (destination: Destination, { due: first, turn, probe }: Picked, now: number): Flight => {
+  const prepare = (destination: Destination, { due: first, turn, probe }: Picked, { now, elapsed }: Time): Flight => {
     const { busy, lines } = destination
     const combined = channels.of({ type: first.channel }).combines
       ? store
@@ -103,7 +107,7 @@ export const createFlights = (options: FlightsOptions): Flights => {
     }
     destination.running++
     if (turn === 'again') destination.runningAgain++
-    return { destination, due: combined, turn, probe, leave: agenda.begin(destination, now) }
+    return { destination, due: combined, turn, probe, leave: agenda.begin(destination, elapsed) }
   }
 
   const depart = (flights: readonly Flight[], now: number) => {
@@ -180,13 +184,14 @@ export const createFlights = (options: FlightsOptions): Flights => {
       succeeded(breakers)
       destination.health = 'well'
     } else if (outcome.type === 'retry') {
-      failed(breakers, turn, now, probe)
+      const elapsed = clock.elapsed()
+      failed(breakers, turn, elapsed, probe)
       destination.health = 'failing'
       const since = failingSince(breakers)
       const span = spanOf(schedule)
-      if (since === undefined || now - since < span) return
+      if (since === undefined || elapsed - since < span) return
       // What died before this start has waited for longer.
-      const first = Math.min(since, options.failingSince?.(job) ?? since)
+      const first = Math.min(now - (elapsed - since), options.failingSince?.(job) ?? Number.POSITIVE_INFINITY)
       const why = `dead: its receiver has accepted nothing since ${new Date(first).toISOString()}`
       const gone = store.expire(destination, now - span, now, why)
       if (gone > 0) counted.dead.add({ channel: job.action.type }, gone)

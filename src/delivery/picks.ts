@@ -10,6 +10,12 @@ export interface Picked {
   probe: Breaker | undefined
 }
 
+/** What `Clock` says: the ledger has times of the clock, destinations rest however it is set. */
+export interface Time {
+  now: number
+  elapsed: number
+}
+
 /** While others wait, one of so many attempts is for what has failed before. */
 const AGAIN_IN = 4
 
@@ -20,7 +26,7 @@ const AGAIN_IN = 4
 export const createPicks = (
   store: { due: Queue['due'] },
   destination: Destination,
-  now: number,
+  { now, elapsed }: Time,
   room: number,
   most: number,
 ) => {
@@ -33,7 +39,7 @@ export const createPicks = (
   }
   const free = ({ id, line }: Due) => !busy.has(id) && !lines.has(line)
   const again = () => {
-    const mayRun = allowed(breakers.again, now, most) - destination.runningAgain
+    const mayRun = allowed(breakers.again, elapsed, most) - destination.runningAgain
     return mayRun > 0 ? waiting.again.find(free) : undefined
   }
 

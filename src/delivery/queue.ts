@@ -76,6 +76,8 @@ export interface Queue {
     attempts: readonly Attempt[],
     options: { now: number; schedule: readonly number[]; random?: () => number },
   ): Settled[]
+  /** The clock was set back by so much: what is queued for later is due by as much sooner. */
+  setBack(ms: number, now: number): void
   /** Gives up what has waited since `before` for a destination that does not answer. */
   expire(lane: Lane, before: number, now: number, why: string): number
   /** Records the attempt of a test. */
@@ -212,6 +214,9 @@ export const createQueue = (db: Db): Queue => {
   const expire = db.prepare(
     `UPDATE delivery SET state = 'dead', settled_at = ?, last_error = ? WHERE state = 'queued' AND account = ? AND destination = ? AND queued_at < ?`,
   )
+  const setBack = db.prepare(
+    `UPDATE delivery SET next_at = max(@now, next_at - @ms) WHERE state = 'queued' AND next_at > @now`,
+  )
   const endTest = db.prepare(
     'UPDATE delivery SET state = ?, tries = 1, begun_at = ?, settled_at = ?, delivered_at = ?, last_status = ?, last_error = ? WHERE id = ?',
   )
@@ -309,6 +314,8 @@ export const createQueue = (db: Db): Queue => {
           return all
         })
         .immediate(),
+
+    setBack: (ms, now) => void setBack.run({ ms: Math.round(ms), now }),
 
     expire: ({ account, destination }, before, now, why) => expire.run(now, why, account, destination, before).changes,
 

@@ -24,7 +24,7 @@ export interface Upkeep {
   cancelAll(rule: number, why: Ended, since: number, now: () => number): Promise<number>
   /** Something may be queued for rules that were not looked at. */
   doubt(): void
-  prune(now: number): void
+  prune(now: number, elapsed: number): void
 }
 
 const DAY_MS = 24 * 3_600_000
@@ -132,8 +132,8 @@ export const createUpkeep = ({
       known = undefined
     },
 
-    prune(clock) {
-      if (clock < pruneAt) return
+    prune(clock, elapsed) {
+      if (elapsed < pruneAt) return
       const now = ageClock(clock)
       const before = { settledBefore: now - keepMs, deadBefore: now - Math.max(keepMs, KEEP_DEAD_MS) }
       const old = store.prune(before, AT_ONCE)
@@ -144,7 +144,7 @@ export const createUpkeep = ({
         log?.info('Removed deliveries from the ledger that are no longer kept', { deliveries: removed, settledBefore })
       }
       removed = 0
-      if (!store.shrink()) pruneAt = clock + pruneEveryMs
+      if (!store.shrink()) pruneAt = elapsed + pruneEveryMs
     },
   }
 }

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import type { StoredAlert } from '../alerts/alert.ts'
+import { createStepWatch } from '../lib/clock-steps.ts'
 import { messageOf } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { createMetrics, type Metrics } from '../lib/metrics.ts'
@@ -104,6 +105,9 @@ export const createWorker = ({
   const sender = createSender({ store, channels, secrets, signal: controller.signal, clock, log })
   let storeVersion = store.version()
   let pollAt = 0
+  const stepOf = createStepWatch(clock)
+  /** The clock was set back by so much, which the ledger does not know yet. */
+  let back = 0
   const intake = createIntake({ store, outboxes, rules, channels, digestMs, limits, log })
   const upkeep = createUpkeep({
     store,
@@ -121,7 +125,7 @@ export const createWorker = ({
   let turnAt = Number.POSITIVE_INFINITY
   let rest = new AbortController()
   const ask = (inMs: number) => {
-    const at = clock.now() + inMs
+    const at = clock.elapsed() + inMs
     if (at >= turnAt) return
     turnAt = at
     rest.abort()
@@ -147,17 +151,17 @@ export const createWorker = ({
 
   const run = async () => {
     while (!stopping) {
-      const wait = turnAt - clock.now()
+      const wait = turnAt - clock.elapsed()
       if (wait > 0) {
         rest = new AbortController()
         await clock.sleep(wait, rest.signal).catch(() => {})
-        if (clock.now() < turnAt) continue
+        if (clock.elapsed() < turnAt) continue
       } else await new Promise(setImmediate)
       if (stopping) break
       turnAt = Number.POSITIVE_INFINITY
       try {
         const more = turn()
-        ask(more ? 0 : Math.max(0, Math.min(agenda.nextAt(), pollAt) - clock.now()))
+        ask(more ? 0 : Math.max(0, Math.min(agenda.nextAt(), pollAt) - clock.elapsed()))
         if (stuck !== null) log.info('Delivers again')
         stuck = null
       } catch (error) {
@@ -170,8 +174,9 @@ export const createWorker = ({
 
   /** Returns whether there is more to do at once. */
   const turn = (): boolean => {
+    keepWaits()
     flights.settle()
-    if (clock.now() >= pollAt) poll()
+    if (clock.elapsed() >= pollAt) poll()
     const cancelling = upkeep.cancel(clock.now())
     const { expansions, more } = intake.step(clock.now())
     for (const expansion of expansions) announce(expansion)
@@ -179,14 +184,22 @@ export const createWorker = ({
     return cancelling || flights.start() || more
   }
 
+  /** The ledger has times of the clock: where it was set back, they would come too late. */
+  const keepWaits = () => {
+    back -= Math.min(0, stepOf())
+    if (back === 0) return
+    store.setBack(back, clock.now())
+    back = 0
+    takeOver()
+  }
+
   const poll = () => {
-    const now = clock.now()
-    pollAt = now + POLL_MS
+    pollAt = clock.elapsed() + POLL_MS
     intake.look()
     const version = store.version()
     if (version !== storeVersion) takeOver()
     storeVersion = version
-    upkeep.prune(now)
+    upkeep.prune(clock.now(), clock.elapsed())
   }
 
   /** What the file holds is taken in: at the start, and when another process has asked for redelivery. */

@@ -34,7 +34,7 @@ export async function* checkNodes(config: Config, watch: Watch, signal: AbortSig
     const spent = openSpent(spentStem(config.data, network.network), silent)
     const allowances = allowancesOf(network)
     for (const [i, rpc] of network.rpc.entries()) {
-      const budget = createBudget(allowances[i]!, { url: rpc.reveal(), now: systemClock.now, spent })
+      const budget = createBudget(allowances[i]!, { url: rpc.reveal(), clock: systemClock, spent })
       yield* checkNode({ config, network, watch, signal, chains, budget }, rpc.reveal())
     }
     if (network.ws) yield await checkWebSocket(network.ws, patienceOf(network))

@@ -89,13 +89,17 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
   let storedBlocks: StoredBlocks | undefined
   let ruleWatcher: RuleWatcher | undefined
   let finality: Finality | undefined
-  const startedAt = Date.now()
+  const startedAt = performance.now()
   const since = createSince()
   const head = () => source?.highest?.() ?? state.head
   const waiting = () =>
     since(pipeline?.stuck ?? forRules(ruleWatcher)) ??
     forBudget(source?.waitsForBudget?.()) ??
-    silence(source?.endpoints() ?? [], { answered: state.head !== null, startedAt, now: Date.now() }) ??
+    silence(source?.endpoints() ?? [], {
+      answered: state.head !== null,
+      forMs: performance.now() - startedAt,
+      now: Date.now(),
+    }) ??
     pace.stale(data.job.type === 'follow' ? head() : null)
   const report = (): Report => ({
     ...(pipeline?.counts ?? { blocks: 0, logs: 0, events: 0 }),

@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from '../lib/retry.ts'
 import type { Waiting } from './messages.ts'
 
 /** A block by what its age and the chain's pace are told from. Times are epoch seconds as the chain has them. */
@@ -25,7 +26,7 @@ export interface PaceOptions {
   stored: readonly TimedBlock[]
   /** Longest time without a block, in milliseconds; 0: as long as it takes. By default three times the chain's own. */
   staleMs?: number | undefined
-  now?: () => number
+  clock?: Pick<Clock, 'now' | 'elapsed'>
 }
 
 /** Blocks that the pace is told from. */
@@ -40,10 +41,10 @@ const BLOCK_TIMES = 3
 /** Most blocks follow each other by the chain's pace; of ten, one may take longer. */
 const SHARE = 0.9
 
-export const createPace = ({ stored, staleMs, now = Date.now }: PaceOptions): Pace => {
+export const createPace = ({ stored, staleMs, clock = systemClock }: PaceOptions): Pace => {
   let blocks: TimedBlock[] = stored.slice(-KEPT)
-  const startedAt = now()
-  let cameAt: number | undefined
+  const startedAt = clock.elapsed()
+  let came: { at: number; elapsed: number } | undefined
 
   const blockTime = (): number | null => {
     const steps = blocks
@@ -69,27 +70,27 @@ export const createPace = ({ stored, staleMs, now = Date.now }: PaceOptions): Pa
       this.lost(block.number - 1)
       blocks.push(block)
       if (blocks.length > KEPT) blocks.shift()
-      cameAt = now()
+      came = { at: clock.now(), elapsed: clock.elapsed() }
     },
     lost(to) {
       blocks = blocks.filter(({ number }) => number <= to)
     },
     newest() {
       const last = blocks.at(-1)
-      return last && cameAt !== undefined ? { ...last, at: cameAt } : null
+      return last && came ? { ...last, at: came.at } : null
     },
     blockTime,
     stale(head) {
-      const since = cameAt ?? startedAt
+      const quietMs = clock.elapsed() - (came?.elapsed ?? startedAt)
       const last = blocks.at(-1)
       const isBehind = typeof head === 'number' && head > (last?.number ?? -1)
-      if (now() - since <= patience(isBehind)) return undefined
+      if (quietMs <= patience(isBehind)) return undefined
       const pace = blockTime()
       const usual = pace === null ? '' : `; the chain makes one every ${Math.max(1, Math.round(pace))} s`
       return {
         kind: 'block',
         for: `${isBehind ? `a new block in a usable form: nodes are at ${head}` : 'a new block'} (${last ? `the last one was ${last.number}` : 'none has come yet'}${usual})`,
-        since: new Date(since).toISOString(),
+        since: new Date(clock.now() - quietMs).toISOString(),
       }
     },
   }

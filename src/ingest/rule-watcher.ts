@@ -103,7 +103,7 @@ export const createRuleWatcher = ({
     } catch (error) {
       log.warn('Failed to note where a rule begins, will retry', { rule: id, error })
       open.set(id, start)
-      fixAt = clock.now() + FIX_AGAIN_MS
+      fixAt = clock.elapsed() + FIX_AGAIN_MS
     }
   }
 
@@ -156,7 +156,7 @@ export const createRuleWatcher = ({
   }
 
   const refresh = (held: readonly Range[]) => {
-    if (open.size > 0 && clock.now() >= fixAt)
+    if (open.size > 0 && clock.elapsed() >= fixAt)
       for (const id of open.keys()) {
         const rule = known.get(id)
         if (rule?.startBlock === null) fixStart(rule, -1)

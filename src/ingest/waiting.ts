@@ -4,17 +4,17 @@ import type { Waiting } from './messages.ts'
 /** Nodes that fail for a moment are asked again, and nobody waits. */
 const SOON_MS = 2_000
 
-/** Why nothing can come from the nodes of a network; undefined where one of them answers. `startedAt` in epoch milliseconds. */
+/** Why nothing can come from the nodes of a network; undefined where one of them answers. `forMs`: since the start. */
 export const silence = (
   endpoints: readonly EndpointStatus[],
-  { answered, startedAt, now }: { answered: boolean; startedAt: number; now: number },
+  { answered, forMs, now }: { answered: boolean; forMs: number; now: number },
 ): Waiting | undefined => {
   const nodes = endpoints.filter(({ heads }) => !heads)
   if (nodes.length === 0) return undefined
   const failing = nodes.filter(({ failingSince }) => failingSince !== undefined)
   if (failing.length < nodes.length) {
-    if (answered || now - startedAt < SOON_MS) return undefined
-    return { kind: 'node', for: 'the first answer of a node', since: new Date(startedAt).toISOString() }
+    if (answered || forMs < SOON_MS) return undefined
+    return { kind: 'node', for: 'the first answer of a node', since: new Date(now - forMs).toISOString() }
   }
   const since = failing
     .map(it => it.failingSince!)

@@ -1,13 +1,16 @@
 /** Time as the program sees it, so that tests can run it faster. */
 export interface Clock {
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since the epoch, which a step of the clock changes: for what is shown, stored or told by others. */
   now(): number
+  /** Milliseconds that go by however the clock is set: for all that is waited for. */
+  elapsed(): number
   /** Resolves after so many milliseconds; rejects with the signal's reason, and leaves no timer behind, when it aborts before. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
 export const systemClock: Clock = {
   now: Date.now,
+  elapsed: () => performance.now(),
   sleep: (ms, signal) =>
     new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason)

@@ -1,10 +1,13 @@
 import type { Reason } from '../ingest/readiness.ts'
+import { createStepWatch } from '../lib/clock-steps.ts'
 import { every } from '../lib/every.ts'
 import { noteLastClock, readLastClock } from '../lib/last-clock.ts'
 import type { Log } from '../lib/log.ts'
 
 /** Milliseconds between two looks at the clock. */
 const LOOK_MS = 60_000
+/** Between two looks for steps of it, as others see them. */
+const STEP_LOOK_MS = 1_000
 /** A clock that is set right by so much did not leap. */
 const TOLERANCE_MS = 5 * 60_000
 /** A shorter leap is not told of: a server that was stopped meanwhile looks the same. */
@@ -35,6 +38,7 @@ export const createClockWatch = ({
   now = Date.now,
   elapsed = () => performance.now(),
 }: ClockOptions) => {
+  const stepOf = createStepWatch({ now, elapsed })
   let known = readLastClock(data) ?? now()
   let at = elapsed()
   /** `looks`: how often it was seen; `block`: the newest one, and since when there was none newer, by `elapsed`. */
@@ -69,8 +73,15 @@ export const createClockWatch = ({
     noteLastClock(data, known)
   }
 
+  const lookForStep = () => {
+    const seconds = Math.round(stepOf() / 1_000)
+    if (seconds < 0) log.warn('The clock was set back', { seconds: -seconds })
+    if (seconds > 0) log.warn('The clock was set ahead, or the machine was suspended', { seconds })
+  }
+
   return {
     look,
+    lookForStep,
     warnings: (): Reason[] =>
       told && leap
         ? [
@@ -92,7 +103,11 @@ const days = (ms: number): number => Math.round(ms / 86_400_000)
 
 /** Looks at the clock for as long as the server runs. */
 export const watchClock = (options: ClockOptions) => {
-  const { look, warnings } = createClockWatch(options)
-  const stop = every(LOOK_MS, look, { log: options.log, doing: 'note the time in the data folder', atOnce: true })
-  return { warnings, stop }
+  const { log } = options
+  const { look, lookForStep, warnings } = createClockWatch(options)
+  const ends = [
+    every(LOOK_MS, look, { log, doing: 'note the time in the data folder', atOnce: true }),
+    every(STEP_LOOK_MS, lookForStep, { log, doing: 'look for steps of the clock' }),
+  ]
+  return { warnings, stop: () => ends.forEach(end => void end()) }
 }

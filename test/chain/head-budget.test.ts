@@ -19,7 +19,7 @@ const follow = async ({ daily, blockMs, fill = 0 }: { daily: number; blockMs: nu
   const clock = createVirtualClock(MIDNIGHT)
   const lines: string[] = []
   const log = createLog({ write: line => lines.push(line), json: false })
-  const budget = createBudget({ daily }, { url: 'https://node.example', now: clock.now })!
+  const budget = createBudget({ daily }, { url: 'https://node.example', clock })!
   const endpoint = { name: 'node', budget }
   const headBudget = createHeadBudget([endpoint], clock, log)
   const controller = new AbortController()

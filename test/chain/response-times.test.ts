@@ -5,7 +5,7 @@ import { createLog } from '../../src/lib/log.ts'
 
 const setUp = () => {
   let now = 1_000_000
-  const clock = { now: () => now, sleep: () => Promise.resolve() }
+  const clock = { now: () => now, elapsed: () => now, sleep: () => Promise.resolve() }
   const lines: string[] = []
   const log = createLog({ write: line => void lines.push(line), json: true })
   const times = createResponseTimes({ name: 'http://node/', log, clock })

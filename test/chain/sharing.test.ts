@@ -21,6 +21,7 @@ const clockFrom = (start: number, factor: number): Clock => {
   const began = performance.now()
   return {
     now: () => start + (performance.now() - began) * factor,
+    elapsed: () => (performance.now() - began) * factor,
     sleep: (ms, signal) => systemClock.sleep(ms / factor, signal),
   }
 }
@@ -36,6 +37,7 @@ const clockUpTo = (start: number, factor: number, stop: number): Clock & { letGo
   }
   return {
     now,
+    elapsed: now,
     async sleep(ms, signal) {
       const end = now() + ms
       if (isHeld && end > stop) {

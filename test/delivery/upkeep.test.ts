@@ -41,7 +41,7 @@ const setUp = async (t: TestContext, prepare: (file: string) => void = () => {})
   const pass = (seconds: number) => {
     for (let i = 0; i < seconds; i++) {
       now += SECOND
-      upkeep.prune(now)
+      upkeep.prune(now, now)
     }
   }
   /** Of the file once the log is in it. */

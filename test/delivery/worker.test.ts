@@ -321,6 +321,44 @@ describe('the delivery worker', () => {
     )
   })
 
+  for (const minutes of [-1_440, -60, -1, 60, 1_440])
+    it(`sends as soon as ever where the clock is set by ${minutes} minutes: retries, probes, digests and what is sent again`, async t => {
+      const clock = createVirtualClock()
+      const sent: { at: number; to: string; ids: readonly string[] }[] = []
+      let up = false
+      const channels = makeChannels(({ action, messages }) => {
+        const isMail = action.type === 'Email'
+        sent.push({ at: clock.elapsed(), to: isMail ? 'mail' : 'post', ids: messages.map(({ id }) => id) })
+        return isMail || up ? DELIVERED : FAILED
+      })
+      const options = { schedule: [0, 20_000, 40_000], digestMs: 30_000 }
+      const { folder, rules, worker, states, confirm } = await setUp(t, { channels, clock, options })
+      rules.set(1, makeRule(1, [post('https://a.example/'), mail('ops@example.com')]))
+      for (let n = 1; n <= 6; n++) confirm(`alert-${n}`)
+      worker.wake()
+      await clock.run(10_000)
+      const failed = sent.length
+      clock.step(minutes * 60_000)
+      up = true
+      confirm('alert-7')
+      worker.wake()
+      await clock.run(50_000)
+      assert.equal(states().delivered, 14, JSON.stringify(sent))
+      const mails = sent.filter(({ to }) => to === 'mail')
+      assert.equal(mails.flatMap(({ ids }) => ids).length, 7)
+      assert.ok(mails[0]!.at <= 31_000, `the first mail after ${mails[0]!.at} ms`)
+      assert.ok(sent.length - failed <= 9, 'nothing is sent twice')
+      const other = openDeliveries(folder, { now: clock.now })
+      assert.equal(other.redeliver({ rule: 1, alert: 'alert-3' }), 2)
+      other.close()
+      await clock.run(3_000)
+      assert.equal(states().delivered, 14)
+      assert.equal(
+        sent.slice(-2).every(({ ids }) => ids.includes('alert-3')),
+        true,
+      )
+    })
+
   it('combines emails of a rule that come within the time of a digest', async t => {
     const clock = createVirtualClock()
     const channels = makeChannels()

@@ -6,6 +6,7 @@ import type { Watch } from '../../src/doctor/clock.ts'
 import { checkNodes } from '../../src/doctor/node.ts'
 import { spentStem } from '../../src/engine/files.ts'
 import { silent } from '../../src/lib/log.ts'
+import { systemClock } from '../../src/lib/retry.ts'
 import { anvilPath, startAnvil } from '../support/anvil.ts'
 import { NodeError, startNode } from '../support/node.ts'
 import { demoBlocks } from '../support/store.ts'
@@ -103,7 +104,7 @@ test('what is asked counts beside a server, the rate is kept, and a budget that 
     ...{ rpcDaily: '100', rpcMonth: '5k', rpcRate: '60/s' },
   })
   const doctor = () => linesOf(checkNodes(config, newWatch(), never))
-  const server = createBudget({ daily: 100 }, { url: node.url, now: Date.now, spent: spentAt(data) })!
+  const server = createBudget({ daily: 100 }, { url: node.url, clock: systemClock, spent: spentAt(data) })!
   server.charge(7)
   const first = await doctor()
   const asked = node.calls.length

@@ -6,9 +6,13 @@ const START = Date.parse('2026-03-01T00:00:00Z')
 
 const setUp = (options: { stored?: { number: number; time: number }[]; staleMs?: number } = {}) => {
   let now = START
-  const pace = createPace({ stored: [], now: () => now, ...options })
+  let off = 0
+  const pace = createPace({ stored: [], clock: { now: () => now + off, elapsed: () => now - START }, ...options })
   return {
     pace,
+    step(seconds: number) {
+      off += seconds * 1_000
+    },
     at(seconds: number) {
       now = START + seconds * 1_000
     },
@@ -36,6 +40,17 @@ describe('the pace of a chain', () => {
     })
     pace.came({ number: 11, time: 132 })
     assert.equal(pace.stale(), undefined)
+  })
+
+  it('is waited for as long however the clock is set meanwhile', () => {
+    const { pace, at, step } = setUp({ stored: chain(10, 12) })
+    pace.came({ number: 10, time: 120 })
+    step(86_400)
+    at(30)
+    assert.equal(pace.stale(), undefined)
+    step(-2 * 86_400)
+    at(37)
+    assert.equal(pace.stale()?.since, '2026-02-28T00:00:00.000Z')
   })
 
   it('is not that of the one in ten blocks that takes longer', () => {

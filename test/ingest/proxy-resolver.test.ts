@@ -13,6 +13,7 @@ import { createProxyResolver, type ProxyResolverOptions } from '../../src/ingest
 import { createSimilarity } from '../../src/ingest/similarity.ts'
 import { retry } from '../../src/lib/errors.ts'
 import { silent } from '../../src/lib/log.ts'
+import { systemClock } from '../../src/lib/retry.ts'
 import { codeOf } from '../support/deploy.ts'
 import { oddBlocks } from '../support/odd.ts'
 import { createTestStore } from '../support/store.ts'
@@ -464,7 +465,7 @@ test('a node that does not answer holds up nothing, and is asked again after a w
     {},
     {
       now: () => time,
-      clock: { now: Date.now, sleep: async ms => void slept.push(ms) },
+      clock: { ...systemClock, sleep: async ms => void slept.push(ms) },
       async state(questions) {
         tries++
         if (!answers) throw retry('node_error', 'eth_getCode: the method does not exist')

@@ -5,6 +5,7 @@ import { openSpent } from '../../src/chain/spent-file.ts'
 import { spentStem } from '../../src/engine/files.ts'
 import { replayTransaction } from '../../src/ingest/replay/index.ts'
 import { silent } from '../../src/lib/log.ts'
+import { systemClock } from '../../src/lib/retry.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import { folderToIndex, NETWORK } from '../support/indexing.ts'
 import { startNode } from '../support/node.ts'
@@ -25,7 +26,7 @@ test('a replay counts beside a server, and says at once that a budget is used up
       ...{ limits: DEFAULT_LIMITS, signal: AbortSignal.timeout(20_000) },
     })
   const spent = openSpent(spentStem(data, NETWORK), silent)
-  const server = createBudget({ daily: 20 }, { url: node.url, now: Date.now, spent })!
+  const server = createBudget({ daily: 20 }, { url: node.url, clock: systemClock, spent })!
   server.charge(5)
   const { txs } = await replay()
   assert.equal(txs[0]!.hash, tx.hash)

@@ -131,7 +131,7 @@ const setUp = async (t: TestContext, options: Options = {}) => {
 const DECIMALS = '0x313ce567'
 const addressesIn = (raw: RawBlock) => [...tokensIn(raw).keys()].map(address => address.slice(2))
 
-const quick: Clock = { now: Date.now, sleep: (_, signal) => systemClock.sleep(1, signal) }
+const quick: Clock = { ...systemClock, sleep: (_, signal) => systemClock.sleep(1, signal) }
 const decodeLog = createLogDecoder({
   find: (topic, indexed) => candidatesOf(topic, indexed, []),
   compile: createEventDecoder,
@@ -207,7 +207,7 @@ test('where a rule begins is noted as soon as the file can be written again, and
   let full = true
   let time = 0
   const { rules, ruleWatcher, match } = await setUp(t, {
-    clock: { ...quick, now: () => time },
+    clock: { ...quick, elapsed: () => time },
     through: own => ({
       ...own,
       fixStart(...args) {

@@ -35,6 +35,7 @@ const setUp = async (t: TestContext) => {
       watch = start()
       await watch.look()
     },
+    step: () => watch.lookForStep(),
     warnings: () => watch.warnings().map(({ type }) => type),
     told: () => lines.splice(0).map(line => (JSON.parse(line) as { level: string }).level),
   }
@@ -51,6 +52,21 @@ test('a clock that leaps ahead makes nothing old, and is told of until it is set
   time.off = 0
   await run(MINUTE)
   assert.deepEqual([behind(), warnings(), told()], [0, [], ['info']])
+})
+
+test('a step of the clock is told once, and what a clock that is kept right corrects is not', async t => {
+  const { time, step, told } = await setUp(t)
+  for (const [off, levels] of [
+    [0, []],
+    [2_000, []],
+    [-60_000, ['warn']],
+    [-86_400_000, ['warn']],
+    [3_600_000, ['warn']],
+  ] as const) {
+    time.off = off
+    for (let looks = 0; looks < 3; looks++) step()
+    assert.deepEqual(told(), levels, `${off}`)
+  }
 })
 
 test('a start by a clock that is ahead makes nothing old either, as long as the chain goes on by another time', async t => {

@@ -312,9 +312,11 @@ const unframe = (data: Buffer): string | undefined => {
 
 /** A clock that runs so many times faster than the real one. */
 export const fastClock = (factor = 20): Clock => {
-  const start = Date.now()
+  const [start, begun] = [Date.now(), performance.now()]
+  const elapsed = () => (performance.now() - begun) * factor
   return {
-    now: () => start + (Date.now() - start) * factor,
+    now: () => Math.floor(start + elapsed()),
+    elapsed,
     sleep: (ms, signal) => systemClock.sleep(ms / factor, signal),
   }
 }

@@ -4,16 +4,24 @@ import type { Clock } from '../../src/lib/retry.ts'
 export interface VirtualClock extends Clock {
   /** Lets time go by; what is asleep wakes in its order, and does what it can before the next does. */
   run(ms: number): Promise<void>
+  /** Sets the clock by so much, ahead or back: nobody has waited for it. */
+  step(ms: number): void
 }
 
 export const createVirtualClock = (start = 1_700_000_000_000): VirtualClock => {
-  let now = start
+  let now = 0
+  /** Of the clock that is shown, when nothing had gone by. */
+  let from = start
   let sleepers: { at: number; wake(): void }[] = []
   const settle = async () => {
     for (let i = 0; i < 5; i++) await new Promise(setImmediate)
   }
   return {
-    now: () => now,
+    now: () => Math.floor(from + now),
+    elapsed: () => now,
+    step(ms) {
+      from += ms
+    },
     sleep: (ms, signal) =>
       new Promise((resolve, reject) => {
         if (signal?.aborted) return reject(signal.reason)

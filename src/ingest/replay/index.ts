@@ -60,7 +60,7 @@ export const replayTransaction = async (options: ReplayOptions): Promise<Replaye
   const reaching = { timeoutMs, batch: 20, concurrency: 4, limits, memory, log: silent, clock: systemClock }
   const spent = openSpent(spentStem(options.data, options.network), options.log)
   const endpoints = urls.map((url, i) => {
-    const budget = createBudget(allowances[i] ?? {}, { url, now: systemClock.now, spent })
+    const budget = createBudget(allowances[i] ?? {}, { url, clock: systemClock, spent })
     return createEndpoint(url, { ...reaching, budget, random: Math.random })
   })
   try {
