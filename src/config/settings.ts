@@ -135,11 +135,15 @@ export const NETWORK_SETTINGS = {
     'Which steps of transactions are indexed, from nodes with trace_block or debug_traceBlockByNumber: none, those that call functions, or all. All steps in packs are indexed.',
   ),
   requestTimeout: setting(kinds.duration, '20s', 'Time within which a node must answer.'),
-  rpcBatch: setting(kinds.count(1, 1_000), '20', 'Maximum number of calls in one JSON-RPC request.'),
+  rpcBatch: setting(
+    kinds.inFlight(20, 4, 1_000),
+    'auto',
+    'Maximum number of calls in one JSON-RPC request. auto is 20, or 4 if the process has less than 512 MB of memory.',
+  ),
   rpcConcurrency: setting(
-    kinds.count(1, 256),
-    '16',
-    'Maximum number of concurrent JSON-RPC requests to a node. Those for the head may be one more.',
+    kinds.inFlight(16, 2, 256),
+    'auto',
+    'Maximum number of concurrent JSON-RPC requests to a node. Those for the head may be one more. auto is 16, or 2 if the process has less than 512 MB of memory.',
   ),
   rpcRate: setting(
     kinds.rate,
@@ -187,7 +191,11 @@ export const NETWORK_SETTINGS = {
     kinds.table,
     'Contracts and events whose logs are indexed, as tables in the config file: see docs/scopes.md.',
   ),
-  storeBatch: setting(kinds.count(1, 10_000), '200', 'Blocks that a back-fill stores in one transaction.'),
+  storeBatch: setting(
+    kinds.inFlight(200, 20, 10_000),
+    'auto',
+    'Blocks that a back-fill stores in one transaction. auto is 200, or 20 if the process has less than 512 MB of memory.',
+  ),
   store: setting(
     kinds.oneOf(['sqlite', 'opensearch']),
     'sqlite',

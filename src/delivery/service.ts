@@ -3,6 +3,7 @@ import type { StoredAlert } from '../alerts/alert.ts'
 import type { AlertsPage } from '../alerts/outbox.ts'
 import { stop, systemFault } from '../lib/errors.ts'
 import { fromFailure } from '../lib/failure.ts'
+import { isMemorySmall } from '../lib/granted-memory.ts'
 import type { Log } from '../lib/log.ts'
 import type { MetricSnapshot } from '../lib/metrics.ts'
 import { createRestarts, type RestartStatus } from '../lib/restarts.ts'
@@ -89,7 +90,7 @@ export interface DeliveryOptions {
 }
 
 /** Most of what comes of a delivery is garbage soon; the young generation would grow by 200 MB. */
-const YOUNG_MB = 24
+const YOUNG_MB = isMemorySmall() ? 4 : 24
 /** Longer than the thread gives what is under way. */
 const STOP_MS = 8_000
 /** Longest time that its thread, which reports every second, is waited for before that is told. */

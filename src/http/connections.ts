@@ -11,6 +11,8 @@ const LARGEST_SHARE = 3 / 4
 /** The share of the files that the process may still open: stores, nodes and receivers need some, too. */
 const SHARE_OF_FILES = 1 / 2
 const FEWEST = 8
+/** With less, threads cannot start once there are some connections. */
+const FEWEST_FILES = 128
 const TELL_MS = 60_000
 
 /** Refuses connections beyond what is allowed in all and from one address, and closes them at once. */
@@ -21,11 +23,11 @@ export const limitConnections = (
   { isTls = false, trusts = NO_PROXIES.trusts }: { isTls?: boolean; trusts?: Proxies['trusts'] } = {},
 ): void => {
   const most = mostConnections(limits)
-  if (most < limits.connections)
-    log.info('The limit of open files is low (ulimit -n), accepts fewer connections', {
-      files: mostFiles(),
-      connections: most,
-    })
+  const files = mostFiles()
+  if (files !== undefined && files < FEWEST_FILES)
+    log.warn(`The limit of open files is too low: raise it to ${FEWEST_FILES} or more (ulimit -n)`, { files })
+  else if (most < limits.connections)
+    log.info('The limit of open files is low (ulimit -n), accepts fewer connections', { files, connections: most })
   const open = new Map<string, number>()
   const tell = createTeller(log)
 

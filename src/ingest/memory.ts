@@ -1,3 +1,4 @@
+import { isMemorySmall } from '../lib/granted-memory.ts'
 import { type Job, YOUNG_MB } from './messages.ts'
 
 /** Memory of one of several networks that are indexed side by side. */
@@ -15,7 +16,8 @@ const MOST = { writerCacheMb: 128, readerCacheMb: 64 }
 const LEAST = { youngMb: 6, writerCacheMb: 16, readerCacheMb: 8 }
 
 /** Few networks have as much as one alone; of many each has its part. */
-export const memoryOf = (job: Job['type'], networks: number): NetworkMemory => {
+export const memoryOf = (job: Job['type'], networks: number, isSmall = isMemorySmall()): NetworkMemory => {
+  if (isSmall) return LEAST
   const part = (what: keyof NetworkMemory, most: number) =>
     Math.min(most, Math.max(LEAST[what], Math.floor(ALL[what] / networks)))
   return {

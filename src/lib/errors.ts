@@ -62,7 +62,17 @@ const REMEDIES: [pattern: RegExp, code: string, remedy: string][] = [
   ],
   [/^EROFS$/, 'system_fault', 'the disk is mounted read-only, choose another folder or mount it for writing'],
   [/^(ENOSPC|EDQUOT|SQLITE_FULL|SQLITE_IOERR_SHMSIZE|SQLITE_IOERR_WRITE)$/, 'disk_full', 'free some space on the disk'],
-  [/^(EMFILE|ENFILE)$/, 'too_many_open_files', 'raise the limit of open files (ulimit -n)'],
+  [/^(EMFILE|ENFILE)$/, 'too_many_open_files', 'raise the limit of open files to 256 or more (ulimit -n)'],
+  [
+    /^ERR_WORKER_INIT_FAILED$/,
+    'system_fault',
+    'raise the limit of open files to 256 or more (ulimit -n), or that of processes (ulimit -u)',
+  ],
+  [
+    /^(ERR_WORKER_OUT_OF_MEMORY|ENOMEM)$/,
+    'system_fault',
+    'give the process 256 MB of memory or more, and remove --max-old-space-size from its settings',
+  ],
   [/^SQLITE_(BUSY|LOCKED).*$/, 'file_busy', 'another process is using the file, try again in a moment'],
   [/^(SQLITE_CORRUPT.*|SQLITE_NOTADB)$/, 'damaged_file', 'the file is damaged: move it away and index again'],
   [

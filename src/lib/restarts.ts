@@ -70,7 +70,7 @@ export const createRestarts = ({ start, log, what, baseMs = 500 }: RestartsOptio
         at,
         nextAt: at + waitMs,
       }
-      log.error(`${what} failed and restarts`, { seconds: waitMs / 1000, error })
+      log.error(`${what} failed and restarts`, { seconds: waitMs / 1000, error: systemFault(error) ?? error })
       timer = setTimeout(begin, waitMs)
       timer.unref()
     },

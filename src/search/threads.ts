@@ -2,6 +2,7 @@ import type { Worker } from 'node:worker_threads'
 import type { Cursor } from '../engine/query/pages.ts'
 import { retry, stop } from '../lib/errors.ts'
 import { fromFailure } from '../lib/failure.ts'
+import { isMemorySmall } from '../lib/granted-memory.ts'
 import { startWorker } from '../lib/runtime.ts'
 import { type Limits, overNow } from '../limits/index.ts'
 import { createFairQueue, type Waiting } from './fair-queue.ts'
@@ -109,7 +110,7 @@ const PATIENCE_MS = 1000
 /** How long closing waits for threads to end. */
 const CLOSE_MS = 2_000
 /** Documents live for one answer only: a small young generation is emptied often, and long streams take little memory. */
-const YOUNG_MB = 12
+const YOUNG_MB = isMemorySmall() ? 4 : 12
 
 export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOptions): Threads => {
   let threads: Running[] = []

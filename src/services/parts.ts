@@ -18,6 +18,7 @@ import type { NodeOptions } from '../ingest/messages.ts'
 import type { Indexing } from '../ingest/network.ts'
 import { createStatus } from '../ingest/status/live.ts'
 import { publishStatus } from '../ingest/status/published.ts'
+import { grantedMemory } from '../lib/granted-memory.ts'
 import { silent } from '../lib/log.ts'
 import { nativeOption } from '../lib/runtime.ts'
 import { openRules, type Rules } from '../rules/store.ts'
@@ -150,6 +151,9 @@ const startListening = async (
     process.on('SIGHUP', server.reload)
     shutdown.add('reloading', () => process.off('SIGHUP', server.reload!))
   }
+  const memory = grantedMemory()
+  if (memory < LEAST_MEMORY)
+    log.warn('The memory is too low: give the process 256 MB or more', { megabytes: Math.floor(memory / 1024 ** 2) })
   log.info('Serves', {
     url: server.url,
     ...(more.console && { console: `${server.url}/console/` }),
@@ -157,6 +161,9 @@ const startListening = async (
   })
   return server
 }
+
+/** Bytes with which a server of one network runs. */
+const LEAST_MEMORY = 256 * 1024 ** 2
 
 /** Everything that can be searched: what is configured and what is stored. */
 export const networksOf = (config: Config): string[] => [

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import * as v from 'valibot'
+import { isMemorySmall } from '../../lib/granted-memory.ts'
 
 /**
  * A kind of setting: how a value is read, whether it came as text (flag, environment) or typed (config file). `takes`
@@ -54,18 +55,22 @@ export const count = (min: number, max = Number.MAX_SAFE_INTEGER): Kind<number> 
 
 export const port: Kind<number> = { ...count(0, 65_535), takes: 'a port from 0 (any free one) to 65535' }
 
-/** A number of threads; `auto` is what the machine has room for. */
-const threads = (auto: () => number): Kind<number> => ({
-  schema: v.union([v.pipe(v.literal('auto'), v.transform(auto)), v.pipe(integer, v.minValue(1), v.maxValue(64))]),
-  takes: 'auto or an integer from 1 to 64',
+/** A number from 1 on; `auto` is what the machine has room for. */
+const sized = (auto: () => number, max: number): Kind<number> => ({
+  schema: v.union([v.pipe(v.literal('auto'), v.transform(auto)), v.pipe(integer, v.minValue(1), v.maxValue(max))]),
+  takes: `auto or an integer from 1 to ${max}`,
   placeholder: 'N',
 })
 
 /** Threads that search: one per core, at least two and at most eight. */
-export const readers = threads(() => Math.min(8, Math.max(2, availableParallelism())))
+export const readers = sized(() => Math.min(8, Math.max(2, availableParallelism())), 64)
 
 /** Threads that decode: one per core, besides the thread that writes. */
-export const indexers = threads(() => Math.min(16, Math.max(1, availableParallelism() - 1)))
+export const indexers = sized(() => Math.min(16, Math.max(1, availableParallelism() - 1)), 64)
+
+/** Work in flight: `small` where the process has less than 512 MB. */
+export const inFlight = (auto: number, small: number, max: number): Kind<number> =>
+  sized(() => (isMemorySmall() ? small : auto), max)
 
 export const table: Kind<Record<string, unknown>> = {
   schema: v.record(v.string(), v.unknown()),
