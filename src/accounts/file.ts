@@ -86,19 +86,15 @@ const explain = (error: unknown, path: string): unknown => {
 const broken = (path: string, why: string, error?: unknown) =>
   stop(
     'accounts_broken',
-    `${path} is damaged or is not a file of Chainsieve (${why}): restore it from a backup, or move it away.`,
+    `${path} is damaged: ${why}. Restore a backup with chainsieve restore; without one, move it away with those whose names ` +
+      'begin like it, which loses all accounts, tokens and rules.',
     error,
   )
 
 /** SQLite would take an empty file for a new one, and nobody's token would be known any more. */
 const refuseEmptied = (path: string) => {
   const found = findEmptied(path, true)
-  if (found)
-    throw stop(
-      'accounts_broken',
-      `${found.file} is damaged: ${found.why}. Restore a backup with chainsieve restore; without one, move it away with those whose names ` +
-        'begin like it, which loses all accounts, tokens and rules.',
-    )
+  if (found) throw broken(found.file, found.why)
 }
 
 /** What is wrong with the accounts file of a data folder. */

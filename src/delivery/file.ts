@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { stop, systemFault } from '../lib/errors.ts'
+import { messageOf, stop, systemFault } from '../lib/errors.ts'
 import { makePrivateFile, makePrivateFolder } from '../lib/private.ts'
 import { makeDatabase } from '../sqlite/first.ts'
 import { findFaults, findFaultsAtStart } from '../sqlite/integrity.ts'
@@ -40,14 +40,11 @@ export const connect = (folder: string, native: string | undefined, tables = mak
     const [fault] = findFaultsAtStart(db)
     if (fault !== undefined) {
       db.close()
-      throw stop(
-        'deliveries_damaged',
-        `${path} is damaged (${fault}): restore it from a backup, or move it away, which loses the deliveries that wait`,
-      )
+      throw damaged(path, fault)
     }
     return db
   } catch (error) {
-    throw systemFault(error, path) ?? error
+    throw explained(error, path)
   }
 }
 
@@ -58,7 +55,7 @@ export const isDeliveriesOlder = (folder: string, native: string | undefined): b
     refuseEmptied(path)
     return isFileOlder(path, native, LAYOUT)
   } catch (error) {
-    throw systemFault(error, path) ?? error
+    throw explained(error, path)
   }
 }
 
@@ -66,15 +63,23 @@ export const isDeliveriesOlder = (folder: string, native: string | undefined): b
 export const upgradeDeliveries = (folder: string, native: string | undefined) =>
   void connect(folder, native, upgrade).close()
 
+const damaged = (file: string, why: string, cause?: unknown) =>
+  stop(
+    'deliveries_damaged',
+    `${file} is damaged: ${why}. Restore a backup with chainsieve restore; without one, move it away with those whose names ` +
+      'begin like it: then all alerts that are stored are sent again.',
+    cause,
+  )
+
+const explained = (error: unknown, path: string): unknown => {
+  const fault = systemFault(error, path)
+  return fault?.code === 'damaged_file' ? damaged(path, messageOf(error), error) : (fault ?? error)
+}
+
 /** SQLite would take an empty file for a new one, and all that was ever found would be sent again. */
 const refuseEmptied = (path: string) => {
   const found = findEmptied(path, true)
-  if (found)
-    throw stop(
-      'deliveries_damaged',
-      `${found.file} is damaged: ${found.why}. Restore a backup with chainsieve restore; without one, move it away with those whose names ` +
-        'begin like it: then all alerts that are stored are sent again.',
-    )
+  if (found) throw damaged(found.file, found.why)
 }
 
 /** What is wrong with the deliveries of a data folder. */

@@ -9,6 +9,7 @@ import { createMoved } from '../engine/moved.ts'
 import { openForReading } from '../engine/open.ts'
 import { ChainsieveError, messageOf } from '../lib/errors.ts'
 import { nativeBinding } from '../lib/runtime.ts'
+import { DAMAGE_REMEDY, isDamage } from '../sqlite/damage.ts'
 import { lockedFor } from '../sqlite/lock.ts'
 import { countDropped } from '../sqlite/log-file.ts'
 import { checkNewestPages } from '../sqlite/pages.ts'
@@ -57,7 +58,9 @@ const checkStore = (data: string, network: string, hasCluster: boolean): Finding
   } catch (error) {
     if (!(error instanceof ChainsieveError)) throw error
     if (error.code === 'store_empty') return ok('no block is stored yet')
-    return fail(messageOf(error), REMEDIES.get(error.code) ?? repair(network))
+    if (isDamage(error)) return fail(messageOf(error).replace(`. ${DAMAGE_REMEDY}`, ''), repair(network))
+    const [, found = messageOf(error), remedy] = /^(.*): (.*)$/s.exec(messageOf(error)) ?? []
+    return fail(found, remedy ? `${remedy[0]!.toUpperCase()}${remedy.slice(1)}.` : repair(network))
   }
 }
 
@@ -73,11 +76,6 @@ const lookInto = (file: string) => {
     db.close()
   }
 }
-
-const REMEDIES: ReadonlyMap<string, string> = new Map([
-  ['store_older', 'Start chainsieve serve, which upgrades it; back it up before.'],
-  ['store_newer', 'Run the version of Chainsieve that wrote it.'],
-])
 
 const repair = (network: string): string =>
   `Look further with chainsieve verify ${network}, then restore a backup or run chainsieve salvage ${network}.`

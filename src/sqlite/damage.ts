@@ -1,17 +1,17 @@
 import { ChainsieveError, stop } from '../lib/errors.ts'
 
-const REMEDY =
+export const DAMAGE_REMEDY =
   'Check the disk, move away the file and those whose names begin like it, and restore a backup or index again.'
 
 /** The error of a store that is not what was written. */
 export const damaged = (path: string, pages: readonly number[], cause?: unknown) => {
   const more = pages.length > 5 ? ` and ${pages.length - 5} more` : ''
   const where = pages.length === 0 ? '' : ` (page ${pages.slice(0, 5).join(', ')}${more})`
-  return stop('store_damaged', `${path} is damaged${where}. ${REMEDY}`, cause)
+  return stop('store_damaged', `${path} is damaged${where}. ${DAMAGE_REMEDY}`, cause)
 }
 
 /** The same where no page is to blame. */
-export const damagedBecause = (path: string, why: string, remedy: string = REMEDY) =>
+export const damagedBecause = (path: string, why: string, remedy: string = DAMAGE_REMEDY) =>
   stop('store_damaged', `${path} is damaged: ${why}. ${remedy}`)
 
 /** The same of a file that is another one than the program has open: what is written to that one is lost when it ends. */
@@ -26,7 +26,7 @@ export const exchanged = (path: string, isThere: boolean) =>
 export const impossible = (what: string, cause?: unknown) =>
   stop(
     'store_damaged',
-    `the store is damaged: ${what} does not match its checksum. chainsieve verify names the file. ${REMEDY}`,
+    `the store is damaged: ${what} does not match its checksum. chainsieve verify names the file. ${DAMAGE_REMEDY}`,
     cause,
   )
 

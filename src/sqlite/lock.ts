@@ -61,6 +61,12 @@ export const lockFolder = (data: string, doing: string, native?: string): { rele
         `the data folder ${data} is in use by ${readOwner(owner)}: stop that process first, or choose another folder with --data`,
         error,
       )
+    if (systemFault(error)?.code === 'damaged_file')
+      throw stop(
+        'lock_damaged',
+        `${join(data, 'lock.sqlite')} is damaged: delete it. It only marks the folder as in use, and the next start makes it again.`,
+        error,
+      )
     throw stop(
       'data_folder_unusable',
       `the data folder ${data} cannot be written to (${messageOf(error)}): ${isFull(error) ? 'free some space on the disk' : 'check its owner and permissions'}, or choose another with --data`,

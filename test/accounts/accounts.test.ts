@@ -186,8 +186,8 @@ test('a folder that cannot be used is refused with the remedy', () => {
   assert.throws(() => open(broken), {
     code: 'accounts_broken',
     message:
-      `${join(broken, 'accounts.sqlite')} is damaged or is not a file of Chainsieve (file is not a database): ` +
-      'restore it from a backup, or move it away.',
+      `${join(broken, 'accounts.sqlite')} is damaged: file is not a database. Restore a backup with chainsieve restore; ` +
+      'without one, move it away with those whose names begin like it, which loses all accounts, tokens and rules.',
   })
 
   // SQLite itself would notice only when it comes to that page.

@@ -152,7 +152,7 @@ describe('opening the deliveries', () => {
       join(data, 'deliveries.sqlite'),
       'not a database, but long enough'.repeat(200),
     )
-    assert.throws(() => openDeliveries(data), { next: 'stop', message: /deliveries\.sqlite: .*the file is damaged/ })
+    assert.throws(() => openDeliveries(data), { next: 'stop', message: /deliveries\.sqlite is damaged: .*sent again/ })
   })
 })
 

@@ -49,7 +49,16 @@ test('a store of a newer version fails, one without checksums is warned of, and 
   writeFileSync(file, bytes)
   const [finding] = [...checkStores({ data, networks: [] })]
   assert.match(finding!.found, /was written by a newer version of Chainsieve/)
-  assert.deepEqual([finding!.state, finding!.remedy], ['fail', 'Run the version of Chainsieve that wrote it.'])
+  assert.deepEqual([finding!.state, finding!.remedy], ['fail', 'Run that version, or index into another data folder.'])
+  bytes.writeUInt32BE(1, 60)
+  writeFileSync(file, bytes)
+  const [older] = [...checkStores({ data, networks: [] })]
+  assert.match(older!.found, /was written by an older version of Chainsieve, in a layout that this version cannot read/)
+  assert.match(older!.remedy!, /^Move the file away, .* index the chain again\.$/)
+  rmSync(file)
+  mkdirSync(file)
+  const [folder] = [...checkStores({ data, networks: [] })]
+  assert.match(folder!.found, /\.sqlite is damaged: there is a folder in its place$/)
   assert.deepEqual(await linesOf(checkStores({ data: tempFolder(t), networks: [] })), [
     'ok store: no blocks are stored yet',
   ])

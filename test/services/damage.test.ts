@@ -210,6 +210,11 @@ describe('a file of 0 bytes is not taken for a new one', () => {
       assert.throws(open, { code, message: /it has 0 bytes/ })
       assert.throws(open, { code, message: says })
       assert.equal(readFileSync(path).length, 0)
+      for (const size of [100, 9_000]) {
+        writeFileSync(path, Buffer.alloc(size, 7))
+        assert.throws(open, { code })
+        assert.throws(open, { message: says })
+      }
       renameSync(path, `${path}-aside`)
       open().close()
       assert.deepEqual(

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -20,4 +20,11 @@ test('who keeps a folder is known to others, who keep it from nobody', t => {
   const next = lockDataFolder(data, 'index')
   assert.equal(lockedFor(data), 'index')
   next.release()
+  writeFileSync(join(data, 'lock.sqlite'), Buffer.alloc(9_000, 7))
+  assert.throws(() => lockDataFolder(data, 'serve'), {
+    code: 'lock_damaged',
+    message: /lock\.sqlite is damaged: delete it/,
+  })
+  rmSync(join(data, 'lock.sqlite'))
+  lockDataFolder(data, 'serve').release()
 })
