@@ -1,5 +1,6 @@
 import { ChainsieveError, retry, stop } from '../lib/errors.ts'
 import { backoff, type Clock } from '../lib/retry.ts'
+import { BLOCK_MISSING } from './answers.ts'
 import { type Head, readHead, readHeads } from './blocks.ts'
 import { refOf } from './check.ts'
 import type { Endpoint } from './endpoint.ts'
@@ -65,6 +66,9 @@ export async function* followChain(options: FollowOptions, settings: FollowSetti
       signal.throwIfAborted()
       // The nodes' statuses have the reason; here it only means that what was announced is not to be had yet.
       if (!(error instanceof ChainsieveError) || error.next !== 'retry') throw error
+      const next = tip === undefined ? first : tip.number + 1
+      // Nodes have pruned what is wanted: whoever follows begins further up.
+      if (error.code === BLOCK_MISSING && failures >= GONE_TIMES && head.number - next > RECENT) throw error
       await clock.sleep(backoff(++failures, { random, capMs: 5_000 }), signal)
       heads.poke()
     }
@@ -226,6 +230,9 @@ const notItsParent = (block: Head, parent: Head) =>
     `block ${block.number} names ${block.parentHash} as its parent, but the node's block ${parent.number} is ${parent.hash}`,
   )
 
+/** A block so far below the head that was missing so often will not come any more. */
+export const RECENT = 64
+const GONE_TIMES = 3
 /** Tries for an announced block before the head is requested again: the block may be gone. */
 const BLOCK_TRIES = 4
 /** Blocks whose hashes are remembered in case that the store is not that far yet. */

@@ -1,10 +1,12 @@
 import type { RangeOptions } from '../chain/source.ts'
 import type { RawBlock } from '../chain/wire.ts'
+import { ChainsieveError } from '../lib/errors.ts'
 import { gapsIn, merged, type Range } from '../lib/ranges.ts'
 import { systemClock } from '../lib/retry.ts'
 import type { Builders } from './builders/pool.ts'
 import type { BackfillOrder } from './messages.ts'
 import { extentOf, hasBlock, isMissing, missingOf, type Unavailable } from './missing.ts'
+import { UNLINKED } from './neighbours.ts'
 import type { Lane } from './pipeline.ts'
 import { prefetch } from './prefetch.ts'
 import { type BegunPart, createRunTaker } from './runs.ts'
@@ -21,8 +23,8 @@ const RUN = 50
 const WORTH_THREADS = 30
 
 /**
- * Fetches what is not stored of a range, and takes it in. What no node has is left out, and given back. What of `before` still is not there is
- * not asked for block by block again.
+ * Fetches what is not stored of a range, and takes it in. What no node has is left out, and given back, and so are the blocks of a gap that does
+ * not link to what is stored: a node may be wrong. What of `before` still is not there is not asked for block by block again.
  */
 export const fill = async (
   work: Work,
@@ -43,11 +45,22 @@ export const fill = async (
       await fillGaps(work, isNewest ? gaps.toReversed() : gaps, order)
       break
     } catch (error) {
-      if (!isMissing(error)) throw error
+      const isUnlinked = error instanceof ChainsieveError && error.next === 'stop' && error.code === UNLINKED
+      if (!isMissing(error) && !isUnlinked) throw error
       state.total = state.done
       gaps = left()
       const at = missingOf(error) ?? (isNewest ? gaps.at(-1)?.to : gaps[0]?.from)
       const gap = gaps.find(it => at !== undefined && it.from <= at && at <= it.to)
+      if (isUnlinked && gap) {
+        log.warn('Received blocks that do not link to the stored ones, asks again later', {
+          ...gap,
+          error: error.message,
+        })
+        missing.push(gap)
+        why = error.message
+        gaps = left()
+        continue
+      }
       // It is there now: a node was not as far, or another one came.
       if (gap === undefined || (await has(at!))) {
         if (++seen > MOST_PASSING) throw error

@@ -1,3 +1,4 @@
+import { RECENT } from '../chain/follow.ts'
 import type { ChainSource } from '../chain/source.ts'
 import type { RawBlock } from '../chain/wire.ts'
 import type { BlockPoint } from '../config/kinds.ts'
@@ -9,7 +10,7 @@ import type { Scope } from '../scopes/scope.ts'
 import { fill } from './filling.ts'
 import { FORGOTTEN, untilForgotten } from './forgetting.ts'
 import type { Job, Keep } from './messages.ts'
-import { cannotFill, fillUntilWhole, isMissing, joinUnavailable, type Unavailable } from './missing.ts'
+import { cannotFill, extentOf, fillUntilWhole, isMissing, joinUnavailable, type Unavailable } from './missing.ts'
 import { prefetch } from './prefetch.ts'
 import { fillScopes } from './scoped/filling.ts'
 import { followScopes, leaveOldHeaders, scopesAt } from './scoped/following.ts'
@@ -146,11 +147,19 @@ const followAndFill = async (work: Work, job: Extract<Job, { type: 'follow' }>) 
   const from = Math.min(wanted, head)
   await leaveOldHeaders(work, createKnown(work.lookups), job.finality)
   const tip = pipeline.held().at(-1)?.to
+  const has = async (number: number) => (await blockAt(source!, number, signal)) !== undefined
+  // What nodes have pruned by now is the back-fill's.
+  const mayCatchUp = async (tip: number) =>
+    tip >= from - 1 && head - tip <= CATCH_UP && (head - tip <= RECENT || (await has(tip + 1)))
   // Only following finds out which blocks a node for development has instead of the stored ones.
-  const near = tip !== undefined && (job.node.shrinks === true || (tip >= from - 1 && head - tip <= CATCH_UP))
+  const near = tip !== undefined && (job.node.shrinks === true || (await mayCatchUp(tip)))
   if (tip !== undefined && !near) await leaveOldBranch(work, tip, job)
   // Blocks that may still be reorganised are left to following; a back-fill touches settled ones alone.
-  const first = near ? tip + 1 : Math.max(from, (await settledBelow(work, job, head)) + 1)
+  const wantedNext = async () => {
+    const kept = pipeline.held().at(-1)?.to ?? head
+    return Math.max(from, (await settledBelow(work, job, head)) + 1, kept < head ? kept + 1 : 0)
+  }
+  const first = near ? tip + 1 : await firstHad(has, await wantedNext(), head)
   const stopAll = new AbortController()
   const both = AbortSignal.any([signal, stopAll.signal])
   const inside = { ...work, signal: both }
@@ -270,6 +279,13 @@ const leaveOldBranch = async (work: Work, tip: number, depth: Depth) => {
     'reorg_too_deep',
     `more than ${finality} stored blocks up to ${tip} are no longer in the chain: is this the same chain? Index it into another data folder, or raise finality`,
   )
+}
+
+/** The first block from which on nodes have blocks: what they have pruned must not keep the head from being followed. */
+const firstHad = async (has: (number: number) => Promise<boolean>, from: number, head: number): Promise<number> => {
+  if (from >= head || (await has(from))) return from
+  const { to } = await extentOf(has, from, { from, to: head })
+  return Math.min(to + 1, head)
 }
 
 /** Undefined where no node has it. */

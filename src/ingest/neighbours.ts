@@ -1,5 +1,5 @@
 import type { Blocks } from '../engine/port.ts'
-import { stop } from '../lib/errors.ts'
+import { ChainsieveError } from '../lib/errors.ts'
 import { gapsIn, holds, merged, type Range } from '../lib/ranges.ts'
 
 /** A block as its neighbours know it. */
@@ -26,6 +26,9 @@ export interface Neighbours {
   rollback(to: number): void
 }
 
+/** Code of the error of a block that does not link to a stored one; its number is in `details.block`. */
+export const UNLINKED = 'block_unlinked'
+
 export const createNeighbours = (blocks: Pick<Blocks, 'hash' | 'parentHash' | 'ranges'>): Neighbours => {
   /** Hash and parent's hash by number. */
   const underWay = new Map<number, { hash: string; parentHash: string }>()
@@ -51,9 +54,11 @@ export const createNeighbours = (blocks: Pick<Blocks, 'hash' | 'parentHash' | 'r
     check(ref) {
       const fault = linkFault(ref)
       if (fault !== undefined)
-        throw stop(
-          'block_unlinked',
+        throw new ChainsieveError(
+          'stop',
+          UNLINKED,
           `${fault}: they belong to different branches or chains. Index them into different data folders, or remove the stored ones`,
+          { details: { block: ref.number } },
         )
     },
     take(refs) {

@@ -134,6 +134,40 @@ test('while a node returns false data, the lag grows, and nothing is claimed to 
   await soon(({ lag, state }) => lag === 0 && state === 'following')
 })
 
+test('the head is followed where nodes have only the newest blocks, also after they were away', { skip }, async t => {
+  const { data, anvil, mine, relay } = await setUp(t, 150)
+  relay.prunedBelow = 145
+  const args = ['--network', NETWORK, '--rpc', relay.url, '--finality', '16', '--stale-after', '0s']
+  const server = await serve(t, data, args)
+  const stored = (ranges: { from: number; to: number }[]) =>
+    until(
+      () => statusOf(server),
+      it => JSON.stringify(it.ranges) === JSON.stringify(ranges),
+      server.err,
+    )
+  await stored([{ from: 145, to: 150 }])
+  await mine(1)
+  await stored([{ from: 145, to: 151 }])
+  // More than a server waits for goes by.
+  relay.target = 'http://127.0.0.1:1'
+  await mine(100)
+  relay.prunedBelow = 249
+  relay.target = anvil.url
+  const { missing } = await stored([
+    { from: 145, to: 151 },
+    { from: 249, to: 251 },
+  ]).then(() =>
+    until(
+      () => statusOf(server),
+      it => it.missing?.ranges.at(-1)?.to === 248,
+    ),
+  )
+  assert.deepEqual(missing!.ranges, [
+    { from: 0, to: 144 },
+    { from: 152, to: 248 },
+  ])
+})
+
 test('a back-fill that ends tells which blocks no node has, and stores the others', { skip }, async t => {
   const { data, relay } = await setUp(t, 150)
   relay.prunedBelow = 60

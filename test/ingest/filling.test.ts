@@ -110,6 +110,19 @@ describe('a back-fill from a node by several threads comes to what one makes of 
     assert.equal(blocksOf(await same(t, demo, some)), 10)
   })
 
+  it('when a block at first does not link to a stored one', async t => {
+    const [first, last] = [Number(demo[0]!.block.number), Number(demo[20]!.block.number)]
+    const play = (node: FakeNode) => {
+      const telling = firstTimes(2)
+      node.lie = ({ method, params }, it) =>
+        method === 'eth_getBlockByNumber' && Number(params[0]) === last && telling()
+          ? { ...(it as object), parentHash: `0x${'34'.repeat(32)}` }
+          : it
+    }
+    const job = { from: { block: first } }
+    assert.equal(blocksOf(await same(t, demo, { before: demo.slice(0, 20), job, play })), 10)
+  })
+
   it('by ABIs for all contracts, and for single ones', async t => {
     const file = join(await dataFolder(t), 'abi.json')
     writeFileSync(file, readFileSync(new URL('../../data/demo-abi.json', import.meta.url)))
