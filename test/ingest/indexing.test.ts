@@ -198,7 +198,7 @@ test('a server waits for a node of its chain, and goes on by itself', async t =>
   assert.equal(indexing.error(), null)
   node.chainId = 31337
   node.extend(chain.slice(3))
-  await until(indexing, ({ head, waiting }) => head === 5 && waiting === null)
+  await until(indexing, ({ newest, waiting }) => newest?.number === 5 && waiting === null)
   await indexing.stop()
   assert.deepEqual(stored(), hashes(chain))
   assert.equal(lines.filter(line => /gives no usable answer/.test(line)).length, 1)
@@ -208,7 +208,7 @@ test('another chain that appears behind the address of a node is not followed, a
   const chain = makeChain({ blocks: 12 })
   const { node, start, stored } = await setUp(t, chain.slice(0, 10))
   const indexing = start(followJob(node))
-  await until(indexing, ({ done, total, head }) => head === 9 && done === total)
+  await until(indexing, ({ done, total, newest }) => newest?.number === 9 && done === total)
   for (const fork of [
     makeChain({ blocks: 6, parent: chain[7]!, salt: 'other', chainId: 10 }),
     makeChain({ blocks: 15, salt: 'other', chainId: 10 }),
@@ -221,7 +221,7 @@ test('another chain that appears behind the address of a node is not followed, a
     await until(indexing, ({ waiting }) => waiting === null)
   }
   node.extend(chain.slice(10))
-  await until(indexing, ({ head }) => head === 11)
+  await until(indexing, ({ newest }) => newest?.number === 11)
   await indexing.stop()
   assert.deepEqual(stored(), hashes(chain))
 })
