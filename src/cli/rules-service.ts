@@ -18,13 +18,39 @@ export interface ShownRule extends RuleInput {
 
 /** The rules of one account: at a running server, or in a data folder. */
 export interface RuleBook {
-  list(): Promise<ShownRule[]>
-  create(rule: RuleInput): Promise<ShownRule>
-  /** Changes the properties that are given; with `replace`, they are all of the rule. The state stays where none is given. */
-  put(id: number, change: Partial<RuleInput>, how?: { replace: boolean }): Promise<ShownRule & Cancelled>
+  /** In the order of their ids: all, or so many of those after an id. */
+  list(page?: RulePage): Promise<ShownRule[]>
+  /** In a data folder, all is done or nothing. `step` is told how many changes are made. */
+  change(changes: RuleEdits, step?: (done: number) => void): Promise<EditedRules>
+  /** Changes the properties that are given. */
+  put(id: number, change: Partial<RuleInput>): Promise<ShownRule & Cancelled>
   remove(id: number): Promise<Cancelled>
   /** Sends each of its alerts once, for the document of that id or the newest that it finds. */
   test(id: number, document?: string): Promise<TestedRule>
+}
+
+export interface RulePage {
+  after: number
+  size: number
+}
+
+/** Rules of an account to create, to put in the place of others, and to delete. */
+export interface RuleEdits {
+  create: readonly RuleInput[]
+  replace: readonly { id: number; rule: RuleInput }[]
+  remove: readonly number[]
+}
+
+export interface CreatedRule {
+  id: number
+  name: string
+}
+
+/** What became of each, in their order. */
+export interface EditedRules {
+  created: CreatedRule[]
+  replaced: Cancelled[]
+  removed: Cancelled[]
 }
 
 /** How many queued deliveries were cancelled; null where they will be. */
@@ -39,8 +65,8 @@ export interface TestedRule {
 
 /** Rules and deliveries of a data folder, of all its accounts, whether or not a server has it open. */
 export interface RulesService {
-  /** All rules, or those of one account, in the order of their ids. */
-  list(account?: string): ListedRule[]
+  /** All rules, or those of one account, in the order of their ids; or so many of those after an id. */
+  list(account?: string, page?: RulePage): ListedRule[]
   get(id: number): StoredRule
   /** Those of an account; without a name, of the only one. */
   book(account: string | undefined): RuleBook

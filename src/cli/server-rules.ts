@@ -1,7 +1,9 @@
 import type { Config } from '../config/index.ts'
 import { type ChainsieveError, messageOf, refuse, stop } from '../lib/errors.ts'
+import type { Limits } from '../limits/index.ts'
+import type { RuleInput } from '../rules/rule.ts'
 import { misused } from './command.ts'
-import type { Cancelled, RuleBook, RulesService, ShownRule, TestedRule } from './rules-service.ts'
+import type { Cancelled, CreatedRule, RuleBook, RulesService, ShownRule, TestedRule } from './rules-service.ts'
 
 /** The rules that a command is about: at `--server`, or in the data folder. */
 export const bookOf = (config: Config, rules: () => RulesService, account: string | undefined): RuleBook => {
@@ -9,19 +11,19 @@ export const bookOf = (config: Config, rules: () => RulesService, account: strin
   if (server === undefined) return rules().book(account)
   if (token === undefined) throw misused('--server needs a token: set CHAINSIEVE_TOKEN, or add --token TOKEN.')
   if (account !== undefined) throw misused('--account is for the data folder: a token at --server has its own account.')
-  return createServerBook(server.reveal(), token.reveal())
+  return createServerBook(server.reveal(), token.reveal(), config.limits)
 }
 
 /** Longer than a server takes for a test of its receivers. */
 const PATIENCE_MS = 120_000
 
-const createServerBook = (server: string, token: string): RuleBook => {
+const createServerBook = (server: string, token: string, limits: Limits): RuleBook => {
   const base = `${server.replace(/\/+$/, '')}/alerting/rules/`
   const ask = async <T>(method: string, path: string, body?: unknown): Promise<T> => {
     const { status, text, headers } = await answerOf(`${base}${path}`, {
       method,
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
     if (status === 204) return { cancelledDeliveries: cancelledIn(headers) } as T
     if (status >= 200 && status < 300) return JSON.parse(text) as T
@@ -37,13 +39,54 @@ const createServerBook = (server: string, token: string): RuleBook => {
     }
   }
   return {
-    list: () => ask<ShownRule[]>('GET', ''),
-    create: rule => ask<ShownRule>('POST', '', rule),
-    put: (id, change, { replace } = { replace: false }) =>
-      ask<ShownRule & Cancelled>('PUT', `${id}/${replace ? '?replace=true' : ''}`, change),
+    list: async page =>
+      page
+        ? (await ask<{ rules: ShownRule[] }>('GET', `?size=${page.size}&after=${page.after}`)).rules
+        : ask<ShownRule[]>('GET', ''),
+    async change({ create, replace, remove }, step = () => {}) {
+      let done = 0
+      const created: CreatedRule[] = []
+      for (const lines of batchesOf(create, limits)) {
+        created.push(...(await ask<{ rules: CreatedRule[] }>('POST', 'bulk/', lines)).rules)
+        done = created.length
+        step(done)
+      }
+      const inTurn = async <T>(list: readonly T[], change: (one: T) => Promise<Cancelled>) => {
+        const results: Cancelled[] = []
+        for (const one of list) {
+          results.push(await change(one))
+          step(++done)
+        }
+        return results
+      }
+      return {
+        created,
+        replaced: await inTurn(replace, ({ id, rule }) => ask<Cancelled>('PUT', `${id}/?replace=true`, rule)),
+        removed: await inTurn(remove, id => ask<Cancelled>('DELETE', `${id}/`)),
+      }
+    },
+    put: (id, change) => ask<ShownRule & Cancelled>('PUT', `${id}/`, change),
     remove: id => ask<Cancelled>('DELETE', `${id}/`),
     test: (id, document) => ask<TestedRule>('POST', `${id}/test/`, document === undefined ? {} : { _id: document }),
   }
+}
+
+/** Rules a line each, as many as a request may create. */
+function* batchesOf(rules: readonly RuleInput[], limits: Limits): Generator<string, void> {
+  let lines: string[] = []
+  let bytes = 0
+  for (const rule of rules) {
+    const line = `${JSON.stringify(rule)}\n`
+    const length = Buffer.byteLength(line)
+    if (lines.length > 0 && (lines.length === limits.rulesAtOnce || bytes + length > limits.body)) {
+      yield lines.join('')
+      lines = []
+      bytes = 0
+    }
+    lines.push(line)
+    bytes += length
+  }
+  if (lines.length > 0) yield lines.join('')
 }
 
 /** Null where the server does not know how many yet. */

@@ -4,6 +4,7 @@ import type { Log } from '../lib/log.ts'
 import type { Limits } from '../limits/index.ts'
 import type { SearchService } from '../search/service.ts'
 import { listAlerts } from './alerting/alerts.ts'
+import { createRules } from './alerting/bulk.ts'
 import { getDelivery, listDeliveries, listDestinations, redeliverMany } from './alerting/deliveries.ts'
 import { createGate } from './alerting/gate.ts'
 import { redeliver } from './alerting/redeliver.ts'
@@ -129,6 +130,7 @@ export const createApp = ({
     const gate = createGate(limits)
     const rule = `${rules}/:id`
     resource(rules, { GET: listRules(alerting, log), POST: createRule(alerting, limits) })
+    resource(`${rules}/bulk`, { POST: createRules(alerting, limits) })
     resource(`${rules}/simulate`, { POST: simulate(alerting, limits, gate) })
     resource(`${rules}/test`, { POST: previewTest(alerting, limits, gate) })
     resource(rule, { GET: getRule(alerting), PUT: updateRule(alerting, limits), DELETE: removeRule(alerting) })

@@ -292,6 +292,12 @@ export const LIMITS = {
     ['an account', 'rules'],
     'Delete rules that you no longer need, or combine several with [Equals any].',
   ),
+  rulesAtOnce: count(
+    2_000,
+    INVALID,
+    ['a request', 'rules to create'],
+    'Spread them over several requests: each creates all of its rules or none.',
+  ),
   ruleBytes: bytes(
     '16MB',
     INVALID,

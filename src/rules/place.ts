@@ -24,7 +24,7 @@ export interface Place {
 }
 
 /** More faults than anybody reads; a list of a million wrong elements makes no answer of a hundred megabytes. */
-const MAX_FAULTS = 100
+export const MAX_FAULTS = 100
 
 export const placeOf = (
   value: unknown,
@@ -45,6 +45,12 @@ export const placeOf = (
     }),
   element: index =>
     placeOf((value as readonly unknown[])[index], faults, { path: `${path}[${index}]`, label: `${label}[${index}]` }),
+})
+
+/** A fault of a rule as one of the list that the rule is in; null: it is in none. */
+export const within = (index: number | null, { path, message }: Fault): Fault => ({
+  path: index === null ? path : `[${index}]${path === '' || path.startsWith('[') ? '' : '.'}${path}`,
+  message,
 })
 
 /** A place that is not what it must be. `remedy` is a sentence of its own. */

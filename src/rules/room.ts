@@ -1,23 +1,27 @@
 import { type Limits, overLimit } from '../limits/index.ts'
-import type { RuleInput, StoredRule } from './rule.ts'
+import type { RuleInput } from './rule.ts'
 import type { Rules } from './store.ts'
 
-/** Refuses a rule that its account has no room for beside what it has. */
-export const checkRoom = (rules: Pick<Rules, 'sizeOf'>, account: number, input: RuleInput, limits: Limits) => {
-  const { rules: count, bytes } = rules.sizeOf(account)
-  if (count >= limits.rules) throw overLimit('rules', limits)
-  if (bytes + sizeOf(input) > limits.ruleBytes) throw overLimit('ruleBytes', limits)
+/** Rules in the place of others: new ones without any before, removed ones without any after. */
+export interface Exchange {
+  before?: readonly RuleInput[]
+  after?: readonly RuleInput[]
 }
 
-/** Refuses a change that its account has no room for. What becomes no larger is let through also where there is too much already. */
-export const checkGrowth = (
+/** Refuses a change that its account has no room for. What becomes no more is let through also where there is too much already. */
+export const checkRoom = (
   rules: Pick<Rules, 'sizeOf'>,
-  before: Pick<StoredRule, 'account' | 'input'>,
-  input: RuleInput,
+  account: number,
+  { before = [], after = [] }: Exchange,
   limits: Limits,
 ) => {
-  const grown = sizeOf(input) - sizeOf(before.input)
-  if (grown > 0 && rules.sizeOf(before.account).bytes + grown > limits.ruleBytes) throw overLimit('ruleBytes', limits)
+  const more = after.length - before.length
+  const longer = sizeOf(after) - sizeOf(before)
+  if (more <= 0 && longer <= 0) return
+  const has = rules.sizeOf(account)
+  if (more > 0 && has.rules + more > limits.rules) throw overLimit('rules', limits)
+  if (longer > 0 && has.bytes + longer > limits.ruleBytes) throw overLimit('ruleBytes', limits)
 }
 
-const sizeOf = (input: RuleInput): number => Buffer.byteLength(JSON.stringify(input))
+const sizeOf = (inputs: readonly RuleInput[]): number =>
+  inputs.reduce((sum, input) => sum + Buffer.byteLength(JSON.stringify(input)), 0)

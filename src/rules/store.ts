@@ -20,8 +20,8 @@ export interface RuleChanges {
 
 export interface Rules {
   list(account: number): StoredRule[]
-  /** Ids of an account's rules, ascending. */
-  ids(account: number): number[]
+  /** Ids of an account's rules, or of all, ascending; of a page, those after an id. */
+  ids(account: number | undefined, page?: { after: number; size: number }): number[]
   /** What an account has: how many rules, and bytes of their JSON. */
   sizeOf(account: number): { rules: number; bytes: number }
   /** Undefined also where the rule is another account's. */
@@ -35,6 +35,8 @@ export interface Rules {
    * for the audit trail; by default, whoever sits at the command line.
    */
   create(account: number, input: RuleInput, startBlock: number | null, by?: Actor): StoredRule
+  /** All or none, in their order. */
+  createAll(account: number, list: readonly NewRule[], by?: Actor): StoredRule[]
   /**
    * Puts a whole valid `input` in the place of the stored one: `changed` where the rule is no longer of `ifRevision`, so that nothing is
    * lost that another has written meanwhile. Without `startBlock` it stays as it is.
@@ -64,6 +66,11 @@ export interface Rules {
   close(): void
 }
 
+export interface NewRule {
+  input: RuleInput
+  startBlock: number | null
+}
+
 /** Opens the rules of a data folder, which several processes and threads may do at once. `native` is the path of SQLite's binding. */
 export const openRules = (
   folder: string,
@@ -80,7 +87,10 @@ export const openRules = (
     iif(octet_length(input) <= ${limits.rule}, input, NULL) AS input,
     created_at AS createdAt, updated_at AS updatedAt FROM rules`
   const byAccount = db.prepare<[number], Row>(`${select} WHERE account = ? ORDER BY id`)
-  const idsOf = db.prepare<[number], number>('SELECT id FROM rules WHERE account = ? ORDER BY id').pluck()
+  const idsOf = db
+    .prepare<[number, number, number], number>('SELECT id FROM rules WHERE account = ? AND id > ? ORDER BY id LIMIT ?')
+    .pluck()
+  const allIds = db.prepare<[number, number], number>('SELECT id FROM rules WHERE id > ? ORDER BY id LIMIT ?').pluck()
   const size = db.prepare<[number], { rules: number; bytes: number }>(
     'SELECT count(*) AS rules, ifnull(sum(octet_length(input)), 0) AS bytes FROM rules WHERE account = ?',
   )
@@ -151,17 +161,12 @@ export const openRules = (
     return result
   }
 
-  return {
-    list: account => byAccount.all(account).map(toRule),
-    ids: account => idsOf.all(account),
-    sizeOf: account => size.get(account)!,
-    get,
-    find,
-    revisionOf: id => revision.get(id),
-
-    create: (account, input, startBlock, by = thisUser()) =>
-      write(() => {
-        const at = now()
+  const createAll: Rules['createAll'] = (account, list, by = thisUser()) =>
+    write(() => {
+      const at = now()
+      // One number for all: they are one change.
+      const seq = nextSeq.get()!
+      return list.map(({ input, startBlock }) => {
         const rule: Omit<StoredRule, 'id'> = {
           account,
           revision: 1,
@@ -173,11 +178,24 @@ export const openRules = (
           createdAt: at,
           updatedAt: at,
         }
-        const { lastInsertRowid } = insert.run({ ...toRow(rule), seq: nextSeq.get() })
+        const { lastInsertRowid } = insert.run({ ...toRow(rule), seq })
         const id = Number(lastInsertRowid)
         trail.record(by, actOn('create', id, input))
         return { id, ...rule }
-      }),
+      })
+    })
+
+  return {
+    list: account => byAccount.all(account).map(toRule),
+    ids: (account, { after, size } = { after: 0, size: -1 }) =>
+      account === undefined ? allIds.all(after, size) : idsOf.all(account, after, size),
+    sizeOf: account => size.get(account)!,
+    get,
+    find,
+    revisionOf: id => revision.get(id),
+
+    create: (account, input, startBlock, by) => createAll(account, [{ input, startBlock }], by)[0]!,
+    createAll,
 
     update: (account, id, input, { ifRevision, startBlock, by = thisUser() } = {}) =>
       write(() => {

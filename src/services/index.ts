@@ -18,6 +18,7 @@ import { readStatus } from '../ingest/status/published.ts'
 import type { Status } from '../ingest/status.ts'
 import { stop, systemFault } from '../lib/errors.ts'
 import { surviveFaults } from '../lib/last-resort.ts'
+import { lazy } from '../lib/lazy.ts'
 import type { Progress } from '../lib/progress.ts'
 import { gapsIn, type Range } from '../lib/ranges.ts'
 import { nativeBinding, nativeOption } from '../lib/runtime.ts'
@@ -99,7 +100,7 @@ export const services: Services = {
       config,
       native: nativeOption(config.data),
       networks: () => networksOf(config),
-      openPool: () => openPool(config, shutdown),
+      openPool: lazy(() => openPool(config, shutdown)),
       shutdown,
     }),
 

@@ -5,12 +5,13 @@ import type { DeliveryStore } from '../delivery/store.ts'
 import { ENDED, type Ended } from '../delivery/upkeep.ts'
 import { refuse } from '../lib/errors.ts'
 import { silent } from '../lib/log.ts'
+import { isRecord } from '../lib/record.ts'
 import { systemClock } from '../lib/retry.ts'
-import { checkGrowth, checkRoom } from '../rules/room.ts'
+import { checkRoom } from '../rules/room.ts'
 import type { RuleInput, StoredRule } from '../rules/rule.ts'
 import { checkRule } from '../rules/schema.ts'
 import { openSecrets } from '../rules/secrets.ts'
-import { networkOf, type Rules } from '../rules/store.ts'
+import { type NewRule, networkOf, type Rules } from '../rules/store.ts'
 import type { Pool } from '../search/pool.ts'
 import { alertFor } from './alerting.ts'
 import { createOwnAbis } from './own-abis.ts'
@@ -31,6 +32,13 @@ export interface RuleBookOptions {
   signal: AbortSignal
 }
 
+/** What is done with rules at once. */
+interface Commit {
+  create: readonly RuleInput[]
+  rewrite: readonly { id: number; to(before: RuleInput): unknown }[]
+  remove: readonly number[]
+}
+
 const CANCEL_AT_ONCE = 2_000
 
 /** The rules of one account in a data folder, whether or not a server has it open. */
@@ -48,7 +56,10 @@ export const createRuleBook = (options: RuleBookOptions): RuleBook => {
 
   const checked = (value: unknown, before?: RuleInput): RuleInput => {
     const { rule, faults } = checkRule(value, { refusedHost: guard.refusedHost, abis, limits, before })
-    if (!rule) throw refuse('bad_rule', faults.map(({ path, message }) => `${path}: ${message}`).join('\n'))
+    if (!rule) {
+      const name = isRecord(value) && typeof value.name === 'string' ? `${JSON.stringify(value.name)}: ` : ''
+      throw refuse('bad_rule', faults.map(({ path, message }) => `${name}${path}: ${message}`).join('\n'))
+    }
     return rule
   }
 
@@ -68,46 +79,78 @@ export const createRuleBook = (options: RuleBookOptions): RuleBook => {
     return store.cancelledSince(rule, ENDED[why], since)
   }
 
-  return {
-    list: async () => rules.list(account).map(shown),
-
-    async create(rule) {
+  /** All is done or nothing. A rewrite is told what the rule is when it is done. */
+  const commit = async (
+    { create = [], rewrite = [], remove = [] }: Partial<Commit>,
+    step: (done: number) => void = () => {},
+  ) => {
+    const since = Date.now()
+    let done = 0
+    const starts = new Map<string, number | null>()
+    const startOf = async (network: string) => {
+      if (!starts.has(network)) starts.set(network, await startBlockOf(network))
+      return starts.get(network)!
+    }
+    const fresh: NewRule[] = []
+    for (const rule of create) {
       const { startBlock, ...input } = checked(rule)
-      const start = startBlock ?? (await startBlockOf(networkOf(input)))
-      const made = rules.together(() => {
-        checkRoom(rules, account, input, limits)
-        return rules.create(account, input, start)
-      })
-      await rules.synced()
-      return shown(made)
-    },
-
-    async put(id, change, { replace } = { replace: false }) {
-      const since = Date.now()
-      for (;;) {
+      fresh.push({ input, startBlock: startBlock ?? (await startOf(networkOf(input))) })
+      step(++done)
+    }
+    for (;;) {
+      const gone = remove.map(ruleOf)
+      const rewritten: { before: StoredRule; input: RuleInput; startBlock: number | null | undefined }[] = []
+      for (const { id, to } of rewrite) {
         const before = ruleOf(id)
-        const { startBlock, ...input } = checked(replace ? change : { ...before.input, ...change }, before.input)
+        const { startBlock, ...input } = checked(to(before.input), before.input)
         const network = networkOf(input)
-        const start = startBlock ?? (network === before.network ? undefined : await startBlockOf(network))
-        const after = rules.together(() => {
-          checkGrowth(rules, before, input, limits)
-          return rules.update(account, id, input, { ifRevision: before.revision, startBlock: start })
-        })
-        // Somebody else's change came between reading and writing.
-        if (after === 'absent' || after === 'changed') continue
-        await rules.synced()
-        const pauses = before.enabled && !after.enabled
-        return { ...shown(after), ...(pauses && { cancelledDeliveries: cancel(id, 'paused', since) }) }
+        const start = startBlock ?? (network === before.network ? undefined : await startOf(network))
+        rewritten.push({ before, input, startBlock: start })
+        step(++done)
       }
+      const made = rules.together(() => {
+        const all = [...gone, ...rewritten.map(({ before }) => before)]
+        // Somebody else's change came between reading and writing.
+        if (all.some(({ id, revision }) => rules.revisionOf(id) !== revision)) return undefined
+        const after = [...rewritten, ...fresh].map(({ input }) => input)
+        checkRoom(rules, account, { before: all.map(({ input }) => input), after }, limits)
+        for (const { id } of gone) rules.remove(account, id)
+        return {
+          replaced: rewritten.map(
+            ({ before, ...to }) =>
+              rules.update(account, before.id, to.input, { startBlock: to.startBlock }) as StoredRule,
+          ),
+          created: rules.createAll(account, fresh),
+        }
+      })
+      if (!made) continue
+      await rules.synced()
+      return {
+        created: made.created,
+        replaced: made.replaced.map((after, i) => ({
+          ...shown(after),
+          ...(rewritten[i]!.before.enabled &&
+            !after.enabled && { cancelledDeliveries: cancel(after.id, 'paused', since) }),
+        })),
+        removed: gone.map(({ id }) => ({ cancelledDeliveries: cancel(id, 'deleted', since) })),
+      }
+    }
+  }
+
+  return {
+    list: async page =>
+      (page ? rules.ids(account, page).flatMap(id => rules.get(account, id) ?? []) : rules.list(account)).map(shown),
+
+    async change({ create, replace, remove }, step) {
+      const rewrite = replace.map(({ id, rule }) => ({ id, to: () => rule }))
+      const { created, ...others } = await commit({ create, rewrite, remove }, step)
+      return { created: created.map(({ id, input }) => ({ id, name: input.name })), ...others }
     },
 
-    async remove(id) {
-      const since = Date.now()
-      ruleOf(id)
-      rules.remove(account, id)
-      await rules.synced()
-      return { cancelledDeliveries: cancel(id, 'deleted', since) }
-    },
+    put: async (id, change) =>
+      (await commit({ rewrite: [{ id, to: before => ({ ...before, ...change }) }] })).replaced[0]!,
+
+    remove: async id => (await commit({ remove: [id] })).removed[0]!,
 
     async test(id, document) {
       const rule = ruleOf(id)

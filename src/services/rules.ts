@@ -93,13 +93,20 @@ export const createRulesService = ({ config, native, networks, openPool, shutdow
   }
 
   return {
-    list(name) {
+    list(name, page) {
       const names = new Map(
         accounts()
           .accounts()
           .map(it => [it.id, it.name]),
       )
-      const listed = name === undefined ? rules().all() : rules().list(accountOf(name).id)
+      const account = name === undefined ? undefined : accountOf(name).id
+      const listed = page
+        ? rules()
+            .ids(account, page)
+            .flatMap(id => rules().find(id) ?? [])
+        : account === undefined
+          ? rules().all()
+          : rules().list(account)
       const counts = deliveries()?.counts() ?? new Map<number, number>()
       const here = known()
       const failing = failingNow()

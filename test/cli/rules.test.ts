@@ -433,3 +433,18 @@ test('rules secret prints the secret and nothing else, makes it on first use, an
   )
   assert.equal(await secret('bob'), third)
 })
+
+test('rules are listed in pages', async () => {
+  const data = dataFolder()
+  createRules(data, [1, input({ name: 'One' }), 0], [2, input({ name: 'Two' }), 0], [1, input({ name: 'Three' }), 0])
+  const list = async (line: string) => {
+    const { out } = await rules(`list --data ${data} --json ${line}`.trim())
+    return (JSON.parse(out) as { id: number }[]).map(({ id }) => id)
+  }
+  assert.deepEqual(await list(''), [1, 2, 3])
+  assert.deepEqual(await list('--limit 2'), [1, 2])
+  assert.deepEqual(await list('--limit 2 --after 2'), [3])
+  assert.deepEqual(await list('--account alice --limit 1 --after 1'), [3])
+  const { out } = await rules(`list --data ${data} --limit 2`)
+  assert.match(out, /\nThere may be more rules: --after 2 lists them\.\n$/)
+})

@@ -45,6 +45,7 @@ const asked = (ids: Record<string, string>, rule: object): Record<string, Asked>
     '/alerting/deliveries/redeliver post': { body: { dead: true } },
     '/{technology}/{blockchain}/{network}/abi/{address} get': { path: { address: `0x${'00'.repeat(20)}` } },
     '/alerting/rules post': { body: rule, status: 201 },
+    '/alerting/rules/bulk post': { body: `${JSON.stringify(rule)}\n`, status: 201 },
     '/alerting/rules/simulate post': { body: { ...rule, size: 1 } },
     '/alerting/rules/test post': { body: rule },
     '/alerting/rules/{id} put': { body: { name: 'Another' } },

@@ -749,3 +749,67 @@ test('an account has so many simulations and tests at once, and another one its 
   waiting[3]!()
   await bodyOf(again)
 })
+
+test('rules are listed in pages where a page is asked for', async () => {
+  const { call } = serve()
+  for (let i = 1; i <= 5; i++) await call('POST', RULES, rule({ name: `Rule ${i}` }))
+  const other = await call('POST', RULES, rule({ name: 'of bob' }), { authorization: 'Bearer cs_bob' })
+  assert.equal(other.status, 201)
+  const page = async (query: string) => {
+    const { rules, next } = (await bodyOf(call('GET', `${RULES}?${query}`))) as { rules: Json[]; next: string | null }
+    return [...rules.map(({ name }) => name), next]
+  }
+  assert.deepEqual(await page('size=2'), ['Rule 1', 'Rule 2', '2'])
+  assert.deepEqual(await page('size=2&after=2'), ['Rule 3', 'Rule 4', '4'])
+  assert.deepEqual(await page('size=2&after=4'), ['Rule 5', null])
+  assert.deepEqual(await page('after=5'), [null])
+  assert.equal((await bodyOf(call('GET', RULES))).length, 5)
+  for (const query of ['size=0', 'size=1001', 'after=x', 'sise=1'])
+    assert.equal((await call('GET', `${RULES}?${query}`)).status, 400, query)
+})
+
+test('many rules are created by one request, or none of them', async () => {
+  const { call, rules } = serve({ rules: 5, rulesAtOnce: 4 })
+  const create = (...lines: unknown[]) =>
+    call(
+      'POST',
+      `${RULES}bulk/`,
+      lines.map(line => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n'),
+    )
+  const named = (name: string, more: Json = {}) => rule({ name, ...more })
+  const elsewhere = { network: 'sepolia' }
+  const made = await create(named('a'), '', named('b', { startBlock: 7, enabled: false }), named('c', elsewhere), '')
+  assert.equal(made.status, 201)
+  assert.deepEqual(made.body, { rules: ['a', 'b', 'c'].map((name, i) => ({ id: i + 1, name })) })
+  assert.deepEqual(
+    rules.list(1).map(({ startBlock, enabled }) => [startBlock, enabled]),
+    [1_001, 7, null].map((start, i) => [start, i !== 1]),
+  )
+  assert.deepEqual(rules.changes('ethereum/ethereum/mainnet', 0).changed.length, 2)
+
+  const faulty = await create(named('d'), named('e', { maxConfirmationCount: -1 }), { name: 1 })
+  assert.equal(faulty.status, 400)
+  assert.deepEqual(
+    (faulty.body.error.faults as Json[]).slice(0, 2).map(({ path }) => path),
+    ['[1].maxConfirmationCount', '[2].name'],
+  )
+  const reasonOf = async (...lines: unknown[]) => {
+    const { status, body } = await create(...lines)
+    return [status, body.error.reason.split('. ')[0]]
+  }
+  assert.deepEqual(await reasonOf(), [400, 'The body has no rule: send one as JSON in each line.'])
+  assert.match(String(await reasonOf(named('d'), '{"name"')), /^400,\[1\] is not JSON: /)
+  assert.match(String(await reasonOf(JSON.stringify([named('d')]))), /^400,.* must be an object/)
+  assert.deepEqual(await reasonOf(...'defgh'.split('').map(name => named(name))), [
+    400,
+    'A request has more than 4 rules to create',
+  ])
+  assert.deepEqual(await reasonOf(...'def'.split('').map(name => named(name))), [
+    400,
+    'An account has more than 5 rules',
+  ])
+  assert.deepEqual(
+    rules.list(1).map(({ input }) => input.name),
+    ['a', 'b', 'c'],
+  )
+})

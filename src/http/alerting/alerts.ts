@@ -19,7 +19,8 @@ export const listAlerts =
 const DEFAULT_SIZE = 20
 const MOST = 1_000
 
-const sizeOf = (text: string | undefined): number => {
+/** How many one page of a list has. */
+export const sizeOf = (text: string | undefined): number => {
   if (text === undefined) return DEFAULT_SIZE
   const size = /^\d{1,4}$/.test(text) ? Number(text) : 0
   if (size >= 1 && size <= MOST) return size

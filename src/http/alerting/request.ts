@@ -46,7 +46,7 @@ export const readObject = async (c: Context, limits: Limits): Promise<Record<str
 }
 
 /** How much longer a body may be than the rule in it: clients indent, and send back what answers add. */
-const AROUND = 2
+export const AROUND = 2
 
 /** The body of what takes a rule: more is refused than a rule could be, however it is written. */
 export const readRule = (c: Context, limits: Limits): Promise<Record<string, unknown>> =>

@@ -1,6 +1,6 @@
 import type { Log } from '../../lib/log.ts'
 import type { Limits } from '../../limits/index.ts'
-import { checkGrowth, checkRoom } from '../../rules/room.ts'
+import { checkRoom } from '../../rules/room.ts'
 import type { RuleInput, StoredRule } from '../../rules/rule.ts'
 import { checkRule } from '../../rules/schema.ts'
 import { networkOf } from '../../rules/store.ts'
@@ -8,18 +8,25 @@ import { sendAnswer } from '../answer.ts'
 import { actorOf, type Handler } from '../context.ts'
 import { invalid } from '../errors.ts'
 import { json } from '../json.ts'
-import { checkIfMatch, etagOf, isKnown, readRule, ruleOf } from './request.ts'
+import { integerOf } from '../parameters.ts'
+import { sizeOf } from './alerts.ts'
+import { checkIfMatch, etagOf, isKnown, readParameters, readRule, ruleOf } from './request.ts'
 import type { Alerting, AlertingService } from './service.ts'
-import { listText, showRule } from './show.ts'
+import { listText, showPage, showRule } from './show.ts'
 
-/** `GET /alerting/rules/`: all of the account's. */
+/** `GET /alerting/rules/`: all of the account's; with `size` or `after`, one page of them. */
 export const listRules =
   (alerting: Alerting, log: Log): Handler =>
-  c =>
-    sendAnswer(c, log, {
+  async c => {
+    const { id } = c.get('account')
+    const { size, after } = readParameters(c, ['size', 'after'])
+    if (size !== undefined || after !== undefined)
+      return json(await showPage(alerting, id, { after: integerOf('after', after) ?? 0, size: sizeOf(size) }))
+    return sendAnswer(c, log, {
       status: 200,
-      body: ReadableStream.from(listText(alerting, c.get('account').id)).pipeThrough(new TextEncoderStream()),
+      body: ReadableStream.from(listText(alerting, id)).pipeThrough(new TextEncoderStream()),
     })
+  }
 
 /** `POST /alerting/rules/` */
 export const createRule =
@@ -35,7 +42,7 @@ export const createRule =
     const { id } = c.get('account')
     const start = startBlock ?? (await service.startBlockOf(networkOf(input)))
     const rule = rules.together(() => {
-      checkRoom(rules, id, input, limits)
+      checkRoom(rules, id, { after: [input] }, limits)
       return rules.create(id, input, start, actorOf(c))
     })
     await rules.synced()
@@ -72,7 +79,7 @@ export const updateRule =
       const { startBlock, ...input } = checked.rule
       const start = startBlock ?? (await startAfterMove(service, before, input))
       const after = rules.together(() => {
-        checkGrowth(rules, before, input, limits)
+        checkRoom(rules, before.account, { before: [before.input], after: [input] }, limits)
         return rules.update(before.account, before.id, input, {
           ifRevision: before.revision,
           startBlock: start,

@@ -1,4 +1,4 @@
-import { createTurns, PIECE_MS } from '../../lib/turns.ts'
+import { createTurns, mapInTurns, PIECE_MS } from '../../lib/turns.ts'
 import { missingExtracts } from '../../rules/extracts.ts'
 import type { StoredRule } from '../../rules/rule.ts'
 import type { Alerting, AlertingService } from './service.ts'
@@ -21,6 +21,24 @@ const shownWith = (service: AlertingService, rule: StoredRule, counts: ReadonlyM
   })),
   warnings: rule.unfit === undefined ? [...service.warnings(rule), ...missingExtracts(rule.input)] : [rule.unfit],
 })
+
+/** Some of an account's rules, in the order of their ids. */
+export const showPage = async (
+  { rules, service }: Alerting,
+  account: number,
+  page: { after: number; size: number },
+): Promise<{ rules: object[]; next: string | null }> => {
+  const ids = rules.ids(account, page)
+  const counts = await service.triggerCounts(ids)
+  const shown = await mapInTurns(ids, id => {
+    const rule = rules.get(account, id)
+    return rule && shownWith(service, rule, counts)
+  })
+  return {
+    rules: shown.filter(rule => rule !== undefined),
+    next: ids.length < page.size ? null : String(ids.at(-1)),
+  }
+}
 
 const turn = createTurns()
 

@@ -66,9 +66,9 @@ const RULE = '/alerting/rules/{id}'
 const RULES: readonly Operation[] = [
   {
     ...{ method: 'get', path: '/alerting/rules', tag: 'Rules' },
-    doc: 'All rules of the account.',
-    query: EVERYWHERE,
-    answers: { 200: told(listOf(ref('StoredRule'))) },
+    doc: 'All rules of the account, in the order of their ids; with `size` or `after`, one page of them.',
+    query: ['size', 'after', ...EVERYWHERE],
+    answers: { 200: told({ anyOf: [listOf(ref('StoredRule')), ref('Rules')] }) },
   },
   {
     ...{ method: 'post', path: '/alerting/rules', tag: 'Rules' },
@@ -76,6 +76,18 @@ const RULES: readonly Operation[] = [
     query: EVERYWHERE,
     body: json(ref('Rule'), RULE_EXAMPLE),
     answers: { 201: told(ref('StoredRule'), 'The rule was created.') },
+  },
+  {
+    ...{ method: 'post', path: '/alerting/rules/bulk', tag: 'Rules' },
+    doc: 'Creates the rules of all lines, or none if one of them has a fault.',
+    query: EVERYWHERE,
+    body: {
+      schema: { type: 'string', description: 'One rule as JSON in each line.' },
+      example: `${JSON.stringify(RULE_EXAMPLE)}\n`,
+      type: 'application/x-ndjson',
+      required: true,
+    },
+    answers: { 201: told(ref('CreatedRules'), 'All rules were created, in the order of their lines.') },
   },
   {
     ...{ method: 'post', path: '/alerting/rules/simulate', tag: 'Rules' },

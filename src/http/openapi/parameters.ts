@@ -67,6 +67,7 @@ const QUERY: ReadonlyMap<string, string> = new Map([
   ['scroll', 'Opens or keeps a scroll for so long, such as 1m.'],
   ['keep_alive', 'How long a point in time is kept, such as 1m.'],
   ['before', '`next` of the page before.'],
+  ['after', '`next` of the page before.'],
   ['state', 'Only alerts or deliveries in this state.'],
   ['rule', 'Only deliveries of this rule.'],
   ['rules', 'Ids of rules, separated by commas; by default all.'],

@@ -112,6 +112,11 @@ export const ruleSchemas = (): Record<string, Schema> => ({
     ],
   },
   StoredRule: open({ ...REQUIRED, enabled: flag, startBlock: OPTIONAL.startBlock!, ...ADDED }, OPTIONAL),
+  Rules: closed({
+    rules: listOf(ref('StoredRule')),
+    next: described('`after` of the next page; null on the last one.', orNull(text)),
+  }),
+  CreatedRules: closed({ rules: listOf(closed({ id: whole, name: text })) }),
   SimulationRange: closed({}, RANGE),
   RuleToSimulate: open(REQUIRED, { ...OPTIONAL, ...RANGE }),
   RuleToTest: open(REQUIRED, {

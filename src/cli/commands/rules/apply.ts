@@ -4,8 +4,8 @@ import { setting } from '../../../config/settings.ts'
 import { refuse } from '../../../lib/errors.ts'
 import type { RuleInput } from '../../../rules/rule.ts'
 import { SERVERS } from '../../../rules/schema.ts'
-import { command } from '../../command.ts'
-import type { Cancelled, RuleBook, ShownRule } from '../../rules-service.ts'
+import { type Context, command } from '../../command.ts'
+import type { Cancelled, EditedRules, RuleBook, RuleEdits, ShownRule } from '../../rules-service.ts'
 import { count, showText } from '../../show.ts'
 import { ACCOUNT, BOOK, idsOf, openBook, showCancelled } from './chosen.ts'
 import { type FileRule, rulesOf } from './files.ts'
@@ -28,12 +28,8 @@ export const applyRules = command({
     if (!rules) return 1
     const book = openBook(context, options.account)
     const steps = plan(await book.list(), rules, options.prune)
-    const done: Done[] = []
-    for (const step of steps) {
-      const result = options.dryRun ? {} : await take(book, step)
-      done.push({ ...step, ...result })
-      if (!config.json && step.to !== 'keep') print(showStep({ ...step, ...result }, options.dryRun))
-    }
+    const done = options.dryRun ? steps : await take(context, book, steps)
+    if (!config.json) for (const step of done) if (step.to !== 'keep') print(showStep(step, options.dryRun))
     print(config.json ? JSON.stringify(toJson(done, options.dryRun)) : summary(done, options.dryRun))
     return 0
   },
@@ -51,22 +47,18 @@ export const createRules = command({
     const rules = await rulesOf(context)
     if (!rules) return 1
     const book = openBook(context, options.account)
-    const known = await book.list()
+    const known = Map.groupBy(await book.list(), ({ name }) => name)
     for (const { rule } of rules) {
-      const same = known.filter(({ name }) => name === rule.name)
-      if (same.length > 0)
+      const same = known.get(rule.name)
+      if (same)
         throw refuse(
           'rule_exists',
           `There is a rule ${JSON.stringify(rule.name)} already (${idsOf(same)}): chainsieve rules apply updates it.`,
         )
     }
-    const made: { id: number; name: string }[] = []
-    for (const { rule } of rules) {
-      const { id, name } = await book.create(rule)
-      made.push({ id, name })
-      if (!config.json) print(`created    ${id}  ${showText(name)}`)
-    }
-    if (config.json) print(JSON.stringify(made))
+    const { created } = await change(context, book, { ...NONE, create: rules.map(({ rule }) => rule) })
+    if (config.json) print(JSON.stringify(created))
+    else for (const { id, name } of created) print(`created    ${id}  ${showText(name)}`)
     return 0
   },
 })
@@ -135,21 +127,36 @@ const differences = (
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-const take = async (book: RuleBook, step: Step): Promise<Cancelled & { id?: number }> => {
-  switch (step.to) {
-    case 'create':
-      return { id: (await book.create(step.rule)).id }
-    case 'update': {
-      const { cancelledDeliveries } = await book.put(step.id, step.rule, { replace: true })
-      return cancelledDeliveries === undefined ? {} : { cancelledDeliveries }
-    }
-    case 'delete': {
-      const { cancelledDeliveries } = await book.remove(step.id)
-      return cancelledDeliveries === undefined ? {} : { cancelledDeliveries }
-    }
-    default:
-      return {}
+const NONE: RuleEdits = { create: [], replace: [], remove: [] }
+/** So many changes are soon made. */
+const FEW = 200
+
+const change = async ({ progress }: Pick<Context, 'progress'>, book: RuleBook, changes: RuleEdits) => {
+  const { create, replace, remove } = changes
+  const total = create.length + replace.length + remove.length
+  if (total <= FEW) return book.change(changes)
+  const shown = progress('rules')
+  try {
+    return await book.change(changes, done => shown.update({ blocks: 0, logs: 0, events: 0, done, total }))
+  } finally {
+    shown.finish()
   }
+}
+
+const take = async (context: Pick<Context, 'progress'>, book: RuleBook, steps: readonly Step[]): Promise<Done[]> => {
+  const changed: EditedRules = await change(context, book, {
+    create: steps.flatMap(step => (step.to === 'create' ? [step.rule] : [])),
+    replace: steps.flatMap(step => (step.to === 'update' ? [{ id: step.id, rule: step.rule }] : [])),
+    remove: steps.flatMap(step => (step.to === 'delete' ? [step.id] : [])),
+  })
+  const created = changed.created.values()
+  const cancelled = { update: changed.replaced.values(), delete: changed.removed.values() }
+  return steps.map((step): Done => {
+    if (step.to === 'create') return { ...step, id: created.next().value!.id }
+    if (step.to !== 'update' && step.to !== 'delete') return step
+    const { cancelledDeliveries } = cancelled[step.to].next().value!
+    return cancelledDeliveries === undefined ? step : { ...step, cancelledDeliveries }
+  })
 }
 
 const SAID = {

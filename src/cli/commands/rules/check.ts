@@ -1,9 +1,9 @@
 import { ChainsieveError } from '../../../lib/errors.ts'
 import type { Limits } from '../../../limits/index.ts'
+import { within } from '../../../rules/place.ts'
 import { command, type Streams } from '../../command.ts'
 import type { CheckedRule, RulesService } from '../../rules-service.ts'
 import { count, showText } from '../../show.ts'
-import { within } from './files.ts'
 import { readJson, showFault } from './read.ts'
 
 export const checkRules = command({

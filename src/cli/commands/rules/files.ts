@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { ChainsieveError, messageOf, refuse } from '../../../lib/errors.ts'
 import type { Limits } from '../../../limits/index.ts'
+import { within } from '../../../rules/place.ts'
 import type { RuleInput } from '../../../rules/rule.ts'
-import { checkRule, type Fault } from '../../../rules/schema.ts'
+import { checkRule } from '../../../rules/schema.ts'
 import type { Context } from '../../command.ts'
 import { showText } from '../../show.ts'
 import { nameOf, readJson, showFault } from './read.ts'
@@ -31,7 +32,7 @@ const readRules = async (
   stdin: Readable,
   limits: Limits,
 ): Promise<{ rules: FileRule[]; faults: string[] }> => {
-  const rules: FileRule[] = []
+  const rules = new Map<string, FileRule>()
   const faults: string[] = []
   for (const file of [...new Set(paths.flatMap(filesOf))]) {
     let value: unknown
@@ -49,14 +50,14 @@ const readRules = async (
       const place = Array.isArray(value) ? index : null
       for (const fault of checked.faults) faults.push(showFault(file, within(place, fault)))
       if (!checked.rule) continue
-      const other = rules.find(({ rule }) => rule.name === checked.rule.name)
+      const other = rules.get(checked.rule.name)
       if (other) {
         const message = `${nameOf(other.file)} has a rule of this name, too: names tell rules apart here.`
         faults.push(showFault(file, within(place, { path: 'name', message })))
-      } else rules.push({ file, rule: checked.rule })
+      } else rules.set(checked.rule.name, { file, rule: checked.rule })
     }
   }
-  return { rules, faults }
+  return { rules: [...rules.values()], faults }
 }
 
 /** A folder means the JSON files in it and below. */
@@ -73,9 +74,3 @@ const filesOf = (path: string): string[] => {
   if (files.length === 0) throw refuse('no_rules', `There is no .json file in ${path}.`)
   return files.sort().map(name => join(path, name))
 }
-
-/** A fault of a rule as one of the list that the rule is in. */
-export const within = (index: number | null, { path, message }: Fault): Fault => ({
-  path: index === null ? path : `[${index}]${path === '' || path.startsWith('[') ? '' : '.'}${path}`,
-  message,
-})

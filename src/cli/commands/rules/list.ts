@@ -1,26 +1,37 @@
-import { text } from '../../../config/kinds.ts'
+import { count, text } from '../../../config/kinds.ts'
 import { setting } from '../../../config/settings.ts'
 import { command } from '../../command.ts'
 import type { ListedRule, ShownRule } from '../../rules-service.ts'
 import { showTable, showText } from '../../show.ts'
 import { BOOK, openBook } from './chosen.ts'
 
+/** What a server lists at once. */
+const MOST = 1_000
+
 export const listRules = command({
   name: 'rules list',
-  usage: '[--account NAME]',
+  usage: '[--account NAME] [--limit N] [--after ID]',
   summary: 'Lists the alert rules of all accounts, and how often each has fired. With --server, those of the token.',
   settings: BOOK,
   options: {
     account: setting(text('a name', 'NAME'), undefined, 'Account whose rules are listed.'),
+    limit: setting(count(1, MOST), undefined, 'Maximum number of rules to list. The default is all.'),
+    after: setting(count(0), '0', 'Only rules with a higher number, for the next page.'),
   },
   arity: [0, 0],
-  run: async ({ services, config, log, shutdown, options: { account }, print }) => {
-    if (config.server !== undefined) {
-      const shown = await openBook({ services, config, log, shutdown }, account).list()
-      return print(config.json ? JSON.stringify(shown) : shown.length === 0 ? 'There are no rules.' : showBook(shown))
+  run: async ({ services, config, log, shutdown, options: { account, limit, after }, print }) => {
+    const page = limit === undefined && after === 0 ? undefined : { size: limit ?? MOST, after }
+    const end = (lastId: number | undefined, length: number) => {
+      if (page && length === page.size && !config.json) print(`There may be more rules: --after ${lastId} lists them.`)
     }
-    const rules = services.openRules(config, { log, shutdown }).list(account)
+    if (config.server !== undefined) {
+      const shown = await openBook({ services, config, log, shutdown }, account).list(page)
+      print(config.json ? JSON.stringify(shown) : shown.length === 0 ? 'There are no rules.' : showBook(shown))
+      return end(shown.at(-1)?.id, shown.length)
+    }
+    const rules = services.openRules(config, { log, shutdown }).list(account, page)
     print(config.json ? JSON.stringify(rules.map(toJson)) : rules.length === 0 ? 'There are no rules.' : show(rules))
+    end(rules.at(-1)?.rule.id, rules.length)
   },
 })
 
