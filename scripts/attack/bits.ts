@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import { openForWriting } from '../../src/engine/open.ts'
 import { createSearcher } from '../../src/engine/query/execute.ts'
-import { openReader } from '../../src/engine/reader.ts'
+import { openReader, type Reader } from '../../src/engine/reader.ts'
 import { ChainsieveError } from '../../src/lib/errors.ts'
 import { KINDS } from '../../src/mapping/index.ts'
 import { answerSearch } from '../../src/search/answer.ts'
@@ -76,7 +76,7 @@ const openAsServer = (path: string) => {
   if (found && found.damaged.length > 0) throw damaged(path, found.damaged)
 }
 
-const lastOf = <T>(steps: Generator<unknown, T>): T => {
+export const lastOf = <T>(steps: Generator<unknown, T>): T => {
   for (;;) {
     const { done, value } = steps.next()
     if (done) return value
@@ -152,7 +152,7 @@ const inflict = (path: string, { files }: Image, random: Random): string => {
 
 const page = (at: number) => at - (at % 4096)
 
-const DAMAGES: { name: string; inflict(bytes: Buffer, at: number, random: Random): void }[] = [
+export const DAMAGES: { name: string; inflict(bytes: Buffer, at: number, random: Random): void }[] = [
   {
     name: 'a flipped bit',
     inflict: (bytes, at, random) => {
@@ -184,30 +184,34 @@ const DAMAGES: { name: string; inflict(bytes: Buffer, at: number, random: Random
 ]
 
 /** Everything that a store can answer. */
-const askEverything = (path: string): string => {
+export const askEverything = (path: string): string => {
   const reader = openReader(path)
   try {
-    const searcher = createSearcher(reader)
-    const ask = (entities: string, body: object) => {
-      const { body: answer } = answerSearch(searcher, 'a', entities, JSON.stringify(body), {
-        deadline: performance.now() + 30_000,
-      })
-      const text = (
-        answer instanceof Uint8Array
-          ? Buffer.from(answer)
-          : Buffer.concat(Array.from(answer.parts, part => Buffer.from(part)))
-      ).toString()
-      return text.replace(/"took":\d+/, '')
-    }
-    const documents = KINDS.map(kind => ask(kind, { size: -1 }))
-    const first = /"from":"(0x[0-9a-fA-F]{40})"/.exec(documents[1]!)?.[1] ?? '0x'
-    return [
-      ...documents,
-      ask('tx', { size: 100, query: { bool: { filter: [{ term: { from: first } }] } } }),
-      ask('event', { size: 100, query: { bool: { filter: [{ term: { event: 'transfer' } }] } } }),
-      ask('tx', { size: 100, query: { bool: { filter: [{ range: { 'value.num': { gt: 0 } } }] } }, sort: ['gas.num'] }),
-    ].join('\n')
+    return askReader(reader)
   } finally {
     reader.close()
   }
+}
+
+export const askReader = (reader: Reader): string => {
+  const searcher = createSearcher(reader)
+  const ask = (entities: string, body: object) => {
+    const { body: answer } = answerSearch(searcher, 'a', entities, JSON.stringify(body), {
+      deadline: performance.now() + 30_000,
+    })
+    const text = (
+      answer instanceof Uint8Array
+        ? Buffer.from(answer)
+        : Buffer.concat(Array.from(answer.parts, part => Buffer.from(part)))
+    ).toString()
+    return text.replace(/"took":\d+/, '')
+  }
+  const documents = KINDS.map(kind => ask(kind, { size: -1 }))
+  const first = /"from":"(0x[0-9a-fA-F]{40})"/.exec(documents[1]!)?.[1] ?? '0x'
+  return [
+    ...documents,
+    ask('tx', { size: 100, query: { bool: { filter: [{ term: { from: first } }] } } }),
+    ask('event', { size: 100, query: { bool: { filter: [{ term: { event: 'transfer' } }] } } }),
+    ask('tx', { size: 100, query: { bool: { filter: [{ range: { 'value.num': { gt: 0 } } }] } }, sort: ['gas.num'] }),
+  ].join('\n')
 }

@@ -8,6 +8,7 @@ import { type Attack, brief, type Context, type Finding, type Outcome } from './
 import { bits } from './bits.ts'
 import { bodies } from './bodies.ts'
 import { connections } from './connections.ts'
+import { damage } from './damage.ts'
 import { fairness } from './fairness.ts'
 import { largest } from './largest.ts'
 import { node } from './node.ts'
@@ -24,6 +25,7 @@ export const ATTACKS: readonly Attack[] = [
   node,
   packs,
   bits,
+  damage,
   rules,
   receivers,
   fairness,

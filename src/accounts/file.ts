@@ -5,14 +5,14 @@ import { makePrivateFile, makePrivateFolder } from '../lib/private.ts'
 import { makeDatabase } from '../sqlite/first.ts'
 import { findFaults, findFaultsAtStart } from '../sqlite/integrity.ts'
 import { findEmptied } from '../sqlite/pages.ts'
-import { isFileOlder, makeTables, type Steps, upgrade } from '../sqlite/steps.ts'
+import { checkHolds, isFileOlder, makeTables, type Steps, upgrade } from '../sqlite/steps.ts'
 import { vacuum } from '../sqlite/vacuum.ts'
 import { MIGRATIONS } from './migrations.ts'
 
 /** Accounts, their tokens, rules and signing secrets. Several processes may have it open. */
 export const ACCOUNTS_FILE = 'accounts.sqlite'
 
-const LAYOUT: Steps = { holds: 'accounts', steps: MIGRATIONS }
+const LAYOUT: Steps = { holds: 'accounts', table: 'accounts', steps: MIGRATIONS }
 
 /**
  * A connection to the accounts file of a data folder, which is made where need be; its caller closes it. Where commits are not `lasting`, a
@@ -57,6 +57,9 @@ export const isAccountsOlder = (folder: string, native: string | undefined): boo
     throw explain(error, path)
   }
 }
+
+/** Refuses a database that holds no accounts. */
+export const checkHoldsAccounts = (db: Database.Database) => checkHolds(db, LAYOUT)
 
 /** By whoever keeps the data folder. */
 export const upgradeAccounts = (folder: string, native: string | undefined) =>

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { refuse, stop } from '../lib/errors.ts'
 import { makePrivateFolder } from '../lib/private.ts'
@@ -34,7 +34,7 @@ export interface BackupOptions {
   /** Writes all pages, whether or not they have changed since the backup before. */
   full: boolean
   /** Refuses, by throwing, a database that is not the one that belongs there. */
-  check?(db: Db): void
+  check?: ((db: Db) => void) | undefined
   native?: string | undefined
 }
 
@@ -197,17 +197,20 @@ function* copyPages(
 
 /** Undefined where they are not what was written: then all pages are written anew. */
 const readSums = (folder: string, { sums, file }: BackedUp): Uint32Array | undefined => {
-  if (!existsSync(join(folder, sums.file)) || !existsSync(join(folder, file))) return undefined
+  if (!isFile(join(folder, sums.file)) || !isFile(join(folder, file))) return undefined
   const bytes = readFileSync(join(folder, sums.file))
   return sha256Of(bytes) === sums.sha256 ? new Uint32Array(new Uint8Array(bytes).buffer) : undefined
 }
+
+/** Whether there is one, and no folder in its place. */
+const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true
 
 const copyPlain = (data: string, folder: string, name: string): { entry: PlainFile; bytes: number } => {
   const content = readFileSync(join(data, name))
   const entry = { name, sha256: sha256Of(content) }
   const path = join(folder, plainPath(entry))
   makePrivateFolder(dirname(path))
-  if (!existsSync(path)) writeDurably(path, content)
+  if (!isFile(path)) writeDurably(path, content)
   return { entry, bytes: content.length }
 }
 

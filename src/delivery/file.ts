@@ -5,7 +5,7 @@ import { makePrivateFile, makePrivateFolder } from '../lib/private.ts'
 import { makeDatabase } from '../sqlite/first.ts'
 import { findFaults, findFaultsAtStart } from '../sqlite/integrity.ts'
 import { findEmptied } from '../sqlite/pages.ts'
-import { isFileOlder, makeTables, type Steps, upgrade } from '../sqlite/steps.ts'
+import { checkHolds, isFileOlder, makeTables, type Steps, upgrade } from '../sqlite/steps.ts'
 import { vacuum } from '../sqlite/vacuum.ts'
 import { MIGRATIONS } from './migrations.ts'
 
@@ -14,7 +14,7 @@ export type Db = Database.Database
 /** Deliveries and their attempts. Several processes may have it open: one sends, others look and ask for redelivery. */
 export const DELIVERIES_FILE = 'deliveries.sqlite'
 
-const LAYOUT: Steps = { holds: 'deliveries', steps: MIGRATIONS }
+const LAYOUT: Steps = { holds: 'deliveries', table: 'delivery', steps: MIGRATIONS }
 
 /** Opens the deliveries of a data folder, whose file is made where need be. `tables` is what is done to one that lacks some. */
 export const connect = (folder: string, native: string | undefined, tables = makeTables): Db => {
@@ -58,6 +58,9 @@ export const isDeliveriesOlder = (folder: string, native: string | undefined): b
     throw explained(error, path)
   }
 }
+
+/** Refuses a database that holds no deliveries. */
+export const checkHoldsDeliveries = (db: Db) => checkHolds(db, LAYOUT)
 
 /** By whoever keeps the data folder. */
 export const upgradeDeliveries = (folder: string, native: string | undefined) =>

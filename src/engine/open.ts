@@ -41,9 +41,10 @@ export const isStoreOlder = (path: string, native?: string): boolean => {
 
 const versionOf = (db: Db): number => db.pragma('user_version', { simple: true }) as number
 
-/** Refuses what another version of the program wrote. */
+/** Refuses what another version of the program wrote, and what is no store. */
 const check = (db: Db) => {
   const version = versionOf(db)
+  checkStore(db)
   if (version > SCHEMA_VERSION)
     throw stop(
       'store_newer',
@@ -56,13 +57,15 @@ const check = (db: Db) => {
       `${db.name} was written by an older version of Chainsieve, in a layout that this version cannot read (store version ${version}, ` +
         `this one knows ${SCHEMA_VERSION}): move the file away, or choose another data folder, and index the chain again`,
     )
-  checkNetwork(db)
 }
 
-/** Refuses the store of another network, which would be searched under the wrong name. Older versions did not note the name. */
-export const checkNetwork = (db: Db) => {
+/** Refuses what is no store, and that of another network, which would be searched under the wrong name. Older versions did not note the name. */
+export const checkStore = (db: Db) => {
   const wanted = networkOfFile(db.name)
-  if (wanted === undefined || !db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'meta'").get()) return
+  if (versionOf(db) === 0) return
+  if (!db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'meta'").get())
+    throw damagedBecause(db.name, 'it is not a store')
+  if (wanted === undefined) return
   const network = db.prepare("SELECT value FROM meta WHERE key = 'network'").pluck().get()
   if (network === undefined || network === wanted) return
   throw damagedBecause(

@@ -12,6 +12,7 @@ import type { RestartStatus } from '../lib/restarts.ts'
 import { nativeBinding, startWorker } from '../lib/runtime.ts'
 import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
 import { holdOpen } from '../sqlite/database.ts'
+import { refuseEmptied } from '../sqlite/pages.ts'
 import { abiFolder } from './abis.ts'
 import { type LogLoss, watchLog } from './log-loss.ts'
 import { memoryOf } from './memory.ts'
@@ -90,6 +91,7 @@ export const prepareStore = (data: string, network: string, log: Log): { store: 
   try {
     makeStoreFolder(data)
     const isNew = !existsSync(store)
+    refuseEmptied(store)
     const lossIn = watchLog(data, network, store)
     const db = openForWriting(store, nativeBinding())
     let loss: LogLoss | undefined

@@ -1,15 +1,15 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ACCOUNTS_FILE } from '../accounts/file.ts'
+import { ACCOUNTS_FILE, checkHoldsAccounts } from '../accounts/file.ts'
 import { checkBackup, restoreBackup } from '../backup/restore.ts'
-import { type BackupStep, takeBackup } from '../backup/take.ts'
+import { type BackupOptions, type BackupStep, takeBackup } from '../backup/take.ts'
 import type { BackupDone, Bars, RestoreDone, RestoreHow, Run } from '../cli/index.ts'
 import type { Config } from '../config/index.ts'
-import { DELIVERIES_FILE } from '../delivery/file.ts'
+import { checkHoldsDeliveries, DELIVERIES_FILE } from '../delivery/file.ts'
 import { storedNetworks, storeFile } from '../engine/files.ts'
-import { checkNetwork, isStoreOlder } from '../engine/open.ts'
+import { checkStore, isStoreOlder } from '../engine/open.ts'
 import { refuse } from '../lib/errors.ts'
 import { nativeBinding, version } from '../lib/runtime.ts'
 import { lockFolder } from '../sqlite/lock.ts'
@@ -22,16 +22,14 @@ export const backup = async (
   full: boolean,
   { shutdown, progress }: Run & Bars,
 ): Promise<BackupDone> => {
-  const databases = databasesIn(data)
+  const held = heldIn(data)
+  const { databases } = held
   if (databases.length === 0) throw refuse('nothing_stored', `${data} has nothing to back up: check --data.`)
   const native = nativeBinding(data)
   const lock = lockFolder(folder, 'backup', native)
   shutdown.add('lock', lock.release)
   giveWay()
-  const steps = takeBackup({
-    ...{ data, folder, databases, files: filesIn(data), check: checkNetwork },
-    ...{ program: version, full, native },
-  })
+  const steps = takeBackup({ ...held, folder, program: version, full, native })
   return run(steps, 'backup', progress, shutdown.signal)
 }
 
@@ -56,6 +54,19 @@ export const restore = async (
       return { network, ranges: isStoreOlder(store, native) ? null : rangesOf(store) }
     }),
   }
+}
+
+/** What of a data folder belongs to a backup. */
+export const heldIn = (data: string): Pick<BackupOptions, 'data' | 'databases' | 'files' | 'check'> => ({
+  data,
+  databases: databasesIn(data),
+  files: filesIn(data),
+  check: db => (CHECKS[basename(db.name)] ?? checkStore)(db),
+})
+
+const CHECKS: Record<string, BackupOptions['check']> = {
+  [ACCOUNTS_FILE]: checkHoldsAccounts,
+  [DELIVERIES_FILE]: checkHoldsDeliveries,
 }
 
 /**

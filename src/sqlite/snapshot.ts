@@ -67,12 +67,13 @@ const pinned = (path: string, db: Db): Snapshot => {
     read(first, count) {
       const content = buffer.subarray(0, count * PAGE)
       content.fill(0)
-      readSync(file, content, 0, content.length, (first - 1) * PAGE)
+      const size = readSync(file, content, 0, content.length, (first - 1) * PAGE)
       for (let page = first; page < first + count; page++) {
         const bytes = content.subarray((page - first) * PAGE, (page - first + 1) * PAGE)
         if (page === LOCK_PAGE) bytes.fill(0)
         else if (log.pages.has(page)) readLogged(path, log, page, bytes)
-        else if (sums && sumOf(page, bytes) !== sums[page - 1]) throw damaged(path, [page])
+        else if ((page - first + 1) * PAGE > size || (sums && sumOf(page, bytes) !== sums[page - 1]))
+          throw damaged(path, [page])
       }
       return content
     },

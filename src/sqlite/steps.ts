@@ -1,11 +1,14 @@
 import { existsSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { stop } from '../lib/errors.ts'
+import { damagedBecause } from './damage.ts'
 
 /** The layout of a file that several processes open: step n leads from version n to n + 1. What was released is never edited. */
 export interface Steps {
   /** What the file holds; error codes begin with it. */
   holds: 'accounts' | 'deliveries'
+  /** A table that every version has. */
+  table: string
   steps: readonly string[]
 }
 
@@ -20,7 +23,19 @@ export const isFileOlder = (path: string, native: string | undefined, layout: St
   }
 }
 
-const isOlder = (db: Database.Database, { holds, steps }: Steps): boolean => {
+/** Refuses a database that holds something else. */
+export const checkHolds = (db: Database.Database, { holds, table }: Steps) => {
+  if (versionOf(db) > 0 && !db.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(table))
+    throw damagedBecause(
+      db.name,
+      `it does not hold ${holds}`,
+      'Put each file back under its own name, or restore a backup.',
+    )
+}
+
+const isOlder = (db: Database.Database, layout: Steps): boolean => {
+  checkHolds(db, layout)
+  const { holds, steps } = layout
   const version = versionOf(db)
   if (version > steps.length)
     throw stop(

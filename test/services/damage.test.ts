@@ -112,6 +112,7 @@ describe('a file of 0 bytes is not taken for a new one', () => {
       [path, path => rmSync(path)],
       [path, path => writeFileSync(path, 'x'.repeat(8192))],
       [path, path => truncateSync(path, PAGE)],
+      [path, path => cpSync(path === accounts ? deliveries : accounts, path)],
     ])
     for (const [path, injure] of injuries) {
       const whole = readFileSync(path)
@@ -139,6 +140,21 @@ describe('a file of 0 bytes is not taken for a new one', () => {
     const again = openAccounts(restored.data)
     assert.equal(again.verify(token)?.name, 'test')
     again.close()
+  })
+
+  it('by a backup in which there are folders in place of files, which says so, and is made anew', async t => {
+    const { config } = await place(t)
+    const folder = join(await dataFolder(t), 'backup')
+    const back = () => running(run => backup(config, folder, false, run))
+    const check = () => running(run => restore(config, folder, { check: true, force: false }, run))
+    await back()
+    for (const name of readdirSync(folder).filter(name => name.startsWith('accounts.sqlite'))) {
+      rmSync(join(folder, name))
+      mkdirSync(join(folder, name))
+    }
+    await assert.rejects(check(), { code: 'backup_damaged' })
+    await back()
+    await check()
   })
 
   it('by the check of a backup that an older version made of it', async t => {
