@@ -2,7 +2,8 @@ import type { Action, Confirmations, TargetType } from '../rules/rule.ts'
 
 /** The outcome of one attempt. `head`: the beginning of the receiver's answer, one line of at most 1,000 characters. */
 export type Outcome =
-  | { type: 'delivered'; status: number | null; head: string }
+  /** `error`: some recipients were refused. */
+  | { type: 'delivered'; status: number | null; head: string; error?: string }
   /** Passing: try again, not before `retryAfterMs` where the receiver said so. `status` is null where none was received. */
   | { type: 'retry'; why: string; status: number | null; head: string; retryAfterMs?: number }
   /** This receiver wants nothing any more (410): the delivery is dead, and its destination is disabled. */

@@ -175,7 +175,8 @@ interface Answer {
 const settled = (had: ReadonlySet<string>, refused: readonly string[], response = ''): Outcome => {
   const never = refused.length === 0 ? '' : `refused ${refused.join('; ')}`
   if (had.size === 0) return { type: 'refused', why: headOf(`the SMTP server ${never || 'was given no recipient'}`) }
-  return { type: 'delivered', status: 250, head: headOf(never === '' ? response : `${never}. ${response}`) }
+  const error = never === '' ? {} : { error: headOf(`the SMTP server ${never}`) }
+  return { type: 'delivered', status: 250, head: headOf(response), ...error }
 }
 
 /** Only codes and the server's own words are told: a library's message may hold more. */

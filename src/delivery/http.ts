@@ -214,7 +214,10 @@ const FAILURES: [code: RegExp, why: string][] = [
   [/^(EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)$/, 'HOST cannot be reached from here'],
   [/^(UND_ERR_SOCKET|ECONNRESET|EPIPE|UND_ERR_ABORTED)$/, 'HOST closed the connection before it answered'],
   [/^UND_ERR_HEADERS_OVERFLOW$/, 'the headers of the answer of HOST are too large'],
-  [/CERT|SIGNATURE|^(ERR_TLS|UNABLE_TO|SELF_SIGNED|HOSTNAME_MISMATCH)/, 'the TLS certificate of HOST is not trusted'],
+  [/^CERT_HAS_EXPIRED$/, 'the TLS certificate of HOST has expired'],
+  [/^(ERR_TLS_CERT_ALTNAME_INVALID|HOSTNAME_MISMATCH)$/, 'the TLS certificate of HOST is for another name'],
+  [/^(DEPTH_ZERO_)?SELF_SIGNED_CERT/, 'the TLS certificate of HOST is self-signed'],
+  [/CERT|SIGNATURE|^(ERR_TLS|UNABLE_TO)/, 'the TLS certificate of HOST is not trusted'],
   [/^(ERR_SSL|EPROTO)/, 'HOST failed in the TLS handshake'],
 ]
 

@@ -349,7 +349,11 @@ const toMessage = ({ said, head, source, ...row }: Claimed): Message => ({
 
 /** The error of an outcome that is not a success. */
 export const errorOf = (outcome: Attempt['outcome']): string | null =>
-  'why' in outcome ? outcome.why : outcome.type === 'aborted' ? 'interrupted, because the program was stopped' : null
+  'why' in outcome
+    ? outcome.why
+    : outcome.type === 'aborted'
+      ? 'interrupted, because the program was stopped'
+      : (('error' in outcome ? outcome.error : undefined) ?? null)
 
 /** Of a URL that is another one for each alert, 410 says that this one is gone. */
 const hasTokens = (action: string): boolean => {

@@ -349,14 +349,17 @@ test('TLS is verified, for the name in the URL', async t => {
   const lookup = async () => [{ address: '127.0.0.1', family: 4 }]
   const trusting = http(t, { lookup, ca: CERTIFICATE })
   assert.deepEqual(await trusting(`https://receiver.test:${port}/`), { type: 'delivered', status: 200, head: 'ok' })
-  const distrusted = (host: string) => ({
+  const distrusted = (host: string, why: string) => ({
     type: 'retry',
-    why: `the TLS certificate of ${host} is not trusted`,
+    why: `the TLS certificate of ${host} is ${why}`,
     status: null,
     head: '',
   })
-  assert.deepEqual(await trusting(`https://other.test:${port}/`), distrusted('other.test'))
-  assert.deepEqual(await http(t, { lookup })(`https://receiver.test:${port}/`), distrusted('receiver.test'))
+  assert.deepEqual(await trusting(`https://other.test:${port}/`), distrusted('other.test', 'for another name'))
+  assert.deepEqual(
+    await http(t, { lookup })(`https://receiver.test:${port}/`),
+    distrusted('receiver.test', 'self-signed'),
+  )
 })
 
 test('credentials of the URL are sent to its receiver, and shown to nobody', async t => {
