@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -27,6 +27,7 @@ export type NodeName = (typeof NODES)[number]
 /** Starts a node, or says why it cannot be had. */
 export const startRealNode = async (name: NodeName): Promise<RealNode | string> => {
   const folder = mkdtempSync(join(tmpdir(), `chainsieve-${name}-`))
+  folders.push(folder)
   const port = await freePort()
   const ipc = join(folder, `${name}.ipc`)
   try {
@@ -80,9 +81,11 @@ const hardhatCommand = (port: number): string[] => {
 
 const PATIENCE_MS = 120_000
 const children = new Set<ChildProcess>()
-// Whatever ends this process ends the nodes.
+const folders: string[] = []
+// Whatever ends this process ends the nodes, and removes their files.
 process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL')
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
 })
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 

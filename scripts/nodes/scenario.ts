@@ -79,8 +79,6 @@ export const runScenario = async ({
       Relay,
     ]
     pruned.prunedBelow = Math.floor(history / 2)
-    // As geth itself says it, whatever the block.
-    if (node.name === 'geth') pruned.without = ['trace_']
     limited.callsPerSecond = 30
     limited.retryAfter = '1'
     const ways: Record<string, string[]> = {
