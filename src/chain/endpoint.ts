@@ -23,6 +23,7 @@ import { createHealth, type Health } from './health.ts'
 import { createLoad, type Load } from './load.ts'
 import type { Memory } from './memory.ts'
 import { createHider, NODE_PROTOCOLS, parseNodeUrl } from './node-url.ts'
+import { createLearntPace, LEARNT_PARTS } from './pace.ts'
 import { createResponseTimes } from './response-times.ts'
 import type { RequestCounter } from './rpc-metrics.ts'
 import type { BlockRef, EndpointStatus } from './source.ts'
@@ -117,7 +118,9 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
   const name = secretUrl(text).toString()
   const hide = createHider(url)
   const transport = createTransport(url, { connections: concurrency + 1, timeoutMs, clock })
-  const window = createWindow({ start: Math.min(4, concurrency), max: concurrency, pace: budget?.pace, clock })
+  const learnt = budget?.pace ? undefined : createLearntPace(clock.elapsed)
+  const pace = budget?.pace ?? learnt
+  const window = createWindow({ start: Math.min(4, concurrency), max: concurrency, pace, clock })
   const loads = { urgent: createLoad(clock.elapsed), others: createLoad(clock.elapsed) }
   const onUnreachable = () => {
     endpoint.chainId = undefined
@@ -144,11 +147,16 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
   ): Promise<Answer[] | 'too large' | { taken: T }> => {
     const messages = calls.map(({ method, params }, i) => ({ jsonrpc: '2.0', id: i + 1, method, params }))
     const cost = budget?.costOf(calls, endpoint.chainId) ?? FREE
-    let leave: ((outcome: Outcome) => void) | undefined = await window.enter(signal, urgent, cost.perSecond)
+    let leave: ((outcome: Outcome) => void) | undefined = await window.enter(
+      signal,
+      urgent,
+      learnt ? calls.length : cost.perSecond,
+    )
+    const cuts = learnt?.cuts ?? 0
     // What waited for its place goes to another node where this one has failed meanwhile, or asked to be left alone.
     if (health.restUntil > clock.elapsed()) {
       leave('neutral')
-      throw retry(LEFT_ALONE, 'is left alone for a while')
+      throw leftAlone()
     }
     // Others may have spent it while this waited.
     if (budget && !budget.affords(cost.credits, urgent)) {
@@ -233,8 +241,13 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
         outcome = 'neutral'
         return 'too large'
       }
-      // Providers charge nothing for what they refuse to keep to a rate.
-      if (error instanceof ChainsieveError && error.code === 'node_rate_limited') budget?.charge(-cost.credits, forHead)
+      if (error instanceof ChainsieveError && error.code === 'node_rate_limited') {
+        // Providers charge nothing for it.
+        budget?.charge(-cost.credits, forHead)
+        learnt?.refused(calls.length, cuts)
+        // It would be too many calls at once, and later.
+        window.turnAway(leftAlone())
+      }
       if (error instanceof ChainsieveError || takeFault?.error === error) throw error
       throw retry('node_unreachable', hide(describeNetwork(error)), { cause: error })
     } finally {
@@ -255,7 +268,7 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
 
   const batches = createBatches({
     post,
-    most: calls => budget?.mostCalls(calls, endpoint.chainId),
+    most: calls => (learnt ? learnt.most / LEARNT_PARTS : budget?.mostCalls(calls, endpoint.chainId)),
     ...{ batch: options.batch, limits },
     onSmaller(calls, from) {
       health.note(`a batch of ${from} calls was too large, sends ${calls}`)
@@ -313,6 +326,8 @@ export const BUDGET_USED = 'node_budget_used'
 
 /** The same of one that is to be left alone now. Neither is a failure of the node, and it can tell when to ask again. */
 export const LEFT_ALONE = 'node_left_alone'
+
+const leftAlone = () => retry(LEFT_ALONE, 'is left alone for a while')
 
 const budgetUsed = (credits: number) =>
   retry(BUDGET_USED, `the budget of the node does not have the ${credits} credits of this request`)

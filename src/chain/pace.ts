@@ -6,11 +6,21 @@ export interface Pace {
   take(cost: number): void
 }
 
+/** The pace of a node whose limit nobody has named. */
+export interface LearntPace extends Pace {
+  /** Most calls of a second; infinite until the node refused some. */
+  readonly most: number
+  /** How often that was lowered. */
+  readonly cuts: number
+  /** The node asked to slow down, in the place of an answer to so many calls; `cuts` is what it was when they went. */
+  refused(calls: number, cuts: number): void
+}
+
 /**
  * All that went within the last second is kept, so that no second has more than `most`, wherever one begins to count. What costs more than a
  * second has goes alone, and keeps the others waiting for as many seconds.
  */
-export const createPace = (most: number, elapsed: () => number): Pace => {
+export const createPace = (most: number, elapsed: () => number): Pace & { used(): number } => {
   /** Ascending by the time at which it counts no more. */
   const gone: { until: number; cost: number }[] = []
   let used = 0
@@ -42,8 +52,75 @@ export const createPace = (most: number, elapsed: () => number): Pace => {
       gone.push({ until: at + SECOND_MS * Math.max(1, cost / most), cost })
       used += cost
     },
+    used() {
+      forget()
+      return used
+    },
   }
 }
+
+/**
+ * Refusals tell how much of what went in a second was taken: each lowers the rate to that, by a tenth to a half, but for those of requests that
+ * went before. While something waits, the rate grows: fast up to near what was refused last, slowly there, and fast again where that is well passed.
+ * Requests go evenly, so that what is urgent soon has its turn.
+ */
+export const createLearntPace = (elapsed: () => number): LearntPace => {
+  let most = Number.POSITIVE_INFINITY
+  let refusedMost = Number.POSITIVE_INFINITY
+  let cuts = 0
+  let changedAt = elapsed()
+  /** When the next one may go. */
+  let dueAt = Number.NEGATIVE_INFINITY
+  const gone = createPace(Number.POSITIVE_INFINITY, elapsed)
+  const refusals = createPace(Number.POSITIVE_INFINITY, elapsed)
+
+  const grow = () => {
+    if (elapsed() - changedAt < SECOND_MS) return
+    changedAt = elapsed()
+    const near = refusedMost * (1 - NEAR)
+    if (most < near) most = Math.min(near, most + Math.max(1, most * FAST))
+    else most += most < refusedMost * (1 + NEAR) ? most * SLOWLY : Math.max(1, most * FAST)
+  }
+
+  return {
+    get most() {
+      return most
+    },
+    get cuts() {
+      return cuts
+    },
+    waitMs() {
+      const ms = dueAt - elapsed()
+      if (ms > 0) grow()
+      return Math.max(0, ms)
+    },
+    take(cost) {
+      gone.take(cost)
+      dueAt = Math.max(dueAt, elapsed()) + (cost / most) * 1_000
+    },
+    refused(calls, before) {
+      refusals.take(calls)
+      const taken = Math.max(gone.used() - refusals.used(), calls / 2)
+      // Of the first ones, each tells more of what was taken.
+      if (before === 0 && cuts < 2) most = Math.max(1, Math.min(most, taken))
+      else if (before === cuts) {
+        refusedMost = Math.min(most, taken + calls)
+        most = Math.max(1, Math.min(most * CUT, Math.max(most * DEEPEST, taken)))
+      } else return
+      if (before === cuts) cuts++
+      changedAt = elapsed()
+    },
+  }
+}
+
+/** Part of the rate that was refused within which it grows slowly: each refusal costs a rest. */
+const NEAR = 0.1
+const SLOWLY = 0.002
+const FAST = 0.25
+const CUT = 0.9
+const DEEPEST = 0.5
+/** Parts of the rate that one request may have: whoever counts in seconds has one of them more in some than in others. */
+export const LEARNT_PARTS = 8
 
 /** A second as the other side may count it: requests take longer and shorter to get there. */
 const SECOND_MS = 1_050

@@ -14,6 +14,8 @@ export interface Window {
   readonly size: number
   /** Waits for a place, before all others where it is urgent. The function that comes back gives it up and must be called once. */
   enter(signal: AbortSignal, urgent?: boolean, cost?: number): Promise<(outcome: Outcome) => void>
+  /** Has all that wait for a place throw this instead. */
+  turnAway(error: Error): void
   /** Leaves no timer behind. */
   close(): void
 }
@@ -29,6 +31,7 @@ interface Waiter {
   cost: number
   urgent: boolean
   go(): void
+  end(error: unknown): void
 }
 
 export const createWindow = ({ start, max, pace, clock = systemClock }: WindowOptions): Window => {
@@ -93,6 +96,10 @@ export const createWindow = ({ start, max, pace, clock = systemClock }: WindowOp
             signal.removeEventListener('abort', abort)
             resolve()
           },
+          end(error) {
+            signal.removeEventListener('abort', abort)
+            reject(error)
+          },
         }
         const abort = () => {
           waiting.splice(waiting.indexOf(waiter), 1)
@@ -104,6 +111,9 @@ export const createWindow = ({ start, max, pace, clock = systemClock }: WindowOp
         admit()
       })
       return leave(ticket)
+    },
+    turnAway(error) {
+      for (const waiter of waiting.splice(0)) waiter.end(error)
     },
     close: () => closing.abort(),
   }

@@ -7,7 +7,7 @@ import { after, test } from 'node:test'
 import { createRandom } from '../../scripts/bench/random.ts'
 import { createBudget } from '../../src/chain/budget.ts'
 import { createCosts } from '../../src/chain/costs.ts'
-import { createPace } from '../../src/chain/pace.ts'
+import { createLearntPace, createPace, LEARNT_PARTS } from '../../src/chain/pace.ts'
 import { openSpent } from '../../src/chain/spent-file.ts'
 import { createWindow } from '../../src/chain/window.ts'
 import { createLog, silent } from '../../src/lib/log.ts'
@@ -25,6 +25,58 @@ const NOON = Date.UTC(2026, 10, 22, 12)
 let files = 0
 const fileOf = () => join(folder, 'spent', `ethereum~test~${++files}`)
 const [MONTH, DECEMBER] = ['.2026-11.ndjson', '.2026-12.ndjson']
+
+test('the limit of a node that names none is learnt from its refusals, and what is urgent goes first', async () => {
+  for (const most of [5, 30, 200]) {
+    const clock = createVirtualClock(NOON)
+    const pace = createLearntPace(clock.elapsed)
+    const window = createWindow({ start: 8, max: 8, pace, clock })
+    let taken: number[] = []
+    let restsUntil = 0
+    let refusals = 0
+    /** Whether the node took it. */
+    const ask = async (cost: number, urgent: boolean) => {
+      if (restsUntil > clock.now()) await clock.sleep(restsUntil - clock.now())
+      const leave = await window.enter(never, urgent, cost).catch(() => undefined)
+      if (!leave) return false
+      const { cuts } = pace
+      taken = taken.filter(at => at > clock.now() - 1_000)
+      const isTaken = taken.length + cost <= most
+      if (isTaken) taken.push(...Array(cost).fill(clock.now()))
+      await clock.sleep(20)
+      leave('neutral')
+      if (isTaken) return true
+      refusals++
+      pace.refused(cost, cuts)
+      restsUntil = clock.now() + 1_100
+      window.turnAway(new Error('slow down'))
+      return false
+    }
+    let left = most * 120
+    const others = async () => {
+      while (left > 0) {
+        const cost = Math.max(1, Math.floor(Math.min(20, pace.most / LEARNT_PARTS)))
+        if (await ask(cost, false)) left -= cost
+      }
+    }
+    let worst = 0
+    const head = async () => {
+      while (left > 0) {
+        const began = clock.now()
+        while (!(await ask(1, true)));
+        worst = Math.max(worst, clock.now() - began)
+        await clock.sleep(2_000)
+      }
+    }
+    const done = Promise.all([...Array.from({ length: 8 }, others), head()]).then(() => clock.now() - NOON)
+    await clock.run(600_000)
+    window.close()
+    const ms = await done
+    assert.ok(ms < 1.5 * 120_000, `${most} a second: ${ms} ms for 120 s`)
+    assert.ok(refusals < 30, `${most} a second: ${refusals} refusals`)
+    assert.ok(worst < 3_000, `${most} a second: the head waited for ${worst} ms`)
+  }
+})
 
 test('no second has more than it may, whatever is asked, and none is wasted while something waits', async () => {
   const random = createRandom()
