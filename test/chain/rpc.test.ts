@@ -273,11 +273,13 @@ test('another node stands in for one that fails or lies, and the first is used a
   assert.ok(second.batches.length > before)
 
   first.lie = (_, result) => result
-  // Until it is no longer doubted.
-  await new Promise(resolve => setTimeout(resolve, 800))
-  const used = second.batches.length
-  assert.deepEqual((await rangeOf(source, 30, 39)).flat(), chain.slice(30))
-  assert.equal(second.batches.length, used)
+  const used = first.batches.length
+  // It is doubted for a while. Beside other tests the second one may be faster.
+  for (let i = 0; i < 600 && first.batches.length === used; i++) {
+    await new Promise(resolve => setTimeout(resolve, 100))
+    assert.deepEqual((await rangeOf(source, 30, 39)).flat(), chain.slice(30))
+  }
+  assert.ok(first.batches.length > used)
 })
 
 test('a node of another chain is not asked for blocks', async t => {
