@@ -116,6 +116,8 @@ export interface Verified {
   faults: string[]
   /** Whether it has no checksums, so that nothing can be told. */
   unchecked: boolean
+  /** Why its pages alone were checked: another version wrote it. */
+  unread?: string
 }
 
 /** Shows how far something is. */

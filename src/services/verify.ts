@@ -28,7 +28,8 @@ export const verify = async (
       return { file, faults: [messageOf(error)], unchecked: false }
     })
     // What pages that are not what was written would tell is nothing new.
-    if (found.faults.length === 0) found.faults = await verifyInside(file, deep, progress(`${name}, contents`), signal)
+    if (found.faults.length === 0)
+      Object.assign(found, await verifyInside(file, deep, progress(`${name}, contents`), signal))
     verified.push(found)
   }
   if (network === undefined) verified.push(...verifySmall(config))
@@ -56,12 +57,12 @@ const verifyInside = async (
   deep: boolean,
   progress: Progress,
   signal: AbortSignal,
-): Promise<string[]> => {
+): Promise<Pick<Verified, 'faults' | 'unread'>> => {
   try {
     const steps = verifyContents(file, deep, nativeBinding())
     for (;;) {
       const { done, value } = steps.next()
-      if (done) return value
+      if (done) return { faults: value }
       progress.update({ blocks: 0, logs: 0, events: 0, done: value * 100, total: 100 })
       await setImmediate()
       signal.throwIfAborted()
@@ -69,8 +70,10 @@ const verifyInside = async (
   } catch (error) {
     signal.throwIfAborted()
     // A new store without a block holds nothing.
-    if (error instanceof ChainsieveError && error.code === 'store_empty') return []
-    return [messageOf(error)]
+    if (error instanceof ChainsieveError && error.code === 'store_empty') return { faults: [] }
+    if (error instanceof ChainsieveError && /^store_(older|newer)$/.test(error.code))
+      return { faults: [], unread: messageOf(error) }
+    return { faults: [messageOf(error)] }
   } finally {
     progress.finish()
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, readFileSync } from 'node:fs'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -23,15 +23,15 @@ import { alertsOf, answersOf, type Fixture, layouts, NETWORK, readFixture, unpac
 const NOW = [SCHEMA_VERSION, ACCOUNTS.length, DELIVERIES.length]
 const leadsOn = (layout: number) => mayMigrate(layout, { version: SCHEMA_VERSION, migrations: MIGRATIONS })
 
-const faultsIn = async (data: string) => {
+const verified = async (data: string) => {
   const shutdown = createShutdown({ log: silent })
   const progress = () => ({ update: () => {}, finish: () => {} })
   const config = loadConfig({ flags: { data }, env: {}, cwd: data })
-  const found = await verify(config, undefined, true, { log: silent, shutdown, progress } as Parameters<
-    typeof verify
-  >[3])
-  await shutdown.close()
-  return found.flatMap(({ faults }) => faults)
+  try {
+    return await verify(config, undefined, true, { log: silent, shutdown, progress } as Parameters<typeof verify>[3])
+  } finally {
+    await shutdown.close()
+  }
 }
 
 test('each layout that can be upgraded is tried', () => {
@@ -59,7 +59,10 @@ for (const layout of layouts().filter(leadsOn))
     program.signal('SIGTERM')
     assert.equal((await program.ended).code, 0)
     assert.deepEqual(versionsIn(data), NOW)
-    assert.deepEqual(await faultsIn(data), [])
+    assert.deepEqual(
+      (await verified(data)).flatMap(({ faults }) => faults),
+      [],
+    )
   })
 
 interface Alerts {
@@ -85,6 +88,24 @@ for (const layout of layouts().filter(layout => !leadsOn(layout)))
     assert.throws(() => takeDataFolder(data, 'serve', silent), { code: 'store_older' })
     for (const [name, content] of fixture.files) assert.deepEqual(readFileSync(join(data, name)), content, name)
   })
+
+test('before an upgrade the pages of a store are verified, and nothing is called damaged', async t => {
+  for (const layout of layouts().filter(layout => layout < SCHEMA_VERSION)) {
+    const data = tempFolder(t)
+    unpack(data, readFixture(layout))
+    const [store, ...others] = await verified(data)
+    assert.deepEqual([store!.faults, ...others.map(({ faults }) => faults)], [[], [], []])
+    assert.match(store!.unread!, /was written by an older version/)
+
+    // Layout 9 had no checksums.
+    assert.equal(store!.unchecked, layout === 9)
+    if (store!.unchecked) continue
+    const bytes = readFileSync(store!.file)
+    bytes[20_000]! ^= 1
+    writeFileSync(store!.file, bytes)
+    assert.match((await verified(data))[0]!.faults[0]!, /pages do not match their checksums: 5$/)
+  }
+})
 
 /** Upgrades a data folder in a process that is killed by so many statements, of which it prints the number where it ends. */
 const upgradeUntil = async (data: string, statement: number): Promise<number | undefined> => {

@@ -1,6 +1,7 @@
 import { toggle } from '../../config/kinds.ts'
 import { setting } from '../../config/settings.ts'
 import { command, misused } from '../command.ts'
+import type { Verified } from '../services.ts'
 import { showText } from '../show.ts'
 
 export const verify = command({
@@ -21,12 +22,14 @@ export const verify = command({
     const verified = await services.verify(config, network, options.deep, { log, shutdown, progress })
     if (config.json) print(JSON.stringify(verified))
     else if (verified.length === 0) print('Nothing is stored.')
-    else for (const { file, faults, unchecked } of verified) print(`${file}: ${showFaults(faults, unchecked)}`)
+    else for (const one of verified) print(`${one.file}: ${showVerified(one)}`)
     return verified.some(({ faults }) => faults.length > 0) ? 1 : 0
   },
 })
 
-const showFaults = (faults: readonly string[], unchecked: boolean): string => {
+const showVerified = ({ faults, unchecked, unread }: Verified): string => {
+  if (unread !== undefined)
+    return `${unchecked ? 'was not checked' : 'has the pages that were written, whose content was not checked'}: ${showText(unread, 400)}.`
   if (unchecked) return 'has no checksums yet. They are made when a server or an import writes to it next.'
   if (faults.length === 0) return 'is as it was written.'
   return `is damaged. ${faults.map(fault => `${showText(fault, 400)}.`).join(' ')} ${REMEDY}`
