@@ -14,7 +14,8 @@ import type {
 
 const RULES = 'alerting/rules'
 
-export const listRules = (signal: AbortSignal) => ask<Rule[]>(RULES, { signal })
+export const listRules = (after: string | undefined, signal: AbortSignal) =>
+  ask<{ rules: Rule[]; next: string | null }>(`${RULES}?${queryOf({ size: '1000', after })}`, { signal })
 
 /** A rule with its ETag, which a change to it has to name. */
 export interface Tagged {

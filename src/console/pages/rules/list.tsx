@@ -1,3 +1,4 @@
+import { useEffect } from 'preact/hooks'
 import { getStatus } from '../../api/index.ts'
 import { useAsk } from '../../api/use-ask.ts'
 import { Empty } from '../../parts/empty.tsx'
@@ -8,7 +9,7 @@ import { Text } from '../../parts/text.tsx'
 import { Time } from '../../parts/time.tsx'
 import { Link, navigate, useQueryState } from '../../shell/router.tsx'
 import { getSeries, listRules } from './api.ts'
-import { useEvery } from './hooks.ts'
+import { useEvery, usePages } from './hooks.ts'
 import { DEMO, OFFERS } from './offers.ts'
 import { Spark } from './spark.tsx'
 import { networkOf, type Rule, type SeriesOfRule } from './wire.ts'
@@ -19,15 +20,20 @@ const COUNTED = 500
 
 /** The rules of the account: what state they are in, and what they found of late. */
 export const RuleList = () => {
-  const rules = useAsk('rules', listRules)
+  const rules = usePages('rules', async (after, signal) => {
+    const { rules, next } = await listRules(after, signal)
+    return { rows: rules, next }
+  })
+  // What is typed is looked for in all of them.
+  useEffect(rules.askMore, [rules.rows.length, rules.busy])
   const [typed, setTyped] = useQueryState('find')
-  const found = rules.data?.filter(rule => isNamed(rule, typed)) ?? []
+  const found = rules.rows.filter(rule => isNamed(rule, typed))
   const ids = found.slice(0, COUNTED).map(({ id }) => id)
   const series = useAsk(ids.length > 0 ? `series ${ids}` : undefined, signal =>
     getSeries(new URLSearchParams({ rules: ids.join() }).toString(), signal),
   )
   useEvery(REFRESH_MS, () => {
-    rules.again()
+    if (rules.isFirst) rules.again()
     series.again()
   })
   const counts = new Map(series.data?.rules.map(it => [it.id, it]))
@@ -49,10 +55,12 @@ export const RuleList = () => {
         </Link>
       </header>
       {rules.error !== undefined && <Fault title="The rules cannot be read" error={rules.error} again={rules.again} />}
-      {!rules.data && rules.error === undefined && <Busy label="Reading the rules" />}
+      {!rules.asked && rules.error === undefined && <Busy label="Reading the rules" />}
       {series.error !== undefined && <Fault title="The counts cannot be read" error={series.error} />}
-      {rules.data?.length === 0 && <NoRules />}
-      {rules.data && rules.data.length > 0 && found.length === 0 && <Empty title="No rule has this name or network" />}
+      {rules.asked && rules.rows.length === 0 && <NoRules />}
+      {rules.isWhole && rules.rows.length > 0 && found.length === 0 && (
+        <Empty title="No rule has this name or network" />
+      )}
       {found.length > 0 && (
         <>
           <p class="dim">
