@@ -186,8 +186,7 @@ const injure = (folder: string, random: Random): { injury: string; files: string
     it => it.length > 0,
   )
   const file = pick(random, [...groups, groups[0]!][random.below(groups.length + 1)]!)
-  // Nothing ties a log of SQLite's to its file, so that of another store may be taken for its own.
-  const others = files.filter(it => it !== file && !(/-wal$/.test(it) && /-wal$/.test(file)))
+  const others = files.filter(it => it !== file)
   const path = join(folder, file)
   const content = readFileSync(path)
   const told = (how: string, ...others: string[]) => ({ injury: `${how} ${file}`, files: [file, ...others] })

@@ -1,4 +1,5 @@
 import { basename } from 'node:path'
+import zlib from 'node:zlib'
 import { stop } from '../lib/errors.ts'
 import { damagedBecause } from '../sqlite/damage.ts'
 import { type Db, openReadonly, openWritable, type WritableDb } from '../sqlite/database.ts'
@@ -67,13 +68,23 @@ export const checkStore = (db: Db) => {
     throw damagedBecause(db.name, 'it is not a store')
   if (wanted === undefined) return
   const network = db.prepare("SELECT value FROM meta WHERE key = 'network'").pluck().get()
-  if (network === undefined || network === wanted) return
-  throw damagedBecause(
-    db.name,
-    `it is the store of ${network}`,
-    `Put each file back under its own name, ${basename(storeFile('', String(network)))}, or restore a backup.`,
-  )
+  if (network !== undefined && network !== wanted)
+    throw damagedBecause(
+      db.name,
+      `it is the store of ${network}`,
+      `Put each file back under its own name, ${basename(storeFile('', String(network)))}, or restore a backup.`,
+    )
+  const id = db.pragma('application_id', { simple: true })
+  if (id !== 0 && id !== idOf(wanted))
+    throw damagedBecause(
+      db.name,
+      `its log ${db.name}-wal is that of another store`,
+      'Put each log back beside its own file, or restore a backup.',
+    )
 }
+
+/** Stands on the first page, which is in nearly every transaction: nothing else ties a log to its file. */
+const idOf = (network: string): number => zlib.crc32(network) | 0 || 1
 
 const make = (db: Db) => {
   makeTables(db)
@@ -83,7 +94,9 @@ const make = (db: Db) => {
 
 const noteNetwork = (db: Db) => {
   const network = networkOfFile(db.name)
-  if (network === undefined || db.prepare("SELECT 1 FROM meta WHERE key = 'network'").get()) return
+  if (network === undefined) return
+  if (db.pragma('application_id', { simple: true }) === 0) db.pragma(`application_id = ${idOf(network)}`)
+  if (db.prepare("SELECT 1 FROM meta WHERE key = 'network'").get()) return
   db.prepare("INSERT INTO meta (key, value) VALUES ('network', ?)").run(network)
 }
 

@@ -240,6 +240,23 @@ describe('a file of 0 bytes is not taken for a new one', () => {
     }
   })
 
+  it('nor is the log of another store taken for its own, after a kill', async t => {
+    const { data } = await place(t)
+    const killed = await dataFolder(t)
+    const stores = [NETWORK, OTHER].map(network =>
+      createTestStore(demoBlocks().slice(40, network === NETWORK ? 44 : 52), { path: storeFile(data, network) }),
+    )
+    cpSync(data, killed, { recursive: true })
+    for (const store of stores) store.close()
+    cpSync(`${storeFile(killed, OTHER)}-wal`, `${storeFile(killed, NETWORK)}-wal`)
+    for (const open of [openForReading, openForWriting])
+      assert.throws(() => open(storeFile(killed, NETWORK)), {
+        code: 'store_damaged',
+        message: /log .*-wal is that of another store/,
+      })
+    openForWriting(storeFile(killed, OTHER)).close()
+  })
+
   it('where a folder is in its place', async t => {
     const { data, store } = await place(t)
     for (const suffix of ['', '-wal', '-shm', '-sums']) {
