@@ -69,7 +69,9 @@ export async function* followChain(options: FollowOptions, settings: FollowSetti
       const next = tip === undefined ? first : tip.number + 1
       // Nodes have pruned what is wanted: whoever follows begins further up.
       if (error.code === BLOCK_MISSING && failures >= GONE_TIMES && head.number - next > RECENT) throw error
-      await clock.sleep(backoff(++failures, { random, capMs: 5_000 }), signal)
+      // A node that is a little behind soon is not: the next block must not come late.
+      const capMs = error.code === BEHIND && !rpc.isSparing ? 1_000 : 5_000
+      await clock.sleep(backoff(++failures, { random, capMs }), signal)
       heads.poke()
     }
   }
@@ -208,10 +210,7 @@ export async function* followChain(options: FollowOptions, settings: FollowSetti
     const read = async (endpoint: Endpoint) => {
       const head = await rpc.headOf(endpoint, signal)
       if (head.number >= ours.number) return head
-      throw retry(
-        'head_behind',
-        `its head is block ${head.number}, but block ${ours.number} is already known: the node lags`,
-      )
+      throw retry(BEHIND, `its head is block ${head.number}, but block ${ours.number} is already known: the node lags`)
     }
     return rpc.attempt(read, signal, { tries: rpc.endpoints.length, urgent: true })
   }
@@ -233,6 +232,8 @@ const notItsParent = (block: Head, parent: Head) =>
 /** A block so far below the head that was missing so often will not come any more. */
 export const RECENT = 64
 const GONE_TIMES = 3
+/** Code of the error of a node whose head is below our tip. */
+const BEHIND = 'head_behind'
 /** Tries for an announced block before the head is requested again: the block may be gone. */
 const BLOCK_TRIES = 4
 /** Blocks whose hashes are remembered in case that the store is not that far yet. */

@@ -217,6 +217,24 @@ test('an older head of the same branch is waited for: nothing is rewound', async
   assert.equal(await follower.until(node.blocks.get(20)!), "20'")
 })
 
+test('a node that is behind is asked at least each second, so that its next block comes at once', async t => {
+  const node = await startNode(t, trunk)
+  node.head = 12
+  const clock = fastClock(50)
+  const sleeps: number[] = []
+  const sleep: typeof clock.sleep = (ms, signal) => {
+    sleeps.push(ms)
+    return clock.sleep(ms, signal)
+  }
+  const follower = startFollower(t, node, { held: trunk, clock: { ...clock, sleep }, random: () => 1 })
+  await waitFor(
+    () => sleeps.length > 30,
+    () => 'polls',
+  )
+  // Other nodes are asked every ten seconds.
+  assert.deepEqual([sleeps.filter(ms => ms > 2_000 && ms < 9_000), follower.told], [[], []])
+})
+
 test('an older head of another branch is believed where the only node tells it poll after poll', async t => {
   const branch = makeChain({ parent: trunk[10]!, blocks: 5, salt: 'restored' })
   const node = await startNode(t, trunk)
