@@ -22,7 +22,7 @@ const STATES: ReadonlyMap<string, { text: string; class: string }> = new Map([
 ])
 
 export const Network = ({ status, samples }: { status: FullNetwork; samples: readonly RateSample[] }) => {
-  const { network, state, error, waiting, restarts, redecoding, store } = status
+  const { network, state, error, waiting, restarts, redecoding, store, logLoss } = status
   const shown = STATES.get(state) ?? { text: state, class: '' }
   return (
     <section class="network" aria-label={network}>
@@ -51,7 +51,15 @@ export const Network = ({ status, samples }: { status: FullNetwork; samples: rea
       )}
       {store === 'damaged' && (
         <p class="fault">
-          The store is damaged. Stop the server and run <code>chainsieve salvage {network}</code>.
+          The store is damaged and is not searched. Stop the server and restore a backup; without one,{' '}
+          <code>chainsieve salvage {network}</code> keeps what can be read.
+        </p>
+      )}
+      {logLoss && (
+        <p class="notice">
+          At the start, the write-ahead log was damaged or missing:{' '}
+          {logLoss.blocks === null ? 'some blocks' : `${logLoss.blocks.toLocaleString()} blocks`} are indexed again.
+          Check the disk.
         </p>
       )}
       {restarts && (

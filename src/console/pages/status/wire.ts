@@ -17,6 +17,7 @@ export interface FullNetwork extends NetworkStatus {
   eventsPerSecond: number | null
   secondsLeft: number | null
   store?: 'damaged' | 'unreadable'
+  logLoss?: { transactions: number; blocks: number | null }
   cluster?: { state: string; version: string | null; nodes: number | null; indices?: string }
   shipping?: { blocksLeft: number; trouble: string | null; troubleSince: string | null }
   moving?: { to: 'opensearch' | 'sqlite'; blocks: number; shipped: number; verified: number }
