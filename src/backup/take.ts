@@ -138,6 +138,7 @@ function* copyAll(
     manifest.files.push(entry)
     fileBytes += bytes
   }
+  for (const { checkAgain } of snapshots) checkAgain()
   // From here on it is the backup.
   writeManifest(folder, manifest)
   settle(folder, manifest)

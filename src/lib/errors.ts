@@ -60,6 +60,7 @@ const REMEDIES: [pattern: RegExp, code: string, remedy: string][] = [
     'system_fault',
     'check its owner and permissions',
   ],
+  [/^EISDIR$/, 'system_fault', 'there is a folder in place of a file, move it away'],
   [/^EROFS$/, 'system_fault', 'the disk is mounted read-only, choose another folder or mount it for writing'],
   [/^(ENOSPC|EDQUOT|SQLITE_FULL|SQLITE_IOERR_SHMSIZE|SQLITE_IOERR_WRITE)$/, 'disk_full', 'free some space on the disk'],
   [/^(EMFILE|ENFILE)$/, 'too_many_open_files', 'raise the limit of open files to 256 or more (ulimit -n)'],

@@ -20,6 +20,8 @@ export interface Snapshot {
   known(first: number, count: number): (number | undefined)[]
   /** The content of neighbouring pages, in a buffer that the next call uses again. Throws where a page is damaged. */
   read(first: number, count: number): Buffer
+  /** Throws where the structure of a file without checksums is damaged by now: what was read may have been, too. */
+  checkAgain(): void
   close(): void
 }
 
@@ -28,24 +30,26 @@ export const SNAPSHOT_RUN = 256
 
 export const openSnapshot = (path: string, native?: string, check: (db: Db) => void = () => {}): Snapshot => {
   refuseEmptied(path)
-  const db = new Database(path, {
-    readonly: true,
-    fileMustExist: true,
-    timeout: 5_000,
-    ...(native ? { nativeBinding: native } : {}),
-  })
+  const open = () =>
+    new Database(path, {
+      readonly: true,
+      fileMustExist: true,
+      timeout: 5_000,
+      ...(native ? { nativeBinding: native } : {}),
+    })
+  const db = open()
   try {
     db.exec('BEGIN')
     db.prepare('SELECT count(*) FROM sqlite_schema').get()
     check(db)
-    return pinned(path, db)
+    return pinned(path, db, open)
   } catch (error) {
     db.close()
     throw readDamage(error, path)
   }
 }
 
-const pinned = (path: string, db: Db): Snapshot => {
+const pinned = (path: string, db: Db, openAnother: () => Db): Snapshot => {
   // Before the log: a checksum that is newer than the file's page is then one of a page in the log.
   const sums = readSums(path)
   const log = readLog(path)
@@ -53,8 +57,11 @@ const pinned = (path: string, db: Db): Snapshot => {
   const pages = log.size || Math.ceil(fstatSync(file).size / PAGE)
   if (pages === 0) throw damagedBecause(path, 'it has 0 bytes')
   // Without checksums SQLite at least knows how its pages fit together.
-  const [fault] = sums ? [] : findFaults(db, 'quick_check')
-  if (fault !== undefined) throw damagedBecause(path, fault)
+  const checkStructure = (db: Db) => {
+    const [fault] = sums ? [] : findFaults(db, 'quick_check')
+    if (fault !== undefined) throw damagedBecause(path, fault)
+  }
+  checkStructure(db)
   const buffer = Buffer.alloc(SNAPSHOT_RUN * PAGE)
 
   const known = (first: number, count: number) =>
@@ -76,6 +83,18 @@ const pinned = (path: string, db: Db): Snapshot => {
           throw damaged(path, [page])
       }
       return content
+    },
+    checkAgain() {
+      if (sums) return
+      // The first one remembers the pages that it has read.
+      const another = openAnother()
+      try {
+        checkStructure(another)
+      } catch (error) {
+        throw readDamage(error, path)
+      } finally {
+        another.close()
+      }
     },
     close: () => void db.close(),
   }

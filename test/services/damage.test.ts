@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, before, describe, it, type TestContext } from 'node:test'
 import { openAccounts } from '../../src/accounts/index.ts'
+import { takeBackup } from '../../src/backup/take.ts'
 import type { Run } from '../../src/cli/index.ts'
 import { loadConfig } from '../../src/config/index.ts'
 import { openDeliveries } from '../../src/delivery/store.ts'
@@ -24,7 +25,7 @@ import { openForReading, openForWriting } from '../../src/engine/open.ts'
 import { silent } from '../../src/lib/log.ts'
 import type { Progress } from '../../src/lib/progress.ts'
 import { createShutdown } from '../../src/lib/shutdown.ts'
-import { backup, restore } from '../../src/services/backup.ts'
+import { backup, heldIn, restore } from '../../src/services/backup.ts'
 import { compact } from '../../src/services/compact.ts'
 import { exportHits } from '../../src/services/export.ts'
 import { move } from '../../src/services/move.ts'
@@ -140,6 +141,20 @@ describe('a file of 0 bytes is not taken for a new one', () => {
     const again = openAccounts(restored.data)
     assert.equal(again.verify(token)?.name, 'test')
     again.close()
+  })
+
+  it('by a backup that reads a file without checksums while it is damaged', async t => {
+    const { data, config } = await place(t)
+    const folder = join(await dataFolder(t), 'backup')
+    await running(run => backup(config, folder, false, run))
+    const good = readFileSync(join(folder, 'backup.json'))
+    const steps = takeBackup({ ...heldIn(data), folder, program: 'test', full: false })
+    assert.ok(!steps.next().done)
+    const path = join(data, 'accounts.sqlite')
+    writeFileSync(path, readFileSync(path).fill(0, 2 * PAGE))
+    assert.throws(() => Array.from(steps), { code: 'store_damaged', message: /accounts\.sqlite is damaged/ })
+    assert.deepEqual(readFileSync(join(folder, 'backup.json')), good)
+    await running(run => restore(config, folder, { check: true, force: false }, run))
   })
 
   it('by a backup in which there are folders in place of files, which says so, and is made anew', async t => {
