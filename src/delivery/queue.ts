@@ -78,6 +78,8 @@ export interface Queue {
   ): Settled[]
   /** The clock was set back by so much: what is queued for later is due by as much sooner. */
   setBack(ms: number, now: number): void
+  /** When what is queued was queued last; undefined where nothing is. */
+  lastQueued(): number | undefined
   /** Gives up what has waited since `before` for a destination that does not answer. */
   expire(lane: Lane, before: number, now: number, why: string): number
   /** Records the attempt of a test. */
@@ -215,8 +217,10 @@ export const createQueue = (db: Db): Queue => {
     `UPDATE delivery SET state = 'dead', settled_at = ?, last_error = ? WHERE state = 'queued' AND account = ? AND destination = ? AND queued_at < ?`,
   )
   const setBack = db.prepare(
-    `UPDATE delivery SET next_at = max(@now, next_at - @ms) WHERE state = 'queued' AND next_at > @now`,
+    `UPDATE delivery SET next_at = max(@now, next_at - @ms), queued_at = min(@now, queued_at)
+     WHERE state = 'queued' AND max(next_at, queued_at) > @now`,
   )
+  const lastQueued = db.prepare<[], number | null>(`SELECT max(queued_at) FROM delivery WHERE state = 'queued'`).pluck()
   const endTest = db.prepare(
     'UPDATE delivery SET state = ?, tries = 1, begun_at = ?, settled_at = ?, delivered_at = ?, last_status = ?, last_error = ? WHERE id = ?',
   )
@@ -316,6 +320,8 @@ export const createQueue = (db: Db): Queue => {
         .immediate(),
 
     setBack: (ms, now) => void setBack.run({ ms: Math.round(ms), now }),
+
+    lastQueued: () => lastQueued.get() ?? undefined,
 
     expire: ({ account, destination }, before, now, why) => expire.run(now, why, account, destination, before).changes,
 

@@ -106,8 +106,8 @@ export const createWorker = ({
   let storeVersion = store.version()
   let pollAt = 0
   const stepOf = createStepWatch(clock)
-  /** The clock was set back by so much, which the ledger does not know yet. */
-  let back = 0
+  /** The clock was set back by so much, which the ledger does not know yet: also while nothing ran. */
+  let back = Math.max(0, (store.lastQueued() ?? 0) - clock.now())
   const intake = createIntake({ store, outboxes, rules, channels, digestMs, limits, log })
   const upkeep = createUpkeep({
     store,

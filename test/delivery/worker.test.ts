@@ -359,6 +359,30 @@ describe('the delivery worker', () => {
       )
     })
 
+  it('sends retries as soon as ever where the clock was set back while it was stopped', async t => {
+    const clock = createVirtualClock()
+    let up = false
+    const channels = makeChannels(() => (up ? DELIVERED : FAILED))
+    const { rules, worker, start, states, confirm } = await setUp(t, {
+      channels,
+      clock,
+      options: { schedule: [0, 20_000] },
+    })
+    rules.set(1, makeRule(1, [post('https://a.example/')]))
+    confirm('alert-1')
+    worker.wake()
+    await clock.run(1_000)
+    const stopped = worker.stop()
+    await clock.run(5_000)
+    await stopped
+    clock.step(-3_600_000)
+    up = true
+    const second = start()
+    t.after(() => second.stop())
+    await clock.run(25_000)
+    assert.equal(states().delivered, 1)
+  })
+
   it('combines emails of a rule that come within the time of a digest', async t => {
     const clock = createVirtualClock()
     const channels = makeChannels()
