@@ -135,6 +135,7 @@ describe('opening the deliveries', () => {
     const data = await dataFolder(t)
     const path = join(data, 'deliveries.sqlite')
     const db = new Database(path)
+    db.exec('CREATE TABLE delivery (id INTEGER)')
     db.pragma(`user_version = ${MIGRATIONS.length + 1}`)
     db.close()
     assert.throws(() => openDeliveries(data), {
