@@ -293,7 +293,7 @@ export const LIMITS = {
     'Delete rules that you no longer need, or combine several with [Equals any].',
   ),
   rulesAtOnce: count(
-    2_000,
+    1_000,
     INVALID,
     ['a request', 'rules to create'],
     'Spread them over several requests: each creates all of its rules or none.',

@@ -117,6 +117,7 @@ A request has more than 1000 ids of scrolls or points in time to close. Close th
 A scroll has more than 256kB of text in its query. Use search_after for a large query: the server does not keep it.
 A client needs more than 1m to take the next part of an answer. The connection is closed: read faster, or ask for fewer hits.
 An account has more than 10000 rules. Delete rules that you no longer need, or combine several with [Equals any].
+A request has more than 1000 rules to create. Spread them over several requests: each creates all of its rules or none.
 An account has more than 16MB of rules in all. Delete rules that you no longer need, or shorten the lists in them.
 A rule has more than 128kB of JSON. Split it into several rules.
 A name has more than 1kB of text. Put long text into the description of the rule.
