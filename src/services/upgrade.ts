@@ -4,6 +4,7 @@ import { withReserve } from '../accounts/reserve.ts'
 import { DELIVERIES_FILE, isDeliveriesOlder, upgradeDeliveries } from '../delivery/file.ts'
 import { storedNetworks, storeFile } from '../engine/files.ts'
 import { isStoreOlder, openForWriting } from '../engine/open.ts'
+import { systemFault } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { nativeBinding } from '../lib/runtime.ts'
 import { isDamage } from '../sqlite/damage.ts'
@@ -34,13 +35,26 @@ const upgraded = (lock: { release(): void }, data: string, log: Log) => {
 
 const upgrade = (data: string, log: Log) => {
   const native = nativeBinding(data)
+  /** A file that cannot be opened for lack of room is not upgraded now; whoever opens it says so. */
+  const looked = (isOlder: () => boolean): boolean => {
+    try {
+      return withReserve(data, isOlder)
+    } catch (error) {
+      if (systemFault(error)?.code !== 'disk_full') throw error
+      return false
+    }
+  }
   const stores = storedNetworks(data).map(network => storeFile(data, network))
   const older: [file: string, upgrade: () => void][] = [
     ...stores
-      .filter(store => unlessDamaged(() => isStoreOlder(store, native)))
+      .filter(store => unlessDamaged(() => looked(() => isStoreOlder(store, native))))
       .map((store): [string, () => void] => [store, () => unlessDamaged(() => openForWriting(store, native).close())]),
-    ...(isAccountsOlder(data, native) ? [[ACCOUNTS_FILE, () => upgradeAccounts(data, native)] as const] : []),
-    ...(isDeliveriesOlder(data, native) ? [[DELIVERIES_FILE, () => upgradeDeliveries(data, native)] as const] : []),
+    ...(looked(() => isAccountsOlder(data, native))
+      ? [[ACCOUNTS_FILE, () => upgradeAccounts(data, native)] as const]
+      : []),
+    ...(looked(() => isDeliveriesOlder(data, native))
+      ? [[DELIVERIES_FILE, () => upgradeDeliveries(data, native)] as const]
+      : []),
   ].map(([file, upgrade]) => [basename(file), upgrade])
   for (const [file, upgrade] of older) {
     log.info('Upgrades a file of an older version', { file })
