@@ -3,16 +3,29 @@ import Database from 'better-sqlite3'
 import { messageOf, stop, systemFault } from '../lib/errors.ts'
 import { makePrivateFile, makePrivateFolder } from '../lib/private.ts'
 import { makeDatabase } from '../sqlite/first.ts'
-import { findFaults, findFaultsAtStart } from '../sqlite/integrity.ts'
-import { findEmptied } from '../sqlite/pages.ts'
-import { checkHolds, isFileOlder, makeTables, type Steps, upgrade } from '../sqlite/steps.ts'
+import { findFaultsAtStart } from '../sqlite/integrity.ts'
+import {
+  checkHolds,
+  damagedFile,
+  faultsIn,
+  isFileOlder,
+  makeTables,
+  refuseEmptied,
+  type Steps,
+  upgrade,
+} from '../sqlite/steps.ts'
 import { vacuum } from '../sqlite/vacuum.ts'
 import { MIGRATIONS } from './migrations.ts'
 
 /** Accounts, their tokens, rules and signing secrets. Several processes may have it open. */
 export const ACCOUNTS_FILE = 'accounts.sqlite'
 
-const LAYOUT: Steps = { holds: 'accounts', table: 'accounts', steps: MIGRATIONS }
+const LAYOUT: Steps = {
+  holds: 'accounts',
+  table: 'accounts',
+  steps: MIGRATIONS,
+  damage: { code: 'accounts_broken', loses: ', which loses all accounts, tokens and rules' },
+}
 
 /**
  * A connection to the accounts file of a data folder, which is made where need be; its caller closes it. Where commits are not `lasting`, a
@@ -26,7 +39,7 @@ export const connect = (
   const path = join(folder, ACCOUNTS_FILE)
   try {
     makePrivateFolder(folder)
-    refuseEmptied(path)
+    refuseEmptied(path, LAYOUT)
     makeDatabase(path, native, db => db.pragma('journal_mode = WAL'))
     // A reader of the file cannot use a token, but learns who has one.
     makePrivateFile(path)
@@ -39,7 +52,7 @@ export const connect = (
     const [fault] = findFaultsAtStart(db)
     if (fault !== undefined) {
       db.close()
-      throw broken(path, fault)
+      throw damagedFile(path, fault, LAYOUT)
     }
     return db
   } catch (error) {
@@ -51,7 +64,6 @@ export const connect = (
 export const isAccountsOlder = (folder: string, native: string | undefined): boolean => {
   const path = join(folder, ACCOUNTS_FILE)
   try {
-    refuseEmptied(path)
     return isFileOlder(path, native, LAYOUT)
   } catch (error) {
     throw explain(error, path)
@@ -82,34 +94,13 @@ const explain = (error: unknown, path: string): unknown => {
       `The data folder of ${path} is not a folder: choose another with --data.`,
       error,
     )
-  if (/^SQLITE_(NOTADB|CORRUPT.*)$/.test(code)) return broken(path, messageOf(error), error)
+  if (/^SQLITE_(NOTADB|CORRUPT.*)$/.test(code)) return damagedFile(path, messageOf(error), LAYOUT, error)
   return error
 }
 
-const broken = (path: string, why: string, error?: unknown) =>
-  stop(
-    'accounts_broken',
-    `${path} is damaged: ${why}. Restore a backup with chainsieve restore; without one, move it away with those whose names ` +
-      'begin like it, which loses all accounts, tokens and rules.',
-    error,
-  )
-
-/** SQLite would take an empty file for a new one, and nobody's token would be known any more. */
-const refuseEmptied = (path: string) => {
-  const found = findEmptied(path, true)
-  if (found) throw broken(found.file, found.why)
-}
-
 /** What is wrong with the accounts file of a data folder. */
-export const checkAccounts = (folder: string, native: string | undefined): string[] => {
-  refuseEmptied(join(folder, ACCOUNTS_FILE))
-  const db = new Database(join(folder, ACCOUNTS_FILE), { readonly: true, ...(native ? { nativeBinding: native } : {}) })
-  try {
-    return findFaults(db, 'integrity_check')
-  } finally {
-    db.close()
-  }
-}
+export const checkAccounts = (folder: string, native: string | undefined): string[] =>
+  faultsIn(join(folder, ACCOUNTS_FILE), native, LAYOUT)
 
 /** Gives room back that is free in the file. */
 export const compactAccounts = (folder: string, native: string | undefined) =>

@@ -1,11 +1,19 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { messageOf, stop, systemFault } from '../lib/errors.ts'
+import { messageOf, systemFault } from '../lib/errors.ts'
 import { makePrivateFile, makePrivateFolder } from '../lib/private.ts'
 import { makeDatabase } from '../sqlite/first.ts'
-import { findFaults, findFaultsAtStart } from '../sqlite/integrity.ts'
-import { findEmptied } from '../sqlite/pages.ts'
-import { checkHolds, isFileOlder, makeTables, type Steps, upgrade } from '../sqlite/steps.ts'
+import { findFaultsAtStart } from '../sqlite/integrity.ts'
+import {
+  checkHolds,
+  damagedFile,
+  faultsIn,
+  isFileOlder,
+  makeTables,
+  refuseEmptied,
+  type Steps,
+  upgrade,
+} from '../sqlite/steps.ts'
 import { vacuum } from '../sqlite/vacuum.ts'
 import { MIGRATIONS } from './migrations.ts'
 
@@ -14,14 +22,19 @@ export type Db = Database.Database
 /** Deliveries and their attempts. Several processes may have it open: one sends, others look and ask for redelivery. */
 export const DELIVERIES_FILE = 'deliveries.sqlite'
 
-const LAYOUT: Steps = { holds: 'deliveries', table: 'delivery', steps: MIGRATIONS }
+const LAYOUT: Steps = {
+  holds: 'deliveries',
+  table: 'delivery',
+  steps: MIGRATIONS,
+  damage: { code: 'deliveries_damaged', loses: ': then all alerts that are stored are sent again' },
+}
 
 /** Opens the deliveries of a data folder, whose file is made where need be. `tables` is what is done to one that lacks some. */
 export const connect = (folder: string, native: string | undefined, tables = makeTables): Db => {
   const path = join(folder, DELIVERIES_FILE)
   try {
     makePrivateFolder(folder)
-    refuseEmptied(path)
+    refuseEmptied(path, LAYOUT)
     makeDatabase(path, native, db => {
       db.pragma('auto_vacuum = INCREMENTAL')
       db.pragma('journal_mode = WAL')
@@ -40,7 +53,7 @@ export const connect = (folder: string, native: string | undefined, tables = mak
     const [fault] = findFaultsAtStart(db)
     if (fault !== undefined) {
       db.close()
-      throw damaged(path, fault)
+      throw damagedFile(path, fault, LAYOUT)
     }
     return db
   } catch (error) {
@@ -52,7 +65,6 @@ export const connect = (folder: string, native: string | undefined, tables = mak
 export const isDeliveriesOlder = (folder: string, native: string | undefined): boolean => {
   const path = join(folder, DELIVERIES_FILE)
   try {
-    refuseEmptied(path)
     return isFileOlder(path, native, LAYOUT)
   } catch (error) {
     throw explained(error, path)
@@ -66,38 +78,14 @@ export const checkHoldsDeliveries = (db: Db) => checkHolds(db, LAYOUT)
 export const upgradeDeliveries = (folder: string, native: string | undefined) =>
   void connect(folder, native, upgrade).close()
 
-const damaged = (file: string, why: string, cause?: unknown) =>
-  stop(
-    'deliveries_damaged',
-    `${file} is damaged: ${why}. Restore a backup with chainsieve restore; without one, move it away with those whose names ` +
-      'begin like it: then all alerts that are stored are sent again.',
-    cause,
-  )
-
 const explained = (error: unknown, path: string): unknown => {
   const fault = systemFault(error, path)
-  return fault?.code === 'damaged_file' ? damaged(path, messageOf(error), error) : (fault ?? error)
-}
-
-/** SQLite would take an empty file for a new one, and all that was ever found would be sent again. */
-const refuseEmptied = (path: string) => {
-  const found = findEmptied(path, true)
-  if (found) throw damaged(found.file, found.why)
+  return fault?.code === 'damaged_file' ? damagedFile(path, messageOf(error), LAYOUT, error) : (fault ?? error)
 }
 
 /** What is wrong with the deliveries of a data folder. */
-export const checkDeliveries = (folder: string, native: string | undefined): string[] => {
-  refuseEmptied(join(folder, DELIVERIES_FILE))
-  const db = new Database(join(folder, DELIVERIES_FILE), {
-    readonly: true,
-    ...(native ? { nativeBinding: native } : {}),
-  })
-  try {
-    return findFaults(db, 'integrity_check')
-  } finally {
-    db.close()
-  }
-}
+export const checkDeliveries = (folder: string, native: string | undefined): string[] =>
+  faultsIn(join(folder, DELIVERIES_FILE), native, LAYOUT)
 
 /** Gives room back that is free in the file. */
 export const compactDeliveries = (folder: string, native: string | undefined) =>

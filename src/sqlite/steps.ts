@@ -2,6 +2,8 @@ import { existsSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { stop } from '../lib/errors.ts'
 import { damagedBecause } from './damage.ts'
+import { findFaults } from './integrity.ts'
+import { findEmptied } from './pages.ts'
 
 /** The layout of a file that several processes open: step n leads from version n to n + 1. What was released is never edited. */
 export interface Steps {
@@ -10,10 +12,38 @@ export interface Steps {
   /** A table that every version has. */
   table: string
   steps: readonly string[]
+  /** Code of the error of a damaged file, and how the sentence goes on that has it moved away. */
+  damage: { code: string; loses: string }
+}
+
+export const damagedFile = (file: string, why: string, { damage }: Steps, cause?: unknown) =>
+  stop(
+    damage.code,
+    `${file} is damaged: ${why}. Restore a backup with chainsieve restore; without one, move it away with those whose names ` +
+      `begin like it${damage.loses}.`,
+    cause,
+  )
+
+/** SQLite would take an empty file for a new one, and what it held would be forgotten without a word. */
+export const refuseEmptied = (path: string, layout: Steps) => {
+  const found = findEmptied(path, true)
+  if (found) throw damagedFile(found.file, found.why, layout)
+}
+
+/** What is wrong with a file, by the check of SQLite. */
+export const faultsIn = (path: string, native: string | undefined, layout: Steps): string[] => {
+  refuseEmptied(path, layout)
+  const db = new Database(path, { readonly: true, ...(native ? { nativeBinding: native } : {}) })
+  try {
+    return findFaults(db, 'integrity_check')
+  } finally {
+    db.close()
+  }
 }
 
 /** Whether an older version wrote a file, without a change of it. One of a newer version is refused. */
 export const isFileOlder = (path: string, native: string | undefined, layout: Steps): boolean => {
+  refuseEmptied(path, layout)
   if (!existsSync(path)) return false
   const db = new Database(path, { readonly: true, timeout: 5_000, ...(native ? { nativeBinding: native } : {}) })
   try {

@@ -1,7 +1,8 @@
-import { ChainsieveError, messageOf } from '../../lib/errors.ts'
+import { messageOf } from '../../lib/errors.ts'
 import type { Range } from '../../lib/ranges.ts'
 import type { RestartStatus } from '../../lib/restarts.ts'
 import type { ScopeCoverage } from '../../search/coverage.ts'
+import { isDamage } from '../../sqlite/damage.ts'
 import type { LogLoss } from '../log-loss.ts'
 import type { Report, Waiting } from '../messages.ts'
 import type { Indexing } from '../network.ts'
@@ -49,7 +50,7 @@ export const statusOf = async (
     fault = messageOf(error)
     store = {
       ...store,
-      store: error instanceof ChainsieveError && error.code === 'store_damaged' ? 'damaged' : 'unreadable',
+      store: isDamage(error) ? 'damaged' : 'unreadable',
     }
     return { ranges: [], newest: null }
   })
