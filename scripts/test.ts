@@ -1,7 +1,9 @@
-import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join, relative, resolve } from 'node:path'
+import { finished } from 'node:stream/promises'
+import { run } from 'node:test'
+import { spec } from 'node:test/reporters'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { build } from 'esbuild'
@@ -57,21 +59,47 @@ const threads = await bundleThreads()
 /** Runs in the process of each test file before it. */
 const PRELOAD = `data:text/javascript,import{setEnvironmentData as s}from'node:worker_threads';s('threads','${threads}')`
 
-/** Runs test files, so many at a time. */
-const run = (some: readonly string[], atOnce: number): number => {
-  if (some.length === 0) return 0
-  // It is for what hangs: a busy machine takes several times as long as a quiet one.
-  const options = ['--test', `--import=${PRELOAD}`, '--test-timeout=600000', `--test-concurrency=${atOnce}`]
-  const { status } = spawnSync(process.execPath, [...options, ...some.toSorted()], {
-    stdio: 'inherit',
-    env: {
-      ...process.env,
-      NODE_COMPILE_CACHE: COMPILED,
-      // Not a name of ours, which programs that inherit it would refuse as no setting.
-      ...(program !== undefined && { TESTED_PROGRAM: resolve(program) }),
-    },
+/** Not a name of ours, which programs that inherit it would refuse as no setting. */
+if (program !== undefined) process.env.TESTED_PROGRAM = resolve(program)
+process.env.NODE_COMPILE_CACHE = COMPILED
+
+/** Seconds per test file. */
+const times = new Map<string, number>()
+
+/** Runs test files, `concurrency` at a time. Returns whether all passed. */
+const runFiles = async (some: readonly string[], concurrency: number): Promise<boolean> => {
+  if (some.length === 0) return true
+  let passed = true
+  const events = run({
+    files: some.toSorted().map(file => resolve(file)),
+    concurrency,
+    // It is for what hangs: a busy machine takes several times as long as a quiet one.
+    timeout: 600_000,
+    execArgv: [`--import=${PRELOAD}`],
   })
-  return status ?? 1
+  events.on('test:fail', ({ todo }) => {
+    if (todo === undefined) passed = false
+  })
+  events.on('test:summary', ({ file, duration_ms, success }) => {
+    if (!success) passed = false
+    if (file !== undefined) times.set(relative('.', file), duration_ms / 1000)
+  })
+  const report = events.compose(new spec())
+  report.pipe(process.stdout, { end: false })
+  await finished(report)
+  return passed
+}
+
+/** The time of each suite (a folder of test files), and of the slowest files. */
+const printTimes = () => {
+  const suites = Map.groupBy(times, ([file]) => file.split('/').slice(0, -1).join('/'))
+  const sum = (some: readonly [string, number][]) => some.reduce((total, [, seconds]) => total + seconds, 0)
+  const line = (name: string, seconds: number) => console.log(`${seconds.toFixed(1).padStart(8)}  ${name}`)
+  console.log('\nSeconds per suite, of files that run beside each other:')
+  for (const [suite, some] of [...suites].sort(([, a], [, b]) => sum(b) - sum(a)))
+    line(`${suite} (${some.length})`, sum(some))
+  console.log('\nThe slowest files:')
+  for (const [file, seconds] of [...times].sort(([, a], [, b]) => b - a).slice(0, 40)) line(file, seconds)
 }
 
 const kindOf = (file: string) => (ALONE.test(file) ? 'alone' : PROGRAMS.test(file) ? 'programs' : 'others')
@@ -79,4 +107,6 @@ const { others = [], programs = [], alone = [] } = Object.groupBy(files, kindOf)
 const processors = availableParallelism()
 /** One more than there are processors to compute: of so many files one mostly waits. */
 const atOnce = processors + 1
-process.exit(Math.max(run(others, atOnce), run(programs, Math.min(3, atOnce)), run(alone, 1)))
+const passed = [await runFiles(others, atOnce), await runFiles(programs, Math.min(3, atOnce)), await runFiles(alone, 1)]
+if (times.size > 1) printTimes()
+process.exitCode = passed.every(Boolean) ? 0 : 1

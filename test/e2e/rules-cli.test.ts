@@ -87,8 +87,13 @@ test('rules and deliveries are seen and set going from the command line, with a 
     () => statesOf('/gone'),
     states => states.join() === all('dead'),
   )
-  // The other receiver takes what it gets, and this one does not.
-  const [, row, why] = (await cs('list')).split('\n')
+  // The other receiver takes what it gets, and this one does not. The command reads the server's status file, written each second.
+  const [, row, why] = (
+    await until(
+      () => cs('list'),
+      out => out.includes('  failing  '),
+    )
+  ).split('\n')
   assert.equal(row, '1   test     Every transaction  ethereum/made-up/mainnet  Transaction  failing  0              6')
   assert.match(
     why!,
