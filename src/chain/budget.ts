@@ -1,9 +1,9 @@
 import type { Clock } from '../lib/retry.ts'
+import { createPace, type Pace } from '../lib/scheduling/rate.ts'
 import { secretUrl } from '../lib/secret.ts'
 import type { Allowance } from '../limits/credits.ts'
 import type { Call } from './answers.ts'
 import { createCosts } from './costs.ts'
-import { createPace, type Pace } from './pace.ts'
 import { createPeriod, dayOf, type Period, type PeriodName } from './periods.ts'
 import { exact, type SpentFile, spentInMemory } from './spent-file.ts'
 

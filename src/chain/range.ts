@@ -1,6 +1,6 @@
 import { retry } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
-import { mapInOrder } from '../lib/queue.ts'
+import { mapInOrder } from '../lib/scheduling/in-order.ts'
 import { fetchBlocks, type Head, type ReadOptions, readBlocks } from './blocks.ts'
 import { checkLink } from './check.ts'
 import type { Rpc } from './rpc.ts'

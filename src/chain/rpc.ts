@@ -1,11 +1,11 @@
 import { ChainsieveError, retry } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { backoff, type Clock } from '../lib/retry.ts'
+import { pickSharer } from '../lib/scheduling/load.ts'
 import { BLOCK_MISSING, type Call, OTHER_CHAIN, resultOf } from './answers.ts'
 import { CHAIN_ID, type Head, readHead, readHeads, toChainId } from './blocks.ts'
 import { createBudgetWaits } from './budget-waits.ts'
 import { BUDGET_USED, type Endpoint, LEFT_ALONE } from './endpoint.ts'
-import { pickSharer } from './load.ts'
 import type { BudgetWait, Tracing } from './source.ts'
 import { createTracer } from './tracing.ts'
 

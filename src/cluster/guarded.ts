@@ -1,4 +1,4 @@
-import { together } from '../lib/together.ts'
+import { coalesce } from '../lib/scheduling/coalesce.ts'
 import type { ClusterNetwork } from './asker.ts'
 import type { Cluster, ClusterAnswer } from './cluster.ts'
 import { unavailable } from './faults.ts'
@@ -13,7 +13,7 @@ const LOOK_MS = 5_000
  */
 export const guarded = ({ cluster, naming, network, visible }: ClusterNetwork, identityOf?: IdentityOf): Cluster => {
   let known: (Reached & { at: number }) | undefined
-  const look = together(async () => {
+  const look = coalesce(async () => {
     const { ranges } = visible()
     known = { ...(await reachedBySearches(cluster, naming, network, ranges, identityOf)), at: performance.now() }
     return known

@@ -1,5 +1,5 @@
 import { laterThan } from '../engine/shelf.ts'
-import { together } from '../lib/together.ts'
+import { coalesce } from '../lib/scheduling/coalesce.ts'
 import type { Cluster } from './cluster.ts'
 import type { ClusterOptions } from './options.ts'
 import { readState, stateIndexOf } from './state.ts'
@@ -22,7 +22,7 @@ const PATIENCE = { timeoutMs: 5_000, retries: 1 }
 export const createTold = ({ cluster, naming, network, isFollowing }: ToldOptions) => {
   const index = stateIndexOf(naming, network)
   const patient: Pick<Cluster, 'ask'> = { ask: request => cluster.ask({ ...request, ...PATIENCE }) }
-  const read = together(() => readState(patient, index))
+  const read = coalesce(() => readState(patient, index))
   const visible = async (): Promise<Visible | undefined> => {
     const state = await read()
     return state && { hidden: [...state.hidden, laterThan(state.committed)], ranges: state.ranges }

@@ -1,5 +1,5 @@
-import { type Breakers, createBreakers } from './breaker.ts'
-import { createHeap } from './heap.ts'
+import { type Breakers, createBreakers } from '../lib/scheduling/breaker.ts'
+import { createHeap } from '../lib/scheduling/heap.ts'
 import { createPlaces, HEALTHS, type Health, type Places } from './places.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/retry.ts'
+import { allowed, failed, failingSince, succeeded } from '../lib/scheduling/breaker.ts'
 import type { Agenda, Destination } from './agenda.ts'
-import { allowed, failed, failingSince, succeeded } from './breaker.ts'
 import type { Counters } from './counters.ts'
 import { createPicks, type Picked, type Time } from './picks.ts'
 import type { Attempt, Due, Job, Settled } from './queue.ts'

@@ -1,5 +1,5 @@
+import { allowed, type Breaker, type Turn } from '../lib/scheduling/breaker.ts'
 import type { Destination } from './agenda.ts'
-import { allowed, type Breaker, type Turn } from './breaker.ts'
 import type { Due, Queue } from './queue.ts'
 
 /** The deliveries to send next to a destination. */

@@ -1,7 +1,7 @@
+import type { Turn } from '../lib/scheduling/breaker.ts'
 import { TOKEN } from '../rules/extracts.ts'
 import type { Action } from '../rules/rule.ts'
 import type { Lane } from './agenda.ts'
-import type { Turn } from './breaker.ts'
 import type { Message, MessageType, Outcome } from './channel.ts'
 import type { Db } from './file.ts'
 import { readSource } from './payload.ts'

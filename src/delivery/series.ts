@@ -1,5 +1,5 @@
 import type { AlertTime, Outbox } from '../alerts/outbox.ts'
-import { createTurns } from '../lib/turns.ts'
+import { createYield } from '../lib/scheduling/event-loop.ts'
 
 /** Alerts of rules are counted by parts of a time, all in epoch milliseconds. */
 export interface SeriesWanted {
@@ -31,7 +31,7 @@ const COUNTED = 200_000
 /** Time for which a piece of the work keeps the thread that delivers. */
 const PIECE_MS = 5
 
-const turn = createTurns()
+const turn = createYield()
 
 /** Counts alerts by when their blocks were received. */
 export const countAlerts = async (

@@ -1,4 +1,4 @@
-import { perTurn } from '../lib/per-turn.ts'
+import { oncePerTick } from '../lib/scheduling/coalesce.ts'
 import type { Db } from '../sqlite/database.ts'
 
 /**
@@ -9,7 +9,7 @@ export const versionOf = (db: Db): (() => number) => {
   let known = versions.get(db)
   if (!known) {
     const version = db.prepare<[], number>('PRAGMA data_version').pluck()
-    known = perTurn(() => version.get()!)
+    known = oncePerTick(() => version.get()!)
     versions.set(db, known)
   }
   return known

@@ -26,6 +26,19 @@ export const systemClock: Clock = {
     }),
 }
 
+/** Slower changes are those of a clock that is kept right; shorter ones make no wait too long. */
+const LEAST_STEP_MS = 5_000
+
+/** Milliseconds that the clock was set ahead since the last call, or back where they are negative; 0 where it went on as time does. */
+export const createStepWatch = ({ now, elapsed }: Pick<Clock, 'now' | 'elapsed'>): (() => number) => {
+  let known = now() - elapsed()
+  return () => {
+    const before = known
+    known = now() - elapsed()
+    return Math.abs(known - before) < LEAST_STEP_MS ? 0 : known - before
+  }
+}
+
 /**
  * Milliseconds to wait before try number `failures + 1`: exponential with full jitter, i.e. any time up to the bound, so
  * that clients which failed together do not come back together.

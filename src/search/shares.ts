@@ -1,4 +1,4 @@
-import type { Waiting } from './fair-queue.ts'
+import type { Waiting } from '../lib/scheduling/fair-queue.ts'
 
 /** Who may have one more of so many threads. */
 export interface Shares {

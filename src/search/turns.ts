@@ -1,4 +1,4 @@
-import { createFairQueue } from './fair-queue.ts'
+import { createFairQueue } from '../lib/scheduling/fair-queue.ts'
 
 /**
  * The time that answers take of the main thread, turn by turn of its event loop: whatever else is ready then waits no longer. What does not

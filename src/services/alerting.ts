@@ -16,7 +16,7 @@ import type { AlertingService, AlertPage, AlertsWanted } from '../http/alerting/
 import { finalityTrouble } from '../ingest/finality.ts'
 import type { Indexing } from '../ingest/network.ts'
 import { ChainsieveError, refuse } from '../lib/errors.ts'
-import { mapInTurns } from '../lib/turns.ts'
+import { mapInTurns } from '../lib/scheduling/event-loop.ts'
 import { overLimit } from '../limits/index.ts'
 import { covers, isWide, networkOf } from '../rules/networks.ts'
 import { type StoredRule, TARGET_KINDS } from '../rules/rule.ts'

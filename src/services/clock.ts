@@ -1,8 +1,8 @@
 import type { Reason } from '../ingest/readiness.ts'
-import { createStepWatch } from '../lib/clock-steps.ts'
-import { every } from '../lib/every.ts'
 import { noteLastClock, readLastClock } from '../lib/last-clock.ts'
 import type { Log } from '../lib/log.ts'
+import { createStepWatch } from '../lib/retry.ts'
+import { every } from '../lib/scheduling/interval.ts'
 
 /** Milliseconds between two looks at the clock. */
 const LOOK_MS = 60_000

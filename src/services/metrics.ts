@@ -10,7 +10,7 @@ import { exposition, labelled } from '../lib/exposition.ts'
 import { hostsOf } from '../lib/hosts.ts'
 import type { Log } from '../lib/log.ts'
 import { createMetrics, type Labels, type MetricSnapshot, type Metrics } from '../lib/metrics.ts'
-import { shortly } from '../lib/shortly.ts'
+import { coalesceFor } from '../lib/scheduling/coalesce.ts'
 import type { Pool } from '../search/pool.ts'
 import { NO_ACCOUNT } from '../search/service.ts'
 import { clusterMetrics } from './cluster-metrics.ts'
@@ -62,7 +62,7 @@ export const createServerMetrics = (options: MetricsOptions): ServerMetrics => {
       ...disk(data),
     ])
   }
-  return { metrics, text: shortly(gather, SAME_MS) }
+  return { metrics, text: coalesceFor(gather, SAME_MS) }
 }
 
 const indexingOf = ({ indexings, watching }: MetricsOptions, network: string): Indexing | undefined =>

@@ -3,10 +3,10 @@ import type { Config, NetworkConfig } from '../config/index.ts'
 import { takenOver } from '../delivery/taken.ts'
 import { storedNetworks, storeFile } from '../engine/files.ts'
 import { askToPrune, isPruneAsked, type PruneRequest } from '../ingest/prune-requests.ts'
-import { every } from '../lib/every.ts'
 import { ageClock } from '../lib/last-clock.ts'
 import type { Log } from '../lib/log.ts'
 import { nativeBinding } from '../lib/runtime.ts'
+import { every } from '../lib/scheduling/interval.ts'
 import { isDamage } from '../sqlite/damage.ts'
 
 const LOOK_MS = 60_000

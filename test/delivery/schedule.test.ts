@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import { nextTry, SCHEDULE_MS, spanOf } from '../../src/delivery/schedule.ts'
 import {
   allowed,
   createBreakers,
@@ -9,8 +10,7 @@ import {
   failingSince,
   succeeded,
   type Turn,
-} from '../../src/delivery/breaker.ts'
-import { nextTry, SCHEDULE_MS, spanOf } from '../../src/delivery/schedule.ts'
+} from '../../src/lib/scheduling/breaker.ts'
 
 const HOUR = 3_600_000
 

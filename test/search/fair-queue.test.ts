@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createFairQueue, type Lane } from '../../src/search/fair-queue.ts'
+import { createFairQueue, type Lane } from '../../src/lib/scheduling/fair-queue.ts'
 import { createShares } from '../../src/search/shares.ts'
 
 const task = (account: number, name: string, lane: Lane = 'cheap') => ({ account, name, lane })

@@ -1,4 +1,4 @@
-import { mapInOrder } from '../../lib/queue.ts'
+import { mapInOrder } from '../../lib/scheduling/in-order.ts'
 import type { Rpc } from '../rpc.ts'
 import type { RawBlock } from '../wire.ts'
 import type { Asked } from './log-limit.ts'

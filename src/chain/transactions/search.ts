@@ -1,6 +1,6 @@
 import { ChainsieveError, retry } from '../../lib/errors.ts'
-import { mapInOrder } from '../../lib/queue.ts'
 import { backoff, type Clock } from '../../lib/retry.ts'
+import { mapInOrder } from '../../lib/scheduling/in-order.ts'
 import { type Call, isMissingBlock, resultOf } from '../answers.ts'
 import { toQuantity } from '../blocks.ts'
 import type { Endpoint } from '../endpoint.ts'

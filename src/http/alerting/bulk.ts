@@ -1,5 +1,5 @@
 import { messageOf, refuse } from '../../lib/errors.ts'
-import { createPauses } from '../../lib/turns.ts'
+import { createPauses } from '../../lib/scheduling/event-loop.ts'
 import { type Limits, overLimit } from '../../limits/index.ts'
 import { MAX_FAULTS, within } from '../../rules/place.ts'
 import { checkRoom } from '../../rules/room.ts'

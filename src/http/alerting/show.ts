@@ -1,4 +1,4 @@
-import { createTurns, mapInTurns, PIECE_MS } from '../../lib/turns.ts'
+import { createYield, mapInTurns, PIECE_MS } from '../../lib/scheduling/event-loop.ts'
 import { missingExtracts } from '../../rules/extracts.ts'
 import type { StoredRule } from '../../rules/rule.ts'
 import type { Alerting, AlertingService } from './service.ts'
@@ -40,7 +40,7 @@ export const showPage = async (
   }
 }
 
-const turn = createTurns()
+const turn = createYield()
 
 /** An account's rules as the text of a JSON list, in pieces: there may be many, and nobody waits for them who did not ask. */
 export async function* listText({ rules, service }: Alerting, account: number): AsyncGenerator<string, void> {

@@ -1,6 +1,6 @@
 import { refuse, retry } from '../../lib/errors.ts'
 import { filterJson } from '../../lib/filter-json.ts'
-import { createPauses } from '../../lib/turns.ts'
+import { createPauses } from '../../lib/scheduling/event-loop.ts'
 import { overLimit } from '../../limits/index.ts'
 import { parseJson } from '../../query/json.ts'
 import { bodyNode, elements, isObject, type JsonNode, known, string } from '../../query/json-node.ts'

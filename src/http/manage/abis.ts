@@ -1,6 +1,6 @@
 import { messageOf, refuse } from '../../lib/errors.ts'
 import { isRecord } from '../../lib/record.ts'
-import { mapInTurns } from '../../lib/turns.ts'
+import { mapInTurns } from '../../lib/scheduling/event-loop.ts'
 import type { Limits } from '../../limits/index.ts'
 import { filled, object, optional, type Place, placeOf } from '../../rules/place.ts'
 import type { Fault } from '../../rules/schema.ts'

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { every } from '../../lib/every.ts'
 import type { Log } from '../../lib/log.ts'
 import { version } from '../../lib/runtime.ts'
-import { shortly } from '../../lib/shortly.ts'
+import { coalesceFor } from '../../lib/scheduling/coalesce.ts'
+import { every } from '../../lib/scheduling/interval.ts'
 import { isDamage } from '../../sqlite/damage.ts'
 import type { Report } from '../messages.ts'
 import type { Indexing } from '../network.ts'
@@ -50,7 +50,7 @@ export const createStatus = (options: LiveStatusOptions) => {
     return { ...status, reasons: reasonsOf(status), warnings: options.warnings?.() ?? [] }
   }
   // Some of those who ask need no token.
-  return shortly(look, SAME_MS)
+  return coalesceFor(look, SAME_MS)
 }
 
 /** So long the same is told. */

@@ -1,9 +1,9 @@
 import { promises, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemFault } from '../../lib/errors.ts'
-import { every } from '../../lib/every.ts'
 import type { Log } from '../../lib/log.ts'
 import { PRIVATE_FILE } from '../../lib/private.ts'
+import { every } from '../../lib/scheduling/interval.ts'
 import { createReadinessLog } from '../readiness.ts'
 import type { Status } from '../status.ts'
 

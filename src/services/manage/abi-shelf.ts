@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { AbiInfo, AbiShelf } from '../../http/manage/service.ts'
 import { abiFile, abiIn, fileNames, keepAbis, removeAbiFile, type StoredAbi } from '../../ingest/abis.ts'
 import { messageOf, refuse } from '../../lib/errors.ts'
-import { mapInTurns } from '../../lib/turns.ts'
+import { mapInTurns } from '../../lib/scheduling/event-loop.ts'
 
 /** Of a longer file only the beginning is read: parsing all of it would hold up the event loop. */
 const LARGEST = 4 * 2 ** 20

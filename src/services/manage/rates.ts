@@ -1,7 +1,7 @@
 import type { NetworkRates, RateSample } from '../../http/manage/service.ts'
 import type { NetworkStatus, Status } from '../../ingest/status.ts'
-import { every } from '../../lib/every.ts'
 import type { Log } from '../../lib/log.ts'
+import { every } from '../../lib/scheduling/interval.ts'
 
 const EVERY_MS = 10_000
 /** An hour of them. */

@@ -1,5 +1,5 @@
-import { type Clock, systemClock } from '../lib/retry.ts'
-import type { Pace } from './pace.ts'
+import { type Clock, systemClock } from '../retry.ts'
+import type { Pace } from './rate.ts'
 
 /** What the outcome of a request says about the load that the other side can bear. */
 export type Outcome = 'ok' | 'overload' | 'neutral'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createWindow } from '../../src/chain/window.ts'
+import { createWindow } from '../../../src/lib/scheduling/window.ts'
 
 const never = new AbortController().signal
 

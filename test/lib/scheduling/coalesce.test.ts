@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { perTurn } from '../../src/lib/per-turn.ts'
+import { oncePerTick } from '../../../src/lib/scheduling/coalesce.ts'
 
 test('it is read once for all that follows from one event, and anew for the next', async () => {
   let reads = 0
-  const read = perTurn(() => ++reads)
+  const read = oncePerTick(() => ++reads)
   await nextTurn()
   const seen = [read(), read()]
   await Promise.resolve()
@@ -20,7 +20,7 @@ test('it is read once for all that follows from one event, and anew for the next
 
 test('what failed is tried again', () => {
   let reads = 0
-  const read = perTurn(() => {
+  const read = oncePerTick(() => {
     if (++reads === 1) throw new Error('busy')
     return reads
   })

@@ -2,7 +2,7 @@
  * Gives out turns on the event loop, one in each of its rounds, so that long work which is done in small pieces holds up nobody, however much
  * of it goes on at once.
  */
-export const createTurns = (): (() => Promise<void>) => {
+export const createYield = (): (() => Promise<void>) => {
   let last = Promise.resolve()
   return () => {
     last = last.then(() => new Promise(resolve => setImmediate(resolve)))
@@ -22,7 +22,7 @@ export const createPauses = (): (() => Promise<void> | undefined) => {
   }
   return () => (performance.now() < until ? undefined : pause())
 }
-const turn = createTurns()
+const turn = createYield()
 
 /** Makes something of each element, piece by piece. */
 export const mapInTurns = async <T, R>(list: readonly T[], make: (one: T) => R): Promise<R[]> => {

@@ -1,0 +1,47 @@
+/** One call for all who ask while another one runs: each gets what was read after it asked. */
+export const coalesce = <T>(work: () => Promise<T>): (() => Promise<T>) => {
+  let running: Promise<unknown> = Promise.resolve()
+  let next: Promise<T> | undefined
+  return () => {
+    next ??= running.then(() => {
+      next = undefined
+      const now = work()
+      running = now.catch(() => {})
+      return now
+    })
+    return next
+  }
+}
+
+/** One call for all who ask while it runs, and within `ms` after that. A failure is not kept. */
+export const coalesceFor = <T>(work: () => Promise<T>, ms: number): (() => Promise<T>) => {
+  let last: { result: Promise<T>; until: number } | undefined
+  return () => {
+    if (last && performance.now() < last.until) return last.result
+    const result = work()
+    const now = { result, until: Number.POSITIVE_INFINITY }
+    last = now
+    const over = () => {
+      now.until = performance.now() + ms
+    }
+    result.then(over, () => {
+      if (last === now) last = undefined
+    })
+    return result
+  }
+}
+
+/** One call for all who ask before the process looks at events again: nothing can have happened outside of it. */
+export const oncePerTick = <T>(read: () => T): (() => T) => {
+  let known: { value: T } | undefined
+  const forget = () => {
+    known = undefined
+  }
+  return () => {
+    if (!known) {
+      known = { value: read() }
+      process.nextTick(forget)
+    }
+    return known.value
+  }
+}
