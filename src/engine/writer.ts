@@ -282,13 +282,7 @@ export const createWriter = (db: WritableDb): Writer => {
       })
     } catch (error) {
       merging.abandon()
-      for (const { discard } of [
-        ...Object.values(insert),
-        ...Object.values(insertRecords),
-        ...structures.all,
-        insertAddress,
-      ])
-        discard()
+      for (const { discard } of [...Object.values(insert), ...Object.values(insertRecords), insertAddress]) discard()
       throw error
     }
   }

@@ -85,8 +85,6 @@ export const createColumnStructure = (db: Db): IndexStructure => {
       removeAll.run(segment)
       return false
     },
-
-    discard() {},
   }
 }
 

@@ -79,8 +79,6 @@ export const createPointStructure = (db: Db): IndexStructure => {
       dropAll.run(segment)
       return false
     },
-
-    discard() {},
   }
 }
 

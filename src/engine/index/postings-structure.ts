@@ -123,8 +123,6 @@ export const createPostingStructure = (db: Db): PostingStructure => {
 
     remove: segment => writing.dropSome(segment, ROWS),
 
-    discard() {},
-
     count(segment, term) {
       const root = rootOf(segment)
       const block = blockOf(root, term, 0)

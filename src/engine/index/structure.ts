@@ -31,8 +31,6 @@ export interface IndexStructure {
   truncate(from: number, to: number, kept: Ordinals): void
   /** Removes some of what is kept under a number; whether there may be more. */
   remove(segment: number): boolean
-  /** Forgets what waited to be written when the transaction failed. */
-  discard(): void
 }
 
 export interface Structures {
