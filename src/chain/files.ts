@@ -1,12 +1,11 @@
 import { open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ChainsieveError, refuse, systemFault } from '../lib/errors.ts'
+import { refuse, systemFault } from '../lib/errors.ts'
 import { recoverReady } from '../lib/recover.ts'
 import { type CryoFolder, findCryo } from './cryo/folder.ts'
 import { parseCryoBlock, readCryo } from './cryo/read.ts'
 import { chainIdOfEra1, parseEra1Block, readEra1 } from './era1/file.ts'
-import { type PackLine, type PackOptions, parsePackLine, readPackLines } from './pack.ts'
-import { createPackSource } from './pack-source.ts'
+import { type PackLine, type PackOptions, parsePackLine, readPack, readPackLines } from './pack.ts'
 import type { RawBlock } from './wire.ts'
 
 /** What blocks are imported from: a block pack, an era1 file, or a folder of cryo. */
@@ -72,12 +71,9 @@ const chainIdOf = async (
     for await (const line of readCryo(file.folder, options)) return parseCryoBlock(line, options).chainId
     return undefined
   }
-  try {
-    return await createPackSource([file.path], options).chainId(options.signal)
-  } catch (error) {
-    if (error instanceof ChainsieveError && error.code === 'pack_without_chain_id') return undefined
-    throw error
-  }
+  if (options.chainId !== undefined) return options.chainId
+  for await (const { block } of readPack(file.path, options)) if (block.chainId !== undefined) return block.chainId
+  return undefined
 }
 
 const filesAt = async (path: string): Promise<BlockFile[]> => {

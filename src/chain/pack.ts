@@ -174,6 +174,8 @@ export const placeOf = ({ path, line, form }: PackLine) => `${path}, ${form ? 'b
 
 /** The bytes of a file, unpacked where they are gzip. Every chunk is its own memory. */
 async function* readBytes(path: string, { signal, onRead }: PackOptions): AsyncGenerator<Buffer> {
+  // A stream that is made with an aborted signal emits an error that nothing catches.
+  signal?.throwIfAborted()
   await using file = await open(path, 'r')
   const head = Buffer.alloc(6)
   const { bytesRead } = await file.read(head, 0, head.length, 0)

@@ -9,7 +9,6 @@ import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { findJsonFault } from '../../src/chain/json-fault.ts'
 import { formatPackLine, type PackOptions, readPack, readPackLines } from '../../src/chain/pack.ts'
-import { createPackSource } from '../../src/chain/pack-source.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { ChainsieveError } from '../../src/lib/errors.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
@@ -360,41 +359,6 @@ test('a pack larger than the memory it takes', async t => {
   }
   assert.ok(bytes > 150e6, String(bytes))
   assert.ok(most < 100e6, `${most} bytes more`)
-})
-
-test('packs as a source', async t => {
-  const put = await tempFolder(t)
-  const blocks = makeChain({ from: 5, blocks: 12 })
-  const first = await put('first', blocks.slice(0, 4).map(formatPackLine).join(''))
-  const second = await put('second', gzipSync([...blocks.slice(4, 7), ...blocks.slice(9)].map(formatPackLine).join('')))
-  const { signal } = new AbortController()
-  const source = createPackSource([first, second])
-  assert.equal(await source.chainId(signal), 31337)
-  assert.equal(await source.head(signal), 16)
-  const runs: number[][] = []
-  for await (const run of source.range({ from: 6, to: 15, order: 'newest', run: 4, signal })) {
-    runs.push(run.map(it => Number(it.block.number)))
-  }
-  assert.deepEqual(runs, [
-    [6, 7],
-    [8, 9, 10, 11],
-    [14, 15],
-  ])
-  const told: unknown[] = []
-  const tip = { number: 13, hash: blocks[8]!.block.hash }
-  for await (const event of source.follow({ from: 0, tip, stored: () => undefined, finality: 64, signal }))
-    told.push(event)
-  assert.deepEqual(
-    told,
-    blocks.slice(9).map(block => ({ type: 'block', block })),
-  )
-  const { chainId: _, ...nameless } = blocks[0]!
-  const none = await put('none', formatPackLine(nameless))
-  await assert.rejects(createPackSource([none]).chainId(signal), {
-    next: 'refuse',
-    message: `${none}: no line has the chain id: add "chainId" to the first one`,
-  })
-  await assert.rejects(createPackSource([first], { chainId: 1 }).head(signal), { code: 'pack_other_chain' })
 })
 
 test('reading tells how far it is, in bytes of the file', async t => {
