@@ -80,7 +80,7 @@ export const watchForgetting = async (work: Work): Promise<void> => {
 export const FORGOTTEN = 'blocks_forgotten'
 
 /** Rejects when blocks were forgotten: then what is missing is looked for anew. */
-export const untilForgotten = async ({ state }: Pick<Work, 'state'>, signal: AbortSignal): Promise<never> => {
+export const untilForgotten = async ({ state, signal }: Pick<Work, 'state' | 'signal'>): Promise<never> => {
   const before = state.forgotten
   while (state.forgotten === before) await systemClock.sleep(LOOK_MS, signal)
   throw retry(FORGOTTEN, 'blocks were forgotten, so what is missing is looked for anew')

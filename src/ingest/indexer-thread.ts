@@ -21,9 +21,10 @@ import { openRules } from '../rules/store.ts'
 import { shownFilter } from '../search/coverage.ts'
 import { keepPages } from '../sqlite/database.ts'
 import { createFinality, depthOf, type Finality, watchFinality } from './finality.ts'
-import { indexRange, keepFollowing } from './following.ts'
 import { forgetAsAsked, watchForgetting } from './forgetting.ts'
-import { importPacks } from './importing.ts'
+import { keepFollowing } from './jobs/follow.ts'
+import { importPacks } from './jobs/import.ts'
+import { indexRange } from './jobs/range.ts'
 import type {
   FromIndexer,
   IndexerData,

@@ -5,13 +5,13 @@ import type { Lookups } from '../../engine/port.ts'
 import type { Range } from '../../lib/ranges.ts'
 import { textOfFactory } from '../../scopes/factory.ts'
 import { isOfLogs, keptOf } from '../../scopes/narrow.ts'
-import { type Question, questionsOf } from '../../scopes/questions.ts'
+import type { Question } from '../../scopes/questions.ts'
 import type { Scope } from '../../scopes/scope.ts'
 import { openNarrowRequest } from '../prune-requests.ts'
 import { type Work, yieldToHead } from '../work.ts'
-import { scopesAt } from './following.ts'
 import type { Cut } from './replacing.ts'
 import type { StoredBlocks } from './stored.ts'
+import { questionsIn, scopesAt } from './wanted.ts'
 
 const NOTHING = { from: 0, to: -1 }
 const ALL = { from: 0, to: Number.MAX_SAFE_INTEGER }
@@ -46,11 +46,6 @@ const narrow = async (work: Work, scopes: readonly Scope[]) => {
 /** Ends that are counted from the head are counted from the newest block that is known. */
 export const scopesIn = ({ coverage, partial }: Pick<Lookups, 'coverage' | 'partial'>, { scopes }: Scoping): Scope[] =>
   scopesAt(scopes, coverage.newest()?.number ?? partial(ALL).at(-1)?.last ?? 0)
-
-const questionsIn = ({ coverage }: Pick<Lookups, 'coverage'>, scopes: readonly Scope[]): Question[] => {
-  const children = coverage.children()
-  return questionsOf(scopes, text => children.filter(({ factory }) => factory === text))
-}
 
 const isWantedChild = (scopes: readonly Scope[], text: string, number: number): boolean =>
   scopes.some(({ factory, to = number }) => factory && textOfFactory(factory) === text && number <= to)

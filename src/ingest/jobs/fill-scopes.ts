@@ -1,0 +1,183 @@
+import type { LogFilter, ScopedPart } from '../../chain/logs/scoped-source.ts'
+import type { RawBlock } from '../../chain/wire.ts'
+import { refuse } from '../../lib/errors.ts'
+import { gapsIn, merged, type Range } from '../../lib/ranges.ts'
+import { childrenIn, textOfFactory } from '../../scopes/factory.ts'
+import { type Lacking, lackingOf, textOf } from '../../scopes/filter.ts'
+import { isOfLogs } from '../../scopes/narrow.ts'
+import { planOf } from '../../scopes/plan.ts'
+import { transactionQuestionsOf } from '../../scopes/questions.ts'
+import type { Factory, Scope } from '../../scopes/scope.ts'
+import { lackingTransactions } from '../../scopes/transactions.ts'
+import { extentOf, isMissing, joinUnavailable, type Unavailable } from '../missing.ts'
+import { prefetch } from '../prefetch.ts'
+import { questionsIn } from '../scoped/wanted.ts'
+import type { Work } from '../work.ts'
+
+/** Blocks that are stored in one transaction, or what came within so long. */
+const FLUSH_MS = 500
+/**
+ * Where blocks join what is stored around them, all of that is written again: the more come at a time, the less often. So they wait for so many times the
+ * time that the last ones took, but for no more than so many blocks.
+ */
+const WORTH = 10
+const MOST_WAITING = 4_000
+
+/** A scope with an end. */
+type EndedScope = Scope & { to: number }
+
+/**
+ * Looks up to a block for all that scopes want and that was not looked for before: first for events of factories, which name their children; then for other
+ * logs, and for transactions, of which those with logs are there then. Gives back the blocks that no node can tell of.
+ */
+export const fillScopes = async (
+  work: Work,
+  wanted: readonly Scope[],
+  top: number,
+): Promise<Unavailable | undefined> => {
+  const { pipeline, lookups, state } = work
+  const { coverage } = lookups
+  const scopes = wanted.map((scope): EndedScope => ({ ...scope, to: Math.min(scope.to ?? top, top) }))
+  const lacking: (Unavailable | undefined)[] = []
+  try {
+    const sent = await openTransactionFilling(work, scopes, top)
+    for (const { filter, text, factory, ...range } of questionsIn(lookups, scopes)) {
+      if (!factory) continue
+      // Whoever looks for children needs to have seen each event, and whole blocks name some as well.
+      const covered = new Map([[text, coverage.covered().get(text) ?? []]])
+      lacking.push(await fillLogs(work, lackingOf(filter, covered, [], range), factory))
+    }
+    const questions = questionsIn(lookups, scopes).filter(({ filter, factory }) => !factory && isOfLogs(filter))
+    for (const { filter, ...range } of planOf(questions))
+      lacking.push(await fillLogs(work, lackingOf(filter, coverage.covered(), pipeline.held(), range)))
+    for (const fillSent of sent) lacking.push(await fillSent())
+  } finally {
+    state.filling = null
+  }
+  return joinUnavailable(lacking)
+}
+
+const fillLogs = async (work: Work, parts: readonly Lacking[], factory?: Factory) => {
+  const { source, lookups, signal } = work
+  const { scoped } = source ?? {}
+  if (!scoped)
+    throw refuse('no_scopes', 'the source of this network cannot look for logs alone: take --contract and --event away')
+  return fillParts(work, parts, part => scoped.find(part.filter, part, signal, lookups.bloom), factory)
+}
+
+/**
+ * What of the transactions of scopes is still to be looked for, scope by scope; it is asked once the logs are there, which name children of
+ * factories. Whether nodes find transactions is asked now: what they cannot do should show before hours have gone into logs.
+ */
+const openTransactionFilling = async (work: Work, scopes: readonly EndedScope[], top: number) => {
+  const { source, pipeline, lookups, signal } = work
+  const lackingIn = (addresses: readonly string[], { from, to }: Range) =>
+    lackingTransactions(addresses, lookups.coverage.covered(), pipeline.held(), { from, to })
+  const asking = scopes.filter(scope => {
+    if (scope.transactions === undefined) return false
+    // Whom a factory names is not known yet.
+    if (scope.factory) return gapsIn(pipeline.held(), scope.from, scope.to).length > 0
+    return lackingIn(scope.addresses, scope).length > 0
+  })
+  if (asking.length === 0) return []
+  const { transactions } = source ?? {}
+  if (!transactions) throw refuse('no_scopes', 'the source of this network cannot look for transactions alone')
+  const from = asking.reduce((least, scope) => Math.min(least, scope.from), top)
+  const found = await transactions.searching(from, signal)
+  if (found.by === null) refuseUnlessRead(work, asking, found.why, { from, to: top })
+  const known = (hashes: readonly string[]): ReadonlySet<string> =>
+    hashes.length === 0 ? new Set() : work.storedBlocks().transactions(hashes)
+  return asking.map(scope => () => {
+    const { factory } = scope
+    const children = lookups.coverage.children().filter(it => factory && it.factory === textOfFactory(factory))
+    const parts = transactionQuestionsOf(scope, children, scope.to).flatMap(it => lackingIn(it.filter.addresses, it))
+    return fillParts(work, parts, part =>
+      transactions.find(part.filter.addresses, part, { by: found.by, known }, signal),
+    )
+  })
+}
+
+const refuseUnlessRead = (
+  { network, log }: Pick<Work, 'network' | 'log'>,
+  scopes: readonly Scope[],
+  why: string,
+  { from, to }: Range,
+) => {
+  if (scopes.some(({ transactions }) => transactions === 'search'))
+    throw refuse(
+      'no_transaction_search',
+      `${network}: a scope has transactions = true, but no node finds the transactions of an address (${why}). Add a node with trace_filter (Erigon, Nethermind, Reth, anvil) or ots_searchTransactionsAfter (Erigon, anvil), ` +
+        `or set transactions = "read-blocks" to read the ${to - from + 1} blocks from ${from} to ${to} one by one, or leave transactions out`,
+    )
+  log.info('Reads each block for the transactions of scopes, since no node finds them', { from, to, why })
+}
+
+/** Asks what is still to be asked. `factory` names further addresses in what is found. */
+const fillParts = async (
+  work: Work,
+  parts: readonly Lacking[],
+  find: (part: Lacking) => AsyncIterable<ScopedPart>,
+  factory?: Factory,
+): Promise<Unavailable | undefined> => {
+  const { pipeline, state, signal, storeBatch, job } = work
+  const lane = pipeline.lane('fill')
+  const lacking: Unavailable = { ranges: [], why: '' }
+  const coverTextOf = (filter: LogFilter) => (factory ? textOfFactory(factory) : textOf(filter))
+  state.total += parts.reduce((sum, part) => sum + part.to - part.from + 1, 0)
+  const isNewestFirst = 'order' in job && job.order === 'newest'
+  for (const part of isNewestFirst ? parts.toReversed() : parts) {
+    let blocks: RawBlock[] = []
+    let next = part.from
+    let since = performance.now()
+    let took = 0
+    const isDue = () => {
+      const waited = performance.now() - since
+      if (blocks.length >= MOST_WAITING) return true
+      return (blocks.length >= storeBatch || waited > FLUSH_MS) && waited > WORTH * took
+    }
+    const flush = async (end: number) => {
+      const children = factory ? blocks.flatMap(raw => childrenIn(raw, [factory])) : []
+      const covered = [{ filter: coverTextOf(part.filter), from: next, to: end }]
+      const began = performance.now()
+      await lane.addScoped({ blocks, notes: { covered, looked: [], children } })
+      state.done += end - next + 1
+      next = end + 1
+      if (state.filling) state.filling.next = next
+      blocks = []
+      since = performance.now()
+      took = since - began
+    }
+    state.filling = { filter: part.filter, from: part.from, to: part.to, next }
+    const tells = async (number: number) => {
+      try {
+        for await (const _ of find({ ...part, from: number, to: number }));
+        return true
+      } catch (error) {
+        if (!isMissing(error)) throw error
+        return false
+      }
+    }
+    while (next <= part.to) {
+      try {
+        for await (const found of find({ ...part, from: next })) {
+          signal.throwIfAborted()
+          await prefetch(work, found.blocks)
+          blocks.push(...found.blocks)
+          if (found.to === part.to || isDue()) await flush(found.to)
+        }
+        break
+      } catch (error) {
+        if (!isMissing(error)) throw error
+        blocks = []
+        const left = { from: next, to: part.to }
+        // What is missing lies further on: these blocks are asked for again later.
+        const { to } = (await tells(next)) ? left : await extentOf(tells, next, left)
+        lacking.ranges.push({ from: next, to })
+        lacking.why = error.message
+        state.total -= to - next + 1
+        next = to + 1
+      }
+    }
+  }
+  return lacking.ranges.length === 0 ? undefined : { ...lacking, ranges: merged(lacking.ranges) }
+}

@@ -1,0 +1,185 @@
+import { RECENT } from '../../chain/follow.ts'
+import type { FollowOptions } from '../../chain/source.ts'
+import type { RawBlock } from '../../chain/wire.ts'
+import { ChainsieveError } from '../../lib/errors.ts'
+import { systemClock } from '../../lib/retry.ts'
+import { FORGOTTEN, untilForgotten } from '../forgetting.ts'
+import type { Job, Keep } from '../messages.ts'
+import { extentOf, fillUntilWhole, joinUnavailable, type Unavailable } from '../missing.ts'
+import type { Lane } from '../pipeline.ts'
+import { prefetch } from '../prefetch.ts'
+import { blockAt, scopesAt, scopesFrom } from '../scoped/wanted.ts'
+import { makeRoom } from '../sharing.ts'
+import type { Work } from '../work.ts'
+import { AGAIN_MS, type Depth, leaveOldBlocks, leaveOldHeaders, readBlock, rollBack, settledBelow } from './branches.ts'
+import { fill } from './fill.ts'
+import { fillScopes } from './fill-scopes.ts'
+import { createHeadScopes } from './head-scopes.ts'
+
+type FollowJob = Extract<Job, { type: 'follow' }>
+
+/** Follows the head, and fills what is missing below at the same time. Starts again after every passing error, from what is stored then. */
+export const keepFollowing = async (work: Work, job: FollowJob) => {
+  const { signal, log, state } = work
+  for (;;) {
+    try {
+      return await followAndFill(work, job)
+    } catch (error) {
+      signal.throwIfAborted()
+      if (!(error instanceof ChainsieveError) || error.next !== 'retry') throw error
+      state.total = state.done
+      if (error.code === FORGOTTEN) continue
+      log.warn('Was interrupted, restarts in a moment', { error })
+      await systemClock.sleep(AGAIN_MS, signal)
+    }
+  }
+}
+
+/** What is followed: whole blocks, or what scopes want of them. */
+interface Track extends Pick<FollowOptions, 'from' | 'tip' | 'stored' | 'headers' | 'transactions'> {
+  /** Takes a block of the head in, or its header. */
+  take(work: Work, lane: Lane, block: RawBlock): Promise<void>
+  /** Told of a reorganisation. */
+  left?(): void
+  /** Fills what is missing below the head. `before`: what was lacking the last time. */
+  fill(work: Work, before: Unavailable | undefined): Promise<Unavailable | undefined>
+}
+
+const followAndFill = async (work: Work, job: FollowJob) => {
+  const head = await work.source!.head(work.signal)
+  work.state.head = head
+  work.ruleWatcher.fixStarts(head)
+  await leaveOldHeaders(work, job)
+  const track =
+    job.scoping && !job.scoping.whole ? await trackScopes(work, job, head) : await trackBlocks(work, job, head)
+  const over = new AbortController()
+  const inside = { ...work, signal: AbortSignal.any([work.signal, over.signal]) }
+  const parts = [
+    follow(inside, track, job),
+    fillUntilWhole(inside, before => track.fill(inside, before)),
+    untilForgotten(inside),
+  ]
+  try {
+    await Promise.all(parts)
+  } finally {
+    over.abort()
+    await Promise.allSettled(parts)
+  }
+}
+
+const trackBlocks = async (work: Work, job: FollowJob, head: number): Promise<Track> => {
+  const { source, signal, pipeline, lookups } = work
+  const from = Math.min(head, Math.max(blockAt(job.from, head) ?? 0, await firstKept(work, job.keep, head)))
+  const tip = pipeline.held().at(-1)?.to
+  const has = async (number: number) => (await readBlock(source!, number, signal)) !== undefined
+  // What nodes have pruned by now is the back-fill's.
+  const mayCatchUp = async (tip: number) =>
+    tip >= from - 1 && head - tip <= CATCH_UP && (head - tip <= RECENT || (await has(tip + 1)))
+  // Only following finds out which blocks a node for development has instead of the stored ones.
+  const near = tip !== undefined && (job.node.shrinks === true || (await mayCatchUp(tip)))
+  if (tip !== undefined && !near) await leaveOldBlocks(work, tip, job)
+  // Blocks that may still be reorganised are left to following; a back-fill touches settled ones alone.
+  const wantedNext = async () => {
+    const kept = pipeline.held().at(-1)?.to ?? head
+    return Math.max(from, (await settledBelow(work, job, head)) + 1, kept < head ? kept + 1 : 0)
+  }
+  const first = near ? tip + 1 : await firstHad(has, await wantedNext(), head)
+  return {
+    from: first,
+    tip: near ? pipeline.stored(tip) : undefined,
+    stored: pipeline.stored,
+    async take(inside, lane, block) {
+      await prefetch(inside, [block])
+      await lane.add(block)
+    },
+    async fill(inside, before) {
+      const blocks = await fill(inside, from, first - 1, job.order, before)
+      if (!job.scoping) return blocks
+      const scopes = scopesFrom(scopesAt(job.scoping.scopes, head), lookups.floor())
+      return joinUnavailable([blocks, await fillScopes(inside, scopes, first - 1)])
+    },
+  }
+}
+
+/** Follows the head by its headers. */
+const trackScopes = async (work: Work, job: FollowJob, begin: number): Promise<Track> => {
+  const { source, signal, lookups } = work
+  const { coverage } = lookups
+  let head = begin
+  const scopes = scopesFrom(scopesAt(job.scoping!.scopes, head), await firstKept(work, job.keep, head))
+  const nextOf = (head: number) => {
+    const tip = coverage.newest()?.number
+    return tip !== undefined && tip <= head && head - tip <= CATCH_UP ? tip + 1 : Math.max(0, head - job.finality + 1)
+  }
+  // What a factory names below the head is asked for at the head, too: it must be known first.
+  if (scopes.some(({ factory }) => factory !== undefined))
+    for (let top = Number.NEGATIVE_INFINITY; head - top > CATCH_UP; head = await source!.head(signal)) {
+      top = nextOf(head) - 1
+      await fillUntilWhole(work, () => fillScopes(work, scopes, top))
+    }
+  const from = nextOf(head)
+  const tip = coverage.newest()
+  return {
+    ...{ from, tip: tip?.number === from - 1 ? tip : undefined, stored: coverage.looked },
+    ...{ headers: true, transactions: scopes.some(it => it.transactions !== undefined) },
+    ...createHeadScopes(scopes, coverage),
+    fill: inside => fillScopes(inside, scopes, from - 1),
+  }
+}
+
+/** Blocks behind the head up to which a stored tip is simply followed on; a longer gap is a back-fill of its own. */
+const CATCH_UP = 2000
+
+const follow = async (work: Work, { take, left, fill, ...track }: Track, { finality, toFinalized = false }: Depth) => {
+  const { source, pipeline, dictionaries, state, pace, signal } = work
+  const { finalized } = work.finality
+  const lane = pipeline.lane('head')
+  try {
+    for await (const event of source!.follow({ ...track, finality, finalized, toFinalized, signal })) {
+      if (event.type === 'rollback') {
+        await lane.flush()
+        await rollBack(work, event.to)
+        left?.()
+        continue
+      }
+      const number = Number(event.block.block.number)
+      if (dictionaries?.isFilling() && !state.isShared) await makeRoom(work)
+      await take(work, lane, event.block)
+      state.headAt = performance.now()
+      pace.came({ number, time: Number(event.block.block.timestamp) })
+      state.head = Math.max(state.head ?? -1, number)
+      // At the head every block is a transaction of its own; far behind it they go together.
+      if (number > state.head - finality) await lane.flush()
+    }
+  } finally {
+    await lane.flush()
+  }
+}
+
+/** The first block that is not pruned, nor would be as soon as it is stored. */
+const firstKept = async ({ source, lookups, signal }: Work, { blocks, forMs }: Keep = {}, head: number) => {
+  const byCount = blocks === undefined ? 0 : head - blocks + 1
+  let from = Math.max(lookups.floor(), byCount)
+  if (forMs === undefined) return from
+  const timeOf = async (number: number): Promise<number | undefined> => {
+    const block = await readBlock(source!, number, signal)
+    return block && Number(block.block.timestamp)
+  }
+  // As pruning counts: by the time of the chain, which a clock that is wrong does not change.
+  const since = Math.min((await timeOf(head)) ?? Number.POSITIVE_INFINITY, Date.now() / 1_000) - forMs / 1_000
+  let to = head
+  while (from < to) {
+    const middle = (from + to) >> 1
+    // What no node has any more is older than what all have.
+    if (((await timeOf(middle)) ?? 0) < since) from = middle + 1
+    else to = middle
+  }
+  return from
+}
+
+/** The first block from which on nodes have blocks: what they have pruned must not keep the head from being followed. */
+const firstHad = async (has: (number: number) => Promise<boolean>, from: number, head: number): Promise<number> => {
+  if (from >= head || (await has(from))) return from
+  const { to } = await extentOf(has, from, { from, to: head })
+  return Math.min(to + 1, head)
+}
