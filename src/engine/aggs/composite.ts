@@ -1,16 +1,15 @@
 import { overLimit } from '../../limits/index.ts'
 import type { CompositeSource, SpecOf } from '../../query/aggs/ast.ts'
 import { compositePart } from '../../query/aggs/buckets/composite.ts'
-import type { Bucket, Buckets, Value as Shown } from '../../query/aggs/result.ts'
+import type { Value as Shown } from '../../query/aggs/result.ts'
 import type { Value } from '../../query/ast.ts'
-import { type Aggregator, type Context, type Inner, resultsOf } from './aggregator.ts'
+import type { Aggregator, Context, Inner } from './aggregator.ts'
 import type { At, Batch } from './batch.ts'
+import { createBuckets, entriesOf } from './buckets.ts'
 import { type Grouped, group, type Rows } from './group.ts'
-import { createKeyed } from './keyed.ts'
 import { type Keys, sharedKeys } from './keys.ts'
 import { firstOf } from './order.ts'
 import { createPairs, type Pairs } from './pairs.ts'
-import { listed } from './range.ts'
 import { createSource, type Source } from './sources.ts'
 import { mapped, withMissing } from './values.ts'
 
@@ -37,15 +36,9 @@ export const createComposite = (spec: SpecOf<'composite'>, inner: Inner, context
       source: createSource(source.values, isTerms ? keys : undefined, context),
       keys,
       round: rounderOf(source),
-      chain: context.shared(() => createPairs(true)),
+      chain: context.shared(() => createPairs()),
     }
   })
-  const keyed = createKeyed(
-    (at, batch, wantsInner) => combine({ parts, context }, at, batch, wantsInner),
-    inner,
-    context.reader.check,
-  )
-
   const valuesOf = (combination: number): number[] => {
     const values: number[] = []
     for (let i = parts.length - 1, at = combination; i >= 0; i--) {
@@ -66,44 +59,40 @@ export const createComposite = (spec: SpecOf<'composite'>, inner: Inner, context
     return 0
   }
   const after = spec.after?.map((value, i) => keyOfAfter(value, parts[i]!))
-  const shownOf = (values: readonly number[]): Map<string, Shown> =>
-    new Map(values.map((value, i) => [parts[i]!.spec.name, shown(value, parts[i]!)]))
+  const shownOf = (combination: number): Map<string, Shown> =>
+    new Map(valuesOf(combination).map((value, i) => [parts[i]!.spec.name, shown(value, parts[i]!)]))
 
-  return {
-    ...listed(keyed),
-    result(owner): Buckets {
-      const known = new Map<number, number[]>()
-      const of = (bucket: number): number[] => {
-        let values = known.get(bucket)
-        if (!values) {
-          values = valuesOf(keyed.keys[bucket]!)
-          known.set(bucket, values)
+  return createBuckets(
+    {
+      type: 'composite',
+      group: (at, batch, wantsInner) => combine({ parts, context }, at, batch, wantsInner),
+      show(owner, keyed) {
+        const known = new Map<number, number[]>()
+        const of = (bucket: number): number[] => {
+          let values = known.get(bucket)
+          if (!values) {
+            values = valuesOf(keyed.keys[bucket]!)
+            known.set(bucket, values)
+          }
+          return values
         }
-        return values
-      }
-      const all = keyed.in(owner)
-      const left = after ? all.filter(bucket => compareWith(of(bucket), after) > 0) : all
-      const first = firstOf(left, spec.size, (a, b) => compareWith(of(a), of(b)))
-      context.count(first.length)
-      const last = first.at(-1)
-      return {
-        is: 'buckets',
-        type: 'composite',
-        members: last === undefined ? [] : [['after_key', shownOf(of(last))]],
-        keyed: false,
-        buckets: first.map(
-          (bucket): Bucket => ({
-            key: [['key', shownOf(of(bucket))]],
-            docCount: keyed.counts[bucket]!,
-            results: resultsOf(inner, bucket),
-          }),
-        ),
-      }
+        const all = keyed.in(owner)
+        const left = after ? all.filter(bucket => compareWith(of(bucket), after) > 0) : all
+        const first = firstOf(left, spec.size, (a, b) => compareWith(of(a), of(b)))
+        const last = first.at(-1)
+        return {
+          entries: entriesOf(keyed, first),
+          members: last === undefined ? [] : [['after_key', shownOf(keyed.keys[last]!)]],
+        }
+      },
+      describe: combination => ({ key: [['key', shownOf(combination)]] }),
+      keyOf: values =>
+        parts.reduce((above, part, i) => part.chain.of(above, keyOfAfter(values[i] ?? null, part) + 0), 0),
+      bytes: () => parts.reduce((sum, { chain, keys }) => sum + chain.bytes() + keys.bytes(), 0),
     },
-    number: () => null,
-    keyOf: values => parts.reduce((above, part, i) => part.chain.of(above, keyOfAfter(values[i] ?? null, part) + 0), 0),
-    bytes: () => keyed.bytes() + parts.reduce((sum, { chain, keys }) => sum + chain.bytes() + keys.bytes(), 0),
-  }
+    inner,
+    context,
+  )
 }
 
 const rounderOf = (source: CompositeSource): Part['round'] => {

@@ -52,7 +52,7 @@ const createJoined = (precision: number, most: number) => {
   const counts = createNumbers()
   let above = 0
   /** Undefined once keys are counted by sketches. */
-  let pairs: Pairs | undefined = createPairs(true)
+  let pairs: Pairs | undefined = createPairs()
   const sketches: Distinct[] = []
   let target: Distinct
   const addHash = createNumberHash((high, low) => target.add(high, low))

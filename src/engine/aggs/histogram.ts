@@ -1,18 +1,19 @@
 import type { SpecOf } from '../../query/aggs/ast.ts'
+import { type Scale, scalesOf, timeKey } from '../../query/aggs/buckets/auto-date-histogram.ts'
 import { filledPlaces, histogramKey, type Steps } from '../../query/aggs/buckets/histogram.ts'
-import type { Bucket, Buckets } from '../../query/aggs/result.ts'
 import { MISSING } from '../index/column-codec.ts'
-import { type Aggregator, type Context, type Inner, resultsOf } from './aggregator.ts'
-import { group } from './group.ts'
-import { createKeyed } from './keyed.ts'
-import { bucketOrder } from './order.ts'
+import type { Aggregator, Context, Inner, State } from './aggregator.ts'
+import { createBuckets, type Entry, entriesOf, groupBy } from './buckets.ts'
+import type { Rows } from './group.ts'
+import type { Keyed } from './keyed.ts'
+import { type BucketOrder, bucketOrder } from './order.ts'
 import { createSource } from './sources.ts'
 import { type Found, mapped, type RawNumbers } from './values.ts'
 
 type Spec = SpecOf<'histogram'> | SpecOf<'date_histogram'>
 
 export const createHistogram = (spec: Spec, steps: Steps, inner: Inner, context: Context): Aggregator => {
-  const { values, hard, extended, minDocCount, format } = spec
+  const { values, hard, minDocCount, format } = spec
   const source = createSource(values, undefined, context)
   const { min: low = Number.NEGATIVE_INFINITY, max: high = Number.POSITIVE_INFINITY } = hard ?? {}
   const isInside = (key: number, value: number): boolean => {
@@ -28,61 +29,104 @@ export const createHistogram = (spec: Spec, steps: Steps, inner: Inner, context:
     const raw = found.form === 'each' && spec.kind === 'histogram' && !hard ? found.raw : undefined
     return (raw && inEvenSteps(raw, spec as SpecOf<'histogram'>)) ?? mapped(found, keyOf)
   }
-  const keyed = createKeyed(
-    (at, batch, wantsInner) => group(stepped(source.read(at, batch)), batch, wantsInner),
-    inner,
-    context.reader.check,
-  )
-  let order: ReturnType<typeof bucketOrder> | undefined
-
-  const bucketOf = (key: number, bucket: number): Bucket => ({
-    ...histogramKey(key, { isDate: spec.kind === 'date_histogram', format }),
-    docCount: bucket < 0 ? 0 : keyed.counts[bucket]!,
-    results: resultsOf(inner, bucket),
-  })
-
   /** Also those without documents. */
-  const filled = (buckets: readonly number[]): [key: number, bucket: number][] => {
-    const keys = buckets.map(bucket => keyed.keys[bucket]!)
+  const filled = (entries: readonly Entry[]): Entry[] => {
     const { room, limits } = context
-    const places = filledPlaces(keys, { steps, extended, most: limits.buckets, room })
-    return places.map(([key, place]) => [key, place < 0 ? -1 : buckets[place]!])
+    const keys = entries.map(([key]) => key)
+    const places = filledPlaces(keys, { steps, extended: spec.extended, most: limits.buckets, room })
+    return places.map(([key, place]) => [key, place < 0 ? -1 : entries[place]![1]])
+  }
+  let order: BucketOrder | undefined
+  const ordered = (entries: Entry[], keyed: Keyed): Entry[] => {
+    const { by, ascending } = spec.order[0]!
+    if (by === '_key') return ascending ? entries : entries.reverse()
+    order ??= bucketOrder(spec.order, keyed, inner, (a, b) => a - b)
+    const real = entries.filter(([, bucket]) => bucket >= 0).sort(([, a], [, b]) => order!.compare(a, b))
+    const empty = entries.filter(([, bucket]) => bucket < 0)
+    return by === '_count' && ascending ? [...empty, ...real] : [...real, ...empty]
+  }
+  return createBuckets(
+    {
+      ...{ type: spec.kind, isNamed: spec.keyed },
+      group: groupBy((at, batch) => stepped(source.read(at, batch))),
+      show(owner, keyed) {
+        const all = entriesOf(keyed, Array.from(keyed.in(owner))).sort(([a], [b]) => a - b)
+        const shown = minDocCount === 0 ? filled(all) : all.filter(([, bucket]) => keyed.counts[bucket]! >= minDocCount)
+        return { entries: ordered(shown, keyed) }
+      },
+      describe: key => histogramKey(key, { isDate: spec.kind === 'date_histogram', format }),
+    },
+    inner,
+    context,
+  )
+}
+
+/** The length of buckets is known once all times are: until then each time is a bucket of its own. */
+export const createAutoDateHistogram = (
+  spec: SpecOf<'auto_date_histogram'>,
+  inner: Inner,
+  context: Context,
+): Aggregator => {
+  const source = createSource(spec.values, undefined, context)
+  const waiting: { state: State & Rows; owners: Uint32Array }[] = []
+  const scales = new Map<number, Scale>()
+  const allScales = scalesOf(spec)
+
+  const ends = (): Map<number, [least: number, greatest: number]> => {
+    const found = new Map<number, [number, number]>()
+    for (const { state, owners } of waiting)
+      for (let i = 0; i < state.keys.length; i++) {
+        const owner = owners[state.owners[i]!]!
+        const key = state.keys[i]!
+        const known = found.get(owner)
+        if (!known) found.set(owner, [key, key])
+        else if (key < known[0]) known[0] = key
+        else if (key > known[1]) known[1] = key
+      }
+    return found
   }
 
-  return {
-    collect: keyed.collect,
-    merge: keyed.merge,
-    finish: () => keyed.finish(),
-    result(owner): Buckets {
-      const { keys, counts } = keyed
-      const sorted = Array.from(keyed.in(owner)).sort((a, b) => keys[a]! - keys[b]!)
-      const shown =
-        minDocCount === 0
-          ? filled(sorted)
-          : sorted
-              .filter(bucket => counts[bucket]! >= minDocCount)
-              .map((bucket): [number, number] => [keys[bucket]!, bucket])
-      context.count(shown.length)
-      if (spec.order[0]!.by === '_key') {
-        if (!spec.order[0]!.ascending) shown.reverse()
-      } else {
-        order ??= bucketOrder(spec.order, keyed, inner, (a, b) => a - b)
-        const real = shown.filter(([, bucket]) => bucket >= 0).sort(([, a], [, b]) => order!.compare(a, b))
-        const empty = shown.filter(([, bucket]) => bucket < 0)
-        const emptyFirst = spec.order[0]!.by === '_count' && spec.order[0]!.ascending
-        shown.splice(0, shown.length, ...(emptyFirst ? [...empty, ...real] : [...real, ...empty]))
-      }
-      return {
-        is: 'buckets',
-        type: spec.kind,
-        members: [],
-        keyed: spec.keyed,
-        buckets: shown.map(([key, bucket]) => bucketOf(key, bucket)),
-      }
+  const buckets = createBuckets(
+    {
+      type: 'auto_date_histogram',
+      group: groupBy(source.read),
+      show(owner, keyed) {
+        const scale = scales.get(owner)
+        const known = new Map(Array.from(keyed.in(owner), bucket => [keyed.keys[bucket]!, bucket]))
+        return {
+          entries: (scale?.starts ?? []).map(start => [start, known.get(start) ?? -1]),
+          after: [['interval', scale?.name ?? allScales.shortest]],
+        }
+      },
+      describe: key => timeKey(key, spec),
     },
-    number: () => null,
-    bytes: () => keyed.bytes(),
+    inner,
+    context,
+  )
+  return {
+    ...buckets,
+    merge: (state, owners) => void waiting.push({ state: state as State & Rows, owners }),
+    finish(owners) {
+      for (const [owner, [least, greatest]] of ends()) scales.set(owner, allScales.of(least, greatest))
+      for (const { state, owners: above } of waiting) {
+        const keys = state.keys.map((key, i) => startOf(scales.get(above[state.owners[i]!]!)!, key))
+        buckets.merge({ ...state, keys } as State, above)
+      }
+      waiting.length = 0
+      buckets.finish(owners)
+    },
   }
+}
+
+const startOf = ({ starts }: Scale, time: number): number => {
+  let low = 0
+  let high = starts.length - 1
+  while (low < high) {
+    const middle = (low + high + 1) >>> 1
+    if (starts[middle]! <= time) low = middle
+    else high = middle - 1
+  }
+  return starts[low]!
 }
 
 /** Numbers as places among the steps that they lie on; undefined where there are more of these than pays. */

@@ -181,7 +181,7 @@ interface Joined {
 
 /** Each bucket has a number as soon as it comes. */
 const createJoined = (inner: Inner): Joined => {
-  const pairs = createPairs(true)
+  const pairs = createPairs()
   const counts = createNumbers()
   return {
     merge({ owners: rowOwners, keys, counts: more, inner: states }, owners) {

@@ -23,8 +23,8 @@ const hashOf = (owner: number, key: number): number => {
 }
 
 const DIRECT = 2 ** 20
-/** `isLasting`: whether much is put into it, so that room for whole numbers pays. */
-export const createPairs = (isLasting: boolean): Pairs => {
+
+export const createPairs = (): Pairs => {
   let capacity = 16
   let owners = new Uint32Array(capacity)
   let keys = new Float64Array(capacity)
@@ -35,7 +35,7 @@ export const createPairs = (isLasting: boolean): Pairs => {
   let direct = new Uint32Array(0)
 
   const isDirect = (owner: number, key: number): boolean =>
-    isLasting && owner === 0 && key >= 0 && key < DIRECT && Math.floor(key) === key
+    owner === 0 && key >= 0 && key < DIRECT && Math.floor(key) === key
 
   const roomFor = (key: number) => {
     if (key >= direct.length) {

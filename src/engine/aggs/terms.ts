@@ -1,87 +1,101 @@
 import { murmur3 } from '../../lib/murmur.ts'
 import { overLimit } from '../../limits/index.ts'
 import type { SpecOf, ValueType } from '../../query/aggs/ast.ts'
-import { TERMS_TYPES, termKey } from '../../query/aggs/buckets/terms.ts'
+import { rareTermsType, TERMS_TYPES, termKey } from '../../query/aggs/buckets/terms.ts'
 import { pathOf } from '../../query/aggs/options.ts'
-import type { Bucket, Buckets } from '../../query/aggs/result.ts'
 import type { Value } from '../../query/ast.ts'
-import { type Aggregator, type Context, type Inner, resultsOf } from './aggregator.ts'
+import type { Aggregator, Context, Inner } from './aggregator.ts'
 import type { At, Batch } from './batch.ts'
+import { createBuckets, entriesOf, groupBy } from './buckets.ts'
 import { elementsOf } from './elements.ts'
 import { group } from './group.ts'
-import { createKeyed, type Wanted } from './keyed.ts'
+import type { Keyed, Wanted } from './keyed.ts'
 import { type Keys, sharedKeys } from './keys.ts'
-import { bucketOrder, firstBuckets } from './order.ts'
+import { type BucketOrder, bucketOrder, firstBuckets } from './order.ts'
 import { createSource } from './sources.ts'
 import { type Found, mapped } from './values.ts'
 
 export const createTerms = (spec: SpecOf<'terms'>, inner: Inner, context: Context): Aggregator => {
   const { values, size, shardSize, minDocCount } = spec
   const { reader, limits } = context
-  const keys = sharedKeys(values, context)
-  const source = createSource(values, keys, context)
-  const wanted = wantedBy(spec, keys)
-  const found = (all: Found): Found => (wanted ? mapped(all, wanted) : all)
-  const keyed = createKeyed(
-    (at, batch, wantsInner) => group(found(source.read(at, batch)), batch, wantsInner),
-    inner,
-    reader.check,
-    minDocCount > 0 ? wantedOf(spec, inner) : undefined,
-  )
-  const rank = () => bucketOrder(spec.order, keyed, inner, keys.compare)
-  let order: ReturnType<typeof rank> | undefined
-
-  const bucketOf = (bucket: number): Bucket => ({
-    key: termKey(keys.value(keyed.keys[bucket]!), spec),
-    ...numberOf(values.type, keyed.keys[bucket]!),
-    docCount: keyed.counts[bucket]!,
-    results: resultsOf(inner, bucket),
-  })
-
+  const terms = bucketsOf(spec, context)
   const isNested = Object.values(values.fields).some(({ list }) => list?.nested)
   const keysIn = (at: At, batch: Batch): Float64Array => {
     const all = isNested ? elementsOf(at, batch, context) : { at, batch }
-    return group(found(source.read(all.at, all.batch)), all.batch, false).rows.keys
+    return group(terms.read(all.at, all.batch), all.batch, false).rows.keys
   }
-
-  return {
-    collect: keyed.collect,
-    shrink: keyed.shrink,
-    merge: keyed.merge,
-    finish(owners) {
-      if (minDocCount === 0)
-        for (const { at, batch } of context.everywhere())
-          for (const key of keysIn(at, batch)) {
-            for (let owner = 0; owner < owners; owner++) keyed.add(owner, key)
-            reader.check()
-            if (keyed.bytes() > limits.aggregationMemory) throw overLimit('aggregationMemory', limits)
-          }
-      keyed.finish()
-    },
-    result(owner): Buckets {
-      order ??= rank()
-      const all = keyed.in(owner)
-      const { counts } = keyed
-      const shard = firstBuckets(all, shardSize, order)
-      const enough = shard.filter(bucket => counts[bucket]! >= minDocCount)
-      const shown = enough.slice(0, size)
-      const sum = (buckets: readonly number[]) => buckets.reduce((sum, bucket) => sum + counts[bucket]!, 0)
-      context.count(shown.length)
-      const others = keyed.documents(owner) - sum(shard) + sum(enough) - sum(shown)
-      return {
-        is: 'buckets',
-        type: TERMS_TYPES[values.type],
-        members: [
-          ['doc_count_error_upper_bound', 0n],
-          ['sum_other_doc_count', BigInt(others)],
-        ],
-        keyed: false,
-        buckets: shown.map(bucketOf),
+  const addAll = (keyed: Keyed, owners: number) => {
+    for (const { at, batch } of context.everywhere())
+      for (const key of keysIn(at, batch)) {
+        for (let owner = 0; owner < owners; owner++) keyed.add(owner, key)
+        reader.check()
+        if (keyed.bytes() > limits.aggregationMemory) throw overLimit('aggregationMemory', limits)
       }
+  }
+  let order: BucketOrder | undefined
+  return createBuckets(
+    {
+      ...terms,
+      type: TERMS_TYPES[values.type],
+      ...(minDocCount > 0 ? { wanted: wantedOf(spec, inner) } : { complete: addAll }),
+      show(owner, keyed) {
+        const { counts } = keyed
+        order ??= bucketOrder(spec.order, keyed, inner, terms.keys.compare)
+        const shard = firstBuckets(keyed.in(owner), shardSize, order)
+        const enough = shard.filter(bucket => counts[bucket]! >= minDocCount)
+        const shown = enough.slice(0, size)
+        const sum = (buckets: readonly number[]) => buckets.reduce((sum, bucket) => sum + counts[bucket]!, 0)
+        const others = keyed.documents(owner) - sum(shard) + sum(enough) - sum(shown)
+        return {
+          entries: entriesOf(keyed, shown),
+          members: [
+            ['doc_count_error_upper_bound', 0n],
+            ['sum_other_doc_count', BigInt(others)],
+          ],
+        }
+      },
     },
-    number: () => null,
-    keyOf: ([value]) => keys.of(value!),
-    bytes: () => keyed.bytes() + keys.bytes(),
+    inner,
+    context,
+  )
+}
+
+/** Terms that few documents have, the rarest first, and of equal ones by their keys. */
+export const createRareTerms = (spec: SpecOf<'rare_terms'>, inner: Inner, context: Context): Aggregator => {
+  const terms = bucketsOf(spec, context)
+  return createBuckets(
+    {
+      ...terms,
+      type: rareTermsType(spec.values.type),
+      show(owner, keyed) {
+        const { counts, keys } = keyed
+        const rare = Array.from(keyed.in(owner)).filter(bucket => counts[bucket]! <= spec.maxDocCount)
+        rare.sort((a, b) => counts[a]! - counts[b]! || terms.keys.compare(keys[a]!, keys[b]!))
+        return { entries: entriesOf(keyed, rare) }
+      },
+    },
+    inner,
+    context,
+  )
+}
+
+/** A bucket for each term that is wanted. */
+const bucketsOf = (spec: SpecOf<'terms' | 'rare_terms'>, context: Context) => {
+  const { values } = spec
+  const keys = sharedKeys(values, context)
+  const source = createSource(values, keys, context)
+  const wanted = wantedBy(spec, keys)
+  const read = (at: At, batch: Batch): Found => {
+    const found = source.read(at, batch)
+    return wanted ? mapped(found, wanted) : found
+  }
+  return {
+    ...{ keys, read, group: groupBy(read), bytes: keys.bytes },
+    describe: (key: number) => ({
+      key: termKey(keys.value(key), spec),
+      ...(values.type !== 'keyword' && { number: key }),
+    }),
+    keyOf: ([value]: readonly (Value | null)[]) => keys.of(value!),
   }
 }
 
@@ -100,12 +114,9 @@ const wantedOf = ({ order, shardSize }: SpecOf<'terms'>, inner: Inner): Wanted |
   }
 }
 
-export const numberOf = (type: ValueType, key: number): { number?: number } =>
-  type === 'keyword' ? {} : { number: key }
-
 /** Keeps the keys that are asked for; undefined where all are. */
-export const wantedBy = (
-  { terms: { include, exclude, partition }, values }: Pick<SpecOf<'terms'>, 'terms' | 'values'>,
+const wantedBy = (
+  { terms: { include, exclude, partition }, values }: SpecOf<'terms' | 'rare_terms'>,
   keys: Keys,
 ): ((key: number) => number) | undefined => {
   if (!include && !exclude && !partition) return undefined

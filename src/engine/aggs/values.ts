@@ -6,7 +6,7 @@ export type Found =
   /** By ordinal, of few different ones: `keys[at[ordinal]]`. Without `at` all are the first. */
   | {
       form: 'few'
-      at: Uint8Array | Uint16Array | Uint32Array | undefined
+      at: Codes | undefined
       keys: Float64Array
       /** Whether no key occurs twice. */
       distinct: boolean
@@ -20,7 +20,7 @@ export type Found =
 
 /** Whole numbers by ordinal: `base + values[ordinal]`. None where that is -1. */
 export interface RawNumbers {
-  values: Uint8Array | Uint16Array | Uint32Array
+  values: Codes
   base: number
 }
 
@@ -115,6 +115,44 @@ export const eachValue = (found: Found, batch: Batch, visit: (i: number, key: nu
     const key = isOne ? keys[0]! : at ? keys[at[ordinal]!]! : keys[ordinal]!
     if (!Number.isNaN(key)) visit(i, key)
   }
+}
+
+/** Whole numbers by ordinal. */
+export type Codes = Uint8Array | Uint16Array | Uint32Array
+
+/**
+ * The numbers of a batch in its order, or the names that they stand for: a part of the column where its documents stand side by side.
+ * Without a column all are 0.
+ */
+export const codesIn = (column: Codes | undefined, batch: Batch, names?: Uint32Array): Codes => {
+  const { count, from, except } = batch
+  if (!column) return names && names[0] !== 0 ? new Uint32Array(count).fill(names[0]!) : new Uint8Array(count)
+  const list = except ? undefined : batch.list
+  if (list) {
+    const codes = new Uint32Array(count)
+    if (names) for (let i = 0; i < count; i++) codes[i] = names[column[list[i]!]!]!
+    else for (let i = 0; i < count; i++) codes[i] = column[list[i]!]!
+    return codes
+  }
+  const codes = except ? withoutSome(column, from, count, except) : column.subarray(from, from + count)
+  if (!names) return codes
+  const named = new Uint32Array(count)
+  for (let i = 0; i < count; i++) named[i] = names[codes[i]!]!
+  return named
+}
+
+/** Those of a column from a place on, but for some ordinals that ascend. */
+const withoutSome = (column: Codes, from: number, count: number, except: Uint32Array): Codes => {
+  const codes = new (column.constructor as new (count: number) => Codes)(count)
+  let next = from
+  let size = 0
+  for (let i = 0; size < count; i++) {
+    const end = Math.min(except[i] ?? column.length, next + count - size)
+    codes.set(column.subarray(next, end), size)
+    size += end - next
+    next = end + 1
+  }
+  return codes
 }
 
 /** One value for each of a batch, NaN where there is none; of several the first. */
