@@ -3,11 +3,9 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { parseJson } from '../../src/console/api/json.ts'
 import type { Kind } from '../../src/console/api/wire.ts'
-import { offersAt } from '../../src/console/pages/explore/complete.ts'
 import { type Condition, clauseOf, conditionsOf, type Operator } from '../../src/console/pages/explore/conditions.ts'
-import type { Catalogue, FieldInfo } from '../../src/console/pages/explore/fields.ts'
-import { countLines } from '../../src/console/pages/explore/lines.ts'
-import { choose, wordBefore } from '../../src/console/pages/explore/suggest.ts'
+import { type Catalogue, type FieldInfo, offersAt } from '../../src/console/pages/explore/fields.ts'
+import { choose, countLines, wordBefore } from '../../src/console/pages/explore/query.ts'
 import { layOut, placeAt, rangeOf, readTree } from '../../src/console/pages/explore/tree.ts'
 
 const word = fc.stringMatching(/^[a-z0-9"\\_é]{1,8}$/)

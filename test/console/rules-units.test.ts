@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { JsonObject } from '../../src/console/api/json.ts'
-import { differencesOf, mergedOf } from '../../src/console/pages/rules/editor/differences.ts'
-import { payloadOf, toggle, waysOf } from '../../src/console/pages/rules/editor/payload.ts'
 import { conditionsOf } from '../../src/console/pages/rules/from-query.ts'
+import { differencesOf, mergedOf, payloadOf, toggle, waysOf } from '../../src/console/pages/rules/model.ts'
 
 const said = (query: unknown) => conditionsOf(typeof query === 'string' ? query : JSON.stringify(query))
 

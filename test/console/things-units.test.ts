@@ -3,8 +3,7 @@ import { test } from 'node:test'
 import { encodeAbiParameters } from 'viem'
 import type { JsonObject } from '../../src/console/api/json.ts'
 import type { Hit } from '../../src/console/api/wire.ts'
-import { elementsOf, integerOf, utf8Of, wordsOf } from '../../src/console/pages/things/read.ts'
-import { moves, stepsOf } from '../../src/console/pages/things/steps.ts'
+import { elementsOf, integerOf, moves, stepsOf, utf8Of, wordsOf } from '../../src/console/pages/things/read.ts'
 
 const hit = (_type: string, _source: JsonObject): Hit => ({
   _index: '',

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { membersOf, parseJson, toJson } from '../../src/console/api/json.ts'
-import { readQuestion } from '../../src/console/pages/explore/question.ts'
-import { ago, since } from '../../src/console/parts/ago.ts'
-import { plain, visible } from '../../src/console/parts/visible.ts'
+import { readQuestion } from '../../src/console/pages/explore/query.ts'
+import { ago, plain, since, visible } from '../../src/console/parts/format.ts'
 import { findPage } from '../../src/console/routes.ts'
 
 test('integers beyond 2^53 keep their digits', () => {

@@ -1,6 +1,4 @@
-import { connectionLost } from '../shell/connection.ts'
-import { rootUrl } from '../shell/place.ts'
-import { session, signOut } from '../shell/session.ts'
+import { connectionLost, rootUrl, session, signOut } from '../shell/state.ts'
 import { at, type Json, parseJson, textAt, toJson } from './json.ts'
 
 /** What the server refused, or why it could not be asked. */

@@ -7,7 +7,7 @@ export interface Series {
   counts: readonly number[]
 }
 
-interface Props {
+interface ChartProps {
   /** What it shows, for those who do not see it. */
   label: string
   series: Series
@@ -17,7 +17,7 @@ interface Props {
 }
 
 /** Counts over time as bars. What draws it is loaded when it is first needed. */
-export const Chart = ({ label, series, height = 112, onSelect }: Props) => {
+export const Chart = ({ label, series, height = 112, onSelect }: ChartProps) => {
   const box = useRef<HTMLDivElement>(null)
   const drawn = useRef<Drawn>(undefined)
   const latest = useRef({ series, onSelect })
@@ -44,3 +44,61 @@ export const Chart = ({ label, series, height = 112, onSelect }: Props) => {
 
   return <div ref={box} class="chart" role="img" aria-label={label} style={{ height: `${height}px` }} />
 }
+
+interface SparkProps {
+  /** What it shows, such as `Blocks per second`. */
+  title: string
+  values: readonly (number | null)[]
+  show?(value: number): string
+}
+
+const [WIDTH, HEIGHT] = [300, 40]
+
+/** A line of a few hundred values from zero up; null is a value that is not known. */
+export const Spark = ({ title, values, show = showNumber }: SparkProps) => {
+  const known = values.filter(value => value !== null)
+  if (known.length < 2) return null
+  const most = Math.max(...known)
+  const now = values.findLast(value => value !== null)!
+  const text = `now ${show(now)}, at most ${show(most)}`
+  return (
+    <figure class="spark">
+      <figcaption>
+        {title}: <span class="dim">{text}</span>
+      </figcaption>
+      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={`${title}: ${text}`}>
+        {runsOf(values).map(({ from, run }) => (
+          <polyline
+            key={from}
+            points={run.map((value, i) => pointOf(from + i, value, values.length, most)).join(' ')}
+          />
+        ))}
+      </svg>
+    </figure>
+  )
+}
+
+/** The values between those that are not known. */
+export const runsOf = (values: readonly (number | null)[]): { from: number; run: number[] }[] => {
+  const runs: { from: number; run: number[] }[] = []
+  let open: number[] | undefined
+  for (const [i, value] of values.entries()) {
+    if (value === null) open = undefined
+    else if (open) open.push(value)
+    else {
+      open = [value]
+      runs.push({ from: i, run: open })
+    }
+  }
+  return runs
+}
+
+const pointOf = (i: number, value: number, count: number, most: number): string => {
+  const x = (i / (count - 1)) * WIDTH
+  const y = HEIGHT - 1 - (most > 0 ? value / most : 0) * (HEIGHT - 2)
+  return `${x.toFixed(1)},${y.toFixed(1)}`
+}
+
+/** Three digits that mean something, as of a rate. */
+export const showNumber = (value: number): string =>
+  value >= 100 ? Math.round(value).toLocaleString() : String(Number(value.toPrecision(3)))

@@ -1,6 +1,5 @@
 import { isObject, type Json, toJson } from '../api/json.ts'
-import { Copy } from './copy.tsx'
-import { Text } from './text.tsx'
+import { Copy, Text } from './text.tsx'
 
 /** A value as JSON, with all of its digits. */
 export const JsonView = ({ value, label }: { value: Json; label: string }) => (

@@ -13,7 +13,7 @@ export interface Column<Row> {
   cell(row: Row): ComponentChildren
 }
 
-interface Props<Row> {
+interface TableProps<Row> {
   label: string
   columns: readonly Column<Row>[]
   rows: readonly Row[]
@@ -31,7 +31,7 @@ const SORTED = { asc: 'ascending', desc: 'descending' } as const
 const BEYOND = 12
 
 /** A table whose rows are drawn when they come into sight, so that it holds any number. `j` and `k` go through them. */
-export const Table = <Row,>({ label, columns, rows, keyOf, open, onOpen, onEnd }: Props<Row>) => {
+export const Table = <Row,>({ label, columns, rows, keyOf, open, onOpen, onEnd }: TableProps<Row>) => {
   const box = useRef<HTMLDivElement>(null)
   const [sight, setSight] = useState({ from: 0, to: 60 })
   const [at, setAt] = useState(-1)
@@ -149,3 +149,44 @@ export const Table = <Row,>({ label, columns, rows, keyOf, open, onOpen, onEnd }
     </div>
   )
 }
+
+export interface PlainColumn<Row> {
+  title: string
+  align?: 'right'
+  cell(row: Row): ComponentChildren
+}
+
+interface PlainTableProps<Row> {
+  label: string
+  columns: readonly PlainColumn<Row>[]
+  rows: readonly Row[]
+  keyOf(row: Row): string | number
+}
+
+/** A table of some dozens of rows, all of them drawn; wider than the window it scrolls by itself. */
+export const PlainTable = <Row,>({ label, columns, rows, keyOf }: PlainTableProps<Row>) => (
+  <section class="plain-table" aria-label={label} tabIndex={0}>
+    <table>
+      <thead>
+        <tr>
+          {columns.map(({ title, align }) => (
+            <th key={title} scope="col" class={align}>
+              {title}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(row => (
+          <tr key={keyOf(row)}>
+            {columns.map(({ title, align, cell }) => (
+              <td key={title} class={align}>
+                {cell(row)}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </section>
+)

@@ -1,7 +1,11 @@
-import { useState } from 'preact/hooks'
-import { visible } from './visible.ts'
+import { useEffect, useState } from 'preact/hooks'
+import { hrefOf } from '../routes.ts'
+import { Link } from '../shell/router.tsx'
+import { createStore, useStore } from '../shell/state.ts'
+import { announce } from './controls.tsx'
+import { ago, since, visible } from './format.ts'
 
-interface Props {
+interface TextProps {
   value: string
   /** Characters that are shown at first. */
   most?: number
@@ -13,7 +17,7 @@ interface Props {
  * Text from the chain, whatever it is: it cannot change the direction of what stands around it, characters that are not seen are named, and
  * long text is cut.
  */
-export const Text = ({ value, most = 200, brief = false }: Props) => {
+export const Text = ({ value, most = 200, brief = false }: TextProps) => {
   const [all, setAll] = useState(false)
   const isLong = value.length > most
   const shown = isLong && !all ? cut(value, most) : value
@@ -43,3 +47,155 @@ const cut = (text: string, length: number): string => {
   const last = text.charCodeAt(length - 1)
   return text.slice(0, last >= 0xd800 && last < 0xdc00 ? length - 1 : length)
 }
+
+/** Copies a text whole, however little of it is shown. `what` names it for those who do not see it. */
+export const Copy = ({ text, what }: { text: string; what: string }) => (
+  <button
+    type="button"
+    class="copy"
+    aria-label={`Copy ${what}`}
+    title={`Copy ${what}`}
+    onClick={event => {
+      event.stopPropagation()
+      void copyText(text, what)
+    }}
+  >
+    <svg viewBox="0 0 16 16" width="12" height="12" aria-hidden="true">
+      <path d="M5 5V2h9v9h-3M2 5h9v9H2z" fill="none" stroke="currentColor" stroke-width="1.5" />
+    </svg>
+  </button>
+)
+
+export const copyText = async (text: string, what: string) => {
+  try {
+    await navigator.clipboard.writeText(text)
+    announce(`Copied ${what}.`)
+  } catch {
+    // Without HTTPS, browsers keep the clipboard from pages.
+    announce(`This browser does not let the console copy here. Select the text: ${text}`, 'error')
+  }
+}
+
+interface HashProps {
+  value: string
+  /** What it is the hash or the address of; with the network it leads to the page of that. */
+  kind?: 'block' | 'tx' | 'address' | 'token'
+  network?: string
+  /** What it is known as, such as the name of a contract. */
+  name?: string | undefined
+  /** Without a button that copies it. */
+  brief?: boolean
+}
+
+/** A hash or an address: short, and whole for the clipboard and as a title. */
+export const Hash = ({ value, kind, network, name, brief = false }: HashProps) => {
+  const href = kind && network && HEX.test(value) ? hrefOf(network, kind, value) : undefined
+  const text = name === undefined ? <code>{short(value)}</code> : <Text value={name} most={32} brief />
+  return (
+    <span class="hash">
+      {href === undefined ? (
+        <span title={value}>{text}</span>
+      ) : (
+        <Link to={href} title={value}>
+          {text}
+        </Link>
+      )}
+      {!brief && <Copy text={value} what={short(value)} />}
+    </span>
+  )
+}
+
+const HEX = /^0x[0-9a-f]+$/i
+
+export const short = (hex: string): string => (hex.length <= 14 ? hex : `${hex.slice(0, 6)}…${hex.slice(-4)}`)
+
+interface AmountProps {
+  /** In the smallest unit: an integer, also in hex. */
+  value: bigint | number | string
+  /** Digits behind the point. */
+  decimals?: number
+  symbol?: string | undefined
+}
+
+/** An amount, exact to its last digit. */
+export const Amount = ({ value, decimals = 0, symbol }: AmountProps) => {
+  const units = BigInt(value)
+  return (
+    <span class="amount" title={`${units}${decimals > 0 ? ` / 10^${decimals}` : ''}`}>
+      {showAmount(units, decimals)}
+      {symbol !== undefined && (
+        <>
+          {' '}
+          <Text value={symbol} most={16} brief />
+        </>
+      )}
+    </span>
+  )
+}
+
+export const showAmount = (units: bigint, decimals: number): string => {
+  const digits = String(units < 0n ? -units : units).padStart(decimals + 1, '0')
+  const whole = BigInt(digits.slice(0, digits.length - decimals)).toLocaleString()
+  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '')
+  return `${units < 0n ? '-' : ''}${whole}${fraction && POINT + fraction}`
+}
+
+const POINT = new Intl.NumberFormat().formatToParts(1.5).find(({ type }) => type === 'decimal')?.value ?? '.'
+
+interface TimeProps {
+  /** In seconds since 1970, or ISO text in UTC. */
+  value: number | string
+  brief?: boolean
+  /** It may be still to come. */
+  due?: boolean
+}
+
+/** A moment: as the system writes it, and how long ago. */
+export const Time = ({ value, brief = false, due = false }: TimeProps) => {
+  const now = useNow()
+  const date = dateOf(value)
+  if (Number.isNaN(date.getTime())) return <span>{String(value)}</span>
+  return (
+    <time dateTime={date.toISOString()} title={date.toISOString()}>
+      {ABSOLUTE.format(date)}
+      {!brief && <span class="dim"> {(due ? ago : since)(date.getTime(), now)}</span>}
+    </time>
+  )
+}
+
+/** The chain's times are in UTC, and those of logs do not say so. */
+export const dateOf = (value: number | string): Date =>
+  new Date(typeof value === 'number' ? value * 1000 : /(Z|[+-]\d\d:?\d\d)$/.test(value) ? value : `${value}Z`)
+
+const ABSOLUTE = new Intl.DateTimeFormat(undefined, { dateStyle: 'short', timeStyle: 'medium' })
+
+/** One clock for all of them. */
+const clock = createStore(Date.now())
+let [users, timer] = [0, 0]
+
+export const useNow = (): number => {
+  useEffect(() => {
+    // It stood still while nothing showed a time.
+    if (users === 0) clock.set(Date.now())
+    if (users++ === 0) timer = window.setInterval(() => clock.set(Date.now()), 10_000)
+    return () => {
+      if (--users === 0) clearInterval(timer)
+    }
+  }, [])
+  return useStore(clock)
+}
+
+/** A command for a shell, to be copied. */
+export const Command = ({ parts }: { parts: readonly string[] }) => {
+  const text = parts.map(quote).join(' ')
+  return (
+    <p class="command">
+      <code>
+        <Text value={text} most={500} />
+      </code>
+      <Copy text={text} what="the command" />
+    </p>
+  )
+}
+
+const quote = (part: string): string => (/^[\w./:=-]+$/.test(part) ? part : `'${part.replaceAll("'", `'\\''`)}'`)

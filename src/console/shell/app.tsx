@@ -1,21 +1,15 @@
 import { useEffect, useState } from 'preact/hooks'
-import { messageOf } from '../api/client.ts'
+import { useLive } from '../api/ask.ts'
+import { ApiError, messageOf } from '../api/client.ts'
 import { getStatus } from '../api/index.ts'
-import { useLive } from '../api/use-live.ts'
 import type { Status } from '../api/wire.ts'
-import { Confirm } from '../parts/dialog.tsx'
-import { Empty } from '../parts/empty.tsx'
-import { Fault } from '../parts/fault.tsx'
-import { Busy } from '../parts/progress.tsx'
-import { Toasts } from '../parts/toast.tsx'
-import { plain } from '../parts/visible.ts'
+import { Busy, Empty, Fault } from '../parts/answer.tsx'
+import { Confirm, Dialog, Field, Toasts } from '../parts/controls.tsx'
+import { plain } from '../parts/format.ts'
 import { findPage, homeOf, PAGES, type Page, type PageProps } from '../routes.ts'
-import { connection } from './connection.ts'
-import { KeysDialog } from './keys-dialog.tsx'
+import { activeKeys, type Key, useKey } from './keys.ts'
 import { Link, usePlace } from './router.tsx'
-import { session, signOut } from './session.ts'
-import { SignIn } from './sign-in.tsx'
-import { useStore } from './store.ts'
+import { connection, rootUrl, session, signIn, signOut, useStore } from './state.ts'
 
 export const App = () => {
   const { token } = useStore(session)
@@ -146,3 +140,90 @@ const Shown = ({ Content, error, parameters }: { Content?: Loaded | undefined; e
   ) : (
     <Fault title="The page cannot be loaded" error={`${messageOf(error)} Reload the console.`} />
   )
+
+export const SignIn = () => {
+  const { reason } = useStore(session)
+  const [token, setToken] = useState('')
+  const [error, setError] = useState<string>()
+  const [busy, setBusy] = useState(false)
+
+  const submit = async (event: Event) => {
+    event.preventDefault()
+    const given = token.trim()
+    if (!TOKEN.test(given)) return setError('This is not a token. Tokens begin with cs_.')
+    setBusy(true)
+    try {
+      await check(given)
+      signIn(given)
+    } catch (error) {
+      setError(messageOf(error))
+    } finally {
+      setBusy(false)
+    }
+  }
+
+  return (
+    <main class="sign-in">
+      <h1>Chainsieve</h1>
+      {reason !== undefined && <p class="fault">You were signed out: {reason}</p>}
+      <form onSubmit={submit}>
+        <Field label="Token" error={error} hint="The token stays in this tab, until you close it or sign out.">
+          {field => (
+            <input
+              {...field}
+              type="password"
+              autocomplete="off"
+              value={token}
+              onInput={event => setToken(event.currentTarget.value)}
+            />
+          )}
+        </Field>
+        <button type="submit" class="main" disabled={busy}>
+          Sign in
+        </button>
+      </form>
+      <p class="dim">
+        The demo server and <code>chainsieve dev</code> print a token when they start. Otherwise the operator creates
+        one: <code>chainsieve token create --account NAME</code>
+      </p>
+    </main>
+  )
+}
+
+const TOKEN = /^cs_[\w-]+$/
+
+/** Not by the client of the pages, which would end a session that has not begun. */
+const check = async (token: string) => {
+  const response = await fetch(`${rootUrl}status`, { headers: { authorization: `Bearer ${token}` } }).catch(() => {
+    throw new ApiError(0, 'no_answer', 'The server does not answer. Try again in a moment.')
+  })
+  if (response.ok) return
+  if (response.status !== 401) throw new Error(`The server answered ${response.status}. Try again in a moment.`)
+  throw new Error('The token is not valid: it is unknown, expired or revoked. Ask the operator for another one.')
+}
+
+export const KeysDialog = () => {
+  const [shown, setShown] = useState<readonly Key[]>()
+  useKey('?', 'Lists these keys', () => setShown(activeKeys()))
+  useKey('/', 'Goes to the search box', () => document.querySelector<HTMLElement>('[data-search]')?.focus())
+  if (!shown) return null
+  return (
+    <Dialog title="Keys" onClose={() => setShown(undefined)}>
+      <dl class="keys">
+        {shown.map(({ key, does }) => (
+          <div key={key}>
+            <dt>
+              <kbd>{NAMES.get(key) ?? key}</kbd>
+            </dt>
+            <dd>{does}</dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  )
+}
+
+const NAMES: ReadonlyMap<string, string> = new Map([
+  [' ', 'Space'],
+  ['Escape', 'Esc'],
+])

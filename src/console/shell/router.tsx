@@ -1,6 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { consoleUrl } from './place.ts'
-import { createStore, useStore } from './store.ts'
+import { consoleUrl, createStore, useStore } from './state.ts'
 
 /** The address below `/console`, such as `/explore`, and what stands behind its question mark. */
 export interface Place {

@@ -1,13 +1,10 @@
 import { useState } from 'preact/hooks'
 import { type Account as AccountAnswer, getAccount, SCOPES, type Scope } from '../../api/account.ts'
-import { useAsk } from '../../api/use-ask.ts'
-import { Command } from '../../parts/command.tsx'
-import { Fault } from '../../parts/fault.tsx'
-import { Field } from '../../parts/field.tsx'
-import { PlainTable } from '../../parts/plain-table.tsx'
-import { Busy } from '../../parts/progress.tsx'
-import { Text } from '../../parts/text.tsx'
-import { Time } from '../../parts/time.tsx'
+import { useAsk } from '../../api/ask.ts'
+import { Busy, Fault } from '../../parts/answer.tsx'
+import { Field } from '../../parts/controls.tsx'
+import { PlainTable } from '../../parts/table.tsx'
+import { Command, Text, Time } from '../../parts/text.tsx'
 
 const MEANINGS: Readonly<Record<Scope, string>> = {
   search: 'search all networks',

@@ -1,11 +1,11 @@
 import { useRef, useState } from 'preact/hooks'
-import { useAsk } from '../../api/use-ask.ts'
+import { useAsk } from '../../api/ask.ts'
+import { ask } from '../../api/client.ts'
 import type { Kind } from '../../api/wire.ts'
 import { Text } from '../../parts/text.tsx'
 import { setQuery } from '../../shell/router.tsx'
-import { askSuggestions } from './ask-suggestions.ts'
-import { choose, type Suggestion, wordBefore } from './suggest.ts'
-import type { Draft } from './use-draft.ts'
+import { choose, type Suggestion, wordBefore } from './query.ts'
+import type { Draft } from './state.ts'
 
 interface Props {
   draft: Draft
@@ -142,3 +142,9 @@ const later = (signal: AbortSignal) =>
   new Promise<void>((resolve, reject) => {
     setTimeout(() => (signal.aborted ? reject(signal.reason) : resolve()), PAUSE_MS)
   })
+
+/** Names that someone who types `q` may mean. */
+export const askSuggestions = async (network: string, q: string, signal: AbortSignal): Promise<Suggestion[]> => {
+  const path = `${network}/es/suggest?q=${encodeURIComponent(q.slice(0, 100))}&size=8`
+  return (await ask<{ suggestions: Suggestion[] }>(path, { signal })).suggestions
+}

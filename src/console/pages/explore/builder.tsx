@@ -1,8 +1,9 @@
 import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks'
-import { useAsk } from '../../api/use-ask.ts'
+import { useAsk } from '../../api/ask.ts'
 import type { Kind } from '../../api/wire.ts'
+import { plain } from '../../parts/format.ts'
 import { Text } from '../../parts/text.tsx'
-import { plain } from '../../parts/visible.ts'
+import type { KnownValues } from './catalogue.ts'
 import {
   type Condition,
   clauseOf,
@@ -14,8 +15,7 @@ import {
   operatorsFor,
 } from './conditions.ts'
 import { type Catalogue, type FieldInfo, fieldsOf } from './fields.ts'
-import type { Draft } from './use-draft.ts'
-import type { KnownValues } from './values.ts'
+import type { Draft } from './state.ts'
 
 interface Props {
   draft: Draft

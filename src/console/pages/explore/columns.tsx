@@ -1,12 +1,9 @@
-import { at, type Json, textAt } from '../../api/json.ts'
+import { at, isObject, type Json, member, textAt, toJson } from '../../api/json.ts'
 import type { Hit } from '../../api/wire.ts'
-import { Hash, short } from '../../parts/hash.tsx'
+import { COIN_DECIMALS, coinOf } from '../../parts/format.ts'
 import type { Column } from '../../parts/table.tsx'
-import { Text } from '../../parts/text.tsx'
-import { Time } from '../../parts/time.tsx'
-import { HitAmount } from './amounts.tsx'
-import { Cell } from './cell.tsx'
-import { type NameOf, titleOf } from './known.ts'
+import { Amount, Hash, short, Text, Time } from '../../parts/text.tsx'
+import { isAddress, type NameOf, titleOf } from './known.ts'
 import { type Search, sortBy } from './state.ts'
 
 export interface Shown {
@@ -173,3 +170,65 @@ const What = ({ hit: { _type, _source }, network, nameOf }: WhatProps) => {
 /** Hashes and addresses among the arguments are short, as everywhere in the table. */
 const called = (str: string | undefined) =>
   str === undefined ? null : <Text value={str.slice(0, 2_000).replace(/0x[0-9a-f]{40,}/gi, short)} most={300} brief />
+
+interface CellProps {
+  value: Json | undefined
+  field: string
+  network: string
+  nameOf: NameOf
+}
+
+const HASH = /^0x[0-9a-f]{64}$/i
+
+/** A field's value as what it is: an address with its name, an amount with its decimals, a time, or text. */
+export const Cell = ({ value, field, network, nameOf }: CellProps) => {
+  if (value === undefined || value === null) return <span class="dim">–</span>
+  if (isAddress(value)) return <Hash value={value} kind="address" network={network} name={titleOf(nameOf, value)} />
+  if (typeof value === 'string' && HASH.test(value)) return <Hash value={value} {...kindOf(field, network)} />
+  if (field === 'timestamp' && (typeof value === 'number' || typeof value === 'string'))
+    return <Time value={value} brief />
+  const raw = member(value, 'raw')
+  if (isObject(value) && typeof raw === 'string' && /^0x[0-9a-f]+$/i.test(raw))
+    return 'coin' in value ? (
+      <Amount value={raw} decimals={COIN_DECIMALS} symbol={coinOf(network)} />
+    ) : (
+      <span class="amount">{BigInt(raw).toLocaleString()}</span>
+    )
+  return <Text value={typeof value === 'string' ? value : toJson(value)} most={200} brief />
+}
+
+const kindOf = (field: string, network: string) =>
+  field === 'hash' || field === 'transactionHash'
+    ? ({ kind: 'tx', network } as const)
+    : field === 'blockHash' || field === 'parentHash'
+      ? ({ kind: 'block', network } as const)
+      : {}
+
+interface AmountProps {
+  hit: Hit
+  network: string
+  nameOf: NameOf
+}
+
+/** How much a hit moved: of the chain's coin, or of a token whose decimals are known. */
+export const HitAmount = ({ hit: { _type, _source }, network, nameOf }: AmountProps) => {
+  if (_type === 'event') {
+    const token = nameOf(textAt(_source, 'address') ?? '')
+    const units = token?.decimals === undefined ? undefined : movedBy(at(_source, 'args'))
+    if (token?.decimals === undefined || units === undefined) return null
+    return <Amount value={units} decimals={token.decimals} symbol={token.symbol ?? token.name} />
+  }
+  const raw = textAt(_source, 'value.raw') ?? textAt(_source, 'action.value.raw')
+  if (raw === undefined || !/^0x[0-9a-f]+$/i.test(raw)) return null
+  return <Amount value={raw} decimals={COIN_DECIMALS} symbol={coinOf(network)} />
+}
+
+/** As the standards of tokens, and those who follow them, call it. */
+const NAMES = new Set(['value', 'amount', 'wad', 'tokens', '_value', '_amount', 'assets'])
+
+const movedBy = (args: Json | undefined): string | undefined => {
+  if (!Array.isArray(args)) return undefined
+  const found = args.find(it => NAMES.has(textAt(it, 'name') ?? '') && /^uint\d+$/.test(textAt(it, 'value.type') ?? ''))
+  const hex = textAt(found, 'value.hex')
+  return hex !== undefined && /^0x[0-9a-f]+$/i.test(hex) ? hex : undefined
+}

@@ -6,13 +6,12 @@ import { ask } from '../../api/client.ts'
 import { type Json, member, textAt } from '../../api/json.ts'
 import type { Kind } from '../../api/wire.ts'
 import { Editor } from '../../parts/editor.tsx'
-import { plain } from '../../parts/visible.ts'
-import { type Offer, offersAt } from './complete.ts'
-import type { Catalogue } from './fields.ts'
-import { readQuestion } from './question.ts'
+import { plain } from '../../parts/format.ts'
+import type { KnownValues } from './catalogue.ts'
+import { type Catalogue, type Offer, offersAt } from './fields.ts'
+import { readQuestion } from './query.ts'
+import type { Draft } from './state.ts'
 import { placeAt, rangeOf } from './tree.ts'
-import type { Draft } from './use-draft.ts'
-import type { KnownValues } from './values.ts'
 
 interface Props {
   draft: Draft

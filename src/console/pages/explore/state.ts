@@ -1,9 +1,26 @@
-import { useMemo } from 'preact/hooks'
-import { KINDS, type Kind } from '../../api/wire.ts'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useAsk, useMore } from '../../api/ask.ts'
+import { messageOf } from '../../api/client.ts'
+import { search } from '../../api/index.ts'
+import { at, type Json, toJson } from '../../api/json.ts'
+import { type Hit, KINDS, type Kind, type SearchAnswer } from '../../api/wire.ts'
+import type { Series } from '../../parts/chart.tsx'
+import { dateOf } from '../../parts/text.tsx'
 import { setQuery, useQueryState } from '../../shell/router.tsx'
-import { type Asked, PLACE, type Sort } from './body.ts'
 import { type Catalogue, sortPath } from './fields.ts'
-import { type Question, readQuestion } from './question.ts'
+import {
+  type Asked,
+  firstBody,
+  NEW,
+  nextBody,
+  PAGE,
+  PLACE,
+  type Question,
+  readQuestion,
+  resumeBody,
+  type Sort,
+} from './query.ts'
+import { layOut } from './tree.ts'
 
 const DEFAULT_KINDS = 'tx,event'
 
@@ -96,3 +113,159 @@ export const useAsked = (search: Search, catalogue: Catalogue | undefined): Unde
 }
 
 const millis = (text: string): number | undefined => (/^\d{1,16}$/.test(text) ? Number(text) : undefined)
+
+export type View = 'box' | 'conditions' | 'json'
+
+/** The query while it is written: box, conditions and JSON are views of its one text. */
+export interface Draft {
+  /** As the box shows it. */
+  text: string
+  /** The clause that it means, empty for everything; undefined where it cannot be read. */
+  clause: string | undefined
+  error: string | undefined
+  /** As the editor shows it. */
+  json: string
+  /** What the question is understood as. */
+  set(text: string, by: View): void
+  submit(): void
+}
+
+export const useDraft = (text: string, kinds: readonly Kind[]): Draft => {
+  const [draft, setDraft] = useState<{ text: string; by: View }>({ text, by: 'box' })
+  useEffect(() => setDraft(draft => (draft.text.trim() === text ? draft : { text, by: 'box' })), [text])
+  const kindText = kinds.join()
+  const read = useMemo(() => {
+    try {
+      const clause = readQuestion(draft.text, kinds).query ?? ''
+      return { clause, laidOut: clause === '' ? '' : layOut(clause) }
+    } catch (error) {
+      return { error: messageOf(error) }
+    }
+  }, [draft.text, kindText])
+  return {
+    text: draft.text,
+    clause: read.clause,
+    error: read.error,
+    json: draft.by === 'json' ? draft.text : (read.laidOut ?? draft.text),
+    set: (text, by) => setDraft({ text, by }),
+    submit: () => setQuery({ q: draft.text.trim(), open: '' }),
+  }
+}
+
+/** The hits of a query, of which more are asked for as they come into sight. */
+export const useHits = (network: string | undefined, kinds: readonly string[], asked: Asked | undefined) => {
+  const body = asked && firstBody(asked)
+  const key = network !== undefined && body !== undefined ? `${network} ${kinds.join()} ${body}` : undefined
+  const first = useAsk(key, signal => search(network!, kinds, body, signal))
+  const askAfter: Parameters<typeof useMore>[2] =
+    network !== undefined && asked
+      ? (after, signal) => search(network, kinds, nextBody(asked, toJson(after)), signal)
+      : undefined
+  return useMore(first, PAGE, askAfter)
+}
+
+interface News {
+  /** Newest first. */
+  hits: readonly Hit[]
+  /** Hits of this block and above that came before are no longer in the chain. */
+  gone: number | undefined
+  error?: unknown
+}
+
+const NONE: News = { hits: [], gone: undefined }
+const EVERY_MS = 1_000
+/** Beyond, the oldest of them are left to the search: it finds them once it is asked again. */
+const MOST_NEWS = 20_000
+
+/**
+ * What the chain brings while it is followed. `ready` is told once nothing can be missed any more: what is asked for from then on may hold a
+ * hit that is also here.
+ */
+export const useFollow = (
+  network: string,
+  kinds: readonly string[],
+  asked: Asked | undefined,
+  follows: boolean,
+  ready: () => void,
+): News => {
+  const body = follows && asked ? resumeBody(asked, 'now') : undefined
+  const key = body === undefined ? undefined : `${network} ${kinds.join()} ${body}`
+  const latest = useRef({ asked, ready })
+  latest.current = { asked, ready }
+  const start = useAsk(key, signal => search(network, kinds, body!, signal))
+  const [news, setNews] = useState(NONE)
+
+  useEffect(() => {
+    if (key === undefined || !start.data) return
+    setNews(NONE)
+    latest.current.ready()
+    const controller = new AbortController()
+    const { signal } = controller
+    const follow = async () => {
+      for (let token = tokenOf(start.data!); !signal.aborted; ) {
+        const answer = await search(network, kinds, resumeBody(latest.current.asked!, token), signal)
+        token = tokenOf(answer)
+        const from = at(answer as unknown as Json, 'resume.reorganised_from')
+        const next = answer.hits.hits.toReversed()
+        if (next.length > 0 || from !== undefined) setNews(news => add(news, next, from))
+        if (next.length < NEW) await new Promise(resolve => setTimeout(resolve, EVERY_MS))
+      }
+    }
+    follow().catch(error => !signal.aborted && setNews(news => ({ ...news, error })))
+    return () => controller.abort()
+  }, [key, start.data])
+
+  // What came is shown on, by the search.
+  useEffect(() => (follows ? () => latest.current.ready() : undefined), [follows])
+
+  return key === undefined ? NONE : { ...news, error: news.error ?? start.error }
+}
+
+const tokenOf = (answer: SearchAnswer): string => String(at(answer as unknown as Json, 'resume.token'))
+
+const add = ({ hits, gone }: News, next: readonly Hit[], from: Json | undefined): News => {
+  const height = typeof from === 'number' ? from : undefined
+  const kept = height === undefined ? hits : hits.filter(hit => heightOf(hit) < height)
+  return { hits: [...next, ...kept].slice(0, MOST_NEWS), gone: least(gone, height) }
+}
+
+const least = (a: number | undefined, b: number | undefined) =>
+  a === undefined ? b : b === undefined ? a : Math.min(a, b)
+
+/** The block in which it lies. */
+export const heightOf = ({ _source }: Hit): number =>
+  Number(at(_source, 'number.num') ?? at(_source, 'blockNumber.num') ?? at(_source, 'firstSeen.num'))
+
+/** Hits that were found, under those that came since; each once. */
+export const withNews = (found: readonly Hit[], { hits, gone }: News): readonly Hit[] => {
+  if (hits.length === 0 && gone === undefined) return found
+  const fresh = new Set(hits.map(({ _type, _id }) => `${_type} ${_id}`))
+  return [
+    ...hits,
+    ...found.filter(hit => !fresh.has(`${hit._type} ${hit._id}`) && (gone === undefined || heightOf(hit) < gone)),
+  ]
+}
+
+/** Counts over time, of what was found and of what came since. */
+export const seriesOf = (answer: SearchAnswer | undefined, news: readonly Hit[]): Series | undefined => {
+  const buckets = at(answer?.aggregations, 'counts.buckets')
+  if (!Array.isArray(buckets) || buckets.length === 0) return undefined
+  const times = buckets.map(bucket => Number(at(bucket, 'key')) / 1000)
+  const counts = buckets.map(bucket => Number(at(bucket, 'doc_count')))
+  const step = times.length > 1 ? times[1]! - times[0]! : Number.POSITIVE_INFINITY
+  for (const { _source } of news.toReversed()) {
+    const written = at(_source, 'timestamp')
+    if (typeof written !== 'number' && typeof written !== 'string') continue
+    const time = dateOf(written).getTime() / 1000
+    // A chain that rested for long leaves a gap, not thousands of empty bars.
+    while (time >= times.at(-1)! + step && times.length < MOST_BARS) {
+      times.push(times.at(-1)! + step)
+      counts.push(0)
+    }
+    const bucket = times.findLastIndex(it => it <= time)
+    if (bucket >= 0) counts[bucket]!++
+  }
+  return { times, counts }
+}
+
+const MOST_BARS = 400

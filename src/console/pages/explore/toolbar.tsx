@@ -1,19 +1,21 @@
-import { useState } from 'preact/hooks'
-import { copyText } from '../../parts/copy.tsx'
-import { CheckField } from '../../parts/field.tsx'
-import { Menu } from '../../parts/menu.tsx'
+import { useMemo, useState } from 'preact/hooks'
+import { isObject, parseJson } from '../../api/json.ts'
+import type { Kind } from '../../api/wire.ts'
+import { announce, CheckField, confirm, Dialog, Menu, TextField } from '../../parts/controls.tsx'
+import { plain } from '../../parts/format.ts'
+import { copyText } from '../../parts/text.tsx'
 import { PAGES } from '../../routes.ts'
 import { useKey } from '../../shell/keys.ts'
-import { navigate, setQuery } from '../../shell/router.tsx'
-import type { Asked } from './body.ts'
-import { Chooser } from './chooser.tsx'
-import { DownloadDialog } from './download-dialog.tsx'
-import type { Catalogue } from './fields.ts'
-import { SavedSearches } from './saved.tsx'
-import { curlOf, jsonOf, ruleHref } from './share.ts'
-import type { Search } from './state.ts'
+import { Link, navigate, setQuery } from '../../shell/router.tsx'
+import { rootUrl } from '../../shell/state.ts'
+import { WORKED_OUT } from './columns.tsx'
+import { DownloadDialog } from './download.tsx'
+import { type Catalogue, fieldsOf } from './fields.ts'
+import { type Asked, plainBody } from './query.ts'
+import { DEFAULT_COLUMNS, type Search, setColumns } from './state.ts'
+import { layOut } from './tree.ts'
 
-interface Props {
+interface ToolbarProps {
   search: Search
   asked: Asked | undefined
   total: number
@@ -25,7 +27,7 @@ interface Props {
 type Open = 'columns' | 'saved' | 'download'
 
 /** What can be done with a search beside changing it. */
-export const Toolbar = ({ search, asked, total, catalogue, onWanted }: Props) => {
+export const Toolbar = ({ search, asked, total, catalogue, onWanted }: ToolbarProps) => {
   const [open, setOpen] = useState<Open>()
   const close = () => setOpen(undefined)
   const follow = (follows: boolean) => setQuery({ follow: follows ? '1' : '', ...(follows && { sort: '' }) })
@@ -72,3 +74,212 @@ export const Toolbar = ({ search, asked, total, catalogue, onWanted }: Props) =>
     </div>
   )
 }
+
+const urlOf = ({ network, kinds }: Search): string =>
+  new URL(`${rootUrl}${network}/es/${kinds.join()}/search/`, location.href).href
+
+/** For a shell; the token stays out of it. */
+export const curlOf = (search: Search, asked: Asked): string =>
+  [
+    `curl -s ${quoted(urlOf(search))} \\`,
+    `  -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \\`,
+    `  -d ${quoted(layOut(plainBody(asked)))}`,
+  ].join('\n')
+
+const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
+
+export const jsonOf = (asked: Asked): string => layOut(plainBody(asked))
+
+/** The editor of rules takes what a rule can have of the query, and says what it cannot. */
+export const ruleHref = ({ network, kinds }: Search, { query = '' }: Asked): string =>
+  `/rules/new?${new URLSearchParams({ from: query, network, kinds: kinds.join() })}`
+
+interface ChooserProps {
+  columns: readonly string[]
+  catalogue: Catalogue
+  kinds: readonly Kind[]
+  onClose(): void
+}
+
+/** Which columns the table has; those that are chosen stand first, and can be moved. */
+export const Chooser = ({ columns, catalogue, kinds, onClose }: ChooserProps) => {
+  const [sought, setSought] = useState('')
+  const meanings = useMemo(() => {
+    const all = new Map<string, string>(Object.entries(WORKED_OUT))
+    for (const { shownAs, meaning } of fieldsOf(catalogue, kinds)) if (!all.has(shownAs)) all.set(shownAs, meaning)
+    return all
+  }, [catalogue, kinds])
+  const others = [...meanings.keys()].filter(name => !columns.includes(name))
+  const found = others.filter(name =>
+    `${name} ${meanings.get(name)}`.toLowerCase().includes(sought.trim().toLowerCase()),
+  )
+  const move = (name: string, step: number) => {
+    const at = columns.indexOf(name)
+    const next = columns.filter(it => it !== name)
+    next.splice(Math.max(at + step, 0), 0, name)
+    setColumns(next)
+  }
+  return (
+    <Dialog title="Columns" onClose={onClose}>
+      <ul class="columns">
+        {columns.map((name, i) => (
+          <li key={name}>
+            <CheckField
+              label={titleOf(name)}
+              checked
+              onChange={() => columns.length > 1 && setColumns(columns.filter(it => it !== name))}
+            />
+            <button
+              type="button"
+              class="quiet"
+              disabled={i === 0}
+              aria-label={`Move ${titleOf(name)} left`}
+              onClick={() => move(name, -1)}
+            >
+              ←
+            </button>
+            <button
+              type="button"
+              class="quiet"
+              disabled={i === columns.length - 1}
+              aria-label={`Move ${titleOf(name)} right`}
+              onClick={() => move(name, 1)}
+            >
+              →
+            </button>
+          </li>
+        ))}
+      </ul>
+      <TextField label="Find a field" value={sought} onInput={setSought} />
+      <ul class="columns more" aria-label="Further columns">
+        {found.map(name => (
+          <li key={name}>
+            <CheckField label={titleOf(name)} checked={false} onChange={() => setColumns([...columns, name])} />
+            <span class="dim">{name.startsWith('@') ? '' : meanings.get(name)}</span>
+          </li>
+        ))}
+      </ul>
+      {found.length === 0 && <p>No further field of these kinds fits.</p>}
+      <p class="actions">
+        <button type="button" onClick={() => setColumns(DEFAULT_COLUMNS.split(','))}>
+          Show the usual columns
+        </button>
+      </p>
+    </Dialog>
+  )
+}
+
+const titleOf = (name: string) => WORKED_OUT[name] ?? name
+
+interface Saved {
+  name: string
+  /** What stands behind the question mark of its address. */
+  query: string
+}
+
+const KEY = 'chainsieve.searches'
+const LONGEST_NAME = 100
+
+const read = (): Saved[] => {
+  try {
+    const list = parseJson(localStorage.getItem(KEY) ?? '[]')
+    if (!Array.isArray(list)) return []
+    return list.flatMap(it =>
+      isObject(it) && typeof it.name === 'string' && typeof it.query === 'string'
+        ? [{ name: it.name, query: it.query }]
+        : [],
+    )
+  } catch {
+    return []
+  }
+}
+
+const write = (searches: readonly Saved[]): boolean => {
+  try {
+    localStorage.setItem(KEY, JSON.stringify(searches))
+    return true
+  } catch {
+    announce('This browser does not let the console keep anything. Keep the address of the page instead.', 'error')
+    return false
+  }
+}
+
+/** Without what is open at the moment. */
+const queryNow = (): string => {
+  const parameters = new URLSearchParams(location.search)
+  parameters.delete('open')
+  return parameters.toString()
+}
+
+/** Searches by name, as this browser keeps them. */
+export const SavedSearches = ({ network, onClose }: { network: string; onClose(): void }) => {
+  const [searches, setSearches] = useState(read)
+  const [name, setName] = useState('')
+  const [error, setError] = useState<string>()
+
+  const keep = (next: readonly Saved[]) => write(next) && setSearches([...next])
+  const save = async () => {
+    const named = name.trim()
+    if (named === '') return setError('Type a name.')
+    if (named.length > LONGEST_NAME) return setError(`A name may have ${LONGEST_NAME} characters.`)
+    setError(undefined)
+    // Another tab may have saved one since.
+    const others = read().filter(it => it.name !== named)
+    if (others.length < read().length && !(await replaces(named))) return
+    const parameters = new URLSearchParams(queryNow())
+    parameters.set('network', network)
+    if (keep([...others, { name: named, query: parameters.toString() }].sort(byName))) {
+      setName('')
+      announce(`Saved “${plain(named)}” in this browser.`)
+    }
+  }
+  const remove = async ({ name }: Saved) => {
+    const text = 'The search is removed from this browser. That cannot be undone.'
+    if (await confirm({ title: `Remove “${plain(name)}”?`, text, action: 'Remove the search' }))
+      keep(read().filter(it => it.name !== name))
+  }
+
+  return (
+    <Dialog title="Saved searches" onClose={onClose}>
+      <form
+        onSubmit={event => {
+          event.preventDefault()
+          void save()
+        }}
+      >
+        <TextField label="Save the search that is shown as" value={name} onInput={setName} error={error} />
+        <button type="submit">Save</button>
+      </form>
+      {searches.length === 0 && <p>No search is saved yet.</p>}
+      <ul class="saved">
+        {searches.map(search => (
+          <li key={search.name}>
+            <span onClickCapture={onClose}>
+              <Link to={`/explore?${search.query}`}>{plain(search.name)}</Link>
+            </span>
+            <button
+              type="button"
+              class="quiet"
+              aria-label={`Remove ${plain(search.name)}`}
+              onClick={() => void remove(search)}
+            >
+              Remove
+            </button>
+          </li>
+        ))}
+      </ul>
+      <p class="dim">
+        Searches are saved in this browser alone. To keep one elsewhere, or to share it, copy the address of the page.
+      </p>
+    </Dialog>
+  )
+}
+
+const byName = (a: Saved, b: Saved) => a.name.localeCompare(b.name)
+
+const replaces = (name: string) =>
+  confirm({
+    title: `Replace “${plain(name)}”?`,
+    text: 'There is a search of this name. It becomes the one that is shown now.',
+    action: 'Replace the search',
+  })

@@ -1,5 +1,7 @@
 import { ApiError, ask, askText } from '../../api/client.ts'
-import { at, isObject, type Json, type JsonObject, parseJson, textAt } from '../../api/json.ts'
+import { search } from '../../api/index.ts'
+import { at, isObject, type Json, type JsonObject, member, parseJson, textAt } from '../../api/json.ts'
+import type { Kind } from '../../api/wire.ts'
 import type {
   Alert,
   AlertSeries,
@@ -92,3 +94,109 @@ export const faultsOf = (error: unknown): RuleFault[] => {
 }
 
 export const isConflict = (error: unknown): boolean => error instanceof ApiError && error.status === 412
+
+/** A name that a condition may have. */
+export interface Attribute {
+  name: string
+  /** Of the mapping, such as `long`; undefined for an integer with encodings. */
+  type?: string
+  meaning: string
+  /** The field by which a search counts its values, where that is not the name. */
+  field: string
+}
+
+/** The names from the mapping, with their meanings from the description of the API. */
+export const getAttributes = async (network: string, kind: Kind, signal: AbortSignal): Promise<Attribute[]> => {
+  const [mapping, api] = await Promise.all([
+    ask<JsonObject>(`${network}/es/${kind}/_mapping`, { signal }),
+    ask('openapi.json', { signal }),
+  ])
+  const properties = at(Object.values(mapping)[0], 'mappings.properties')
+  const source = `${kind[0]!.toUpperCase()}${kind.slice(1)}Source`
+  return namesIn(properties, at(api, `components.schemas.${source}.properties`), '')
+}
+
+const namesIn = (properties: Json | undefined, meanings: Json | undefined, before: string): Attribute[] => {
+  if (!isObject(properties)) return []
+  return Object.entries(properties).flatMap(([own, field]): Attribute[] => {
+    const name = `${before}${own}`
+    const described = member(meanings, own)
+    const meaning = textAt(described, 'description') ?? ''
+    const type = textAt(field, 'type')
+    if (type === 'nested') return name === 'args' ? [{ name, meaning: 'An argument by its name', field: name }] : []
+    const inner = member(field, 'properties')
+    if (inner === undefined) {
+      const raw = at(field, 'fields.raw') === undefined ? name : `${name}.raw`
+      return [{ name, ...(type !== undefined && { type }), meaning, field: raw }]
+    }
+    const whole = member(inner, 'dec') === undefined ? [] : [{ name, meaning, field: `${name}.num` }]
+    const below = at(described, 'properties') ?? at(described, 'items.properties')
+    return [...whole, ...namesIn(inner, below, `${name}.`)]
+  })
+}
+
+/** Operators that fit the type of an attribute; of an unknown one all. */
+export const operatorsFor = (attribute: Attribute | undefined, all: readonly string[]): readonly string[] => {
+  if (attribute?.type === 'boolean') return all.filter(it => it === 'Equals')
+  const isText = attribute?.type === 'keyword' || attribute?.type === 'text'
+  return isText ? all.filter(it => it.startsWith('Equals')) : all
+}
+
+const COUNTED = ['keyword', 'text', 'boolean']
+
+/** Values that the attribute has most often, as an aid to those who type. */
+export const getValues = async (
+  network: string,
+  kind: Kind,
+  { type, field }: Attribute,
+  signal: AbortSignal,
+): Promise<string[]> => {
+  if (type === undefined || !COUNTED.includes(type)) return []
+  const body = { size: 0, timeout: '2s', aggs: { values: { terms: { field, size: 20 } } } }
+  const answer = await search(network, [kind], body, signal)
+  const buckets = at(answer.aggregations, 'values.buckets')
+  return Array.isArray(buckets)
+    ? buckets.map(bucket => textAt(bucket, 'key_as_string') ?? String(member(bucket, 'key')))
+    : []
+}
+
+export interface Argument {
+  name: string
+  /** Of Solidity, such as `uint256`. */
+  type: string
+}
+
+/** Arguments as the ABIs decoded them, of entities that meet the plain conditions. */
+export const getArguments = async (
+  network: string,
+  kind: Kind,
+  conditions: readonly Json[],
+  signal: AbortSignal,
+): Promise<Argument[]> => {
+  const filter = conditions.flatMap(condition => {
+    const [name, value] = [textAt(condition, 'name') ?? '', member(condition, 'value')]
+    const field = NARROWING.get(name)
+    if (field === undefined || !String(textAt(condition, 'operator')).startsWith('Equals')) return []
+    const values = (Array.isArray(value) ? value : [value]).filter(it => typeof it === 'string' && it !== '')
+    const asStored = values.map(it => (field === 'address' || field === 'to' ? String(it).toLowerCase() : it))
+    return values.length === 0 ? [] : [{ terms: { [field]: asStored } }]
+  })
+  const types = { types: { terms: { field: 'args.value.type', size: 1 } } }
+  const names = { names: { terms: { field: 'args.name', size: 50 }, aggs: types } }
+  const aggs = { args: { nested: { path: 'args' }, aggs: names } }
+  const answer = await search(network, [kind], { size: 0, timeout: '2s', query: { bool: { filter } }, aggs }, signal)
+  const buckets = at(answer.aggregations, 'args.names.buckets')
+  if (!Array.isArray(buckets)) return []
+  return buckets.map(bucket => {
+    const [first] = (at(bucket, 'types.buckets') ?? []) as Json[]
+    return { name: textAt(bucket, 'key') ?? '', type: textAt(first, 'key') ?? '' }
+  })
+}
+
+const NARROWING: ReadonlyMap<string, string> = new Map([
+  ['event', 'event.raw'],
+  ['event.raw', 'event.raw'],
+  ['address', 'address'],
+  ['method', 'method.raw'],
+  ['to', 'to'],
+])

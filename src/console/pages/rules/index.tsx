@@ -1,7 +1,6 @@
 import type { PageProps } from '../../routes.ts'
 import { usePlace } from '../../shell/router.tsx'
-import { Edit } from './editor/edit.tsx'
-import { New } from './editor/new.tsx'
+import { Edit, New } from './editor.tsx'
 import { RuleList } from './list.tsx'
 import { RulePage } from './rule.tsx'
 

@@ -1,17 +1,12 @@
 import { useEffect } from 'preact/hooks'
+import { useAsk, useEvery, usePages } from '../../api/ask.ts'
 import { getStatus } from '../../api/index.ts'
-import { useAsk } from '../../api/use-ask.ts'
-import { Empty } from '../../parts/empty.tsx'
-import { Fault } from '../../parts/fault.tsx'
-import { Busy } from '../../parts/progress.tsx'
+import { Busy, Empty, Fault } from '../../parts/answer.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
-import { Text } from '../../parts/text.tsx'
-import { Time } from '../../parts/time.tsx'
+import { Text, Time } from '../../parts/text.tsx'
 import { Link, navigate, useQueryState } from '../../shell/router.tsx'
 import { getSeries, listRules } from './api.ts'
-import { useEvery, usePages } from './hooks.ts'
-import { DEMO, OFFERS } from './offers.ts'
-import { Spark } from './spark.tsx'
+import { DEMO, OFFERS } from './model.ts'
 import { networkOf, type Rule, type SeriesOfRule } from './wire.ts'
 
 const REFRESH_MS = 10_000
@@ -176,5 +171,20 @@ const NoRules = () => {
         </>
       )}
     </Empty>
+  )
+}
+
+/** Counts over time in the height of a line. */
+export const Spark = ({ counts, label }: { counts: readonly number[]; label: string }) => {
+  const most = Math.max(1, ...counts)
+  const [width, height] = [counts.length * 3, 20]
+  return (
+    <svg class="spark" role="img" aria-label={label} viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none">
+      <title>{label}</title>
+      {counts.map((count, i) => {
+        const tall = count === 0 ? 1 : Math.max(2, (count / most) * height)
+        return <rect key={i} x={i * 3} y={height - tall} width={2} height={tall} data-none={count === 0 || undefined} />
+      })}
+    </svg>
   )
 }

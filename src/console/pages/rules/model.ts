@@ -1,5 +1,6 @@
-import { at, isObject, type Json, type JsonObject, textAt } from '../../api/json.ts'
+import { at, isObject, type Json, type JsonObject, member, textAt, toJson } from '../../api/json.ts'
 import type { Kind } from '../../api/wire.ts'
+import type { RuleFault } from './wire.ts'
 
 /** What a rule may look at. */
 export const TARGETS: readonly { type: string; kind: Kind; label: string }[] = [
@@ -108,3 +109,162 @@ const SAID: ReadonlyMap<string, string> = new Map([
   ['Equals (ignore case)', 'is, in any letter case,'],
   ['Equals any (ignore case)', 'is, in any letter case, one of'],
 ])
+
+/** Rules to try on the demo chain. They begin with its first block, so that there are alerts at once. */
+export const DEMO = 'ethereum/demo/local'
+
+/** Where `chainsieve receive` listens. */
+export const DEMO_RECEIVER = 'http://127.0.0.1:8700/alerts'
+
+const own = { technology: 'ethereum', blockchain: 'demo', network: 'local', maxConfirmationCount: 3, startBlock: 0 }
+const alerts = [{ type: 'Webhook (POST)', parameters: { url: DEMO_RECEIVER } }]
+
+export const OFFERS: readonly { name: string; what: string; rule: JsonObject }[] = [
+  {
+    name: 'alice',
+    what: 'Alice sends two ether or more',
+    rule: {
+      name: 'Alice spends',
+      ...own,
+      config: {
+        targetType: 'Transaction',
+        targetMap: [
+          { name: 'from', operator: 'Equals', value: '0x0D3eB21b6b21833A4939Cfff4810E9AE0758e12C' },
+          { name: 'value.coin', operator: 'Greater or Equal', value: '2' },
+        ],
+        alerts,
+      },
+    },
+  },
+  {
+    name: 'dollars',
+    what: 'More than 2,500 demo dollars move',
+    rule: {
+      name: 'Large transfers of the demo dollar',
+      ...own,
+      config: {
+        targetType: 'Event',
+        targetMap: [
+          { name: 'event', operator: 'Equals', value: 'Transfer' },
+          { name: 'address', operator: 'Equals', value: '0x252bFe6BA05B239912fE0F8f514b3564F40A7A96' },
+          {
+            name: 'args',
+            operator: 'Inspect',
+            operatorParameters: [{ name: 'value', operator: 'Greater', value: '2500', useScaledValue: true }],
+          },
+        ],
+        alerts,
+      },
+    },
+  },
+]
+
+/** Faults of a rule by their place. */
+export type FaultAt = (path: string, options?: { inside?: boolean }) => string | undefined
+
+/** `inside` also finds faults of what the place holds, such as one element of a list. */
+export const faultAt =
+  (faults: readonly RuleFault[]): FaultAt =>
+  (path, { inside = false } = {}) =>
+    faults.find(
+      it => it.path === path || (inside && (it.path.startsWith(`${path}[`) || it.path.startsWith(`${path}.`))),
+    )?.message
+
+/** Names from the outside in, of a field that is sent. */
+export type Way = readonly string[]
+
+export const keyOf = (way: Way): string => JSON.stringify(way)
+
+/** The fields that a payload selects. */
+export const waysOf = (payload: Json | undefined, before: Way = []): Way[] =>
+  (Array.isArray(payload) ? payload : []).flatMap(item => {
+    const way = [...before, textAt(item, 'fieldName') ?? '']
+    return textAt(item, 'fieldType') === 'Sub Field' ? waysOf(member(item, 'subPayloads'), way) : [way]
+  })
+
+export const payloadOf = (ways: readonly Way[]): JsonObject[] => {
+  const names = [...new Set(ways.map(([name = '']) => name))]
+  return names.map((fieldName): JsonObject => {
+    const below = ways.filter(way => way[0] === fieldName).map(way => way.slice(1))
+    if (below.some(way => way.length === 0)) return { fieldType: 'Field', fieldName }
+    return { fieldType: 'Sub Field', fieldName, subPayloads: payloadOf(below) }
+  })
+}
+
+/** The members of a value that a payload can name; arguments go by their names. */
+export const membersFor = (value: Json): [name: string, value: Json][] => {
+  if (isObject(value)) return Object.entries(value)
+  if (!Array.isArray(value)) return []
+  return value.flatMap((item): [string, Json][] => {
+    const name = textAt(item, 'name')
+    const inner = member(item, 'value')
+    return name === undefined || name === '' || inner === undefined ? [] : [[name, inner]]
+  })
+}
+
+/** A field is added in place of what it holds, and taken out alone. */
+export const toggle = (ways: readonly Way[], way: Way, chosen: boolean): Way[] => {
+  const key = keyOf(way)
+  const isWithin = (it: Way) => keyOf(it.slice(0, way.length)) === key
+  const others = ways.filter(it => !isWithin(it))
+  return chosen ? [...others, way] : others
+}
+
+export const MOST_LEVELS = 3
+
+/** A part of a rule that two people have written differently. */
+export interface Difference {
+  path: string
+  base: Json | undefined
+  mine: Json | undefined
+  theirs: Json | undefined
+  /** Whose is taken unless the user chooses: of what only one has changed, that one's. */
+  choice: 'mine' | 'theirs'
+  /** Both have changed it. */
+  both: boolean
+}
+
+const CONFIG = 'config'
+
+/** Conditions and receivers are each one part: half of each would be a rule that nobody has written. */
+export const differencesOf = (base: JsonObject, mine: JsonObject, theirs: JsonObject): Difference[] => {
+  const parts = (rule: JsonObject): [string, Json][] => [
+    ...Object.entries(rule).filter(([name]) => name !== CONFIG),
+    ...Object.entries(rule[CONFIG] ?? {}).map(([name, value]): [string, Json] => [`${CONFIG}.${name}`, value as Json]),
+  ]
+  const [was, own, others] = [base, mine, theirs].map(rule => new Map(parts(rule))) as [
+    Map<string, Json>,
+    Map<string, Json>,
+    Map<string, Json>,
+  ]
+  const paths = [...new Set([...own.keys(), ...others.keys()])]
+  return paths.flatMap((path): Difference[] => {
+    const [before, my, their] = [was.get(path), own.get(path), others.get(path)]
+    if (isSame(my, their)) return []
+    const [mineChanged, theirsChanged] = [!isSame(before, my), !isSame(before, their)]
+    const choice = mineChanged ? 'mine' : 'theirs'
+    return [{ path, base: before, mine: my, theirs: their, choice, both: mineChanged && theirsChanged }]
+  })
+}
+
+/** What is theirs, with the parts of mine that are chosen. */
+export const mergedOf = (theirs: JsonObject, differences: readonly Difference[]): JsonObject =>
+  differences.reduce((rule, { path, mine, choice }) => {
+    if (choice === 'theirs') return rule
+    const [first, inner] = path.startsWith(`${CONFIG}.`) ? [CONFIG, path.slice(CONFIG.length + 1)] : [path]
+    return inner === undefined ? put(rule, first!, mine) : put(rule, CONFIG, put(rule[CONFIG], inner, mine))
+  }, theirs)
+
+/** The order of members does not count. */
+const isSame = (a: Json | undefined, b: Json | undefined): boolean => sorted(a) === sorted(b)
+
+const sorted = (value: Json | undefined): string =>
+  Array.isArray(value)
+    ? `[${value.map(sorted)}]`
+    : typeof value === 'object' && value !== null
+      ? `{${Object.keys(value)
+          .sort()
+          .map(name => `${toJson(name)}:${sorted(member(value, name))}`)}}`
+      : value === undefined
+        ? ''
+        : toJson(value)

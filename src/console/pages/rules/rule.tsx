@@ -1,28 +1,19 @@
 import { useMemo, useState } from 'preact/hooks'
+import { useAsk, useEvery } from '../../api/ask.ts'
 import { messageOf } from '../../api/client.ts'
-import { useAsk } from '../../api/use-ask.ts'
+import { at, isObject, textAt } from '../../api/json.ts'
+import { Busy, Fault } from '../../parts/answer.tsx'
 import { Chart, type Series } from '../../parts/chart.tsx'
-import { confirm } from '../../parts/dialog.tsx'
-import { Fault } from '../../parts/fault.tsx'
-import { SelectField } from '../../parts/field.tsx'
+import { announce, confirm, SelectField, Tabs } from '../../parts/controls.tsx'
+import { plain } from '../../parts/format.ts'
 import { JsonView } from '../../parts/json-view.tsx'
-import { Busy } from '../../parts/progress.tsx'
-import { Tabs } from '../../parts/tabs.tsx'
-import { Text } from '../../parts/text.tsx'
-import { Time } from '../../parts/time.tsx'
-import { announce } from '../../parts/toast.tsx'
-import { plain } from '../../parts/visible.ts'
+import { Text, Time } from '../../parts/text.tsx'
 import { Link, navigate, setQuery, useQueryState } from '../../shell/router.tsx'
-import { Alerts } from './alerts.tsx'
-import { deleteRule, enableRule, getDeliveries, getRule, getSeries, isConflict, type Tagged } from './api.ts'
-import { Deliveries } from './deliveries.tsx'
-import { sendDeadOf } from './delivery.tsx'
-import { Facts } from './facts.tsx'
-import { useEvery } from './hooks.ts'
+import { deleteRule, enableRule, getDeliveries, getRule, getSeries, isConflict, type Tagged, testRule } from './api.ts'
+import { Alerts, Deliveries, sendDeadOf } from './found.tsx'
 import { idleOf, State } from './list.tsx'
-import { ownOf } from './model.ts'
-import { Test } from './test.tsx'
-import type { AlertSeries, Rule } from './wire.ts'
+import { listAt, ownOf, saying, TARGETS, targetOf } from './model.ts'
+import { type AlertSeries, networkOf, type Rule, type TestAnswer } from './wire.ts'
 
 const REFRESH_MS = 5_000
 const TABS = [
@@ -210,4 +201,122 @@ const Counts = ({ id }: { id: number }) => {
 const barsOf = ({ from, intervalMs, rules }: AlertSeries): Series => {
   const counts = [...(rules[0]?.counts ?? []), 0]
   return { times: counts.map((_, i) => (Date.parse(from) + i * intervalMs) / 1000), counts }
+}
+
+const firesWhen = (confirmations: Rule['maxConfirmationCount']): string => {
+  if (confirmations === 0) return 'at once'
+  if (typeof confirmations === 'string') return `once the block of the match is ${confirmations}`
+  return `${confirmations.toLocaleString()} blocks after the match`
+}
+
+/** What a rule says, in sentences. */
+export const Facts = ({ rule }: { rule: Rule }) => {
+  const target = targetOf(rule)
+  const description = textAt(rule, 'description')
+  return (
+    <dl class="facts">
+      <dt>Looks at</dt>
+      <dd>
+        {TARGETS.find(({ type }) => type === target)?.label ?? target} of <Text value={networkOf(rule)} />
+        {rule.startBlock !== null && `, from block ${rule.startBlock.toLocaleString()} on`}
+      </dd>
+      <dt>Conditions</dt>
+      <dd>
+        <ul>
+          {listAt(rule, 'config.targetMap').map((condition, i) => (
+            <li key={i}>
+              <Text value={saying(condition)} />
+            </li>
+          ))}
+        </ul>
+      </dd>
+      <dt>Fires</dt>
+      <dd>
+        {firesWhen(rule.maxConfirmationCount)}; has fired {rule.triggerCount.toLocaleString()}{' '}
+        {rule.triggerCount === 1 ? 'time' : 'times'}
+      </dd>
+      <dt>Notifies</dt>
+      <dd>
+        <ul>
+          {listAt(rule, 'config.alerts').map((action, i) => (
+            <li key={i}>
+              {textAt(action, 'type')}: <Text value={receiverOf(action)} />
+            </li>
+          ))}
+        </ul>
+      </dd>
+      {description !== undefined && description !== '' && (
+        <>
+          <dt>Description</dt>
+          <dd>
+            <Text value={description} />
+          </dd>
+        </>
+      )}
+      <dt>Changed</dt>
+      <dd>
+        <Time value={rule.updatedAt} />
+      </dd>
+    </dl>
+  )
+}
+
+/** Without what opens it: others may look over a shoulder. */
+const receiverOf = (action: unknown): string => {
+  if (!isObject(action as never)) return ''
+  const recipients = at(action as never, 'parameters.recipients')
+  if (Array.isArray(recipients)) return recipients.join(', ')
+  const url = textAt(action as never, 'parameters.url') ?? ''
+  try {
+    const { origin, pathname } = new URL(url)
+    return textAt(action as never, 'type') === 'Chat' ? origin : origin + decodeURI(pathname)
+  } catch {
+    return url
+  }
+}
+
+interface Result {
+  answer?: TestAnswer
+  error?: unknown
+}
+
+/** Sends each alert of a stored rule once, marked as a test, and shows what the receivers answered. */
+export const Test = ({ rule }: { rule: Rule }) => {
+  const [{ answer, error }, setResult] = useState<Result>({})
+  const [busy, setBusy] = useState(false)
+  const count = listAt(rule, 'config.alerts').length
+  const receivers = count === 1 ? 'its receiver' : `each of its ${count} receivers`
+  const send = async () => {
+    const text = `The newest document that matches goes to ${receivers}, marked as alert.test. What is sent cannot be taken back.`
+    if (!(await confirm({ title: 'Send a test alert?', text, action: 'Send the test' }))) return
+    setBusy(true)
+    setResult(
+      await testRule(rule.id)
+        .then(answer => ({ answer }))
+        .catch(error => ({ error })),
+    )
+    setBusy(false)
+  }
+  return (
+    <section class="test" aria-label="Test of the receivers">
+      <button type="button" disabled={busy} onClick={() => void send()}>
+        {busy ? 'Sending …' : 'Send a test alert'}
+      </button>
+      {error !== undefined && <Fault title="The test failed" error={error} />}
+      {answer && (
+        <ul role="status">
+          {answer.deliveries.map(({ action, type, target, delivered, status, error, latencyMs }) => (
+            <li key={action}>
+              {type} <Text value={target} />:{' '}
+              <span class={delivered ? 'good' : 'bad'}>
+                {delivered ? 'delivered' : 'not delivered'}
+                {status !== null && `, HTTP ${status}`}
+              </span>
+              , {latencyMs.toLocaleString()} ms {error !== null && <Text value={error} />}
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  )
 }

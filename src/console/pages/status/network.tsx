@@ -1,14 +1,10 @@
 import type { ComponentChildren } from 'preact'
-import { PlainTable } from '../../parts/plain-table.tsx'
-import { Spark, showNumber } from '../../parts/spark.tsx'
-import { Time } from '../../parts/time.tsx'
-import { plain } from '../../parts/visible.ts'
+import { Spark, showNumber } from '../../parts/chart.tsx'
+import { plain } from '../../parts/format.ts'
+import { PlainTable } from '../../parts/table.tsx'
+import { Hash, Time } from '../../parts/text.tsx'
 import { Link } from '../../shell/router.tsx'
-import { Budgets } from './budgets.tsx'
-import { PlaceTrouble, placeOf } from './place.tsx'
-import { RangeBar } from './range-bar.tsx'
-import { Scopes } from './scopes.tsx'
-import type { Endpoint, FullNetwork, RateSample } from './wire.ts'
+import type { Budget, Endpoint, Filter, FullNetwork, Period, RateSample, ScopeCoverage, ScopeFilling } from './wire.ts'
 
 /** What each state means. */
 const STATES: ReadonlyMap<string, { text: string; class: string }> = new Map([
@@ -171,3 +167,220 @@ export const showDuration = (seconds: number): string => {
   if (hours < 48) return `${hours} h ${Math.floor((rounded % 3_600) / 60)} min`
   return `${Math.floor(hours / 24)} d ${hours % 24} h`
 }
+
+type Placed = Pick<FullNetwork, 'cluster' | 'shipping' | 'moving'>
+
+/** Where documents lie, and how far they are on their way elsewhere, as names and values. */
+export const placeOf = ({ cluster, shipping, moving }: Placed): [string, ComponentChildren][] => {
+  const isInCluster = moving ? moving.to === 'sqlite' : cluster !== undefined || shipping !== undefined
+  const left = shipping?.blocksLeft ?? 0
+  return [
+    [
+      'Documents',
+      isInCluster ? `In the cluster${cluster?.indices ? `: ${plain(cluster.indices)}` : ''}` : 'In the file',
+    ],
+    ['Cluster', cluster && [cluster.state, cluster.version].filter(text => text !== null).join(', ')],
+    ['Moving', moving && `${percentOf(moving)} % ${moving.to === 'sqlite' ? 'back into the file' : 'to the cluster'}`],
+    ['Not in the cluster yet', !moving && left > 0 && `${left.toLocaleString()} block${left === 1 ? '' : 's'}`],
+  ]
+}
+
+/** Moving is one half, comparing the other. */
+const percentOf = ({ blocks, shipped, verified }: NonNullable<Placed['moving']>): number =>
+  Math.min(100, Math.floor((50 * (shipped + verified)) / Math.max(1, blocks)))
+
+/** Why documents do not move on. */
+export const PlaceTrouble = ({ shipping, moving }: Placed) =>
+  shipping && shipping.trouble !== null ? (
+    <p class="notice">
+      Documents do not {moving?.to === 'sqlite' ? 'come back into the file' : 'go to the cluster'}
+      {shipping.troubleSince !== null && (
+        <>
+          {' '}
+          since <Time value={shipping.troubleSince} />
+        </>
+      )}
+      : {plain(shipping.trouble)}
+    </p>
+  ) : null
+
+interface Range {
+  from: number
+  to: number
+}
+
+interface RangeBarProps {
+  /** Blocks that are held, ascending and inclusive. */
+  ranges: readonly Range[]
+  head: number | null
+  /** Whether these blocks were looked at, rather than held. */
+  scoped?: boolean
+  /** Blocks that the bar stands for; by default from the first one that is held to the head. */
+  whole?: Range
+}
+
+const WIDTH = 1_000
+const NAMED = 8
+
+/** Which blocks are held, from the first one to the head, and which are missing between. */
+export const RangeBar = ({ ranges, head, scoped = false, whole }: RangeBarProps) => {
+  const [first, last] = [ranges[0], ranges.at(-1)]
+  if (!first || !last) return <p class="dim">No block {scoped ? 'was looked at' : 'is held'} yet.</p>
+  const all = whole ?? { from: first.from, to: Math.max(last.to, head ?? 0) }
+  const gaps = gapsOf(ranges)
+  const held = ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0)
+  const text = `Blocks ${showRange({ from: first.from, to: last.to })} ${scoped ? 'were looked at' : 'are held'}: ${held.toLocaleString()}`
+  return (
+    <div class="range-bar">
+      <svg viewBox={`0 0 ${WIDTH} 14`} preserveAspectRatio="none" role="img" aria-label={`${text}. ${showGaps(gaps)}`}>
+        <rect class="missing" x="0" y="0" width={WIDTH} height="14" />
+        <rect class="held" y="0" height="14" {...spanOf({ from: first.from, to: last.to }, all)} />
+        {drawn(gaps, all).map(({ x, width }) => (
+          <rect key={x} class="gap" y="0" height="14" x={x} width={width} />
+        ))}
+      </svg>
+      <p>
+        {text}.{' '}
+        {gaps.length === 0 ? <span class="dim">{showGaps(gaps)}</span> : <span class="warn">{showGaps(gaps)}</span>}
+      </p>
+    </div>
+  )
+}
+
+export const gapsOf = (ranges: readonly Range[]): Range[] =>
+  ranges.slice(1).map(({ from }, i) => ({ from: ranges[i]!.to + 1, to: from - 1 }))
+
+const spanOf = ({ from, to }: Range, all: Range) => {
+  const scale = WIDTH / (all.to - all.from + 1)
+  return { x: (from - all.from) * scale, width: (to - from + 1) * scale }
+}
+
+/** Every gap is seen, however small; those that lie at the same place are one. */
+export const drawn = (gaps: readonly Range[], all: Range): { x: number; width: number }[] => {
+  const places: { x: number; width: number }[] = []
+  for (const gap of gaps) {
+    const { x, width } = spanOf(gap, all)
+    const [start, end] = [Math.floor(x), Math.max(Math.ceil(x + width), Math.floor(x) + 2)]
+    const before = places.at(-1)
+    if (before && start <= before.x + before.width) before.width = Math.max(before.width, end - before.x)
+    else places.push({ x: start, width: end - start })
+  }
+  return places
+}
+
+export const showGaps = (gaps: readonly Range[]): string => {
+  if (gaps.length === 0) return 'No block is missing between them.'
+  const more = gaps.length > NAMED ? ` and ${(gaps.length - NAMED).toLocaleString()} further gaps` : ''
+  return `Missing: ${gaps.slice(0, NAMED).map(showRange).join(', ')}${more}.`
+}
+
+const showRange = ({ from, to }: Range): string =>
+  from === to ? from.toLocaleString() : `${from.toLocaleString()}–${to.toLocaleString()}`
+
+/** What was looked for in blocks that are not held whole, and what is still being looked for. */
+export const Scopes = ({ status: { network, coverage = [], filling } }: { status: FullNetwork }) => {
+  const looked = [...coverage.flatMap(({ ranges }) => ranges), ...(filling ? [filling] : [])]
+  const whole = {
+    from: Math.min(...looked.map(({ from }) => from)),
+    to: Math.max(...looked.map(({ to }) => to)),
+  }
+  return (
+    <>
+      {filling && <Filling network={network} filling={filling} />}
+      {coverage.length > 0 && (
+        <PlainTable
+          label={`Scopes of ${network}`}
+          columns={[
+            { title: 'Contracts', cell: (filter: ScopeCoverage) => <Contracts network={network} filter={filter} /> },
+            { title: 'Events', cell: (filter: ScopeCoverage) => <Events filter={filter} /> },
+            {
+              title: 'Blocks',
+              cell: ({ ranges }: ScopeCoverage) => <RangeBar ranges={ranges} head={null} scoped whole={whole} />,
+            },
+          ]}
+          rows={coverage}
+          keyOf={one => coverage.indexOf(one)}
+        />
+      )}
+    </>
+  )
+}
+
+const Filling = ({ network, filling }: { network: string; filling: ScopeFilling }) => {
+  const { from, to, next } = filling
+  const [left, total] = [Math.max(0, to - next + 1), to - from + 1]
+  return (
+    <p role="status">
+      Looks for <Events filter={filling} /> of <Contracts network={network} filter={filling} /> in blocks{' '}
+      {from.toLocaleString()}–{to.toLocaleString()}: {left.toLocaleString()} of {total.toLocaleString()} are left.
+    </p>
+  )
+}
+
+const Contracts = ({ network, filter: { addresses, addressCount } }: { network: string; filter: Filter }) =>
+  addressCount === 0 ? (
+    <>any contract</>
+  ) : (
+    <Hashes values={addresses} count={addressCount} kind="address" network={network} />
+  )
+
+const Events = ({ filter: { topics, topicCount, transactions } }: { filter: Filter }) => {
+  if (transactions) return <>transactions</>
+  return topicCount === 0 ? <>all logs</> : <Hashes values={topics} count={topicCount} />
+}
+
+type HashesProps = { values: readonly string[]; count: number; kind?: 'address'; network?: string }
+
+/** The first ones; how many more there are. */
+const Hashes = ({ values, count, ...about }: HashesProps) => (
+  <span class="hashes">
+    {values.slice(0, SHOWN).map(value => (
+      <Hash key={value} value={value} {...about} />
+    ))}
+    {count > SHOWN && <span class="dim">and {(count - SHOWN).toLocaleString()} more</span>}
+  </span>
+)
+
+const SHOWN = 3
+
+interface Row extends Budget {
+  url: string
+}
+
+/** What may still be asked of each node that has a budget. */
+export const Budgets = ({ network, endpoints }: { network: string; endpoints: readonly Endpoint[] }) => {
+  const rows = endpoints.flatMap(({ url, budget }): Row[] => (budget ? [{ url, ...budget }] : []))
+  if (rows.length === 0) return null
+  return <PlainTable label={`Budgets of ${network}`} columns={COLUMNS} rows={rows} keyOf={({ url }) => url} />
+}
+
+const COLUMNS = [
+  { title: 'Budget of', cell: ({ url }: Row) => plain(url) },
+  { title: 'Left today', cell: ({ url, day }: Row) => <Left of={`${url} today`} period={day} /> },
+  { title: 'Left this month', cell: ({ url, month }: Row) => <Left of={`${url} this month`} period={month} /> },
+  { title: 'At most', cell: ({ rate }: Row) => (rate === undefined ? 'any rate' : plain(rate)) },
+  { title: 'Prices', cell: ({ costs }: Row) => (costs === 'calls' ? 'one credit a call' : plain(costs)) },
+  { title: 'Spent since start', align: 'right', cell: ({ spent }: Row) => spent.toLocaleString() },
+] as const
+
+const Left = ({ of, period }: { of: string; period: Period | undefined }) => {
+  if (!period) return <span class="dim">not limited</span>
+  const { left, limit, endsAt } = period
+  const share = limit > 0 ? left / limit : 0
+  return (
+    <>
+      <span class="share" title={`used: ${period.used.toLocaleString()}`}>
+        <meter aria-label={`Left of the budget of ${plain(of)}`} value={share} min={0} max={1} low={KEPT_FOR_HEAD} />
+        <span class={share < KEPT_FOR_HEAD ? 'warn' : ''}>
+          {left.toLocaleString()} of {limit.toLocaleString()}
+        </span>
+      </span>
+      <span class="dim">
+        until <Time value={endsAt} brief />
+      </span>
+    </>
+  )
+}
+
+/** The share of a budget below which back-fills wait. */
+const KEPT_FOR_HEAD = 0.1

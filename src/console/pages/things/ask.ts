@@ -1,6 +1,7 @@
+import { useAsk, useMore } from '../../api/ask.ts'
 import { ApiError, ask } from '../../api/client.ts'
+import { search } from '../../api/index.ts'
 import { type JsonObject, textAt, toJson } from '../../api/json.ts'
-import { useAsk } from '../../api/use-ask.ts'
 import type { Hit, Kind, SearchAnswer } from '../../api/wire.ts'
 
 /** One search of several that go into one request. */
@@ -49,3 +50,17 @@ export const OLDEST = [{ _shard_doc: 'asc' }]
 export const count = (kinds: readonly Kind[], query: JsonObject): Search => ({ kinds, body: { query, size: 0 } })
 
 export const hitsOf = (answer: SearchAnswer | undefined): Hit[] => answer?.hits.hits ?? []
+
+const PAGE = 50
+
+/** Hits of one search in the order of the chain, of which more are asked for as they come into sight. */
+export const useList = (network: string, kinds: readonly Kind[], query: JsonObject, body: JsonObject) => {
+  const whole = { ...body, query, size: PAGE }
+  const first = useAsk(`${network} ${kinds.join()} ${toJson([query, body])}`, signal =>
+    search(network, kinds, whole, signal),
+  )
+  const found = useMore(first, PAGE, (search_after, signal) =>
+    search(network, kinds, { ...whole, search_after }, signal),
+  )
+  return { ...found, total: first.data?.hits.total }
+}

@@ -1,22 +1,25 @@
 import { at, type JsonObject, textAt } from '../../api/json.ts'
 import type { Hit } from '../../api/wire.ts'
-import { Amount } from '../../parts/amount.tsx'
-import { Fault } from '../../parts/fault.tsx'
-import { Hash } from '../../parts/hash.tsx'
-import { Busy } from '../../parts/progress.tsx'
-import { Tabs } from '../../parts/tabs.tsx'
-import { Time } from '../../parts/time.tsx'
+import { Busy, Fault } from '../../parts/answer.tsx'
+import { Tabs } from '../../parts/controls.tsx'
+import { Amount, Hash, Time } from '../../parts/text.tsx'
 import { useQueryState } from '../../shell/router.tsx'
-import { AddressLink } from './address-link.tsx'
-import { Raw } from './args.tsx'
 import { count, hitsOf, OLDEST, type Search, term, useSearches } from './ask.ts'
-import { CALL_FIELDS, callColumns, EVENT_FIELDS, eventColumns, TX_FIELDS, txColumns } from './columns.tsx'
-import { WholeDocument } from './document.tsx'
-import { Fact, Facts, Gwei } from './facts.tsx'
-import { List } from './list.tsx'
-import { Missing } from './missing.tsx'
-import { Head, Neighbours, type ThingProps, thingPage } from './page.tsx'
+import { Head, List, Missing, Neighbours, type ThingProps, thingPage, WholeDocument } from './page.tsx'
 import { isHash, listAt, numberAt, timeOf, unitsAt } from './read.ts'
+import {
+  AddressLink,
+  CALL_FIELDS,
+  callColumns,
+  EVENT_FIELDS,
+  eventColumns,
+  Fact,
+  Facts,
+  Gwei,
+  Raw,
+  TX_FIELDS,
+  txColumns,
+} from './values.tsx'
 
 const Block = ({ network, id }: ThingProps) => {
   const isNumber = /^\d{1,15}$/.test(id)

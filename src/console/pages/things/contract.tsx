@@ -1,23 +1,18 @@
+import { type Asked, useAsk } from '../../api/ask.ts'
 import { ask } from '../../api/client.ts'
 import { type JsonObject, textAt } from '../../api/json.ts'
-import { type Asked, useAsk } from '../../api/use-ask.ts'
 import type { SearchAnswer } from '../../api/wire.ts'
-import { Fault } from '../../parts/fault.tsx'
-import { Hash } from '../../parts/hash.tsx'
-import { Busy } from '../../parts/progress.tsx'
-import { Text } from '../../parts/text.tsx'
-import type { KnownAbi } from './abi.ts'
-import { AddressLink } from './address-link.tsx'
+import { Busy, Fault } from '../../parts/answer.tsx'
+import { Hash, Text, Time } from '../../parts/text.tsx'
 import { all, hitsOf, NEWEST, type Search, term, useSearches } from './ask.ts'
-import { Fact, Facts } from './facts.tsx'
 import type { ThingProps } from './page.tsx'
-import { Passing } from './passing.tsx'
-import { bucketsOf, listAt, numberAt } from './read.ts'
+import { bucketsOf, listAt, numberAt, timeOf } from './read.ts'
+import { AddressLink, BlockLink, Fact, Facts } from './values.tsx'
 
-type Props = ThingProps & { contract: JsonObject }
+type ContractProps = ThingProps & { contract: JsonObject }
 
 /** What a contract is, and how its functions and events are known. */
-export const Contract = (props: Props) => {
+export const Contract = (props: ContractProps) => {
   const { network, id } = props
   const used = useSearches(network, useOf(id))
   const abi = useAsk(`abi ${network} ${id}`, signal => ask<KnownAbi>(`${network}/abi/${id}`, { signal }))
@@ -52,7 +47,7 @@ const useOf = (id: string): Search[] => {
   ]
 }
 
-const Code = ({ contract }: Props) => {
+const Code = ({ contract }: ContractProps) => {
   const hash = textAt(contract, 'codeHash')
   const selectors = listAt(contract, 'selectors')
   return (
@@ -170,7 +165,7 @@ const Names = ({ title, answer }: { title: string; answer: SearchAnswer }) => {
   )
 }
 
-const Similar = ({ network, id }: Props) => {
+const Similar = ({ network, id }: ContractProps) => {
   const found = useAsk(`similar ${network} ${id}`, signal =>
     ask<SearchAnswer>(`${network}/es/contract/${id}/similar/?size=10`, { signal }),
   )
@@ -196,4 +191,98 @@ const Similar = ({ network, id }: Props) => {
       </ul>
     </section>
   )
+}
+
+type ProxyProps = ThingProps & { contract: JsonObject } & {
+  used: readonly SearchAnswer[] | undefined
+  abi: KnownAbi | undefined
+}
+
+/** Where a proxy passes its calls on to, and which proxies pass theirs on to this contract. */
+export const Passing = ({ network, id, contract, used, abi }: ProxyProps) => {
+  const first = textAt(contract, 'implementation')
+  const [, , upgrades, proxies] = used ?? []
+  const now = abi?.implementations ?? []
+  const isProxy = first !== undefined || now.length > 0 || hitsOf(upgrades).length > 0
+  if (!isProxy && hitsOf(proxies).length === 0) return null
+  return (
+    <section aria-label="Proxy">
+      <h2>{isProxy ? 'Proxy' : 'Implementation'}</h2>
+      <Facts>
+        <Fact name="Passes its calls on to">
+          {now.length > 0 && (
+            <ul class="plain">
+              {now.map(({ address, through }) => (
+                <li key={`${address} ${through}`}>
+                  <AddressLink network={network} value={address} />
+                  {through.toLowerCase() !== id.toLowerCase() && (
+                    <span class="dim">
+                      {' '}
+                      through <AddressLink network={network} value={through} />
+                    </span>
+                  )}
+                </li>
+              ))}
+            </ul>
+          )}
+        </Fact>
+        <Fact name="When it was created, to">{first && <AddressLink network={network} value={first} />}</Fact>
+        <Fact name="Upgrades">{hitsOf(upgrades).length > 0 && <Upgrades network={network} answer={upgrades!} />}</Fact>
+        <Fact name="Proxies that were created with it">
+          {hitsOf(proxies).length > 0 && <Proxies network={network} answer={proxies!} />}
+        </Fact>
+      </Facts>
+    </section>
+  )
+}
+
+const Upgrades = ({ network, answer }: { network: string; answer: SearchAnswer }) => (
+  <ul class="plain">
+    {hitsOf(answer).map(({ _id, _source }) => (
+      <li key={_id}>
+        {timeOf(_source) !== undefined && <Time value={timeOf(_source)!} brief />} <span class="dim">block</span>{' '}
+        <BlockLink network={network} number={numberAt(_source, 'blockNumber.num')} />{' '}
+        {listAt(_source, 'args')
+          .filter(argument => textAt(argument, 'value.type') === 'address')
+          .map((argument, i) => (
+            <AddressLink key={i} network={network} value={textAt(argument, 'value.hex')} />
+          ))}
+        <Hash value={textAt(_source, 'transactionHash') ?? ''} kind="tx" network={network} />
+      </li>
+    ))}
+  </ul>
+)
+
+const Proxies = ({ network, answer }: { network: string; answer: SearchAnswer }) => (
+  <>
+    <ul class="plain">
+      {hitsOf(answer).map(({ _id, _source }) => (
+        <li key={_id}>
+          <AddressLink network={network} value={textAt(_source, 'address')} />
+        </li>
+      ))}
+    </ul>
+    {answer.hits.total > hitsOf(answer).length && (
+      <p class="dim">
+        The newest {hitsOf(answer).length} of {answer.hits.total.toLocaleString()}.
+      </p>
+    )}
+  </>
+)
+
+/** The answer of `GET …/abi/{address}`. */
+export interface KnownAbi {
+  source: string | null
+  name: string | null
+  probability: number | null
+  implementations: { address: string; codeHash: string | null; through: string }[]
+  abis: {
+    id: string
+    name: string | null
+    source: string
+    of: string | null
+    events: number
+    functions: number
+    errors: number
+  }[]
 }

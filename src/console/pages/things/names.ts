@@ -2,7 +2,7 @@ import { useEffect } from 'preact/hooks'
 import { search } from '../../api/index.ts'
 import { textAt } from '../../api/json.ts'
 import type { Hit } from '../../api/wire.ts'
-import { createStore, type Store, useStore } from '../../shell/store.ts'
+import { createStore, type Store, useStore } from '../../shell/state.ts'
 import { numberAt } from './read.ts'
 
 /** What is known of an address: all of it absent where it is neither a contract nor a token. */

@@ -1,24 +1,24 @@
 import { type JsonObject, textAt } from '../../api/json.ts'
 import type { SearchAnswer } from '../../api/wire.ts'
-import { Empty } from '../../parts/empty.tsx'
-import { Fault } from '../../parts/fault.tsx'
-import { Hash } from '../../parts/hash.tsx'
-import { Busy } from '../../parts/progress.tsx'
-import { Tabs } from '../../parts/tabs.tsx'
-import { Text } from '../../parts/text.tsx'
-import { Time } from '../../parts/time.tsx'
+import { Busy, Empty, Fault } from '../../parts/answer.tsx'
+import { Tabs } from '../../parts/controls.tsx'
+import { Hash, Text, Time } from '../../parts/text.tsx'
+import { hrefOf } from '../../routes.ts'
 import { Link, useQueryState } from '../../shell/router.tsx'
-import { hrefOf } from '../../things.ts'
-import { AddressLink } from './address-link.tsx'
 import { all, any, byId, hitsOf, type Search, term, useSearches } from './ask.ts'
-import { BlockLink, EVENT_FIELDS, eventColumns, MOVEMENT_FIELDS } from './columns.tsx'
-import { WholeDocument } from './document.tsx'
-import { Fact, Facts } from './facts.tsx'
-import { List } from './list.tsx'
-import { Missing } from './missing.tsx'
-import { isMovement, movementColumns } from './movements.tsx'
-import { Head, type ThingProps, thingPage } from './page.tsx'
+import { Head, List, Missing, type ThingProps, thingPage, WholeDocument } from './page.tsx'
 import { isAddress, numberAt, timeOf, ZERO } from './read.ts'
+import {
+  AddressLink,
+  BlockLink,
+  EVENT_FIELDS,
+  eventColumns,
+  Fact,
+  Facts,
+  isMovement,
+  MOVEMENT_FIELDS,
+  movementColumns,
+} from './values.tsx'
 
 const Token = ({ network, id }: ThingProps) => {
   const isFormed = isAddress(id)

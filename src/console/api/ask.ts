@@ -1,0 +1,188 @@
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { connection, session, useStore } from '../shell/state.ts'
+import type { Json } from './json.ts'
+import type { Hit, SearchAnswer } from './wire.ts'
+
+export interface Asked<T> {
+  /** Of the latest question that was answered; it stays while the next one is under way. */
+  data: T | undefined
+  error: unknown
+  busy: boolean
+  /** Asks once more. */
+  again(): void
+}
+
+/**
+ * Asks when the component appears, when `key` changes, and when the server is back or the user has signed in again. What is no longer
+ * wanted is broken off. An undefined key asks nothing.
+ */
+export const useAsk = <T>(key: string | undefined, question: (signal: AbortSignal) => Promise<T>): Asked<T> => {
+  const [state, setState] = useState<{ data?: T | undefined; error?: unknown; busy: boolean }>({
+    busy: key !== undefined,
+  })
+  const [round, setRound] = useState(0)
+  const { since } = useStore(connection)
+  const { token } = useStore(session)
+  const latest = useRef(question)
+  latest.current = question
+
+  useEffect(() => {
+    if (key === undefined || token === undefined) return
+    const controller = new AbortController()
+    const { signal } = controller
+    setState(({ data }) => ({ data, busy: true }))
+    latest.current(signal).then(
+      data => !signal.aborted && setState({ data, busy: false }),
+      error => !signal.aborted && setState(({ data }) => ({ data, error, busy: false })),
+    )
+    return () => controller.abort()
+  }, [key, token, since, round])
+
+  return { data: state.data, error: state.error, busy: state.busy, again: () => setRound(count => count + 1) }
+}
+
+/**
+ * Asks again `everyMs` after each answer, while the page is in sight and the server answers. An error stays until the user tries again or
+ * the connection is back.
+ */
+export const useLive = <T>(
+  key: string | undefined,
+  question: (signal: AbortSignal) => Promise<T>,
+  everyMs: number | ((data: T) => number),
+): Asked<T> => {
+  const asked = useAsk(key, question)
+  const { state } = useStore(connection)
+  const again = useRef(asked.again)
+  again.current = asked.again
+  const { data, busy, error } = asked
+  const isDone = !busy && error === undefined && data !== undefined
+
+  useEffect(() => {
+    if (!isDone || state === 'down') return
+    const ask = () => {
+      if (!document.hidden) again.current()
+    }
+    const timer = setTimeout(ask, typeof everyMs === 'number' ? everyMs : everyMs(data))
+    document.addEventListener('visibilitychange', ask)
+    return () => {
+      clearTimeout(timer)
+      document.removeEventListener('visibilitychange', ask)
+    }
+  }, [data, isDone, state])
+  return asked
+}
+
+/**
+ * The hits of a first answer, of which more are asked for as they come into sight. `page` is how many hits a full page has; `askAfter` asks
+ * for those behind the sort values of the last hit, and is undefined where nothing can be asked.
+ */
+export const useMore = (
+  first: Asked<SearchAnswer>,
+  page: number,
+  askAfter: ((after: Json[], signal: AbortSignal) => Promise<SearchAnswer>) | undefined,
+) => {
+  const [more, setMore] = useState<{ hits: Hit[]; done: boolean; error?: unknown }>({ hits: [], done: false })
+  const asking = useRef<AbortController>(undefined)
+
+  useEffect(() => {
+    setMore({ hits: [], done: false })
+    return () => {
+      asking.current?.abort()
+      asking.current = undefined
+    }
+  }, [first.data])
+
+  const begun = first.data?.hits.hits ?? NONE
+  const hits = useMemo(() => (more.hits.length === 0 ? begun : [...begun, ...more.hits]), [begun, more.hits])
+  const isWhole = more.done || begun.length < page
+
+  const askMore = async () => {
+    const after = hits.at(-1)?.sort
+    if (isWhole || asking.current || first.busy || !askAfter || !after) return
+    const controller = new AbortController()
+    asking.current = controller
+    try {
+      const answer = await askAfter(after, controller.signal)
+      const next = answer.hits.hits
+      setMore(({ hits }) => ({ hits: [...hits, ...next], done: next.length < page }))
+    } catch (error) {
+      if (!controller.signal.aborted) setMore(({ hits }) => ({ hits, done: true, error }))
+    } finally {
+      if (asking.current === controller) asking.current = undefined
+    }
+  }
+  return { ...first, hits, isWhole, askMore: () => void askMore(), moreError: more.error }
+}
+
+const NONE: readonly Hit[] = []
+
+/** The value once it has stood still for so long. */
+export const useSettled = <T>(value: T, ms: number): T => {
+  const [settled, setSettled] = useState(value)
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), ms)
+    return () => clearTimeout(timer)
+  }, [value, ms])
+  return settled
+}
+
+/** Runs again and again while the page is seen. */
+export const useEvery = (ms: number, run: () => void) => {
+  const latest = useRef(run)
+  latest.current = run
+  useEffect(() => {
+    const timer = setInterval(() => document.visibilityState === 'visible' && latest.current(), ms)
+    return () => clearInterval(timer)
+  }, [ms])
+}
+
+interface Page<Row> {
+  rows: Row[]
+  next: string | null
+}
+
+/** Rows that come in pages, of which more are asked for as they come into sight. */
+export const usePages = <Row>(
+  key: string,
+  question: (before: string | undefined, signal: AbortSignal) => Promise<Page<Row>>,
+) => {
+  const first = useAsk(key, signal => question(undefined, signal))
+  const [more, setMore] = useState<Page<Row>[]>([])
+  const [error, setError] = useState<unknown>()
+  const asking = useRef<AbortController>(undefined)
+  useEffect(() => {
+    setMore([])
+    setError(undefined)
+    return () => {
+      asking.current?.abort()
+      asking.current = undefined
+    }
+  }, [first.data])
+
+  const pages = first.data ? [first.data, ...more] : []
+  const next = pages.at(-1)?.next ?? null
+  const askMore = async () => {
+    if (next === null || asking.current || first.busy || error !== undefined) return
+    const controller = new AbortController()
+    asking.current = controller
+    try {
+      const page = await question(next, controller.signal)
+      if (!controller.signal.aborted) setMore(more => [...more, page])
+    } catch (error) {
+      if (!controller.signal.aborted) setError(error)
+    } finally {
+      if (asking.current === controller) asking.current = undefined
+    }
+  }
+  return {
+    rows: pages.flatMap(({ rows }) => rows),
+    asked: first.data !== undefined,
+    isWhole: next === null,
+    error: first.error ?? error,
+    busy: first.busy,
+    again: first.again,
+    askMore: () => void askMore(),
+    /** Whether only the first page is shown, so that it may be asked for again without a jump. */
+    isFirst: more.length === 0,
+  }
+}

@@ -1,0 +1,203 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { askStream } from '../../api/client.ts'
+import { Fault, Progress } from '../../parts/answer.tsx'
+import { CheckField, Dialog, SelectField } from '../../parts/controls.tsx'
+import { type Asked, allBody, countLines, type Form } from './query.ts'
+import type { Search } from './state.ts'
+
+interface Props {
+  search: Search
+  asked: Asked
+  total: number
+  onClose(): void
+}
+
+type State =
+  | { is: 'asked' }
+  | { is: 'under way' | 'done'; hits: number; bytes: number }
+  | { is: 'failed'; error: unknown }
+
+/** What columns that are worked out are made of. */
+const MADE_OF: Readonly<Record<string, readonly string[]>> = {
+  '@time': ['timestamp'],
+  '@block': ['number.num', 'blockNumber.num', 'firstSeen.num'],
+  '@thing': ['transactionHash'],
+  '@what': ['from', 'to', 'address', 'method', 'event', 'str', 'error'],
+  '@amount': ['value', 'args'],
+}
+
+/** All hits into a file, however many. */
+export const DownloadDialog = ({ search, asked, total, onClose }: Props) => {
+  const [form, setForm] = useState<Form>('csv')
+  const [isAll, setAll] = useState(true)
+  const [state, setState] = useState<State>({ is: 'asked' })
+  const under = useRef<AbortController>(undefined)
+  useEffect(() => () => under.current?.abort(), [])
+
+  const start = async () => {
+    const controller = new AbortController()
+    under.current = controller
+    const { signal } = controller
+    setState({ is: 'under way', hits: 0, bytes: 0 })
+    try {
+      let [bytes, shownAt] = [0, 0]
+      const hits = await download({
+        path: `${search.network}/es/${search.kinds.join()}/search/`,
+        body: allBody(
+          asked,
+          isAll ? undefined : search.columns.flatMap(name => MADE_OF[name] ?? (name.startsWith('@') ? [] : [name])),
+        ),
+        ...{ form, signal, name: `${search.network.replaceAll('/', '-')}-${search.kinds.join('-')}.${form}` },
+        told(hits, all) {
+          bytes = all
+          if (performance.now() - shownAt < SHOWN_MS || signal.aborted) return
+          shownAt = performance.now()
+          setState({ is: 'under way', hits, bytes })
+        },
+      })
+      if (!signal.aborted) setState(hits === undefined ? { is: 'asked' } : { is: 'done', hits, bytes })
+    } catch (error) {
+      setState(signal.aborted ? { is: 'asked' } : { is: 'failed', error })
+    }
+  }
+
+  return (
+    <Dialog title="Download" onClose={onClose}>
+      {state.is === 'under way' ? (
+        <>
+          <Progress label="Hits" done={state.hits} total={total} />
+          <p role="status">{sizeOf(state.bytes)} so far</p>
+          <button type="button" onClick={() => under.current?.abort()}>
+            Cancel the download
+          </button>
+        </>
+      ) : (
+        <form
+          onSubmit={event => {
+            event.preventDefault()
+            void start()
+          }}
+        >
+          <p>{total.toLocaleString()} hits are written into a file as they come.</p>
+          <SelectField label="Format" value={form} options={FORMS} onChange={value => setForm(value as Form)} />
+          <CheckField label="All fields" checked={isAll} onChange={setAll} />
+          <p class="dim">
+            {isAll ? 'The file has every field of a hit.' : 'The file has the fields that the columns show.'}
+          </p>
+          <button type="submit" class="main">
+            Download
+          </button>
+        </form>
+      )}
+      <div role="status">
+        {state.is === 'done' && (
+          <p class="good">
+            Downloaded {state.hits.toLocaleString()} {state.hits === 1 ? 'hit' : 'hits'}, {sizeOf(state.bytes)}.
+          </p>
+        )}
+      </div>
+      {state.is === 'failed' && <Fault title="The download failed" error={state.error} />}
+    </Dialog>
+  )
+}
+
+const FORMS = [
+  { value: 'csv', label: 'CSV: a table with a line of names' },
+  { value: 'ndjson', label: 'NDJSON: a line of JSON for each hit' },
+]
+
+const SHOWN_MS = 100
+
+const sizeOf = (bytes: number) => (bytes < 1e6 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`)
+
+const TYPES: Readonly<Record<Form, string>> = { csv: 'text/csv', ndjson: 'application/x-ndjson' }
+
+/** Where what comes is kept. */
+interface Sink {
+  write(chunk: Uint8Array<ArrayBuffer>): Promise<void>
+  close(): Promise<void>
+  abort(): Promise<void>
+}
+
+interface FilePicker {
+  showSaveFilePicker?(options: { suggestedName: string }): Promise<{ createWritable(): Promise<Sink> }>
+}
+
+export interface Download {
+  path: string
+  body: string
+  form: Form
+  name: string
+  signal: AbortSignal
+  told(hits: number, bytes: number): void
+}
+
+/** Writes all hits into a file as they come, and says how many there were; undefined where no file was chosen. */
+export const download = async ({ path, body, form, name, signal, told }: Download): Promise<number | undefined> => {
+  const sink = await openSink(name, TYPES[form])
+  if (!sink) return undefined
+  try {
+    const response = await askStream(path, { body, signal, headers: { accept: TYPES[form] } })
+    const counter = countLines(form)
+    let bytes = 0
+    const reader = response.body!.getReader()
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) break
+      await sink.write(value)
+      bytes += value.length
+      told(counter.add(value), bytes)
+    }
+    await sink.close()
+    return counter.lines()
+  } catch (error) {
+    await sink.abort()
+    throw error instanceof TypeError ? new Error('The download broke off: the server went away. Try again.') : error
+  }
+}
+
+/** The browser writes it to the disk where it can, so that it takes no memory; else it is handed over as a whole at the end. */
+const openSink = async (name: string, type: string): Promise<Sink | undefined> => {
+  const { showSaveFilePicker } = window as FilePicker
+  if (showSaveFilePicker === undefined) return blobSink(name, type)
+  try {
+    const file = await showSaveFilePicker.call(window, { suggestedName: name })
+    return await file.createWritable()
+  } catch (error) {
+    if ((error as Error).name === 'AbortError') return undefined
+    return blobSink(name, type)
+  }
+}
+
+const PART = 8 << 20
+
+const blobSink = (name: string, type: string): Sink => {
+  const parts: Blob[] = []
+  let open: Uint8Array<ArrayBuffer>[] = []
+  let size = 0
+  // A blob may lie on the disk; bytes of JavaScript's lie in memory.
+  const keep = () => {
+    parts.push(new Blob(open))
+    open = []
+    size = 0
+  }
+  return {
+    async write(chunk) {
+      open.push(chunk)
+      size += chunk.length
+      if (size > PART) keep()
+    },
+    async close() {
+      keep()
+      const url = URL.createObjectURL(new Blob(parts, { type }))
+      const link = document.createElement('a')
+      link.href = url
+      link.download = name
+      link.click()
+      setTimeout(() => URL.revokeObjectURL(url), 60_000)
+    },
+    async abort() {
+      parts.length = 0
+    },
+  }
+}

@@ -1,0 +1,222 @@
+import { membersOf, parseJson, toJson } from '../../api/json.ts'
+import type { Kind } from '../../api/wire.ts'
+
+/** What a text in the box asks for. */
+export interface Question {
+  /** The text of a query clause, of which no digit is lost; undefined for everything. */
+  query: string | undefined
+  /** As the reader is told. */
+  as: 'everything' | 'an address' | 'a hash' | 'a block number' | 'a query in JSON' | 'a query string'
+}
+
+/** Throws an error whose message says what is wrong with the text. */
+export const readQuestion = (text: string, kinds: readonly Kind[]): Question => {
+  const typed = text.trim()
+  if (typed === '') return { query: undefined, as: 'everything' }
+  if (typed.startsWith('{')) return { query: clauseOf(typed), as: 'a query in JSON' }
+  if (/^0x[0-9a-f]{40}$/i.test(typed)) return { query: toJson(ofAddress(typed, kinds)), as: 'an address' }
+  if (/^0x[0-9a-f]{64}$/i.test(typed)) return { query: toJson(anyOf(HASHES, kinds, typed)), as: 'a hash' }
+  if (/^\d{1,10}$/.test(typed)) return { query: toJson(anyOf(HEIGHTS, kinds, typed)), as: 'a block number' }
+  return { query: toJson({ query_string: { query: typed } }), as: 'a query string' }
+}
+
+/** A body is taken for its query; what else it may have does not fit a table of hits. */
+const clauseOf = (text: string): string | undefined => {
+  parse(text)
+  const members = membersOf(text)
+  if (members.length === 0) return undefined
+  if (!members.some(([name]) => name === 'query')) return text
+  const other = members.find(([name], i) => name !== 'query' || i > members.findIndex(([name]) => name === 'query'))
+  if (other) throw new Error(`Explore shows the hits of one query, and cannot use "${other[0]}": take it out.`)
+  return members[0]![1]
+}
+
+const parse = (text: string) => {
+  try {
+    parseJson(text)
+  } catch (error) {
+    throw new Error(`This is not JSON: ${(error as Error).message}.`)
+  }
+}
+
+type Fields = Readonly<Record<Kind, readonly string[]>>
+
+/** A field that none of the kinds has would be refused. */
+const anyOf = (fields: Fields, kinds: readonly Kind[], value: string) => {
+  const names = new Set(kinds.flatMap(kind => fields[kind]))
+  return { bool: { should: [...names].map(name => ({ term: { [name]: value } })), minimum_should_match: 1 } }
+}
+
+const [OF_BLOCK, OF_TX] = [['blockHash'], ['blockHash', 'transactionHash']]
+
+const HEIGHTS: Fields = {
+  ...{ block: ['number.num'], tx: ['blockNumber.num'], event: ['blockNumber.num'], log: ['blockNumber.num'] },
+  ...{ call: ['blockNumber.num'], trace: ['blockNumber.num'], contract: ['blockNumber.num'], token: ['firstSeen.num'] },
+}
+
+const HASHES: Fields = {
+  ...{ block: ['hash'], tx: ['hash', ...OF_BLOCK], event: OF_TX, log: [...OF_TX, 'topics'] },
+  ...{ call: OF_TX, trace: OF_TX, contract: [...OF_TX, 'codeHash'], token: OF_BLOCK },
+}
+
+const ADDRESSES: Fields = {
+  block: ['miner', 'withdrawals.address'],
+  tx: ['from', 'to', 'contractAddress'],
+  event: ['address'],
+  log: ['address'],
+  call: ['from', 'to'],
+  trace: ['from', 'to', 'address', 'refundAddress', 'author'].map(name => `action.${name}`).concat('result.address'),
+  contract: ['address', 'creator', 'origin', 'implementation'],
+  token: ['address'],
+}
+
+const ofAddress = (address: string, kinds: readonly Kind[]) => {
+  const { bool } = anyOf(ADDRESSES, kinds, address)
+  const hasArguments = kinds.includes('event') || kinds.includes('call')
+  const inArguments = { nested: { path: 'args', query: { term: { 'args.value.hex': address } } } }
+  return { bool: { ...bool, should: [...bool.should, ...(hasArguments ? [inArguments] : [])] } }
+}
+
+/** The bodies that Explore sends, put together as text, so that a query passes as it was typed. */
+export interface Asked {
+  query: string | undefined
+  /** In milliseconds since 1970. */
+  from?: number | undefined
+  to?: number | undefined
+  sort?: Sort | undefined
+  /** What the columns show beside what rows always have. */
+  shown?: readonly string[]
+}
+
+/** `field` is a path that can be sorted by. */
+export interface Sort {
+  field: string
+  order: 'asc' | 'desc'
+}
+
+export const PAGE = 100
+
+/** The order of the chain, which distinguishes documents of several kinds, too. */
+export const PLACE = '_shard_doc'
+
+/** The first page, with the counts over time. */
+export const firstBody = (asked: Asked): string => body(asked, [`"aggs":${COUNTS}`])
+
+export const nextBody = (asked: Asked, after: string): string => body(asked, [`"search_after":${after}`])
+
+/** What is new since a token, or from now on. */
+export const resumeBody = (asked: Asked, token: string): string =>
+  objectOf([
+    `"resume":${JSON.stringify(token)}`,
+    `"size":${NEW}`,
+    `"_source":${sourceOf(asked)}`,
+    `"query":${queryOf(asked)}`,
+  ])
+
+/** So many new hits are taken at once. */
+export const NEW = 200
+
+/** All hits with all of their fields, or those that columns show. */
+export const allBody = (asked: Asked, fields: readonly string[] | undefined): string =>
+  objectOf([
+    '"size":-1',
+    ...(asked.sort ? [`"sort":${sortOf(asked)}`] : []),
+    ...(fields ? [`"_source":${JSON.stringify(fields)}`] : []),
+    `"query":${queryOf(asked)}`,
+  ])
+
+/** What a program would ask for the same. */
+export const plainBody = (asked: Asked): string =>
+  objectOf([`"size":${PAGE}`, `"sort":${sortOf(asked)}`, `"query":${queryOf(asked)}`])
+
+const body = (asked: Asked, more: readonly string[]): string =>
+  objectOf([
+    `"size":${PAGE}`,
+    `"sort":${sortOf(asked)}`,
+    `"_source":${sourceOf(asked)}`,
+    `"query":${queryOf(asked)}`,
+    ...more,
+  ])
+
+const objectOf = (members: readonly string[]): string => `{${members.join()}}`
+
+const sortOf = ({ sort }: Asked): string =>
+  JSON.stringify([
+    ...(sort && sort.field !== PLACE ? [{ [sort.field]: { order: sort.order, missing: '_last' } }] : []),
+    { [PLACE]: sort?.field === PLACE ? sort.order : 'desc' },
+  ])
+
+export const queryOf = ({ query, from, to }: Asked): string => {
+  const own = query ?? '{"match_all":{}}'
+  if (from === undefined && to === undefined) return own
+  const range = JSON.stringify({ range: { timestamp: { gte: from, lt: to, format: 'epoch_millis' } } })
+  return `{"bool":{"must":[${own}],"filter":[${range}]}}`
+}
+
+const COUNTS = '{"counts":{"auto_date_histogram":{"field":"timestamp","buckets":80}}}'
+
+const sourceOf = ({ shown = [] }: Asked): string => JSON.stringify([...SHOWN, ...shown])
+
+/** What rows show; a hit that is opened is asked for as a whole. */
+const SHOWN = [
+  ...['timestamp', 'number', 'blockNumber', 'firstSeen', 'hash', 'transactionHash', 'address', 'from', 'to'],
+  ...['action.from', 'action.to', 'action.author', 'creator', 'str', 'method', 'event', 'name', 'symbol', 'standard'],
+  ...['value', 'action.value', 'status', 'error', 'reverted', 'type', 'gasUsed', 'miner', 'signature', 'transactions'],
+  'args',
+]
+
+export interface Suggestion {
+  text: string
+  kind: string
+  field: string
+  entity: string
+  address?: string
+}
+
+/** The word that ends where the text is written on. */
+export const wordBefore = (text: string, caret: number): { from: number; word: string } => {
+  const [word] = /[^\s():"{}[\]]*$/.exec(text.slice(0, caret))!
+  return { from: caret - word.length, word }
+}
+
+/** The text with what was chosen instead of the word, where its cursor goes, and a kind that it needs. */
+export const choose = (text: string, caret: number, { text: chosen, kind, field, entity, address }: Suggestion) => {
+  const { from, word } = wordBefore(text, caret)
+  const isAlone = text.trim() === word
+  const isValue = text[from - 1] === ':'
+  const quoted = `"${chosen.replace(/["\\]/g, '\\$&')}"`
+  const insert =
+    kind === 'field'
+      ? `${chosen}:`
+      : address !== undefined
+        ? isAlone || isValue
+          ? address
+          : `address:${address}`
+        : isValue
+          ? quoted
+          : `${field}:${quoted}`
+  const next = text.slice(0, from) + insert + text.slice(caret)
+  const needs = entity.split(',') as Kind[]
+  return { text: next, caret: from + insert.length, needs: address === undefined ? needs : [] }
+}
+
+/** How hits are written into a file. */
+export type Form = 'csv' | 'ndjson'
+
+const [QUOTE, NEWLINE] = [34, 10]
+
+/** Hits among the bytes: lines, but for those within quotes and the line of names. */
+export const countLines = (form: Form) => {
+  let lines = form === 'csv' ? -1 : 0
+  let quoted = false
+  return {
+    add(chunk: Uint8Array): number {
+      for (const byte of chunk) {
+        if (byte === QUOTE && form === 'csv') quoted = !quoted
+        else if (byte === NEWLINE && !quoted) lines++
+      }
+      return Math.max(lines, 0)
+    },
+    lines: () => Math.max(lines, 0),
+  }
+}

@@ -1,0 +1,426 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useAsk } from '../../api/ask.ts'
+import { messageOf } from '../../api/client.ts'
+import { getStatus } from '../../api/index.ts'
+import { isObject, type Json, type JsonObject, parseJson, toJson } from '../../api/json.ts'
+import { Busy, Fault } from '../../parts/answer.tsx'
+import { announce, confirm, Dialog, SelectField, Tabs } from '../../parts/controls.tsx'
+import { Editor } from '../../parts/editor.tsx'
+import { plain } from '../../parts/format.ts'
+import { Text } from '../../parts/text.tsx'
+import { Link, navigate, useQueryState } from '../../shell/router.tsx'
+import { createRule, faultsOf, getRule, isConflict, replaceRule, type Tagged } from './api.ts'
+import { RuleForm } from './form.tsx'
+import { conditionsOf } from './from-query.ts'
+import { differencesOf, emptyRule, faultAt, mergedOf, OFFERS, ownOf, putConfig, TARGETS } from './model.ts'
+import { Preview, TestPreview, usePreview } from './preview.tsx'
+import { Test } from './rule.tsx'
+import type { RuleFault } from './wire.ts'
+
+/** A new rule: empty, one of those to try, or from a search (`from`, with `network` and `kinds` as Explore has them). */
+export const New = () => {
+  const status = useAsk('status', getStatus)
+  const [from] = useQueryState('from')
+  const [kinds] = useQueryState('kinds')
+  const [asked] = useQueryState('network')
+  const [offer] = useQueryState('offer')
+  if (status.error !== undefined && !status.data)
+    return <Fault title="The networks cannot be read" error={status.error} again={status.again} />
+  if (!status.data) return <Busy label="Reading which networks there are" />
+  const network = asked || status.data.networks[0]?.network || 'ethereum/ethereum/mainnet'
+  const key = `new ${network} ${offer} ${kinds} ${from}`
+  return <NewForm key={key} name={key} network={network} from={from} kinds={kinds} offer={offer} />
+}
+
+interface NewProps {
+  name: string
+  network: string
+  from: string
+  kinds: string
+  offer: string
+}
+
+const NewForm = ({ name, network, from, kinds, offer }: NewProps) => {
+  const { rule, left } = useMemo(() => begin(network, from, kinds, offer), [name])
+  const draft = useDraft(name, rule, undefined)
+  const save = async (body: JsonObject) => {
+    const { rule } = await createRule(body)
+    forgetDraft(name)
+    announce('Created the rule.')
+    navigate(`/rules/${rule.id}`, { replace: true })
+  }
+  return (
+    <>
+      <p class="way">
+        <Link to="/rules">All rules</Link>
+      </p>
+      <h1>New rule</h1>
+      {left.length > 0 && (
+        <div class="note" role="status">
+          <p>The search is not taken over as a whole:</p>
+          <ul>
+            {left.map(it => (
+              <li key={it}>{plain(it).slice(0, 500)}</li>
+            ))}
+          </ul>
+        </div>
+      )}
+      <RuleEditor draft={draft} action="Create the rule" save={save} onCancel={() => navigate('/rules')} />
+    </>
+  )
+}
+
+const begin = (
+  network: string,
+  from: string,
+  kindText: string,
+  offer: string,
+): { rule: JsonObject; left: readonly string[] } => {
+  const offered = OFFERS.find(({ name }) => name === offer)
+  if (offered) return { rule: offered.rule, left: [] }
+  const empty = emptyRule(network)
+  const kinds = kindText.split(',').filter(kind => kind !== '')
+  const target = TARGETS.find(({ kind }) => kind === kinds[0])
+  const typed = target ? putConfig(empty, 'targetType', target.type) : empty
+  const { conditions, left } = conditionsOf(from)
+  const several = `A rule looks at one kind of documents: this one at "${kinds[0]}", and not at ${kinds.slice(1).join(', ')}.`
+  return {
+    rule: conditions.length > 0 ? putConfig(typed, 'targetMap', conditions) : typed,
+    left: kinds.length > 1 ? [several, ...left] : left,
+  }
+}
+
+/** Changes a stored rule. */
+export const Edit = ({ id }: { id: string }) => {
+  // Read once: what somebody else changes meanwhile shows when this is saved.
+  const [first, setFirst] = useState<Tagged>()
+  const asked = useAsk(first ? undefined : `edit ${id}`, async signal => {
+    const read = await getRule(id, signal)
+    setFirst(read)
+    return read
+  })
+  if (first) return <EditForm first={first} />
+  if (asked.error !== undefined)
+    return (
+      <>
+        <h1>Edit a rule</h1>
+        <Fault title="The rule cannot be read" error={asked.error} again={asked.again} />
+      </>
+    )
+  return <Busy label="Reading the rule" />
+}
+
+const EditForm = ({ first }: { first: Tagged }) => {
+  const { rule } = first
+  const name = `rule ${rule.id}`
+  // What was written before belongs to the revision that it was made from.
+  const [base, setBase] = useState<Tagged>(() => baseOf(name) ?? first)
+  const draft = useDraft(name, ownOf(rule), base)
+  const [theirs, setTheirs] = useState<Tagged>()
+  const away = `/rules/${rule.id}`
+
+  const store = async (body: JsonObject, { etag, rule: before }: Tagged) => {
+    if (before.enabled && body.enabled === false) {
+      const text =
+        'This also pauses the rule, and cancels the deliveries that wait. Cancelled deliveries are not sent later.'
+      if (!(await confirm({ title: 'Pause the rule?', text, action: 'Save and pause' }))) return
+    }
+    try {
+      const { rule: after } = await replaceRule(rule.id, body, etag)
+      forgetDraft(name)
+      const { cancelledDeliveries: count } = after
+      announce(count === undefined ? 'Saved the rule.' : `Saved and paused the rule. Cancelled deliveries: ${count}.`)
+      navigate(away, { replace: true })
+    } catch (error) {
+      if (!isConflict(error)) throw error
+      setTheirs(await getRule(String(rule.id)))
+    }
+  }
+  return (
+    <>
+      <p class="way">
+        <Link to={away}>Back to the rule</Link>
+      </p>
+      <h1>
+        Edit <Text value={rule.name} most={80} brief />
+      </h1>
+      {theirs && (
+        <Conflict
+          base={ownOf(base.rule)}
+          mine={draft.rule}
+          theirs={ownOf(theirs.rule)}
+          onClose={() => setTheirs(undefined)}
+          onMerged={merged => {
+            draft.setRule(merged)
+            setBase(theirs)
+            setTheirs(undefined)
+          }}
+        />
+      )}
+      <RuleEditor
+        draft={draft}
+        action="Save the rule"
+        save={body => store(body, base)}
+        onCancel={() => navigate(away)}
+        test={<Test rule={rule} />}
+      />
+    </>
+  )
+}
+
+interface ConflictProps {
+  /** What both began with. */
+  base: JsonObject
+  mine: JsonObject
+  theirs: JsonObject
+  onClose(): void
+  /** The rule as it was chosen, which is not saved yet. */
+  onMerged(rule: JsonObject): void
+}
+
+const OPTIONS = [
+  { value: 'mine', label: 'mine' },
+  { value: 'theirs', label: 'what is stored' },
+]
+
+/** Somebody else has saved the rule meanwhile: shows where it differs, and lets the user choose. */
+export const Conflict = ({ base, mine, theirs, onClose, onMerged }: ConflictProps) => {
+  const [differences, setDifferences] = useState(() => differencesOf(base, mine, theirs))
+  const choose = (at: number, choice: 'mine' | 'theirs') =>
+    setDifferences(all => all.map((it, i) => (i === at ? { ...it, choice } : it)))
+  return (
+    <Dialog title="Somebody else has changed this rule" onClose={onClose}>
+      <p>
+        Nothing is saved yet.{' '}
+        {differences.length === 0
+          ? 'What is stored now is the same as yours.'
+          : 'Choose what to keep, look at it, and save again.'}
+      </p>
+      {differences.map((it, i) => (
+        <fieldset class="condition" key={it.path}>
+          <legend>{it.path}</legend>
+          {it.both && <p class="warn">Both have changed it.</p>}
+          <dl class="facts">
+            <dt>Mine</dt>
+            <dd>
+              <Shown value={it.mine} />
+            </dd>
+            <dt>Stored</dt>
+            <dd>
+              <Shown value={it.theirs} />
+            </dd>
+            <dt>Before</dt>
+            <dd>
+              <Shown value={it.base} />
+            </dd>
+          </dl>
+          <SelectField
+            label={`Keep for ${it.path}`}
+            value={it.choice}
+            options={OPTIONS}
+            onChange={value => choose(i, value === 'mine' ? 'mine' : 'theirs')}
+          />
+        </fieldset>
+      ))}
+      <p class="actions">
+        <button type="button" class="main" onClick={() => onMerged(mergedOf(theirs, differences))}>
+          Use these
+        </button>
+      </p>
+    </Dialog>
+  )
+}
+
+const Shown = ({ value }: { value: Json | undefined }) =>
+  value === undefined ? <span class="dim">nothing</span> : <Text value={toJson(value)} most={600} />
+
+interface EditorProps {
+  draft: Draft
+  /** On the button, such as `Create the rule`. */
+  action: string
+  /** Throws what the server refused. */
+  save(rule: JsonObject): Promise<void>
+  onCancel(): void
+  /** Tests the receivers as they are stored. */
+  test?: ComponentChildren
+}
+
+const VIEWS = [
+  { name: 'form', title: 'Form' },
+  { name: 'json', title: 'JSON' },
+] as const
+
+/** A rule while it is written: as a form, as JSON, and what it would have found. */
+export const RuleEditor = ({ draft, action, save, onCancel, test }: EditorProps) => {
+  const [view, setView] = useState<'form' | 'json'>('form')
+  const [refused, setRefused] = useState<{ text: string; error: unknown }>()
+  const [busy, setBusy] = useState(false)
+  const preview = usePreview(draft.rule)
+  // What the server said of an earlier text may be corrected already.
+  const saving = refused?.text === draft.text ? faultsOf(refused.error) : []
+  const seen = preview.isWhole && !preview.busy ? faultsOf(preview.error).filter(isOfConditions) : []
+  const faults = saving.length > 0 ? saving : seen
+
+  const submit = async () => {
+    if (busy || draft.fault !== undefined) return
+    setBusy(true)
+    setRefused(undefined)
+    try {
+      await save(draft.rule)
+    } catch (error) {
+      setRefused({ text: draft.text, error })
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <div class="edit">
+      <form
+        noValidate
+        onSubmit={event => {
+          event.preventDefault()
+          void submit()
+        }}
+      >
+        {draft.isBack && (
+          <p class="note">
+            What you had not saved is back.{' '}
+            <button type="button" onClick={draft.discard}>
+              Discard it
+            </button>
+          </p>
+        )}
+        <Tabs label="How the rule is shown" tabs={VIEWS} current={view} onChange={setView}>
+          {view === 'form' ? (
+            <>
+              {draft.fault !== undefined && (
+                <Fault title="The JSON is not a rule, and the form shows the one before" error={draft.fault} />
+              )}
+              <RuleForm
+                draft={draft.rule}
+                example={preview.data?.hits[0]}
+                faultAt={faultAt(faults)}
+                onChange={draft.setRule}
+              />
+            </>
+          ) : (
+            <>
+              <Editor
+                label="The rule as JSON"
+                value={draft.text}
+                onChange={draft.setText}
+                onSubmit={() => void submit()}
+              />
+              {draft.fault !== undefined && <Fault error={draft.fault} />}
+            </>
+          )}
+        </Tabs>
+        {draft.isChanged || test === undefined ? (
+          <p class="dim">Save the rule to send a test alert to its receivers.</p>
+        ) : (
+          test
+        )}
+        <TestPreview rule={draft.rule} disabled={draft.fault !== undefined} />
+        <Refusal error={refused?.error} faults={saving} />
+        <p class="actions">
+          <button type="submit" class="main" disabled={busy || draft.fault !== undefined}>
+            {busy ? 'Saving …' : action}
+          </button>
+          <button type="button" onClick={onCancel}>
+            Leave
+          </button>
+          {draft.isChanged && (
+            <span class="dim">Not saved. This tab keeps what you wrote while you look elsewhere.</span>
+          )}
+        </p>
+      </form>
+      <Preview preview={preview} draft={draft.rule} />
+    </div>
+  )
+}
+
+const isOfConditions = ({ path }: RuleFault) => path.startsWith('config.targetMap') || path === 'config.targetType'
+
+const Refusal = ({ error, faults }: { error: unknown; faults: readonly RuleFault[] }) => {
+  if (faults.length === 0)
+    return error === undefined ? null : <Fault title="The rule was not saved" error={messageOf(error)} />
+  return (
+    <div class="fault" role="alert">
+      <strong>The rule was not saved.</strong>
+      <ul>
+        {faults.map(({ path, message }) => (
+          <li key={`${path} ${message}`}>
+            <code>{plain(path)}</code>: {plain(message)}
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
+/** What was written and not saved yet; it lives until the tab is loaded anew. */
+const drafts = new Map<string, { text: string; base: Tagged | undefined }>()
+
+export const forgetDraft = (key: string) => void drafts.delete(key)
+
+/** The revision that a kept draft was made from. */
+export const baseOf = (key: string): Tagged | undefined => drafts.get(key)?.base
+
+export interface Draft {
+  /** Of the newest text that is an object. */
+  rule: JsonObject
+  text: string
+  /** Why the text is not a rule. */
+  fault: string | undefined
+  isChanged: boolean
+  /** It was kept from before. */
+  isBack: boolean
+  setRule(rule: JsonObject): void
+  setText(text: string): void
+  /** Begins anew with what was given first. */
+  discard(): void
+}
+
+/** A rule as form and as text, which are two views of one value. */
+export const useDraft = (key: string, given: JsonObject, base: Tagged | undefined): Draft => {
+  const first = toJson(given, 2)
+  const kept = drafts.get(key)
+  const [text, setText] = useState(kept?.text ?? first)
+  const [isBack] = useState(kept !== undefined)
+  const [rule, setRule] = useState(() => read(kept?.text ?? first).rule ?? given)
+  const isChanged = text !== first
+  const { fault } = read(text)
+
+  useEffect(() => {
+    if (isChanged) drafts.set(key, { text, base })
+    else drafts.delete(key)
+  }, [key, text, isChanged, base])
+  useEffect(() => {
+    if (!isChanged) return
+    const ask = (event: BeforeUnloadEvent) => event.preventDefault()
+    addEventListener('beforeunload', ask)
+    return () => removeEventListener('beforeunload', ask)
+  }, [isChanged])
+
+  const change = (next: string, value: JsonObject | undefined) => {
+    setText(next)
+    if (value) setRule(value)
+  }
+  return {
+    ...{ rule, text, fault, isChanged },
+    isBack: isBack && isChanged,
+    setRule: value => change(toJson(value, 2), value),
+    setText: next => change(next, read(next).rule),
+    discard: () => change(first, given),
+  }
+}
+
+const read = (text: string): { rule?: JsonObject; fault?: string } => {
+  try {
+    const value = parseJson(text)
+    return isObject(value) ? { rule: value } : { fault: 'A rule is a JSON object.' }
+  } catch (error) {
+    return { fault: `This is not JSON: ${(error as Error).message}.` }
+  }
+}

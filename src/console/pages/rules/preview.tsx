@@ -1,0 +1,224 @@
+import { useMemo, useState } from 'preact/hooks'
+import { type Asked, useAsk, useSettled } from '../../api/ask.ts'
+import { at, type JsonObject, parseJson, textAt, toJson } from '../../api/json.ts'
+import type { Hit } from '../../api/wire.ts'
+import { Fault } from '../../parts/answer.tsx'
+import { Chart, type Series } from '../../parts/chart.tsx'
+import { SelectField } from '../../parts/controls.tsx'
+import { JsonView } from '../../parts/json-view.tsx'
+import { Hash, Text, Time } from '../../parts/text.tsx'
+import { faultsOf, previewTest, simulate } from './api.ts'
+import { emptyAction, isWhole, listAt, put, putConfig } from './model.ts'
+import { networkOf, type PreviewAnswer, type PreviewedMessage, type Simulation } from './wire.ts'
+
+/** How long nothing is typed before it is asked for. */
+const SETTLED_MS = 200
+const SPANS = ['100', '1000', '10000', '100000']
+
+export interface Previewed extends Asked<Simulation> {
+  blocks: string
+  setBlocks(blocks: string): void
+  isWhole: boolean
+}
+
+/** What the conditions would have found; the rest of the rule may be unfinished. */
+export const usePreview = (draft: JsonObject): Previewed => {
+  const [blocks, setBlocks] = useState('1000')
+  const conditions = listAt(draft, 'config.targetMap')
+  const isComplete = conditions.length > 0 && conditions.every(isWhole)
+  const body = isComplete ? toJson(bodyOf(draft, Number(blocks))) : undefined
+  const settled = useSettled(body, SETTLED_MS)
+  const asked = useAsk(settled, signal => simulate(parseJson(settled!) as JsonObject, signal))
+  return { ...asked, blocks, setBlocks, isWhole: isComplete }
+}
+
+/** With a name, confirmations and a receiver that are never refused: nothing is sent. */
+const bodyOf = (draft: JsonObject, lastBlocks: number): JsonObject => {
+  const receiver = put(emptyAction('Webhook (POST)'), 'parameters', { url: 'https://example.org/' })
+  const { technology = '', blockchain = '', network = '' } = draft
+  const rule = { ...{ technology, blockchain, network }, config: draft.config ?? null }
+  return {
+    ...putConfig(rule, 'alerts', [receiver]),
+    name: 'preview',
+    maxConfirmationCount: 0,
+    lastBlocks,
+    buckets: 60,
+    size: 10,
+  }
+}
+
+export const Preview = ({ preview, draft }: { preview: Previewed; draft: JsonObject }) => {
+  const { data, error, busy, blocks, setBlocks, isWhole, again } = preview
+  const series = useMemo(() => data?.series && barsOf(data.series), [data])
+  const faults = faultsOf(error)
+  const isShown = isWhole && error === undefined && data !== undefined
+  return (
+    <section class="preview" aria-label="What it would have found">
+      <h2>What it would have found</h2>
+      <SelectField
+        label="In the newest blocks"
+        value={blocks}
+        options={SPANS.map(value => ({ value, label: Number(value).toLocaleString() }))}
+        onChange={setBlocks}
+      />
+      <p role="status" class="sum">
+        {!isWhole && <span class="dim">Complete the conditions to see it.</span>}
+        {isWhole && busy && <span class="dim">Searching …</span>}
+        {isShown && !busy && <Sum data={data} />}
+      </p>
+      {isWhole && error !== undefined && faults.length === 0 && <Fault error={error} again={again} />}
+      {isWhole && faults.length > 0 && <p class="dim">Correct what is marked.</p>}
+      {isShown &&
+        data.warnings?.map(warning => (
+          <p class="note" key={warning}>
+            Warning: <Text value={warning} />
+          </p>
+        ))}
+      {isShown && series && data.total > 0 && (
+        <Chart label={`${data.total} matches by the time of their blocks`} series={series} />
+      )}
+      {isShown && data.total === 0 && <p>Nothing. Are the values right, and do they occur in these blocks?</p>}
+      {isShown && data.hits.length > 0 && (
+        <>
+          <h3>Newest</h3>
+          {data.hits.map(hit => (
+            <Found key={`${hit._type} ${hit._id}`} hit={hit} network={networkOf(draft)} />
+          ))}
+        </>
+      )}
+    </section>
+  )
+}
+
+/** The last bar has an end, too. */
+const barsOf = ({ intervalMs, buckets }: NonNullable<Simulation['series']>): Series => {
+  const times = buckets.map(({ from }) => Date.parse(from) / 1000)
+  const end = times.at(-1)
+  const ends = end === undefined ? [] : [end + intervalMs / 1000]
+  return { times: [...times, ...ends], counts: [...buckets.map(({ count }) => count), ...ends.map(() => 0)] }
+}
+
+const Sum = ({ data: { total, fromBlock, toBlock, complete, holes } }: { data: Simulation }) => (
+  <span>
+    <strong>{total.toLocaleString()}</strong> {total === 1 ? 'match' : 'matches'}
+    {fromBlock !== null &&
+      toBlock !== null &&
+      ` in blocks ${fromBlock.toLocaleString()} to ${toBlock.toLocaleString()}`}
+    {(!complete || holes.length > 0) && ', of which some are not stored'}
+  </span>
+)
+
+const Found = ({ hit: { _type, _id, _source }, network }: { hit: Hit; network: string }) => {
+  const time = at(_source, 'timestamp')
+  const height = at(_source, 'blockNumber.num') ?? at(_source, 'number.num') ?? at(_source, 'firstSeen.num')
+  const transaction = textAt(_source, 'transactionHash')
+  const says = textAt(_source, 'str') ?? textAt(_source, 'method') ?? textAt(_source, 'name')
+  const [kind, id] = transaction === undefined ? [_type, _id] : ['tx', transaction]
+  return (
+    <details class="hit">
+      <summary>
+        {height !== undefined && `Block ${String(height)} `}
+        {(typeof time === 'number' || typeof time === 'string') && <Time value={time} brief />}{' '}
+        {says !== undefined && <Text value={says} most={160} brief />}
+      </summary>
+      <p>
+        {_type} <Hash value={id} {...(isThing(kind) && { kind, network })} />
+      </p>
+      <JsonView value={_source} label="The document" />
+    </details>
+  )
+}
+
+const isThing = (kind: string): kind is 'block' | 'tx' => kind === 'block' || kind === 'tx'
+
+interface Result {
+  /** The rule that it is of. */
+  of: JsonObject
+  answer?: PreviewAnswer
+  error?: unknown
+}
+
+/** What the rule as it is written would send; nothing is sent, and the rule need not be saved. */
+export const TestPreview = ({ rule, disabled }: { rule: JsonObject; disabled: boolean }) => {
+  const [result, setResult] = useState<Result>()
+  const [busy, setBusy] = useState(false)
+  const ask = async () => {
+    setBusy(true)
+    setResult(
+      await previewTest(rule)
+        .then(answer => ({ of: rule, answer }))
+        .catch((error: unknown) => ({ of: rule, error })),
+    )
+    setBusy(false)
+  }
+  // What was asked of an earlier text says nothing of this one.
+  const { answer, error } = result?.of === rule ? result : {}
+  const faults = faultsOf(error)
+  return (
+    <section class="test" aria-label="What would be sent">
+      <button type="button" disabled={busy || disabled} onClick={() => void ask()}>
+        {busy ? 'Looking …' : 'Test: show what would be sent'}
+      </button>
+      {error !== undefined && faults.length === 0 && <Fault title="The rule cannot be tested" error={error} />}
+      {faults.length > 0 && (
+        <ul class="fault" role="alert">
+          {faults.map(({ path, message }) => (
+            <li key={`${path} ${message}`}>
+              <code>
+                <Text value={path} />
+              </code>
+              : <Text value={message} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {answer && (
+        <div role="status">
+          <p class="dim">
+            Nothing was sent. For {answer.entity._type} <Text value={answer.entity._id} />:
+          </p>
+          {answer.messages.map(message => (
+            <Message key={message.action} message={message} />
+          ))}
+        </div>
+      )}
+    </section>
+  )
+}
+
+const Message = ({ message }: { message: PreviewedMessage }) => {
+  const { action, type, method, url = '', body, to, subject = '', text = '', refused } = message
+  if (refused !== undefined)
+    return (
+      <p class="bad">
+        {type}: nothing would be sent, since <Text value={refused} />.
+      </p>
+    )
+  if (to)
+    return (
+      <>
+        <p>
+          {type} to <Text value={to.join(', ')} />: <Text value={subject} />
+        </p>
+        <pre>
+          {text
+            .trim()
+            .split('\n')
+            .map((line, i) => (
+              <span key={i}>
+                <Text value={line} brief />
+                {'\n'}
+              </span>
+            ))}
+        </pre>
+      </>
+    )
+  return (
+    <>
+      <p>
+        {type}: {method} <Text value={url} />
+      </p>
+      {body && <JsonView value={body} label={`The body of alert ${action + 1}`} />}
+    </>
+  )
+}

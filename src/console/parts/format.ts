@@ -1,0 +1,83 @@
+import { CHAINS } from '../../config/chains.ts'
+
+export interface Part {
+  text: string
+  /** Such as `U+202E`, where the text is a character that is not seen. */
+  name?: string
+}
+
+/**
+ * Control characters, those that change the direction, those without width, lone surrogates, private ones, line separators, spaces other
+ * than the plain one, and letters that look like nothing.
+ */
+const ODD = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]|[\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu
+
+/** The text, with what is not seen named. */
+export const visible = (text: string): Part[] => {
+  const parts: Part[] = []
+  let from = 0
+  for (const { 0: odd, index } of text.matchAll(ODD)) {
+    if (index > from) parts.push({ text: text.slice(from, index) })
+    parts.push({ text: odd, name: nameOf(odd) })
+    from = index + odd.length
+  }
+  if (from < text.length) parts.push({ text: text.slice(from) })
+  return parts
+}
+
+/** The same as one text, for titles and names that hold no elements. */
+export const plain = (text: string): string => text.replace(ODD, odd => `[${nameOf(odd)}]`)
+
+const nameOf = (odd: string) => `U+${odd.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`
+
+/** How long ago a moment was, or in how long it comes; both in milliseconds since 1970. */
+export const ago = (time: number, now: number): string => {
+  const seconds = (time - now) / 1000
+  const [unit, length] = UNITS.find(([, length]) => Math.abs(seconds) >= length) ?? ['second', 1]
+  return RELATIVE.format(Math.round(seconds / length), unit)
+}
+
+/**
+ * The same of what has happened: another clock may be ahead of this one, and that of the page is a few seconds old. Times further ahead are
+ * those of a chain whose clock was turned.
+ */
+export const since = (time: number, now: number): string =>
+  time > now - 1_000 && time < now + AHEAD_MS ? 'just now' : ago(time, now)
+
+const AHEAD_MS = 3_600_000
+
+const UNITS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
+  ['year', 31_557_600],
+  ['month', 2_629_800],
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+]
+
+const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'short' })
+
+const SIZES = ['bytes', 'kB', 'MB', 'GB', 'TB']
+
+/** In units of 1,000. */
+export const showBytes = (bytes: number): string => {
+  let [value, unit] = [bytes, 0]
+  while (value >= 1_000 && unit < SIZES.length - 1) {
+    value /= 1_000
+    unit++
+  }
+  return `${unit === 0 || value >= 100 ? Math.round(value).toLocaleString() : value.toFixed(1)} ${SIZES[unit]}`
+}
+
+/** Every EVM chain counts its coin in 10^-18. */
+export const COIN_DECIMALS = 18
+export const GWEI_DECIMALS = 9
+
+/** The coin's symbol, where the name of the network says which chain it is. */
+export const coinOf = (network: string): string | undefined => COINS.get(network.split('/')[1] ?? '')
+
+/** By the second part of a network's name. */
+const COINS: ReadonlyMap<string, string> = new Map([
+  ['demo', 'ETH'],
+  ['anvil', 'ETH'],
+  ...[...CHAINS.values()].map(({ network, symbol }) => [network.split('/')[1]!, symbol] as const),
+])

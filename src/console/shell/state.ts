@@ -1,0 +1,94 @@
+import { useEffect, useState } from 'preact/hooks'
+
+/** A value that components follow. */
+export interface Store<T> {
+  get(): T
+  set(value: T): void
+  subscribe(listener: () => void): () => void
+}
+
+export const createStore = <T>(initial: T): Store<T> => {
+  let value = initial
+  const listeners = new Set<() => void>()
+  return {
+    get: () => value,
+    set(next) {
+      if (Object.is(next, value)) return
+      value = next
+      for (const listener of [...listeners]) listener()
+    },
+    subscribe(listener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+  }
+}
+
+export const useStore = <T>(store: Store<T>): T => {
+  const [, draw] = useState({})
+  const seen = store.get()
+  useEffect(() => {
+    const unsubscribe = store.subscribe(() => draw({}))
+    // It may have changed between the drawing and this.
+    if (!Object.is(seen, store.get())) draw({})
+    return unsubscribe
+  }, [store])
+  return seen
+}
+
+const { pathname } = location
+
+/** Where the server's paths begin: a proxy may serve them below one of its own. */
+export const rootUrl = pathname.slice(0, pathname.indexOf('/console') + 1)
+
+/** Where the console's begin, without a slash at the end. */
+export const consoleUrl = `${rootUrl}console`
+
+/** The token that requests show. It lives as long as the tab; it is never in an address, in a cookie or in a store of all tabs. */
+export interface Session {
+  token: string | undefined
+  /** Why it ended, where the user did not end it. */
+  reason?: string
+}
+
+const KEY = 'chainsieve.token'
+
+export const session = createStore<Session>({ token: sessionStorage.getItem(KEY) ?? undefined })
+
+export const signIn = (token: string) => {
+  sessionStorage.setItem(KEY, token)
+  session.set({ token })
+}
+
+export const signOut = (reason?: string) => {
+  sessionStorage.removeItem(KEY)
+  session.set({ token: undefined, ...(reason === undefined ? {} : { reason }) })
+}
+
+/** Whether the server answers. When it does again, `since` changes, and what is shown is asked for anew. */
+export interface Connection {
+  state: 'up' | 'down'
+  since: number
+}
+
+export const connection = createStore<Connection>({ state: 'up', since: 0 })
+
+const [FIRST_MS, LONGEST_MS] = [500, 5_000]
+
+/** Told by whoever got no answer: the console looks for the server until that answers again. */
+export const connectionLost = () => {
+  if (connection.get().state === 'down') return
+  connection.set({ ...connection.get(), state: 'down' })
+  void lookUntilBack()
+}
+
+const lookUntilBack = async () => {
+  for (let wait = FIRST_MS; ; wait = Math.min(wait * 2, LONGEST_MS)) {
+    await new Promise(resolve => setTimeout(resolve, wait))
+    const isBack = await fetch(`${rootUrl}health`, { cache: 'no-store' }).then(
+      ({ ok }) => ok,
+      () => false,
+    )
+    if (isBack) return connection.set({ state: 'up', since: connection.get().since + 1 })
+  }
+}
