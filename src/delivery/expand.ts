@@ -1,8 +1,8 @@
 import type { OutboxEntry, StoredAlert } from '../alerts/alert.ts'
 import type { StoredRule } from '../rules/rule.ts'
-import type { Db } from './file.ts'
-import { createForget, FORGOTTEN, type Forgotten } from './forget.ts'
-import { createTeller, type ExpandOptions, type Expansion, type RuleOf } from './teller.ts'
+import { atomically, type Db } from './file.ts'
+import { createForget, FORGOTTEN, type Forgotten } from './ledger.ts'
+import { createTeller, type ExpandOptions, type Expansion, ownOf, type RuleOf } from './teller.ts'
 
 /** The source of outbox entries. */
 export interface Origin {
@@ -17,39 +17,10 @@ export interface Backlog {
   n: number
 }
 
-export interface Expander {
-  /** Number of the last entry that was taken over, or left to an account's backlog. */
-  cursor(origin: Origin): number
-  /** The outbox holds nothing above `last`, and counts on from there: what comes next is not taken over yet. Returns whether that is news. */
-  rewind(origin: Origin, last: number): boolean
-  /**
-   * Makes deliveries of outbox entries, in one transaction with the cursor; entries that were taken over before change nothing.
-   * Of an account that has more than `share` of them, the others are left to its backlog, so that nobody waits behind them.
-   */
-  expand(
-    origin: Origin,
-    entries: readonly OutboxEntry[],
-    ruleOf: RuleOf,
-    options: ExpandOptions & { share?: number },
-  ): Expansion
-  /** Accounts that are behind. */
-  backlogs(origin: Origin): Backlog[]
-  /** Makes deliveries of entries that were left to an account's backlog, which ends where these do not reach up to the cursor. */
-  catchUp(
-    origin: Origin,
-    backlog: Backlog,
-    entries: readonly OutboxEntry[],
-    ruleOf: RuleOf,
-    options: ExpandOptions,
-  ): Expansion
-  /** Keeps the one attempt of a test, whatever became of it; returns the delivery's number, for the attempt to be noted. */
-  addTest(rule: StoredRule, alert: StoredAlert, place: number, options: ExpandOptions): number
-}
-
 /** Tests of one rule that are kept. */
 const KEPT_TESTS = 100
 
-export const createExpander = (db: Db): Expander => {
+export const createExpander = (db: Db) => {
   const readCursor = db.prepare<[string], number>('SELECT n FROM cursor WHERE store = ?').pluck()
   const moveCursor = db.prepare(
     'INSERT INTO cursor (store, network, n) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET n = excluded.n',
@@ -89,94 +60,98 @@ export const createExpander = (db: Db): Expander => {
   }
 
   return {
-    cursor: ({ identity }) => readCursor.get(identity) ?? 0,
-    backlogs: ({ identity }) => backlogs.all(identity),
+    /** Number of the last entry that was taken over, or left to an account's backlog. */
+    cursor: ({ identity }: Origin): number => readCursor.get(identity) ?? 0,
 
-    rewind: ({ identity }, last) =>
-      db
-        .transaction(() => {
-          endBacklogs.run(identity, last)
-          return moveBack.run(last, identity, last).changes > 0
-        })
-        .immediate(),
+    /** Accounts that are behind. */
+    backlogs: ({ identity }: Origin): Backlog[] => backlogs.all(identity),
 
-    expand: (origin, entries, findRule, options) =>
-      db
-        .transaction(() => {
-          const { identity, network } = origin
-          const { share = Number.POSITIVE_INFINITY } = options
-          const ruleOf = remember(findRule)
-          const { expansion, take } = begin(origin, ruleOf, options)
-          const behind = new Set(backlogs.all(identity).map(({ account }) => account))
-          const taken = new Map<number, number>()
-          let cursor = readCursor.get(identity) ?? 0
-          for (const entry of entries) {
-            if (entry.n <= cursor) continue
-            const account = accountOf(origin, entry.alert, ruleOf)
-            if (account !== undefined && !behind.has(account)) {
-              const count = (taken.get(account) ?? 0) + 1
-              taken.set(account, count)
-              if (count > share) {
-                leave.run(identity, account, cursor)
-                behind.add(account)
-              } else take(entry)
-            }
-            cursor = entry.n
+    /** The outbox holds nothing above `last`, and counts on from there: what comes next is not taken over yet. Returns whether that is news. */
+    rewind: ({ identity }: Origin, last: number): boolean =>
+      atomically(db, () => {
+        endBacklogs.run(identity, last)
+        return moveBack.run(last, identity, last).changes > 0
+      }),
+
+    /**
+     * Makes deliveries of outbox entries, in one transaction with the cursor; entries that were taken over before change nothing.
+     * Of an account that has more than `share` of them, the others are left to its backlog, so that nobody waits behind them.
+     */
+    expand: (
+      origin: Origin,
+      entries: readonly OutboxEntry[],
+      findRule: RuleOf,
+      options: ExpandOptions & { share?: number },
+    ): Expansion =>
+      atomically(db, () => {
+        const { identity, network } = origin
+        const { share = Number.POSITIVE_INFINITY } = options
+        const ruleOf = remember(findRule)
+        const { expansion, take } = begin(origin, ruleOf, options)
+        const behind = new Set(backlogs.all(identity).map(({ account }) => account))
+        const taken = new Map<number, number>()
+        let cursor = readCursor.get(identity) ?? 0
+        for (const entry of entries) {
+          if (entry.n <= cursor) continue
+          const account = accountOf(origin, entry.alert, ruleOf)
+          if (account !== undefined && !behind.has(account)) {
+            const count = (taken.get(account) ?? 0) + 1
+            taken.set(account, count)
+            if (count > share) {
+              leave.run(identity, account, cursor)
+              behind.add(account)
+            } else take(entry)
           }
-          moveCursor.run(identity, network, cursor)
-          return expansion
-        })
-        .immediate(),
+          cursor = entry.n
+        }
+        moveCursor.run(identity, network, cursor)
+        return expansion
+      }),
 
-    catchUp: (origin, { account, n }, entries, findRule, options) =>
-      db
-        .transaction(() => {
-          const { identity } = origin
-          const ruleOf = remember(findRule)
-          const { expansion, take } = begin(origin, ruleOf, options)
-          const cursor = readCursor.get(identity) ?? 0
-          const left = entries.filter(entry => entry.n > n && entry.n <= cursor)
-          for (const entry of left) if (accountOf(origin, entry.alert, ruleOf) === account) take(entry)
-          const last = left.at(-1)?.n ?? cursor
-          if (last >= cursor) endBacklog.run(identity, account)
-          else leave.run(identity, account, last)
-          return expansion
-        })
-        .immediate(),
+    /** Makes deliveries of entries that were left to an account's backlog, which ends where these do not reach up to the cursor. */
+    catchUp: (
+      origin: Origin,
+      { account, n }: Backlog,
+      entries: readonly OutboxEntry[],
+      findRule: RuleOf,
+      options: ExpandOptions,
+    ): Expansion =>
+      atomically(db, () => {
+        const { identity } = origin
+        const ruleOf = remember(findRule)
+        const { expansion, take } = begin(origin, ruleOf, options)
+        const cursor = readCursor.get(identity) ?? 0
+        const left = entries.filter(entry => entry.n > n && entry.n <= cursor)
+        for (const entry of left) if (accountOf(origin, entry.alert, ruleOf) === account) take(entry)
+        const last = left.at(-1)?.n ?? cursor
+        if (last >= cursor) endBacklog.run(identity, account)
+        else leave.run(identity, account, last)
+        return expansion
+      }),
 
-    addTest: (rule, alert, place, { channels, now }) =>
-      db
-        .transaction(() => {
-          const action = rule.input.config.alerts[place]!
-          const receiver = receiverOf(action, channels)
-          forget(oldTests.all(rule.id))
-          return Number(
-            addDelivery.run({
-              network: rule.network,
-              alert: alert.id,
-              round: lastTest.get(rule.network, alert.id)! + 1,
-              type: 'alert.test',
-              action: place,
-              original: 0,
-              rule: rule.id,
-              revision: rule.revision,
-              account: rule.account,
-              receiver: receiver.id,
-              destination: receiver.destination,
-              message: keepMessage(rule.network, rule, alert),
-              // Never queued, so that nobody sends it a second time.
-              state: 'dead',
-              nextAt: now,
-              now,
-              receivedAt: alert.receivedAt,
-              changedAt: now,
-              settledAt: now,
-              retracted: 0,
-              error: 'the test is running, or was interrupted',
-            }).lastInsertRowid,
-          )
+    /** Keeps the one attempt of a test, whatever became of it; returns the delivery's number, for the attempt to be noted. */
+    addTest: (rule: StoredRule, alert: StoredAlert, place: number, { channels, now }: ExpandOptions): number =>
+      atomically(db, () => {
+        const { id: receiver, destination } = receiverOf(rule.input.config.alerts[place]!, channels)
+        forget(oldTests.all(rule.id))
+        const added = addDelivery.run({
+          ...{ network: rule.network, alert: alert.id, round: lastTest.get(rule.network, alert.id)! + 1 },
+          ...{ type: 'alert.test', action: place, original: 0, ...ownOf(rule), receiver, destination },
+          message: keepMessage(rule.network, rule, alert),
+          // Never queued, so that nobody sends it a second time.
+          ...{
+            state: 'dead',
+            nextAt: now,
+            now,
+            receivedAt: alert.receivedAt,
+            changedAt: now,
+            settledAt: now,
+            retracted: 0,
+          },
+          error: 'the test is running, or was interrupted',
         })
-        .immediate(),
+        return Number(added.lastInsertRowid)
+      }),
   }
 }
 

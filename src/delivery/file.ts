@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { messageOf, systemFault } from '../lib/errors.ts'
@@ -90,3 +91,20 @@ export const checkDeliveries = (folder: string, native: string | undefined): str
 /** Gives room back that is free in the file. */
 export const compactDeliveries = (folder: string, native: string | undefined) =>
   vacuum(join(folder, DELIVERIES_FILE), () => connect(folder, native))
+
+/** Runs work in a transaction that may write from its beginning. */
+export const atomically = <T>(db: Db, work: () => T): T => db.transaction(work).immediate()
+
+/** Up to which number a store's outbox was taken over for all accounts. `identity` is the outbox's. */
+export const takenOver = (folder: string, identity: string, native?: string): number => {
+  if (!existsSync(join(folder, DELIVERIES_FILE))) return 0
+  const db = connect(folder, native)
+  try {
+    const least = db.prepare<[{ identity: string }], number | null>(
+      `SELECT min(n) FROM (SELECT n FROM cursor WHERE store = @identity UNION ALL SELECT n FROM backlog WHERE store = @identity)`,
+    )
+    return least.pluck().get({ identity }) ?? 0
+  } finally {
+    db.close()
+  }
+}

@@ -2,8 +2,7 @@ import { refuse } from '../lib/errors.ts'
 import { type Limits, overLimit } from '../limits/index.ts'
 import type { Action } from '../rules/rule.ts'
 import type { MessageType } from './channel.ts'
-import type { Db } from './file.ts'
-import { createForget, FORGOTTEN, type Forgotten } from './forget.ts'
+import { atomically, type Db } from './file.ts'
 
 export type DeliveryState = 'queued' | 'delivered' | 'dead' | 'cancelled'
 
@@ -89,93 +88,46 @@ export interface Failed {
   at: number
 }
 
-export interface Ledger {
-  /** What became of alerts, with every attempt, in order of creation. */
-  deliveriesOf(rule: number, alerts: readonly string[]): DeliveryRecord[]
-  /** The newest first. */
-  list(filter: ListFilter): DeliveryInfo[]
-  attemptsOf(delivery: number): AttemptInfo[]
-  /**
-   * Queues again what is dead, delivered or waiting, and returns how many those are. Not again: what was cancelled, tests, and messages
-   * that a later one has taken the place of, since the receiver would be left with what no longer holds. What is asked for of one rule or
-   * account is refused where its account would have more queued than it may.
-   */
-  redeliver(filter: RedeliverFilter): number
-  /** How often each rule has fired; rules that have not are left out. */
-  counts(rules?: readonly number[]): Map<number, number>
-  /** How many deliveries are in each state, by channel. */
-  states(): { channel: Action['type']; state: DeliveryState; count: number }[]
-  /** Queued deliveries by channel, and when the earliest was due. */
-  waiting(): { channel: Action['type']; count: number; dueAt: number }[]
-  /** How many were given up. */
-  dead(): number
-  /** Receivers whose last delivery failed, those that have failed longest first. */
-  failing(): Failed[]
-  setFailing(receivers: readonly Failed[]): void
-  /**
-   * Forgets at most `limit` of what was delivered or cancelled before `settledBefore`, or dead since `deadBefore`; returns how many.
-   */
-  prune(before: { settledBefore: number; deadBefore: number }, limit: number): number
-  /** Gives back some room of the file that nothing is in, but for what is soon filled again; whether there is more. */
-  shrink(): boolean
-  /** The next rule by its number that there are deliveries of. */
-  nextRule(after: number): number | undefined
-  /** Forgets at most `limit` of what was settled before for a rule that is gone; returns how many. */
-  pruneRule(rule: number, before: number, limit: number): number
-}
-
 /** Deliveries as they are shown. */
 export const SELECT = `SELECT d.id, d.network, d.alert, d.type, d.rule, d.action, r.channel, r.shown AS target, d.state, d.tries,
     CASE d.state WHEN 'queued' THEN d.next_at END AS nextAt, d.created_at AS createdAt, d.delivered_at AS deliveredAt,
     d.last_status AS lastStatus, d.last_error AS lastError
   FROM delivery d JOIN receiver r ON r.id = d.receiver`
 
+const ATTEMPTS = `SELECT n, at, latency_ms AS latencyMs, outcome, status, error, head, next_at AS nextAt, combined FROM attempt
+  WHERE delivery = ? ORDER BY n`
+
 /** Pages of 4 kB: what stays free at least, and what is moved together, which takes some 10 ms. */
 const LEAST_FREE = 256
 const SHRINK_AT_ONCE = 1_024
 
-export const createLedger = (db: Db, now: () => number, limits: Limits): Ledger => {
-  const attempts = db.prepare<[number], AttemptInfo>(
-    `SELECT n, at, latency_ms AS latencyMs, outcome, status, error, head, next_at AS nextAt, combined FROM attempt
-     WHERE delivery = ? ORDER BY n`,
-  )
+/** By which column or subquery each member of a filter selects. */
+const REDELIVER = {
+  account: 'account = @account',
+  rule: 'rule = @rule',
+  alert: 'alert = @alert',
+  delivery: 'id = @delivery',
+  from: 'created_at >= @from',
+  to: 'created_at <= @to',
+  channel: 'receiver IN (SELECT id FROM receiver WHERE channel = @channel)',
+  target: 'receiver IN (SELECT id FROM receiver WHERE shown = @target)',
+} satisfies Record<Exclude<keyof RedeliverFilter, 'dead'>, string>
+const LIST = { rule: 'd.rule = @rule', alert: 'd.alert = @alert', before: 'd.id < @before' }
+
+/** The conditions of what a filter has. */
+const conditionsOf = <K extends string>(
+  conditions: Record<K, string>,
+  filter: { [N in NoInfer<K>]?: unknown },
+): string[] => (Object.keys(conditions) as K[]).filter(name => filter[name] !== undefined).map(name => conditions[name])
+
+export const createLedger = (db: Db, now: () => number, limits: Limits) => {
+  const attempts = db.prepare<[number], AttemptInfo>(ATTEMPTS)
+  const count = (sql: string) => db.prepare<unknown[], number>(sql).pluck()
   const ofAlerts = db.prepare<[{ alerts: string; rule: number }], DeliveryInfo>(
     // By alerts: of a rule there may be very many.
     `${SELECT} WHERE +d.rule = @rule AND d.alert IN (SELECT value FROM json_each(@alerts)) ORDER BY d.id`,
   )
-  const queuedBeside = db
-    .prepare<[number], number>(
-      `SELECT count(*) FROM delivery WHERE state = 'queued' AND account = (SELECT account FROM delivery WHERE rule = ? LIMIT 1)`,
-    )
-    .pluck()
-  const queuedOf = db
-    .prepare<[number], number>(`SELECT count(*) FROM delivery WHERE account = ? AND state = 'queued'`)
-    .pluck()
-  const counts = db.prepare<[], [number, number]>('SELECT rule, triggered FROM rule_count').raw()
-  const countOf = db.prepare<[number], number>('SELECT triggered FROM rule_count WHERE rule = ?').pluck()
-  const states = db.prepare<[], { channel: Action['type']; state: DeliveryState; count: number }>(
-    `SELECT r.channel, d.state, count(*) AS count FROM delivery d JOIN receiver r ON r.id = d.receiver
-     WHERE d.type <> 'alert.test' GROUP BY 1, 2 ORDER BY 1, 2`,
-  )
-  const waiting = db.prepare<[], { channel: Action['type']; count: number; dueAt: number }>(
-    `SELECT r.channel, sum(q.count) AS count, min(q.due) AS dueAt FROM (
-       SELECT receiver, count(*) AS count, min(next_at) AS due FROM delivery INDEXED BY delivery_waiting WHERE state = 'queued' GROUP BY receiver
-     ) q JOIN receiver r ON r.id = q.receiver GROUP BY r.channel ORDER BY r.channel`,
-  )
-  const dead = db
-    .prepare<[], number>(
-      `SELECT (SELECT count(*) FROM delivery INDEXED BY delivery_dead WHERE state = 'dead')
-         - (SELECT count(*) FROM delivery INDEXED BY delivery_test WHERE type = 'alert.test' AND state = 'dead')`,
-    )
-    .pluck()
-  const failing = db.prepare<[], Failed>(
-    'SELECT account, channel, receiver, rule, target, error, status, since, at FROM failing ORDER BY since',
-  )
-  const forgetFailing = db.prepare('DELETE FROM failing')
-  const noteFailing = db.prepare(
-    `INSERT INTO failing (account, channel, receiver, rule, target, error, status, since, at)
-     VALUES (@account, @channel, @receiver, @rule, @target, @error, @status, @since, @at)`,
-  )
+  const countOf = count('SELECT triggered FROM rule_count WHERE rule = ?')
   const old = db.prepare<[number, number, number], Forgotten>(
     `SELECT ${FORGOTTEN} FROM delivery WHERE state IN ('delivered', 'cancelled') AND settled_at < ?
      UNION ALL
@@ -185,113 +137,126 @@ export const createLedger = (db: Db, now: () => number, limits: Limits): Ledger 
   const settledOf = db.prepare<[number, number, number], Forgotten>(
     `SELECT ${FORGOTTEN} FROM delivery INDEXED BY delivery_rule WHERE rule = ? AND state <> 'queued' AND settled_at < ? LIMIT ?`,
   )
-  const forgetCount = db.prepare('DELETE FROM rule_count WHERE rule = ?')
-  const forgetDisabled = db.prepare('DELETE FROM disabled WHERE rule = ?')
   const forget = createForget(db)
-  const pageCount = db.prepare<[], number>('PRAGMA page_count').pluck()
-  const freePages = db.prepare<[], number>('PRAGMA freelist_count').pluck()
+  const freePages = count('PRAGMA freelist_count')
+
+  /** How many of an account are queued, or of that of a rule. */
+  const queuedOf = ({ account, rule }: RedeliverFilter): number =>
+    account === undefined
+      ? count(
+          `SELECT count(*) FROM delivery WHERE state = 'queued' AND account = (SELECT account FROM delivery WHERE rule = ? LIMIT 1)`,
+        ).get(rule)!
+      : count(`SELECT count(*) FROM delivery WHERE account = ? AND state = 'queued'`).get(account)!
+
+  const attemptsOf = (delivery: number): AttemptInfo[] => attempts.all(delivery)
 
   return {
-    deliveriesOf: (rule, alerts) =>
-      ofAlerts.all({ alerts: JSON.stringify(alerts), rule }).map(it => ({ ...it, attempts: attempts.all(it.id) })),
+    attemptsOf,
 
-    list({ dead = false, rule, alert, before, limit }) {
+    /** What became of alerts, with every attempt, in order of creation. */
+    deliveriesOf: (rule: number, alerts: readonly string[]): DeliveryRecord[] =>
+      ofAlerts.all({ alerts: JSON.stringify(alerts), rule }).map(it => ({ ...it, attempts: attemptsOf(it.id) })),
+
+    /** The newest first. */
+    list({ dead = false, ...filter }: ListFilter): DeliveryInfo[] {
       const conditions = [
         ...(dead ? ["d.state = 'dead' AND d.type <> 'alert.test'"] : []),
-        ...(rule === undefined ? [] : ['d.rule = @rule']),
-        ...(alert === undefined ? [] : ['d.alert = @alert']),
-        ...(before === undefined ? [] : ['d.id < @before']),
+        ...conditionsOf(LIST, filter),
       ]
       const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : ''
-      return db
-        .prepare<[object], DeliveryInfo>(`${SELECT} ${where} ORDER BY d.id DESC LIMIT @limit`)
-        .all({ rule, alert, before, limit })
+      return db.prepare<[object], DeliveryInfo>(`${SELECT} ${where} ORDER BY d.id DESC LIMIT @limit`).all(filter)
     },
 
-    attemptsOf: delivery => attempts.all(delivery),
-
-    redeliver({ account, rule, alert, delivery, channel, target, from, to, dead = false }) {
-      const conditions = [
-        ...(rule === undefined ? [] : ['rule = @rule']),
-        ...(alert === undefined ? [] : ['alert = @alert']),
-        ...(delivery === undefined ? [] : ['id = @delivery']),
-        ...(from === undefined ? [] : ['created_at >= @from']),
-        ...(to === undefined ? [] : ['created_at <= @to']),
-        ...(channel === undefined ? [] : ['receiver IN (SELECT id FROM receiver WHERE channel = @channel)']),
-        ...(target === undefined ? [] : ['receiver IN (SELECT id FROM receiver WHERE shown = @target)']),
-        ...(dead ? ["state = 'dead'"] : []),
-      ]
-      if (conditions.length === 0)
+    /**
+     * Queues again what is dead, delivered or waiting, and returns how many those are. Not again: what was cancelled, tests, and messages
+     * that a later one has taken the place of, since the receiver would be left with what no longer holds. What is asked for of one rule or
+     * account is refused where its account would have more queued than it may.
+     */
+    redeliver({ dead = false, ...filter }: RedeliverFilter): number {
+      const { account, rule } = filter
+      if (!dead && conditionsOf(REDELIVER, { ...filter, account: undefined }).length === 0)
         throw refuse(
           'redeliver_all',
           'Name what to deliver again: a rule, an alert, a delivery, a range, or dead deliveries.',
         )
-      if (account !== undefined) conditions.push('account = @account')
+      const conditions = [...conditionsOf(REDELIVER, filter), ...(dead ? ["state = 'dead'"] : [])]
       const where = `${conditions.join(' AND ')} AND state <> 'cancelled' AND overtaken = 0 AND type <> 'alert.test'`
-      const wanted = { account, rule, alert, delivery, channel, target, from, to }
-      const values = { ...wanted, now: now() }
-      return db
-        .transaction(() => {
-          if (rule !== undefined || account !== undefined) {
-            const most = limits.queuedDeliveries
-            const more = db
-              .prepare<[object], number>(
-                `SELECT count(*) FROM (SELECT 1 FROM delivery WHERE ${where} AND state <> 'queued' LIMIT @most + 1)`,
-              )
-              .pluck()
-              .get({ ...wanted, most })!
-            const queued = (account === undefined ? queuedBeside.get(rule!) : queuedOf.get(account)) ?? 0
-            if (more + queued > most) throw overLimit('queuedDeliveries', limits)
-          }
-          db.prepare(
-            `DELETE FROM disabled WHERE (rule, destination) IN (SELECT DISTINCT rule, destination FROM delivery WHERE ${where})`,
-          ).run(values)
+      const most = limits.queuedDeliveries
+      const values = { ...filter, most, now: now() }
+      return atomically(db, () => {
+        if (rule !== undefined || account !== undefined) {
+          const more = count(
+            `SELECT count(*) FROM (SELECT 1 FROM delivery WHERE ${where} AND state <> 'queued' LIMIT @most + 1)`,
+          ).get(values)!
+          if (more + queuedOf(filter) > most) throw overLimit('queuedDeliveries', limits)
+        }
+        for (const sql of [
+          `DELETE FROM disabled WHERE (rule, destination) IN (SELECT DISTINCT rule, destination FROM delivery WHERE ${where})`,
           // A request for alerts of a paused rule is served.
-          db.prepare(`INSERT OR IGNORE INTO pause_done (rule) SELECT DISTINCT rule FROM delivery WHERE ${where}`).run(
-            values,
+          `INSERT OR IGNORE INTO pause_done (rule) SELECT DISTINCT rule FROM delivery WHERE ${where}`,
+        ])
+          db.prepare(sql).run(values)
+        return db
+          .prepare(
+            `UPDATE delivery SET state = 'queued', tries = 0, next_at = @now, queued_at = @now, settled_at = NULL WHERE ${where}`,
           )
-          return db
-            .prepare(
-              `UPDATE delivery SET state = 'queued', tries = 0, next_at = @now, queued_at = @now, settled_at = NULL WHERE ${where}`,
-            )
-            .run(values).changes
-        })
-        .immediate()
+          .run(values).changes
+      })
     },
 
-    counts: rules =>
+    /** How often each rule has fired; rules that have not are left out. */
+    counts: (rules?: readonly number[]): Map<number, number> =>
       new Map(
         rules === undefined
-          ? counts.all()
+          ? db.prepare<[], [number, number]>('SELECT rule, triggered FROM rule_count').raw().all()
           : rules.flatMap(rule => {
-              const count = countOf.get(rule)
-              return count === undefined ? [] : [[rule, count] as const]
+              const found = countOf.get(rule)
+              return found === undefined ? [] : [[rule, found] as const]
             }),
       ),
 
-    states: () => states.all(),
-
-    waiting: () => waiting.all(),
-
-    dead: () => dead.get()!,
-
-    failing: () => failing.all(),
-    setFailing: db.transaction((receivers: readonly Failed[]) => {
-      forgetFailing.run()
-      for (const receiver of receivers) noteFailing.run(receiver)
-    }).immediate,
-
-    prune: ({ settledBefore, deadBefore }, limit) =>
+    /** Queued deliveries by channel, and when the earliest was due. */
+    waiting: () =>
       db
-        .transaction(() => {
-          const rows = old.all(settledBefore, deadBefore, limit)
-          forget(rows)
-          return rows.length
-        })
-        .immediate(),
+        .prepare<[], { channel: Action['type']; count: number; dueAt: number }>(
+          `SELECT r.channel, sum(q.count) AS count, min(q.due) AS dueAt FROM (
+             SELECT receiver, count(*) AS count, min(next_at) AS due FROM delivery INDEXED BY delivery_waiting WHERE state = 'queued' GROUP BY receiver
+           ) q JOIN receiver r ON r.id = q.receiver GROUP BY r.channel ORDER BY r.channel`,
+        )
+        .all(),
 
-    shrink() {
-      const [pages, free] = [pageCount.get()!, freePages.get()!]
+    /** How many were given up. */
+    dead: () =>
+      count(
+        `SELECT (SELECT count(*) FROM delivery INDEXED BY delivery_dead WHERE state = 'dead')
+           - (SELECT count(*) FROM delivery INDEXED BY delivery_test WHERE type = 'alert.test' AND state = 'dead')`,
+      ).get()!,
+
+    /** Receivers whose last delivery failed, those that have failed longest first. */
+    failing: () =>
+      db
+        .prepare<[], Failed>(
+          'SELECT account, channel, receiver, rule, target, error, status, since, at FROM failing ORDER BY since',
+        )
+        .all(),
+
+    setFailing: (receivers: readonly Failed[]) =>
+      atomically(db, () => {
+        db.prepare('DELETE FROM failing').run()
+        const add = db.prepare(
+          `INSERT INTO failing (account, channel, receiver, rule, target, error, status, since, at)
+           VALUES (@account, @channel, @receiver, @rule, @target, @error, @status, @since, @at)`,
+        )
+        for (const receiver of receivers) add.run(receiver)
+      }),
+
+    /** Forgets at most `limit` of what was delivered or cancelled before `settledBefore`, or dead since `deadBefore`; returns how many. */
+    prune: ({ settledBefore, deadBefore }: { settledBefore: number; deadBefore: number }, limit: number): number =>
+      atomically(db, () => forget(old.all(settledBefore, deadBefore, limit))),
+
+    /** Gives back some room of the file that nothing is in, but for what is soon filled again; whether there is more. */
+    shrink(): boolean {
+      const [pages, free] = [count('PRAGMA page_count').get()!, freePages.get()!]
       const keep = Math.max(LEAST_FREE, Math.ceil((pages - free) / 4))
       if (free <= keep) return false
       db.pragma(`incremental_vacuum(${Math.min(free - keep, SHRINK_AT_ONCE)})`)
@@ -299,19 +264,50 @@ export const createLedger = (db: Db, now: () => number, limits: Limits): Ledger 
       return freePages.get()! < free && free - keep > SHRINK_AT_ONCE
     },
 
-    nextRule: after => nextRule.get(after) ?? undefined,
+    /** The next rule by its number that there are deliveries of. */
+    nextRule: (after: number): number | undefined => nextRule.get(after) ?? undefined,
 
-    pruneRule: (rule, before, limit) =>
-      db
-        .transaction(() => {
-          const rows = settledOf.all(rule, before, limit)
-          forget(rows)
-          if (rows.length < limit) {
-            forgetCount.run(rule)
-            forgetDisabled.run(rule)
-          }
-          return rows.length
-        })
-        .immediate(),
+    /** Forgets at most `limit` of what was settled before for a rule that is gone; returns how many. */
+    pruneRule: (rule: number, before: number, limit: number): number =>
+      atomically(db, () => {
+        const forgotten = forget(settledOf.all(rule, before, limit))
+        if (forgotten < limit)
+          for (const table of ['rule_count', 'disabled']) db.prepare(`DELETE FROM ${table} WHERE rule = ?`).run(rule)
+        return forgotten
+      }),
+  }
+}
+
+/** A delivery that nobody needs any more, and what may have been kept for it alone. */
+export interface Forgotten {
+  id: number
+  message: number
+  receiver: number
+  rule: number
+  revision: number
+}
+
+export const FORGOTTEN = 'id, message, receiver, rule, revision'
+
+/** Deletes deliveries, and messages, receivers and what rules said where no other delivery is left that needs them; returns how many. */
+export const createForget = (db: Db): ((rows: readonly Forgotten[]) => number) => {
+  const delivery = db.prepare('DELETE FROM delivery WHERE id = ?')
+  const unused = (['message', 'receiver'] as const).map(name => ({
+    name,
+    remove: db.prepare(
+      `DELETE FROM ${name} WHERE id = ? AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.${name} = ${name}.id)`,
+    ),
+  }))
+  const said = db.prepare(
+    `DELETE FROM said WHERE rule = @rule AND revision = @revision AND NOT EXISTS (
+       SELECT 1 FROM delivery d INDEXED BY delivery_rule WHERE d.rule = @rule AND d.revision = @revision
+     )`,
+  )
+  return rows => {
+    for (const { id } of rows) delivery.run(id)
+    for (const { name, remove } of unused) for (const id of new Set(rows.map(row => row[name]))) remove.run(id)
+    const revisions = new Map(rows.map(({ rule, revision }) => [`${rule} ${revision}`, { rule, revision }]))
+    for (const one of revisions.values()) said.run(one)
+    return rows.length
   }
 }

@@ -44,49 +44,25 @@ export interface Destinations {
   complete: boolean
 }
 
-/** The deliveries of one account, across its rules. */
-export interface Listing {
-  /** The newest first. */
-  page(filter: PageFilter): DeliveryPage
-  /** Undefined also where it is another account's. */
-  delivery(account: number, id: number): DeliveryRecord | undefined
-  destinations(account: number): Destinations
-}
-
 /** Deliveries that one question looks at: the thread that answers it has others to send. */
 const LOOK = 2_000
 /** Those of a state that are counted by destination. */
 const COUNTED = 20_000
 
-const STATES = Object.keys({
-  queued: true,
-  delivered: true,
-  dead: true,
-  cancelled: true,
-} satisfies Record<DeliveryState, true>) as DeliveryState[]
+const STATES: readonly DeliveryState[] = ['queued', 'delivered', 'dead', 'cancelled']
 
-export const createListing = (db: Db): Listing => {
-  const ofState = db
-    .prepare<[object], number>(
-      `SELECT id FROM delivery INDEXED BY delivery_account WHERE account = @account AND state = @state AND id < @before
-       ORDER BY id DESC LIMIT ${LOOK}`,
-    )
-    .pluck()
-  const ofRule = db
-    .prepare<[object], number>(
-      `SELECT id FROM delivery INDEXED BY delivery_rule WHERE rule = @rule AND id < @before ORDER BY id DESC LIMIT ${LOOK}`,
-    )
-    .pluck()
-  const ofAlert = db
-    .prepare<[object], number>(
-      `SELECT id FROM delivery WHERE alert = @alert AND id < @before ORDER BY id DESC LIMIT ${LOOK}`,
-    )
-    .pluck()
+/** The deliveries of one account, across its rules. */
+export const createListing = (db: Db, attemptsOf: (delivery: number) => AttemptInfo[]) => {
+  const idsBefore = (index: string, where: string) =>
+    db
+      .prepare<[object], number>(
+        `SELECT id FROM delivery ${index} WHERE ${where} AND id < @before ORDER BY id DESC LIMIT ${LOOK}`,
+      )
+      .pluck()
+  const ofState = idsBefore('INDEXED BY delivery_account', 'account = @account AND state = @state')
+  const ofRule = idsBefore('INDEXED BY delivery_rule', 'rule = @rule')
+  const ofAlert = idsBefore('', 'alert = @alert')
   const find = db.prepare<[number, number], DeliveryInfo>(`${SELECT} WHERE d.id = ? AND d.account = ?`)
-  const attempts = db.prepare<[number], AttemptInfo>(
-    `SELECT n, at, latency_ms AS latencyMs, outcome, status, error, head, next_at AS nextAt, combined FROM attempt
-     WHERE delivery = ? ORDER BY n`,
-  )
   const counts = db.prepare<[object], Omit<DestinationInfo, 'nextAt'> & { nextAt: number | null; looked: number }>(
     `SELECT r.channel, r.shown AS target, sum(d.type <> 'alert.test' AND d.state = 'queued' AND d.tries = 0) AS waiting,
        sum(d.type <> 'alert.test' AND d.state = 'queued' AND d.tries > 0) AS retried,
@@ -110,7 +86,8 @@ export const createListing = (db: Db): Listing => {
   }
 
   return {
-    page(filter) {
+    /** The newest first. */
+    page(filter: PageFilter): DeliveryPage {
       const ids = idsOf(filter)
       const deliveries: DeliveryInfo[] = []
       for (const [at, id] of ids.entries()) {
@@ -122,12 +99,13 @@ export const createListing = (db: Db): Listing => {
       return { deliveries, next: ids.length < LOOK ? null : ids.at(-1)! }
     },
 
-    delivery(account, id) {
+    /** Undefined also where it is another account's. */
+    delivery(account: number, id: number): DeliveryRecord | undefined {
       const found = find.get(id, account)
-      return found && { ...found, attempts: attempts.all(id) }
+      return found && { ...found, attempts: attemptsOf(id) }
     },
 
-    destinations(account) {
+    destinations(account: number): Destinations {
       const found = new Map<string, DestinationInfo>()
       let complete = true
       for (const state of ['queued', 'dead'] as const) {
@@ -147,18 +125,15 @@ export const createListing = (db: Db): Listing => {
 }
 
 const fits = (
-  { state, tries, rule, channel, target, createdAt }: DeliveryInfo,
-  { state: wanted, ...filter }: PageFilter,
-): boolean =>
-  isIn(wanted, state, tries) &&
-  (filter.rule === undefined || rule === filter.rule) &&
-  (filter.channel === undefined || channel === filter.channel) &&
-  (filter.target === undefined || target === filter.target) &&
-  (filter.since === undefined || createdAt >= filter.since) &&
-  (filter.until === undefined || createdAt <= filter.until)
+  found: DeliveryInfo,
+  { state, since = found.createdAt, until = found.createdAt, ...filter }: PageFilter,
+) =>
+  isIn(state, found.state, found.tries) &&
+  (['rule', 'channel', 'target'] as const).every(name => filter[name] === undefined || filter[name] === found[name]) &&
+  found.createdAt >= since &&
+  found.createdAt <= until
 
-const isIn = (wanted: ListedState | undefined, state: DeliveryState, tries: number): boolean => {
-  if (wanted === 'waiting') return state === 'queued' && tries === 0
-  if (wanted === 'retried') return state === 'queued' && tries > 0
-  return wanted === undefined || state === wanted
-}
+const isIn = (wanted: ListedState | undefined, state: DeliveryState, tries: number): boolean =>
+  wanted === 'waiting' || wanted === 'retried'
+    ? state === 'queued' && tries > 0 === (wanted === 'retried')
+    : wanted === undefined || state === wanted

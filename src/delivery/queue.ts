@@ -3,7 +3,7 @@ import { TOKEN } from '../rules/extracts.ts'
 import type { Action } from '../rules/rule.ts'
 import type { Lane } from './agenda.ts'
 import type { Message, MessageType, Outcome } from './channel.ts'
-import type { Db } from './file.ts'
+import { atomically, type Db } from './file.ts'
 import { readSource } from './payload.ts'
 import { nextTry } from './schedule.ts'
 import { disabledError, type MessageHead } from './teller.ts'
@@ -48,45 +48,7 @@ export interface Settled {
   nextAt: number
 }
 
-export interface Queue {
-  /** Every lane with something queued: when the first of it is due, and whether some of it was tried before. */
-  lanes(): (Lane & { dueAt: number; tried: boolean })[]
-  /** What may be sent in a lane, the first due first: of what was never tried, or of what has failed before. */
-  due(lane: Lane, turn: Turn, now: number, limit: number): Due[]
-  /** When the next of what is not due yet is; undefined where there is none. */
-  nextDue(lane: Lane, now: number): number | undefined
-  /** Rules that something is queued for. */
-  rules(): number[]
-  /** Gives up at most `limit` of what is queued for a rule, but for retractions: who was told of an alert hears of its end. */
-  cancelRule(rule: number, now: number, why: string, limit: number): Action['type'][]
-  /** How many of a rule's deliveries were cancelled for that reason from then on. */
-  cancelledSince(rule: number, why: string, since: number): number
-  /** Paused rules of which all was cancelled that their pause cancels. */
-  pausesDone(): number[]
-  endPause(rule: number, isDone: boolean): void
-  /** The deliveries that may be combined with one, itself included. */
-  combinable(due: Due, now: number, limit: number): Due[]
-  /**
-   * Notes that they are begun, in one transaction. What is no longer queued, since another process changed it, is left out; undefined
-   * where nothing is left.
-   */
-  claim(picks: readonly (readonly Due[])[], now: number): (Job | undefined)[]
-  /** Records attempts with what follows from each, in one transaction. */
-  settle(
-    attempts: readonly Attempt[],
-    options: { now: number; schedule: readonly number[]; random?: () => number },
-  ): Settled[]
-  /** The clock was set back by so much: what is queued for later is due by as much sooner. */
-  setBack(ms: number, now: number): void
-  /** When what is queued was queued last; undefined where nothing is. */
-  lastQueued(): number | undefined
-  /** Gives up what has waited since `before` for a destination that does not answer. */
-  expire(lane: Lane, before: number, now: number, why: string): number
-  /** Records the attempt of a test. */
-  settleTest(id: number, attempt: Attempt): void
-  /** Changes when another connection has written. */
-  version(): number
-}
+export type Queue = ReturnType<typeof createQueue>
 
 interface Claimed {
   network: string
@@ -115,7 +77,10 @@ interface State {
   delivered_at: number | null
 }
 
-export const createQueue = (db: Db): Queue => {
+const DUE = `SELECT d.id, d.rule, d.receiver, r.channel, d.alert || ' ' || r.target AS line
+  FROM delivery d JOIN receiver r ON r.id = d.receiver WHERE d.state = 'queued'`
+
+export const createQueue = (db: Db) => {
   const lanes = db.prepare<[], Lane & { dueAt: number; tried: number }>(
     // From one lane to the next, whatever stands in each.
     `WITH RECURSIVE lane (account, destination) AS (
@@ -136,9 +101,7 @@ export const createQueue = (db: Db): Queue => {
      )`,
   )
   const due = db.prepare<[number, string, number, number, number], Due>(
-    `SELECT d.id, d.rule, d.receiver, r.channel, d.alert || ' ' || r.target AS line FROM delivery d JOIN receiver r ON r.id = d.receiver
-     WHERE d.state = 'queued' AND d.account = ? AND d.destination = ? AND (d.tries > 0) = ? AND d.next_at <= ?
-     ORDER BY d.next_at, d.id LIMIT ?`,
+    `${DUE} AND d.account = ? AND d.destination = ? AND (d.tries > 0) = ? AND d.next_at <= ? ORDER BY d.next_at, d.id LIMIT ?`,
   )
   const nextDue = db
     .prepare<[number, string, number, number], number | null>(
@@ -164,8 +127,7 @@ export const createQueue = (db: Db): Queue => {
     )
     .pluck()
   const combinable = db.prepare<[number, number, number, number], Due>(
-    `SELECT d.id, d.rule, d.receiver, r.channel, d.alert || ' ' || r.target AS line FROM delivery d JOIN receiver r ON r.id = d.receiver
-     WHERE d.state = 'queued' AND d.rule = ? AND d.receiver = ? AND d.next_at <= ? ORDER BY d.next_at, d.id LIMIT ?`,
+    `${DUE} AND d.rule = ? AND d.receiver = ? AND d.next_at <= ? ORDER BY d.next_at, d.id LIMIT ?`,
   )
   const begin = db.prepare(`UPDATE delivery SET begun_at = ? WHERE id = ? AND state = 'queued' AND next_at <= ?`)
   const load = db.prepare<[number], Claimed>(
@@ -187,15 +149,6 @@ export const createQueue = (db: Db): Queue => {
     `UPDATE delivery SET state = 'delivered', tries = tries + 1, settled_at = ?, delivered_at = ?, last_status = ?, last_error = NULL
      WHERE id = ?`,
   )
-  const cancelledSince = db
-    .prepare<[number, number, string], number>(
-      `SELECT count(*) FROM delivery INDEXED BY delivery_settled
-       WHERE state = 'cancelled' AND settled_at IS NOT NULL AND settled_at >= ? AND rule = ? AND last_error = ?`,
-    )
-    .pluck()
-  const pausesDone = db.prepare<[], number>('SELECT rule FROM pause_done').pluck()
-  const notePause = db.prepare('INSERT OR IGNORE INTO pause_done (rule) VALUES (?)')
-  const forgetPause = db.prepare('DELETE FROM pause_done WHERE rule = ?')
   const postpone = db.prepare(
     'UPDATE delivery SET tries = tries + 1, next_at = ?, last_status = ?, last_error = ? WHERE id = ?',
   )
@@ -213,17 +166,6 @@ export const createQueue = (db: Db): Queue => {
     `UPDATE delivery SET state = 'dead', settled_at = ?, last_error = ? WHERE state = 'queued' AND account = ? AND destination = ? AND +rule = ?
      RETURNING id, (SELECT channel FROM receiver WHERE id = receiver) AS channel, type`,
   )
-  const expire = db.prepare(
-    `UPDATE delivery SET state = 'dead', settled_at = ?, last_error = ? WHERE state = 'queued' AND account = ? AND destination = ? AND queued_at < ?`,
-  )
-  const setBack = db.prepare(
-    `UPDATE delivery SET next_at = max(@now, next_at - @ms), queued_at = min(@now, queued_at)
-     WHERE state = 'queued' AND max(next_at, queued_at) > @now`,
-  )
-  const lastQueued = db.prepare<[], number | null>(`SELECT max(queued_at) FROM delivery WHERE state = 'queued'`).pluck()
-  const endTest = db.prepare(
-    'UPDATE delivery SET state = ?, tries = 1, begun_at = ?, settled_at = ?, delivered_at = ?, last_status = ?, last_error = ? WHERE id = ?',
-  )
   const version = db.prepare<[], number>('PRAGMA data_version').pluck()
 
   const note = (id: number, { at, latencyMs, outcome, ids }: Attempt, nextAt: number | null) =>
@@ -232,7 +174,7 @@ export const createQueue = (db: Db): Queue => {
       at,
       latencyMs: Math.round(latencyMs),
       outcome: outcome.type,
-      status: 'status' in outcome ? outcome.status : null,
+      status: statusOf(outcome),
       error: errorOf(outcome),
       head: 'head' in outcome ? outcome.head : null,
       nextAt,
@@ -247,95 +189,157 @@ export const createQueue = (db: Db): Queue => {
     return { ids, destination, account, action: JSON.parse(action) as Action, messages: rows.map(toMessage) }
   }
 
+  /** What an attempt comes to for one of its deliveries, and for others that it ends. */
+  const settleOne = (id: number, attempt: Attempt, how: Parameters<typeof nextTry>[2] & { now: number }): Settled[] => {
+    const was = stateOf.get(id)
+    // Cancelled while it was under way, and forgotten since, where little is kept.
+    if (!was) return []
+    const { outcome } = attempt
+    const { channel, destination, type } = was
+    const { now } = how
+    const [status, error] = [statusOf(outcome), errorOf(outcome)]
+    let nextAt: number | undefined
+    let to: Settled['to'] = 'cancelled'
+    if (outcome.type === 'delivered') {
+      // Also where it was cancelled meanwhile: it has arrived.
+      deliver.run(now, now, status, id)
+      to = 'delivered'
+    } else if (was.state === 'queued' && outcome.type === 'aborted') {
+      nextAt = now
+      to = 'queued'
+    } else if (was.state === 'queued') {
+      if (outcome.type === 'retry') nextAt = nextTry(was.tries + 1, now, { ...how, retryAfterMs: outcome.retryAfterMs })
+      to = nextAt === undefined ? 'dead' : 'retried'
+      if (nextAt === undefined) bury.run(now, status, error, id)
+      else postpone.run(nextAt, status, error, id)
+    }
+    note(id, attempt, nextAt ?? null)
+    const first = was.delivered_at === null
+    const settled: Settled = {
+      id,
+      channel,
+      destination,
+      type,
+      to,
+      receivedAt: was.received_at,
+      first,
+      nextAt: nextAt ?? now,
+    }
+    if (outcome.type !== 'gone' || hasTokens(was.action)) return [settled]
+    disable.run(was.rule, destination, was.revision, now)
+    const others = buryOthers.all(now, disabledError(now), was.account, destination, was.rule)
+    return [settled, ...others.map(other => ({ ...settled, ...other, to: 'dead' as const }))]
+  }
+
   return {
+    /** Every lane with something queued: when the first of it is due, and whether some of it was tried before. */
     lanes: () => lanes.all().map(it => ({ ...it, tried: it.tried === 1 })),
-    due: ({ account, destination }, turn, now, limit) => due.all(account, destination, TRIED[turn], now, limit),
-    nextDue({ account, destination }, now) {
-      const times = [TRIED.first, TRIED.again].map(tried => nextDue.get(account, destination, tried, now) ?? undefined)
-      const known = times.filter(it => it !== undefined)
-      return known.length === 0 ? undefined : Math.min(...known)
+
+    /** What may be sent in a lane, the first due first: of what was never tried, or of what has failed before. */
+    due: ({ account, destination }: Lane, turn: Turn, now: number, limit: number): Due[] =>
+      due.all(account, destination, TRIED[turn], now, limit),
+
+    /** When the next of what is not due yet is; undefined where there is none. */
+    nextDue({ account, destination }: Lane, now: number): number | undefined {
+      const times = [TRIED.first, TRIED.again].flatMap(tried => nextDue.get(account, destination, tried, now) ?? [])
+      return times.length === 0 ? undefined : Math.min(...times)
     },
+
+    /** Rules that something is queued for. */
     rules: () => rules.all(),
-    cancelRule: (rule, now, why, limit) => cancelRule.all(now, why, rule, limit),
-    cancelledSince: (rule, why, since) => cancelledSince.get(since, rule, why)!,
-    pausesDone: () => pausesDone.all(),
-    endPause: (rule, isDone) => void (isDone ? notePause : forgetPause).run(rule),
-    combinable: ({ rule, receiver }, now, limit) => combinable.all(rule, receiver, now, limit),
-    claim: (picks, now) => db.transaction(() => picks.map(picked => claimOne(picked, now))).immediate(),
 
-    settle: (attempts, { now, schedule, random = Math.random }) =>
+    /** Gives up at most `limit` of what is queued for a rule, but for retractions: who was told of an alert hears of its end. */
+    cancelRule: (rule: number, now: number, why: string, limit: number) => cancelRule.all(now, why, rule, limit),
+
+    /** How many of a rule's deliveries were cancelled for that reason from then on. */
+    cancelledSince: (rule: number, why: string, since: number): number =>
       db
-        .transaction(() => {
-          const all: Settled[] = []
-          for (const attempt of attempts) {
-            const { outcome } = attempt
-            // Combined deliveries stay together.
-            const luck = random()
-            for (const id of attempt.ids) {
-              const was = stateOf.get(id)
-              // Cancelled while it was under way, and forgotten since, where little is kept.
-              if (!was) continue
-              const { channel, destination, type } = was
-              const settled: Settled = {
-                id,
-                channel,
-                destination,
-                type,
-                to: 'cancelled',
-                receivedAt: was.received_at,
-                first: was.delivered_at === null,
-                nextAt: now,
-              }
-              const status = 'status' in outcome ? outcome.status : null
-              let nextAt: number | undefined
-              if (outcome.type === 'delivered') {
-                // Also where it was cancelled meanwhile: it has arrived.
-                deliver.run(now, now, outcome.status, id)
-                settled.to = 'delivered'
-              } else if (was.state === 'queued') {
-                const { retryAfterMs = undefined } = outcome.type === 'retry' ? outcome : {}
-                if (outcome.type === 'aborted') nextAt = now
-                else if (outcome.type === 'retry')
-                  nextAt = nextTry(was.tries + 1, now, { schedule, retryAfterMs, random: () => luck })
-                if (outcome.type === 'aborted') settled.to = 'queued'
-                else if (nextAt === undefined) {
-                  bury.run(now, status, errorOf(outcome), id)
-                  settled.to = 'dead'
-                } else {
-                  postpone.run(nextAt, status, errorOf(outcome), id)
-                  Object.assign(settled, { to: 'retried', nextAt })
-                }
-              }
-              note(id, attempt, nextAt ?? null)
-              all.push(settled)
-              if (outcome.type === 'gone' && !hasTokens(was.action)) {
-                disable.run(was.rule, destination, was.revision, now)
-                for (const other of buryOthers.all(now, disabledError(now), was.account, destination, was.rule))
-                  all.push({ ...settled, ...other, to: 'dead' })
-              }
-            }
-          }
-          return all
-        })
-        .immediate(),
+        .prepare<[number, number, string], number>(
+          `SELECT count(*) FROM delivery INDEXED BY delivery_settled
+           WHERE state = 'cancelled' AND settled_at IS NOT NULL AND settled_at >= ? AND rule = ? AND last_error = ?`,
+        )
+        .pluck()
+        .get(since, rule, why)!,
 
-    setBack: (ms, now) => void setBack.run({ ms: Math.round(ms), now }),
+    /** Paused rules of which all was cancelled that their pause cancels. */
+    pausesDone: () => db.prepare<[], number>('SELECT rule FROM pause_done').pluck().all(),
 
-    lastQueued: () => lastQueued.get() ?? undefined,
+    endPause: (rule: number, isDone: boolean) =>
+      void db
+        .prepare(
+          isDone ? 'INSERT OR IGNORE INTO pause_done (rule) VALUES (?)' : 'DELETE FROM pause_done WHERE rule = ?',
+        )
+        .run(rule),
 
-    expire: ({ account, destination }, before, now, why) => expire.run(now, why, account, destination, before).changes,
+    /** The deliveries that may be combined with one, itself included. */
+    combinable: ({ rule, receiver }: Due, now: number, limit: number): Due[] =>
+      combinable.all(rule, receiver, now, limit),
 
-    settleTest: (id, attempt) => {
+    /**
+     * Notes that they are begun, in one transaction. What is no longer queued, since another process changed it, is left out; undefined
+     * where nothing is left.
+     */
+    claim: (picks: readonly (readonly Due[])[], now: number): (Job | undefined)[] =>
+      atomically(db, () => picks.map(picked => claimOne(picked, now))),
+
+    /** Records attempts with what follows from each, in one transaction. */
+    settle: (
+      attempts: readonly Attempt[],
+      { now, schedule, random = Math.random }: { now: number; schedule: readonly number[]; random?: () => number },
+    ): Settled[] =>
+      atomically(db, () =>
+        attempts.flatMap(attempt => {
+          // Combined deliveries stay together.
+          const luck = random()
+          return attempt.ids.flatMap(id => settleOne(id, attempt, { now, schedule, random: () => luck }))
+        }),
+      ),
+
+    /** The clock was set back by so much: what is queued for later is due by as much sooner. */
+    setBack: (ms: number, now: number) =>
+      void db
+        .prepare(
+          `UPDATE delivery SET next_at = max(@now, next_at - @ms), queued_at = min(@now, queued_at)
+           WHERE state = 'queued' AND max(next_at, queued_at) > @now`,
+        )
+        .run({ ms: Math.round(ms), now }),
+
+    /** When what is queued was queued last; undefined where nothing is. */
+    lastQueued: (): number | undefined =>
+      db.prepare<[], number | null>(`SELECT max(queued_at) FROM delivery WHERE state = 'queued'`).pluck().get() ??
+      undefined,
+
+    /** Gives up what has waited since `before` for a destination that does not answer. */
+    expire: ({ account, destination }: Lane, before: number, now: number, why: string): number =>
+      db
+        .prepare(
+          `UPDATE delivery SET state = 'dead', settled_at = ?, last_error = ?
+           WHERE state = 'queued' AND account = ? AND destination = ? AND queued_at < ?`,
+        )
+        .run(now, why, account, destination, before).changes,
+
+    /** Records the attempt of a test. */
+    settleTest(id: number, attempt: Attempt) {
       const { outcome, at, latencyMs } = attempt
       const end = Math.round(at + latencyMs)
       const delivered = outcome.type === 'delivered'
-      const status = 'status' in outcome ? outcome.status : null
-      db.transaction(() => {
+      atomically(db, () => {
         note(id, attempt, null)
-        endTest.run(delivered ? 'delivered' : 'dead', at, end, delivered ? end : null, status, errorOf(outcome), id)
-      }).immediate()
+        db.prepare(
+          'UPDATE delivery SET state = ?, tries = 1, begun_at = ?, settled_at = ?, delivered_at = ?, last_status = ?, last_error = ? WHERE id = ?',
+        ).run(
+          delivered ? 'delivered' : 'dead',
+          at,
+          end,
+          delivered ? end : null,
+          statusOf(outcome),
+          errorOf(outcome),
+          id,
+        )
+      })
     },
 
+    /** Changes when another connection has written. */
     version: () => version.get()!,
   }
 }
@@ -352,6 +356,9 @@ const toMessage = ({ said, head, source, ...row }: Claimed): Message => ({
   ...(JSON.parse(head) as MessageHead),
   source: readSource(source),
 })
+
+/** The HTTP or SMTP status of the receiver's answer. */
+export const statusOf = (outcome: Attempt['outcome']): number | null => ('status' in outcome ? outcome.status : null)
 
 /** The error of an outcome that is not a success. */
 export const errorOf = (outcome: Attempt['outcome']): string | null =>

@@ -1,30 +1,29 @@
 import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
-import { createExpander, type Expander } from './expand.ts'
+import { createExpander } from './expand.ts'
 import { connect } from './file.ts'
-import { createLedger, type Ledger } from './ledger.ts'
-import { createListing, type Listing } from './listing.ts'
-import { createQueue, type Queue } from './queue.ts'
+import { createLedger } from './ledger.ts'
+import { createListing } from './listing.ts'
+import { createQueue } from './queue.ts'
 
 /** `<data>/deliveries.sqlite`: what is to be delivered and what became of it. */
-export interface DeliveryStore extends Expander, Queue, Ledger, Listing {
-  close(): void
+export type DeliveryStore = ReturnType<typeof openDeliveries>
+
+interface Options {
+  /** The path of SQLite's binding. */
+  native?: string | undefined
+  now?: () => number
+  limits?: Limits
 }
 
-/** Several processes may open it; only one may send. `native` is the path of SQLite's binding. */
-export const openDeliveries = (
-  data: string,
-  {
-    native,
-    now = Date.now,
-    limits = DEFAULT_LIMITS,
-  }: { native?: string | undefined; now?: () => number; limits?: Limits } = {},
-): DeliveryStore => {
+/** Several processes may open it; only one may send. */
+export const openDeliveries = (data: string, { native, now = Date.now, limits = DEFAULT_LIMITS }: Options = {}) => {
   const db = connect(data, native)
+  const ledger = createLedger(db, now, limits)
   return {
     ...createExpander(db),
     ...createQueue(db),
-    ...createLedger(db, now, limits),
-    ...createListing(db),
+    ...ledger,
+    ...createListing(db, ledger.attemptsOf),
     close: () => void db.close(),
   }
 }

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { StoredAlert } from '../alerts/alert.ts'
-import type { Limits } from '../limits/index.ts'
+import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
 import type { Action, StoredRule } from '../rules/rule.ts'
 import type { Lane } from './agenda.ts'
 import type { Channel, Message, MessageType } from './channel.ts'
 import type { Db } from './file.ts'
-import { createFullness } from './fullness.ts'
 
 /** Channels by the type of an action. */
 export interface ChannelOf {
@@ -54,6 +53,8 @@ interface Row {
   begun_at: number | null
   retracted: number
 }
+
+type Told = Pick<Row, 'rule' | 'revision' | 'account' | 'receiver' | 'destination' | 'message' | 'action' | 'channel'>
 
 /** Makes deliveries of what is told of alerts. Every verb is to be called within a transaction. */
 export const createTeller = (db: Db) => {
@@ -130,7 +131,7 @@ export const createTeller = (db: Db) => {
     const { channels, digestMs, now } = options
     const expansion: Expansion = { due: [], dead: new Map(), cancelled: new Map() }
     const lanes = new Map<string, Expansion['due'][number]>()
-    const fullness = fullnessOf(now, options.limits)
+    const refuse = fullnessOf(now, options.limits)
 
     const offer = ({ account, destination }: Lane, at: number) => {
       const key = `${account} ${destination}`
@@ -145,43 +146,27 @@ export const createTeller = (db: Db) => {
 
     const add = (
       alert: StoredAlert,
-      to: Pick<Row, 'rule' | 'revision' | 'account' | 'receiver' | 'destination' | 'message' | 'action' | 'channel'>,
-      told: {
-        type: MessageType
-        round: number
-        original: number
-        nextAt: number
-        disabled: string | undefined
-        cancelled?: string | undefined
-      },
+      to: Told,
+      rest: Pick<Row, 'type' | 'round'> & { original: number; waits: boolean },
     ) => {
-      const { type, round, original, nextAt, cancelled } = told
-      // Receivers of an alert are told of its end, however long the queue is.
-      const dead = cancelled ?? told.disabled ?? (original === 0 ? fullness.refuse(to) : undefined)
+      const { channel, ...row } = to
+      const { waits, ...told } = rest
+      const rule = ruleOf(to.rule)
+      const nextAt = waits && digestMs > 0 ? (digestAt.get(to.rule, to.receiver, now) ?? now + digestMs) : now
+      // Receivers of an alert are told of its end, however long the queue is, and though its rule was paused.
+      const isNew = told.original === 0
+      const disabled = disabledBy(to.rule, rule?.revision, to.destination)
+      const cancelled = isNew && rule && isPaused(rule) ? PAUSED : undefined
+      const dead = cancelled ?? disabled ?? (isNew ? refuse(to) : undefined)
+      const state = dead === undefined ? 'queued' : cancelled === undefined ? 'dead' : 'cancelled'
       addDelivery.run({
-        network,
-        alert: alert.id,
-        round,
-        type,
-        action: to.action,
-        original,
-        rule: to.rule,
-        revision: to.revision,
-        account: to.account,
-        receiver: to.receiver,
-        destination: to.destination,
-        message: to.message,
-        state: dead === undefined ? 'queued' : cancelled === undefined ? 'dead' : 'cancelled',
-        nextAt,
-        now,
-        receivedAt: alert.receivedAt,
-        changedAt: alert.changedAt,
-        settledAt: dead === undefined ? null : now,
-        retracted: type === 'alert.retracted' ? 1 : 0,
+        ...{ network, alert: alert.id, ...row, ...told, state, nextAt, now },
+        ...{ receivedAt: alert.receivedAt, changedAt: alert.changedAt },
+        ...{ settledAt: dead === undefined ? null : now, retracted: told.type === 'alert.retracted' ? 1 : 0 },
         error: dead ?? null,
       })
-      if (dead !== undefined) return increase(expansion[cancelled === undefined ? 'dead' : 'cancelled'], to.channel)
-      offer(to, nextAt)
+      if (state === 'queued') offer(to, nextAt)
+      else increase(expansion[state], channel)
     }
 
     const withdraw = (row: Row, why: string) => {
@@ -204,30 +189,11 @@ export const createTeller = (db: Db) => {
       const rule = ruleOf(alert.rule)
       if (!rule) return
       const message = keepMessage(network, rule, alert)
+      const next = isOver ? round + 1 : round
       for (const [place, action] of rule.input.config.alerts.entries()) {
-        const receiver = receiverOf(action, channels)
-        const waits = receiver.combines && digestMs > 0
-        add(
-          alert,
-          {
-            rule: rule.id,
-            revision: rule.revision,
-            account: rule.account,
-            receiver: receiver.id,
-            destination: receiver.destination,
-            message,
-            action: place,
-            channel: action.type,
-          },
-          {
-            type,
-            round: isOver ? round + 1 : round,
-            original: 0,
-            nextAt: waits ? (digestAt.get(rule.id, receiver.id, now) ?? now + digestMs) : now,
-            disabled: disabledBy(rule.id, rule.revision, receiver.destination),
-            cancelled: isPaused(rule) ? PAUSED : undefined,
-          },
-        )
+        const { id, destination, combines } = receiverOf(action, channels)
+        const to = { receiver: id, destination, message, action: place, channel: action.type }
+        add(alert, { ...ownOf(rule), ...to }, { type, round: next, original: 0, waits: combines })
       }
       if (type === 'alert.confirmed') count.run(rule.id)
     }
@@ -245,16 +211,10 @@ export const createTeller = (db: Db) => {
           withdraw(row, 'the alert was retracted')
       }
       endRound.run(network, alert.id, round)
-      const revision = ruleOf(alert.rule)?.revision
-      for (const row of reached.values()) {
-        const waits = channels.of({ type: row.channel }).combines === true && digestMs > 0
-        add(alert, row, {
-          type: 'alert.retracted',
-          round,
-          original: row.id,
-          nextAt: waits ? (digestAt.get(row.rule, row.receiver, now) ?? now + digestMs) : now,
-          disabled: disabledBy(row.rule, revision, row.destination),
-        })
+      for (const { id, rule, revision, account, receiver, destination, message, action, channel } of reached.values()) {
+        const to = { rule, revision, account, receiver, destination, message, action, channel }
+        const waits = channels.of({ type: channel }).combines === true
+        add(alert, to, { type: 'alert.retracted', round, original: id, waits })
       }
     }
 
@@ -263,6 +223,8 @@ export const createTeller = (db: Db) => {
 
   return { start, receiverOf, keepMessage, addDelivery }
 }
+
+export const ownOf = ({ id, revision, account }: StoredRule) => ({ rule: id, revision, account })
 
 /** The members of messages that describe a rule. */
 export const saidBy = ({ id, input }: Pick<StoredRule, 'id' | 'input'>): Message['rule'] => ({
@@ -286,3 +248,43 @@ export const disabledError = (at: number): string =>
 const hashOf = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 32)
 
 const increase = (counts: Map<string, number>, key: string) => counts.set(key, (counts.get(key) ?? 0) + 1)
+
+/** The part of an account's limit that one destination may fill, so that a dead one leaves room for the others. */
+const LANE_SHARE = 10
+const COUNT_EVERY_MS = 1_000
+
+/** Whether an account's queue is full. Counted now and then: a few more do no harm. */
+const createFullness = (db: Db) => {
+  const queuedOf = db
+    .prepare<[number], number>(`SELECT count(*) FROM delivery WHERE state = 'queued' AND account = ?`)
+    .pluck()
+  const inLane = db
+    .prepare<[number, string], number>(
+      `SELECT count(*) FROM delivery WHERE state = 'queued' AND account = ? AND destination = ?`,
+    )
+    .pluck()
+  let countedAt = Number.NEGATIVE_INFINITY
+  const accounts = new Map<number, number>()
+  const lanes = new Map<string, number>()
+  const countIn = ({ account, destination }: Lane): number => {
+    const key = `${account} ${destination}`
+    const count = lanes.get(key) ?? inLane.get(account, destination)!
+    lanes.set(key, count + 1)
+    return count
+  }
+  return (now: number, limits: Limits = DEFAULT_LIMITS) => {
+    const most = limits.queuedDeliveries
+    if (Math.abs(now - countedAt) >= COUNT_EVERY_MS) {
+      countedAt = now
+      accounts.clear()
+      lanes.clear()
+    }
+    /** Why one more is dead from the beginning; undefined where it may be queued. */
+    return (lane: Lane): string | undefined => {
+      const queued = accounts.get(lane.account) ?? queuedOf.get(lane.account)!
+      if (queued >= most && countIn(lane) >= most / LANE_SHARE) return overLimit('queuedDeliveries', limits).message
+      accounts.set(lane.account, queued + 1)
+      return undefined
+    }
+  }
+}

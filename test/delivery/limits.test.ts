@@ -25,6 +25,7 @@ import {
   NETWORK,
   post,
   REFUSED,
+  statesIn,
 } from '../support/delivery.ts'
 import { createVirtualClock } from '../support/virtual-clock.ts'
 
@@ -158,7 +159,7 @@ describe('an account that has much to tell', () => {
     for (let n = 0; n < 50; n++) outbox.add('confirmed', makeAlert(`alert-${n}`))
     outbox.add('confirmed', makeAlert('other', { rule: 2 }))
     take()
-    const states = () => Object.fromEntries(store.states().map(it => [it.state, it.count]))
+    const states = () => statesIn(store)
     assert.deepEqual(states(), { queued: 21, dead: 30 })
     assert.equal(
       store.list({ dead: true, limit: 1 })[0]!.lastError,

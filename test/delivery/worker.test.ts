@@ -25,6 +25,7 @@ import {
   NETWORK,
   post,
   REFUSED,
+  statesIn,
 } from '../support/delivery.ts'
 import { fastClock } from '../support/node.ts'
 import { type Behaviour, startReceiver } from '../support/receiver.ts'
@@ -65,13 +66,7 @@ const setUp = async (t: TestContext, { channels, clock = systemClock, options = 
     await worker.stop()
     store.close()
   })
-  const states = () =>
-    Object.fromEntries(
-      ['queued', 'delivered', 'dead', 'cancelled'].map(state => [
-        state,
-        store.states().reduce((sum, it) => sum + (it.state === state ? it.count : 0), 0),
-      ]),
-    ) as Record<'queued' | 'delivered' | 'dead' | 'cancelled', number>
+  const states = () => ({ queued: 0, delivered: 0, dead: 0, cancelled: 0, ...statesIn(store) })
   const confirm = (id: string, rule = 1) => outbox.add('confirmed', makeAlert(id, { rule, receivedAt: clock.now() }))
   return { folder, outbox, rules, metrics, store, worker, start, states, confirm }
 }
@@ -502,7 +497,7 @@ describe('the delivery worker', () => {
       clock: fastClock(20),
       log: createLog({ write: line => lines.push(line), json: false }),
     })
-    await until(() => store.states()[0]?.state === 'delivered')
+    await until(() => statesIn(store).delivered === 1)
     await until(() => tries > 5)
     // Told once, though it is tried again and again.
     assert.deepEqual(
@@ -683,7 +678,7 @@ describe('crashes among receivers that fail', () => {
       }
       const { store, channels, worker } = open()
       await until(() => store.cursor({ network: NETWORK, identity: outbox.identity }) === outbox.entries.at(-1)!.n)
-      await until(() => store.states().every(it => it.state !== 'queued'), 'an end of every delivery')
+      await until(() => !statesIn(store).queued, 'an end of every delivery')
       await worker.stop()
       await channels.close()
 

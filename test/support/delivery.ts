@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import type { AlertState, OutboxEntry, StoredAlert } from '../../src/alerts/alert.ts'
 import type { Outbox } from '../../src/alerts/outbox.ts'
 import type { Channel, Message, Outcome, SendContext } from '../../src/delivery/channel.ts'
+import type { DeliveryState } from '../../src/delivery/ledger.ts'
 import type { Due, Queue } from '../../src/delivery/queue.ts'
+import type { DeliveryStore } from '../../src/delivery/store.ts'
 import type { ChannelOf } from '../../src/delivery/teller.ts'
 import type { Action, StoredRule } from '../../src/rules/rule.ts'
 
@@ -136,4 +138,10 @@ export const dataFolder = async (t: { after(fn: () => Promise<void>): void }): P
   const folder = await mkdtemp(join(tmpdir(), 'chainsieve-test-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
   return folder
+}
+
+/** How many deliveries are in each state; tests of rules aside. */
+export const statesIn = (store: Pick<DeliveryStore, 'list'>): Partial<Record<DeliveryState, number>> => {
+  const told = store.list({ limit: 1_000_000 }).filter(({ type }) => type !== 'alert.test')
+  return Object.fromEntries([...Map.groupBy(told, ({ state }) => state)].map(([state, list]) => [state, list.length]))
 }
