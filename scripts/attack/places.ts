@@ -67,8 +67,6 @@ const VALUES: Readonly<Record<string, unknown>> = {
   highlight: { fields: { '*': { number_of_fragments: 2, pre_tags: ['<b>'], highlight_query: { match_all: {} } } } },
   collapse: { field: 'blockHash', inner_hits: { name: 'more', size: 2, sort: [{ _id: 'asc' }] } },
   script_fields: {},
-  indices_boost: [{ tx: 2 }],
-  rescore: { window_size: 10, query: { rescore_query: { match_all: {} }, query_weight: 1 } },
   params: { e: ['a'] },
   meta: { a: 'a' },
   docs: [{ _index: 'tx', _id: 'a', _source: ['hash'] }],

@@ -2,7 +2,7 @@ import type { Writing } from '../engine/query/execute.ts'
 import { BEST_FIRST } from '../engine/query/score/scoring.ts'
 import type { Limits } from '../limits/index.ts'
 import type { Kind } from '../mapping/index.ts'
-import type { Aggregation, Aggregations } from '../query/aggs/ast.ts'
+import type { Aggregations } from '../query/aggs/ast.ts'
 import { ALL } from '../query/ast.ts'
 import type { SearchRequest } from '../query/request.ts'
 import { answerAggregations, type ClusterAggregating, firstAggregations, wantsScores } from './aggs/aggregations.ts'
@@ -12,15 +12,15 @@ import { queriesIn } from './aggs/queries.ts'
 import type { Asker, AskOptions, Page, Paging } from './asker.ts'
 import { type AskCluster, resolveJoins } from './query/joins.ts'
 import { compileNode, type Joins } from './query/node.ts'
-import { compileSearch, type Known, needsScores, prepareSearch } from './query/search.ts'
+import { compileSearch, needsScores } from './query/search.ts'
 import { planSort } from './query/sort.ts'
 import type { Visible } from './visible.ts'
 
 export interface Aggregated {
   request: SearchRequest & { aggregations: Aggregations }
   writing: Pick<Writing, 'typedKeys' | 'totals'>
-  /** Writes hits in buckets; `text` is a list of them. `known`: what their scores are explained from. */
-  write(...args: [...Parameters<HitsInBuckets['write']>, known?: Known]): string
+  /** Writes hits in buckets; `text` is a list of them. */
+  write: HitsInBuckets['write']
   limits: Limits
   most?: Most | undefined
   /** Whether what is told is added to what other networks tell. */
@@ -52,15 +52,13 @@ export const prepareAggregating = async (
       ),
     )
   const joins = await resolveJoins(queriesIn(aggregations.aggs), { ask, visible, within })
-  const { minScore: _m, terminateAfter: _t, rescores: _r, collapse: _c, ...plain } = request
+  const { minScore: _m, terminateAfter: _t, collapse: _c, ...plain } = request
   const all = { ...plain, parts: request.parts.map(({ kind }) => ({ kind, query: ALL })), sort: [], after: undefined }
-  const scored: SearchRequest = { ...plain, size: 1, sort: [], after: undefined, trackScores: true }
-  const known = aggregations.aggs.some(explainsHits) ? (await prepareSearch(scored, { ask, visible })).known : undefined
   return {
     ...{ request, aggregations, limits, most, isJoined, check, typedKeys: writing.typedKeys ?? false },
     hits: {
       ...hitsBy(joins),
-      write: (inner, text, uniform) => write(inner, text, uniform, known),
+      write,
       total: count => totalText(count, writing),
     },
     compileNode: (node, kind) => compileNode(node, kind, joins),
@@ -74,9 +72,6 @@ export const prepareAggregating = async (
     },
   }
 }
-
-const explainsHits = ({ spec, aggs }: Aggregation): boolean =>
-  (spec.kind === 'top_hits' && spec.shown?.explain === true) || aggs.some(explainsHits)
 
 /** The hits, and what was answered to aggregations where these could be asked with them. */
 export const firstPage = async (

@@ -14,7 +14,7 @@ import { META_FIELDS } from './meta.ts'
 import { aliasOf } from './names.ts'
 import type { ClusterOptions } from './options.ts'
 import type { AskCluster } from './query/joins.ts'
-import { type Compiled, type Known, prepareSearch } from './query/search.ts'
+import { type Compiled, prepareSearch } from './query/search.ts'
 import type { Seeing } from './settled.ts'
 import type { Visible } from './visible.ts'
 
@@ -46,8 +46,6 @@ export interface Page {
   aggregations: string | undefined
   /** The score of all matches; undefined where hits tell theirs. */
   uniform: number | undefined
-  /** What was looked up before; undefined where nothing was asked for. */
-  known?: Known | undefined
 }
 
 export interface Paging {
@@ -158,14 +156,14 @@ const SHARDS = '"_shards":{'
 const HEAD = 100
 
 const pageOf = (request: SearchRequest, compiled: Compiled, scanned: ScannedAnswer): Page => {
-  const { uniform, sort, read, isEarly, known } = compiled
+  const { uniform, sort, read, isEarly } = compiled
   const scored = isScored(request)
   const { total, maxScore, aggregations } = scanned
   const hits = scanned.hits.map(hit => new ClusterHit(hit, scored ? uniform : 1))
   // Of a long answer without hits it is told as well.
   const greatest = uniform ?? maxScore ?? (request.size < 0 ? 0 : null)
   return {
-    ...{ total: countedIn(request, total), hits, aggregations, sort, uniform, known },
+    ...{ total: countedIn(request, total), hits, aggregations, sort, uniform },
     ...(isEarly !== undefined && { isEarly }),
     sortOf: hit => read(readDocument((hit as ClusterHit).sort!, asBigint) as unknown[]).shown,
     ...(scored && greatest !== null && { maxScore: greatest }),

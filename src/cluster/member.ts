@@ -32,7 +32,7 @@ export interface MemberOptions {
     request: SearchRequest,
     writing: Writing,
     options: SearchOptions,
-  ): (page: Pick<Page, 'hits' | 'sortOf' | 'known'>, out: Writing['out']) => number
+  ): (page: Pick<Page, 'hits' | 'sortOf'>, out: Writing['out']) => number
   options(options: SearchOptions): AskOptions
   openedPages(request: SearchRequest): ClusterPages
   asker: Asker
@@ -112,7 +112,7 @@ export const memberOf = ({
   return {
     rank(request, options, writing): Ranking {
       const { page, told } = need(() => ask(request, options, writing))
-      const { hits, total, maxScore, isEarly, sort, sortOf, known } = page
+      const { hits, total, maxScore, isEarly, sort, sortOf } = page
       const ordered = { ...request, sort }
       const { aggregations } = request
       found.add(hits)
@@ -124,7 +124,7 @@ export const memberOf = ({
         ...{ total, ranked, sort, descending: isNewestFirst(ordered) },
         ...(maxScore !== undefined && hits.length > 0 && !hidesScores(request) && { maxScore }),
         ...(isEarly !== undefined && { isEarly }),
-        write: chosen => write({ hits: chosen as readonly Found[] as ClusterHit[], sortOf, known }, writing.out),
+        write: chosen => write({ hits: chosen as readonly Found[] as ClusterHit[], sortOf }, writing.out),
         ...(told && aggregations && { aggregating: aggregatingOf({ ...request, aggregations }, writing, told) }),
         close: () => told && reader.end(),
       }

@@ -13,7 +13,6 @@ import { relating } from './hits/related.ts'
 import { createLookups } from './lookups.ts'
 import type { ClusterPages } from './pages.ts'
 import { createReplay } from './replay.ts'
-import { rescoring } from './rescored.ts'
 import { createSettling, type Settle } from './settled.ts'
 import { testing } from './tested.ts'
 import { searcherFor, type Working } from './work.ts'
@@ -59,9 +58,7 @@ export const createClusterSearcher = (options: ClusterSearcherOptions): ClusterS
   const decodings = createDecodings(reader)
   const inStore = readingIn(reader)
   const plain = createAsker({ ...options, cluster: guarded(options, createKnownIndices(reader.db).of) })
-  const asker = testing(relating(rescoring(grouping(plain))), (kind, source) =>
-    inStore(() => decodings.of(kind, source)),
-  )
+  const asker = testing(relating(grouping(plain)), (kind, source) => inStore(() => decodings.of(kind, source)))
   const lookups = createLookups({ asker, reader, visible, settle })
 
   const searcherOf = (working: Working): Searcher =>

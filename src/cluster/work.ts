@@ -13,7 +13,6 @@ import { aggregatedPage } from './aggregated.ts'
 import type { Most } from './aggs/most.ts'
 import type { Asker, AskOptions, ClusterNetwork, Page } from './asker.ts'
 import type { ById } from './by-id.ts'
-import { explained } from './hits/explained.ts'
 import { ClusterHit, createFoundHits, documentOf } from './hits/found.ts'
 import { loadPage } from './hits/load.ts'
 import { scanList } from './hits/scan.ts'
@@ -56,9 +55,8 @@ export const searcherFor = (options: WorkOptions): Searcher => {
 
   const writerOf = (request: SearchRequest, { index, totals, between }: Writing, options: SearchOptions) => {
     const writing = { index, totals, between, check: () => check(options) }
-    return (page: Pick<Page, 'hits' | 'sortOf' | 'known'>, out: Writing['out']) => {
+    return (page: Pick<Page, 'hits' | 'sortOf'>, out: Writing['out']) => {
       found.add(page.hits)
-      explained(request, page, found)
       return hits.writer(request, { ...writing, sortOf: page.sortOf })(page.hits, out)
     }
   }
@@ -71,10 +69,10 @@ export const searcherFor = (options: WorkOptions): Searcher => {
       if (!aggregations) return asker.page(request, asking, visible, paging)
       const aggregated = {
         ...{ request: { ...request, aggregations }, writing, limits, most, check: () => check(options) },
-        write(inner: SearchRequest, text: string, uniform: number | undefined, known: Page['known']) {
+        write(inner: SearchRequest, text: string, uniform: number | undefined) {
           const hits = scanList(Buffer.from(text)).map(hit => new ClusterHit(hit, uniform))
           const out = createByteWriter()
-          writerOf(inner, writing, options)({ hits, known }, out)
+          writerOf(inner, writing, options)({ hits, sortOf: undefined }, out)
           return out.view().toString()
         },
       }

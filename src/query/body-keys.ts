@@ -32,8 +32,6 @@ export const KEYS = [
   'aggregations',
   'timeout',
   'terminate_after',
-  'indices_boost',
-  'rescore',
 ] as const
 export type BodyKey = (typeof KEYS)[number]
 
@@ -77,14 +75,6 @@ export const BODY_KEYS: Record<BodyKey, { doc: string; limit?: string }> = {
     doc: 'Of each entity only so many matches count, the first ones in the chain. `terminated_early` tells whether there were more.',
     limit:
       'Not with `"size": -1`, cursors, `slice`, `resume` or `inner_hits` of `collapse`, nor with both `post_filter` and aggregations.',
-  },
-  indices_boost: {
-    doc: 'What scores count in each entity: `[{"event": 2}]`. Patterns are taken, and the first that fits counts.',
-    limit: 'Not with `inner_hits` of `collapse`.',
-  },
-  rescore: {
-    doc: 'Scores the best hits once more, by `rescore_query` within `window_size`, with weights and `score_mode`; or several in a row.',
-    limit: 'Of one entity; not with `explain` or cursors.',
   },
 }
 

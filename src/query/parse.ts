@@ -9,7 +9,6 @@ import { parseCollapse } from './collapse.ts'
 import type { Collected } from './collected.ts'
 import { createMoment } from './dates.ts'
 import { lowerClause, lowerScored } from './dsl/index.ts'
-import { parseIndicesBoost } from './indices-boost.ts'
 import { parseJson } from './json.ts'
 import { bodyNode, boolean, integer, isObject, type JsonNode, known, scalar, unexpected, where } from './json-node.ts'
 import { readDouble } from './numbers.ts'
@@ -17,9 +16,8 @@ import { parsePaging } from './paging.ts'
 import { type Parameters, withParameters } from './parameters.ts'
 import { REFUSED_KEYS } from './refused.ts'
 import type { InnerHits, SearchRequest } from './request.ts'
-import { parseRescores } from './rescore.ts'
 import type { Scope } from './scope.ts'
-import { EVERY, type Score, type Scored, same, times } from './score.ts'
+import { EVERY, type Score, type Scored } from './score.ts'
 import { parseShown, type ShownScope } from './shown.ts'
 import { parseSort, type SortScope } from './sort.ts'
 import { parseTerminateAfter } from './terminate-after.ts'
@@ -84,22 +82,15 @@ export const parseSearch = (
     throw unexpected(keys.min_score, 'no [min_score] beside aggregations: ask for them in another search')
   const sort = parseSort(keys.sort, scope)
   const collapse = keys.collapse && parseCollapse(keys.collapse, scope)
-  const boosts = keys.indices_boost && parseIndicesBoost(keys.indices_boost, options.index, collapse)
-  const boosted = (score: Score | undefined, kind: Kind) => {
-    const boost = boosts?.get(kind)
-    return boost === undefined ? score : times(score ?? same(1), boost)
-  }
   const beside = { size, sort, collapse, cursor: options.cursor, given: keys }
   const terminateAfter = keys.terminate_after && parseTerminateAfter(keys.terminate_after, beside)
-  const rescores = keys.rescore && parseRescores(keys.rescore, { ...beside, kinds, lower })
   return {
     parts: kinds.map(kind => {
       const innerHits: InnerHits[] = []
       // What is not lasting may show hits.
       const mayMark = keys.highlight || keys.collapse || (aggregated && lasting === undefined)
       const marks: Node[] | undefined = mayMark ? [] : undefined
-      const { node: query, score: own } = lower(keys.query, kind, { innerHits, marks, collected })
-      const score = boosted(own, kind)
+      const { node: query, score } = lower(keys.query, kind, { innerHits, marks, collected })
       return {
         ...{ kind, query },
         ...(score && !isOne(score) && { score }),
@@ -125,7 +116,6 @@ export const parseSearch = (
       aggregated: terminateAfter === undefined && !aggregatedAt.isRead() ? lasting : undefined,
     }),
     ...(terminateAfter !== undefined && { terminateAfter }),
-    ...(rescores && rescores.length > 0 && { rescores }),
     ...(keys.timeout && { timeout: parseTimeout(keys.timeout) }),
     ...parsePaging(keys, { ...scope, sort, from, size, collapse, cursor: options.cursor }),
     ...((moment.isRead() || aggregatedAt.isRead()) && { readsNow: true }),

@@ -5,6 +5,8 @@ const PLACES = 'Documents have no geographic fields.'
 const EXACT = 'Aggregations are exact and need no sample: leave it out.'
 
 export const REFUSED_KEYS: ReadonlyMap<string, string> = new Map([
+  ['rescore', 'Put the second query into a bool as should.'],
+  ['indices_boost', 'Give the clauses of the query a boost.'],
   ['profile', 'Measure the search itself: [took] in the answer is its time in milliseconds.'],
   ['runtime_mappings', SCRIPTS],
   ['suggest', 'Use …/es/suggest/, which suggests names.'],
@@ -17,7 +19,10 @@ export const REFUSED_AGGREGATIONS: ReadonlyMap<string, string> = new Map([
   ['multi_terms', 'Use composite, or terms inside terms.'],
   ['significant_terms', 'Use terms for both sets, and compare.'],
   ['significant_text', 'Use terms for both sets, and compare.'],
+  ['sampler', EXACT],
+  ['diversified_sampler', EXACT],
   ['random_sampler', EXACT],
+  ['adjacency_matrix', 'Use filters, with a bool of each two queries.'],
   ['variable_width_histogram', 'Use histogram or percentiles.'],
   ['rate', 'Use date_histogram.'],
   ['string_stats', 'Use value_count and cardinality.'],

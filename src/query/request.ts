@@ -3,7 +3,7 @@ import type { Aggregations } from './aggs/ast.ts'
 import type { LastingTexts } from './aggs/lasting-text.ts'
 import type { Node, Value } from './ast.ts'
 import type { Named } from './collected.ts'
-import type { Score, Scored } from './score.ts'
+import type { Score } from './score.ts'
 
 /** A checked search: what `parseSearch` makes of a request body. */
 export interface SearchRequest {
@@ -22,8 +22,6 @@ export interface SearchRequest {
   minScore?: number
   /** Of each kind only so many matches count, the first ones in the chain. */
   terminateAfter?: number
-  /** What the best hits are scored by once more, one after the other. */
-  rescores?: readonly Rescore[]
   /** Clauses that have names. */
   names?: readonly Named[]
   /** Whether sorted hits have scores, too. */
@@ -63,19 +61,6 @@ export interface RequestPart {
   /** What the clauses of the query ask to be shown of what they found. */
   innerHits?: InnerHits[]
 }
-
-/** The best hits get another score where a second query matches, and are ordered anew. */
-export interface Rescore {
-  /** How many of the best hits. */
-  window: number
-  /** As each kind reads it. */
-  query: Partial<Record<Kind, Scored>>
-  /** What the first score counts, and what the second one. */
-  weights: readonly [first: number, second: number]
-  mode: RescoreMode
-}
-
-export type RescoreMode = 'total' | 'multiply' | 'avg' | 'max' | 'min'
 
 /** The stored blocks of a moment. */
 export interface Seen {

@@ -80,8 +80,6 @@ const LIMITS: [name: keyof Limits, code: string, body: (count: number) => unknow
     }),
     (name: string) => ({ aggs: { a: { filters: { filters: { [name]: ANY } } } } }),
     (name: string) => ({ aggs: { a: { filters: { filters: [ANY], other_bucket_key: name } } } }),
-    (name: string) => ({ aggs: { a: { adjacency_matrix: { filters: { [name]: ANY } } } } }),
-    (name: string) => ({ aggs: { a: { adjacency_matrix: { filters: { a: ANY }, separator: name } } } }),
     (name: string) => ({ aggs: { a: { range: { field: 'blockNumber.num', ranges: [{ to: 1, key: name }] } } } }),
     (name: string) => ({ aggs: { a: { date_range: { field: 'timestamp', ranges: [{ to: 'now', key: name }] } } } }),
     (name: string) => ({

@@ -30,7 +30,6 @@ const ownQueries = (spec: Spec): Queries[] => {
     case 'filter':
       return [spec.query]
     case 'filters':
-    case 'adjacency_matrix':
       return spec.filters.map(({ query }) => query)
     default:
       return []

@@ -71,7 +71,6 @@ export const compileSearch = (
   visible: Pick<Visible, 'hidden'>,
   { joins: own, frequencies, relatives, ends }: Known,
 ): Compiled => {
-  checkSupported(asked)
   const joins = withRelatives(own, relatives)
   const scores = scoresOf(asked, { ...frequencies, scoreOf: relatives.scoreOf })
   const uniform = uniformOf(scores)
@@ -123,14 +122,6 @@ export const compileSearch = (
   }
 }
 
-const checkSupported = ({ rescores }: SearchRequest): void => {
-  if (rescores)
-    throw unsupported(
-      'rescore',
-      'each shard would score its own best hits anew. Put the second query into a bool as should',
-    )
-}
-
 /** All hits one after the other come in the order of the chain. */
 const isUnordered = ({ sort, size, after }: SearchRequest): boolean =>
   sort.length === 0 && size >= 0 && after?.values.length !== 0
@@ -143,10 +134,7 @@ export const needsScores = ({ sort, size, trackScores, minScore, aggregations, s
   aggregations?.aggs.some(readsScores) === true
 
 const readsScores = ({ spec, aggs }: Aggregation): boolean => {
-  const isOwn =
-    spec.kind === 'sampler' ||
-    (spec.kind === 'top_hits' && spec.scored) ||
-    (spec.kind === 'top_metrics' && spec.sort.by === '_score')
+  const isOwn = (spec.kind === 'top_hits' && spec.scored) || (spec.kind === 'top_metrics' && spec.sort.by === '_score')
   return isOwn || aggs.some(readsScores)
 }
 

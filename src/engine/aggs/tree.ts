@@ -3,7 +3,6 @@ import type { Kind } from '../../mapping/index.ts'
 import type { Aggregation, AggregationType, SpecOf } from '../../query/aggs/ast.ts'
 import { evenSteps } from '../../query/aggs/buckets/histogram.ts'
 import { bytesOfResult } from '../../query/aggs/result.ts'
-import { createAdjacencyMatrix } from './adjacency-matrix.ts'
 import type { Aggregator, Context, Inner } from './aggregator.ts'
 import { emptied, filtered } from './batch.ts'
 import { createFilters, createRange } from './choices.ts'
@@ -17,7 +16,6 @@ import { createNumbersOf } from './numbers.ts'
 import { createPercentiles } from './percentiles.ts'
 import { toChildren, toParents } from './relatives.ts'
 import { documentsOf } from './reverse.ts'
-import { createSample } from './sampler.ts'
 import { createSingle } from './single.ts'
 import { createSource } from './sources.ts'
 import { createRareTerms, createTerms } from './terms.ts'
@@ -84,7 +82,6 @@ const CREATE = {
       batch: context.matching.filter(spec.query, at, batch),
     })),
   filters: createFilters,
-  adjacency_matrix: createAdjacencyMatrix,
   missing({ values }, inner, context) {
     const keys = values.type === 'keyword' ? sharedKeys(values, context) : undefined
     const source = createSource(values, keys, context)
@@ -111,7 +108,6 @@ const CREATE = {
     createSingle('children', inner, context, toChildren(spec as SpecOf<'children'>, context)),
   parent: (spec, inner, context) =>
     createSingle('parent', inner, context, toParents(spec as SpecOf<'parent'>, context)),
-  sampler: (spec, inner, context) => createSingle('sampler', inner, context, createSample(spec, context)),
   composite: createComposite,
   top_hits: (spec, _, context) => (spec.elements ? createTopElements(spec, context) : createTopHits(spec, context)),
   top_metrics: (spec, _, context) => createTopMetrics(spec, context),

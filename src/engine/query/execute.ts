@@ -24,7 +24,6 @@ import { check, type SearchOptions } from './options.ts'
 import { type Cursor, isSamePlace, type Progress, pagesOf, walk } from './pages.ts'
 import { type Piece, type PiecePages, type Ranking, ranker, takePieces } from './rank.ts'
 import { reached, resumeFrom } from './resume.ts'
-import { findRescored } from './score/rescored.ts'
 import { bestFirst, maxScore, withScores } from './score/scoring.ts'
 import { seenNow, stillThere } from './seen.ts'
 import { findSimilar, type SimilarOptions, type SimilarRequest } from './similar.ts'
@@ -129,13 +128,12 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
       const total = countAll(request, parts, reader)
       const ordered = bestFirst(request, parts)
       const finding = { exact, reader, limits, ask: asking(exact) }
-      const find = request.rescores ? findRescored : request.collapse ? findCollapsed : findBest
-      const found = find(ordered, parts, finding)
+      const found = (request.collapse ? findCollapsed : findBest)(ordered, parts, finding)
       const hits = found.slice(request.from)
-      if (!request.rescores) parts[0]?.scoring?.mark(hits, request.shown)
+      parts[0]?.scoring?.mark(hits, request.shown)
       return {
         ...{ total, hits: taking(request)(hits) },
-        ...(request.rescores ? bestOf(found) : maxScore(request, parts, found, reader)),
+        ...maxScore(request, parts, found, reader),
         ...(isEarly !== undefined && { isEarly }),
         ...(request.aggregations && writing && { aggregations: aggregated(request, parts, writing) }),
         ...(request.seen && cursorAt(ordered, hits.at(-1))),
@@ -152,15 +150,15 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
       const { parts, isEarly } = ending(asked, prepare(asked))
       const ordered = bestFirst(asked, parts)
       const finding = { exact, reader, limits, ask: asking(exact) }
-      const found = (asked.rescores ? findRescored : findBest)(ordered, parts, finding)
-      if (!asked.rescores) parts[0]?.scoring?.mark(found, asked.shown)
+      const found = findBest(ordered, parts, finding)
+      parts[0]?.scoring?.mark(found, asked.shown)
       const evaluations = parts.map(({ evaluation }, i) => (asked.parts[i]!.postFilter ? undefined : evaluation))
       return {
         total: countAll(asked, parts, reader),
         ranked: found.map(ranker(ordered, { reader, exact })),
         sort: ordered.sort,
         descending: sortKeysOf(ordered, reader, exact, parts[0]?.scoring).descending,
-        ...(asked.rescores ? bestOf(found) : maxScore(asked, parts, found, reader)),
+        ...maxScore(asked, parts, found, reader),
         ...(isEarly !== undefined && { isEarly }),
         write: takeInto(asked, writing),
         ...(asked.aggregations && {
@@ -325,9 +323,6 @@ const aggregateOf = (request: SearchRequest, { index, totals, typedKeys = false 
   ...{ request, index, typedKeys },
   total: (count: number) => (totals === 'object' ? `{"value":${count},"relation":"eq"}` : `${count}`),
 })
-
-/** The greatest score of hits that are ordered by it. */
-const bestOf = ([first]: readonly Found[]): { maxScore?: number } => (first ? { maxScore: first.score! } : {})
 
 /** What a page has put into a list, each time. */
 function* drained<T>(pages: Iterable<unknown>, list: T[]): Generator<T[]> {

@@ -3,7 +3,7 @@ import { asJson, long } from '../../documents/show.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { compareValues, type Value } from '../../query/ast.ts'
 import { compileDecorated } from '../../query/decorate.ts'
-import { constantly } from '../../query/explanation.ts'
+import { explanation } from '../../query/explanation.ts'
 import { compileFields, type FieldValues } from '../../query/field-values.ts'
 import { compileHighlight } from '../../query/highlight.ts'
 import { rawValuesOf, readValue } from '../../query/predicate.ts'
@@ -63,7 +63,7 @@ const elementShow = (
   list: string,
   _index: string,
 ): ((element: Source, document: Document) => Record<string, unknown>) => {
-  const { marks = [], query } = parts.find(part => part.kind === kind)!
+  const { marks = [] } = parts.find(part => part.kind === kind)!
   const filter = shown?.decimals ? compileDecorated(kind, source, shown) : compileSourceFilter(source)
   const fields = shown?.fields.length ? compileFields(kind, shown.fields, 'fields') : undefined
   const docValues = shown?.docvalueFields.length
@@ -81,9 +81,7 @@ const elementShow = (
       ...(left && { _source: (left[list] as Source[] | undefined)?.[0] ?? {} }),
       ...(Object.keys(values).length > 0 && { fields: values }),
       ...(highlight && { highlight }),
-      ...(shown?.explain && {
-        _explanation: constantly(1, query),
-      }),
+      ...(shown?.explain && { _explanation: explanation(1) }),
     }
   }
 }

@@ -2,7 +2,7 @@ import type { Document } from '../../documents/document.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { compileDecorated } from '../../query/decorate.ts'
-import { constantly } from '../../query/explanation.ts'
+import { explanation as scored } from '../../query/explanation.ts'
 import { type AddFields, compileFields, type FieldValues } from '../../query/field-values.ts'
 import { compileHighlight } from '../../query/highlight.ts'
 import type { Collapse, InnerHits, RequestPart, SearchRequest, Shown, SourceFilter } from '../../query/request.ts'
@@ -103,7 +103,7 @@ const kindWriter = (part: RequestPart, request: SearchRequest, options: RichOpti
       ...appendFields(kind, request, shown, options),
       ...appendHighlight(kind, part, shown),
     ],
-    atEnd: [...(meta.explain ? [explanations(part)] : []), ...createInnerHits(part, request, options)],
+    atEnd: [...(meta.explain ? [appendExplanation] : []), ...createInnerHits(part, request, options)],
   }
 }
 
@@ -142,11 +142,8 @@ const appendVersion: Append = (_one, _document, out) => out.ascii(',"_version":1
 /** The position grows with the chain, as sequence numbers do with what is indexed. */
 const appendSequence: Append = ({ position }, _document, out) => out.ascii(`,"_seq_no":${position},"_primary_term":1`)
 
-/** Where nothing is said of a hit, all of them have the same score. */
-const explanations =
-  ({ query }: RequestPart): Append =>
-  ({ score = 1, explanation = constantly(score, query) }, _document, out) =>
-    out.text(`,"_explanation":${JSON.stringify(explanation)}`)
+const appendExplanation: Append = ({ score, explanation = scored(score ?? 1) }, _document, out) =>
+  out.text(`,"_explanation":${JSON.stringify(explanation)}`)
 
 const appendFields = (kind: Kind, { collapse }: SearchRequest, shown: Shown, { index }: RichOptions): Append[] => {
   const adds: AddFields[] = []

@@ -85,8 +85,6 @@ const KEYS: Record<BodyKey, Schema> = {
   aggregations: mapOf(ref('Aggregation')),
   timeout: text,
   terminate_after: wholeOrText,
-  indices_boost: { type: ['array', 'object'] },
-  rescore: { type: ['array', 'object'] },
 }
 
 const bodyProperties = (): Record<string, Schema> =>

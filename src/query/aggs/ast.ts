@@ -124,19 +124,12 @@ export type Spec =
       filters: readonly { name: string | undefined; query: Queries }[]
       other: string | undefined
     }
-  | { kind: 'adjacency_matrix'; filters: readonly { name: string; query: Queries }[]; separator: string }
   | { kind: 'missing'; values: Values }
   | { kind: 'global' }
   | { kind: 'nested'; path: string }
   | { kind: 'reverse_nested' }
   /** `of` is the kind that it leads to. */
   | { kind: 'children' | 'parent'; child: Kind; of: Kind }
-  | {
-      kind: 'sampler'
-      size: number
-      /** So many of each value at most. */
-      diversity: { values: Values; most: number } | undefined
-    }
   | {
       kind: 'top_metrics'
       metrics: readonly { name: string; values: Values; format: Format | undefined }[]

@@ -11,7 +11,7 @@ export interface LastingTexts {
 /** Undefined where they show hits or look at all segments at once. */
 export const lastingTexts = (aggregations: Json): LastingTexts | undefined => {
   const whole = textOf(aggregations)
-  if (whole.length > LONGEST || /"top_hits"|"top_metrics"|sampler"/.test(whole)) return undefined
+  if (whole.length > LONGEST || /"top_hits"|"top_metrics"/.test(whole)) return undefined
   return { found: foundOf(aggregations), whole }
 }
 

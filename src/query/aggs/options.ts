@@ -84,7 +84,13 @@ export const checkOrder = (place: JsonNode, order: readonly Order[], aggs: reado
 }
 
 const SINGLE: ReadonlySet<string> = new Set([
-  ...['filter', 'missing', 'global', 'nested', 'reverse_nested', 'children', 'parent', 'sampler'],
+  'filter',
+  'missing',
+  'global',
+  'nested',
+  'reverse_nested',
+  'children',
+  'parent',
 ])
 const ONE: ReadonlySet<string> = new Set([
   'avg',

@@ -46,5 +46,4 @@ export const ODD: readonly object[] = [
       aggs: { x: { auto_date_histogram: { field: 'timestamp', buckets: 3 } } },
     },
   },
-  { a: { sampler: { shard_size: 7 }, aggs: { x: { terms: { field: 'from.raw' } }, y: { top_hits: { size: 3 } } } } },
 ]

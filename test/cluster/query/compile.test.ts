@@ -69,11 +69,6 @@ describe('searches in the language of a cluster', () => {
       [{ collapse: { field: 'from.raw' } }, ['tx', 'log'], /^\[collapse by from.raw of several kinds\]/],
       [{ query: { regexp: { 'from.raw': '0x~(1)' } }, sort: '_doc' }, ['tx'], /^\[regexp with ~ or &\]/],
       [
-        { rescore: { query: { rescore_query: { match_all: {} } } } },
-        ['tx'],
-        /^\[rescore\] does not work on a network whose documents lie in a cluster/,
-      ],
-      [
         {
           query: {
             bool: {

@@ -267,4 +267,4 @@ describe('searches of a chain', { skip: withoutCluster }, () => {
 
 /** See docs/opensearch-queries.md. */
 const REFUSED =
-  /^(sort by _id|order by \S+\.dec|extra.*|a score of ((near|beginnings of) words in many or long texts|the beginning of a phrase|words of longer texts.*|withdrawals\.address)|rescore|terminate_after|regexp with ~ or &|sort by .* of several kinds|collapse .*)$/
+  /^(sort by _id|order by \S+\.dec|extra.*|a score of ((near|beginnings of) words in many or long texts|the beginning of a phrase|words of longer texts.*|withdrawals\.address)|terminate_after|regexp with ~ or &|sort by .* of several kinds|collapse .*)$/

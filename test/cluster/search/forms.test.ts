@@ -31,7 +31,7 @@ describe('a cluster is asked in every form', { skip: withoutCluster }, () => {
   const sameSearch = (entities: string, body: object | undefined, more: Partial<Searching> = {}) =>
     same(pool => ask(pool, entities, body && JSON.stringify(body), more))
 
-  it('counts, checks and explains', async () => {
+  it('counts, checks and matches', async () => {
     const query = { term: { 'gasUsed.num': 21_000 } }
     await sameSearch('tx', { query }, { form: { tell: 'count' } })
     await sameSearch('tx,log', undefined, { form: { tell: 'count' } })
@@ -61,43 +61,6 @@ describe('a cluster is asked in every form', { skip: withoutCluster }, () => {
     await sameSearch('tx', { query, size: -1 }, { format: 'csv' })
     await sameSearch('tx', { query: { bool: { filter: query, nothing: 1 } } })
     await sameSearch('tx', { query, size: 2 }, { scroll: '1m' })
-  })
-
-  it('tells how scores come about', async () => {
-    const explained = async (entities: string, query: object) =>
-      assert.ok(
-        (await sameSearch(entities, { query, explain: true, size: 20, sort: '_doc', track_scores: true })).startsWith(
-          '200',
-        ),
-      )
-    const event = { terms: { 'event.raw': ['Bare', 'Transfer'] } }
-    const bare = { term: { 'event.raw': { value: 'Bare', boost: 3 } } }
-    const odd = { bool: { should: [bare, { term: { 'address.raw': '0x5555555555555555555555555555555555555555' } }] } }
-    await explained('event', bare)
-    await explained('event', { bool: { should: [event, odd, { exists: { field: 'args' } }] } })
-    await explained('event', { dis_max: { queries: [bare, odd], tie_breaker: 0.5 } })
-    await explained('event', { boosting: { positive: odd, negative: bare, negative_boost: 0.5 } })
-    await explained('event', { fuzzy: { 'event.raw': { value: 'Bard', fuzziness: 2 } } })
-    await explained('event', { nested: { path: 'args', query: { term: { 'args.name': 'to' } } } })
-    await explained('trace', { match: { 'action.creationMethod': { query: 'reate2', fuzziness: 'AUTO' } } })
-    await explained('tx', { term: { 'type.num': 2 } })
-    await explained('tx', { term: { method: 'transfer' } })
-    await explained('tx,log', { term: { 'blockNumber.num': { value: 101, boost: 2 } } })
-    const child = { has_child: { type: 'log', query: { match_all: {} }, score_mode: 'sum' } }
-    await explained('tx', child)
-    const parent = { has_parent: { parent_type: 'block', query: { range: { 'number.num': { gt: 5 } } } } }
-    await explained('tx', { bool: { should: [parent, { bool: { must_not: child } }, { match_all: {} }] } })
-    await explained('tx', { boosting: { positive: { match_all: {} }, negative: child, negative_boost: 0.5 } })
-    const aggs = { a: { terms: { field: 'event.raw' }, aggs: { t: { top_hits: { explain: true, size: 2 } } } } }
-    for (const query of [bare, odd, undefined])
-      assert.ok((await sameSearch('event', { query, size: 0, aggs })).includes('"_explanation"'))
-    assert.ok(
-      (await sameSearch('tx', { query: child, size: 0, aggs: { a: { top_hits: { explain: true } } } })).includes(
-        'join value',
-      ),
-    )
-    const text = await ask(both.cluster, 'event', '{"query": {"match": {"event": "transfer"}}, "explain": true}')
-    assert.match(text, /\[explain\] of words of longer texts/)
   })
 
   it('gives lines and tables', async () => {

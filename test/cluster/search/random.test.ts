@@ -32,7 +32,6 @@ describe('random requests are answered as by a store, or refused', { skip: witho
           from: fc.constantFrom(0, 0, 3),
           track_total_hits: fc.constantFrom(true, false, 4),
           track_scores: fc.boolean(),
-          explain: fc.constantFrom(false, false, true),
           min_score: fc.constantFrom(0.5, 1, 1.5),
           post_filter: query,
           fields: fc.constantFrom(['*'], ['timestamp', '_id']),

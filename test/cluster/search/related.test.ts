@@ -140,49 +140,10 @@ describe('a cluster brings along what hits are related to, and scores anew, as a
         const answer = await same(entities, {
           ...{ ...page(), query, _source: false },
           ...(random(4) === 0 && { size: -1, from: 0 }),
-          ...(random(2) === 0 && { explain: true }),
         })
         assert.ok(answer.startsWith('200'), answer)
         if (answer.includes('"_score":')) scored++
       }
     assert.ok(scored > 2 * ROUNDS)
-  })
-
-  it('hits that are scored once more', async () => {
-    const queries: object[] = [
-      { term: { 'status.num': 1 } },
-      { term: { method: 'transfer' } },
-      {
-        bool: {
-          should: [
-            { exists: { field: 'to' } },
-            { constant_score: { filter: { range: { 'gas.num': { gt: 21_000 } } }, boost: 3 } },
-          ],
-        },
-      },
-      { bool: { filter: { exists: { field: 'to' } } } },
-      { constant_score: { filter: { range: { 'blockNumber.num': { gte: 10 } } }, boost: 2.5 } },
-      { match_none: {} },
-    ]
-    const rescore = () => ({
-      ...(random(3) > 0 && { window_size: oneOf([0, 1, 3, 10, 50]) }),
-      query: {
-        rescore_query: oneOf(queries),
-        ...(random(2) === 0 && { score_mode: oneOf(['total', 'multiply', 'avg', 'max', 'min']) }),
-        ...(random(2) === 0 && { query_weight: oneOf([0, 0.3, 2]), rescore_query_weight: oneOf([0.1, 1.7, 3]) }),
-      },
-    })
-    let found = 0
-    for (let round = 0; round < 2 * ROUNDS; round++) {
-      const answer = await same('tx', {
-        ...{ ...page(), rescore: random(2) === 0 ? rescore() : [rescore(), rescore()] },
-        ...(random(3) > 0 && { query: oneOf(queries) }),
-        ...(random(3) === 0 && { sort: '_score' }),
-        ...(random(4) === 0 && { aggs: { a: { terms: { field: 'from' } } } }),
-        ...(random(4) === 0 && { min_score: 1 }),
-      })
-      if (answer.includes('"_score":')) found++
-    }
-    assert.ok(found > ROUNDS / 2, `${found} of ${ROUNDS}`)
   })
 })

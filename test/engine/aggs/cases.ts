@@ -878,35 +878,6 @@ export const CASES: readonly (readonly [name: string, kinds: string, body: objec
     },
   ],
   [
-    'what pairs of filters share',
-    'event',
-    {
-      aggs: {
-        a: {
-          adjacency_matrix: {
-            filters: {
-              z: { term: { 'event.raw': 'Transfer' } },
-              B: { term: { 'event.raw': 'Sync' } },
-              b: { match_all: {} },
-            },
-          },
-          aggs: { s: { sum: { field: 'logIndex.num' } } },
-        },
-        t: {
-          terms: { field: 'event.raw', size: 3 },
-          aggs: {
-            a: {
-              adjacency_matrix: {
-                separator: '|',
-                filters: { A: { term: { 'event.raw': 'Transfer' } }, B: { range: { 'logIndex.num': { lt: 5 } } } },
-              },
-            },
-          },
-        },
-      },
-    },
-  ],
-  [
     'deviations from medians',
     'tx',
     {
@@ -994,65 +965,6 @@ export const CASES: readonly (readonly [name: string, kinds: string, body: objec
         n: {
           nested: { path: 'args' },
           aggs: { a: { top_hits: { size: 1, sort: 'args.value.num', track_scores: true, _source: false } } },
-        },
-      },
-    },
-  ],
-  [
-    'samples',
-    'event',
-    {
-      aggs: {
-        a: { sampler: {}, aggs: { s: { stats: { field: 'logIndex.num' } }, t: { terms: { field: 'event.raw' } } } },
-        b: { sampler: { shard_size: 7 }, aggs: { s: { sum: { field: 'blockNumber.num' } } } },
-        c: { sampler: { shard_size: 100000 }, aggs: { s: { sum: { field: 'blockNumber.num' } } } },
-        d: {
-          diversified_sampler: { field: 'event.raw', shard_size: 5 },
-          aggs: { s: { sum: { field: 'blockNumber.num' } }, t: { terms: { field: 'event.raw' } } },
-        },
-        e: {
-          diversified_sampler: { field: 'logIndex.num', max_docs_per_value: 3 },
-          aggs: { s: { sum: { field: 'blockNumber.num' } } },
-        },
-        f: {
-          diversified_sampler: { field: 'error', max_docs_per_value: 2, execution_hint: 'bytes_hash' },
-          aggs: { s: { sum: { field: 'blockNumber.num' } } },
-        },
-      },
-    },
-  ],
-  [
-    'samples of the best',
-    'event',
-    {
-      query: {
-        bool: { should: [{ match: { event: 'transfer' } }, { term: { 'event.raw': { value: 'Sync', boost: 3 } } }] },
-      },
-      aggs: {
-        a: {
-          sampler: { shard_size: 9 },
-          aggs: { t: { terms: { field: 'event.raw' } }, s: { sum: { field: 'blockNumber.num' } } },
-        },
-        b: {
-          diversified_sampler: { field: 'address.raw', shard_size: 4 },
-          aggs: { t: { terms: { field: 'event.raw' } }, s: { sum: { field: 'blockNumber.num' } } },
-        },
-      },
-    },
-  ],
-  [
-    'samples of amounts',
-    'tx',
-    {
-      aggs: {
-        a: { diversified_sampler: { field: 'value.coin' }, aggs: { s: { sum: { field: 'blockNumber.num' } } } },
-        b: {
-          diversified_sampler: { field: 'status', max_docs_per_value: 4 },
-          aggs: { s: { sum: { field: 'blockNumber.num' } } },
-        },
-        c: {
-          diversified_sampler: { field: 'timestamp', shard_size: 6 },
-          aggs: { s: { sum: { field: 'blockNumber.num' } } },
         },
       },
     },

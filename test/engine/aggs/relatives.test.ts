@@ -224,18 +224,8 @@ describe('aggregations of relatives and of first values', () => {
       ],
       ['log', { top_metrics: { metrics: { field: 'topics' }, sort: 'timestamp' } }, /is a list/],
       ['tx', { top_metrics: { metrics: { field: '_id' }, sort: 'timestamp' } }, /no field with values/],
-      ['tx', { sampler: { shard_size: 0 }, aggs: { a: { avg: { field: 'gasUsed.num' } } } }, /integer from 1 on/],
-      [
-        'tx',
-        { filter: {}, aggs: { s: { sampler: {}, aggs: { a: { avg: { field: 'gasUsed.num' } } } } } },
-        /at the top alone/,
-      ],
-      [
-        'log',
-        { diversified_sampler: { field: 'topics' }, aggs: { a: { avg: { field: 'logIndex.num' } } } },
-        /single valued/,
-      ],
-      ['tx', { diversified_sampler: { field: 'hash', execution_hint: 'x' } }, /one of map/],
+      ['tx', { sampler: { shard_size: 9 } }, /\[sampler\] is not supported/],
+      ['tx', { adjacency_matrix: { filters: {} } }, /\[adjacency_matrix\] is not supported/],
     ]
     for (const [kinds, aggregation, reason] of refusals)
       assert.throws(() => ask(kinds, { aggs: { a: aggregation } }), reason, JSON.stringify(aggregation))

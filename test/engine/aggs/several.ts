@@ -69,17 +69,6 @@ export const AGGREGATIONS: readonly [name: string, kinds: string, aggs: object][
     },
   ],
   [
-    'adjacency',
-    'tx',
-    {
-      a: {
-        adjacency_matrix: {
-          filters: { x: { term: { status: true } }, y: { range: { 'gasUsed.num': { gt: 21_000 } } } },
-        },
-      },
-    },
-  ],
-  [
     'numbers',
     'tx',
     {

@@ -50,10 +50,6 @@ const refusal = (body: object, kinds: readonly Kind[] = ['event'], given = {}): 
 
 const transfers = { match: { event: 'transfer' } }
 const some = { bool: { should: [transfers, { match: { event: 'approval' } }, { match_all: {} }] } }
-const rescore = (query: object, more: object = {}, window = 10_000) => ({
-  window_size: window,
-  query: { rescore_query: query, ...more },
-})
 
 /** Their hits are those of one shard, in the order of the chain. */
 const COMPARED: readonly (readonly [kind: Kind, body: object])[] = [
@@ -78,40 +74,6 @@ const COMPARED: readonly (readonly [kind: Kind, body: object])[] = [
       },
     },
   ],
-  ['event', { indices_boost: [{ [INDEX]: 3 }], query: some, size: 1000 }],
-  ['event', { indices_boost: { [`${INDEX}*`]: 0.5, _all: 9 }, query: some, size: 1000 }],
-  ['event', { indices_boost: [{ 'nothing*': 2 }], query: some, size: 1000 }],
-  ['event', { indices_boost: [{ _all: 0 }], size: 1000 }],
-  ['event', { indices_boost: [{ _all: 4 }], query: transfers, sort: '_id', track_scores: true, size: 1000 }],
-  ['event', { query: some, rescore: rescore(transfers), size: 1000 }],
-  ...['total', 'multiply', 'avg', 'max', 'MIN'].map(
-    mode =>
-      [
-        'event',
-        {
-          query: some,
-          size: 1000,
-          rescore: rescore(transfers, { query_weight: 0.7, rescore_query_weight: 1.3, score_mode: mode }),
-        },
-      ] as const,
-  ),
-  [
-    'event',
-    {
-      query: { range: { 'logIndex.num': { lt: 9 } } },
-      size: 1000,
-      sort: '_score',
-      rescore: [
-        rescore({ bool: { filter: transfers } }, { query_weight: -2 }),
-        rescore({ range: { 'logIndex.num': { gte: 3 } } }, { rescore_query_weight: 2 }),
-        rescore({ match_none: {} }),
-      ],
-    },
-  ],
-  ['event', { query: some, rescore: rescore(transfers), size: 0 }],
-  ['event', { query: some, rescore: [], size: 1000 }],
-  ['event', { query: some, rescore: rescore(transfers), terminate_after: 40, size: 1000 }],
-  ['event', { query: some, rescore: rescore(transfers), min_score: 1.2, size: 1000 }],
 ]
 
 describe('what is asked beside the query is answered as Elasticsearch 7.17 does', {
@@ -157,10 +119,7 @@ describe('what is asked beside the query is answered as Elasticsearch 7.17 does'
       const asked = { _source: false, track_total_hits: true, ...body }
       const { status, body: found } = await elasticsearch!.ask('POST', `/${names[kind as 'tx']}/_search`, asked)
       assert.equal(status, 200, JSON.stringify(found).slice(0, 500))
-      const [theirs, ours] = [
-        found as Answer,
-        ask(kind, { ...asked, ...('indices_boost' in body && { indices_boost: here(body.indices_boost) }) }),
-      ]
+      const [theirs, ours] = [found as Answer, ask(kind, asked)]
       // The order of those that are equal is another one.
       assert.deepEqual(scoresOf(ours), scoresOf(theirs))
       assert.deepEqual(rest(ours), rest(theirs))
@@ -169,8 +128,6 @@ describe('what is asked beside the query is answered as Elasticsearch 7.17 does'
       if (!('sort' in body) || body.sort === '_score')
         assert.ok(scores.every((score, i) => i === 0 || isOrdered(scores[i - 1]!, score)))
     })
-  /** The index goes by another name. */
-  const here = (boosts: unknown) => JSON.parse(JSON.stringify(boosts).replaceAll(INDEX, `${NETWORK}-event`)) as object
   const float = (score: number | null) => (score === null ? null : Number(score.toPrecision(6)))
   const scoresOf = ({ hits }: Answer) =>
     Object.fromEntries(hits.hits.map(({ _id, _score }) => [_id, float(_score)]).toSorted())
@@ -179,28 +136,11 @@ describe('what is asked beside the query is answered as Elasticsearch 7.17 does'
   })
 })
 
-describe('hits beyond a window', () => {
-  it('keep their place behind it, unless the window falls behind them', () => {
-    const wanted = ask('event', { query: some, size: 1000 }).hits.hits
-    const [best] = wanted
-    const raised = ask('event', { query: some, size: 1000, rescore: rescore({ match_all: {} }, {}, 1) }).hits.hits
-    assert.deepEqual(raised[0], { ...best, _score: raised[0]!._score })
-    assert.ok(Math.abs(raised[0]!._score! - best!._score! - 1) < 1e-6)
-    assert.deepEqual(raised.slice(1), wanted.slice(1))
-    const page = ask('event', { query: some, from: 2, size: 3, rescore: rescore({ match_all: {} }, {}, 1) })
-    assert.deepEqual(page.hits.hits, wanted.slice(2, 5))
-    assert.equal(page.hits.max_score, raised[0]!._score)
-  })
-})
-
 describe('several entities', () => {
-  it('each end early, and each has its own boost, the first name that fits', () => {
+  it('each end early', () => {
     const both = ask('tx,event', { terminate_after: 3, size: 100, _source: false })
     assert.deepEqual(both.hits.total, { value: 6, relation: 'eq' })
     assert.equal(both.terminated_early, true)
-    const boosted = ask('tx,event', { indices_boost: [{ event: 5 }, { '*': 2 }], size: 10_000, _source: false })
-    const scores = new Set(boosted.hits.hits.map(({ _id, _score }) => `${_id.includes('_e_')} ${_score}`))
-    assert.deepEqual([...scores], ['true 5', 'false 2'])
   })
 })
 
@@ -212,22 +152,8 @@ it('what cannot be told is refused by name', () => {
     [{ terminate_after: 2 }, /not supported beside scroll or pit/, { cursor: 'shown' }],
     [{ terminate_after: 2, collapse: { field: 'event.raw', inner_hits: { name: 'a' } } }, /inner_hits of collapse/],
     [{ terminate_after: 2, post_filter: transfers, aggs: { a: { avg: { field: 'logIndex.num' } } } }, /post_filter/],
-    [{ indices_boost: 'event' }, /^indices_boost: expected a list such as/],
-    [{ indices_boost: [{}] }, /^indices_boost\[0\]: expected an object with one name/],
-    [{ indices_boost: [{ event: 1, tx: 2 }] }, /expected an object with one name/],
-    [{ indices_boost: [{ event: '2' }] }, /^indices_boost\[0\]\.event: expected a number/],
-    [{ indices_boost: [{ event: -1 }] }, /boost must be a positive float/],
-    [{ indices_boost: [{ __proto__x: 1 }] }, /no such index \[__proto__x\]/],
-    [{ rescore: { window_size: 3 } }, /missing rescore type/],
-    [{ rescore: { query: {} } }, /rescore_query cannot be null/],
-    [{ rescore: rescore(transfers, {}, 10_001) }, /Rescore window \[10001\] is too large/],
-    [{ rescore: rescore(transfers, {}, -1) }, /a window has a size from 0 on/],
-    [{ rescore: rescore(transfers, { score_mode: 'SUM' }) }, /score_mode: expected one of total/],
-    [{ rescore: rescore(transfers, { query_weight: null }) }, /query_weight: expected a number/],
-    [{ rescore: rescore(transfers), sort: ['_score', '_id'] }, /Cannot use \[sort\]/],
-    [{ rescore: rescore(transfers), collapse: { field: 'event.raw' } }, /cannot use `collapse`/],
-    [{ rescore: rescore(transfers), explain: true }, /not supported beside explain/],
-    [{ rescore: rescore(transfers) }, /not allowed with a scroll/, { cursor: 'hidden' }],
+    [{ indices_boost: [{ event: 2 }] }, /^indices_boost: \[indices_boost\] is not supported/],
+    [{ rescore: { window_size: 3 } }, /^rescore: \[rescore\] is not supported/],
     [{ sort: { _id: { mode: 'sum' } } }, /we only support AVG, MEDIAN and SUM/],
     [{ sort: { _id: { numeric_type: 'long' } } }, /cannot be set on a non-numeric field/],
     [{ sort: { _id: { format: 'yyyy' } } }, /does not support custom formats/],
@@ -238,6 +164,5 @@ it('what cannot be told is refused by name', () => {
     ]),
   ]
   for (const [body, message, given] of cases) assert.match(refusal(body, ['event'], given), message)
-  assert.match(refusal({ rescore: rescore(transfers) }, ['event', 'tx']), /one entity at a time/)
   assert.equal(refusal({ terminate_after: 0, size: -1 }), 'taken')
 })

@@ -118,11 +118,6 @@ test('pipelines along a histogram with gaps', () => {
     [{ cumulative_sum: { buckets_path: 'f>s' } }, [1, 13, 13, 15, 31, 31, 39, 39]],
     [{ serial_diff: { buckets_path: 's', lag: 2 } }, [_, _, _, -10, _, _, -8, _]],
     [{ serial_diff: { buckets_path: 's', lag: '2' } }, [_, _, _, -10, _, _, -8, _]],
-    [{ moving_avg: { buckets_path: 's' } }, [_, 1, _, 6.5, 5, _, 7.75, 7.8]],
-    [
-      { moving_avg: { buckets_path: 's', model: 'holt_winters', window: 3, minimize: false } },
-      [_, _, _, 8.3, 4.811, _, 11.7979, 9.8043],
-    ],
     [
       { moving_fn: { buckets_path: 's', window: 2, script: 'MovingFunctions.max(values)' } },
       [null, 1, _, 12, 12, _, 16, 16],
@@ -144,20 +139,6 @@ test('pipelines along a histogram with gaps', () => {
     [
       { moving_fn: { buckets_path: 's', window: 3, script: 'MovingFunctions.linearWeightedAvg(values)' } },
       [null, 0.5, _, 6.25, 4.428571428571429, _, 9.142857142857142, 8.285714285714286],
-    ],
-    [
-      {
-        moving_fn: {
-          buckets_path: 's',
-          window: 3,
-          script: { source: 'return MovingFunctions.ewma(values, params.alpha);', params: { alpha: 0.3 } },
-        },
-      },
-      [null, 1, _, 4.3, 3.61, _, 11.099999999999998, 6.739999999999998],
-    ],
-    [
-      { moving_fn: { buckets_path: 's', window: 3, script: 'MovingFunctions.holt(values, 0.3, 0.1)' } },
-      [null, 1, _, 4.3, 3.8409999999999997, _, 10.889999999999997, 7.033999999999999],
     ],
     [
       { bucket_script: { buckets_path: { a: 's', c: '_count' }, script: 'params.a / params.c' } },
@@ -299,23 +280,13 @@ test('what is asked in a wrong way is refused by name', () => {
     [{ derivative: { buckets_path: 's', unit: '1x' } }, /derivative\.unit: failed to parse \[1x\]/],
     [{ cumulative_sum: { buckets_path: 's', gap_policy: 'skip' } }, /unknown key \[gap_policy\]/],
     [{ serial_diff: { buckets_path: 's', lag: 0 } }, /lag: expected a positive/],
-    [{ moving_avg: { buckets_path: 's', model: 'holt_winters' } }, /"minimize": false/],
-    [{ moving_avg: { buckets_path: 's', predict: 2 } }, /predictions are not supported/],
-    [{ moving_avg: { buckets_path: 's', model: 'toString' } }, /no \[moving_avg_model\] registered for \[toString\]/],
-    [
-      { moving_avg: { buckets_path: 's', model: 'ewma', settings: { alpha: 1.7 } } },
-      /settings\.alpha: expected a number from 0 to 1/,
-    ],
     [
       { moving_fn: { buckets_path: 's', window: 3, script: 'values.length' } },
       /moving_fn\.script: this script is not supported/,
     ],
     [{ moving_fn: { buckets_path: 's', window: 3, script: 'MovingFunctions.constructor(values)' } }, /not supported/],
-    [{ moving_fn: { buckets_path: 's', window: 3, script: 'MovingFunctions.ewma(values)' } }, /not supported/],
-    [
-      { moving_fn: { buckets_path: 's', window: 3, script: 'MovingFunctions.holtWinters(values, 1, 1, 1, 2, true)' } },
-      /moving_fn\.script: Holt-Winters aggregation requires at least/,
-    ],
+    [{ moving_fn: { buckets_path: 's', window: 3, script: 'MovingFunctions.ewma(values, 0.3)' } }, /not supported/],
+    [{ moving_avg: { buckets_path: 's' } }, /\[moving_avg\] is not supported. Use moving_fn/],
     [{ bucket_script: { buckets_path: { a: 's' } } }, /Required \[script\]/],
     [
       { bucket_script: { buckets_path: { a: 's' }, script: 'params.a > 3' } },
@@ -534,19 +505,6 @@ test('pipelines are those of Elasticsearch', async t => {
       const at = `${gap_policy}, ${buckets_path.replaceAll('.', ' ')}`
       inside[`derivative of ${at}`] = { derivative: { buckets_path, gap_policy, unit: '6h', format: '0.000' } }
       inside[`serial_diff of ${at}`] = { serial_diff: { buckets_path, gap_policy, lag: 2 } }
-      for (const model of ['simple', 'linear', 'ewma', 'holt']) {
-        inside[`${model} of ${at}`] = { moving_avg: { buckets_path, gap_policy, model, window: 4 } }
-      }
-      inside[`holt_winters of ${at}`] = {
-        moving_avg: {
-          buckets_path,
-          gap_policy,
-          model: 'holt_winters',
-          window: 6,
-          minimize: false,
-          settings: { period: 3, type: 'mult', alpha: 0.4, beta: 0.2, gamma: 0.6 },
-        },
-      }
     }
   }
   inside.total = { cumulative_sum: { buckets_path: 'derivative of skip, s' } }

@@ -48,16 +48,6 @@ export const filters: Gather<'filters'> = ({ filters, other }, told, gathering) 
   )
 }
 
-/** By the numbers of pairs: each filter by itself, and then with each one behind it. */
-export const adjacencyMatrix: Gather<'adjacency_matrix'> = ({ filters }, told, gathering) => {
-  const pairs = filters.flatMap((_, i) => filters.slice(i).map((_, k) => (k === 0 ? `${i}` : `${i}&${i + k}`)))
-  const places = new Map(pairs.map((pair, place) => [pair, place]))
-  const placeOf = (key: string) => places.get(key.split('&').map(Number).join('&'))!
-  return gatherKeyed(told, gathering, found =>
-    listIn(found, 'buckets').map(bucket => ({ key: placeOf(String(bucket.key)), bucket })),
-  )
-}
-
 /** Those of each network that come first hold those that come first of all. */
 export const composite: Gather<'composite'> = ({ sources }, told, gathering) =>
   gatherKeyed(told, gathering, found =>

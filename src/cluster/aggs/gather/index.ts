@@ -3,7 +3,7 @@ import type { AggregationType } from '../../../query/aggs/ast.ts'
 import { objectIn } from '../answer.ts'
 import { nameOf } from '../tree.ts'
 import { autoDateHistogram } from './auto-date-histogram.ts'
-import { adjacencyMatrix, composite, filters, histogram, range, terms } from './buckets.ts'
+import { composite, filters, histogram, range, terms } from './buckets.ts'
 import type { Gather, Told } from './kind.ts'
 import { cardinality, ends, numbers, percentiles, sum, valueCount, weightedAvg } from './metrics.ts'
 import { global, single } from './single.ts'
@@ -19,14 +19,12 @@ const GATHER = {
   date_range: range,
   filter: single,
   filters,
-  adjacency_matrix: adjacencyMatrix,
   missing: single,
   global,
   nested: single,
   reverse_nested: single,
   children: single,
   parent: single,
-  sampler: untold,
   composite,
   top_hits: untold,
   top_metrics: untold,

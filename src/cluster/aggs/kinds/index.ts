@@ -1,6 +1,5 @@
 import type { AggregationType } from '../../../query/aggs/ast.ts'
 import type { ClusterAggregation } from '../kind.ts'
-import { adjacencyMatrix } from './adjacency-matrix.ts'
 import { autoDateHistogram } from './auto-date-histogram.ts'
 import { composite } from './composite.ts'
 import { cardinality, valueCount } from './counts.ts'
@@ -11,7 +10,6 @@ import { boxplot, medianAbsoluteDeviation, percentileRanks, percentiles } from '
 import { range } from './range.ts'
 import { rareTerms } from './rare-terms.ts'
 import { related } from './related.ts'
-import { sampler } from './sampler.ts'
 import { filter, global, missing, nested, reverseNested } from './single.ts'
 import { sum } from './sum.ts'
 import { terms } from './terms.ts'
@@ -29,14 +27,12 @@ export const CLUSTER_AGGREGATIONS = {
   date_range: range,
   filter,
   filters,
-  adjacency_matrix: adjacencyMatrix,
   missing,
   global,
   nested,
   reverse_nested: reverseNested,
   children: related,
   parent: related,
-  sampler,
   composite,
   top_hits: topHits,
   top_metrics: topMetrics,

@@ -1,80 +1,50 @@
-import { bestOf, compileExplanation, loweredTo, sumOf } from '../../../query/explain-predicate.ts'
-import { type Explanation, joined, told } from '../../../query/explanation.ts'
-import type { Scored } from '../../../query/score.ts'
+import { type Explanation, explanation } from '../../../query/explanation.ts'
+import type { Score, Scored } from '../../../query/score.ts'
 import type { Segment } from '../../reader.ts'
-import { numberedAs, positionOfOrdinal } from '../places.ts'
 import { count, listed } from '../sets.ts'
-import { createScorer, matchesOf, type ScorerOptions, simplified } from './scorer.ts'
-import { createStatistics } from './statistics.ts'
+import { createScorer, matchesOf, type ScorerOptions } from './scorer.ts'
 
-/** Tells how the score of a document that matches comes about. */
+/** Explains the score of a document that matches: which clauses match, and what each of them adds. */
 export type Explain = (segment: Segment, ordinal: number) => Explanation
 
-export const createExplainer = (scored: Scored, options: ScorerOptions): Explain => {
-  const known = createStatistics(options)
-  return build({ node: scored.node, score: scored.score && simplified(scored.score, known) }, options)
-}
-
-const build = ({ node, score }: Scored, options: ScorerOptions): Explain => {
-  switch (score?.by) {
-    case 'sum': {
-      const parts = score.of.map(part => gated(part, options))
-      return (segment, ordinal) => {
-        const details = parts.flatMap(part => part(segment, ordinal) ?? [])
-        return sumOf(details)
-      }
-    }
-    case 'best': {
-      const { tie } = score
-      const parts = score.of.map(part => gated(part, options))
-      return (segment, ordinal) => {
-        const details = parts.flatMap(part => part(segment, ordinal) ?? [])
-        return bestOf(details, tie)
-      }
-    }
-    case 'lowered': {
-      const of = build({ node, score: score.of }, options)
-      const isLowered = gate(score.where, options)
-      return (segment, ordinal) => {
-        const full = of(segment, ordinal)
-        return isLowered(segment, ordinal) ? loweredTo(full, score) : full
-      }
-    }
-    case 'child':
-    case 'parent': {
-      const scorer = createScorer(score, options)
-      return (segment, ordinal) => {
-        const [value = 0] = scorer.scores(segment, Uint32Array.of(ordinal))
-        return joined(value, idOf(segment, ordinal, options))
-      }
-    }
-    default: {
-      const explain = compileExplanation({ node, score }, createStatistics(options))
-      return (segment, ordinal) => {
-        const document = documentAt(segment, ordinal, options)
-        return document ? explain(document._source, document) : told(0, 'no such document')
-      }
-    }
+export const createExplainer = ({ node, score }: Scored, options: ScorerOptions): Explain => {
+  const scoreOf = score && createScorer(score, options).scores
+  const clauses = (score?.by === 'sum' || score?.by === 'best' ? score.of : []).map(one => clause(one, options))
+  const text = score ? describe(score, node) : 'a filter'
+  return (segment, ordinal) => {
+    const details = clauses.flatMap(explain => explain(segment, ordinal))
+    return explanation(scoreOf?.(segment, Uint32Array.of(ordinal))[0] ?? 0, text, details)
   }
 }
 
-/** What a part adds; undefined where it does not match. */
-const gated = (part: Scored, options: ScorerOptions): ((...at: Parameters<Explain>) => Explanation | undefined) => {
-  const matches = gate(part.node, options)
-  const explain = build(part, options)
-  return (segment, ordinal) => (matches(segment, ordinal) ? explain(segment, ordinal) : undefined)
+const clause = (scored: Scored, options: ScorerOptions): ((...at: Parameters<Explain>) => Explanation[]) => {
+  const matches = matchesOf({ node: scored.node, score: undefined }, options)
+  const explain = createExplainer(scored, options)
+  return (segment, ordinal) =>
+    count(matches(segment, listed(Uint32Array.of(ordinal)))) > 0 ? [explain(segment, ordinal)] : []
 }
 
-const gate = (node: Scored['node'], options: ScorerOptions): ((...at: Parameters<Explain>) => boolean) => {
-  if (node.op === 'all') return () => true
-  const matches = matchesOf({ node, score: undefined }, options)
-  return (segment, ordinal) => count(matches(segment, listed(Uint32Array.of(ordinal)))) > 0
+const describe = (score: Score, node: Scored['node']): string => {
+  switch (score.by) {
+    case 'same':
+      return 'field' in node ? `${node.field.path}: the same score for each match` : 'the same score for each match'
+    case 'term':
+      return `${score.field.path}: ${score.value}`
+    case 'fuzzy':
+      return `${score.field.path}: words like ${score.near.text}`
+    case 'phrase':
+      return `${score.field.path}: "${score.words.join(' ')}${score.prefix ? '*' : ''}"`
+    case 'sum':
+      return 'the sum of what matches'
+    case 'best':
+      return 'the best of what matches'
+    case 'lowered':
+      return 'lowered where the negative clause matches'
+    case 'nested':
+      return `${score.mode} of the matching ${score.path}`
+    case 'child':
+      return `${score.mode} of the matching children (${score.kind})`
+    case 'parent':
+      return `of the parent (${score.kind})`
+  }
 }
-
-const documentAt = (segment: Segment, ordinal: number, { kind, reader, exact }: ScorerOptions) => {
-  reader.check()
-  return exact.load(kind, [positionOfOrdinal(reader.header(segment), numberedAs(kind), ordinal)])[0]
-}
-
-const idOf = (segment: Segment, ordinal: number, options: ScorerOptions): string =>
-  documentAt(segment, ordinal, options)?._id ?? ''

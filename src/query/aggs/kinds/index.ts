@@ -1,5 +1,4 @@
 import type { AggregationType } from '../ast.ts'
-import { adjacencyMatrix } from './adjacency-matrix.ts'
 import { autoDateHistogram } from './auto-date-histogram.ts'
 import { cardinality } from './cardinality.ts'
 import { composite } from './composite.ts'
@@ -19,7 +18,6 @@ import { range } from './range.ts'
 import { rareTerms } from './rare-terms.ts'
 import { children, parent } from './relatives.ts'
 import { reverseNested } from './reverse-nested.ts'
-import { diversifiedSampler, sampler } from './sampler.ts'
 import { boxplot, medianAbsoluteDeviation } from './spread.ts'
 import { terms } from './terms.ts'
 import { topHits } from './top-hits.ts'
@@ -38,15 +36,12 @@ export const AGGREGATIONS = {
   date_range: dateRange,
   filter,
   filters,
-  adjacency_matrix: adjacencyMatrix,
   missing,
   global,
   nested,
   reverse_nested: reverseNested,
   children,
   parent,
-  sampler,
-  diversified_sampler: diversifiedSampler,
   composite,
   top_hits: topHits,
   top_metrics: topMetrics,
@@ -63,4 +58,4 @@ export const AGGREGATIONS = {
   median_absolute_deviation: medianAbsoluteDeviation,
   boxplot,
   weighted_avg: weightedAvg,
-} satisfies Record<AggregationType | 'diversified_sampler', AggregationKind>
+} satisfies Record<AggregationType, AggregationKind>

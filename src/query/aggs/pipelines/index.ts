@@ -9,7 +9,6 @@ import { derivative } from './derivative.ts'
 import { extendedStatsBucket } from './extended-stats-bucket.ts'
 import { maxBucket } from './max-bucket.ts'
 import { minBucket } from './min-bucket.ts'
-import { movingAvg } from './moving-avg.ts'
 import { movingFn } from './moving-fn.ts'
 import { percentilesBucket } from './percentiles-bucket.ts'
 import type { Pipeline, PipelineKind } from './pipeline.ts'
@@ -30,7 +29,6 @@ export const PIPELINES = {
   cumulative_sum: cumulativeSum,
   serial_diff: serialDiff,
   moving_fn: movingFn,
-  moving_avg: movingAvg,
   bucket_script: bucketScript,
   bucket_selector: bucketSelector,
   bucket_sort: bucketSort,
@@ -42,6 +40,7 @@ export const REFUSED_PIPELINES: Readonly<Record<string, string>> = {
   bucket_count_ks_test: 'Compute it from the buckets.',
   cumulative_cardinality: 'Use cardinality in searches that begin earlier.',
   inference: 'There are no machine learning models.',
+  moving_avg: 'Use moving_fn.',
   moving_percentiles: 'Use percentiles in a histogram with longer intervals.',
   normalize: 'Use sum_bucket or max_bucket, and divide by its value.',
 }

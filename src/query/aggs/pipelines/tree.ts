@@ -123,7 +123,6 @@ const SEVERAL_BUCKETS: ReadonlySet<string> = new Set([
   'range',
   'date_range',
   'filters',
-  'adjacency_matrix',
   'composite',
 ])
 const SEVERAL_NUMBERS: ReadonlySet<string> = new Set([
