@@ -1,4 +1,4 @@
-import { existsSync, globSync, rmSync } from 'node:fs'
+import { existsSync, globSync, readFileSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { finished } from 'node:stream/promises'
@@ -7,19 +7,42 @@ import { spec } from 'node:test/reporters'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { build } from 'esbuild'
+import { type OpenSearch, startOpenSearch } from './opensearch/start.ts'
 
 /**
- * Runs the whole test suite with node's own runner; arguments are file name parts that narrow it (`npm test -- decode`). Tests that start
- * the program start it from source; with `--built` they start `dist/chainsieve.mjs`, in less than half the time, and with `--executable`
- * `dist/chainsieve`.
+ * Suites of test files. `main` is what every change is tested by; `long` has attacks, benchmarks, the soak and the console in a
+ * browser; `opensearch` has all files with tests that need a running OpenSearch.
+ */
+const LONG = /^test\/(attack|bench|console|soak)\/|^test\/(search\/fairness|e2e\/load|demo)\.test\.ts$/
+const NEEDS_OPENSEARCH = /from '[^']*support\/(real-opensearch|cluster-fill)\.ts'/
+const SUITES: Record<string, (file: string) => boolean> = {
+  main: file => !LONG.test(file),
+  long: file => LONG.test(file),
+  opensearch: file => NEEDS_OPENSEARCH.test(readFileSync(file, 'utf8')),
+}
+
+/**
+ * Runs a suite of tests with node's own runner, or with arguments all files whose path has one of them in it (`npm test -- decode`).
+ * Tests that start the program start it from source; with `--built` they start `dist/chainsieve.mjs`, in less than half the time, and
+ * with `--executable` `dist/chainsieve`.
  */
 const { values, positionals: parts } = parseArgs({
-  options: { built: { type: 'boolean', default: false }, executable: { type: 'boolean', default: false } },
+  options: {
+    suite: { type: 'string', default: 'main' },
+    built: { type: 'boolean', default: false },
+    executable: { type: 'boolean', default: false },
+  },
   allowPositionals: true,
 })
-const files = globSync('test/**/*.test.ts').filter(
-  file => parts.length === 0 || parts.some(part => file.includes(part)),
-)
+const { suite } = values
+const isInSuite = SUITES[suite]
+if (isInSuite === undefined) {
+  console.error(`There is no suite ${suite}: ${Object.keys(SUITES).join(', ')}.`)
+  process.exit(2)
+}
+const files = globSync('test/**/*.test.ts')
+  .map(file => file.replaceAll('\\', '/'))
+  .filter(file => (parts.length === 0 ? isInSuite(file) : parts.some(part => file.includes(part))))
 if (files.length === 0) {
   console.error(`No test file has ${parts.join(' or ')} in its name.`)
   process.exit(1)
@@ -107,6 +130,14 @@ const { others = [], programs = [], alone = [] } = Object.groupBy(files, kindOf)
 const processors = availableParallelism()
 /** One more than there are processors to compute: of so many files one mostly waits. */
 const atOnce = processors + 1
+let opensearch: OpenSearch | undefined
+if (suite === 'opensearch' && process.env.OPENSEARCH_URL === undefined) {
+  opensearch = await startOpenSearch()
+  if (opensearch === undefined) process.exit(0)
+  process.env.OPENSEARCH_URL = opensearch.url
+  process.env.OPENSEARCH_START ??= resolve('scripts/opensearch/start')
+}
 const passed = [await runFiles(others, atOnce), await runFiles(programs, Math.min(3, atOnce)), await runFiles(alone, 1)]
+opensearch?.stop()
 if (times.size > 1) printTimes()
 process.exitCode = passed.every(Boolean) ? 0 : 1

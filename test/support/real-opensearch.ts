@@ -1,12 +1,7 @@
-import { spawn } from 'node:child_process'
+import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import type { TestContext } from 'node:test'
+import { type OpenSearch, startOpenSearch as start } from '../../scripts/opensearch/start.ts'
 import { connect } from '../../src/cluster/client.ts'
 import type { Cluster } from '../../src/cluster/cluster.ts'
 import { type ClusterOptions, DEFAULT_CLUSTER } from '../../src/cluster/options.ts'
@@ -27,55 +22,13 @@ export const withoutOpenSearch: string | false =
 export const withoutOwnOpenSearch: string | false =
   OPENSEARCH_START === undefined && 'OPENSEARCH_START does not name a program that starts OpenSearch'
 
-export interface RunningOpenSearch {
-  url: string
-  stop(): Promise<void>
-}
-
 /** The one that runs, or one of its own. */
-export const runOpenSearch = async (): Promise<RunningOpenSearch> =>
-  OPENSEARCH_URL === undefined ? startOpenSearch() : { url: OPENSEARCH_URL, stop: async () => {} }
+export const runOpenSearch = async (): Promise<OpenSearch> =>
+  OPENSEARCH_URL === undefined ? startOpenSearch() : { url: OPENSEARCH_URL, stop() {} }
 
 /** Starts a cluster; it takes some ten seconds. */
-export const startOpenSearch = async (nodes = 1): Promise<RunningOpenSearch> => {
-  const port = await freePort()
-  const folder = mkdtempSync(join(tmpdir(), 'chainsieve-opensearch-'))
-  const child = spawn(OPENSEARCH_START!, [`${port}`, `${nodes}`, folder], {
-    stdio: ['ignore', 'pipe', 'ignore'],
-    detached: true,
-    env: { ...process.env, HEAP: process.env.HEAP ?? '512m' },
-  })
-  const stop = async () => {
-    if (child.exitCode === null && child.signalCode === null) {
-      process.kill(-child.pid!, 'SIGKILL')
-      await once(child, 'exit')
-    }
-    rmSync(folder, { recursive: true, force: true })
-  }
-  const early = once(child, 'exit').then(([code]) => {
-    throw new Error(`${OPENSEARCH_START} ended with ${code}`)
-  })
-  const ready = (async () => {
-    for await (const line of createInterface({ input: child.stdout })) if (line.includes('ready')) return
-  })()
-  try {
-    await Promise.race([ready, early])
-    early.catch(() => {})
-  } catch (error) {
-    await stop()
-    throw error
-  }
-  return { url: `http://127.0.0.1:${port}`, stop }
-}
-
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
+export const startOpenSearch = async (nodes = 1): Promise<OpenSearch> =>
+  (await start({ nodes, program: OPENSEARCH_START! })) ?? assert.fail(`${OPENSEARCH_START} ended`)
 
 /** A connection and a prefix of its own, whose indices and templates go when the test ends. */
 export const openTestCluster = async (
@@ -92,7 +45,7 @@ export const openTestCluster = async (
       await cluster.ask({ method: 'DELETE', path: `/${index}` })
     await cluster.ask({ method: 'DELETE', path: `/_index_template/${prefix}-*` })
     await cluster.close()
-    await running?.stop()
+    running?.stop()
   })
   return { cluster, options: all }
 }
