@@ -1,8 +1,6 @@
 import type { RawBlock } from '../chain/wire.ts'
 import { createCallSignatures } from '../decode/call-signatures.ts'
-import type { DecodedCall } from '../decode/calls.ts'
-import type { RevertDecoder } from '../decode/errors.ts'
-import type { LogDecoder } from '../decode/logs.ts'
+import type { Decoding } from '../decode/decoding.ts'
 import type { DecodedLog } from '../decode/types.ts'
 import { blockCalls, keepCalls } from '../documents/calls.ts'
 import type { DecodedDocuments } from '../documents/decoded-block.ts'
@@ -11,45 +9,34 @@ import { placesOf } from '../documents/places.ts'
 import { positionOf } from '../engine/schema.ts'
 
 export interface DocumentDecoderOptions {
-  /** Each of these decodes something at a position of the chain. */
-  decodeLog: LogDecoder
-  /** Name of the function of a contract that call data names, or null. */
-  methodOf(input: string, to: string, at: number): string | null
-  decodeCall(to: string, input: string, at: number): DecodedCall
-  decodeRevert: RevertDecoder
+  /** What the next block is decoded by: each part of it as of where it stands. */
+  decoding(): Decoding
   /** Which steps are kept of blocks that come with some. */
   traces: 'calls' | 'all'
 }
 
-/** Decodes the logs and calls of blocks, each as of where it stands. */
+/** Decodes the logs and calls of blocks. */
 export const createDocumentDecoder = ({
-  decodeLog,
-  methodOf,
-  decodeCall,
-  decodeRevert,
+  decoding,
   traces,
 }: DocumentDecoderOptions): ((raw: RawBlock) => DecodedDocuments) => {
   const callSignature = createCallSignatures()
-
-  const decodeLogs = ({ receipts }: RawBlock, at: Positions): DecodedLog[] => {
-    const decoded: DecodedLog[] = []
-    for (const { logs } of receipts) for (const log of logs) decoded.push(decodeLog(log, at.log(decoded.length)))
-    return decoded
-  }
-
   return raw => {
+    const { log, call, revert, methodOf } = decoding()
     const at = positionsIn(raw)
-    const failures = blockFailures(raw, (address, data, tx) => decodeRevert(address, data, at.tx(tx)))
+    const failures = blockFailures(raw, (address, data, tx) => revert(address, data, at.tx(tx)))
     const calls = blockCalls(
       raw,
       raw.traces && failures.traces,
-      (to, input, tx) => decodeCall(to, input, at.tx(tx)),
+      (to, input, tx) => call(to, input, at.tx(tx)),
       callSignature,
     )
+    const logs: DecodedLog[] = []
+    for (const receipt of raw.receipts) for (const one of receipt.logs) logs.push(log(one, at.log(logs.length)))
     return {
       raw,
       failures: failures.txs,
-      logs: decodeLogs(raw, at),
+      logs,
       methods: raw.block.transactions.map(({ to, input }, i) => (to ? methodOf(input, to, at.txs[i]!) : null)),
       ...(traces === 'calls' ? keepCalls(failures.traces, calls) : { traces: failures.traces, calls }),
     }

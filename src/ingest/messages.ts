@@ -22,25 +22,32 @@ import type { Room } from './shared/dictionaries.ts'
 
 /** Messages between the threads of one network: the one that reads and decodes, the one that writes, and the main thread. */
 
-/** To the writing thread. Batches of the head go before those of a back-fill that wait. */
-export type ToWriter =
-  | { type: 'batch'; id: number; lane: LaneName; batch: Batch; update: AlertUpdate | undefined }
+/** What is written in one transaction. Batches of the head go before those of a back-fill that wait. */
+export type Change =
+  | { type: 'batch'; lane: LaneName; batch: Batch; update: AlertUpdate | undefined }
   /** Blocks in place of what is stored of them in part. */
-  | { type: 'replace'; id: number; lane: LaneName; change: Replacement; update: AlertUpdate | undefined }
+  | { type: 'replace'; lane: LaneName; change: Replacement; update: AlertUpdate | undefined }
   /** Blocks whose documents lay in a cluster, in place of the end of an emptied segment. */
-  | { type: 'restore'; id: number; segment: number; batch: Batch }
+  | { type: 'restore'; segment: number; batch: Batch }
   /** What was restored last is the same as in the cluster. Done where the store answers searches from now on. */
-  | { type: 'verified'; id: number }
+  | { type: 'verified' }
   /** One step of taking blocks out of the store of which indices of the cluster lost documents. Done where there is nothing left to do. */
-  | { type: 'forget'; id: number; blocks: readonly Range[]; indices: readonly string[] }
-  | { type: 'rollback'; id: number; to: number }
-  | { type: 'revise'; id: number; revision: Revision }
-  /** Documents of the cluster in place of some that are there. */
-  | { type: 'patch'; id: number; lines: readonly PatchLine[] }
+  | { type: 'forget'; blocks: readonly Range[]; indices: readonly string[] }
+  | { type: 'rollback'; to: number }
+  | { type: 'revise'; revision: Revision }
   /** Changes of rules, and their hits in stored blocks. */
-  | { type: 'update'; id: number; update: AlertUpdate }
+  | { type: 'update'; update: AlertUpdate }
+
+/** What the writing thread answers to. */
+export type Request =
+  | Change
+  /** Documents of the cluster in place of some that are there. */
+  | { type: 'patch'; lines: readonly PatchLine[] }
   /** Done when all that is stored lies in the cluster. */
-  | { type: 'ship'; id: number }
+  | { type: 'ship' }
+
+export type ToWriter =
+  | (Request & { id: number })
   /** The program is to stop: what cannot be written now is not waited for. */
   | { type: 'stop' }
   | { type: 'close' }
@@ -49,7 +56,7 @@ export type LaneName = 'head' | 'fill'
 
 export type FromWriter =
   | LogMessage
-  | { type: 'done'; id: number; alerts: AlertCounts; revised?: Revised | undefined }
+  | ({ type: 'done'; id: number; alerts: AlertCounts } & Revised)
   | { type: 'failed'; id: number; failure: Failure }
   /** The writer cannot go on for now, and tries again by itself; null when it can. */
   | { type: 'stuck'; why: string | null; code?: string }
@@ -81,9 +88,9 @@ export interface ShippingReport {
   troubleSince: string | null
 }
 
-/** The outcome of a revision, of a replacement, of a patch, or of a step. */
+/** The outcome of a change. */
 export interface Revised {
-  /** Whether its segments, or blocks, were still there. */
+  /** Whether what it is for was still there. */
   done: boolean
   /** Milliseconds for which nothing else was written. */
   took: number

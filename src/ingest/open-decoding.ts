@@ -96,10 +96,7 @@ export const openDecoding = (
   })
   const preparer = createPreparer({
     db,
-    decodeLog: (log, at) => current.log(log, at),
-    methodOf: (input, to, at) => current.methodOf(input, to, at),
-    decodeCall: (to, input, at) => current.call(to, input, at),
-    decodeRevert: (address, data, at) => current.revert(address, data, at),
+    decoding: () => current,
     tokens,
     contracts,
     links,

@@ -141,7 +141,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       const update = hits.length > 0 ? { hits } : undefined
       const change = { batches, replaces, notes }
       const revised = await send({ type: 'replace', lane, change, update })
-      if (!revised!.done) continue
+      if (!revised.done) continue
       for (const added of additions) preparer.committed(added)
       onAlerts()
       return batches
@@ -349,7 +349,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     async revise(revision) {
       const revised = await send({ type: 'revise', revision })
       preparer.committed(revision.added)
-      return revised!
+      return revised
     },
     async restore(segment, build) {
       while (resting) await resting
@@ -358,25 +358,27 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
         restoredAdditions.push(batch.added)
         const restored = await send({ type: 'restore', segment, batch }, transferables(batch))
         // The writer keeps what is new in the dictionaries until it writes something.
-        if (restored!.done) for (const added of restoredAdditions.splice(0)) preparer.committed(added)
-        return restored!.done
+        if (restored.done) for (const added of restoredAdditions.splice(0)) preparer.committed(added)
+        return restored.done
       })()
       taking.add(putting)
       return putting.finally(() => taking.delete(putting))
     },
     async verified() {
-      return (await send({ type: 'verified' }))!.done
+      return (await send({ type: 'verified' })).done
     },
     async forget(lost, indices) {
       const before = blocks.ranges()
       let step = await send({ type: 'forget', blocks: lost, indices })
       const after = blocks.ranges()
       neighbours.lose(before.flatMap(({ from, to }) => gapsIn(after, from, to)))
-      while (!step!.done) step = await send({ type: 'forget', blocks: [], indices: [] })
+      while (!step.done) step = await send({ type: 'forget', blocks: [], indices: [] })
     },
     async patch(lines) {
-      const stopped = aborted(signal).then(() => signal.throwIfAborted())
-      return (await Promise.race([link.post({ type: 'patch', lines }), stopped]))!
+      const stopped = aborted(signal).then((): never => {
+        throw signal.reason
+      })
+      return Promise.race([link.post({ type: 'patch', lines }), stopped])
     },
     async cut(range, keep, narrowed) {
       while (resting) await resting

@@ -58,10 +58,7 @@ export interface PreparerOptions extends Omit<DocumentDecoderOptions, 'traces'> 
 
 export const createPreparer = ({
   db,
-  decodeLog,
-  methodOf,
-  decodeCall,
-  decodeRevert,
+  decoding,
   tokens,
   contracts,
   links,
@@ -73,7 +70,7 @@ export const createPreparer = ({
 }: PreparerOptions): Preparer => {
   const stored = createStoredDictionaries(db)
   const { addresses, names, signatures } = dictionaries ?? createDictionaries(stored)
-  const decodeDocuments = createDocumentDecoder({ decodeLog, methodOf, decodeCall, decodeRevert, traces })
+  const decodeDocuments = createDocumentDecoder({ decoding, traces })
   const codes = createCodes(stored)
   const context: BatchContext = {
     ...createPieceContext({

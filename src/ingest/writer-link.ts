@@ -3,14 +3,14 @@ import type { AlertCounts } from '../alerts/alert-store.ts'
 import { fromFailure } from '../lib/failure.ts'
 import type { Log } from '../lib/log.ts'
 import type { MetricSnapshot } from '../lib/metrics.ts'
-import type { FromWriter, Revised, ShippingReport, ToWriter, Waiting } from './messages.ts'
+import type { FromWriter, Request, Revised, ShippingReport, ToWriter, Waiting } from './messages.ts'
 
 /** The way to the thread that writes: what is sent to it, and what it tells by itself. */
 export interface WriterLink {
   /** Resolves when it is committed. */
-  send(message: Unnumbered, transfer?: ArrayBuffer[]): Promise<Revised | undefined>
+  send(message: Request, transfer?: ArrayBuffer[]): Promise<Revised>
   /** The same, but it counts for neither of those who ask whether all is committed. */
-  post(message: Unnumbered, transfer?: ArrayBuffer[]): Promise<Revised | undefined>
+  post(message: Request, transfer?: ArrayBuffer[]): Promise<Revised>
   close(): void
   /** Resolves when all that was sent is committed. */
   settled(): Promise<void>
@@ -26,9 +26,6 @@ export interface WriterLink {
   readonly metrics: readonly MetricSnapshot[]
 }
 
-/** What the writer answers to, without its number. */
-type Unnumbered = ToWriter extends infer One ? (One extends { id: number } ? Omit<One, 'id'> : never) : never
-
 export interface WriterLinkOptions {
   port: MessagePort
   log: Log
@@ -37,7 +34,7 @@ export interface WriterLinkOptions {
 }
 
 export const createWriterLink = ({ port, log, onFailure }: WriterLinkOptions): WriterLink => {
-  const waiting = new Map<number, { resolve(revised: Revised | undefined): void; reject(error: Error): void }>()
+  const waiting = new Map<number, { resolve(revised: Revised): void; reject(error: Error): void }>()
   const open = new Set<Promise<unknown>>()
   let alerts: AlertCounts = {}
   let stuck: WriterLink['stuck']
@@ -72,7 +69,7 @@ export const createWriterLink = ({ port, log, onFailure }: WriterLinkOptions): W
     waiting.delete(message.id)
     if (message.type === 'done') {
       alerts = message.alerts
-      waiter?.resolve(message.revised)
+      waiter?.resolve(message)
     } else {
       failed ??= fromFailure(message.failure)
       waiter?.reject(failed)
@@ -83,7 +80,7 @@ export const createWriterLink = ({ port, log, onFailure }: WriterLinkOptions): W
   const post: WriterLink['post'] = (message, transfer = []) => {
     if (failed) return Promise.reject(failed)
     const id = ++ids
-    const done = new Promise<Revised | undefined>((resolve, reject) => waiting.set(id, { resolve, reject }))
+    const done = new Promise<Revised>((resolve, reject) => waiting.set(id, { resolve, reject }))
     port.postMessage({ ...message, id } satisfies ToWriter, transfer)
     return done
   }

@@ -2,23 +2,19 @@ import { createAlertStore } from '../alerts/alert-store.ts'
 import { createAlertPruning } from '../alerts/prune.ts'
 import { createMoveWriter } from '../engine/moved.ts'
 import { openForWriting } from '../engine/open.ts'
-import type { DocumentWriter } from '../engine/port.ts'
 import { createWriter } from '../engine/writer.ts'
 import { ChainsieveError } from '../lib/errors.ts'
 import { type Failure, toFailure } from '../lib/failure.ts'
-import { createMetrics } from '../lib/metrics.ts'
+import { createMetrics, type Metrics } from '../lib/metrics.ts'
 import { nativeBinding } from '../lib/runtime.ts'
 import { createThreadLog } from '../lib/thread-log.ts'
-import { keepPages } from '../sqlite/database.ts'
-import type { FromWriter, LaneName, Revised, ToWriter, WriterData } from './messages.ts'
+import { keepPages, type WritableDb } from '../sqlite/database.ts'
+import type { Change, FromWriter, LaneName, ToWriter, WriterData } from './messages.ts'
 import { createPruner, LOOK_MS } from './pruner.ts'
 import { createShares } from './shares.ts'
 import { createShipping, type Shipping } from './ship/shipping.ts'
 
-type Task = Extract<
-  ToWriter,
-  { type: 'batch' | 'replace' | 'restore' | 'verified' | 'forget' | 'rollback' | 'revise' | 'update' }
->
+type Task = Change & { id: number }
 
 const RETRY_MS = 2000
 const COUNT_MS = 1000
@@ -46,7 +42,6 @@ export const runWriter = ({
   const writer = createWriter(db)
   // Documents that no cluster is sent any more are searched here.
   if (!cluster) writer.also(createMoveWriter(db).back)
-  const documents: DocumentWriter = writer
   const alertStore = createAlertStore(db)
   const tasks: Record<'head' | 'fill', Task[]> = { head: [], fill: [] }
   /** Blocks around which there may be segments to merge. The oldest goes first: then none are left behind that are too few to merge. */
@@ -76,44 +71,22 @@ export const runWriter = ({
     'Time of a write transaction: of blocks, of a rollback, of matches.',
     BOUNDS_S,
   )
-  const checkpoints = metrics.counter(
-    'chainsieve_store_checkpoints_total',
-    'Checkpoints: copies of the log into the store.',
-  )
-  const checkpointTime = metrics.counter('chainsieve_store_checkpoint_seconds_total', 'Time of checkpoints.')
-  let counted = { ...db.copied }
-  let countedAt = Number.NEGATIVE_INFINITY
-  let counting: NodeJS.Timeout | undefined
-  const count = () => {
-    const soon = countedAt + COUNT_MS - performance.now()
-    if (soon > 0) {
-      // Nothing else may be written for a long time.
-      if (counting) return
-      counting = setTimeout(() => {
-        counting = undefined
-        count()
-      }, soon).unref()
-      return
-    }
-    countedAt = performance.now()
-    checkpoints.add({}, db.copied.count - counted.count)
-    checkpointTime.add({}, db.copied.seconds - counted.seconds)
-    counted = { ...db.copied }
+  const countCheckpoints = createCheckpointCounter(db, metrics)
+  const count = atMostEvery(COUNT_MS, () => {
+    countCheckpoints()
     if (shipping) tell({ type: 'shipping', shipping: shipping.report() })
     tell({ type: 'metrics', metrics: metrics.snapshot() })
-  }
+  })
 
   /** Numbers of those who wait until all is shipped. */
-  let shipped: number[] = []
-  const tellShipped = () => {
-    for (const id of shipped) tell({ type: 'done', id, alerts: alertStore.counts() })
-    shipped = []
-  }
+  const waitingForShipping: number[] = []
   /** Why nothing will be shipped any more. */
   let broken: Failure | undefined
-  const tellBroken = () => {
-    for (const id of shipped) tell({ type: 'failed', id, failure: broken! })
-    shipped = []
+  const tellShipped = () => {
+    for (const id of waitingForShipping.splice(0))
+      tell(
+        broken ? { type: 'failed', id, failure: broken } : { type: 'done', id, alerts: alertStore.counts(), ...DONE },
+      )
   }
 
   const next = () => {
@@ -151,31 +124,33 @@ export const runWriter = ({
     return isPlain ? shares.next() : 'head'
   }
 
-  const shipSome = (): boolean => {
+  /** One step of what goes on beside tasks; whether there may be more to do. What is refused for now is tried again later. */
+  const step = (run: () => boolean): boolean => {
     try {
-      return !closing && shipping !== undefined && shipping.step()
+      return run()
     } catch (error) {
       if (!(error instanceof ChainsieveError && error.next === 'retry')) throw error
       return false
     }
   }
+  const shipSome = (): boolean => !closing && step(() => shipping?.step() === true)
+  const pruneSome = (): boolean => !closing && !stopping && step(() => pruner.step() || modernizeSome())
+  /** What waits for a block waits for nothing else: segments are merged when it is told of. What cannot be merged now is tried with a later block. */
+  const mergeSome = () => {
+    if (stopping || !step(() => writer.merge(unmerged[0]!))) unmerged.shift()
+  }
 
   const take = async (task: Task | undefined) => {
     if (!task) {
-      if (shipped.length > 0 && (stopping || !shipping || shipping.isDone())) tellShipped()
+      if (stopping || !shipping || shipping.isDone()) tellShipped()
       if (closing) void close()
       return
     }
     busy = true
     const began = performance.now()
-    let revised: Revised | undefined
+    let done: boolean
     try {
-      if (task.type === 'revise') revised = await revise(task)
-      else if (task.type === 'replace') revised = await replace(task)
-      else if (task.type === 'restore') revised = { done: writer.restore(task.batch, task.segment), took: 0 }
-      else if (task.type === 'verified') revised = { done: endReturn(), took: 0 }
-      else if (task.type === 'forget') revised = { done: !writer.forget(task.blocks, task.indices), took: 0 }
-      else await perform(task)
+      done = await perform(task)
     } catch (error) {
       if (error instanceof ChainsieveError && error.next === 'retry' && !stopping) return again(task, error)
       tell({ type: 'failed', id: task.id, failure: toFailure(error) })
@@ -186,8 +161,9 @@ export const runWriter = ({
     if (laneOf(task) === 'fill' || tasks.head.length >= MANY_OF_HEAD) shipping?.spent(performance.now() - began)
     if (stuck) tell({ type: 'stuck', why: null })
     stuck = false
-    tell({ type: 'done', id: task.id, alerts: alertStore.counts(), revised })
-    writing.observe({ what: task.type }, (performance.now() - began) / 1_000)
+    const took = performance.now() - began
+    tell({ type: 'done', id: task.id, alerts: alertStore.counts(), done, took })
+    writing.observe({ what: task.type }, took / 1_000)
     count()
     if (task.type === 'restore') unmerged.push(task.batch.first)
     if (task.type === 'restore' || task.type === 'verified') return void setImmediate(next)
@@ -195,7 +171,7 @@ export const runWriter = ({
     if (task.type === 'batch') {
       // Those that go to a cluster are merged when they are emptied.
       if (!shipping) unmerged.push(task.batch.first)
-    } else if (task.type === 'replace' && revised?.done) {
+    } else if (task.type === 'replace' && done) {
       const { batches, replaces } = task.change
       for (const { first } of batches) unmerged.push(first)
       // What is left of them is removed as well.
@@ -205,25 +181,6 @@ export const runWriter = ({
     setImmediate(next)
   }
 
-  /** What waits for a block waits for nothing else: segments are merged when it is told of. What cannot be merged now is tried with a later block. */
-  const mergeSome = () => {
-    try {
-      if (stopping || !writer.merge(unmerged[0]!)) unmerged.shift()
-    } catch (error) {
-      unmerged.shift()
-      if (!(error instanceof ChainsieveError && error.next === 'retry')) throw error
-    }
-  }
-
-  const pruneSome = (): boolean => {
-    try {
-      return !closing && !stopping && (pruner.step() || modernizeSome())
-    } catch (error) {
-      if (!(error instanceof ChainsieveError && error.next === 'retry')) throw error
-      return false
-    }
-  }
-
   /** Until there is nothing more to do. */
   const modernizeSome = (): boolean => {
     if (isModern) return false
@@ -231,15 +188,30 @@ export const runWriter = ({
     return !isModern
   }
 
-  const revise = async ({ revision }: Extract<Task, { type: 'revise' }>): Promise<Revised> => {
-    const started = performance.now()
-    return { done: await documents.revise(revision), took: performance.now() - started }
-  }
-
-  const replace = async ({ change, update }: Extract<Task, { type: 'replace' }>): Promise<Revised> => {
-    const started = performance.now()
-    const done = await documents.replace(change, () => alertStore.stored(update ?? { hits: [] }))
-    return { done, took: performance.now() - started }
+  /** Whether what the change is for was still there. For `verified` and `forget`: whether there is nothing left to do. */
+  const perform = async (task: Task): Promise<boolean> => {
+    const stored = () => alertStore.stored(('update' in task && task.update) || { hits: [] })
+    switch (task.type) {
+      case 'batch':
+        await writer.apply(task.batch, stored)
+        return true
+      case 'update':
+        await writer.also(stored)
+        return true
+      case 'rollback':
+        await writer.rollback(task.to, () => alertStore.removed(task.to))
+        return true
+      case 'replace':
+        return writer.replace(task.change, stored)
+      case 'revise':
+        return writer.revise(task.revision)
+      case 'restore':
+        return writer.restore(task.batch, task.segment)
+      case 'verified':
+        return endReturn()
+      case 'forget':
+        return !writer.forget(task.blocks, task.indices)
+    }
   }
 
   /** What came back was compared. When all did, the store answers, and nothing is shipped any more. */
@@ -260,14 +232,7 @@ export const runWriter = ({
 
   const patch = async ({ id, lines }: Extract<ToWriter, { type: 'patch' }>) => {
     const done = shipping !== undefined && (await shipping.patch(lines))
-    tell({ type: 'done', id, alerts: alertStore.counts(), revised: { done, took: 0 } })
-  }
-
-  const perform = async (task: Exclude<Task, { type: 'revise' | 'replace' | 'restore' | 'verified' | 'forget' }>) => {
-    if (task.type === 'rollback') return documents.rollback(task.to, () => alertStore.removed(task.to))
-    const stored = () => alertStore.stored(task.update ?? { hits: [] })
-    if (task.type === 'batch') return documents.apply(task.batch, stored)
-    return documents.also(stored)
+    tell({ type: 'done', id, alerts: alertStore.counts(), done, took: 0 })
   }
 
   const again = (task: Task, error: ChainsieveError) => {
@@ -324,7 +289,7 @@ export const runWriter = ({
       onFailure(error) {
         broken = toFailure(error)
         tell({ type: 'failed', id: -1, failure: broken })
-        tellBroken()
+        tellShipped()
       },
     })
   const look = () => {
@@ -342,21 +307,54 @@ export const runWriter = ({
   port.on('message', (message: ToWriter) => {
     if (message.type === 'close') closing = true
     else if (message.type === 'ship') {
-      shipped.push(message.id)
-      if (broken) tellBroken()
+      waitingForShipping.push(message.id)
+      if (broken) tellShipped()
     } else if (message.type === 'stop') {
       stopping = true
       tellShipped()
       if (waiting) goOn()
     } else if (message.type === 'patch') void patch(message)
     else {
-      if (message.type === 'batch' || message.type === 'restore') documents.receive(message.batch)
-      if (message.type === 'replace') for (const batch of message.change.batches) documents.receive(batch)
-      if (message.type === 'revise') documents.receive(message.revision)
+      if (message.type === 'batch' || message.type === 'restore') writer.receive(message.batch)
+      if (message.type === 'replace') for (const batch of message.change.batches) writer.receive(batch)
+      if (message.type === 'revise') writer.receive(message.revision)
       tasks[laneOf(message)].push(message)
     }
     wake()
   })
+}
+
+const DONE = { done: true, took: 0 }
+
+/** Counts what the store copies of its log into its file. */
+const createCheckpointCounter = ({ copied }: Pick<WritableDb, 'copied'>, metrics: Metrics) => {
+  const checkpoints = metrics.counter(
+    'chainsieve_store_checkpoints_total',
+    'Checkpoints: copies of the log into the store.',
+  )
+  const time = metrics.counter('chainsieve_store_checkpoint_seconds_total', 'Time of checkpoints.')
+  let counted = { ...copied }
+  return () => {
+    checkpoints.add({}, copied.count - counted.count)
+    time.add({}, copied.seconds - counted.seconds)
+    counted = { ...copied }
+  }
+}
+
+/** Runs now, or once when the time since the last run is over: nothing else may come for a long time. */
+const atMostEvery = (ms: number, run: () => void) => {
+  let ranAt = Number.NEGATIVE_INFINITY
+  let timer: NodeJS.Timeout | undefined
+  const once = () => {
+    timer = undefined
+    ranAt = performance.now()
+    run()
+  }
+  return () => {
+    const left = ranAt + ms - performance.now()
+    if (left <= 0) return once()
+    if (!timer) timer = setTimeout(once, left).unref()
+  }
 }
 
 /** Segments of the head: no more than may wait to be merged while blocks are written. */

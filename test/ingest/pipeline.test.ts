@@ -6,6 +6,7 @@ import { readScans } from '../../src/alerts/alert-store.ts'
 import { openOutbox } from '../../src/alerts/outbox.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { readCode } from '../../src/decode/contract-code.ts'
+import type { Decoding } from '../../src/decode/decoding.ts'
 import { openDocumentReader } from '../../src/engine/document-reader.ts'
 import { createPiece } from '../../src/engine/documents/piece.ts'
 import { makeStoreFolder, storeFile } from '../../src/engine/files.ts'
@@ -84,11 +85,11 @@ const setUp = async (
   })
   const ruleWatcher = around(own)
   const signature = { of: 'log' as const, key: 'x', topic: null, indexed: 0, event: null, probability: 0, error: null }
-  const decoders = {
-    decodeLog: () => ({ signature, args: null }),
+  const decoding: Decoding = {
+    log: () => ({ signature, args: null }),
     methodOf: () => null,
-    decodeRevert: () => null,
-    decodeCall: () => ({ selector: '0x00000000', function: null, probability: 0, args: null, error: null }),
+    revert: () => null,
+    call: () => ({ selector: '0x00000000', function: null, probability: 0, args: null, error: null }),
   }
   const dictionaries = createDictionaries(createStoredDictionaries(db))
   const { hashKeys } = createStoredDictionaries(db)
@@ -96,7 +97,7 @@ const setUp = async (
   /** As another thread builds them. */
   const build = (blocks: readonly RawBlock[]): BuiltPiece => {
     const piece = createPiece(context)
-    const decode = createDocumentDecoder({ ...decoders, traces: 'all' })
+    const decode = createDocumentDecoder({ decoding: () => decoding, traces: 'all' })
     for (const raw of blocks) piece.add(decode(raw))
     return { piece: piece.finish(), blocks: blocks.map(raw => factsOf(raw, contracts.creations(raw))) }
   }
@@ -104,7 +105,7 @@ const setUp = async (
     port: port2,
     preparer: createPreparer({
       db,
-      ...decoders,
+      decoding: () => decoding,
       dictionaries,
       tokens,
       contracts,

@@ -15,22 +15,24 @@ test('logs, calls and methods are decoded as of where they stand: what a log cha
   }
   const preparer = createPreparer({
     db: store.db,
-    decodeLog(log, at) {
-      seen.logs.add(`${at} ${log.address} ${log.topics} ${log.data}`)
-      return {
-        signature: { of: 'log' as const, key: 'x', topic: null, indexed: 0, event: null, probability: 0, error: null },
-        args: null,
-      }
-    },
-    methodOf(input, to, at) {
-      seen.methods.add(`${at} ${to} ${input}`)
-      return null
-    },
-    decodeRevert: () => null,
-    decodeCall(to, input, at) {
-      seen.calls.add(`${at} ${to} ${input}`)
-      return decodeCall(to, input)
-    },
+    decoding: () => ({
+      log(log, at) {
+        seen.logs.add(`${at} ${log.address} ${log.topics} ${log.data}`)
+        return {
+          signature: { of: 'log', key: 'x', topic: null, indexed: 0, event: null, probability: 0, error: null },
+          args: null,
+        }
+      },
+      methodOf(input, to, at) {
+        seen.methods.add(`${at} ${to} ${input}`)
+        return null
+      },
+      revert: () => null,
+      call(to, input, at) {
+        seen.calls.add(`${at} ${to} ${input}`)
+        return decodeCall(to, input)
+      },
+    }),
     tokens: {
       of: () => undefined,
       facts: () => ({ name: null, symbol: null, decimals: null, error: null, standard: null }),

@@ -237,16 +237,10 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
     call: undefined,
     log: silent,
   })
-  const decoders: Pick<PreparerOptions, 'decodeLog' | 'methodOf' | 'decodeCall' | 'decodeRevert'> = {
-    decodeLog: (log, at) => decoding.log(log, at),
-    methodOf: (input, to, at) => decoding.methodOf(input, to, at),
-    decodeCall: (to, input, at) => decoding.call(to, input, at),
-    decodeRevert: (address, data, at) => decoding.revert(address, data, at),
-  }
   const { builders } = options
   const stored = createStoredDictionaries(db)
   const shared = builders && ownDictionaries(stored, builders.room)
-  const decodeDocuments = createDocumentDecoder({ ...decoders, traces: traces ?? 'all' })
+  const decodeDocuments = createDocumentDecoder({ decoding: () => decoding, traces: traces ?? 'all' })
   const contexts = Array.from({ length: builders?.count ?? 0 }, () =>
     createPieceContext({
       ...joinDictionaries(shared!.memory, stored),
@@ -271,7 +265,7 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
   }
   const preparer = createPreparer({
     db,
-    ...decoders,
+    decoding: () => decoding,
     dictionaries: shared,
     tokens,
     contracts,

@@ -45,10 +45,7 @@ export const runBuilder = async (data: BuilderData) => {
     bloomsChecked: bloom,
   })
   const decode = createDocumentDecoder({
-    decodeLog: (log, at) => current.log(log, at),
-    methodOf: (input, to, at) => current.methodOf(input, to, at),
-    decodeCall: (to, input, at) => current.call(to, input, at),
-    decodeRevert: (address, data, at) => current.revert(address, data, at),
+    decoding: () => current,
     traces,
   })
   const build = createBuilder({ context, decode, pack: chainId === undefined ? { limits } : { chainId, limits } })

@@ -91,15 +91,8 @@ let signatures: ReturnType<typeof openSignatures> | undefined
 const decode = (raw: RawBlock, own: readonly StoredAbi[]) => {
   signatures ??= openSignatures()
   const { registry, functions, errors } = signatures
-  const { log, call, revert, methodOf } = createDecoding(registry, functions, errors, own)
-  const decoder = createDocumentDecoder({
-    decodeLog: log,
-    methodOf,
-    decodeCall: call,
-    decodeRevert: revert,
-    traces: 'all',
-  })
-  const decoded = decoder(raw)
+  const decoding = createDecoding(registry, functions, errors, own)
+  const decoded = createDocumentDecoder({ decoding: () => decoding, traces: 'all' })(raw)
   const unknown = { contracts: [], tokens: [], decimals: () => undefined }
   const documents = createBlockDocuments({ ...decoded, ...unknown }, asBigint)
   const sourcesOf = (all: readonly unknown[], build: (index: number) => Document): Source[] =>
