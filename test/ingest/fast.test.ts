@@ -4,9 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { newestBlock } from '../../src/engine/blocks.ts'
 import { openForReading } from '../../src/engine/open.ts'
-import { startIndexing } from '../../src/ingest/network.ts'
-import { silent } from '../../src/lib/log.ts'
-import { folderToIndex, NETWORK } from '../support/indexing.ts'
+import { folderToIndex, followJob, indexIn } from '../support/indexing.ts'
 import { startNode } from '../support/node.ts'
 import { makeChain } from '../support/pack.ts'
 
@@ -23,14 +21,9 @@ test('blocks every 200 ms are followed with a lag of mostly two at most, though 
   const chain = makeChain({ blocks: BEFORE + 11 }).map(inSeconds)
   const node = await startNode(t, chain.slice(0, BEFORE))
   const { data, store } = await folderToIndex(t)
-  const indexing = startIndexing({
-    data,
-    network: NETWORK,
-    job: { type: 'follow', node: { urls: [node.url] }, from: { block: 0 }, order: 'oldest', finality: 64 },
-    storeBatch: 10,
-    log: silent,
-  })
-  t.after(() => indexing.stop())
+  const job = followJob(node, { from: { block: 0 }, order: 'oldest', finality: 64 })
+  const { pollMs: _, ...reach } = job.node
+  const indexing = indexIn(t, data, { ...job, node: reach })
   const db = openForReading(store)
   t.after(() => void db.close())
   const newest = newestBlock(db)

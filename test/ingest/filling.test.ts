@@ -4,10 +4,9 @@ import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import type { Job, Sharing } from '../../src/ingest/messages.ts'
-import { startIndexing } from '../../src/ingest/network.ts'
-import { createLog } from '../../src/lib/log.ts'
+import { numberOf } from '../support/contents.ts'
 import { dataFolder } from '../support/delivery.ts'
-import { contentsIn, folderToIndex, NETWORK } from '../support/indexing.ts'
+import { contentsIn, folderToIndex, indexIn, indexJob, logLines, serveTokens } from '../support/indexing.ts'
 import { type FakeNode, firstTimes, NodeError, startNode } from '../support/node.ts'
 import { makeChain } from '../support/pack.ts'
 import { demoBlocks, generatedBlocks } from '../support/store.ts'
@@ -32,32 +31,11 @@ const filled = async (t: TestContext, chain: readonly RawBlock[], indexers: numb
     const node = await startNode(t, blocks)
     const traces = new Map(blocks.map(({ block, traces }) => [Number(block.number), traces]))
     node.methods.set('trace_block', ([number]) => structuredClone(traces.get(Number(number))) ?? [])
-    // Some tokens have decimals, and some none.
-    node.methods.set('eth_call', params => {
-      const { to } = (params as [{ to: string }])[0]
-      return /[0-9]$/.test(to) ? `0x${to.at(-1)!.padStart(64, '0')}` : '0x'
-    })
-    node.methods.set('eth_getCode', () => '0x6001600255')
+    serveTokens(node)
     play?.(node)
-    const lines: string[] = []
-    const log = createLog({ write: line => void lines.push(line), json: false })
-    const indexing = startIndexing({
-      data,
-      network: NETWORK,
-      job: {
-        type: 'index',
-        node: { urls: [node.url], pollMs: 20, timeoutMs: 5000, ...reach },
-        from: { block: Number(blocks[0]!.block.number) },
-        to: undefined,
-        order: 'newest',
-        finality: 64,
-        ...job,
-      },
-      storeBatch,
-      indexers: threads,
-      sharing: { blocks: 0, ...sharing },
-      log,
-    })
+    const { lines, log } = logLines()
+    const asked = indexJob(node, { from: { block: numberOf(blocks[0]!) }, ...job, node: reach ?? {} })
+    const indexing = indexIn(t, data, asked, { storeBatch, indexers: threads, sharing: { blocks: 0, ...sharing }, log })
     const outcome = await indexing.ended.then(
       ({ blocks, logs, events, added }) => ({ blocks, logs, events, added }),
       (error: Error) => error.message,

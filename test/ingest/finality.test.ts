@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { openAccounts } from '../../src/accounts/index.ts'
 import { openOutbox } from '../../src/alerts/outbox.ts'
 import type { BlockRef, FinalityBlocks } from '../../src/chain/source.ts'
 import { createFinality, finalityTrouble } from '../../src/ingest/finality.ts'
 import type { Job, Report } from '../../src/ingest/messages.ts'
-import { startIndexing } from '../../src/ingest/network.ts'
-import { silent } from '../../src/lib/log.ts'
 import type { RuleInput } from '../../src/rules/rule.ts'
 import { openRules } from '../../src/rules/store.ts'
-import { folderToIndex, NETWORK } from '../support/indexing.ts'
+import { folderToIndex, followJob, indexIn, NETWORK, reported } from '../support/indexing.ts'
 import { type FakeNode, fastClock, startNode } from '../support/node.ts'
 import { makeChain } from '../support/pack.ts'
 import { ruleBody, ruleConfig } from '../support/rules.ts'
@@ -34,31 +31,11 @@ const follow = async (t: TestContext, node: FakeNode, rest: Partial<Extract<Job,
   const rules = openRules(data)
   for (const confirmations of ['safe', 'finalized', 2] as const) rules.create(1, everyBlock(confirmations), 0)
   rules.close()
-  const indexing = startIndexing({
-    data,
-    network: NETWORK,
-    job: {
-      type: 'follow',
-      node: { urls: [node.url], pollMs: 10, timeoutMs: 5_000 },
-      from: { block: 0 },
-      order: 'oldest',
-      finality: 5,
-      ...rest,
-    },
-    storeBatch: 10,
-    log: silent,
-  })
-  t.after(() => indexing.stop())
+  const job = followJob(node, { node: { pollMs: 10 }, from: { block: 0 }, order: 'oldest', finality: 5, ...rest })
+  const indexing = indexIn(t, data, job)
   const outbox = openOutbox(store)
   t.after(() => outbox.close())
-  const until = async (what: string, holds: (report: Report) => boolean) => {
-    const end = performance.now() + 120_000
-    while (!holds(indexing.report())) {
-      if (indexing.error()) throw indexing.error()
-      assert.ok(performance.now() < end, `${what}: ${JSON.stringify(indexing.report())}`)
-      await sleep(10)
-    }
-  }
+  const until = (holds: (report: Report) => boolean) => reported(indexing, holds)
   const fired = (rule: number) =>
     outbox
       .alerts(rule, { size: 1000, state: 'confirmed' })
@@ -73,16 +50,16 @@ test('alerts fire as the marks of a node move, and a reorganisation below the fi
   const node = await startNode(t, chain.slice(0, 20))
   node.tags.set('safe', 17).set('finalized', 12)
   const { indexing, until, fired } = await follow(t, node, { finality: 20 })
-  await until('the marks', () => fired(1) === 17 && fired(2) === 12 && fired(3) === 17)
+  await until(() => fired(1) === 17 && fired(2) === 12 && fired(3) === 17)
   // The thread that indexes reports after it has noted alerts.
-  await until('the report', ({ finality }) => finality?.finalized === 12)
+  await until(({ finality }) => finality?.finalized === 12)
   assert.deepEqual(indexing.report().finality, { safe: 17, finalized: 12, depth: 20 })
   node.extend(chain.slice(20))
   node.tags.set('safe', 25).set('finalized', 20)
-  await until('the next marks', () => fired(1) === 25 && fired(2) === 20 && fired(3) === 27)
+  await until(() => fired(1) === 25 && fired(2) === 20 && fired(3) === 27)
   node.extend(makeChain({ blocks: 15, txs: 1, parent: chain[17]!, salt: 'other' }))
   await assert.rejects(
-    until('the stop', () => false),
+    until(() => false),
     { code: 'reorg_below_finalized', next: 'stop' },
   )
   assert.deepEqual([fired(1), fired(2)], [25, 20])
@@ -91,8 +68,8 @@ test('alerts fire as the marks of a node move, and a reorganisation below the fi
 test('where a node has no tags, rules wait for the depth of finality, and that is said', async t => {
   const node = await startNode(t, makeChain({ blocks: 20, txs: 1 }))
   const { indexing, until, fired } = await follow(t, node)
-  await until('the depth', () => fired(1) === 14 && fired(2) === 14 && fired(3) === 17)
-  await until('the report', ({ finality }) => finality !== null)
+  await until(() => fired(1) === 14 && fired(2) === 14 && fired(3) === 17)
+  await until(({ finality }) => finality !== null)
   const { finality } = indexing.report()
   assert.deepEqual(finality, { safe: null, finalized: null, depth: 5 })
   assert.equal(
@@ -108,10 +85,10 @@ test('with finality down to the finalized block, a back-fill ends there, and wha
   const node = await startNode(t, chain)
   node.tags.set('safe', 9).set('finalized', 8)
   const { until } = await follow(t, node, { toFinalized: true })
-  await until('all blocks', ({ added, done, total }) => added[0]?.to === 29 && done === 9 && total === 9)
+  await until(({ added, done, total }) => added[0]?.to === 29 && done === 9 && total === 9)
   const branch = makeChain({ blocks: 25, txs: 1, parent: chain[9]!, salt: 'other' })
   node.extend(branch)
-  await until('a deep reorganisation', ({ newest }) => newest?.number === 34)
+  await until(({ newest }) => newest?.number === 34)
 })
 
 test('a tag is missed only after several looks, and a node that lags or fails takes none back', async () => {

@@ -2,11 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RawBlock } from '../../src/chain/wire.ts'
-import { openForReading } from '../../src/engine/open.ts'
-import type { Report, Sharing } from '../../src/ingest/messages.ts'
-import { startIndexing } from '../../src/ingest/network.ts'
-import { silent } from '../../src/lib/log.ts'
-import { contentsIn, folderToIndex, NETWORK } from '../support/indexing.ts'
+import type { Sharing } from '../../src/ingest/messages.ts'
+import { numberOf } from '../support/contents.ts'
+import { contentsIn, folderToIndex, followJob, indexIn, readStore, reported, serveTokens } from '../support/indexing.ts'
 import { startNode } from '../support/node.ts'
 import { makeChain } from '../support/pack.ts'
 import { demoBlocks } from '../support/store.ts'
@@ -14,7 +12,6 @@ import { demoBlocks } from '../support/store.ts'
 const FINALITY = 4
 /** Blocks that the back-fill waits for. */
 const LOW = 8
-const numberOf = ({ block }: RawBlock) => Number(block.number)
 
 interface Options {
   /** Blocks that the node has to begin with. */
@@ -29,11 +26,7 @@ const followed = async (t: TestContext, chain: readonly RawBlock[], options: Opt
   const { data, store } = await folderToIndex(t)
   const node = await startNode(t, chain.slice(0, begins))
   node.methods.set('trace_block', () => [])
-  node.methods.set('eth_call', params => {
-    const { to } = (params as [{ to: string }])[0]
-    return /[0-9]$/.test(to) ? `0x${to.at(-1)!.padStart(64, '0')}` : '0x'
-  })
-  node.methods.set('eth_getCode', () => '0x6001600255')
+  serveTokens(node)
   // The lowest blocks come when the head is through.
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
   const low = numberOf(chain[LOW]!)
@@ -41,39 +34,21 @@ const followed = async (t: TestContext, chain: readonly RawBlock[], options: Opt
     if (calls.some(({ method, params }) => method === RECEIPTS && Number(params[0]) < low)) await released
     return undefined
   }
-  const indexing = startIndexing({
-    data,
-    network: NETWORK,
-    job: {
-      type: 'follow',
-      node: { urls: [node.url], pollMs: 10, timeoutMs: 5000, batch: 4, concurrency: 2 },
-      from: { block: numberOf(chain[0]!) },
-      order: 'newest',
-      finality: FINALITY,
-    },
-    storeBatch: 4,
-    indexers,
-    sharing: { blocks: 0, ...sharing },
-    log: silent,
+  const job = followJob(node, {
+    node: { pollMs: 10, batch: 4, concurrency: 2 },
+    from: { block: numberOf(chain[0]!) },
+    finality: FINALITY,
   })
-  const reached = async (holds: (report: Report) => boolean) => {
-    const end = performance.now() + 120_000
-    while (!holds(indexing.report())) {
-      if (indexing.error()) throw indexing.error()
-      assert.ok(performance.now() < end, JSON.stringify(indexing.report()))
-      await sleep(20)
-    }
-  }
-  await reached(({ total, added }) => total > 0 && added.length > 0)
-  const db = openForReading(store)
+  const indexing = indexIn(t, data, job, { storeBatch: 4, indexers, sharing: { blocks: 0, ...sharing } })
+  await reported(indexing, ({ total, added }) => total > 0 && added.length > 0)
   /** Blocks above those that are filled, as they are found from time to time. */
   const heads: number[][] = []
+  const first = numberOf(chain[begins]!)
   const look = () =>
     heads.push(
-      db
-        .prepare('SELECT number FROM block WHERE number >= ? ORDER BY number')
-        .pluck()
-        .all(numberOf(chain[begins]!)) as number[],
+      readStore(store, db =>
+        db.prepare<[number], number>('SELECT number FROM block WHERE number >= ? ORDER BY number').pluck().all(first),
+      ),
     )
   for (const block of chain.slice(begins)) {
     node.extend([block])
@@ -81,13 +56,12 @@ const followed = async (t: TestContext, chain: readonly RawBlock[], options: Opt
     await sleep(25)
   }
   const tip = numberOf(chain.at(-1)!)
-  await reached(({ added }) => added.at(-1)?.to === tip)
+  await reported(indexing, ({ added }) => added.at(-1)?.to === tip)
   look()
   const { done, total } = indexing.report()
   assert.ok(done < total, 'the head does not wait for the back-fill')
   release()
-  await reached(({ done, total }) => done === total)
-  db.close()
+  await reported(indexing, ({ done, total }) => done === total)
   await indexing.stop()
   assert.equal(indexing.error(), null)
   return { store, heads }

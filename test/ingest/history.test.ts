@@ -4,11 +4,9 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { formatPackLine } from '../../src/chain/pack.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
-import { startIndexing } from '../../src/ingest/network.ts'
-import { silent } from '../../src/lib/log.ts'
 import { writeCryo } from '../support/cryo.ts'
 import { era1Of, toEra1 } from '../support/era1.ts'
-import { contentsIn, folderToIndex, NETWORK } from '../support/indexing.ts'
+import { contentsIn, folderToIndex, indexIn } from '../support/indexing.ts'
 import { demoBlocks } from '../support/store.ts'
 
 /** Without what no file of the form has: traces, and what anvil alone tells. */
@@ -16,17 +14,9 @@ const plain = demoBlocks()
   .slice(0, 30)
   .map(({ chainId, block, receipts }): RawBlock => ({ chainId: chainId!, block, receipts }))
 
-const run = async (data: string, paths: string[], indexers: number) => {
-  const indexing = startIndexing({
-    data,
-    network: NETWORK,
-    job: { type: 'import', files: paths },
-    storeBatch: 7,
-    indexers,
-    sharing: { from: 0 },
-    log: silent,
-  })
-  const { blocks, logs, events, added } = await indexing.ended
+const run = async (t: TestContext, data: string, files: string[], indexers: number) => {
+  const options = { storeBatch: 7, indexers, sharing: { from: 0 } }
+  const { blocks, logs, events, added } = await indexIn(t, data, { type: 'import', files }, options).ended
   return { blocks, logs, events, added }
 }
 
@@ -40,13 +30,13 @@ const compare = async (
   const due = await folderToIndex(t)
   const file = join(due.data, 'pack.ndjson')
   writeFileSync(file, pack.map(formatPackLine).join(''))
-  const outcome = await run(due.data, [file], 1)
+  const outcome = await run(t, due.data, [file], 1)
   assert.equal(outcome.blocks, pack.length)
   const { data, store } = await folderToIndex(t)
   const paths = await write(data)
-  assert.deepEqual(await run(data, paths, indexers), outcome)
+  assert.deepEqual(await run(t, data, paths, indexers), outcome)
   assert.deepEqual(contentsIn(store), contentsIn(due.store))
-  return () => run(data, paths, 1)
+  return () => run(t, data, paths, 1)
 }
 
 test('an era1 import comes to what the pack of the same blocks comes to', async t => {

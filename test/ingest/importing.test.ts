@@ -6,11 +6,9 @@ import { gzipSync } from 'node:zlib'
 import { formatPackLine } from '../../src/chain/pack.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import type { Sharing } from '../../src/ingest/messages.ts'
-import { startIndexing } from '../../src/ingest/network.ts'
-import { silent } from '../../src/lib/log.ts'
 import { numberOf } from '../support/contents.ts'
 import { dataFolder } from '../support/delivery.ts'
-import { contentsIn, folderToIndex, NETWORK } from '../support/indexing.ts'
+import { contentsIn, folderToIndex, indexIn } from '../support/indexing.ts'
 import { demoBlocks, excerptOf, generatedBlocks } from '../support/store.ts'
 
 interface Options {
@@ -33,15 +31,8 @@ const imported = async (
     const file = join('packs', 'pack.ndjson')
     mkdirSync(join(data, 'packs'), { recursive: true })
     writeFileSync(join(data, file), content)
-    const indexing = startIndexing({
-      data,
-      network: NETWORK,
-      job: { type: 'import', files: [join(data, file)] },
-      storeBatch,
-      indexers: threads,
-      sharing: { from: 0, ...sharing },
-      log: silent,
-    })
+    const job = { type: 'import' as const, files: [join(data, file)] }
+    const indexing = indexIn(t, data, job, { storeBatch, indexers: threads, sharing: { from: 0, ...sharing } })
     return indexing.ended.then(
       ({ blocks, logs, events, added }) => ({ blocks, logs, events, added }),
       (error: Error) => error.message.replaceAll(data, ''),

@@ -1,94 +1,37 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { createBlocks } from '../../src/engine/blocks.ts'
-import { storeFile } from '../../src/engine/files.ts'
-import { openForReading } from '../../src/engine/open.ts'
-import type { Job, NodeOptions, Report } from '../../src/ingest/messages.ts'
-import { type Indexing, startIndexing } from '../../src/ingest/network.ts'
-import { createLog } from '../../src/lib/log.ts'
+import type { Job } from '../../src/ingest/messages.ts'
+import { numberOf } from '../support/contents.ts'
+import { folderToIndex, followJob, indexIn, indexJob, logLines, readStore, reported } from '../support/indexing.ts'
 import { type FakeNode, startNode } from '../support/node.ts'
 import { makeChain } from '../support/pack.ts'
 
-const NETWORK = 'ethereum/test/net'
-
 const setUp = async (t: TestContext, chain: readonly RawBlock[]) => {
-  const data = mkdtempSync(join(tmpdir(), 'chainsieve-ingest-'))
-  t.after(() => rmSync(data, { recursive: true, force: true }))
+  const { data, store } = await folderToIndex(t)
   const node = await startNode(t, chain)
-  const lines: string[] = []
-  const log = createLog({ write: line => void lines.push(line), json: false })
-  const open = new Set<Indexing>()
-  const start = (job: Job, storeBatch = 10) => {
-    const indexing = startIndexing({ data, network: NETWORK, job, storeBatch, log })
-    open.add(indexing)
-    return indexing
+  const { lines, log } = logLines()
+  return {
+    ...{ node, lines },
+    start: (job: Job) => indexIn(t, data, job, { log }),
+    /** Hashes of the blocks that are stored, by number. */
+    stored: () =>
+      readStore(store, db => {
+        const all: string[] = []
+        const rows = db.prepare<[], { number: number; hash: string }>('SELECT number, hex(hash) AS hash FROM block')
+        for (const { number, hash } of rows.all()) all[number] = `0x${hash.toLowerCase()}`
+        return all
+      }),
+    ranges: () => readStore(store, db => createBlocks(db).ranges()).map(({ from, to }) => `${from}-${to}`),
   }
-  t.after(() => Promise.all([...open].map(indexing => indexing.stop())))
-  /** Hashes of the blocks that are stored, by number. */
-  const stored = (): string[] => {
-    const db = openForReading(storeFile(data, NETWORK))
-    try {
-      const rows = db.prepare('SELECT number, hex(hash) AS hash FROM block').all()
-      const hashes: string[] = []
-      for (const { number, hash } of rows as { number: number; hash: string }[])
-        hashes[number] = `0x${hash.toLowerCase()}`
-      return hashes
-    } finally {
-      db.close()
-    }
-  }
-  const ranges = () => {
-    const db = openForReading(storeFile(data, NETWORK))
-    try {
-      return createBlocks(db)
-        .ranges()
-        .map(({ from, to }) => `${from}-${to}`)
-    } finally {
-      db.close()
-    }
-  }
-  return { data, node, start, stored, ranges, lines }
 }
-
-const nodeOptions = (node: FakeNode): NodeOptions => ({ urls: [node.url], pollMs: 20, timeoutMs: 2000 })
-const indexJob = (node: FakeNode, rest: Partial<Extract<Job, { type: 'index' }>> = {}): Job => ({
-  type: 'index',
-  node: nodeOptions(node),
-  from: undefined,
-  to: undefined,
-  order: 'newest',
-  finality: 64,
-  ...rest,
-})
-const followJob = (node: FakeNode, rest: Partial<Extract<Job, { type: 'follow' }>> = {}): Job => ({
-  type: 'follow',
-  node: nodeOptions(node),
-  from: undefined,
-  order: 'newest',
-  finality: 8,
-  ...rest,
-})
 
 const hashes = (chain: readonly RawBlock[]): string[] => {
   const all: string[] = []
-  for (const { block } of chain) all[Number(block.number)] = block.hash
+  for (const raw of chain) all[numberOf(raw)] = raw.block.hash
   return all
 }
-
-/** Waits for a report that is as is asked for. */
-const until = async (indexing: Indexing, holds: (report: Report) => boolean) => {
-  const end = Date.now() + 120_000
-  while (!holds(indexing.report())) {
-    assert.ok(Date.now() < end, `${JSON.stringify(indexing.report())} ${indexing.error()}`)
-    await pause(10)
-  }
-}
-
-const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
 
 /** Numbers of the blocks that the node was asked for. */
 const askedFor = (node: FakeNode): Set<number> =>
@@ -189,7 +132,7 @@ test('a server waits for a node of its chain, and goes on by itself', async t =>
   await start(indexJob(node)).ended
   node.chainId = 10
   const indexing = start(followJob(node))
-  await until(indexing, ({ waiting }) => waiting?.kind === 'chain')
+  await reported(indexing, ({ waiting }) => waiting?.kind === 'chain')
   assert.match(
     indexing.report().waiting!.for,
     /^a node of its chain \(http:\S+ is a node of chain 10, but this network is chain 31337: check /,
@@ -198,7 +141,7 @@ test('a server waits for a node of its chain, and goes on by itself', async t =>
   assert.equal(indexing.error(), null)
   node.chainId = 31337
   node.extend(chain.slice(3))
-  await until(indexing, ({ newest, waiting }) => newest?.number === 5 && waiting === null)
+  await reported(indexing, ({ newest, waiting }) => newest?.number === 5 && waiting === null)
   await indexing.stop()
   assert.deepEqual(stored(), hashes(chain))
   assert.equal(lines.filter(line => /gives no usable answer/.test(line)).length, 1)
@@ -208,20 +151,20 @@ test('another chain that appears behind the address of a node is not followed, a
   const chain = makeChain({ blocks: 12 })
   const { node, start, stored } = await setUp(t, chain.slice(0, 10))
   const indexing = start(followJob(node))
-  await until(indexing, ({ done, total, newest }) => newest?.number === 9 && done === total)
+  await reported(indexing, ({ done, total, newest }) => newest?.number === 9 && done === total)
   for (const fork of [
     makeChain({ blocks: 6, parent: chain[7]!, salt: 'other', chainId: 10 }),
     makeChain({ blocks: 15, salt: 'other', chainId: 10 }),
   ]) {
     node.chainId = 10
     node.extend(fork)
-    await until(indexing, ({ waiting }) => waiting?.kind === 'chain')
+    await reported(indexing, ({ waiting }) => waiting?.kind === 'chain')
     node.chainId = 31337
     node.extend(chain.slice(0, 10))
-    await until(indexing, ({ waiting }) => waiting === null)
+    await reported(indexing, ({ waiting }) => waiting === null)
   }
   node.extend(chain.slice(10))
-  await until(indexing, ({ newest }) => newest?.number === 11)
+  await reported(indexing, ({ newest }) => newest?.number === 11)
   await indexing.stop()
   assert.deepEqual(stored(), hashes(chain))
 })
@@ -237,13 +180,13 @@ test('the head is followed while what is below is filled, and the newest of that
       ? { status: 503 }
       : undefined
   const indexing = start(followJob(node))
-  await until(indexing, ({ done }) => done >= 40)
+  await reported(indexing, ({ done }) => done >= 40)
   for (let i = 100; i < 120; i++) node.extend([chain[i]!])
-  await until(indexing, ({ added }) => added.at(-1)?.to === 119)
+  await reported(indexing, ({ added }) => added.at(-1)?.to === 119)
   assert.deepEqual([indexing.report().total, indexing.report().head, ranges().length], [92, 119, 1])
   assert.match(ranges()[0]!, /^\d\d-119$/)
   open = true
-  await until(indexing, ({ done, total }) => done === total)
+  await reported(indexing, ({ done, total }) => done === total)
   await indexing.stop()
   assert.deepEqual(stored(), hashes(chain))
 
@@ -251,7 +194,7 @@ test('the head is followed while what is below is filled, and the newest of that
   node.extend(makeChain({ blocks: 5, parent: chain[119]! }))
   node.calls.length = 0
   const again = start(followJob(node))
-  await until(again, ({ blocks }) => blocks === 5)
+  await reported(again, ({ blocks }) => blocks === 5)
   assert.deepEqual([...askedFor(node)], [120, 121, 122, 123, 124])
 })
 
@@ -260,9 +203,9 @@ test('what lies before --from is not fetched, also where older blocks are stored
   const { node, start, ranges } = await setUp(t, chain)
   await start(indexJob(node, { to: { block: 9 } })).ended
   const indexing = start(followJob(node, { from: { latest: 20 } }))
-  await until(indexing, ({ blocks }) => blocks === 21)
+  await reported(indexing, ({ blocks }) => blocks === 21)
   node.extend(makeChain({ blocks: 1, parent: chain[99]! }))
-  await until(indexing, ({ blocks }) => blocks === 22)
+  await reported(indexing, ({ blocks }) => blocks === 22)
   assert.deepEqual(ranges(), ['0-9', '79-100'])
 })
 
@@ -270,11 +213,11 @@ test('a node that is down at the start is waited for, and its error is told', as
   const { node, start, stored } = await setUp(t, makeChain({ blocks: 20 }))
   await node.stop()
   const indexing = start(followJob(node))
-  await until(indexing, ({ endpoints }) => (endpoints[0]?.lastError ?? '') !== '')
+  await reported(indexing, ({ endpoints }) => (endpoints[0]?.lastError ?? '') !== '')
   assert.match(indexing.report().endpoints[0]!.lastError!, /ECONNREFUSED/)
   assert.equal(indexing.error(), null)
   await node.start()
-  await until(indexing, ({ blocks }) => blocks === 20)
+  await reported(indexing, ({ blocks }) => blocks === 20)
   await indexing.stop()
   assert.equal(stored().length, 20)
 })
@@ -282,7 +225,7 @@ test('a node that is down at the start is waited for, and its error is told', as
 test('a stop keeps what was finished, and ends without a fault', async t => {
   const { node, start, stored } = await setUp(t, makeChain({ blocks: 500, txs: 5 }))
   const indexing = start(indexJob(node, { order: 'oldest' }))
-  await until(indexing, ({ blocks }) => blocks > 0)
+  await reported(indexing, ({ blocks }) => blocks > 0)
   await indexing.stop()
   const { blocks } = await indexing.ended
   assert.equal(indexing.error(), null)

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
@@ -8,16 +7,14 @@ import { storeFile } from '../../src/engine/files.ts'
 import { keepIndexing } from '../../src/ingest/keep.ts'
 import type { Job } from '../../src/ingest/messages.ts'
 import { createStatus } from '../../src/ingest/status/live.ts'
-import { createLog } from '../../src/lib/log.ts'
 import { until } from '../e2e/program.ts'
+import { dataFolder } from '../support/delivery.ts'
+import { followJob, logLines, NETWORK } from '../support/indexing.ts'
 import { type FakeNode, startNode } from '../support/node.ts'
 import { makeChain } from '../support/pack.ts'
 
-const NETWORK = 'ethereum/test/net'
-
 const keep = async (t: TestContext, data: string, job: Job) => {
-  const lines: string[] = []
-  const log = createLog({ write: line => void lines.push(line), json: false })
+  const { lines, log } = logLines()
   const indexing = keepIndexing({ data, network: NETWORK, job, storeBatch: 10, log })
   t.after(indexing.stop)
   const all = createStatus({
@@ -29,19 +26,7 @@ const keep = async (t: TestContext, data: string, job: Job) => {
   return { indexing, lines, status: async () => (await all()).networks[0]! }
 }
 
-const tempData = (t: TestContext) => {
-  const data = mkdtempSync(join(tmpdir(), 'chainsieve-keep-'))
-  t.after(() => rmSync(data, { recursive: true, force: true, maxRetries: 5 }))
-  return data
-}
-
-const following = (node: FakeNode): Job => ({
-  type: 'follow',
-  node: { urls: [node.url], pollMs: 20, timeoutMs: 1_000 },
-  from: undefined,
-  order: 'newest',
-  finality: 8,
-})
+const following = (node: FakeNode): Job => followJob(node, { node: { timeoutMs: 1_000 } })
 
 /** As the last that closes the store, SQLite would copy the log into it, without the checksums that go with it. */
 const holdOpen = (t: TestContext, data: string) => {
@@ -58,7 +43,7 @@ const rename = (data: string, from: string, to: string) => {
 }
 
 test('threads that die of a bug are started again, and nothing is missing afterwards', async t => {
-  const data = tempData(t)
+  const data = await dataFolder(t)
   const chain = makeChain({ blocks: 40 })
   const node = await startNode(t, chain.slice(0, 20))
   const { indexing, lines, status } = await keep(t, data, following(node))
@@ -89,7 +74,7 @@ test('threads that die of a bug are started again, and nothing is missing afterw
 })
 
 test('what the disk refuses may pass, for whoever watches, too', async t => {
-  const data = tempData(t)
+  const data = await dataFolder(t)
   const accounts = join(data, 'accounts.sqlite')
   symlinkSync(accounts, accounts)
   const { indexing, lines } = await keep(t, data, { type: 'watch' })
@@ -105,7 +90,7 @@ test('what the disk refuses may pass, for whoever watches, too', async t => {
 })
 
 test('what needs the operator stays stopped', async t => {
-  const data = tempData(t)
+  const data = await dataFolder(t)
   const node = await startNode(t, makeChain({ blocks: 30 }))
   const { indexing, status } = await keep(t, data, following(node))
   await until(indexing.report, ({ blocks }) => blocks === 30)
@@ -117,7 +102,7 @@ test('what needs the operator stays stopped', async t => {
 })
 
 test('without a node that answers, it is told what is waited for, and since when', async t => {
-  const data = tempData(t)
+  const data = await dataFolder(t)
   const node = await startNode(t, makeChain({ blocks: 5 }))
   const { indexing, status } = await keep(t, data, following(node))
   await until(indexing.report, ({ blocks }) => blocks === 5)
@@ -136,7 +121,7 @@ test('without a node that answers, it is told what is waited for, and since when
 test('a node that never answered is waited for', async t => {
   const node = await startNode(t)
   node.trouble = () => 'hang'
-  const { status } = await keep(t, tempData(t), following(node))
+  const { status } = await keep(t, await dataFolder(t), following(node))
   const { waiting } = await until(status, ({ state }) => state === 'waiting')
   assert.match(waiting!.for, /^(the first answer of a node|a node that answers)/)
 })

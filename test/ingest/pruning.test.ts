@@ -1,40 +1,28 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { createBlocks } from '../../src/engine/blocks.ts'
-import { storeFile } from '../../src/engine/files.ts'
-import { openForReading } from '../../src/engine/open.ts'
 import type { Job, Keep } from '../../src/ingest/messages.ts'
-import { startIndexing } from '../../src/ingest/network.ts'
 import { askToPrune, isPruneAsked } from '../../src/ingest/prune-requests.ts'
-import { createLog } from '../../src/lib/log.ts'
-import { dataFolder } from '../support/delivery.ts'
+import {
+  folderToIndex,
+  followJob,
+  indexIn,
+  indexJob,
+  logLines,
+  NETWORK,
+  readStore,
+  until,
+} from '../support/indexing.ts'
 import { startNode } from '../support/node.ts'
 import { makeChain } from '../support/pack.ts'
 
-const NETWORK = 'ethereum/test/net'
 const chain = makeChain({ blocks: 400, txs: 1, logs: 1 })
 
 const place = async (t: TestContext) => {
-  const data = await dataFolder(t)
+  const { data, store } = await folderToIndex(t)
   const node = await startNode(t, chain)
-  const options = { urls: [node.url], pollMs: 20, timeoutMs: 2000 }
-  const lines: string[] = []
-  const log = createLog({ write: line => void lines.push(line), json: true })
-  const start = (job: Job) => {
-    const indexing = startIndexing({ data, network: NETWORK, job, storeBatch: 10, log })
-    t.after(() => indexing.stop())
-    return indexing
-  }
-  const store = storeFile(data, NETWORK)
-  const read = <T>(ask: (blocks: ReturnType<typeof createBlocks>) => T): T => {
-    const db = openForReading(store)
-    try {
-      return ask(createBlocks(db))
-    } finally {
-      db.close()
-    }
-  }
+  const { lines, log } = logLines(true)
+  const start = (job: Job) => indexIn(t, data, job, { log })
   return {
     store,
     removals: () =>
@@ -42,27 +30,13 @@ const place = async (t: TestContext) => {
         .map(line => JSON.parse(line) as Record<string, unknown>)
         .filter(({ message }) => message === 'Removed old blocks')
         .map(({ time: _, level: __, message: ___, ...fields }) => fields),
-    follow: (keep: Keep) =>
-      start({ type: 'follow', node: options, from: undefined, order: 'newest', finality: 8, keep }),
+    follow: (keep: Keep) => start(followJob(node, { keep })),
     index: (from?: number) =>
-      start({
-        type: 'index',
-        node: options,
-        from: from === undefined ? undefined : { block: from },
-        to: undefined,
-        order: 'oldest',
-        finality: 8,
-      }),
+      start(indexJob(node, { ...(from !== undefined && { from: { block: from } }), order: 'oldest', finality: 8 })),
     watch: () => start({ type: 'watch' }),
-    ranges: () => read(blocks => blocks.ranges()),
-    floor: () => read(blocks => blocks.floor()),
+    ranges: () => readStore(store, db => createBlocks(db).ranges()),
+    floor: () => readStore(store, db => createBlocks(db).floor()),
   }
-}
-
-const until = async (isSo: () => boolean) => {
-  const end = performance.now() + 120_000
-  while (!isSo() && performance.now() < end) await sleep(20)
-  assert.ok(isSo())
 }
 
 test('no more is filled than is to be kept, by number and by time', async t => {

@@ -3,19 +3,18 @@ import { test } from 'node:test'
 import { openAccounts } from '../../src/accounts/index.ts'
 import { openOutbox } from '../../src/alerts/outbox.ts'
 import { storeFile } from '../../src/engine/files.ts'
-import { type Indexing, startIndexing } from '../../src/ingest/network.ts'
-import { silent } from '../../src/lib/log.ts'
+import type { Indexing } from '../../src/ingest/network.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import type { RuleInput } from '../../src/rules/rule.ts'
 import { openRules } from '../../src/rules/store.ts'
 import { createPool } from '../../src/search/pool.ts'
 import { simulate } from '../../src/services/simulate.ts'
 import { dataFolder } from '../support/delivery.ts'
+import { followJob, indexIn, reported } from '../support/indexing.ts'
 import { type FakeNode, startNode } from '../support/node.ts'
 import { makeChain } from '../support/pack.ts'
 import { ruleBody, ruleConfig } from '../support/rules.ts'
 
-const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
 const NAMES = ['ethereum/a/net', 'ethereum/b/net', 'ethereum/c/net'] as const
 
 test('a rule of all networks fires once in each, while the node of one hangs and that of another fails', async t => {
@@ -37,19 +36,11 @@ test('a rule of all networks fires once in each, while the node of one hangs and
   const indexings: Indexing[] = []
   for (const [i, network] of NAMES.entries()) {
     const node = await startNode(t, chains[i])
-    const options = { urls: [node.url], pollMs: 20, timeoutMs: 500 }
-    const job = { type: 'follow', node: options, from: { block: 0 }, order: 'newest', finality: 4 } as const
     nodes.push(node)
-    indexings.push(startIndexing({ data, network, job, storeBatch: 50, log: silent }))
+    const job = followJob(node, { node: { timeoutMs: 500 }, from: { block: 0 }, finality: 4 })
+    indexings.push(indexIn(t, data, job, { network, storeBatch: 50 }))
   }
-  t.after(() => Promise.all(indexings.map(indexing => indexing.stop())))
-  const blocksOf = async (place: number, count: number) => {
-    const end = Date.now() + 120_000
-    while (indexings[place]!.report().blocks < count) {
-      assert.ok(Date.now() < end, JSON.stringify(indexings[place]!.report()))
-      await pause(10)
-    }
-  }
+  const blocksOf = (place: number, count: number) => reported(indexings[place]!, ({ blocks }) => blocks >= count)
   for (const place of NAMES.keys()) await blocksOf(place, 8)
 
   nodes[0]!.trouble = () => 'hang'

@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { storeFile } from '../../src/engine/files.ts'
 import { createSearcher } from '../../src/engine/query/execute.ts'
 import { openReader } from '../../src/engine/reader.ts'
-import { type Indexing, startIndexing } from '../../src/ingest/network.ts'
-import { createLog } from '../../src/lib/log.ts'
+import type { Indexing } from '../../src/ingest/network.ts'
 import { answerSearch } from '../../src/search/answer.ts'
+import { dataFolder } from '../support/delivery.ts'
+import { followJob, indexIn, logLines, NETWORK } from '../support/indexing.ts'
 import { startNode } from '../support/node.ts'
 import { makeChain } from '../support/pack.ts'
 
@@ -18,7 +17,6 @@ import { makeChain } from '../support/pack.ts'
  * started: whatever happens, in the end the store holds the node's chain, and its index finds what is in it.
  */
 
-const NETWORK = 'ethereum/test/net'
 const FINALITY = 12
 
 /** A seed that ever failed is kept here. */
@@ -31,37 +29,26 @@ let reorganisations = 0
 
 const simulate = async (t: TestContext, seed: number) => {
   const random = createRandom(seed)
-  const data = mkdtempSync(join(tmpdir(), 'chainsieve-simulation-'))
-  t.after(() => rmSync(data, { recursive: true, force: true }))
+  const data = await dataFolder(t)
   const chain = makeChain({ blocks: 150 + random(100) })
   const node = await startNode(t, chain)
-  const lines: string[] = []
-  const log = createLog({ write: line => void lines.push(line), json: false })
+  const { lines, log } = logLines()
   const ws = random(2) === 0
 
   let indexing: Indexing | undefined
   const start = () => {
-    const options = { urls: [node.url], ...(ws && { wsUrl: node.wsUrl }), pollMs: 10, timeoutMs: 300 }
-    indexing = startIndexing({
-      data,
-      network: NETWORK,
-      job: {
-        type: 'follow',
-        node: options,
-        from: undefined,
-        order: random(2) === 0 ? 'newest' : 'oldest',
-        finality: FINALITY,
-      },
-      storeBatch: 1 + random(20),
-      log,
+    const job = followJob(node, {
+      node: { ...(ws && { wsUrl: node.wsUrl }), pollMs: 10, timeoutMs: 300 },
+      order: random(2) === 0 ? 'newest' : 'oldest',
+      finality: FINALITY,
     })
+    indexing = indexIn(t, data, job, { storeBatch: 1 + random(20), log })
   }
   const stop = async () => {
     await indexing?.stop()
     assert.equal(indexing?.error() ?? null, null, lines.join('\n'))
     indexing = undefined
   }
-  t.after(() => indexing?.stop())
 
   const grow = (length: number, depth = 0, salt = '') => {
     chain.length -= depth
@@ -176,5 +163,3 @@ const createRandom = (seed: number) => {
     return ((mixed ^ (mixed >>> 14)) >>> 0) % bound
   }
 }
-
-const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))

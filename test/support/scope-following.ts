@@ -1,11 +1,9 @@
-import assert from 'node:assert/strict'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { createCoverageReader } from '../../src/engine/coverage.ts'
 import { openForReading } from '../../src/engine/open.ts'
 import type { Job } from '../../src/ingest/messages.ts'
 import { startIndexing } from '../../src/ingest/network.ts'
 import { silent } from '../../src/lib/log.ts'
-import { NETWORK } from './indexing.ts'
+import { NETWORK, readStore, reported } from './indexing.ts'
 import type { FakeNode } from './node.ts'
 
 interface Followed {
@@ -23,17 +21,11 @@ export const followScopes = async (
   const indexing = startIndexing({ data, network: NETWORK, storeBatch: 20, log: silent, job })
   const db = openForReading(store)
   const coverage = createCoverageReader(db)
-  const reaches = async (number: number) => {
-    const { hash } = node.blocks.get(number)!.block
-    for (const end = performance.now() + 120_000; ; await sleep(10)) {
-      if (indexing.error()) throw indexing.error()
-      const { done, total } = indexing.report()
-      if (coverage.looked(number)?.hash === hash && done === total) return
-      assert.ok(performance.now() < end, JSON.stringify(indexing.report()))
-    }
-  }
   try {
-    await work(reaches)
+    await work(number => {
+      const { hash } = node.blocks.get(number)!.block
+      return reported(indexing, ({ done, total }) => coverage.looked(number)?.hash === hash && done === total)
+    })
   } finally {
     db.close()
     await indexing.stop()
@@ -41,11 +33,4 @@ export const followScopes = async (
 }
 
 /** What a store was looked through for. */
-export const coveredIn = (store: string) => {
-  const db = openForReading(store)
-  try {
-    return createCoverageReader(db).covered()
-  } finally {
-    db.close()
-  }
-}
+export const coveredIn = (store: string) => readStore(store, db => createCoverageReader(db).covered())

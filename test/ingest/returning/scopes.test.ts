@@ -13,6 +13,7 @@ import { createShelfReader } from '../../../src/engine/shelf.ts'
 import type { Job } from '../../../src/ingest/messages.ts'
 import { startIndexing } from '../../../src/ingest/network.ts'
 import { silent } from '../../../src/lib/log.ts'
+import { serveContracts } from '../../support/indexing.ts'
 import { startNode } from '../../support/node.ts'
 import { openTestCluster, withoutOpenSearch } from '../../support/real-opensearch.ts'
 import { random, scoping, serveLogs, unevenChain } from '../../support/scoped.ts'
@@ -29,8 +30,7 @@ test('a store with scopes moves to a cluster and back, and its scopes change the
   const { cluster, options } = await openTestCluster(t, { blocksPerIndex: 100 })
   const chain = unevenChain(330, random(3), 0)
   const node = await startNode(t, chain)
-  node.methods.set('eth_call', () => '0x')
-  node.methods.set('eth_getCode', () => '0x6001600255')
+  serveContracts(node)
   serveLogs(node)
   const [one, two] = [
     ...new Set(chain.flatMap(({ receipts }) => receipts.flatMap(it => it.logs.map(log => log.address)))),

@@ -3,9 +3,7 @@ import { type TestContext, test } from 'node:test'
 import type { RpcLog } from '../../../src/chain/wire.ts'
 import type { Scoping } from '../../../src/config/scopes.ts'
 import { verifyContents } from '../../../src/engine/verify.ts'
-import { startIndexing } from '../../../src/ingest/network.ts'
-import { silent } from '../../../src/lib/log.ts'
-import { folderToIndex, NETWORK } from '../../support/indexing.ts'
+import { folderToIndex, indexIn, indexJob, serveContracts } from '../../support/indexing.ts'
 import { type FakeNode, startNode } from '../../support/node.ts'
 import { makeChain } from '../../support/pack.ts'
 import {
@@ -25,19 +23,12 @@ const setUp = async (t: TestContext, seed: number, count = 70) => {
   const chain = unevenChain(count, below)
   const { data, store } = await folderToIndex(t)
   const node = await startNode(t, chain)
-  node.methods.set('eth_call', () => '0x')
-  node.methods.set('eth_getCode', () => '0x6001600255')
+  serveContracts(node)
   const asked = serveLogs(node)
   const index = async (wanted: Scoping | undefined, range: { from?: number; to?: number } = {}) => {
     const [from, to] = [range.from, range.to].map(block => (block === undefined ? undefined : { block }))
-    const indexing = startIndexing({
-      ...{ data, network: NETWORK, storeBatch: 20, log: silent },
-      job: {
-        ...{ type: 'index', node: { urls: [node.url], timeoutMs: 5000 }, from, to },
-        ...{ order: below(2) === 0 ? 'newest' : 'oldest', finality: 1, scoping: wanted },
-      },
-    })
-    return indexing.ended
+    const order = below(2) === 0 ? 'newest' : 'oldest'
+    return indexIn(t, data, indexJob(node, { from, to, order, finality: 1, scoping: wanted }), { storeBatch: 20 }).ended
   }
   return { chain, node, store, asked, index, below }
 }
@@ -99,14 +90,10 @@ test('a widened scope passes over stored blocks whose headers rule out what is n
   const { data, store } = await folderToIndex(t)
   const node = await startNode(t, chain)
   const asked = serveLogs(node, 5)
-  const index = (...addresses: string[]) =>
-    startIndexing({
-      ...{ data, network: NETWORK, storeBatch: 20, log: silent },
-      job: {
-        ...{ type: 'index', node: { urls: [node.url], timeoutMs: 5000 }, from: undefined, to: undefined },
-        ...{ order: 'oldest', finality: 1, scoping: scoping([{ addresses, from: { block: 1 } }]) },
-      },
-    }).ended
+  const index = (...addresses: string[]) => {
+    const wanted = scoping([{ addresses, from: { block: 1 } }])
+    return indexIn(t, data, indexJob(node, { order: 'oldest', finality: 1, scoping: wanted })).ended
+  }
   await index(old)
   const before = asked.length
   await index(old, fresh)
@@ -127,13 +114,9 @@ test('what is still looked for is reported while it is, and no more when it is d
   node.trouble = async () => (asked.length > 0 ? 'hang' : undefined)
   const range = { from: Number(chain[0]!.block.number), to: Number(chain.at(-2)!.block.number) }
   let seen: unknown
-  const indexing = startIndexing({
-    ...{ data, network: NETWORK, storeBatch: 20, log: silent },
-    job: {
-      ...{ type: 'index', node: { urls: [node.url], timeoutMs: 400 }, from: undefined, to: undefined },
-      ...{ order: 'oldest', finality: 1 },
-      scoping: scoping([{ addresses: [address], from: { block: range.from } }]),
-    },
+  const wanted = scoping([{ addresses: [address], from: { block: range.from } }])
+  const job = indexJob(node, { node: { timeoutMs: 400 }, order: 'oldest', finality: 1, scoping: wanted })
+  const indexing = indexIn(t, data, job, {
     onReport({ filling }) {
       if (!filling || seen) return
       seen = filling

@@ -3,28 +3,24 @@ import { type TestContext, test } from 'node:test'
 import type { RawBlock, RpcLog } from '../../../src/chain/wire.ts'
 import type { Scoping } from '../../../src/config/scopes.ts'
 import { textOf } from '../../../src/scopes/filter.ts'
-import { folderToIndex } from '../../support/indexing.ts'
+import { numberOf } from '../../support/contents.ts'
+import { folderToIndex, followJob, serveContracts } from '../../support/indexing.ts'
 import { startNode } from '../../support/node.ts'
 import { makeChain } from '../../support/pack.ts'
 import { coveredIn, followScopes } from '../../support/scope-following.ts'
 import { blockOf, expectedOf, fits, holdingsIn, scoping, serveLogs } from '../../support/scoped.ts'
 
 const FINALITY = 4
-const numberOf = ({ block }: RawBlock) => Number(block.number)
 
 const setUp = async (t: TestContext, chain: readonly RawBlock[]) => {
   const { data, store } = await folderToIndex(t)
   const node = await startNode(t, chain)
-  node.methods.set('eth_call', () => '0x')
-  node.methods.set('eth_getCode', () => '0x6001600255')
+  serveContracts(node)
   const asked = serveLogs(node)
   const follow = (wanted: Scoping, work: Parameters<typeof followScopes>[2]) =>
     followScopes(
       { data, store, node },
-      {
-        ...{ type: 'follow', node: { urls: [node.url], pollMs: 5, timeoutMs: 5000 }, from: undefined },
-        ...{ order: 'oldest', finality: FINALITY, scoping: wanted },
-      },
+      followJob(node, { node: { pollMs: 5 }, order: 'oldest', finality: FINALITY, scoping: wanted }),
       work,
     )
   const covered = () => coveredIn(store)

@@ -7,16 +7,14 @@ import { createLookups } from '../../../src/engine/lookups/index.ts'
 import { openForReading } from '../../../src/engine/open.ts'
 import { verifyContents } from '../../../src/engine/verify.ts'
 import type { Job } from '../../../src/ingest/messages.ts'
-import { startIndexing } from '../../../src/ingest/network.ts'
 import { askToNarrow, isPruneAsked } from '../../../src/ingest/prune-requests.ts'
 import { countOutside } from '../../../src/ingest/scoped/narrowing.ts'
 import { openStoredBlocks } from '../../../src/ingest/scoped/stored.ts'
 import { scopesAt } from '../../../src/ingest/scoped/wanted.ts'
-import { silent } from '../../../src/lib/log.ts'
 import { merged, type Range } from '../../../src/lib/ranges.ts'
 import { filterOf } from '../../../src/scopes/filter.ts'
 import { using } from '../../support/contents.ts'
-import { folderToIndex, NETWORK } from '../../support/indexing.ts'
+import { folderToIndex, indexIn, indexJob, readStore, serveContracts } from '../../support/indexing.ts'
 import { startNode } from '../../support/node.ts'
 import { makeChain } from '../../support/pack.ts'
 import {
@@ -42,21 +40,15 @@ const swap = (n: number) => ({ address: pair(n), topics: [SWAP], data: '0x' as c
 
 const setUp = async (t: TestContext, chain: readonly RawBlock[]) => {
   const node = await startNode(t, chain)
-  node.methods.set('eth_call', () => '0x')
-  node.methods.set('eth_getCode', () => '0x6001600255')
+  serveContracts(node)
   const asked = serveLogs(node)
   const head = Number(chain.at(-1)!.block.number)
   const makeStore = async () => {
     const { data, store } = await folderToIndex(t)
-    const start = (job: Job) => startIndexing({ data, network: NETWORK, storeBatch: 7, log: silent, job })
+    const start = (job: Job) => indexIn(t, data, job, { storeBatch: 7 })
     return {
-      store,
-      start,
-      index: (wanted: Scoping) =>
-        start({
-          ...{ type: 'index', node: { urls: [node.url], timeoutMs: 5000 }, from: undefined, to: undefined },
-          ...{ order: 'oldest', finality: 1, scoping: wanted },
-        }).ended,
+      ...{ store, start },
+      index: (wanted: Scoping) => start(indexJob(node, { order: 'oldest', finality: 1, scoping: wanted })).ended,
       narrow({ scopes }: Scoping) {
         askToNarrow(store, { scopes: scopesAt(scopes, head) })
         return start({ type: 'narrow' })
@@ -66,15 +58,11 @@ const setUp = async (t: TestContext, chain: readonly RawBlock[]) => {
   return { node, asked, makeStore, head }
 }
 
-const coverageIn = (store: string) => {
-  const db = openForReading(store)
-  try {
+const coverageIn = (store: string) =>
+  readStore(store, db => {
     const { coverage } = createLookups(db)
     return { covered: coverage.covered(), children: coverage.children() }
-  } finally {
-    db.close()
-  }
-}
+  })
 
 /** Blocks that were looked at for an address and a topic: the same may be covered by one filter or by several. */
 const lookedIn = (store: string, address: string, topic: string): Range[] =>

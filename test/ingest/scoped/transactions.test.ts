@@ -2,11 +2,10 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { RawBlock, RpcLog, RpcTransaction } from '../../../src/chain/wire.ts'
 import type { Scoping } from '../../../src/config/scopes.ts'
-import { startIndexing } from '../../../src/ingest/network.ts'
-import { silent } from '../../../src/lib/log.ts'
 import { textOf } from '../../../src/scopes/filter.ts'
 import { transactionsOf } from '../../../src/scopes/transactions.ts'
-import { folderToIndex, NETWORK } from '../../support/indexing.ts'
+import { numberOf } from '../../support/contents.ts'
+import { folderToIndex, followJob, indexIn, indexJob, serveContracts } from '../../support/indexing.ts'
 import { startNode } from '../../support/node.ts'
 import { makeChain } from '../../support/pack.ts'
 import { coveredIn, followScopes } from '../../support/scope-following.ts'
@@ -27,26 +26,21 @@ import { isFromOrTo, partiesIn, serveTraceFilter } from '../../support/transacti
 
 const FINALITY = 4
 const TO = ['2', '3', '4'].map(digit => `0x${digit.repeat(40)}`)
-const numberOf = ({ block }: RawBlock) => Number(block.number)
 
 const setUp = async (t: TestContext, chain: readonly RawBlock[]) => {
   const { data, store } = await folderToIndex(t)
   const node = await startNode(t, chain)
-  node.methods.set('eth_call', () => '0x')
-  node.methods.set('eth_getCode', () => '0x6001600255')
+  serveContracts(node)
   const logs = serveLogs(node)
   const job = (wanted: Scoping | undefined, traces: 'off' | 'all' = 'off') =>
-    ({ node: { urls: [node.url], timeoutMs: 5000, pollMs: 5, traces }, scoping: wanted, order: 'oldest' }) as const
+    ({ node: { pollMs: 5, traces }, scoping: wanted, order: 'oldest' }) as const
   const index = async (wanted: Scoping | undefined, range: { from?: number; to?: number; traces?: 'all' } = {}) => {
     const [from, to] = [range.from, range.to].map(block => (block === undefined ? undefined : { block }))
-    const indexing = startIndexing({
-      ...{ data, network: NETWORK, storeBatch: 20, log: silent },
-      job: { ...job(wanted, range.traces), type: 'index', from, to, finality: 1 },
-    })
-    return indexing.ended
+    const asked = indexJob(node, { ...job(wanted, range.traces), from, to, finality: 1 })
+    return indexIn(t, data, asked, { storeBatch: 20 }).ended
   }
   const follow = (wanted: Scoping, work: Parameters<typeof followScopes>[2]) =>
-    followScopes({ data, store, node }, { ...job(wanted), type: 'follow', from: undefined, finality: FINALITY }, work)
+    followScopes({ data, store, node }, followJob(node, { ...job(wanted), finality: FINALITY }), work)
   const covered = () => coveredIn(store)
   return { node, store, logs, index, follow, covered }
 }

@@ -8,7 +8,7 @@ import { startIndexing } from '../../../src/ingest/network.ts'
 import { askToForget, isPruneAsked } from '../../../src/ingest/prune-requests.ts'
 import { silent } from '../../../src/lib/log.ts'
 import { rangesOf } from '../../../src/services/stores.ts'
-import { folderToIndex, NETWORK } from '../../support/indexing.ts'
+import { folderToIndex, NETWORK, serveContracts } from '../../support/indexing.ts'
 import { memoryCluster, serveCluster } from '../../support/memory-cluster.ts'
 import { startNode } from '../../support/node.ts'
 import { random, unevenChain } from '../../support/scoped.ts'
@@ -19,8 +19,7 @@ test('what an index lost is forgotten on request, and indexed like anything else
   const chain = unevenChain(60, random(7), 0)
   const { data, store } = await folderToIndex(t)
   const node = await startNode(t, chain)
-  node.methods.set('eth_call', () => '0x')
-  node.methods.set('eth_getCode', () => '0x6001600255')
+  serveContracts(node)
   const memory = memoryCluster()
   const cluster = { ...DEFAULT_CLUSTER, urls: [await serveCluster(t, memory, () => false)], blocksPerIndex: 20 }
   const run = (job: Job) => startIndexing({ data, network: NETWORK, storeBatch: 10, log: silent, cluster, job }).ended

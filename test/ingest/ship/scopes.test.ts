@@ -10,7 +10,7 @@ import { startIndexing } from '../../../src/ingest/network.ts'
 import { askToNarrow } from '../../../src/ingest/prune-requests.ts'
 import { scopesAt } from '../../../src/ingest/scoped/wanted.ts'
 import { silent } from '../../../src/lib/log.ts'
-import { folderToIndex, NETWORK } from '../../support/indexing.ts'
+import { folderToIndex, NETWORK, serveContracts } from '../../support/indexing.ts'
 import { memoryCluster, serveCluster } from '../../support/memory-cluster.ts'
 import { startNode } from '../../support/node.ts'
 import { expectedOf, fits, holdingsIn, random, scoping, serveLogs, unevenChain } from '../../support/scoped.ts'
@@ -22,8 +22,7 @@ test('scopes that are widened and narrowed in any order: a cluster shows what th
   const chain = unevenChain(50, below)
   const { data, store } = await folderToIndex(t)
   const node = await startNode(t, chain)
-  node.methods.set('eth_call', () => '0x')
-  node.methods.set('eth_getCode', () => '0x6001600255')
+  serveContracts(node)
   serveLogs(node)
   const memory = memoryCluster()
   const cluster = { ...DEFAULT_CLUSTER, urls: [await serveCluster(t, memory, () => false)], blocksPerIndex: 17 }
