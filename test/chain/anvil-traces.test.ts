@@ -3,12 +3,12 @@ import { type TestContext, test } from 'node:test'
 import { checkTraces } from '../../src/chain/check-traces.ts'
 import { createRpcSource } from '../../src/chain/rpc-source.ts'
 import { fromCallTracer } from '../../src/chain/trace.ts'
-import type { RawBlock, RpcTrace } from '../../src/chain/wire.ts'
+import type { RpcTrace } from '../../src/chain/wire.ts'
 import { type Anvil, anvilPath, startAnvil } from '../support/anvil.ts'
+import { rangeOf } from '../support/chain-source.ts'
 import { hex } from '../support/pack.ts'
 
 const skip = anvilPath === undefined
-const never = new AbortController().signal
 
 const at = (n: number) => `0xc0de${n.toString(16).padStart(36, '0')}`
 const builtIn = (n: number) => `0x${n.toString(16).padStart(40, '0')}`
@@ -140,9 +140,7 @@ test('both forms of a real block are the same traces', { skip }, async t => {
   const { anvil, number, hashes } = await record(t)
   const source = createRpcSource({ urls: [anvil.url], traces: 'all' })
   t.after(() => source.close())
-  const blocks: RawBlock[] = []
-  for await (const run of source.range({ from: 0, to: number, order: 'oldest', run: 8, signal: never }))
-    blocks.push(...run)
+  const blocks = await rangeOf(source, 0, number)
   assert.deepEqual(source.tracing?.(), { method: 'trace_block' })
   assert.deepEqual(blocks[0]!.traces, [])
   const raw = blocks[number]!

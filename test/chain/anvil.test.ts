@@ -4,9 +4,9 @@ import { createRpcSource, type RpcSourceOptions } from '../../src/chain/rpc-sour
 import type { ChainSource } from '../../src/chain/source.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { type Anvil, anvilPath, startAnvil } from '../support/anvil.ts'
+import { never, rangeOf } from '../support/chain-source.ts'
 
 const skip = anvilPath === undefined
-const never = new AbortController().signal
 
 /**
  * Emits one log with the topic 0x…2a and the call's value as data for each call: its code is CALLVALUE MSTORE(0) LOG1(0, 32, 42);
@@ -82,9 +82,7 @@ test('back-fill from a real node: every block is consistent', { skip }, async t 
   for (let i = 1; i <= 20; i++) await emit(i)
   const head = await source.head(never)
   assert.equal(head, 21)
-  const blocks: RawBlock[] = []
-  for await (const run of source.range({ from: 0, to: head, order: 'oldest', run: 8, signal: never }))
-    blocks.push(...run)
+  const blocks = await rangeOf(source, 0, head)
   assert.deepEqual(
     blocks.map(it => Number(it.block.number)),
     Array.from({ length: 22 }, (_, i) => i),
@@ -136,10 +134,7 @@ for (const transport of ['newHeads', 'polling'] as const) {
     )
 
     // What is held is what a fresh reading of the whole chain gives.
-    const fresh: RawBlock[] = []
-    for await (const run of source.range({ from: 0, to: 15, order: 'oldest', run: 8, signal: never }))
-      fresh.push(...run)
-    assert.deepEqual(held, fresh)
+    assert.deepEqual(held, await rangeOf(source, 0, 15))
   })
 }
 

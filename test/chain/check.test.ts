@@ -51,167 +51,72 @@ test('quantities with leading zeros and addresses in capitals pass', () => {
 })
 
 test('every lie about a block is named', () => {
-  const lies: [string, (raw: RawBlock) => void, string][] = [
-    ['null block', raw => Object.assign(raw, { block: null }), 'the block is null'],
-    ['no number', raw => Object.assign(raw.block, { number: null }), 'the block has no usable number: null'],
-    [
-      'number beyond positions',
-      raw => Object.assign(raw.block, { number: '0x80000000' }),
-      'the block has no usable number: 0x80000000',
-    ],
-    ['pending block', raw => Object.assign(raw.block, { hash: null }), 'block 5 has a malformed hash: null'],
-    [
-      'short parent',
-      raw => Object.assign(raw.block, { parentHash: '0x12' }),
-      'block 5 has a malformed parentHash: 0x12',
-    ],
-    ['timestamp', raw => Object.assign(raw.block, { timestamp: 'now' }), 'block 5 has a malformed timestamp: now'],
-    [
-      'no transactions',
-      raw => Object.assign(raw.block, { transactions: undefined }),
-      'block 5: transactions is nothing, not a list',
-    ],
-    [
-      'hashes for transactions',
-      raw => Object.assign(raw.block, { transactions: raw.block.transactions.map(it => it.hash) }),
-      'block 5 has only the hashes of its transactions, not the transactions',
-    ],
-    ['null receipts', raw => Object.assign(raw, { receipts: null }), 'block 5: receipts is null, not a list'],
-    ['a receipt too few', raw => raw.receipts.pop(), 'block 5 has 3 transactions but 2 receipts'],
-    ['a null receipt', raw => Object.assign(raw.receipts, { 1: null }), 'block 5: receipts[1] is null, not an object'],
-    [
-      'transaction hash',
-      raw => Object.assign(raw.block.transactions[1]!, { hash: '0x1' }),
-      'block 5: transactions[1].hash is 0x1, not a hash (0x and 64 hex digits in lower case)',
-    ],
-    ['transaction order', raw => raw.block.transactions.reverse(), 'block 5 has transaction index 0x2 at place 0'],
-    [
-      'transaction of another block',
-      raw => Object.assign(raw.block.transactions[2]!, { blockHash: other }),
-      'block 5 #: transaction 2 says block 0x5 #',
-    ],
-    [
-      "another block's receipts",
-      raw =>
-        Object.assign(raw, { receipts: makeChain({ from: 5, blocks: 1, txs: 3, logs: 3, salt: 'fork' })[0]!.receipts }),
-      'block 5 #: receipt 0 is of block 0x5 #',
-    ],
-    [
-      'receipt of another number',
-      raw => Object.assign(raw.receipts[0]!, { blockNumber: '0x6' }),
-      'block 5 #: receipt 0 is of block 0x6 #',
-    ],
-    ['receipt order', raw => raw.receipts.reverse(), 'block 5: receipt 0 is of transaction 0x2 #, not #'],
-    [
-      'no logs',
-      raw => Object.assign(raw.receipts[1]!, { logs: null }),
-      'block 5: receipts[1].logs is null, not a list',
-    ],
-    [
-      'log of another block',
-      raw => Object.assign(logs(raw)[4]!, { blockHash: other }),
-      'block 5: log 4 (of transaction 1) is of block 0x5 #, not #',
-    ],
-    [
-      'log of another transaction',
-      raw => Object.assign(logs(raw)[4]!, { transactionHash: other }),
-      'block 5: log 4 (of transaction 1) is of transaction 0x1 #, not 1 #',
-    ],
-    [
-      'removed log',
-      raw => Object.assign(logs(raw)[4]!, { removed: true }),
-      'block 5: log 4 (of transaction 1) is marked as removed',
-    ],
-    [
-      'missing log inside',
-      raw => raw.receipts[1]!.logs.shift(),
-      'block 5: log 3 (of transaction 1) has index 0x4 instead of 3',
-    ],
-    [
-      'missing logs at the end',
-      raw => {
-        raw.receipts[2]!.logs = []
-      },
-      'block 5: its logs bloom has more logs than the 6 received: some are missing',
-    ],
-    [
-      'log indexes by transaction',
-      raw => {
-        for (const receipt of raw.receipts) for (const [i, log] of receipt.logs.entries()) log.logIndex = `0x${i}`
-      },
-      'block 5: log 3 (of transaction 1) has index 0x0 instead of 3',
-    ],
-    [
-      'forged log',
-      raw => {
-        logs(raw)[8]!.address = `0x${'cd'.repeat(20)}`
-      },
-      'block 5: its logs bloom does not cover its 9 logs: they belong to another block',
-    ],
-    [
-      'empty bloom',
+  const lies: Record<string, (raw: RawBlock) => void> = {
+    'the block is null': raw => Object.assign(raw, { block: null }),
+    'the block has no usable number: null': raw => Object.assign(raw.block, { number: null }),
+    'the block has no usable number: 0x80000000': raw => Object.assign(raw.block, { number: '0x80000000' }),
+    'block 5 has a malformed hash: null': raw => Object.assign(raw.block, { hash: null }),
+    'block 5 has a malformed parentHash: 0x12': raw => Object.assign(raw.block, { parentHash: '0x12' }),
+    'block 5 has a malformed timestamp: now': raw => Object.assign(raw.block, { timestamp: 'now' }),
+    'block 5: transactions is nothing, not a list': raw => Object.assign(raw.block, { transactions: undefined }),
+    'block 5 has only the hashes of its transactions, not the transactions': raw =>
+      Object.assign(raw.block, { transactions: raw.block.transactions.map(it => it.hash) }),
+    'block 5: receipts is null, not a list': raw => Object.assign(raw, { receipts: null }),
+    'block 5 has 3 transactions but 2 receipts': raw => raw.receipts.pop(),
+    'block 5: receipts[1] is null, not an object': raw => Object.assign(raw.receipts, { 1: null }),
+    'block 5: transactions[1].hash is 0x1, not a hash (0x and 64 hex digits in lower case)': raw =>
+      Object.assign(raw.block.transactions[1]!, { hash: '0x1' }),
+    'block 5 has transaction index 0x2 at place 0': raw => raw.block.transactions.reverse(),
+    'block 5 #: transaction 2 says block 0x5 #': raw => Object.assign(raw.block.transactions[2]!, { blockHash: other }),
+    'block 5 #: receipt 0 is of block 0x5 #': raw =>
+      Object.assign(raw, { receipts: makeChain({ from: 5, blocks: 1, txs: 3, logs: 3, salt: 'fork' })[0]!.receipts }),
+    'block 5 #: receipt 0 is of block 0x6 #': raw => Object.assign(raw.receipts[0]!, { blockNumber: '0x6' }),
+    'block 5: receipt 0 is of transaction 0x2 #, not #': raw => raw.receipts.reverse(),
+    'block 5: receipts[1].logs is null, not a list': raw => Object.assign(raw.receipts[1]!, { logs: null }),
+    'block 5: log 4 (of transaction 1) is of block 0x5 #, not #': raw =>
+      Object.assign(logs(raw)[4]!, { blockHash: other }),
+    'block 5: log 4 (of transaction 1) is of transaction 0x1 #, not 1 #': raw =>
+      Object.assign(logs(raw)[4]!, { transactionHash: other }),
+    'block 5: log 4 (of transaction 1) is marked as removed': raw => Object.assign(logs(raw)[4]!, { removed: true }),
+    'block 5: log 3 (of transaction 1) has index 0x4 instead of 3': raw => raw.receipts[1]!.logs.shift(),
+    'block 5: its logs bloom has more logs than the 6 received: some are missing': raw => {
+      raw.receipts[2]!.logs = []
+    },
+    'block 5: log 3 (of transaction 1) has index 0x0 instead of 3': raw => {
+      for (const receipt of raw.receipts) for (const [i, log] of receipt.logs.entries()) log.logIndex = `0x${i}`
+    },
+    'block 5: its logs bloom does not cover its 9 logs: they belong to another block': raw => {
+      logs(raw)[8]!.address = `0x${'cd'.repeat(20)}`
+    },
+    'block 5 has 9 logs but an empty logs bloom. If this chain does not fill its blooms, set skip-bloom for this network':
       raw => {
         raw.block.logsBloom = `0x${'0'.repeat(512)}`
       },
-      'block 5 has 9 logs but an empty logs bloom. If this chain does not fill its blooms, set skip-bloom for this network',
-    ],
-    ['null bloom', raw => Object.assign(raw.block, { logsBloom: null }), 'block 5 has no logs bloom: null'],
-    [
-      'malformed bloom',
-      raw => {
-        raw.block.logsBloom = `0x${'g'.repeat(512)}`
-      },
-      `block 5: logsBloom is 0x${'g'.repeat(75)}..., not hex of up to 256 bytes`,
-    ],
-    [
-      "another receipt's bloom",
-      raw => {
-        raw.receipts[1]!.logsBloom = `0x${'0'.repeat(512)}`
-      },
-      'block 5: the logs bloom of receipt 1 does not match its 3 logs',
-    ],
-    [
-      'malformed address',
-      raw => {
-        logs(raw)[0]!.address = '0x1234'
-      },
-      'block 5: receipts[0].logs[0].address is 0x1234, not an address (0x and 40 hex digits)',
-    ],
-    [
-      'address that is not hex',
-      raw => {
-        logs(raw)[0]!.address = `0x${'zz'.repeat(20)}`
-      },
-      `block 5: receipts[0].logs[0].address is 0x${'zz'.repeat(20)}, not an address (0x and 40 hex digits)`,
-    ],
-    [
-      'five topics',
-      raw => {
-        logs(raw)[0]!.topics = Array(5).fill(other)
-      },
-      'block 5: receipts[0].logs[0].topics has 5 items, more than 4',
-    ],
-    [
-      'short topic',
-      raw => {
-        logs(raw)[1]!.topics = ['0x01']
-      },
-      'block 5: receipts[0].logs[1].topics[0] is 0x01, not 32 bytes of hex (0x and 64 digits)',
-    ],
-    [
-      'odd data',
-      raw => {
-        logs(raw)[0]!.data = '0x1'
-      },
-      'block 5: receipts[0].logs[0].data is 0x1, not whole bytes of hex',
-    ],
-    [
-      'null log',
-      raw => Object.assign(raw.receipts[0]!.logs, { 1: null }),
-      'block 5: receipts[0].logs[1] is null, not an object',
-    ],
-  ]
-  for (const [name, tamper, message] of lies) assert.equal(faultOf(tamper), message, name)
+    'block 5 has no logs bloom: null': raw => Object.assign(raw.block, { logsBloom: null }),
+    [`block 5: logsBloom is 0x${'g'.repeat(75)}..., not hex of up to 256 bytes`]: raw => {
+      raw.block.logsBloom = `0x${'g'.repeat(512)}`
+    },
+    'block 5: the logs bloom of receipt 1 does not match its 3 logs': raw => {
+      raw.receipts[1]!.logsBloom = `0x${'0'.repeat(512)}`
+    },
+    'block 5: receipts[0].logs[0].address is 0x1234, not an address (0x and 40 hex digits)': raw => {
+      logs(raw)[0]!.address = '0x1234'
+    },
+    [`block 5: receipts[0].logs[0].address is 0x${'zz'.repeat(20)}, not an address (0x and 40 hex digits)`]: raw => {
+      logs(raw)[0]!.address = `0x${'zz'.repeat(20)}`
+    },
+    'block 5: receipts[0].logs[0].topics has 5 items, more than 4': raw => {
+      logs(raw)[0]!.topics = Array(5).fill(other)
+    },
+    'block 5: receipts[0].logs[1].topics[0] is 0x01, not 32 bytes of hex (0x and 64 digits)': raw => {
+      logs(raw)[1]!.topics = ['0x01']
+    },
+    'block 5: receipts[0].logs[0].data is 0x1, not whole bytes of hex': raw => {
+      logs(raw)[0]!.data = '0x1'
+    },
+    'block 5: receipts[0].logs[1] is null, not an object': raw => Object.assign(raw.receipts[0]!.logs, { 1: null }),
+  }
+  for (const [message, tamper] of Object.entries(lies)) assert.equal(faultOf(tamper), message)
 })
 
 test('members that nothing relates to others are checked, too, and named by their path', () => {

@@ -8,14 +8,13 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TOO_LARGE } from '../../src/chain/answer-body.ts'
 import { type Connection, openConnection, type Reading } from '../../src/chain/connection.ts'
-import { createRpcSource, type RpcSourceOptions } from '../../src/chain/rpc-source.ts'
 import type { ChainEvent } from '../../src/chain/source.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
-import { type FakeNode, fastClock, frame, NodeError, startNode } from '../support/node.ts'
+import { never, rangeOf, sourceOf } from '../support/chain-source.ts'
+import { type FakeNode, frame, NodeError, startNode } from '../support/node.ts'
 import { makeChain } from '../support/pack.ts'
 
-const never = new AbortController().signal
 const chain = makeChain({ from: 0, blocks: 40 })
 
 const reading = (more: Partial<Reading> = {}): Reading => ({
@@ -185,18 +184,6 @@ test('the other side has to wait while what it sent is not paid for', async t =>
   }
 })
 
-const sourceOf = (t: TestContext, urls: string[], options: Partial<RpcSourceOptions> = {}) => {
-  const source = createRpcSource({ urls, clock: fastClock(), ...options })
-  t.after(() => source.close())
-  return source
-}
-
-const rangeOf = async (source: ReturnType<typeof createRpcSource>, from: number, to: number) => {
-  const blocks = []
-  for await (const run of source.range({ from, to, order: 'oldest', run: 8, signal: never })) blocks.push(...run)
-  return blocks
-}
-
 const KINDS: [kind: string, url: (node: FakeNode) => string][] = [
   ['ws', node => node.wsUrl],
   ['ipc', node => node.ipcUrl],
@@ -206,7 +193,7 @@ test('blocks come over a WebSocket and a Unix socket as over HTTP, in batches', 
   for (const [kind, urlOf] of KINDS) {
     const node = await startNode(t, chain)
     node.batchLimit = 10
-    const source = sourceOf(t, [urlOf(node)])
+    const source = sourceOf(t, [{ url: urlOf(node) }])
     assert.deepEqual(await rangeOf(source, 0, 39), chain, kind)
     assert.ok(node.batches.some(size => size > 5))
     const [status, ...more] = source.endpoints()
@@ -218,7 +205,7 @@ test('troubles of sockets are survived: silence, lost connections, garbage, a re
   for (const [kind, urlOf] of KINDS) {
     const node = await startNode(t, chain)
     let left = 0
-    const source = sourceOf(t, [urlOf(node)], { timeoutMs: 1_000 })
+    const source = sourceOf(t, [{ url: urlOf(node) }], { timeoutMs: 1_000 })
     for (const trouble of ['hang', 'reset', { garbage: '{"what":[1]}' }, { garbage: '[]' }] as const) {
       left = 2
       node.trouble = () => (left-- > 0 ? trouble : undefined)
@@ -230,7 +217,7 @@ test('troubles of sockets are survived: silence, lost connections, garbage, a re
     while (!/ECONNREFUSED|ENOENT|ECONNRESET|closed/.test(source.endpoints()[0]!.lastError ?? '')) await sleep(2)
     await node.start()
     assert.deepEqual(await reading, chain.slice(10, 20))
-    const small = sourceOf(t, [urlOf(node)], { limits: { ...DEFAULT_LIMITS, nodeAnswer: 30_000 } })
+    const small = sourceOf(t, [{ url: urlOf(node) }], { limits: { ...DEFAULT_LIMITS, nodeAnswer: 30_000 } })
     assert.deepEqual(await rangeOf(small, 0, 39), chain, kind)
   }
 })
@@ -238,7 +225,7 @@ test('troubles of sockets are survived: silence, lost connections, garbage, a re
 test('a connection that the node closed while it was idle is opened again, and that is no error', async t => {
   for (const [kind, urlOf] of KINDS) {
     const node = await startNode(t, chain)
-    const source = sourceOf(t, [urlOf(node)])
+    const source = sourceOf(t, [{ url: urlOf(node) }])
     await rangeOf(source, 0, 9)
     await node.stop()
     await node.start()
@@ -252,7 +239,7 @@ test('a socket that takes calls also announces heads, unless another address is 
     const node = await startNode(t, chain.slice(0, 20))
     const stopping = new AbortController()
     // A poll would come too late.
-    const source = sourceOf(t, [urlOf(node)], { pollMs: 1_000_000 })
+    const source = sourceOf(t, [{ url: urlOf(node) }], { pollMs: 1_000_000 })
     const events: ChainEvent[] = []
     const following = (async () => {
       const follow = { from: 18, stored: () => undefined, tip: undefined, finality: 8, signal: stopping.signal }
@@ -285,7 +272,7 @@ test('a node that announces nothing is polled, and that is told once', async t =
   const lines: string[] = []
   const log = createLog({ write: line => void lines.push(line), json: false })
   const stopping = new AbortController()
-  const source = sourceOf(t, [node.ipcUrl], { log })
+  const source = sourceOf(t, [{ url: node.ipcUrl }], { log })
   const follow = { from: 19, stored: () => undefined, tip: undefined, finality: 8, signal: stopping.signal }
   let blocks = 0
   for await (const _ of source.follow(follow)) {
@@ -302,7 +289,7 @@ test('keys and passwords of a WebSocket are shown nowhere', async t => {
   const lines: string[] = []
   const log = createLog({ write: line => void lines.push(line), json: false })
   const url = `${node.wsUrl.replace('://', '://user:pass%20word@')}/v3/0123456789abcdef`
-  const source = sourceOf(t, [url], { log })
+  const source = sourceOf(t, [{ url: url }], { log })
   await rangeOf(source, 0, 9)
   assert.equal(node.headers.authorization, `Basic ${btoa('user:pass word')}`)
   await node.stop()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { createRpcSource } from '../../src/chain/rpc-source.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
+import { sourceOf } from '../support/chain-source.ts'
 import { type FakeNode, fastClock, NodeError, startNode } from '../support/node.ts'
 import { makeChain } from '../support/pack.ts'
 
@@ -9,8 +9,7 @@ const chain = makeChain({ from: 0, blocks: 20 })
 const ref = ({ block }: RawBlock) => ({ number: Number(block.number), hash: block.hash })
 
 const ask = async (t: TestContext, ...nodes: FakeNode[]) => {
-  const source = createRpcSource({ urls: nodes.map(({ url }) => url), clock: fastClock(50) })
-  t.after(() => source.close())
+  const source = sourceOf(t, nodes, { clock: fastClock(50) })
   return source.finality!(AbortSignal.timeout(10_000))
 }
 

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { createRpcSource, type RpcSourceOptions } from '../../src/chain/rpc-source.ts'
 import type { BlockRef, ChainEvent, FollowOptions } from '../../src/chain/source.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
+import { until } from '../support/indexing.ts'
 import { type FakeNode, fastClock, firstTimes, NodeError, startNode } from '../support/node.ts'
 import { makeChain } from '../support/pack.ts'
 
@@ -68,10 +70,7 @@ const startFollower = (
     async until(block: RawBlock): Promise<string> {
       const { number, hash } = ref(block)
       const isThere = () => Math.max(...stored.keys()) === number && stored.get(number)!.block.hash === hash
-      await waitFor(
-        () => isThere() || ended !== undefined,
-        () => `block ${number}; told ${told.join(' ')}`,
-      )
+      await waitFor(() => isThere() || ended !== undefined, `block ${number}`)
       if (ended !== undefined) throw ended
       return told.splice(0).join(' ')
     },
@@ -79,14 +78,7 @@ const startFollower = (
   }
 }
 
-const waitFor = async (isTrue: () => boolean, what: () => string) => {
-  const end = Date.now() + 120_000
-  while (!isTrue()) {
-    if (Date.now() > end) assert.fail(`still waiting for ${what()}`)
-    await pause(5)
-  }
-}
-const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
+const waitFor = (isTrue: () => boolean, what: string) => until(isTrue, () => what)
 
 test('from the first block that is wanted on, and then block by block', async t => {
   const node = await startNode(t, trunk.slice(0, 10))
@@ -208,10 +200,7 @@ test('an older head of the same branch is waited for: nothing is rewound', async
   const node = await startNode(t, trunk)
   const follower = startFollower(t, node, { held: trunk })
   node.head = 12
-  await waitFor(
-    () => follower.source.endpoints()[0]!.errors > 2,
-    () => 'errors',
-  )
+  await waitFor(() => follower.source.endpoints()[0]!.errors > 2, 'errors')
   assert.equal(follower.error(), 'its head is block 12, but block 19 is already known: the node lags')
   node.extend([...trunk.slice(11), ...makeChain({ parent: trunk[19]!, blocks: 1 })])
   assert.equal(await follower.until(node.blocks.get(20)!), "20'")
@@ -227,10 +216,7 @@ test('a node that is behind is asked at least each second, so that its next bloc
     return clock.sleep(ms, signal)
   }
   const follower = startFollower(t, node, { held: trunk, clock: { ...clock, sleep }, random: () => 1 })
-  await waitFor(
-    () => sleeps.length > 30,
-    () => 'polls',
-  )
+  await waitFor(() => sleeps.length > 30, 'polls')
   // Other nodes are asked every ten seconds.
   assert.deepEqual([sleeps.filter(ms => ms > 2_000 && ms < 9_000), follower.told], [[], []])
 })
@@ -251,10 +237,7 @@ test('an older head of another branch is not believed at once, and not while ano
   let lies = 0
   node.lie = ({ params }, it) => (params[0] === 'latest' && lies < 4 && ++lies ? stale[4]!.block : it)
   const once = startFollower(t, node, { held: trunk })
-  await waitFor(
-    () => lies === 4,
-    () => 'the lies',
-  )
+  await waitFor(() => lies === 4, 'the lies')
   node.extend(next)
   assert.equal(await once.until(next[0]!), "20'")
 
@@ -274,15 +257,9 @@ test('what nodes that are not followed tell is known: how far they are, and that
   const follower = startFollower(t, [...nodes], { held: trunk.slice(0, 19) })
   await follower.until(trunk[19]!)
   const status = (i: number) => follower.source.endpoints()[i]!
-  await waitFor(
-    () => status(1).head === 14 && status(2).head === 19,
-    () => 'the heads of all nodes',
-  )
+  await waitFor(() => status(1).head === 14 && status(2).head === 19, 'the heads of all nodes')
   nodes[2].extend(branch)
-  await waitFor(
-    () => status(2).otherBranch !== undefined,
-    () => 'another branch',
-  )
+  await waitFor(() => status(2).otherBranch !== undefined, 'another branch')
   const { since, ...block } = status(2).otherBranch!
   assert.deepEqual(block, ref(branch[5]!))
   assert.ok(Date.parse(since))
@@ -292,10 +269,7 @@ test('what nodes that are not followed tell is known: how far they are, and that
   )
   assert.deepEqual(follower.told, [])
   nodes[2].extend(trunk)
-  await waitFor(
-    () => status(2).otherBranch === undefined,
-    () => 'the same branch',
-  )
+  await waitFor(() => status(2).otherBranch === undefined, 'the same branch')
 })
 
 test('the newest block that nodes tell is known while none of its blocks can be stored', async t => {
@@ -305,10 +279,7 @@ test('the newest block that nodes tell is known while none of its blocks can be 
   node.lie = ({ method }, it) => (method === 'eth_getBlockReceipts' ? [] : it)
   for (const upTo of [10, 40]) {
     node.extend(more.slice(0, upTo))
-    await waitFor(
-      () => follower.source.highest!() === 19 + upTo,
-      () => 'the head',
-    )
+    await waitFor(() => follower.source.highest!() === 19 + upTo, 'the head')
   }
   assert.deepEqual(follower.told, [])
 })
@@ -326,10 +297,7 @@ test('a development chain that was cut back is cut back, where that is allowed',
   const node = await startNode(t, trunk)
   const follower = startFollower(t, node, { held: trunk, shrinks: true })
   node.head = 12
-  await waitFor(
-    () => follower.told.length > 0,
-    () => 'a rollback',
-  )
+  await waitFor(() => follower.told.length > 0, 'a rollback')
   assert.deepEqual(follower.told, ['back to 12'])
   node.extend(makeChain({ parent: trunk[10]!, blocks: 1, salt: 'reverted' }))
   assert.equal(await follower.until(node.blocks.get(11)!), "back to 12 back to 10 11'")
@@ -403,10 +371,7 @@ test('new heads by WebSocket: announced blocks come without polling', async t =>
   const node = await startNode(t, trunk.slice(0, 10))
   const follower = startFollower(t, node, { wsUrl: node.wsUrl, clock: fastClock(1), pollMs: 60_000 })
   assert.equal(await follower.until(trunk[9]!), '0 1 2 3 4 5 6 7 8 9')
-  await waitFor(
-    () => node.subscribers === 1,
-    () => 'a subscription',
-  )
+  await waitFor(() => node.subscribers === 1, 'a subscription')
   for (let number = 10; number < 15; number++) {
     node.extend([trunk[number]!])
     node.announce()
@@ -417,25 +382,16 @@ test('new heads by WebSocket: announced blocks come without polling', async t =>
   for (const block of branch) node.announce(block)
   assert.equal(await follower.until(branch[2]!), "back to 12 13' 14' 15'")
   await follower.stop()
-  await waitFor(
-    () => node.subscribers === 0,
-    () => 'the end of the subscription',
-  )
+  await waitFor(() => node.subscribers === 0, 'the end of the subscription')
 })
 
 test('a block that was announced but is not there yet is waited for', async t => {
   const node = await startNode(t, trunk.slice(0, 10))
   const follower = startFollower(t, node, { wsUrl: node.wsUrl, pollMs: 1_000_000 })
   await follower.until(trunk[9]!)
-  await waitFor(
-    () => node.subscribers === 1,
-    () => 'a subscription',
-  )
+  await waitFor(() => node.subscribers === 1, 'a subscription')
   node.announce(trunk[10]!)
-  await waitFor(
-    () => follower.error() !== null,
-    () => 'an error',
-  )
+  await waitFor(() => follower.error() !== null, 'an error')
   assert.equal(follower.error(), 'block 10: the node does not have it (null)')
   node.extend([trunk[10]!])
   assert.equal(await follower.until(trunk[10]!), '10')
@@ -446,18 +402,12 @@ test('a subscription that is lost, refused, silent or babbles: polls stand in, a
   const follower = startFollower(t, node, { wsUrl: node.wsUrl })
   const ws = () => follower.source.endpoints()[1]!
   await follower.until(trunk[9]!)
-  await waitFor(
-    () => node.subscribers === 1,
-    () => 'a subscription',
-  )
+  await waitFor(() => node.subscribers === 1, 'a subscription')
 
   node.dropSubscribers()
   node.extend([trunk[10]!])
   assert.equal(await follower.until(trunk[10]!), '10')
-  await waitFor(
-    () => node.subscribers === 1,
-    () => 'another subscription',
-  )
+  await waitFor(() => node.subscribers === 1, 'another subscription')
   assert.match(ws().lastError!, /closed|no connection/)
 
   // Silent: the chain moves, but nothing is announced.
@@ -466,27 +416,15 @@ test('a subscription that is lost, refused, silent or babbles: polls stand in, a
   await pause(300)
   node.extend([trunk[12]!])
   assert.equal(await follower.until(trunk[12]!), '12')
-  await waitFor(
-    () => /silent/.test(ws().lastError!),
-    () => 'a silent subscription to be given up',
-  )
-  await waitFor(
-    () => node.subscribers === 1,
-    () => 'another subscription',
-  )
+  await waitFor(() => /silent/.test(ws().lastError!), 'a silent subscription to be given up')
+  await waitFor(() => node.subscribers === 1, 'another subscription')
 
   node.announce({ number: 12, hash: 'nonsense', parentHash: '' })
-  await waitFor(
-    () => /malformed hash/.test(ws().lastError!),
-    () => 'a wrong announcement to be noticed',
-  )
+  await waitFor(() => /malformed hash/.test(ws().lastError!), 'a wrong announcement to be noticed')
 
   node.missing.set('eth_subscribe', new NodeError(-32601, 'notifications not supported'))
   node.dropSubscribers()
-  await waitFor(
-    () => /refuses/.test(ws().lastError!),
-    () => 'a refusal',
-  )
+  await waitFor(() => /refuses/.test(ws().lastError!), 'a refusal')
   assert.equal(ws().lastError, 'the node refuses the subscription: notifications not supported')
   node.extend([trunk[13]!])
   assert.equal(await follower.until(trunk[13]!), '13')
@@ -495,15 +433,9 @@ test('a subscription that is lost, refused, silent or babbles: polls stand in, a
 test('the whole node goes away and comes back with another branch', async t => {
   const node = await startNode(t, trunk)
   const follower = startFollower(t, node, { held: trunk, wsUrl: node.wsUrl })
-  await waitFor(
-    () => node.subscribers === 1,
-    () => 'a subscription',
-  )
+  await waitFor(() => node.subscribers === 1, 'a subscription')
   await node.stop()
-  await waitFor(
-    () => follower.error() !== null,
-    () => 'an error',
-  )
+  await waitFor(() => follower.error() !== null, 'an error')
   const branch = makeChain({ parent: trunk[17]!, blocks: 4, salt: 'branch' })
   node.extend(branch)
   await node.start()
@@ -569,10 +501,7 @@ test('a node that announces nonsense is asked again ever more rarely, and polled
   await follower.until(trunk[9]!)
   await pause(1_000)
   const requests = () => follower.source.endpoints()[1]!.requests
-  await waitFor(
-    () => requests() >= 3,
-    () => 'three connections',
-  )
+  await waitFor(() => requests() >= 3, 'three connections')
   node.extend(trunk.slice(10, 12))
   assert.equal(await follower.until(trunk[11]!), '10 11')
   assert.ok(requests() <= 15, `${requests()} connections in 50 seconds`)

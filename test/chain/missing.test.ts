@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isMissingBlock } from '../../src/chain/answers.ts'
-import { createRpcSource } from '../../src/chain/rpc-source.ts'
 import { extentOf } from '../../src/ingest/missing.ts'
 import { ChainsieveError } from '../../src/lib/errors.ts'
+import { rangeOf, sourceOf, type TestSource } from '../support/chain-source.ts'
 import { fastClock, NodeError, startNode } from '../support/node.ts'
 import { makeChain } from '../support/pack.ts'
 
@@ -63,14 +63,9 @@ test('a block that no node has is told at once and by its number, and the node g
   const answers = [null, new NodeError(4444, 'pruned history unavailable')]
   for (const answer of answers) {
     pruned.lie = ({ params }, result) => (Number(params[0]) < 20 ? answer : result)
-    const alone = createRpcSource({ urls: [pruned.url], clock: fastClock(200) })
-    t.after(() => alone.close())
-    const read = async (source: typeof alone, from: number, to: number) => {
-      let blocks = 0
-      const range = { from, to, order: 'oldest', run: 10, signal: new AbortController().signal } as const
-      for await (const run of source.range(range)) blocks += run.length
-      return blocks
-    }
+    const alone = sourceOf(t, pruned, { clock: fastClock(200) })
+    const read = async (source: TestSource, from: number, to: number) =>
+      (await rangeOf(source, from, to, { run: 10 })).length
     await assert.rejects(read(alone, 15, 25), error => {
       assert.ok(error instanceof ChainsieveError)
       assert.deepEqual([error.code, error.details], ['block_missing', { block: 15 }])
@@ -80,8 +75,7 @@ test('a block that no node has is told at once and by its number, and the node g
     const [status] = alone.endpoints()
     assert.deepEqual([status!.errors, status!.lastError, status!.failingSince], [0, null, undefined])
     // Another one has them.
-    const both = createRpcSource({ urls: [pruned.url, other.url], clock: fastClock(200) })
-    t.after(() => both.close())
+    const both = sourceOf(t, [pruned, other], { clock: fastClock(200) })
     assert.equal(await read(both, 0, 39), 40)
     assert.deepEqual(
       both.endpoints().map(it => it.errors),

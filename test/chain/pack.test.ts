@@ -99,189 +99,112 @@ test('everything wrong with a pack is refused with file, line and remedy, after 
     change(raw)
     return formatPackLine(raw)
   }
-  const cases: [string, string | Uint8Array, number, string, string][] = [
-    [
-      'empty',
-      '',
-      0,
-      'pack_empty',
-      '@: it has no blocks. A block pack has one JSON object {"chainId","block","receipts"} per line',
-    ],
-    [
-      'blank',
-      '\n \n',
-      0,
-      'pack_empty',
-      '@: it has no blocks. A block pack has one JSON object {"chainId","block","receipts"} per line',
-    ],
-    [
-      'gzip of nothing',
-      gzipSync(''),
-      0,
-      'pack_empty',
-      '@: it has no blocks. A block pack has one JSON object {"chainId","block","receipts"} per line',
-    ],
-    [
-      'broken line',
-      `${one}${two.replace('"receipts":[', '"receipts":[,')}${three}`,
-      1,
-      'pack_broken_line',
-      `@, line 2, column ${two.indexOf('"receipts":[') + 13}, at $.receipts[0]: this is not JSON: expected a value, found ",". Record this block again, or remove the line`,
-    ],
-    [
-      'line cut off amid the file',
-      `${one}${two.slice(0, 100)}\n${three}`,
-      1,
-      'pack_broken_line',
-      '@, line 2, column 101, at $.block.hash: this is not JSON: expected the rest of a string, the text ends. Record this block again, or remove the line',
-    ],
-    [
-      'file cut off',
+  const cases: Record<string, [content: string | Uint8Array, good: number, code: string]> = {
+    [`@, line 2, column ${two.indexOf('"receipts":[') + 13}, at $.receipts[0]: this is not JSON: expected a value, found ",". Record this block again, or remove the line`]:
+      [`${one}${two.replace('"receipts":[', '"receipts":[,')}${three}`, 1, 'pack_broken_line'],
+    '@, line 2, column 101, at $.block.hash: this is not JSON: expected the rest of a string, the text ends. Record this block again, or remove the line':
+      [`${one}${two.slice(0, 100)}\n${three}`, 1, 'pack_broken_line'],
+    '@: the file ends in the middle of line 3 (column 101, at $.block.hash). Copy or record it again': [
       `${one}${two}${three.slice(0, 100)}`,
       2,
       'pack_truncated',
-      '@: the file ends in the middle of line 3 (column 101, at $.block.hash). Copy or record it again',
     ],
-    [
-      'file cut off in gzip',
+    '@: the file ends in the middle of line 2 (column 21, at $.block). Copy or record it again': [
       gzipSync(`${one}${two.slice(0, 20)}`),
       1,
       'pack_truncated',
-      '@: the file ends in the middle of line 2 (column 21, at $.block). Copy or record it again',
     ],
-    [
-      'broken last line without line feed',
-      `${one}nonsense`,
-      1,
-      'pack_broken_line',
-      '@, line 2, column 1, at $: this is not JSON: expected a value, found "n". Record this block again, or remove the line',
-    ],
-    [
-      'gzip cut off at once',
+    '@, line 2, column 1, at $: this is not JSON: expected a value, found "n". Record this block again, or remove the line':
+      [`${one}nonsense`, 1, 'pack_broken_line'],
+    '@: the gzip file is cut off before the end of its first line. Copy or record it again': [
       zipped.subarray(0, 30),
       0,
       'pack_truncated',
-      '@: the gzip file is cut off before the end of its first line. Copy or record it again',
     ],
-    [
-      'zstd',
+    '@: this is zstd. Block packs are plain NDJSON or gzip: unpack it with zstd -d': [
       Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, 0, 0]),
       0,
       'pack_format',
-      '@: this is zstd. Block packs are plain NDJSON or gzip: unpack it with zstd -d',
     ],
-    [
-      'not an object',
+    '@, line 2: expected a JSON object {"chainId","block","receipts"}, found an array': [
       `${one}[1]\n`,
       1,
       'pack_not_a_block',
-      '@, line 2: expected a JSON object {"chainId","block","receipts"}, found an array',
     ],
-    [
-      'bare block',
-      JSON.stringify(chain[0]!.block),
-      0,
-      'pack_not_a_block',
-      '@, line 1, at $.block: expected an object, found nothing. This line is a bare block: wrap it as {"block": …, "receipts": …}',
-    ],
-    [
-      'whole response',
-      `{"id":1,"result":{}}`,
-      0,
-      'pack_not_a_block',
-      '@, line 1, at $.block: expected an object, found nothing. This line is a whole JSON-RPC response: use only its result',
-    ],
-    [
-      'null block',
+    '@, line 1, at $.block: expected an object, found nothing. This line is a bare block: wrap it as {"block": …, "receipts": …}':
+      [JSON.stringify(chain[0]!.block), 0, 'pack_not_a_block'],
+    '@, line 1, at $.block: expected an object, found nothing. This line is a whole JSON-RPC response: use only its result':
+      [`{"id":1,"result":{}}`, 0, 'pack_not_a_block'],
+    '@, line 1, at $.block: expected an object, found null. It is the result of eth_getBlockByNumber(n, true)': [
       `{"block":null,"receipts":[]}`,
       0,
       'pack_not_a_block',
-      '@, line 1, at $.block: expected an object, found null. It is the result of eth_getBlockByNumber(n, true)',
     ],
-    [
-      'no receipts',
+    '@, line 1, at $.receipts: expected an array, found nothing. It is the result of eth_getBlockReceipts(n)': [
       JSON.stringify({ block: chain[0]!.block }),
       0,
       'pack_not_a_block',
-      '@, line 1, at $.receipts: expected an array, found nothing. It is the result of eth_getBlockReceipts(n)',
     ],
-    [
-      'traces of another kind',
-      JSON.stringify({ ...chain[0]!, traces: {} }),
-      0,
-      'pack_not_a_block',
-      '@, line 1, at $.traces: expected an array, found an object. It is the result of trace_block(n), and may be absent',
-    ],
-    [
-      'malformed chain id',
+    '@, line 1, at $.traces: expected an array, found an object. It is the result of trace_block(n), and may be absent':
+      [JSON.stringify({ ...chain[0]!, traces: {} }), 0, 'pack_not_a_block'],
+    '@, line 1, at $.chainId: expected a chain id, found a string. Ethereum has 1': [
       edit(raw => Object.assign(raw, { chainId: 'main' })),
       0,
       'pack_not_a_block',
-      '@, line 1, at $.chainId: expected a chain id, found a string. Ethereum has 1',
     ],
-    [
-      "another chain's block",
-      `${one}${edit(raw => {
-        raw.chainId = 1
-      })}`,
-      1,
-      'pack_other_chain',
-      '@, line 2, at $.chainId: this is a block of chain 1, but the network holds chain 5. Import it into a network of its own',
-    ],
-    [
-      'inconsistent block',
+    '@, line 2, at $.chainId: this is a block of chain 1, but the network holds chain 5. Import it into a network of its own':
+      [
+        `${one}${edit(raw => {
+          raw.chainId = 1
+        })}`,
+        1,
+        'pack_other_chain',
+      ],
+    '@, line 2: block 11 has 2 transactions but 1 receipts. Record this block again, or remove the line': [
       `${one}${edit(raw => raw.receipts.pop())}`,
       1,
       'pack_inconsistent_block',
-      '@, line 2: block 11 has 2 transactions but 1 receipts. Record this block again, or remove the line',
     ],
-    [
-      'traces of half a block',
-      `${one}${edit(raw => {
-        raw.traces = traceBlock(raw, TOPS).slice(0, 1)
-      })}`,
-      1,
-      'pack_inconsistent_block',
-      `@, line 2: block 11 has no traces of transaction 1 ${chain[1]!.block.transactions[1]!.hash} and those after it. Record this block again, or remove the line`,
-    ],
-    [
-      'traces of another block',
-      `${one}${edit(raw => {
-        raw.traces = traceBlock(branch, TOPS)
-      })}`,
-      1,
-      'pack_inconsistent_block',
-      `@, line 2: block 11 ${chain[1]!.block.hash}: trace 0 is of block 11 ${branch.block.hash}, not of this one. Record this block again, or remove the line`,
-    ],
-    [
-      'traces that are none',
+    [`@, line 2: block 11 has no traces of transaction 1 ${chain[1]!.block.transactions[1]!.hash} and those after it. Record this block again, or remove the line`]:
+      [
+        `${one}${edit(raw => {
+          raw.traces = traceBlock(raw, TOPS).slice(0, 1)
+        })}`,
+        1,
+        'pack_inconsistent_block',
+      ],
+    [`@, line 2: block 11 ${chain[1]!.block.hash}: trace 0 is of block 11 ${branch.block.hash}, not of this one. Record this block again, or remove the line`]:
+      [
+        `${one}${edit(raw => {
+          raw.traces = traceBlock(branch, TOPS)
+        })}`,
+        1,
+        'pack_inconsistent_block',
+      ],
+    '@, line 2: block 11: traces[0] is null, not an object. Record this block again, or remove the line': [
       `${one}${edit(raw => Object.assign(raw, { traces: [null] }))}`,
       1,
       'pack_inconsistent_block',
-      '@, line 2: block 11: traces[0] is null, not an object. Record this block again, or remove the line',
     ],
-    [
-      'unlinked block',
-      `${one}${formatPackLine(branch)}${three}`,
-      2,
-      'pack_unlinked',
-      `@, line 3: block 12 names ${chain[1]!.block.hash} as its parent, but the block 11 on the line before is ${branch.block.hash}. One of them was recorded from another branch: record both again`,
-    ],
-  ]
-  for (const [name, content, good, code, message] of cases) {
+    [`@, line 3: block 12 names ${chain[1]!.block.hash} as its parent, but the block 11 on the line before is ${branch.block.hash}. One of them was recorded from another branch: record both again`]:
+      [`${one}${formatPackLine(branch)}${three}`, 2, 'pack_unlinked'],
+  }
+  const none = '@: it has no blocks. A block pack has one JSON object {"chainId","block","receipts"} per line'
+  const empty = ['', '\n \n', gzipSync('')].map(content => [none, [content, 0, 'pack_empty']] as const)
+  for (const [message, [content, good, code]] of [...empty, ...Object.entries(cases)]) {
     const path = await put('pack', content)
     const before: number[] = []
-    const error = await (async () => {
+    const reading = (async () => {
       for await (const { line } of readPack(path, { chainId: 5 })) before.push(line)
-    })().then(
-      () => assert.fail(`${name}: accepted`),
+    })()
+    const error = await reading.then(
+      () => assert.fail(`accepted: ${message}`),
       (it: unknown) => it,
     )
-    assert.ok(error instanceof ChainsieveError, `${name}: ${error}`)
+    assert.ok(error instanceof ChainsieveError, `${message}: ${error}`)
     assert.deepEqual(
       { next: error.next, code: error.code, message: error.message.replaceAll(path, '@'), good: before.length },
       { next: 'refuse', code, message, good },
-      name,
     )
   }
 

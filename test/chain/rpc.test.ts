@@ -1,23 +1,16 @@
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { createRpcSource, type RpcSourceOptions } from '../../src/chain/rpc-source.ts'
 import type { EndpointStatus } from '../../src/chain/source.ts'
 import type { RawBlock, RpcBlock, RpcReceipt } from '../../src/chain/wire.ts'
 import { ChainsieveError } from '../../src/lib/errors.ts'
 import { createLog } from '../../src/lib/log.ts'
+import { never, rangeOf, sourceOf, type TestSource } from '../support/chain-source.ts'
 import { type FakeNode, fastClock, firstTimes, NodeError, startNode, type Trouble } from '../support/node.ts'
 import { makeChain } from '../support/pack.ts'
 
 const chain = makeChain({ from: 0, blocks: 40 })
-const never = new AbortController().signal
-
-const sourceOf = (t: TestContext, nodes: FakeNode | FakeNode[], options: Partial<RpcSourceOptions> = {}) => {
-  const urls = (Array.isArray(nodes) ? nodes : [nodes]).map(it => it.url)
-  const source = createRpcSource({ urls, clock: fastClock(), ...options })
-  t.after(() => source.close())
-  return source
-}
 
 const collect = async <T>(items: AsyncIterable<T>): Promise<T[]> => {
   const all: T[] = []
@@ -25,8 +18,9 @@ const collect = async <T>(items: AsyncIterable<T>): Promise<T[]> => {
   return all
 }
 
-const rangeOf = async (
-  source: ReturnType<typeof createRpcSource>,
+/** Run by run. */
+const runsOf = (
+  source: TestSource,
   from: number,
   to: number,
   { order = 'oldest' as 'oldest' | 'newest', run = 8, signal = never } = {},
@@ -37,7 +31,7 @@ test('a range comes in linked runs, oldest or newest first', async t => {
   const source = sourceOf(t, node)
   assert.equal(await source.chainId(never), 31337)
   assert.equal(await source.head(never), 39)
-  const oldest = await rangeOf(source, 5, 29)
+  const oldest = await runsOf(source, 5, 29)
   assert.deepEqual(oldest.flat(), chain.slice(5, 30))
   assert.deepEqual(
     oldest.map(run => [Number(run[0]!.block.number), run.length]),
@@ -48,7 +42,7 @@ test('a range comes in linked runs, oldest or newest first', async t => {
       [24, 6],
     ],
   )
-  const newest = await rangeOf(source, 5, 29, { order: 'newest' })
+  const newest = await runsOf(source, 5, 29, { order: 'newest' })
   assert.deepEqual(newest, oldest.toReversed())
   const [{ responseMs, ...status }] = source.endpoints() as [EndpointStatus]
   assert.deepEqual(status, {
@@ -60,7 +54,7 @@ test('a range comes in linked runs, oldest or newest first', async t => {
 
 test('calls go in batches, several at once, no larger than allowed', async t => {
   const node = await startNode(t, chain)
-  await rangeOf(sourceOf(t, node, { batch: 6 }), 0, 39, { run: 16 })
+  await runsOf(sourceOf(t, node, { batch: 6 }), 0, 39, { run: 16 })
   assert.equal(Math.max(...node.batches), 6)
   assert.equal(node.calls.filter(it => it.method === 'eth_getBlockByNumber').length, 40)
 })
@@ -149,7 +143,7 @@ test('every lie of a node is asked again until it is true, and shows in its stat
         return JSON.stringify(lied) !== JSON.stringify(result) && telling() ? lied : result
       }
       const source = sourceOf(t, node)
-      const runs = await rangeOf(source, 2, 19, { order })
+      const runs = await runsOf(source, 2, 19, { order })
       assert.deepEqual(
         runs.flat().sort((a, b) => Number(a.block.number) - Number(b.block.number)),
         chain.slice(2, 20),
@@ -217,7 +211,7 @@ test('trouble of every kind is survived, seen and told', async t => {
     const troubled = firstTimes(2)
     node.trouble = () => (troubled() ? trouble : undefined)
     const source = sourceOf(t, node, trouble === 'hang' ? { timeoutMs: 60 } : {})
-    assert.deepEqual((await rangeOf(source, 0, 9)).flat(), chain.slice(0, 10), name)
+    assert.deepEqual(await rangeOf(source, 0, 9), chain.slice(0, 10), name)
     const [status] = source.endpoints()
     assert.equal(status!.lastError, message, name)
     assert.equal(status!.errors, 2, name)
@@ -249,7 +243,7 @@ test('an overloaded node gets fewer requests at once', async t => {
     return trouble
   }
   const source = sourceOf(t, node, { batch: 2, clock: fastClock(100) })
-  assert.deepEqual((await rangeOf(source, 0, 39)).flat(), chain)
+  assert.deepEqual(await rangeOf(source, 0, 39), chain)
   // The window may feel its way up by a few between two refusals; without refusals it would go to 16.
   assert.ok(most <= 8, `${most} at once`)
 })
@@ -258,18 +252,18 @@ test('another node stands in for one that fails or lies, and the first is used a
   const first = await startNode(t, chain)
   const second = await startNode(t, chain)
   const source = sourceOf(t, [first, second])
-  await rangeOf(source, 0, 9)
+  await runsOf(source, 0, 9)
   assert.equal(second.batches.length, 0)
 
   await first.stop()
-  await rangeOf(source, 10, 19)
+  await runsOf(source, 10, 19)
   assert.match(source.endpoints()[0]!.lastError!, /ECONNREFUSED|other side closed/)
   assert.ok(second.batches.length > 0)
 
   await first.start()
   first.lie = ({ method }, result) => (method === 'eth_getBlockReceipts' ? [] : result)
   const before = second.batches.length
-  await rangeOf(source, 20, 24)
+  await runsOf(source, 20, 24)
   assert.ok(second.batches.length > before)
 
   first.lie = (_, result) => result
@@ -277,7 +271,7 @@ test('another node stands in for one that fails or lies, and the first is used a
   // It is doubted for a while. Beside other tests the second one may be faster.
   for (let i = 0; i < 600 && first.batches.length === used; i++) {
     await new Promise(resolve => setTimeout(resolve, 100))
-    assert.deepEqual((await rangeOf(source, 30, 39)).flat(), chain.slice(30))
+    assert.deepEqual(await rangeOf(source, 30, 39), chain.slice(30))
   }
   assert.ok(first.batches.length > used)
 })
@@ -286,7 +280,7 @@ test('a node of another chain is not asked for blocks', async t => {
   const other = await startNode(t, makeChain({ blocks: 40, chainId: 5 }))
   const right = await startNode(t, chain)
   const source = sourceOf(t, [other, right], { chainId: 31337 })
-  assert.deepEqual((await rangeOf(source, 0, 9)).flat(), chain.slice(0, 10))
+  assert.deepEqual(await rangeOf(source, 0, 9), chain.slice(0, 10))
   assert.deepEqual(new Set(other.calls.map(it => it.method)), new Set(['eth_chainId']))
   const [status] = source.endpoints()
   assert.equal(status!.otherChain, 5)
@@ -307,7 +301,7 @@ test('an only node of another chain is told once in the log, and taken when it i
     return told.length > 20 ? '0x7a69' : '0x1'
   })
   const source = sourceOf(t, node, { chainId: 31337, log, clock })
-  assert.deepEqual((await rangeOf(source, 0, 9)).flat(), chain.slice(0, 10))
+  assert.deepEqual(await rangeOf(source, 0, 9), chain.slice(0, 10))
   for (let i = 1; i < told.length; i++) assert.ok(told[i]! - told[i - 1]! <= 60_000)
   assert.deepEqual(
     lines.map(line => /gives no usable answer|answers again/.exec(line)?.[0]),
@@ -321,17 +315,17 @@ test('a node is asked for its chain every minute', async t => {
   const clock = fastClock()
   const source = sourceOf(t, node, { clock })
   const asked = () => node.calls.filter(it => it.method === 'eth_chainId').length
-  await rangeOf(source, 0, 9)
+  await runsOf(source, 0, 9)
   const before = asked()
-  await rangeOf(source, 0, 9)
+  await runsOf(source, 0, 9)
   assert.equal(asked(), before)
   await clock.sleep(60_000)
-  await rangeOf(source, 0, 9)
+  await runsOf(source, 0, 9)
   assert.equal(asked(), before + 1)
   node.chainId = 5
   await clock.sleep(60_000)
   const stopping = new AbortController()
-  const reading = rangeOf(source, 10, 19, { signal: stopping.signal })
+  const reading = runsOf(source, 10, 19, { signal: stopping.signal })
   while (source.endpoints()[0]!.errors < 3) await new Promise(resolve => setTimeout(resolve, 5))
   assert.equal(source.endpoints()[0]!.otherChain, 5)
   node.chainId = 31337
@@ -344,7 +338,7 @@ test('a node that does not tell its chain as a number is not asked for more', as
   for (const told of [{ toString: 1 }, [], '', true, '0x']) {
     liar.methods.set('eth_chainId', () => told)
     const source = sourceOf(t, [liar, right])
-    assert.deepEqual((await rangeOf(source, 0, 9)).flat(), chain.slice(0, 10))
+    assert.deepEqual(await rangeOf(source, 0, 9), chain.slice(0, 10))
     assert.equal(source.endpoints()[0]!.lastError, 'does not send its chain id as a number')
   }
 })
@@ -374,25 +368,25 @@ test('a node that limits batches gets smaller ones', async t => {
   const node = await startNode(t, chain)
   node.batchLimit = 5
   const source = sourceOf(t, node)
-  assert.deepEqual((await rangeOf(source, 0, 39)).flat(), chain)
+  assert.deepEqual(await rangeOf(source, 0, 39), chain)
   assert.match(source.endpoints()[0]!.lastError!, /^a batch of \d+ calls was too large, sends \d$/)
 
   const alone = await startNode(t, chain)
   alone.trouble = calls =>
     calls.length > 1 ? { garbage: '{"error":{"code":-32601,"message":"batch requests are not supported"}}' } : undefined
-  assert.deepEqual((await rangeOf(sourceOf(t, alone), 0, 9)).flat(), chain.slice(0, 10))
+  assert.deepEqual(await rangeOf(sourceOf(t, alone), 0, 9), chain.slice(0, 10))
 
   for (const status of [413, 400]) {
     const full = await startNode(t, chain)
     full.trouble = calls =>
       calls.length > 3 ? { status, body: '{"error":{"code":-32003,"message":"response too large"}}' } : undefined
-    assert.deepEqual((await rangeOf(sourceOf(t, full), 0, 9)).flat(), chain.slice(0, 10))
+    assert.deepEqual(await rangeOf(sourceOf(t, full), 0, 9), chain.slice(0, 10))
   }
 
   const cut = await startNode(t, chain)
   cut.lie = ({ method }, result) =>
     cut.batches.at(-1)! > 4 && method === 'eth_getBlockReceipts' ? new NodeError(-32003, 'response too large') : result
-  assert.deepEqual((await rangeOf(sourceOf(t, cut), 0, 9)).flat(), chain.slice(0, 10))
+  assert.deepEqual(await rangeOf(sourceOf(t, cut), 0, 9), chain.slice(0, 10))
 })
 
 test('an answer that unpacks to more than there may be is given up on the way, and another node is asked', async t => {
@@ -411,7 +405,7 @@ test('an answer that unpacks to more than there may be is given up on the way, a
   const watch = setInterval(() => {
     most = Math.max(most, process.memoryUsage().rss - before)
   }, 5)
-  assert.deepEqual((await rangeOf(source, 0, 39)).flat(), chain)
+  assert.deepEqual(await rangeOf(source, 0, 39), chain)
   clearInterval(watch)
   assert.ok(sent > 0)
   assert.ok(most < 600e6, `${most} bytes more`)
@@ -425,7 +419,7 @@ test('an answer of empty lists is not made into objects', async t => {
       ? { garbage: `{"id":1,"result":{"number":"0x0","junk":[${'[],'.repeat(2_000_000)}[]]}}` }
       : undefined
   const source = sourceOf(t, [liar, honest])
-  assert.deepEqual((await rangeOf(source, 0, 3)).flat(), chain.slice(0, 4))
+  assert.deepEqual(await rangeOf(source, 0, 3), chain.slice(0, 4))
   assert.match(source.endpoints()[0]!.lastError!, /more arrays, objects and members than any block/)
 })
 
@@ -439,7 +433,7 @@ test('a contract that answers at great length counts as one that does not answer
   const expected = calls.map(({ to }) => (to.endsWith('13') ? null : '0x01'))
   assert.deepEqual(await source.call!(calls, AbortSignal.timeout(20_000)), expected)
   // Blocks are asked for in batches as large as before.
-  assert.deepEqual((await rangeOf(source, 0, 39)).flat(), chain)
+  assert.deepEqual(await rangeOf(source, 0, 39), chain)
   assert.ok(node.batches.at(-1)! >= 16, `${node.batches.at(-1)}`)
 })
 
@@ -453,7 +447,7 @@ test('a node without eth_getBlockReceipts is asked for them one by one, and only
     const node = await startNode(t, chain)
     node.missing.set('eth_getBlockReceipts', error)
     const source = sourceOf(t, node, { concurrency: 1 })
-    assert.deepEqual((await rangeOf(source, 0, 39)).flat(), chain, error.message)
+    assert.deepEqual(await rangeOf(source, 0, 39), chain, error.message)
     const asked = node.calls.filter(it => it.method === 'eth_getBlockReceipts').length
     assert.ok(asked <= 20, `${error.message}: asked ${asked} times`)
     assert.equal(source.endpoints()[0]!.errors, 0, error.message)
@@ -464,7 +458,7 @@ test('blocks without transactions may have null for receipts', async t => {
   const empty = makeChain({ blocks: 5, txs: 0 })
   const node = await startNode(t, empty)
   node.lie = ({ method }, result) => (method === 'eth_getBlockReceipts' ? null : result)
-  assert.deepEqual((await rangeOf(sourceOf(t, node), 0, 4)).flat(), empty)
+  assert.deepEqual(await rangeOf(sourceOf(t, node), 0, 4), empty)
 })
 
 test('calls: data, null for what reverts, and nothing known where the node fails', async t => {
@@ -518,8 +512,7 @@ test('codes and storage are read at the head, and a node that does not have the 
   const address = `0x${'ab'.repeat(20)}`
   const questions = [{ codeOf: address }, { storageOf: address, slot: '0x1' }]
   const asked: unknown[] = []
-  const source = createRpcSource({ urls: [node.url, other.url], clock: fastClock(500) })
-  t.after(() => source.close())
+  const source = sourceOf(t, [node, other], { clock: fastClock(500) })
   await assert.rejects(source.state!(questions, never), { next: 'retry', code: 'node_lacks_method' })
   const requests = () => source.endpoints().map(({ errors }) => errors)
   assert.deepEqual(requests(), [0, 0], 'which is no fault of theirs')
@@ -604,7 +597,7 @@ test('an abort rejects with its reason, wherever it strikes', async t => {
     await Promise.all([
       assert.rejects(source.head(controller.signal), is),
       assert.rejects(source.chainId(controller.signal), is),
-      assert.rejects(rangeOf(source, 0, 30, { signal: controller.signal }), is),
+      assert.rejects(runsOf(source, 0, 30, { signal: controller.signal }), is),
       assert.rejects(source.call!([{ to: '0x1', data: '0x' }], controller.signal), is),
       assert.rejects(
         collect(

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { createRpcSource } from '../../src/chain/rpc-source.ts'
 import { stateSyncHash } from '../../src/chain/state-sync.ts'
 import type { RawBlock, RpcReceipt, RpcTransaction } from '../../src/chain/wire.ts'
+import { rangeOf, sourceOf } from '../support/chain-source.ts'
 import { fastClock, startNode } from '../support/node.ts'
 import { makeChain } from '../support/pack.ts'
 
@@ -46,12 +46,8 @@ const chain = makeChain({ from: 30, blocks: 5, chainId: 137 }).map(raw =>
 )
 
 const read = async (t: TestContext, node: { url: string }): Promise<RawBlock[]> => {
-  const source = createRpcSource({ urls: [node.url], clock: fastClock(50), bloom: false })
-  t.after(() => source.close())
-  const blocks: RawBlock[] = []
-  const range = { from: 30, to: 34, order: 'oldest', run: 5, signal: AbortSignal.timeout(10_000) } as const
-  for await (const run of source.range(range)) blocks.push(...run)
-  return blocks
+  const source = sourceOf(t, node, { clock: fastClock(50), bloom: false })
+  return rangeOf(source, 30, 34, { run: 5, signal: AbortSignal.timeout(10_000) })
 }
 
 test('the hash is that of a real transaction of Polygon', () => {
@@ -126,8 +122,7 @@ test('a receipt of another block is refused, as is a block that lacks another re
   assert.ok(refused > 2)
   node.lie = ({ method, params }, result) =>
     method === 'eth_getBlockReceipts' && params[0] === '0x21' ? (result as RpcReceipt[]).slice(1) : result
-  const source = createRpcSource({ urls: [node.url], clock: fastClock(50), bloom: false })
-  t.after(() => source.close())
+  const source = sourceOf(t, node, { clock: fastClock(50), bloom: false })
   const signal = AbortSignal.timeout(300)
   const range = source.range({ from: 33, to: 33, order: 'oldest', run: 1, signal })
   await assert.rejects(async () => {

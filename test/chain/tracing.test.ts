@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { createRpcSource, type RpcSourceOptions } from '../../src/chain/rpc-source.ts'
+import type { RpcSourceOptions } from '../../src/chain/rpc-source.ts'
 import type { EndpointStatus } from '../../src/chain/source.ts'
 import type { CallTrace, RawBlock } from '../../src/chain/wire.ts'
 import type { ChainsieveError } from '../../src/lib/errors.ts'
-import { createLog } from '../../src/lib/log.ts'
+import { rangeOf, sourceOf } from '../support/chain-source.ts'
+import { logLines } from '../support/indexing.ts'
 import { type FakeNode, fastClock, firstTimes, NodeError, startNode } from '../support/node.ts'
 import { makeChain } from '../support/pack.ts'
 import { type Act, callTrees, traceBlock } from '../support/traces.ts'
 
-const never = new AbortController().signal
 const METHODS = ['trace_block', 'debug_traceBlockByNumber'] as const
 
 /** A chain whose blocks above genesis carry traces; that of genesis has none. */
@@ -44,19 +44,9 @@ const startTracingNode = async (t: TestContext, methods: readonly string[] = MET
   return node
 }
 
-const sourceOf = (t: TestContext, nodes: FakeNode[], options: Partial<RpcSourceOptions> = {}) => {
-  const lines: string[] = []
-  const log = createLog({ write: line => lines.push(line), json: false })
-  const urls = nodes.map(it => it.url)
-  const source = createRpcSource({ urls, clock: fastClock(), traces: 'all', log, ...options })
-  t.after(() => source.close())
-  return { source, lines }
-}
-
-const rangeOf = async (source: ReturnType<typeof createRpcSource>, from = 0, to = 23): Promise<RawBlock[]> => {
-  const blocks: RawBlock[] = []
-  for await (const run of source.range({ from, to, order: 'oldest', run: 8, signal: never })) blocks.push(...run)
-  return blocks
+const tracingSource = (t: TestContext, nodes: FakeNode[], options: Partial<RpcSourceOptions> = {}) => {
+  const { lines, log } = logLines()
+  return { source: sourceOf(t, nodes, { traces: 'all', log, ...options }), lines }
 }
 
 /** How often the node was asked for each kind of thing. */
@@ -70,9 +60,9 @@ test('traces come with their blocks, by whichever method the node has, in one fo
   for (const method of METHODS) {
     const node = await startTracingNode(t, [method])
     for (const traces of ['calls', 'all'] as const) {
-      const { source, lines } = sourceOf(t, [node], { traces })
+      const { source, lines } = tracingSource(t, [node], { traces })
       assert.equal(source.tracing?.(), undefined)
-      assert.deepEqual(await rangeOf(source), chain, method)
+      assert.deepEqual(await rangeOf(source, 0, 23), chain, method)
       assert.deepEqual(source.tracing?.(), { method })
       assert.equal(source.endpoints()[0]!.errors, 0)
       assert.equal(lines.length, 1)
@@ -93,7 +83,7 @@ test('idle calls of precompiles, which nodes with trace_block do not tell, are l
     const at = node.blocks.get(Number(tag))!
     return callTrees(at, Number(tag) === Number(raw.block.number) ? traceBlock(raw, told) : at.traces!)
   })
-  const { source } = sourceOf(t, [node])
+  const { source } = tracingSource(t, [node])
   const number = Number(raw.block.number)
   const [block] = await rangeOf(source, number, number)
   assert.deepEqual(block!.traces, traceBlock(raw, [act(last), act(last)]))
@@ -101,16 +91,16 @@ test('idle calls of precompiles, which nodes with trace_block do not tell, are l
 
 test('traces that are not wanted are not asked for', async t => {
   const node = await startTracingNode(t)
-  const { source } = sourceOf(t, [node], { traces: 'off' })
-  assert.deepEqual(await rangeOf(source), bare)
+  const { source } = tracingSource(t, [node], { traces: 'off' })
+  assert.deepEqual(await rangeOf(source, 0, 23), bare)
   assert.deepEqual(Object.keys(asked(node)), ['eth_chainId', 'eth_getBlockByNumber', 'eth_getBlockReceipts'])
   assert.deepEqual(source.tracing?.(), { method: null, why: 'traces are turned off for this network' })
 })
 
 test('the methods are asked for once, and traces go into the requests of their blocks', async t => {
   const node = await startTracingNode(t)
-  const { source } = sourceOf(t, [node], { batch: 6 })
-  await rangeOf(source)
+  const { source } = tracingSource(t, [node], { batch: 6 })
+  await rangeOf(source, 0, 23)
   const { eth_chainId: _, ...counts } = asked(node)
   assert.deepEqual(counts, {
     trace_block: 25,
@@ -119,7 +109,7 @@ test('the methods are asked for once, and traces go into the requests of their b
   })
   assert.deepEqual(new Set(node.batches), new Set([1, 6]))
   const geth = await startTracingNode(t, ['debug_traceBlockByNumber'])
-  await rangeOf(sourceOf(t, [geth], { batch: 6 }).source)
+  await rangeOf(tracingSource(t, [geth], { batch: 6 }).source, 0, 23)
   const call = geth.calls.find(it => it.method === 'debug_traceBlockByNumber')
   assert.deepEqual(call?.params, [
     '0x0',
@@ -145,8 +135,8 @@ test('a node without the methods says so in many ways: blocks come without trace
     node.missing.set('trace_block', refusal)
     const second = new NodeError(refusal.code, refusal.message.replaceAll('trace_block', 'debug_traceBlockByNumber'))
     node.missing.set('debug_traceBlockByNumber', second)
-    const { source, lines } = sourceOf(t, [node])
-    assert.deepEqual(await rangeOf(source), bare, refusal.message)
+    const { source, lines } = tracingSource(t, [node])
+    assert.deepEqual(await rangeOf(source, 0, 23), bare, refusal.message)
     assert.deepEqual(await rangeOf(source, 3, 9), bare.slice(3, 10), refusal.message)
     const name = source.endpoints()[0]!.url
     assert.deepEqual(source.tracing?.(), {
@@ -165,16 +155,16 @@ test('a node without the methods says so in many ways: blocks come without trace
 test('a gateway that refuses the methods by HTTP 403 has none; one that refuses everything is asked again', async t => {
   const node = await startTracingNode(t)
   node.trouble = calls => (/trace/.test(calls[0]!.method) ? { status: 403, body: 'not in your plan' } : undefined)
-  const { source } = sourceOf(t, [node])
-  assert.deepEqual(await rangeOf(source), bare)
+  const { source } = tracingSource(t, [node])
+  assert.deepEqual(await rangeOf(source, 0, 23), bare)
   assert.match(JSON.stringify(source.tracing?.()), /trace_block: refuses access \(HTTP 403: not in your plan\)/)
 
   const locked = await startTracingNode(t)
   let asks = 0
   locked.trouble = calls =>
     /trace/.test(calls[0]!.method) || asks > 0 ? (asks++ < 5 ? { status: 403 } : undefined) : undefined
-  const other = sourceOf(t, [locked])
-  assert.deepEqual(await rangeOf(other.source), chain)
+  const other = tracingSource(t, [locked])
+  assert.deepEqual(await rangeOf(other.source, 0, 23), chain)
 })
 
 test('trouble while a node is asked for the methods is no answer', async t => {
@@ -189,8 +179,8 @@ test('trouble while a node is asked for the methods is no answer', async t => {
     if (trouble === undefined) {
       node.trouble = calls => (calls[0]!.method === 'trace_block' && troubled() ? { status: 502 } : undefined)
     } else node.lie = ({ method }, result) => (method === 'trace_block' && troubled() ? trouble : result)
-    const { source } = sourceOf(t, [node])
-    assert.deepEqual(await rangeOf(source), chain, trouble?.message)
+    const { source } = tracingSource(t, [node])
+    assert.deepEqual(await rangeOf(source, 0, 23), chain, trouble?.message)
     assert.deepEqual(source.tracing?.(), { method: 'trace_block' })
   }
   // What goes wrong in a method that is there tells that it is there.
@@ -202,8 +192,8 @@ test('trouble while a node is asked for the methods is no answer', async t => {
   ]) {
     const node = await startTracingNode(t)
     node.lie = ({ method, params }, result) => (method === 'trace_block' && params[0] === '0x0' ? error : result)
-    const { source } = sourceOf(t, [node])
-    assert.deepEqual(await rangeOf(source), chain, error.message)
+    const { source } = tracingSource(t, [node])
+    assert.deepEqual(await rangeOf(source, 0, 23), chain, error.message)
     assert.deepEqual(source.tracing?.(), { method: 'trace_block' })
   }
 })
@@ -243,7 +233,7 @@ test('every lie about traces is asked again until it is true, and shows in the s
       const telling = firstTimes(3)
       node.lie = (call, result) =>
         call.method === method && call.params[0] === '0x7' && telling() ? lie(result as unknown[]) : result
-      const { source } = sourceOf(t, [node])
+      const { source } = tracingSource(t, [node])
       assert.deepEqual(await rangeOf(source, 2, 19), chain.slice(2, 20), `${name} ${method}`)
       const [status] = source.endpoints()
       assert.match(status!.lastError ?? '', messages[METHODS.indexOf(method)]!, `${name} ${method}`)
@@ -259,7 +249,7 @@ test('traces that a node does not have are missed with their block, which is no 
     for (const answer of [null, gone, new NodeError(-32000, 'header not found')]) {
       const node = await startTracingNode(t, [method])
       node.lie = (call, result) => (call.method === method && call.params[0] === '0x7' ? answer : result)
-      const { source } = sourceOf(t, [node])
+      const { source } = tracingSource(t, [node])
       const hint =
         answer === gone ? / \(the node seems not to keep states of that age: use an archive node, / : /traces/
       await assert.rejects(rangeOf(source, 2, 19), error => {
@@ -280,8 +270,8 @@ test('a method that a gateway only seems to have, as it says of old blocks that 
   node.methods.set('trace_block', ([tag]) => {
     throw Number(tag) < 5 ? new NodeError(4444, 'pruned history unavailable') : lacks
   })
-  const { source } = sourceOf(t, [node])
-  assert.deepEqual(await rangeOf(source, 5), chain.slice(5))
+  const { source } = tracingSource(t, [node])
+  assert.deepEqual(await rangeOf(source, 5, 23), chain.slice(5))
   assert.deepEqual([source.tracing?.(), source.endpoints()[0]!.errors], [{ method: 'debug_traceBlockByNumber' }, 0])
 })
 
@@ -289,8 +279,8 @@ test('only the node that has traces is asked for blocks, whichever place it has'
   for (const at of [0, 1]) {
     const without = await startTracingNode(t, [])
     const having = await startTracingNode(t, ['debug_traceBlockByNumber'])
-    const { source, lines } = sourceOf(t, at === 0 ? [having, without] : [without, having])
-    assert.deepEqual(await rangeOf(source), chain)
+    const { source, lines } = tracingSource(t, at === 0 ? [having, without] : [without, having])
+    assert.deepEqual(await rangeOf(source, 0, 23), chain)
     assert.deepEqual(source.tracing?.(), { method: 'debug_traceBlockByNumber' })
     assert.equal(asked(without).eth_getBlockByNumber, undefined)
     assert.ok((asked(without).trace_block ?? 0) <= 1)
@@ -310,13 +300,13 @@ test('a run that does not link is read again with its traces', async t => {
     method === 'eth_getBlockByNumber' && params[0] === '0x9' && telling()
       ? Object.assign(result as object, { parentHash: `0x${'34'.repeat(32)}` })
       : result
-  assert.deepEqual(await rangeOf(sourceOf(t, [without, having]).source), chain)
+  assert.deepEqual(await rangeOf(tracingSource(t, [without, having]).source, 0, 23), chain)
 })
 
 test('while the node that has traces is away, blocks wait for it', async t => {
   const without = await startTracingNode(t, [])
   const having = await startTracingNode(t)
-  const { source, lines } = sourceOf(t, [having, without], { clock: fastClock(100) })
+  const { source, lines } = tracingSource(t, [having, without], { clock: fastClock(100) })
   assert.deepEqual(await rangeOf(source, 0, 9), chain.slice(0, 10))
   await having.stop()
   let isDone = false
@@ -335,7 +325,7 @@ test('a node that never came is waited for a while, and taken up when it comes',
   const without = await startTracingNode(t, [])
   const dead = await startTracingNode(t)
   await dead.stop()
-  const { source, lines } = sourceOf(t, [dead, without], { clock: fastClock(400) })
+  const { source, lines } = tracingSource(t, [dead, without], { clock: fastClock(400) })
   assert.deepEqual(await rangeOf(source, 0, 9), bare.slice(0, 10))
   assert.equal(source.tracing?.()?.method, null)
   await dead.start()
@@ -353,7 +343,7 @@ test('a node that never came is waited for a while, and taken up when it comes',
 
 test('a node that comes back with other methods is asked again', async t => {
   const node = await startTracingNode(t, [])
-  const { source, lines } = sourceOf(t, [node], { clock: fastClock(100) })
+  const { source, lines } = tracingSource(t, [node], { clock: fastClock(100) })
   assert.deepEqual(await rangeOf(source, 0, 4), bare.slice(0, 5))
   const restart = async (change: () => void) => {
     await node.stop()
@@ -391,7 +381,7 @@ test('a node that comes back with other methods is asked again', async t => {
 test('following brings traces too, through a reorganisation', async t => {
   const node = await startTracingNode(t, ['debug_traceBlockByNumber'])
   const controller = new AbortController()
-  const { source } = sourceOf(t, [node], { pollMs: 100 })
+  const { source } = tracingSource(t, [node], { pollMs: 100 })
   const held: RawBlock[] = []
   const branch = traced(4, 'branch', chain[20])
   const follow = source.follow({
@@ -415,7 +405,7 @@ test('an abort while a node is asked for its methods ends the work, and another 
   const node = await startTracingNode(t)
   const hanging = firstTimes(1)
   node.trouble = calls => (calls[0]!.method === 'trace_block' && hanging() ? 'hang' : undefined)
-  const { source } = sourceOf(t, [node], { timeoutMs: 5_000 })
+  const { source } = tracingSource(t, [node], { timeoutMs: 5_000 })
   const controller = new AbortController()
   const first = (async () => {
     for await (const _ of source.range({ from: 0, to: 3, order: 'oldest', run: 8, signal: controller.signal }));

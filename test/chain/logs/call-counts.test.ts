@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { createRpcSource } from '../../../src/chain/rpc-source.ts'
 import type { RawBlock, RpcReceipt } from '../../../src/chain/wire.ts'
 import { planOf } from '../../../src/scopes/plan.ts'
+import { never, sourceOf } from '../../support/chain-source.ts'
 import { fewestCalls, limitLogs, PROVIDERS, type Provider } from '../../support/log-providers.ts'
 import { makeEvents, seeded } from '../../support/logs.ts'
-import { fastClock, NodeError, startNode } from '../../support/node.ts'
+import { NodeError, startNode } from '../../support/node.ts'
 import { bloomOf } from '../../support/pack.ts'
 
-const never = new AbortController().signal
 const LOGS_OF_BLOCK = 50
 const scale = (events: number, blocks: number) => ({
   ...makeEvents({ random: seeded(7), blocks, busy: events / LOGS_OF_BLOCK, logs: LOGS_OF_BLOCK }),
@@ -22,8 +21,7 @@ const find = async (t: TestContext, provider: Provider, { range, chain, filter, 
   const head = range.to + 1_000
   Object.assign(node, { head, chainId: 1, blocks: new Map(chain).set(head, newest(head)) })
   limitLogs(node, provider)
-  const source = createRpcSource({ urls: [node.url], clock: fastClock() })
-  t.after(() => source.close())
+  const source = sourceOf(t, node)
   let logs = 0
   let at = range.from
   for await (const { from, to, blocks } of source.scoped!.find(filter, range, never)) {
@@ -74,8 +72,7 @@ test('contracts with the same events take the calls of one where their ranges ov
   const head = range.to + 1_000
   Object.assign(node, { head, chainId: 1, blocks: new Map(halves).set(head, newest(head)) })
   limitLogs(node, provider)
-  const source = createRpcSource({ urls: [node.url], clock: fastClock() })
-  t.after(() => source.close())
+  const source = sourceOf(t, node)
   const found: number[] = []
   for (const { filter, from, to } of planOf(questions))
     for await (const { blocks } of source.scoped!.find(filter, { from, to }, never))

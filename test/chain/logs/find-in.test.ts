@@ -1,25 +1,22 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { LogFilter } from '../../../src/chain/logs/scoped-source.ts'
-import { createRpcSource, type RpcSourceOptions } from '../../../src/chain/rpc-source.ts'
+import type { RpcSourceOptions } from '../../../src/chain/rpc-source.ts'
 import type { RawBlock, RpcBlock, RpcLog } from '../../../src/chain/wire.ts'
+import { never, sourceOf as testSource } from '../../support/chain-source.ts'
 import { limitLogs } from '../../support/log-providers.ts'
 import { makeSparseChain, seeded, wantedOf } from '../../support/logs.ts'
 import { type FakeNode, fastClock, NodeError, startNode } from '../../support/node.ts'
 import { makeChain } from '../../support/pack.ts'
 
-const never = new AbortController().signal
 const chain = makeSparseChain(seeded(5), 60, 0.4)
 const logs = makeChain({ blocks: 1, txs: 1, logs: 5 })[0]!.receipts[0]!.logs
 const [token0, token1, token2] = logs.map(it => it.address)
 const event = logs[1]!.topics[0]!
 const nobody = `0x${'00'.repeat(20)}`
 
-const sourceOf = (t: TestContext, node: FakeNode, options: Partial<RpcSourceOptions> = {}) => {
-  const source = createRpcSource({ urls: [node.url], clock: fastClock(100), timeoutMs: 5_000, ...options })
-  t.after(() => source.close())
-  return source
-}
+const sourceOf = (t: TestContext, node: FakeNode, options: Partial<RpcSourceOptions> = {}) =>
+  testSource(t, node, { clock: fastClock(100), timeoutMs: 5_000, ...options })
 const headerOf = ({ block }: RawBlock): RpcBlock => ({ ...block, transactions: [] })
 
 const sets: LogFilter[][] = [

@@ -3,22 +3,19 @@ import { type TestContext, test } from 'node:test'
 import type { LogFilter } from '../../../src/chain/logs/scoped-source.ts'
 import { createRpcSource, type RpcSourceOptions } from '../../../src/chain/rpc-source.ts'
 import type { RawBlock, RpcBlock, RpcLog, RpcReceipt } from '../../../src/chain/wire.ts'
+import { never, sourceOf as testSource } from '../../support/chain-source.ts'
 import { limitLogs } from '../../support/log-providers.ts'
 import { logsOf, makeSparseChain, seeded, wantedOf } from '../../support/logs.ts'
 import { type FakeNode, fastClock, firstTimes, NodeError, startNode, type Trouble } from '../../support/node.ts'
 import { hex, makeChain } from '../../support/pack.ts'
 
-const never = new AbortController().signal
 const chain = makeSparseChain(seeded(11), 400, 0.2)
 const [token0, token1, token2] = makeChain({ blocks: 1, txs: 1, logs: 3 })[0]!.receipts[0]!.logs.map(it => it.address)
 const event = makeChain({ blocks: 1, txs: 1, logs: 2 })[0]!.receipts[0]!.logs[1]!.topics[0]!
 const some: LogFilter = { addresses: [token1!, token2!].sort(), topics: [] }
 
-const sourceOf = (t: TestContext, nodes: FakeNode[], options: Partial<RpcSourceOptions> = {}) => {
-  const source = createRpcSource({ urls: nodes.map(it => it.url), clock: fastClock(100), timeoutMs: 5_000, ...options })
-  t.after(() => source.close())
-  return source
-}
+const sourceOf = (t: TestContext, nodes: FakeNode[], options: Partial<RpcSourceOptions> = {}) =>
+  testSource(t, nodes, { clock: fastClock(100), timeoutMs: 5_000, ...options })
 
 const findAll = async (source: ReturnType<typeof sourceOf>, filter = some, from = 0, to = chain.length - 1) => {
   const found: RawBlock[] = []

@@ -1,24 +1,20 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { createRpcSource } from '../../../src/chain/rpc-source.ts'
+import { type TestContext, test } from 'node:test'
 import type { SearchMethod } from '../../../src/chain/transactions/transaction-source.ts'
 import type { RawBlock } from '../../../src/chain/wire.ts'
+import { never, sourceOf as testSource } from '../../support/chain-source.ts'
 import { seeded } from '../../support/logs.ts'
 import { type FakeNode, fastClock, NodeError, startNode } from '../../support/node.ts'
 import { makeChain } from '../../support/pack.ts'
 import { random, unevenChain } from '../../support/scoped.ts'
 import { INSIDE, partiesIn, sentIn, serveOtterscan, serveTraceFilter } from '../../support/transactions.ts'
 
-const never = new AbortController().signal
 const chain = unevenChain(120, random(9), 0)
 const parties = partiesIn(chain)
 const nothingKnown = () => new Set<string>()
 
-const sourceOf = (t: { after(fn: () => Promise<void>): void }, nodes: FakeNode[], batch = 20) => {
-  const source = createRpcSource({ urls: nodes.map(it => it.url), clock: fastClock(1_000), timeoutMs: 5_000, batch })
-  t.after(() => source.close())
-  return source
-}
+const sourceOf = (t: TestContext, nodes: FakeNode[], batch = 20) =>
+  testSource(t, nodes, { clock: fastClock(1_000), timeoutMs: 5_000, batch })
 type Source = ReturnType<typeof sourceOf>
 
 const all = async (source: Source, addresses: string[], by: SearchMethod | null, from = 3, to = 110) => {
