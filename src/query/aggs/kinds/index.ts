@@ -1,29 +1,25 @@
 import type { AggregationType } from '../ast.ts'
-import { autoDateHistogram } from './auto-date-histogram.ts'
-import { cardinality } from './cardinality.ts'
 import { composite } from './composite.ts'
-import { dateHistogram } from './date-histogram.ts'
-import { dateRange } from './date-range.ts'
-import { extendedStats } from './extended-stats.ts'
-import { filter } from './filter.ts'
-import { filters } from './filters.ts'
-import { global } from './global.ts'
-import { histogram } from './histogram.ts'
+import { autoDateHistogram, dateHistogram, dateRange, histogram, range } from './histograms.ts'
 import type { AggregationKind } from './kind.ts'
-import { avg, max, min, stats, sum } from './metrics.ts'
-import { missing } from './missing.ts'
-import { nested } from './nested.ts'
-import { percentileRanks, percentiles } from './percentiles.ts'
-import { range } from './range.ts'
-import { rareTerms } from './rare-terms.ts'
-import { children, parent } from './relatives.ts'
-import { reverseNested } from './reverse-nested.ts'
-import { boxplot, medianAbsoluteDeviation } from './spread.ts'
-import { terms } from './terms.ts'
-import { topHits } from './top-hits.ts'
-import { topMetrics } from './top-metrics.ts'
-import { valueCount } from './value-count.ts'
-import { weightedAvg } from './weighted-avg.ts'
+import {
+  avg,
+  boxplot,
+  cardinality,
+  extendedStats,
+  max,
+  medianAbsoluteDeviation,
+  min,
+  percentileRanks,
+  percentiles,
+  stats,
+  sum,
+  valueCount,
+  weightedAvg,
+} from './metrics.ts'
+import { children, filter, filters, global, missing, nested, parent, reverseNested } from './single.ts'
+import { rareTerms, terms } from './terms.ts'
+import { topHits, topMetrics } from './top-hits.ts'
 
 /** Every aggregation by its name in the body. */
 export const AGGREGATIONS = {

@@ -16,61 +16,80 @@ import {
 import { readDouble } from '../../numbers.ts'
 import { matcherOf } from '../../pattern.ts'
 import { OPERATORS } from '../../regexp/parse.ts'
-import type { GivenTerms, SpecOf, Terms, ValueType } from '../ast.ts'
-import { readValues, refuseIds } from '../fields.ts'
-import { formatOf } from '../formats.ts'
+import type { GivenTerms, SpecOf, Terms, Values, ValueType } from '../ast.ts'
+import { refuseIds } from '../fields.ts'
 import { checkOrder, count, readOrder } from '../options.ts'
-import type { AggregationKind, AggregationScope } from './kind.ts'
+import {
+  type AggregationScope,
+  aggregation,
+  field,
+  flag,
+  format,
+  illegal,
+  plain,
+  type Reader,
+  script,
+  whole,
+} from './kind.ts'
 
-export const terms: AggregationKind = {
+/** Ids have no terms. */
+export const term: Reader<Values> = (at, body) => {
+  const values = field('any')(at, body)
+  refuseIds(body.place, values)
+  return values
+}
+
+export const terms = aggregation({
   doc: 'A bucket for each value of a field, the most frequent ones first. Counts are exact.',
   example: { field: 'event.raw', size: 5 },
-  buckets: true,
-  read(place, scope) {
-    const keys = known(place, 'an object such as {"field": "event.raw"}', KEYS, IGNORED)
-    if (keys.script) throw scripts(keys.script)
-    const values = readValues(place, keys, scope, 'any')
-    refuseIds(place, values)
-    const order = readOrder(keys.order, [{ by: '_count', ascending: false }])
-    const size = count(keys.size, 1, 10)
-    const byKey = order[0]!.by === '_key'
+  ...{ buckets: true, expected: 'an object such as {"field": "event.raw"}' },
+  keys: {
+    ...{ field: term, size: whole(1, 10), shard_size: plain, min_doc_count: whole(0, 1), shard_min_doc_count: plain },
+    order: at => readOrder(at, [{ by: '_count', ascending: false }]),
+    ...{ include: plain, exclude: plain, missing: plain, format, show_term_doc_count_error: flag(), script },
+  },
+  // Counts are exact whatever they say.
+  ignored: ['execution_hint', 'collect_mode', 'value_type'],
+  spec({ field: values, size, order, ...keys }, { given, scope }) {
+    const shardSize = order[0]!.by === '_key' ? size : Math.floor(size * 1.5 + 10)
     return {
-      kind: 'terms',
-      values,
-      size,
-      shardSize: Math.max(size, count(keys.shard_size, 1, byKey ? size : Math.floor(size * 1.5 + 10))),
-      minDocCount: count(keys.min_doc_count, 0, 1),
-      order,
-      terms: readTerms(values.type, keys, scope),
-      format: formatOf(scope, place, values, keys),
-      showErrors: keys.show_term_doc_count_error !== undefined && boolean(keys.show_term_doc_count_error),
+      ...{ kind: 'terms', values, size, shardSize: Math.max(size, count(keys.shard_size, 1, shardSize)) },
+      ...{ minDocCount: keys.min_doc_count, order, terms: readTerms(values.type, given, scope) },
+      ...{ format: keys.format(values), showErrors: keys.show_term_doc_count_error },
     }
   },
   check: (place, spec, aggs) => checkOrder(place, (spec as SpecOf<'terms'>).order, aggs),
-}
+})
 
-const KEYS = [
-  ...['field', 'size', 'shard_size', 'min_doc_count', 'shard_min_doc_count', 'order', 'include', 'exclude'],
-  ...['missing', 'format', 'show_term_doc_count_error', 'script'],
-] as (
-  | 'field'
-  | 'size'
-  | 'shard_size'
-  | 'min_doc_count'
-  | 'shard_min_doc_count'
-  | 'order'
-  | 'include'
-  | 'exclude'
-  | 'missing'
-  | 'format'
-  | 'show_term_doc_count_error'
-  | 'script'
-)[]
-/** Counts are exact whatever they say. */
-const IGNORED = ['execution_hint', 'collect_mode', 'value_type', 'shard_min_doc_count']
+const LEAST_PRECISION = 0.00001
+/** As in Elasticsearch. */
+const MOST_RARE = 100
 
-export const scripts = (place: JsonNode) =>
-  refuse('illegal_argument_exception', `${where(place)}: scripts are not supported. Name a [field].`)
+export const rareTerms = aggregation({
+  doc: 'A bucket for each value that few documents have (max_doc_count, from 1 to 100), the rarest ones first. Counts are exact.',
+  example: { field: 'event.raw', max_doc_count: 2 },
+  ...{ buckets: true, expected: 'an object such as {"field": "event.raw"}' },
+  keys: {
+    field: term,
+    max_doc_count(at) {
+      const most = at ? Math.trunc(readDouble(at)) : 1
+      if (most >= 1 && most <= MOST_RARE) return most
+      throw illegal(at!, `[max_doc_count] must be from 1 to ${MOST_RARE}.`)
+    },
+    // Counts are exact whatever it says.
+    precision(at) {
+      if (at && !(readDouble(at) >= LEAST_PRECISION))
+        throw illegal(at, `[precision] must be greater than ${LEAST_PRECISION.toFixed(5)}.`)
+    },
+    ...{ include: plain, exclude: plain, missing: plain, format, script },
+  },
+  ignored: ['value_type'],
+  spec({ field: values, max_doc_count: maxDocCount, format }, { place, given, scope }) {
+    if (values.type === 'double') throw illegal(place, 'RareTerms aggregation does not support floating point fields.')
+    const terms = readTerms(values.type, given, scope)
+    return { kind: 'rare_terms', values, maxDocCount, terms, format: format(values) }
+  },
+})
 
 interface TermKeys {
   include?: JsonNode | undefined
@@ -79,7 +98,7 @@ interface TermKeys {
 }
 
 /** Which terms become buckets. */
-export const readTerms = (type: ValueType, { include, exclude, format }: TermKeys, scope: AggregationScope): Terms => {
+const readTerms = (type: ValueType, { include, exclude, format }: TermKeys, scope: AggregationScope): Terms => {
   const partition = partitionOf(include)
   if (partition.partition && exclude)
     throw unexpected(

@@ -1,61 +1,115 @@
-import { refuse } from '../../../lib/errors.ts'
 import { nestedPaths } from '../../../mapping/index.ts'
 import type { Node } from '../../ast.ts'
 import { lowerClause, lowerScored } from '../../dsl/index.ts'
 import { parseElementSort } from '../../inner-hits.ts'
-import { type JsonNode, known, where } from '../../json-node.ts'
+import { elements, type JsonNode, string, unexpected } from '../../json-node.ts'
+import type { Sort } from '../../request.ts'
 import { parseShown, SHOWN_KEYS } from '../../shown.ts'
 import { parseSort } from '../../sort.ts'
 import type { SpecOf } from '../ast.ts'
-import { count } from '../options.ts'
-import type { AggregationKind, AggregationScope } from './kind.ts'
+import { hasSeveral } from '../fields.ts'
+import { formatOf } from '../formats.ts'
+import {
+  type AggregationScope,
+  aggregation,
+  type Body,
+  field,
+  illegal,
+  plain,
+  readKeys,
+  script,
+  whole,
+} from './kind.ts'
 
-export const topHits: AggregationKind = {
+const MOST_HITS = 100
+
+export const topHits = aggregation({
   doc: 'The top documents of each bucket, as hits, with everything that a hit can show.',
   limit: 'Inside `nested` they are elements of the list, sorted by their own members.',
   example: { size: 1, sort: [{ timestamp: 'desc' }], _source: ['event'] },
-  buckets: false,
-  read(place, scope, { around }) {
-    const keys = known(place, 'an object with [size], [from], [sort] and [_source]', KEYS, [])
-    const [size, from] = [count(keys.size, 0, 3), count(keys.from, 0, 0)]
-    if (size + from > MOST)
-      throw refuse(
-        'illegal_argument_exception',
-        `${where(place)}: Top hits result window is too large, from + size must be less than or equal to: [${MOST}] but was [${from + size}].`,
+  ...{ buckets: false, expected: 'an object with [size], [from], [sort] and [_source]' },
+  keys: {
+    ...{ size: whole(0, 3), from: whole(0, 0), sort: plain },
+    ...Object.fromEntries(SHOWN_KEYS.map(name => [name, plain])),
+  },
+  spec({ size, from }, { place, given, scope, at: { around } }) {
+    if (size + from > MOST_HITS)
+      throw illegal(
+        place,
+        `Top hits result window is too large, from + size must be less than or equal to: [${MOST_HITS}] but was [${from + size}].`,
       )
     const { kinds, budget } = scope
-    const { limits } = budget
+    const queries = (at: JsonNode) =>
+      Object.fromEntries(
+        kinds.map(kind => {
+          const marks: Node[] = []
+          lowerScored(at, { ...scope, kind, marks })
+          return [kind, marks]
+        }),
+      )
     return {
-      ...{ kind: 'top_hits', size, from },
-      ...orderOf(keys, scope),
-      scored: !around.includes('global'),
-      ...parseShown(keys, {
-        ...{ kinds, limits },
-        queries: at =>
-          Object.fromEntries(
-            kinds.map(kind => {
-              const marks: Node[] = []
-              lowerScored(at, { ...scope, kind, marks })
-              return [kind, marks]
-            }),
-          ),
-      }),
+      ...{ kind: 'top_hits', size, from, scored: !around.includes('global') },
+      ...orderOf(given, scope),
+      ...parseShown(given, { kinds, limits: budget.limits, queries }),
     }
   },
-}
+})
 
 /** Elements of nested lists are sorted by their own members. */
 const orderOf = (
-  { sort, seq_no_primary_term: sequence }: Partial<Record<(typeof KEYS)[number], JsonNode>>,
+  { sort, seq_no_primary_term: sequence }: Body['given'],
   scope: AggregationScope,
 ): Pick<SpecOf<'top_hits'>, 'sort' | 'elements'> => {
   const path = scope.nested
   if (path === undefined) return { sort: parseSort(sort, { ...scope, lower: lowerClause }), elements: undefined }
-  if (sequence && sequence.value !== false)
-    throw refuse('illegal_argument_exception', `${where(sequence)}: elements of a list have no sequence numbers.`)
+  if (sequence && sequence.value !== false) throw illegal(sequence, 'elements of a list have no sequence numbers.')
   const kind = scope.kinds.find(one => nestedPaths(one).includes(path))!
   return { sort: [], elements: { path, sort: sort ? parseElementSort(sort, kind, path) : [] } }
 }
 
-const KEYS = ['size', 'from', 'sort', ...SHOWN_KEYS] as const
-const MOST = 100
+/** As in Elasticsearch (index.top_metrics_max_size). */
+const MOST_METRICS = 10
+
+export const topMetrics = aggregation({
+  doc: 'Values of the first documents of each bucket in an order, such as the newest price.',
+  limit: 'Not inside `nested`. The fields have one value.',
+  example: { metrics: { field: 'gasPrice.num' }, sort: { timestamp: 'desc' } },
+  ...{ on: 'tx', buckets: false, expected: 'an object with [metrics] and [sort]' },
+  keys: { metrics: plain, sort: plain, size: whole(1, 1) },
+  spec({ metrics: given, sort, size }, body) {
+    const { place, scope } = body
+    if (given === undefined) throw unexpected(place, 'an object with [metrics], such as {"field": "gasPrice.num"}')
+    if (sort === undefined) throw unexpected(place, 'an object with [sort], such as {"timestamp": "desc"}')
+    if (scope.nested !== undefined)
+      throw illegal(place, `top_metrics looks at documents, not at elements of [${scope.nested}]. Use top_hits there.`)
+    if (size > MOST_METRICS)
+      throw illegal(
+        body.given.size!,
+        `[top_metrics.size] must not be more than [${MOST_METRICS}] but was [${size}]. Use top_hits for more.`,
+      )
+    const metrics = elements(given).map(at => metricOf(at, body))
+    if (metrics.length === 0) throw unexpected(given, 'at least one field')
+    return { kind: 'top_metrics', metrics, sort: sortOf(sort, scope), size }
+  },
+})
+
+const metricOf = (place: JsonNode, around: Body): SpecOf<'top_metrics'>['metrics'][number] => {
+  const readers = { field: field('any'), missing: plain, script }
+  const [{ field: values }, { given }] = readKeys(readers, place, 'an object such as {"field": "gasPrice.num"}', around)
+  const bad = values.meta ? 'is no field with values' : hasSeveral(values) ? 'is a list' : undefined
+  const name = string(given.field!, 'the name of a field')
+  if (bad !== undefined)
+    throw illegal(given.field!, `[${name}] ${bad}: top_metrics shows fields of one value. Use top_hits.`)
+  return { name, values, format: values.type === 'date' ? formatOf(around.scope, place, values, {}) : undefined }
+}
+
+const sortOf = (place: JsonNode, scope: AggregationScope): Sort => {
+  const [sort, other] = parseSort(place, { ...scope, lower: lowerClause })
+  if (!sort || other) throw unexpected(place, 'one sort key: [top_metrics] sorts by one')
+  const [field] = Object.values(sort.fields)
+  if (sort.by === '_doc' || sort.by === '_shard_doc' || sort.by === '_id' || field?.es === 'keyword')
+    throw illegal(place, `top_metrics sorts by a number, a date or [_score]. Use top_hits for other orders.`)
+  // As the values of the field are written.
+  const isPlain = field?.es === 'date' && sort.format === undefined && sort.as === undefined
+  return isPlain ? { ...sort, format: field.kind === 'seconds' ? 'epoch_second' : 'strict_date_optional_time' } : sort
+}

@@ -1,0 +1,157 @@
+import { didYouMean } from '../../../lib/nearest.ts'
+import { overLimit } from '../../../limits/index.ts'
+import { type Kind, nestedPaths } from '../../../mapping/index.ts'
+import { childrenOf, parentsOf } from '../../../mapping/joins.ts'
+import { ALL } from '../../ast.ts'
+import { lowerClause } from '../../dsl/index.ts'
+import { kindNamed, noRelation } from '../../dsl/join.ts'
+import {
+  boolean,
+  elements,
+  isObject,
+  type JsonNode,
+  members,
+  named,
+  string,
+  unexpected,
+  where,
+} from '../../json-node.ts'
+import type { Queries, SpecOf } from '../ast.ts'
+import { type AggregationKind, type AggregationScope, aggregation, field, illegal, plain } from './kind.ts'
+
+export const filter: AggregationKind = {
+  doc: 'One bucket: the documents that match a query.',
+  example: { term: { 'event.raw': 'Transfer' } },
+  buckets: true,
+  read: (place, scope) => ({ kind: 'filter', query: queriesOf(place, scope) }),
+}
+
+/** A query as it reads on each kind of the search. */
+const queriesOf = (place: JsonNode, scope: AggregationScope): Queries => {
+  const isAll = isObject(place.value) && place.value.size === 0
+  return Object.fromEntries(scope.kinds.map(kind => [kind, isAll ? ALL : lowerClause(place, { ...scope, kind })]))
+}
+
+export const filters = aggregation({
+  doc: 'A bucket for each of several queries, by name or in a list; with `other_bucket` one more for documents that match none.',
+  example: { filters: { transfers: { term: { 'event.raw': 'Transfer' } } }, other_bucket_key: 'others' },
+  ...{ buckets: true, expected: 'an object with [filters]' },
+  keys: { filters: plain, other_bucket: plain, other_bucket_key: plain },
+  spec({ filters: given, other_bucket, other_bucket_key: key }, { place, scope }) {
+    if (given === undefined) throw unexpected(place, 'an object with [filters]')
+    const { budget } = scope
+    const isNamed = isObject(given.value)
+    const list = isNamed ? members(given, 'queries by name') : elements(given).map(at => [undefined, at] as const)
+    if (list.length === 0) throw unexpected(given, 'queries by name or in a list, one at least')
+    if (list.length > budget.limits.ranges) throw overLimit('ranges', budget.limits, where(given))
+    const wantsOther = other_bucket === undefined ? key !== undefined : boolean(other_bucket)
+    const other = key ? budget.name(string(key, 'a name'), key) : '_other_'
+    // Named ones are answered in the order of their names.
+    const ordered = isNamed ? list.toSorted(([a], [b]) => (a! < b! ? -1 : 1)) : list
+    const filters = ordered.map(([name, at]) => ({
+      name: name === undefined ? undefined : budget.name(name, at),
+      query: queriesOf(at, scope),
+    }))
+    return { kind: 'filters', filters, other: wantsOther ? other : undefined }
+  },
+})
+
+export const missing = aggregation({
+  doc: 'One bucket: the documents without a value in a field.',
+  example: { field: 'error' },
+  buckets: true,
+  keys: { field: field('any'), missing: plain },
+  spec: ({ field: values }) => ({ kind: 'missing', values }),
+})
+
+export const global = aggregation({
+  doc: 'All documents of the searched indices, regardless of the query.',
+  example: {},
+  ...{ buckets: true, expected: 'an empty object', keys: {} },
+  spec(_, { place, at: { name, around } }) {
+    if (around.length === 0) return { kind: 'global' }
+    throw illegal(
+      place,
+      `Aggregation [${name}] cannot have a global sub-aggregation [${name}]. Global aggregations can only be defined as top level aggregations`,
+    )
+  },
+})
+
+export const nested = aggregation({
+  doc: 'The elements of a nested list, such as the arguments of events: sub-aggregations see these instead of the documents.',
+  example: { path: 'args' },
+  buckets: true,
+  keys: { path: plain },
+  spec({ path: at }, { place, scope }) {
+    if (at === undefined) throw unexpected(place, 'an object with [path]')
+    const path = string(at, 'the name of a nested list')
+    const lists = scope.kinds.flatMap(nestedPaths)
+    if (scope.nested === undefined && lists.includes(path)) return { kind: 'nested', path }
+    throw illegal(
+      at,
+      `[nested] failed to find nested object under path ${named(path)} of ${scope.nested ?? scope.kinds.join(', ')}.${didYouMean(path, lists)}`,
+    )
+  },
+  inside: (spec, scope) => ({ ...scope, nested: (spec as SpecOf<'nested'>).path }),
+})
+
+export const reverseNested = aggregation({
+  doc: 'Back from the elements of a nested list to their documents, each of which counts once.',
+  example: {},
+  ...{ buckets: true, expected: 'an empty object' },
+  keys: { path: plain },
+  spec({ path }, { place, scope, at: { name } }) {
+    if (path) throw illegal(path, 'no nested list lies in another: leave [path] out, which leads to the documents.')
+    if (scope.nested !== undefined) return { kind: 'reverse_nested' }
+    throw illegal(place, `Reverse nested aggregation [${name}] can only be used inside a [nested] aggregation`)
+  },
+  inside: (_, scope) => ({ ...scope, nested: undefined }),
+})
+
+/** Aggregations that lead from documents to others. `leads`: from the child that is named to the kind that is shown. */
+const related = (
+  kind: 'children' | 'parent',
+  docs: Pick<AggregationKind, 'doc' | 'limit' | 'on'>,
+  leads: (child: Kind) => Kind | undefined,
+  possible: (kinds: readonly Kind[]) => Kind[],
+): AggregationKind =>
+  aggregation({
+    ...docs,
+    example: { type: 'event' },
+    buckets: true,
+    keys: { type: plain },
+    spec({ type }, { place, scope: { kinds, nested } }) {
+      if (type === undefined)
+        throw unexpected(place, `an object with [type], the child: Missing [child_type] field for ${kind} aggregation`)
+      if (nested !== undefined)
+        throw illegal(
+          place,
+          `[${kind}] is of documents, not of the elements of ${named(nested)}. Put it into a reverse_nested.`,
+        )
+      const { name, kind: child } = kindNamed(type)
+      const of = child && leads(child)
+      if (child !== undefined && of !== undefined && possible(kinds).includes(child)) return { kind, child, of }
+      throw noRelation(type, `${kinds.join(', ')} has no children of type ${named(name)}.`, name, possible(kinds))
+    },
+    inside: (spec, scope) => ({ ...scope, kinds: [(spec as SpecOf<'children' | 'parent'>).of] }),
+  })
+
+export const children = related(
+  'children',
+  {
+    doc: 'The children of this entity (type) that the documents have: events of transactions, transactions of blocks.',
+    on: 'tx',
+  },
+  child => child,
+  kinds => [...new Set(kinds.flatMap(childrenOf))],
+)
+
+export const parent = related(
+  'parent',
+  {
+    doc: 'The parents of the documents of this entity (type), each once in each bucket.',
+    limit: 'Of traces it leads to their transactions: rewards, whose parent is a block, have none here.',
+  },
+  child => parentsOf(child)[0],
+  kinds => kinds.filter(one => parentsOf(one).length > 0),
+)
