@@ -153,12 +153,13 @@ export const ROOMS: Record<string, Room> = {
     is: 'the routes; one file for each endpoint under `es/`; tokens, bodies, errors in Elasticsearch’s shape',
     may: ['limits', 'search', 'query', 'rules', 'mapping', 'accounts', 'config', 'lib'],
     types: ['ingest', 'alerts', 'delivery'],
-    packages: ['hono', '@hono/node-server'],
+    packages: ['hono', '@hono/node-server', 'valibot', '@valibot/to-json-schema'],
   },
   console: {
     is: 'the pages in the browser, which ask the HTTP API as every client does',
     // The list of chains alone.
     may: ['config'],
+    types: ['http'],
     packages: [
       'preact',
       'uplot',

@@ -282,13 +282,13 @@ const showAlert = ({ alert: { source: _, ...alert }, deliveries }: AlertRecord) 
 const showDelivery = ({ createdAt, deliveredAt, nextAt, ...delivery }: DeliveryInfo) => ({
   ...delivery,
   createdAt: iso(createdAt),
-  deliveredAt: iso(deliveredAt),
-  nextAt: iso(nextAt),
+  deliveredAt: isoOrNull(deliveredAt),
+  nextAt: isoOrNull(nextAt),
 })
 
 const showRecord = ({ attempts, ...delivery }: DeliveryRecord) => ({
   ...showDelivery(delivery),
-  attempts: attempts.map(({ at, nextAt, ...attempt }) => ({ ...attempt, at: iso(at), nextAt: iso(nextAt) })),
+  attempts: attempts.map(({ at, nextAt, ...attempt }) => ({ ...attempt, at: iso(at), nextAt: isoOrNull(nextAt) })),
 })
 
 const keyOfReceiver = ({ channel, target }: Pick<FailingReceiver, 'channel' | 'target'>) =>
@@ -299,11 +299,13 @@ const showDestination = (
   failing: ReadonlyMap<string, FailingReceiver>,
 ) => {
   const trouble = failing.get(keyOfReceiver(destination))
-  const { since, at, error, status } = trouble ?? {}
-  return { ...destination, nextAt: iso(nextAt), failing: trouble ? { since, at, error, status } : null }
+  if (!trouble) return { ...destination, nextAt: isoOrNull(nextAt), failing: null }
+  const { since, at, error, status } = trouble
+  return { ...destination, nextAt: isoOrNull(nextAt), failing: { since, at, error, status } }
 }
 
-const iso = (time: number | null): string | null => (time === null ? null : new Date(time).toISOString())
+const iso = (time: number): string => new Date(time).toISOString()
+const isoOrNull = (time: number | null): string | null => (time === null ? null : iso(time))
 
 interface Hit {
   _index: string

@@ -2,19 +2,20 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Act } from '../../src/accounts/audit.ts'
 import type { Scope } from '../../src/accounts/index.ts'
-import type { AbiInfo, Management, NewAbi, RedecodingInfo } from '../../src/http/manage/service.ts'
+import type { Management, NewAbi } from '../../src/http/manage/service.ts'
+import type { Abi, AbiOfAddress, Redecoding } from '../../src/http/shapes/management.ts'
 import { DEFAULT_LIMITS, type Limits } from '../../src/limits/index.ts'
 import { ALICE, appOf, MAINNET } from './support.ts'
 
 const ID = '0123456789abcdef'
 const ADDRESS = `0x${'ab'.repeat(20)}`
 const HASH = `0x${'cd'.repeat(32)}`
-const info = (over: Partial<AbiInfo> = {}): AbiInfo => ({
+const info = (over: Partial<Abi> = {}): Abi => ({
   ...{ id: ID, name: 'Harbour', network: null, address: null, codeHash: null, probability: 1 },
   ...{ events: 1, functions: 0, errors: 0, bytes: 9, addedAt: '2024-05-17T12:00:00.000Z' },
   ...over,
 })
-const redecoding: RedecodingInfo = {
+const redecoding: Redecoding = {
   ...{ id: '1-a~b~c-0', network: MAINNET, abi: ID, name: 'Harbour', askedAt: '2024-05-17T12:00:00.000Z' },
   ...{ state: 'waiting', nextBlock: null, blocksLeft: null },
 }
@@ -53,7 +54,7 @@ const serve = ({ limits = {}, scopes }: { limits?: Partial<Limits>; scopes?: rea
       },
       stop: async id => (id === redecoding.id ? { ...redecoding, state: 'stopping' } : undefined),
     },
-    abiOf: async (network, address, { account }) => ({ network, address, account }),
+    abiOf: async (network, address, { account }) => ({ network, address, account }) as unknown as AbiOfAddress,
     rates: network => ({ everyMs: 1, networks: network === undefined ? [] : [{ network, samples: [] }] }),
     storage: async network => ({
       ...{ network, state: 'measuring', measuredAt: null, tookMs: null, error: null, storage: null },

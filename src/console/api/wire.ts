@@ -1,32 +1,7 @@
 import type { Json, JsonObject } from './json.ts'
 
-/** Shapes of the API's answers, as far as the console reads them; `GET /openapi.json` describes all of them. */
-export interface Status {
-  version: string
-  networks: NetworkStatus[]
-  /** Why the server is not ready. */
-  reasons?: Reason[]
-  /** The receivers of the account whose last delivery failed. */
-  deliveries?: { failing: { since: string }[] }
-}
-
-export interface Reason {
-  type: string
-  network?: string
-  since?: string
-  reason: string
-}
-
-export interface NetworkStatus {
-  /** `technology/blockchain/network` */
-  network: string
-  state: string
-  ranges: { from: number; to: number }[]
-  head: number | null
-  lag: number | null
-  lastBlock: { number: number; time: string; receivedAt: string | null } | null
-  error: string | null
-}
+/** Shapes of the API's answers, as far as the console reads them. */
+export type { NetworkStatus, Status } from '../../http/shapes/server.ts'
 
 export interface Hit {
   _index: string

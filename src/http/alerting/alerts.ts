@@ -4,6 +4,7 @@ import { didYouMean } from '../../lib/nearest.ts'
 import { listOf } from '../../rules/place.ts'
 import type { Handler } from '../context.ts'
 import { json } from '../json.ts'
+import { alertState } from '../shapes/rules.ts'
 import { readParameters, ruleOf } from './request.ts'
 import type { Alerting } from './service.ts'
 
@@ -30,12 +31,7 @@ export const sizeOf = (text: string | undefined): number => {
   )
 }
 
-export const STATES = Object.keys({
-  pending: true,
-  confirmed: true,
-  withdrawn: true,
-  retracted: true,
-} satisfies Record<AlertState, true>) as AlertState[]
+const STATES = alertState.options
 
 const stateOf = (text: string | undefined): AlertState | undefined => {
   if (text === undefined || STATES.includes(text as AlertState)) return text as AlertState | undefined

@@ -2,14 +2,15 @@ import type { DeliveryState } from '../../delivery/ledger.ts'
 import type { ListedState } from '../../delivery/listing.ts'
 import { refuse } from '../../lib/errors.ts'
 import type { Limits } from '../../limits/index.ts'
-import { filled, integer, type Place } from '../../rules/place.ts'
+import type { Place } from '../../rules/place.ts'
 import { actorOf, type Handler } from '../context.ts'
 import { invalid } from '../errors.ts'
 import { json } from '../json.ts'
 import { integerOf, oneOfThese, timeOf } from '../parameters.ts'
-import { partsOf } from './redeliver.ts'
+import { type WideRedelivery, wideRedelivery } from '../shapes/rules.ts'
+import { checkTimes } from './redeliver.ts'
 import { readMembers, readParameters } from './request.ts'
-import type { Alerting, WideRedelivery } from './service.ts'
+import type { Alerting } from './service.ts'
 
 /** `GET /alerting/deliveries/`: the account's, across its rules, the newest first. */
 export const listDeliveries =
@@ -66,7 +67,7 @@ export const listDestinations =
 export const redeliverMany =
   ({ rules, service }: Alerting, limits: Limits): Handler =>
   async c => {
-    const body = await readMembers(c, limits, [...WIDE, 'alert', 'from', 'to', 'dead'], whichAt)
+    const body = await readMembers(c, limits, wideRedelivery, checkWhich)
     if (!('members' in body)) return invalid(body.faults)
     const done = await service.redeliverAll(c.get('account').id, body.members)
     const detail = Object.fromEntries(Object.entries(body.members).filter(([, value]) => value !== undefined))
@@ -74,23 +75,11 @@ export const redeliverMany =
     return json(done)
   }
 
-const WIDE = ['delivery', 'rule', 'channel', 'target']
-
-const whichAt = (place: Place): WideRedelivery => {
-  const at = <T>(name: string, read: (member: Place) => T | undefined): T | undefined => {
-    const member = place.member(name)
-    return member.value === undefined ? undefined : read(member)
-  }
-  const which = {
-    delivery: at('delivery', member => integer(member, { min: 1 })),
-    rule: at('rule', member => integer(member, { min: 1 })),
-    channel: at('channel', member => filled(member, 'a channel such as "Email"')),
-    target: at('target', member => filled(member, 'a target, as deliveries show it')),
-    ...partsOf(place),
-  }
-  if (Object.values(which).every(value => value === undefined || value === false))
+const checkWhich = (place: Place, members: WideRedelivery, read: keyof WideRedelivery) => {
+  if (read !== 'dead') return
+  checkTimes(place, members)
+  if (Object.values(members).every(value => value === undefined || value === false))
     place.fault(
       'The body must name what to send again: a "delivery", a "rule", an "alert", a "target", times "from" or "to", or "dead": true for all dead deliveries.',
     )
-  return which
 }

@@ -1,9 +1,10 @@
+import * as v from 'valibot'
 import { messageOf, refuse } from '../../lib/errors.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import { isRecord } from '../../lib/record.ts'
 import type { Limits } from '../../limits/index.ts'
 import { cut } from '../../query/cut.ts'
-import { type Fault, listOf, type Place, placeOf } from '../../rules/place.ts'
+import { expected, type Fault, listOf, type Place, placeOf } from '../../rules/place.ts'
 import type { StoredRule } from '../../rules/rule.ts'
 import { readBody, readWithin } from '../body.ts'
 import { type Context, header } from '../context.ts'
@@ -52,13 +53,19 @@ export const AROUND = 2
 export const readRule = (c: Context, limits: Limits): Promise<Record<string, unknown>> =>
   readWithin(c, 'rule', limits, limits => readObject(c, limits), AROUND * limits.rule)
 
-/** Members of a body that has these alone: what `read` makes of them, or the faults of all. A missing body has none of them. */
-export const readMembers = async <T>(
+type Members<E extends v.ObjectEntries> = v.InferOutput<v.StrictObjectSchema<E, undefined>>
+
+/** Looks for faults between members, each time that one was read. */
+type Check<E extends v.ObjectEntries> = (place: Place, members: Partial<Members<E>>, read: keyof E) => void
+
+/** A small body by its shape: its members, or the faults of all. A missing body has no members. */
+export const readMembers = async <E extends v.ObjectEntries>(
   c: Context,
   limits: Limits,
-  known: readonly string[],
-  read: (place: Place) => T,
-): Promise<{ members: T; faults: [] } | { faults: Fault[] }> => {
+  shape: v.StrictObjectSchema<E, undefined>,
+  check?: Check<E>,
+): Promise<{ members: Members<E>; faults: [] } | { faults: Fault[] }> => {
+  const known = Object.keys(shape.entries)
   const body = (await readWithin(c, 'shortBody', limits, limits => readJson(c, limits))) ?? {}
   const faults: Fault[] = []
   const place = placeOf(body, faults, { label: 'The body' })
@@ -70,8 +77,37 @@ export const readMembers = async <T>(
         .member(name)
         .fault(`${cut(name)} is not known here: the body has ${listOf(known)}.${didYouMean(cut(name), known)}`)
   }
-  const members = read(place)
-  return faults.length === 0 ? { members, faults: [] } : { faults }
+  const members = readShape(shape, place, check)
+  return faults.length === 0 ? { members: members as Members<E>, faults: [] } : { faults }
+}
+
+/** Those members of an object that are as the shape says; the others are faults. Members that are not in the shape are left out. */
+export const readShape = <E extends v.ObjectEntries>(
+  { entries }: v.StrictObjectSchema<E, undefined>,
+  place: Place,
+  check: Check<E> = () => {},
+): Partial<Members<E>> => {
+  const members: Record<string, unknown> = {}
+  for (const [name, shape] of Object.entries(entries)) {
+    const member = place.member(name)
+    const { output, issues } = v.safeParse(shape, member.value, { abortPipeEarly: true })
+    if (!issues) members[name] = output
+    for (const { path = [], message, type } of issues ?? []) {
+      const at = path.reduce((at, { key }) => at.element(key as number), member)
+      expected(at, message, remedyOf(at.value, type))
+    }
+    check(place, members as Partial<Members<E>>, name)
+  }
+  return members as Partial<Members<E>>
+}
+
+/** A sentence on what clients often do wrong. */
+const remedyOf = (value: unknown, wanted: string): string => {
+  if (wanted === 'string' && typeof value === 'number') return `Put it in quotes: "${value}".`
+  if (wanted === 'number' && typeof value === 'string' && /^-?\d+$/.test(value)) return 'Write it without quotes.'
+  return Number.isInteger(value) && !Number.isSafeInteger(value) && typeof value === 'number' && wanted !== 'boolean'
+    ? 'Integers above 2^53 - 1 lose digits in JSON.'
+    : ''
 }
 
 /** URL parameters of these names; others are refused, save those that clients send everywhere. */

@@ -1,14 +1,22 @@
 import type { AlertState } from '../../alerts/alert.ts'
 import type { PageFilter } from '../../delivery/listing.ts'
 import type { FailingReceiver } from '../../delivery/messages.ts'
-import type { Rendered } from '../../delivery/rendering.ts'
 import type { Parts } from '../../lib/intervals.ts'
 import type { OwnAbis } from '../../rules/declared.ts'
 import type { RuleInput, StoredRule } from '../../rules/rule.ts'
 import type { Simulation, SimulationRange } from '../../rules/search.ts'
 import type { Rules } from '../../rules/store.ts'
-
-export type { Simulation, SimulationRange } from '../../rules/search.ts'
+import type {
+  Alert,
+  AlertSeries,
+  Delivery,
+  Destinations,
+  Redelivery,
+  TestPreview,
+  TestResult,
+  WholeDelivery,
+  WideRedelivery,
+} from '../shapes/rules.ts'
 
 /** The services that the routes below `/alerting/rules` use. */
 export interface Alerting {
@@ -50,35 +58,14 @@ export interface AlertingService {
   cancel(rule: StoredRule, why: 'deleted' | 'paused', since: number): Promise<number | null>
   redeliver(rule: StoredRule, which: Redelivery): Promise<{ redelivered: number }>
   /** The account's deliveries, the newest first. */
-  deliveries(filter: PageFilter): Promise<{ deliveries: unknown[]; next: string | null }>
+  deliveries(filter: PageFilter): Promise<{ deliveries: Delivery[]; next: string | null }>
   /** With every attempt; undefined also where it is another account's. */
-  delivery(account: number, id: number): Promise<object | undefined>
+  delivery(account: number, id: number): Promise<WholeDelivery | undefined>
   /** What waits for each receiver of the account, and what it never got. */
-  destinations(account: number): Promise<object>
+  destinations(account: number): Promise<Destinations>
   redeliverAll(account: number, which: WideRedelivery): Promise<{ redelivered: number }>
   /** How many alerts rules had, by when their blocks were received. */
-  series(rules: readonly StoredRule[], parts: Parts): Promise<object>
-}
-
-export interface TestResult {
-  entity: { _id: string; _type: string }
-  deliveries: {
-    /** Place in the rule's `alerts`. */
-    action: number
-    type: string
-    target: string
-    delivered: boolean
-    /** Of HTTP; null where there was no answer. */
-    status: number | null
-    error: string | null
-    latencyMs: number
-  }[]
-}
-
-export interface TestPreview {
-  entity: { _id: string; _type: string }
-  /** In the order of the rule's `alerts`. */
-  messages: ({ action: number; type: string } & Rendered)[]
+  series(rules: readonly StoredRule[], parts: Parts): Promise<AlertSeries>
 }
 
 export interface AlertsWanted {
@@ -89,28 +76,7 @@ export interface AlertsWanted {
 }
 
 export interface AlertPage {
-  alerts: unknown[]
+  alerts: Alert[]
   /** Where the next page begins; null after the last page. */
   next: string | null
-}
-
-/** Deliveries that fulfil all of what is given. */
-export interface Redelivery {
-  /** Only this alert. */
-  alert?: string | undefined
-  /** Alerts from this time on (epoch milliseconds). */
-  from?: number | undefined
-  /** Up to this time. */
-  to?: number | undefined
-  /** Only those that were given up. */
-  dead?: boolean | undefined
-}
-
-/** The same across rules. */
-export interface WideRedelivery extends Redelivery {
-  delivery?: number | undefined
-  rule?: number | undefined
-  channel?: string | undefined
-  /** As deliveries show it. */
-  target?: string | undefined
 }

@@ -1,11 +1,12 @@
 import type { Limits } from '../../limits/index.ts'
-import { type Fault, filled, type Place, placeOf } from '../../rules/place.ts'
+import { type Fault, placeOf } from '../../rules/place.ts'
 import { checkRule } from '../../rules/schema.ts'
 import { actorOf, type Handler, whileConnected } from '../context.ts'
 import { invalid } from '../errors.ts'
 import { json } from '../json.ts'
+import { testRequest } from '../shapes/rules.ts'
 import type { Gate } from './gate.ts'
-import { fitRuleOf, readMembers, readRule } from './request.ts'
+import { fitRuleOf, readMembers, readRule, readShape } from './request.ts'
 import type { Alerting } from './service.ts'
 
 /** `POST /alerting/rules/<id>/test/`: sends each of its alerts once, marked as a test. */
@@ -13,11 +14,11 @@ export const testRule =
   (alerting: Alerting, limits: Limits, gate: Gate): Handler =>
   async c => {
     const rule = fitRuleOf(c, alerting)
-    const body = await readMembers(c, limits, ['_id'], idAt)
+    const body = await readMembers(c, limits, testRequest)
     if (!('members' in body)) return invalid(body.faults)
     const { members } = body
     alerting.rules.note(actorOf(c), rule.id, 'rule test')
-    return json(await gate(rule.account, () => alerting.service.test(rule, members, whileConnected(c))))
+    return json(await gate(rule.account, () => alerting.service.test(rule, members._id, whileConnected(c))))
   }
 
 /** `POST /alerting/rules/test/`: what a rule that need not be stored would send; nothing is sent. */
@@ -26,14 +27,9 @@ export const previewTest =
   async c => {
     const { _id, ...rule } = await readRule(c, limits)
     const faults: Fault[] = []
-    const id = idAt(placeOf({ _id }, faults))
+    const { _id: id } = readShape(testRequest, placeOf({ _id }, faults))
     const checked = checkRule(rule, { refusedHost: service.refusedHost, abis: service.abis, limits })
     if (!checked.rule || faults.length > 0) return invalid([...checked.faults, ...faults])
     const { rule: input } = checked
     return json(await gate(c.get('account').id, () => service.preview(input, id, whileConnected(c))))
   }
-
-const idAt = (place: Place): string | undefined => {
-  const id = place.member('_id')
-  return id.value === undefined ? undefined : filled(id, 'the id of a stored document')
-}

@@ -10,8 +10,9 @@ import { actorOf, type Context, type Handler } from '../context.ts'
 import { invalid } from '../errors.ts'
 import { json } from '../json.ts'
 import { addressOf, flagOf, hexOf } from '../parameters.ts'
+import type { Abi } from '../shapes/management.ts'
 import { checkNetwork } from './networks.ts'
-import type { AbiInfo, Management, NewAbi } from './service.ts'
+import type { Management, NewAbi } from './service.ts'
 
 /** `GET /abis/`: those that were given, not those of the bundled registry. */
 export const listAbis =
@@ -72,7 +73,7 @@ export const addAbis =
     return json({ abis: added, redecodings }, 201)
   }
 
-const detailOf = ({ id, network, address, codeHash }: AbiInfo) => ({ id, network, address, codeHash })
+const detailOf = ({ id, network, address, codeHash }: Abi) => ({ id, network, address, codeHash })
 
 interface Around {
   name: string | undefined

@@ -1,10 +1,10 @@
 import { refuse } from '../../lib/errors.ts'
 import type { Limits } from '../../limits/index.ts'
-import { filled, list, type Place } from '../../rules/place.ts'
 import { readMembers, readParameters } from '../alerting/request.ts'
 import { actorOf, type Handler } from '../context.ts'
 import { invalid } from '../errors.ts'
 import { json } from '../json.ts'
+import { newRedecodings } from '../shapes/management.ts'
 import { checkNetwork } from './networks.ts'
 import type { Management } from './service.ts'
 
@@ -20,7 +20,7 @@ export const listRedecodings =
 export const startRedecodings =
   (management: Management, limits: Limits): Handler =>
   async c => {
-    const body = await readMembers(c, limits, ['abis', 'networks'], whichAt)
+    const body = await readMembers(c, limits, newRedecodings)
     if (!('members' in body)) return invalid(body.faults)
     const { abis, networks } = body.members
     for (const network of networks ?? []) checkNetwork(network, management)
@@ -44,16 +44,3 @@ export const stopRedecoding =
     management.note(actorOf(c), { action: 'redecode stop', target: stopped.abi, detail: { network: stopped.network } })
     return json(stopped, 202)
   }
-
-const MOST = 1_000
-
-const whichAt = (place: Place): { abis: string[]; networks: string[] | undefined } => {
-  const networks = place.member('networks')
-  return {
-    abis: texts(place.member('abis'), 'ids of ABIs, as GET /abis/ lists them'),
-    networks: networks.value === undefined ? undefined : texts(networks, 'networks'),
-  }
-}
-
-const texts = (place: Place, of: string): string[] =>
-  Array.from(list(place, { of, min: 1, max: MOST })).flatMap(element => filled(element) ?? [])

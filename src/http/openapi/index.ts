@@ -1,17 +1,19 @@
+import { toJsonSchemaDefs } from '@valibot/to-json-schema'
 import { version } from '../../lib/runtime.ts'
-import { answerSchemas } from './answers.ts'
-import { deliverySchemas } from './deliveries.ts'
+import { ANSWER_SHAPES } from '../shapes/answers.ts'
+import { MANAGEMENT_SHAPES } from '../shapes/management.ts'
+import { RULE_SHAPES } from '../shapes/rules.ts'
+import { SERVER_SHAPES } from '../shapes/server.ts'
+import type { Shape } from '../shapes/values.ts'
 import { sourceSchemas } from './documents.ts'
 import { endpointOperations } from './endpoints.ts'
 import { errorHeaders, errorResponses, errorsOf } from './faults.ts'
-import { managementSchemas } from './manage.ts'
 import { JSON_BODY, type Operation, TAGS, type Told } from './operations.ts'
 import { ownOperations } from './own.ts'
 import { parametersOf, type ShownParameter, shownParameters } from './parameters.ts'
 import { querySchemas } from './query.ts'
 import { ruleSchemas } from './rules.ts'
 import type { Schema } from './schema.ts'
-import { serverSchemas } from './server.ts'
 
 /** What a server has: the description has no more. */
 export interface Has {
@@ -67,18 +69,46 @@ export const describeApi = (has: Has): OpenApi => {
     paths,
     components: {
       schemas: {
-        ...serverSchemas(),
+        ...schemasOf({
+          ...{ ...SERVER_SHAPES, ...ANSWER_SHAPES },
+          ...(has.rules && RULE_SHAPES),
+          ...(has.management && MANAGEMENT_SHAPES),
+        }),
         ...querySchemas(),
-        ...answerSchemas(),
         ...sourceSchemas(),
-        ...(has.rules ? { ...ruleSchemas(), ...deliverySchemas() } : {}),
-        ...(has.management ? managementSchemas() : {}),
+        ...(has.rules && ruleSchemas()),
       },
       parameters: parametersOf(operations),
       responses: errorResponses(),
       headers: errorHeaders(),
       securitySchemes: SECURITY,
     },
+  }
+}
+
+/** JSON Schemas of shapes, which refer to each other by their names. */
+const schemasOf = (shapes: Record<string, Shape>): Record<string, Schema> =>
+  toJsonSchemaDefs(shapes as Parameters<typeof toJsonSchemaDefs>[0], {
+    // Bodies are described as they are sent.
+    typeMode: 'input',
+    ignoreActions: ['check'],
+    overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
+    overrideSchema: ({ valibotSchema: { type }, jsonSchema }) => shortened(type, jsonSchema as Schema),
+  }) as Record<string, Schema>
+
+/** Without what says nothing. */
+// biome-ignore lint/suspicious/noExplicitAny: a schema may have any keywords
+const shortened = (type: string, schema: Record<string, any>): Schema => {
+  const { anyOf, enum: values, required, properties, items, propertyNames: _, type: own, ...rest } = schema
+  if (type === 'nullable' && anyOf?.[0].enum) return { ...anyOf[0], enum: [...anyOf[0].enum, null] }
+  if (type === 'nullable' && typeof anyOf?.[0].type === 'string') return { ...anyOf[0], type: [anyOf[0].type, 'null'] }
+  return {
+    ...rest,
+    ...(anyOf && { anyOf }),
+    ...(values ? { enum: values } : own && { type: own }),
+    ...(properties && Object.keys(properties).length > 0 && { properties }),
+    ...(required?.length > 0 && { required }),
+    ...(items && Object.keys(items).length > 0 && { items }),
   }
 }
 

@@ -1,7 +1,7 @@
 import { KINDS } from '../../mapping/index.ts'
 import { SEARCH_PARAMETERS } from '../../query/parameters.ts'
-import { STATES } from '../alerting/alerts.ts'
 import { UNITS } from '../es/cat/table.ts'
+import { alertState } from '../shapes/rules.ts'
 import type { Operation } from './operations.ts'
 import { oneOf, type Schema, text } from './schema.ts'
 
@@ -91,7 +91,7 @@ const FLAG = oneOf(['true', 'false', ''])
 
 /** What a parameter takes, if not any text. All others are refused. */
 const VALUES: ReadonlyMap<string, Schema> = new Map<string, Schema>([
-  ['state', oneOf(STATES)],
+  ['state', oneOf(alertState.options)],
   ['bytes', oneOf([...UNITS.keys(), ''])],
   ['default_operator', oneOf(['and', 'or', 'AND', 'OR'])],
   ...['v', 'help', 'typed_keys', 'ignore_unavailable', 'include_unmapped', 'include_type_name', 'flat_settings'].map(

@@ -1,6 +1,7 @@
 import { createLinkLookups } from '../../engine/lookups/links.ts'
 import { openForReading } from '../../engine/open.ts'
-import type { AbiInfo, AbiShelf } from '../../http/manage/service.ts'
+import type { AbiShelf } from '../../http/manage/service.ts'
+import type { AbiOfAddress } from '../../http/shapes/management.ts'
 import { nativeBinding } from '../../lib/runtime.ts'
 import type { Pool } from '../../search/pool.ts'
 
@@ -26,7 +27,7 @@ const MAX_CONTRACTS = 300
 /** What decodes the logs and calls of a contract, the first first: ABIs for it, for its code, for what it runs, and those for all. */
 export const createAbiOf =
   ({ pool, storeOf, shelf }: AbiOfOptions) =>
-  async (network: string, address: string, asking: { account: number; signal: AbortSignal }): Promise<object> => {
+  async (network: string, address: string, asking: { account: number; signal: AbortSignal }): Promise<AbiOfAddress> => {
     const store = storeOf(network)
     const runs = store === undefined ? [{ address, codeHash: null, through: null }] : runsOf(store, address)
     const contract = store === undefined ? undefined : await contractAt(pool, network, address, asking)
@@ -34,15 +35,15 @@ export const createAbiOf =
     const own = (run: Run, by: 'address' | 'codeHash') =>
       all
         .filter(abi => abi[by] !== null && abi[by] === run[by])
-        .map(abi => ({ ...abi, source: run.through === null ? by : 'implementation', of: run.address }))
+        .map((abi): Decoder => ({ ...abi, source: run.through === null ? by : 'implementation', of: run.address }))
     const given = runs.flatMap(run => [...own(run, 'address'), ...own(run, 'codeHash')])
     const general = all
       .filter(abi => abi.address === null && abi.codeHash === null)
-      .map(abi => ({ ...abi, source: 'any', of: null as string | null }))
-    const [first] = given as (AbiInfo & { source: string })[]
+      .map((abi): Decoder => ({ ...abi, source: 'any', of: null }))
+    const [first] = given
     return {
       ...{ network, address },
-      source: first?.source ?? contract?.abi?.source ?? null,
+      source: (first?.source as AbiOfAddress['source'] | undefined) ?? contract?.abi?.source ?? null,
       name: first?.name ?? contract?.name ?? null,
       probability: first?.probability ?? contract?.probability ?? null,
       codeHash: runs[0]!.codeHash ?? contract?.codeHash ?? null,
@@ -78,11 +79,13 @@ const runsOf = (store: string, address: string): Run[] => {
   }
 }
 
+type Decoder = AbiOfAddress['abis'][number]
+
 interface ContractSource {
   name?: string | null
   codeHash?: string | null
   probability?: number | null
-  abi?: { source: string | null } | null
+  abi?: { source: AbiOfAddress['source'] } | null
 }
 
 const contractAt = async (

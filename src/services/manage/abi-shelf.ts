@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
 import { type FileHandle, open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { AbiInfo, AbiShelf } from '../../http/manage/service.ts'
+import type { AbiShelf } from '../../http/manage/service.ts'
+import type { Abi, WholeAbi } from '../../http/shapes/management.ts'
 import { abiFile, abiIn, fileNames, keepAbis, removeAbiFile, type StoredAbi } from '../../ingest/abis.ts'
 import { messageOf, refuse } from '../../lib/errors.ts'
 import { mapInTurns } from '../../lib/scheduling/event-loop.ts'
@@ -12,9 +13,9 @@ const HEAD = 4_096
 
 /** The ABIs in a folder, as HTTP shows them. Files are read once each, as they come: their names change with their content. */
 export const createAbiShelf = (folder: string): AbiShelf => {
-  const known = new Map<string, AbiInfo>()
+  const known = new Map<string, Abi>()
 
-  const infoOf = async (file: string): Promise<AbiInfo | undefined> => {
+  const infoOf = async (file: string): Promise<Abi | undefined> => {
     const before = known.get(file)
     if (before && existsSync(join(folder, file))) return before
     try {
@@ -39,7 +40,7 @@ export const createAbiShelf = (folder: string): AbiShelf => {
 
   return {
     async list({ network, address, codeHash, name }) {
-      const found: AbiInfo[] = []
+      const found: Abi[] = []
       const files = fileNames(folder)
       for (const file of files) {
         const info = await infoOf(file)
@@ -79,7 +80,7 @@ export const createAbiShelf = (folder: string): AbiShelf => {
         keepAbis(folder, [abi])
         return abiFile(abi)
       })
-      const added: (AbiInfo | undefined)[] = []
+      const added: (Abi | undefined)[] = []
       for (const file of new Set(files)) added.push(await infoOf(file))
       return added.filter(info => info !== undefined)
     },
@@ -91,7 +92,7 @@ export const createAbiShelf = (folder: string): AbiShelf => {
 const fileOf = (id: string): string => `${id}.json`
 const idOf = (file: string): string => file.replace(/\.json$/, '')
 
-const readInfo = async (handle: FileHandle, file: string): Promise<AbiInfo> => {
+const readInfo = async (handle: FileHandle, file: string): Promise<Abi> => {
   const { size, mtimeMs } = await handle.stat()
   const isLong = size > LARGEST
   const text = isLong
@@ -116,7 +117,7 @@ const readInfo = async (handle: FileHandle, file: string): Promise<AbiInfo> => {
 /** What stands before the declarations, as an object of its own. */
 const headOf = (text: string): string => `${text.slice(0, text.indexOf('"events":')).trimEnd().replace(/,$/, '')}}`
 
-const entriesOf = ({ events, functions, errors = [] }: StoredAbi): unknown[] => [
+const entriesOf = ({ events, functions, errors = [] }: StoredAbi): WholeAbi['abi'] => [
   ...events.map(event => ({ type: 'event', ...event })),
   ...functions.map(it => ({ type: 'function', ...it })),
   ...errors.map(error => ({ type: 'error', ...error })),

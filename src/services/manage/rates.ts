@@ -1,4 +1,4 @@
-import type { NetworkRates, RateSample } from '../../http/manage/service.ts'
+import type { RateSample, Rates } from '../../http/shapes/management.ts'
 import type { NetworkStatus, Status } from '../../ingest/status.ts'
 import type { Log } from '../../lib/log.ts'
 import { every } from '../../lib/scheduling/interval.ts'
@@ -26,7 +26,7 @@ export const createRates = (status: () => Promise<Status>, log: Log) => {
   return {
     stop: every(EVERY_MS, take, { log, doing: 'note how fast networks are indexed' }),
     take,
-    of: (wanted: string | undefined): { everyMs: number; networks: NetworkRates[] } => ({
+    of: (wanted: string | undefined): Rates => ({
       everyMs: EVERY_MS,
       networks: Array.from(samples, ([network, list]) => ({ network, samples: list })).filter(
         ({ network }) => wanted === undefined || network === wanted,

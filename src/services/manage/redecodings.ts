@@ -1,4 +1,5 @@
-import type { AbiShelf, RedecodingInfo, Redecodings } from '../../http/manage/service.ts'
+import type { AbiShelf, Redecodings } from '../../http/manage/service.ts'
+import type { Redecoding as RedecodingInfo } from '../../http/shapes/management.ts'
 import type { Indexing } from '../../ingest/network.ts'
 import {
   askedAt,

@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads'
 import { readStats, type Stats } from '../../engine/stats.ts'
-import type { StorageState } from '../../http/manage/service.ts'
+import type { StorageAnswer } from '../../http/shapes/management.ts'
 import { messageOf } from '../../lib/errors.ts'
 import { gapsIn } from '../../lib/ranges.ts'
 import { nativeBinding, startWorker } from '../../lib/runtime.ts'
@@ -12,11 +12,11 @@ const PATIENCE_MS = 1_500
 
 /** How much room what of a store takes; measured in a thread of its own, one store at a time. */
 export const createStorage = (storeOf: (network: string) => string, measure: Measure = measureInThread) => {
-  const known = new Map<string, StorageState>()
+  const known = new Map<string, StorageAnswer>()
   const under = new Map<string, Promise<void>>()
   let last: Promise<unknown> = Promise.resolve()
 
-  const begin = (network: string, before: StorageState | undefined): Promise<void> => {
+  const begin = (network: string, before: StorageAnswer | undefined): Promise<void> => {
     const nothing = { network, measuredAt: null, tookMs: null, error: null, storage: null }
     known.set(network, { ...(before ?? nothing), state: 'measuring' })
     const run = async () => {
@@ -40,7 +40,7 @@ export const createStorage = (storeOf: (network: string) => string, measure: Mea
     return done
   }
 
-  return async (network: string): Promise<StorageState> => {
+  return async (network: string): Promise<StorageAnswer> => {
     // Refused where nothing is stored yet.
     storeOf(network)
     const before = known.get(network)

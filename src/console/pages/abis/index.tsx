@@ -114,15 +114,15 @@ export const COLUMNS: readonly Column<Abi>[] = [
   },
   { name: 'for', title: 'For', width: 'minmax(16ch, 1fr)', cell: abi => <For abi={abi} /> },
   { name: 'network', title: 'Network', width: 'minmax(16ch, 1fr)', cell: ({ network }) => network ?? 'all networks' },
-  { name: 'events', title: 'Events', width: '8ch', align: 'right', cell: ({ events }) => events.toLocaleString() },
+  { name: 'events', title: 'Events', width: '8ch', align: 'right', cell: ({ events }) => events?.toLocaleString() },
   {
     name: 'functions',
     title: 'Functions',
     width: '9ch',
     align: 'right',
-    cell: ({ functions }) => functions.toLocaleString(),
+    cell: ({ functions }) => functions?.toLocaleString(),
   },
-  { name: 'errors', title: 'Errors', width: '8ch', align: 'right', cell: ({ errors }) => errors.toLocaleString() },
+  { name: 'errors', title: 'Errors', width: '8ch', align: 'right', cell: ({ errors }) => errors?.toLocaleString() },
   { name: 'added', title: 'Added', width: '20ch', cell: ({ addedAt }) => <Time value={addedAt} brief /> },
 ]
 

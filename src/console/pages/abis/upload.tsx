@@ -140,7 +140,8 @@ const SEVERAL = /^\s*\{\s*"abis"\s*:/
 const summaryOf = ({ events, functions, errors }: Added['abis'][number]) =>
   `added with ${count(events, 'event')}, ${count(functions, 'function')} and ${count(errors, 'error')}`
 
-const count = (number: number, what: string) => `${number.toLocaleString()} ${what}${number === 1 ? '' : 's'}`
+const count = (number: number | null, what: string) =>
+  `${number?.toLocaleString() ?? 'many'} ${what}${number === 1 ? '' : 's'}`
 
 /** Text of a file, and how it is called. */
 export interface Read {

@@ -1,33 +1,8 @@
+import type { Abi, Redecoding } from '../../../http/shapes/management.ts'
 import type { JsonObject } from '../../api/json.ts'
 
-export interface Abi {
-  id: string
-  name: string | null
-  network: string | null
-  address: string | null
-  codeHash: string | null
-  events: number
-  functions: number
-  errors: number
-  bytes: number
-  addedAt: string
-}
-
-/** One with its declarations. */
-export interface WholeAbi extends Abi {
-  abi: JsonObject[]
-}
-
-export interface Redecoding {
-  id: string
-  network: string
-  abi: string
-  name: string | null
-  askedAt: string
-  state: 'waiting' | 'running' | 'stopping'
-  nextBlock: number | null
-  blocksLeft: number | null
-}
+export type { Abi, Redecoding } from '../../../http/shapes/management.ts'
+export type WholeAbi = Abi & { abi: JsonObject[] }
 
 export interface Added {
   abis: Abi[]

@@ -11,7 +11,7 @@ import type {
   Rule,
   RuleFault,
   Simulation,
-  TestAnswer,
+  TestResult,
 } from './wire.ts'
 
 const RULES = 'alerting/rules'
@@ -54,7 +54,7 @@ export const simulate = (body: JsonObject, signal: AbortSignal) =>
 
 export const previewTest = (body: JsonObject) => ask<PreviewAnswer>(`${RULES}/test`, { body })
 
-export const testRule = (id: number) => ask<TestAnswer>(`${RULES}/${id}/test`, { body: {} })
+export const testRule = (id: number) => ask<TestResult>(`${RULES}/${id}/test`, { body: {} })
 
 /** A day in half hours, or what `query` says. */
 export const getSeries = (query: string, signal: AbortSignal) =>

@@ -13,7 +13,7 @@ import { deleteRule, enableRule, getDeliveries, getRule, getSeries, isConflict, 
 import { Alerts, Deliveries, sendDeadOf } from './found.tsx'
 import { idleOf, State } from './list.tsx'
 import { listAt, ownOf, saying, TARGETS, targetOf } from './model.ts'
-import { type AlertSeries, networkOf, type Rule, type TestAnswer } from './wire.ts'
+import { type AlertSeries, networkOf, type Rule, type TestResult } from './wire.ts'
 
 const REFRESH_MS = 5_000
 const TABS = [
@@ -276,7 +276,7 @@ const receiverOf = (action: unknown): string => {
 }
 
 interface Result {
-  answer?: TestAnswer
+  answer?: TestResult
   error?: unknown
 }
 

@@ -9,7 +9,7 @@ import { Command, Time } from '../../parts/text.tsx'
 import { Link, setQuery, useQueryState } from '../../shell/router.tsx'
 import { Deliveries } from './deliveries.tsx'
 import { Network } from './network.tsx'
-import type { FullStatus, Rates, StorageAnswer } from './wire.ts'
+import type { Rates, Status as StatusAnswer, StorageAnswer } from './wire.ts'
 
 const VIEWS = [
   { name: 'networks', title: 'Networks' },
@@ -51,7 +51,7 @@ const RATES_MS = 10_000
 const START = 'chainsieve serve --network ethereum/ethereum/mainnet --rpc URL --from latest-1000'.split(' ')
 
 export const Networks = () => {
-  const status = useLive('status', signal => ask<FullStatus>('status', { signal }), STATUS_MS)
+  const status = useLive('status', signal => ask<StatusAnswer>('status', { signal }), STATUS_MS)
   const rates = useLive('rates', signal => ask<Rates>('status/rates', { signal }), RATES_MS)
   const { data } = status
   if (status.error !== undefined && !data)

@@ -4,7 +4,16 @@ import { plain } from '../../parts/format.ts'
 import { PlainTable } from '../../parts/table.tsx'
 import { Hash, Time } from '../../parts/text.tsx'
 import { Link } from '../../shell/router.tsx'
-import type { Budget, Endpoint, Filter, FullNetwork, Period, RateSample, ScopeCoverage, ScopeFilling } from './wire.ts'
+import type {
+  Budget,
+  Endpoint,
+  Filter,
+  NetworkStatus,
+  Period,
+  RateSample,
+  ScopeCoverage,
+  ScopeFilling,
+} from './wire.ts'
 
 /** What each state means. */
 const STATES: ReadonlyMap<string, { text: string; class: string }> = new Map([
@@ -17,7 +26,7 @@ const STATES: ReadonlyMap<string, { text: string; class: string }> = new Map([
   ['stopped', { text: 'Stopped', class: 'bad' }],
 ])
 
-export const Network = ({ status, samples }: { status: FullNetwork; samples: readonly RateSample[] }) => {
+export const Network = ({ status, samples }: { status: NetworkStatus; samples: readonly RateSample[] }) => {
   const { network, state, error, waiting, restarts, redecoding, store, logLoss } = status
   const shown = STATES.get(state) ?? { text: state, class: '' }
   return (
@@ -87,7 +96,7 @@ export const Network = ({ status, samples }: { status: FullNetwork; samples: rea
   )
 }
 
-const Facts = ({ status }: { status: FullNetwork }) => {
+const Facts = ({ status }: { status: NetworkStatus }) => {
   const { head, lag, lastBlock, blockTime, blocksPerSecond, eventsPerSecond, secondsLeft } = status
   const facts: [string, ComponentChildren][] = [
     ['Head of the chain', head?.toLocaleString()],
@@ -168,7 +177,7 @@ export const showDuration = (seconds: number): string => {
   return `${Math.floor(hours / 24)} d ${hours % 24} h`
 }
 
-type Placed = Pick<FullNetwork, 'cluster' | 'shipping' | 'moving'>
+type Placed = Pick<NetworkStatus, 'cluster' | 'shipping' | 'moving'>
 
 /** Where documents lie, and how far they are on their way elsewhere, as names and values. */
 export const placeOf = ({ cluster, shipping, moving }: Placed): [string, ComponentChildren][] => {
@@ -278,7 +287,7 @@ const showRange = ({ from, to }: Range): string =>
   from === to ? from.toLocaleString() : `${from.toLocaleString()}–${to.toLocaleString()}`
 
 /** What was looked for in blocks that are not held whole, and what is still being looked for. */
-export const Scopes = ({ status: { network, coverage = [], filling } }: { status: FullNetwork }) => {
+export const Scopes = ({ status: { network, coverage = [], filling } }: { status: NetworkStatus }) => {
   const looked = [...coverage.flatMap(({ ranges }) => ranges), ...(filling ? [filling] : [])]
   const whole = {
     from: Math.min(...looked.map(({ from }) => from)),
