@@ -42,26 +42,34 @@ export interface AlertRecord {
 /** A receiver that takes nothing now, with its times as ISO-8601 UTC. */
 export type FailingReceiver = Omit<Failed, 'since' | 'at'> & Record<'since' | 'at', string>
 
-/** Questions by name: what is asked, and what is answered. */
+/** What the main thread asks of the delivering one. */
 export interface Questions {
-  test: { ask: { rule: StoredRule; alert: StoredAlert }; answer: TestResult[] }
-  alerts: { ask: { network: string; rule: number; page: AlertsPage }; answer: AlertRecord[] }
-  counts: { ask: { rules: readonly number[] | undefined }; answer: Map<number, number> }
-  list: { ask: ListFilter; answer: DeliveryInfo[] }
-  page: { ask: PageFilter; answer: DeliveryPage }
-  delivery: { ask: { account: number; id: number }; answer: DeliveryRecord | undefined }
-  destinations: { ask: { account: number }; answer: Destinations }
-  series: { ask: SeriesWanted; answer: Series }
-  cancel: { ask: { rule: number; why: Ended; since: number }; answer: number }
-  redeliver: { ask: RedeliverFilter; answer: number }
-  metrics: { ask: Record<never, never>; answer: MetricSnapshot[] }
+  /** Sends each action of a rule once, as a test; `alert` is what it is filled from. */
+  test(rule: StoredRule, alert: StoredAlert, signal: AbortSignal): Promise<TestResult[]>
+  /** Alerts of a rule of that network, the newest first, with all deliveries and attempts. */
+  alerts(network: string, rule: number, page: AlertsPage): AlertRecord[]
+  /** How often rules have fired; those that have not are left out. */
+  counts(rules: readonly number[] | undefined): Map<number, number>
+  list(filter: ListFilter): DeliveryInfo[]
+  /** Deliveries of an account across its rules, the newest first. */
+  page(filter: PageFilter): DeliveryPage
+  /** Undefined also where it is another account's. */
+  delivery(account: number, id: number): DeliveryRecord | undefined
+  /** What waits for the receivers of an account, and what they never got. */
+  destinations(account: number): Destinations
+  /** How many alerts rules had, by time. */
+  series(wanted: SeriesWanted): Promise<Series>
+  /** Cancels what is queued for a rule that was deleted or paused; returns how many were cancelled since then (epoch milliseconds). */
+  cancel(rule: number, why: Ended, since: number): Promise<number>
+  /** Returns how many deliveries are queued again. */
+  redeliver(filter: RedeliverFilter): number
+  metrics(): MetricSnapshot[]
 }
-export type Question = { [Q in keyof Questions]: { about: Q; ask: Questions[Q]['ask'] } }[keyof Questions]
 
 export type ToDelivery =
   | { type: 'stores'; stores: ReadonlyMap<string, string> }
   | { type: 'wake'; network: string }
-  | { type: 'ask'; id: number; question: Question }
+  | { type: 'ask'; id: number; about: keyof Questions; args: unknown[] }
   /** Nobody waits for the answer any more. */
   | { type: 'drop'; id: number }
   | { type: 'stop' }

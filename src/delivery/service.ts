@@ -1,61 +1,19 @@
 import type { Worker } from 'node:worker_threads'
 import type { StoredAlert } from '../alerts/alert.ts'
-import type { AlertsPage } from '../alerts/outbox.ts'
 import { stop, systemFault } from '../lib/errors.ts'
 import { fromFailure } from '../lib/failure.ts'
 import { isMemorySmall } from '../lib/granted-memory.ts'
 import type { Log } from '../lib/log.ts'
-import type { MetricSnapshot } from '../lib/metrics.ts'
 import { createRestarts, type RestartStatus } from '../lib/restarts.ts'
 import { nativeBinding, startWorker } from '../lib/runtime.ts'
 import type { Secret } from '../lib/secret.ts'
 import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
 import type { StoredRule } from '../rules/rule.ts'
-import type { DeliveryInfo, DeliveryRecord, ListFilter, RedeliverFilter } from './ledger.ts'
-import type { DeliveryPage, Destinations, PageFilter } from './listing.ts'
-import type {
-  AlertRecord,
-  DeliveryData,
-  FailingReceiver,
-  FromDelivery,
-  Question,
-  Questions,
-  ToDelivery,
-} from './messages.ts'
-import type { TestResult } from './sender.ts'
-import type { Series, SeriesWanted } from './series.ts'
+import type { DeliveryData, FailingReceiver, FromDelivery, Questions, ToDelivery } from './messages.ts'
 import { openDeliveries } from './store.ts'
-import type { Ended } from './upkeep.ts'
 
 /** The thread that delivers, as the main thread sees it. */
-export interface Delivery {
-  /** A network has stored something: its outbox is looked at now rather than within a second. */
-  wake(network: string): void
-  /** Sends each action of a rule once, as a test; `alert` is what it is filled from. */
-  testFire(rule: StoredRule, alert: StoredAlert, signal?: AbortSignal): Promise<TestResult[]>
-  /** Alerts of a rule of that network, the newest first, with all deliveries and attempts. */
-  alerts(network: string, rule: number, page: AlertsPage): Promise<AlertRecord[]>
-  /** How often rules have fired; those that have not are left out. */
-  counts(rules?: readonly number[]): Promise<Map<number, number>>
-  list(filter: ListFilter): Promise<DeliveryInfo[]>
-  /** Deliveries of an account across its rules, the newest first. */
-  page(filter: PageFilter): Promise<DeliveryPage>
-  /** Undefined also where it is another account's. */
-  delivery(account: number, id: number): Promise<DeliveryRecord | undefined>
-  /** What waits for the receivers of an account, and what they never got. */
-  destinations(account: number): Promise<Destinations>
-  /** How many alerts rules had, by time. */
-  series(wanted: SeriesWanted): Promise<Series>
-  /** Cancels what is queued for a rule that was deleted or paused; returns how many were cancelled since then (epoch milliseconds). */
-  cancel(rule: number, why: Ended, since: number): Promise<number>
-  /** Returns how many deliveries are queued again. */
-  redeliver(filter: RedeliverFilter): Promise<number>
-  metrics(): Promise<MetricSnapshot[]>
-  /** How deliveries are, without asking the thread. */
-  status(): DeliveryStatus
-  /** Gives what is under way a short while; what is not sent is sent after the next start. */
-  stop(): Promise<void>
-}
+export type Delivery = ReturnType<typeof startDelivery>
 
 export interface DeliveryStatus {
   state: 'delivering' | 'restarting' | 'stuck'
@@ -99,8 +57,8 @@ const SILENT_MS = 30_000
 const START_AFTER_MS = 250
 
 /** Starts the thread; one that dies is started again, since everything it does is in its file. */
-export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions): Delivery => {
-  const { allowTarget, smtp, mailFrom, mailDigest, retries, timeoutMs, keepMs, limits = DEFAULT_LIMITS } = settings
+export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions) => {
+  const { smtp, mailDigest: digestMs, keepMs, limits = DEFAULT_LIMITS, ...others } = settings
   const waiting = new Map<number, { resolve(answer: unknown): void; reject(error: unknown): void }>()
   let ids = 0
   let stopping = false
@@ -122,16 +80,7 @@ export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions):
   const start = () => {
     const known = stores()
     told = keyOf(known)
-    const sent = {
-      allowTarget,
-      smtp: smtp?.reveal(),
-      mailFrom,
-      digestMs: mailDigest,
-      retries,
-      timeoutMs,
-      keepMs,
-      limits,
-    }
+    const sent = { ...others, smtp: smtp?.reveal(), digestMs, keepMs, limits }
     const options = { resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } }
     const one = startWorker('delivery', { data, stores: known, settings: sent } satisfies DeliveryData, options)
     worker = one
@@ -173,30 +122,33 @@ export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions):
     post({ type: 'stores', stores: known })
   }
 
-  const ask = <Q extends keyof Questions>(about: Q, ask: Questions[Q]['ask'], signal?: AbortSignal) =>
-    new Promise<Questions[Q]['answer']>((resolve, reject) => {
+  type Answer<Q extends keyof Questions> = Awaited<ReturnType<Questions[Q]>>
+  const ask = <Q extends keyof Questions>(about: Q, args: unknown[], signal?: AbortSignal): Promise<Answer<Q>> => {
+    tellStores()
+    return new Promise((resolve, reject) => {
       signal?.throwIfAborted()
       if (stopping || started().threadId < 0) throw ended()
       const id = ++ids
-      const abort = () => {
+      const drop = () => {
         waiting.delete(id)
         post({ type: 'drop', id })
         reject(signal!.reason)
       }
-      signal?.addEventListener('abort', abort, { once: true })
-      const settle = () => signal?.removeEventListener('abort', abort)
-      waiting.set(id, {
-        resolve(answer) {
-          settle()
-          resolve(answer as Questions[Q]['answer'])
-        },
-        reject(error) {
-          settle()
-          reject(error)
-        },
-      })
-      post({ type: 'ask', id, question: { about, ask } as Question })
+      signal?.addEventListener('abort', drop, { once: true })
+      const settled =
+        <T>(settle: (value: T) => void) =>
+        (value: T) => {
+          signal?.removeEventListener('abort', drop)
+          settle(value)
+        }
+      waiting.set(id, { resolve: settled<Answer<Q>>(resolve) as (answer: unknown) => void, reject: settled(reject) })
+      post({ type: 'ask', id, about, args })
     })
+  }
+  const asking =
+    <Q extends keyof Questions>(about: Q) =>
+    (...args: Parameters<Questions[Q]>) =>
+      ask(about, args)
 
   // The operator is told once what is wrong with the file.
   try {
@@ -207,28 +159,24 @@ export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions):
   }
   const starting = setTimeout(started, START_AFTER_MS)
   return {
-    wake(network) {
+    /** A network has stored something: its outbox is looked at now rather than within a second. */
+    wake(network: string) {
       tellStores()
       post({ type: 'wake', network })
     },
-    testFire: (rule, alert, signal) => ask('test', { rule, alert }, signal),
-    alerts(network, rule, page) {
-      tellStores()
-      return ask('alerts', { network, rule, page })
-    },
-    counts: rules => ask('counts', { rules }),
-    list: filter => ask('list', filter),
-    page: filter => ask('page', filter),
-    delivery: (account, id) => ask('delivery', { account, id }),
-    destinations: account => ask('destinations', { account }),
-    series(wanted) {
-      tellStores()
-      return ask('series', wanted)
-    },
-    cancel: (rule, why, since) => ask('cancel', { rule, why, since }),
-    redeliver: filter => ask('redeliver', filter),
-    metrics: () => ask('metrics', {}),
-    status() {
+    testFire: (rule: StoredRule, alert: StoredAlert, signal?: AbortSignal) => ask('test', [rule, alert], signal),
+    alerts: asking('alerts'),
+    counts: (rules?: readonly number[]) => ask('counts', [rules]),
+    list: asking('list'),
+    page: asking('page'),
+    delivery: asking('delivery'),
+    destinations: asking('destinations'),
+    series: asking('series'),
+    cancel: asking('cancel'),
+    redeliver: asking('redeliver'),
+    metrics: asking('metrics'),
+    /** How deliveries are, without asking the thread. */
+    status(): DeliveryStatus {
       const known = restarts.status()
       const [state, error] = ((): [DeliveryStatus['state'], string | null] => {
         if (known && known.nextAt !== null) return ['restarting', known.error]
@@ -236,12 +184,9 @@ export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions):
         if (silentMs >= SILENT_MS) return ['stuck', `its thread has not reported for ${Math.round(silentMs / 1_000)} s`]
         return stuck === null ? ['delivering', null] : ['stuck', stuck]
       })()
-      return {
-        ...{ state, error },
-        ...(known && { restarts: known }),
-        failing,
-      }
+      return { state, error, ...(known && { restarts: known }), failing }
     },
+    /** Gives what is under way a short while; what is not sent is sent after the next start. */
     async stop() {
       stopping = true
       restarts.stop()

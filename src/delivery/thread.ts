@@ -13,7 +13,7 @@ import { openRules } from '../rules/store.ts'
 import { createToldRules } from '../rules/told.ts'
 import { receiverOf } from './failing.ts'
 import { createChannels } from './index.ts'
-import type { AlertRecord, DeliveryData, FromDelivery, Question, Questions, ToDelivery } from './messages.ts'
+import type { DeliveryData, FromDelivery, Questions, ToDelivery } from './messages.ts'
 import { createOutboxes } from './outboxes.ts'
 import { countAlerts } from './series.ts'
 import { openDeliveries } from './store.ts'
@@ -82,14 +82,9 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
     return rule.input.config.alerts.some(action => action.type === channel && receiverOf(action) === receiver)
   }
   const waiting = createWaitingMetrics(store, outboxes.all)
-  /** Tests under way, by the number of their question. */
-  const tests = new Map<number, AbortController>()
-
-  const test = async (id: number, { rule, alert }: Questions['test']['ask']) => {
-    const controller = new AbortController()
-    tests.set(id, controller)
-    try {
-      const results = await worker.testFire(rule, alert, controller.signal)
+  const answers: Questions = {
+    async test(rule, alert, signal) {
+      const results = await worker.testFire(rule, alert, signal)
       // What takes a test takes alerts, too. A test that fails is told to who asked for it.
       for (const { action, delivered } of results)
         if (delivered)
@@ -99,53 +94,42 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
             Date.now(),
           )
       return results
+    },
+
+    alerts(network, rule, page) {
+      const found = outboxes.get(network)?.alerts(rule, page) ?? []
+      const ids = found.map(({ alert }) => alert.id)
+      const deliveries = Map.groupBy(store.deliveriesOf(rule, ids), ({ alert }) => alert)
+      return found.map(({ n, alert }) => ({ n, alert, deliveries: deliveries.get(alert.id) ?? [] }))
+    },
+
+    redeliver(filter) {
+      const queued = store.redeliver(filter)
+      worker.reload()
+      return queued
+    },
+
+    counts: store.counts,
+    list: store.list,
+    page: store.page,
+    delivery: store.delivery,
+    destinations: store.destinations,
+    series: wanted => countAlerts(outboxes.get, wanted),
+    cancel: worker.cancel,
+    metrics: () => [...metrics.snapshot(), ...waiting()],
+  }
+  /** What is being answered, by the numbers of the questions. */
+  const asked = new Map<number, AbortController>()
+  const answer = async ({ id, about, args }: Extract<ToDelivery, { type: 'ask' }>) => {
+    const controller = new AbortController()
+    asked.set(id, controller)
+    try {
+      const found = (answers[about] as (...args: unknown[]) => unknown)(...args, controller.signal)
+      tell({ type: 'answer', id, answer: await found })
+    } catch (error) {
+      tell({ type: 'failed', id, failure: toFailure(error) })
     } finally {
-      tests.delete(id)
-    }
-  }
-
-  const alertsOf = ({ network, rule, page }: Questions['alerts']['ask']): AlertRecord[] => {
-    const found = outboxes.get(network)?.alerts(rule, page) ?? []
-    const deliveries = Map.groupBy(
-      store.deliveriesOf(
-        rule,
-        found.map(({ alert }) => alert.id),
-      ),
-      ({ alert }) => alert,
-    )
-    return found.map(({ n, alert }) => ({ n, alert, deliveries: deliveries.get(alert.id) ?? [] }))
-  }
-
-  const redeliver = (filter: Questions['redeliver']['ask']): number => {
-    const queued = store.redeliver(filter)
-    worker.reload()
-    return queued
-  }
-
-  const answer = async (id: number, { about, ask }: Question): Promise<unknown> => {
-    switch (about) {
-      case 'test':
-        return test(id, ask)
-      case 'alerts':
-        return alertsOf(ask)
-      case 'counts':
-        return store.counts(ask.rules)
-      case 'list':
-        return store.list(ask)
-      case 'page':
-        return store.page(ask)
-      case 'delivery':
-        return store.delivery(ask.account, ask.id)
-      case 'destinations':
-        return store.destinations(ask.account)
-      case 'series':
-        return countAlerts(outboxes.get, ask)
-      case 'cancel':
-        return worker.cancel(ask.rule, ask.why, ask.since)
-      case 'redeliver':
-        return redeliver(ask)
-      case 'metrics':
-        return [...metrics.snapshot(), ...waiting()]
+      asked.delete(id)
     }
   }
 
@@ -180,16 +164,11 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
       case 'wake':
         return worker.wake(message.network)
       case 'drop':
-        return tests.get(message.id)?.abort(new Error('no one waits for it any more'))
+        return asked.get(message.id)?.abort(new Error('no one waits for it any more'))
       case 'stop':
         return void stop()
-      case 'ask': {
-        const { id, question } = message
-        return void answer(id, question).then(
-          value => tell({ type: 'answer', id, answer: value }),
-          error => tell({ type: 'failed', id, failure: toFailure(error) }),
-        )
-      }
+      case 'ask':
+        return void answer(message)
     }
   })
   tellTroubles()
