@@ -1,11 +1,9 @@
 import { type Breakers, createBreakers } from '../lib/scheduling/breaker.ts'
 import { createHeap } from '../lib/scheduling/heap.ts'
-import { createPlaces, HEALTHS, type Health, type Places } from './places.ts'
 
-/**
- * Who is next: destinations with something due. Those known to work go before those never tried, and these before those that failed
- * last; among equals the accounts take turns, and none has more than its share of the places.
- */
+/** The state of a destination after its last attempt. */
+export const HEALTHS = ['well', 'unknown', 'failing'] as const
+export type Health = (typeof HEALTHS)[number]
 
 /** A destination of one account: a fault of one account holds up no other. */
 export interface Lane {
@@ -32,23 +30,6 @@ export interface Destination extends Lane {
   ready: boolean
 }
 
-export interface Agenda {
-  get(lane: Lane): Destination
-  /** Something is due there at that time; an earlier turn stays. */
-  offer(destination: Destination, at: number): void
-  /** The next that may start something now. Its turn is over: who takes it offers it again. */
-  take(now: number): Destination | undefined
-  /** How many more attempts may start there, by its account and its health. */
-  room(destination: Pick<Destination, 'account' | 'health'>): number
-  /** Marks an attempt as begun; the function that it returns marks the end, which it may do again. */
-  begin(destination: Pick<Destination, 'account' | 'health'>, now: number): () => void
-  /** When something is to be done next without anything happening before. */
-  nextAt(): number
-  /** Destinations that nothing is known of but that they are well are forgotten. */
-  forget(destination: Destination): void
-  size(): number
-}
-
 export interface AgendaOptions {
   /** Attempts at once, of those that began a short while ago. */
   total: number
@@ -71,7 +52,13 @@ interface Account {
   running: Running[]
 }
 
-export const createAgenda = ({ total, byAccount = total, slowMs = 1_000 }: AgendaOptions): Agenda => {
+export type Agenda = ReturnType<typeof createAgenda>
+
+/**
+ * Who is next: destinations with something due. Those known to work go before those never tried, and these before those that failed
+ * last; among equals the accounts take turns, and none has more than its share of the places.
+ */
+export const createAgenda = ({ total, byAccount = total, slowMs = 1_000 }: AgendaOptions) => {
   const destinations = new Map<string, Destination>()
   const timers = createHeap<{ at: number; destination: Destination }>()
   const all = createPlaces(total)
@@ -97,8 +84,7 @@ export const createAgenda = ({ total, byAccount = total, slowMs = 1_000 }: Agend
       if (one.state === 'ended') continue
       if (one.at + slowMs > now || !places.hasSlowRoom() || !all.hasSlowRoom()) break
       one.state = 'slow'
-      places.setApart(one.health)
-      all.setApart(one.health)
+      for (const each of [places, all]) each.setApart(one.health)
     }
     running.splice(0, at)
   }
@@ -115,35 +101,29 @@ export const createAgenda = ({ total, byAccount = total, slowMs = 1_000 }: Agend
   }
 
   return {
-    get({ account, destination }) {
-      const key = keyOf({ account, destination })
+    get(lane: Lane): Destination {
+      const key = keyOf(lane)
       let found = destinations.get(key)
       if (!found) {
         found = {
-          account,
-          destination,
-          breakers: createBreakers(),
-          health: 'unknown',
-          busy: new Set(),
-          lines: new Set(),
-          running: 0,
-          runningAgain: 0,
-          sinceAgain: 0,
-          turnAt: Number.POSITIVE_INFINITY,
-          ready: false,
+          ...{ account: lane.account, destination: lane.destination, health: 'unknown', breakers: createBreakers() },
+          ...{ busy: new Set(), lines: new Set(), running: 0, runningAgain: 0, sinceAgain: 0 },
+          ...{ turnAt: Number.POSITIVE_INFINITY, ready: false },
         }
         destinations.set(key, found)
       }
       return found
     },
 
-    offer(destination, at) {
+    /** Something is due there at that time; an earlier turn stays. */
+    offer(destination: Destination, at: number) {
       if (destination.ready || at >= destination.turnAt) return
       destination.turnAt = at
       timers.push({ at, destination })
     },
 
-    take(now) {
+    /** The next that may start something now. Its turn is over: who takes it offers it again. */
+    take(now: number): Destination | undefined {
       for (const account of accounts.values()) setSlowApart(account, now)
       callUp(now)
       for (const health of HEALTHS) {
@@ -163,23 +143,24 @@ export const createAgenda = ({ total, byAccount = total, slowMs = 1_000 }: Agend
       return undefined
     },
 
-    room: ({ account, health }) => roomOf(accountOf(account), health),
+    /** How many more attempts may start there, by its account and its health. */
+    room: ({ account, health }: Pick<Destination, 'account' | 'health'>): number => roomOf(accountOf(account), health),
 
-    begin({ account: id, health }, now) {
+    /** Marks an attempt as begun; the function that it returns marks the end, which it may do again. */
+    begin({ account: id, health }: Pick<Destination, 'account' | 'health'>, now: number): () => void {
       const { places, running } = accountOf(id)
       const one: Running = { at: now, health, state: 'young' }
       running.push(one)
-      places.enter(health)
-      all.enter(health)
+      for (const each of [places, all]) each.enter(health)
       return () => {
         if (one.state === 'ended') return
-        places.leave(health, one.state === 'slow')
-        all.leave(health, one.state === 'slow')
+        for (const each of [places, all]) each.leave(health, one.state === 'slow')
         one.state = 'ended'
       }
     },
 
-    nextAt() {
+    /** When something is to be done next without anything happening before. */
+    nextAt(): number {
       const known = [...accounts.values()]
       const waiting = known.some(({ ready }) => HEALTHS.some(health => ready[health].length > 0))
       const slowAt = known.map(({ places, running }) => {
@@ -189,7 +170,8 @@ export const createAgenda = ({ total, byAccount = total, slowMs = 1_000 }: Agend
       return Math.min(timers.peek()?.at ?? Number.POSITIVE_INFINITY, ...(waiting && all.hasSlowRoom() ? slowAt : []))
     },
 
-    forget(destination) {
+    /** Destinations that nothing is known of but that they are well are forgotten. */
+    forget(destination: Destination) {
       if (!destination.ready && destination.turnAt === Number.POSITIVE_INFINITY && destination.busy.size === 0)
         destinations.delete(keyOf(destination))
     },
@@ -199,3 +181,41 @@ export const createAgenda = ({ total, byAccount = total, slowMs = 1_000 }: Agend
 }
 
 const keyOf = ({ account, destination }: Lane): string => `${account} ${destination}`
+
+type Places = ReturnType<typeof createPlaces>
+
+/** So many times `total` may be slow. */
+const SLOW_FACTOR = 4
+/** Shares of `total`: of those that fail, and of those together with the unknown. */
+const FAILING_SHARE = 1 / 4
+const DOUBTFUL_SHARE = 3 / 4
+
+/**
+ * Places for attempts under way, of one account or of all together. The worse two classes are kept from taking every place, so that
+ * however many receivers are dead, one that works finds room. What takes long is counted apart, so that hanging receivers take none.
+ */
+const createPlaces = (total: number) => {
+  const young: Record<Health, number> = { well: 0, unknown: 0, failing: 0 }
+  let slow = 0
+  return {
+    /** How many more attempts of that class may start. */
+    room(health: Health): number {
+      const { well, unknown, failing } = young
+      const all = total - well - unknown - failing
+      if (health === 'well') return all
+      const doubtful = Math.min(all, Math.ceil(total * DOUBTFUL_SHARE) - unknown - failing)
+      return health === 'unknown' ? doubtful : Math.min(doubtful, Math.ceil(total * FAILING_SHARE) - failing)
+    },
+    enter: (health: Health) => void young[health]++,
+    leave(health: Health, wasSlow: boolean) {
+      if (wasSlow) slow--
+      else young[health]--
+    },
+    /** Whether one more may be counted apart. */
+    hasSlowRoom: () => slow < total * SLOW_FACTOR,
+    setApart(health: Health) {
+      young[health]--
+      slow++
+    },
+  }
+}

@@ -1,32 +1,15 @@
 import type { Outbox } from '../alerts/outbox.ts'
 import { messageOf } from '../lib/errors.ts'
-import type { Log } from '../lib/log.ts'
 import type { Limits } from '../limits/index.ts'
 import type { Origin } from './expand.ts'
-import type { DeliveryStore } from './store.ts'
-import type { ChannelOf, Expansion, RuleOf } from './teller.ts'
+import type { Expansion } from './teller.ts'
+import type { WorkerOptions } from './worker.ts'
 
 export type Source = Pick<Outbox, 'identity' | 'after' | 'last' | 'version'>
 
-export interface IntakeOptions {
-  store: DeliveryStore
-  /** Outboxes by network, as of now. */
-  outboxes(): ReadonlyMap<string, Source>
-  rules: RuleOf
-  channels: ChannelOf
+type IntakeOptions = Pick<WorkerOptions, 'store' | 'outboxes' | 'rules' | 'channels' | 'log'> & {
   digestMs: number
   limits: Limits
-  log: Log
-}
-
-/** Takes outboxes over. */
-export interface Intake {
-  /** There may be something new in a network's outbox, or in any. */
-  wake(network?: string): void
-  /** Looks which stores were written to. */
-  look(): void
-  /** Takes over some of one outbox; `more` where there is more to do at once. */
-  step(now: number): { expansions: readonly Expansion[]; more: boolean }
 }
 
 const AT_ONCE = 500
@@ -35,8 +18,8 @@ const BEHIND_AT_ONCE = 50
 /** Entries of one account before the others have their turn. */
 const SHARE = 100
 
-export const createIntake = (options: IntakeOptions): Intake => {
-  const { store, outboxes, rules, channels, digestMs, limits, log } = options
+/** Takes outboxes over. */
+export const createIntake = ({ store, outboxes, rules, channels, digestMs, limits, log }: IntakeOptions) => {
   /** Networks whose outbox is to be looked at. */
   const dirty = new Set<string>()
   const versions = new Map<string, { outbox: unknown; version: number }>()
@@ -86,10 +69,12 @@ export const createIntake = (options: IntakeOptions): Intake => {
   }
 
   return {
-    wake(network) {
+    /** There may be something new in a network's outbox, or in any. */
+    wake(network?: string) {
       for (const name of network === undefined ? outboxes().keys() : [network]) dirty.add(name)
     },
 
+    /** Looks which stores were written to. */
     look() {
       for (const [network, outbox] of outboxes()) {
         const known = versions.get(network)
@@ -100,7 +85,8 @@ export const createIntake = (options: IntakeOptions): Intake => {
       }
     },
 
-    step(now) {
+    /** Takes over some of one outbox; `more` where there is more to do at once. */
+    step(now: number): { expansions: readonly Expansion[]; more: boolean } {
       for (const network of dirty) {
         dirty.delete(network)
         const outbox = outboxes().get(network)

@@ -3,19 +3,10 @@ import { messageOf } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { fileIdentity } from '../sqlite/raw-file.ts'
 
-/** The outboxes of all networks, each opened when its store exists, and again after the store was replaced. */
-export interface Outboxes {
-  /** Those that are open, by network. Looks at the files themselves now and then. */
-  all(): ReadonlyMap<string, Outbox>
-  get(network: string): Outbox | undefined
-  /** Sets the stores, as files by network. */
-  set(stores: ReadonlyMap<string, string>): void
-  close(): void
-}
-
 const LOOK_MS = 500
 
-export const createOutboxes = (stores: ReadonlyMap<string, string>, native: string | undefined, log: Log): Outboxes => {
+/** The outboxes of all networks, each opened when its store exists, and again after the store was replaced. */
+export const createOutboxes = (stores: ReadonlyMap<string, string>, native: string | undefined, log: Log) => {
   const open = new Map<string, { file: string; identity: string; outbox: Outbox }>()
   const troubled = new Map<string, string>()
   let all = new Map<string, Outbox>()
@@ -44,15 +35,17 @@ export const createOutboxes = (stores: ReadonlyMap<string, string>, native: stri
     lookAt = performance.now() + LOOK_MS
   }
 
-  const current = () => {
+  const current = (): ReadonlyMap<string, Outbox> => {
     if (performance.now() >= lookAt) look()
     return all
   }
 
   return {
+    /** Those that are open, by network. Looks at the files themselves now and then. */
     all: current,
-    get: network => current().get(network),
-    set(next) {
+    get: (network: string) => current().get(network),
+    /** Sets the stores, as files by network. */
+    set(next: ReadonlyMap<string, string>) {
       stores = next
       lookAt = 0
     },

@@ -1,29 +1,17 @@
 import type { StoredAlert } from '../alerts/alert.ts'
-import type { Log } from '../lib/log.ts'
-import type { Clock } from '../lib/retry.ts'
 import type { Action, StoredRule } from '../rules/rule.ts'
 import type { Message } from './channel.ts'
 import { readSource } from './payload.ts'
-import { type Attempt, errorOf, type Job } from './queue.ts'
-import type { DeliveryStore } from './store.ts'
-import { type ChannelOf, headOf, saidBy } from './teller.ts'
+import { type Attempt, errorOf, type Job, statusOf } from './queue.ts'
+import { headOf, saidBy } from './teller.ts'
+import type { WorkerOptions } from './worker.ts'
 
-export interface SenderOptions {
-  store: DeliveryStore
-  channels: ChannelOf
-  /** Signing secrets of an account, the newest first. */
-  secrets(account: number): readonly string[]
+export type SenderOptions = Pick<WorkerOptions, 'store' | 'channels' | 'secrets' | 'clock' | 'log'> & {
   /** Ends attempts when the program stops. */
   signal: AbortSignal
-  clock: Clock
-  log: Log
 }
 
-export interface Sender {
-  attempt(job: Pick<Job, 'account' | 'action' | 'messages'>, signal?: AbortSignal): Promise<Attempt['outcome']>
-  /** Sends once to every action of a rule, as `alert.test`. */
-  test(rule: StoredRule, alert: StoredAlert, signal: AbortSignal): Promise<TestResult[]>
-}
+export type Sender = ReturnType<typeof createSender>
 
 export interface TestResult {
   /** Place in the rule's list of alerts. */
@@ -38,8 +26,11 @@ export interface TestResult {
 }
 
 /** Makes attempts. */
-export const createSender = ({ store, channels, secrets, signal: ends, clock, log }: SenderOptions): Sender => {
-  const attempt: Sender['attempt'] = async ({ account, action, messages }, signal = ends) => {
+export const createSender = ({ store, channels, secrets, signal: ends, clock, log }: SenderOptions) => {
+  const attempt = async (
+    { account, action, messages }: Pick<Job, 'account' | 'action' | 'messages'>,
+    signal = ends,
+  ): Promise<Attempt['outcome']> => {
     try {
       const context = { account, secrets: secrets(account), signal, now: clock.now() }
       return await channels.of(action).send(action, messages, context)
@@ -50,7 +41,12 @@ export const createSender = ({ store, channels, secrets, signal: ends, clock, lo
     }
   }
 
-  const testOne = async (rule: StoredRule, alert: StoredAlert, place: number, signal: AbortSignal) => {
+  const testOne = async (
+    rule: StoredRule,
+    alert: StoredAlert,
+    place: number,
+    signal: AbortSignal,
+  ): Promise<TestResult> => {
     const action = rule.input.config.alerts[place]!
     const now = clock.now()
     const id = store.addTest(rule, alert, place, { channels, digestMs: 0, now })
@@ -72,7 +68,7 @@ export const createSender = ({ store, channels, secrets, signal: ends, clock, lo
       type: action.type,
       target: channels.of(action).shown(action),
       delivered: outcome.type === 'delivered',
-      status: 'status' in outcome ? outcome.status : null,
+      status: statusOf(outcome),
       error: errorOf(outcome),
       latencyMs,
     }
@@ -81,7 +77,8 @@ export const createSender = ({ store, channels, secrets, signal: ends, clock, lo
   return {
     attempt,
 
-    test(rule, alert, signal) {
+    /** Sends once to every action of a rule, as `alert.test`. */
+    test(rule: StoredRule, alert: StoredAlert, signal: AbortSignal): Promise<TestResult[]> {
       const both = AbortSignal.any([signal, ends])
       return Promise.all(rule.input.config.alerts.map((_, place) => testOne(rule, alert, place, both)))
     },

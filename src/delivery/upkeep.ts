@@ -1,30 +1,15 @@
 import type { Log } from '../lib/log.ts'
-import type { DeliveryStore } from './store.ts'
-import { isPaused, PAUSED, type RuleOf } from './teller.ts'
+import { isPaused, PAUSED } from './teller.ts'
+import type { WorkerOptions } from './worker.ts'
 
-export interface UpkeepOptions {
-  store: DeliveryStore
-  rules: RuleOf
+type UpkeepOptions = Pick<WorkerOptions, 'store' | 'rules' | 'ageClock'> & {
   /** Changes whenever a rule may have changed. */
   rulesVersion(): number
   /** How long what was delivered or cancelled is kept. */
   keepMs: number
-  /** The moment up to which ages count, where it is not that of the clock. */
-  ageClock?(now: number): number
   log?: Log
   /** A channel's delivery was cancelled. */
   onCancelled(channel: string): void
-}
-
-/** Gives up what is queued for rules that are gone or paused, and forgets what nobody needs any more. */
-export interface Upkeep {
-  /** Cancels some of what is queued for rules that are gone or paused; returns whether there is more. */
-  cancel(now: number): boolean
-  /** Cancels all that is queued for a rule that was deleted or paused; returns how many were cancelled for that reason since then. */
-  cancelAll(rule: number, why: Ended, since: number, now: () => number): Promise<number>
-  /** Something may be queued for rules that were not looked at. */
-  doubt(): void
-  prune(now: number, elapsed: number): void
 }
 
 const DAY_MS = 24 * 3_600_000
@@ -47,6 +32,7 @@ export const ENDED: Readonly<Record<Ended, string>> = {
   paused: PAUSED,
 }
 
+/** Gives up what is queued for rules that are gone or paused, and forgets what nobody needs any more. */
 export const createUpkeep = ({
   store,
   rules,
@@ -55,7 +41,7 @@ export const createUpkeep = ({
   ageClock = now => now,
   log,
   onCancelled,
-}: UpkeepOptions): Upkeep => {
+}: UpkeepOptions) => {
   // Data that is kept for minutes must not stay for an hour.
   const pruneEveryMs = Math.min(PRUNE_EVERY_MS, Math.max(MIN_PRUNE_EVERY_MS, keepMs / 4))
   let known: number | undefined
@@ -115,7 +101,8 @@ export const createUpkeep = ({
   }
 
   return {
-    cancel(now) {
+    /** Cancels some of what is queued for rules that are gone or paused; returns whether there is more. */
+    cancel(now: number): boolean {
       look()
       const next = ended.at(-1)
       if (next === undefined) return false
@@ -123,16 +110,18 @@ export const createUpkeep = ({
       return ended.length > 0
     },
 
-    async cancelAll(rule, why, since, now) {
+    /** Cancels all that is queued for a rule that was deleted or paused; returns how many were cancelled for that reason since then. */
+    async cancelAll(rule: number, why: Ended, since: number, now: () => number): Promise<number> {
       while (!cancelSome(rule, why, now())) await new Promise(setImmediate)
       return store.cancelledSince(rule, ENDED[why], since)
     },
 
+    /** Something may be queued for rules that were not looked at. */
     doubt() {
       known = undefined
     },
 
-    prune(clock, elapsed) {
+    prune(clock: number, elapsed: number) {
       if (elapsed < pruneAt) return
       const now = ageClock(clock)
       const before = { settledBefore: now - keepMs, deadBefore: now - Math.max(keepMs, KEEP_DEAD_MS) }

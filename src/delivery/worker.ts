@@ -1,5 +1,4 @@
 import { setMaxListeners } from 'node:events'
-import type { StoredAlert } from '../alerts/alert.ts'
 import { messageOf } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { createMetrics, type Metrics } from '../lib/metrics.ts'
@@ -7,12 +6,12 @@ import { type Clock, createStepWatch, systemClock } from '../lib/retry.ts'
 import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
 import type { StoredRule } from '../rules/rule.ts'
 import { createAgenda } from './agenda.ts'
-import { createCounters } from './counters.ts'
-import { createFlights } from './flights.ts'
+import { createAttempts } from './attempts.ts'
 import { createIntake, type Source } from './intake.ts'
+import { createCounters } from './metrics.ts'
 import type { Attempt, Job } from './queue.ts'
 import { SCHEDULE_MS } from './schedule.ts'
-import { createSender, type TestResult } from './sender.ts'
+import { createSender } from './sender.ts'
 import type { DeliveryStore } from './store.ts'
 import type { ChannelOf, Expansion } from './teller.ts'
 import { createUpkeep, type Ended } from './upkeep.ts'
@@ -52,20 +51,7 @@ export interface WorkerOptions {
   }
 }
 
-export interface DeliveryWorker {
-  /** There may be something new in a network's outbox, or in any. */
-  wake(network?: string): void
-  /** Looks at the whole queue: what is there was changed by this very connection, as by redelivery. */
-  reload(): void
-  /** Cancels what is queued for a rule that was deleted or paused; returns how many were cancelled since then. */
-  cancel(rule: number, why: Ended, since: number): Promise<number>
-  /** Sends once to every action of a rule, as `alert.test`. */
-  testFire(rule: StoredRule, alert: StoredAlert, signal: AbortSignal): Promise<TestResult[]>
-  /** Why it cannot go on for now; null where it does. */
-  stuck(): string | null
-  /** Waits a short while for what is under way, then breaks it off. */
-  stop(): Promise<void>
-}
+export type DeliveryWorker = ReturnType<typeof createWorker>
 
 const POLL_MS = 1_000
 const STOP_MS = 2_000
@@ -87,15 +73,8 @@ export const createWorker = ({
   failingSince,
   limits = DEFAULT_LIMITS,
   options = {},
-}: WorkerOptions): DeliveryWorker => {
-  const {
-    perDestination = 10,
-    total = 200,
-    schedule = SCHEDULE_MS,
-    digestMs = 120_000,
-    keepMs = KEEP_MS,
-    random,
-  } = options
+}: WorkerOptions) => {
+  const { perDestination = 10, total = 200, schedule = SCHEDULE_MS, digestMs = 120_000, keepMs = KEEP_MS } = options
   const agenda = createAgenda({ total, byAccount: limits.deliveriesByAccount })
   const counted = createCounters(metrics)
   /** Ends attempts when the program stops. */
@@ -109,12 +88,7 @@ export const createWorker = ({
   let back = Math.max(0, (store.lastQueued() ?? 0) - clock.now())
   const intake = createIntake({ store, outboxes, rules, channels, digestMs, limits, log })
   const upkeep = createUpkeep({
-    store,
-    rules,
-    rulesVersion,
-    keepMs,
-    ageClock,
-    log,
+    ...{ store, rules, rulesVersion, keepMs, ageClock, log },
     onCancelled: channel => counted.cancelled.add({ channel }),
   })
   let stopping = false
@@ -130,21 +104,10 @@ export const createWorker = ({
     rest.abort()
   }
 
-  const flights = createFlights({
-    ...{
-      store,
-      agenda,
-      channels,
-      sender,
-      counted,
-      clock,
-      ask,
-      perDestination,
-      schedule,
-      random,
-      onOutcome,
-      failingSince,
-    },
+  const attempts = createAttempts({
+    ...{ store, agenda, channels, sender, counted, clock, ask, perDestination, schedule, random: options.random },
+    ...(onOutcome && { onOutcome }),
+    ...(failingSince && { failingSince }),
     againMs: POLL_MS,
   })
 
@@ -174,13 +137,13 @@ export const createWorker = ({
   /** Returns whether there is more to do at once. */
   const turn = (): boolean => {
     keepWaits()
-    flights.settle()
+    attempts.settle()
     if (clock.elapsed() >= pollAt) poll()
     const cancelling = upkeep.cancel(clock.now())
     const { expansions, more } = intake.step(clock.now())
     for (const expansion of expansions) announce(expansion)
     // A delivery that is being cancelled is not started.
-    return cancelling || flights.start() || more
+    return cancelling || attempts.start() || more
   }
 
   /** The ledger has times of the clock: where it was set back, they would come too late. */
@@ -207,12 +170,12 @@ export const createWorker = ({
     for (const { dueAt, tried, ...lane } of store.lanes()) {
       const known = agenda.get(lane)
       if (tried && known.health === 'unknown') known.health = 'failing'
-      flights.offer(known, dueAt)
+      attempts.offer(known, dueAt)
     }
   }
 
   const announce = ({ due, dead, cancelled }: Expansion) => {
-    for (const { at, ...lane } of due) flights.offer(agenda.get(lane), at)
+    for (const { at, ...lane } of due) attempts.offer(agenda.get(lane), at)
     for (const [channel, n] of dead) counted.dead.add({ channel }, n)
     for (const [channel, n] of cancelled) counted.cancelled.add({ channel }, n)
   }
@@ -222,34 +185,40 @@ export const createWorker = ({
   const loop = run()
 
   return {
-    wake(network) {
+    /** There may be something new in a network's outbox, or in any. */
+    wake(network?: string) {
       intake.wake(network)
       ask(0)
     },
 
+    /** Looks at the whole queue: what is there was changed by this very connection, as by redelivery. */
     reload() {
       // The poll checks it, at most once a second however often this is called.
       storeVersion = Number.NaN
     },
 
-    cancel: (rule, why, since) => upkeep.cancelAll(rule, why, since, clock.now),
+    /** Cancels what is queued for a rule that was deleted or paused; returns how many were cancelled since then. */
+    cancel: (rule: number, why: Ended, since: number) => upkeep.cancelAll(rule, why, since, clock.now),
 
+    /** Sends once to every action of a rule, as `alert.test`. */
     testFire: sender.test,
 
+    /** Why it cannot go on for now; null where it does. */
     stuck: () => stuck,
 
+    /** Waits a short while for what is under way, then breaks it off. */
     async stop() {
       stopping = true
       rest.abort()
       await loop
       const patience = new AbortController()
-      await Promise.race([flights.ended(), systemClock.sleep(STOP_MS, patience.signal).catch(() => {})])
+      await Promise.race([attempts.ended(), systemClock.sleep(STOP_MS, patience.signal).catch(() => {})])
       patience.abort()
       controller.abort(new Error('the program stops'))
-      await flights.ended()
+      await attempts.ended()
       // Outcomes that cannot be written now lead to a second delivery after the next start.
       try {
-        flights.settle()
+        attempts.settle()
       } catch (error) {
         log.error('Failed to record the last attempts', { error })
       }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import type { Health } from '../../src/delivery/agenda.ts'
 import { createAgenda } from '../../src/delivery/agenda.ts'
-import type { Health } from '../../src/delivery/places.ts'
 
 const at = (destination: string, account = 1) => ({ account, destination })
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createWaitingMetrics } from '../../src/delivery/waiting.ts'
+import { createWaitingMetrics } from '../../src/delivery/metrics.ts'
 
 test('what waits is told by channel, those without anything too, and counting takes a tenth of the time at most', t => {
   let asked = 0

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createTroubles } from '../../src/delivery/troubles.ts'
+import { createTroubles } from '../../src/delivery/failing.ts'
 import { createLog } from '../../src/lib/log.ts'
 
 const receiver = {

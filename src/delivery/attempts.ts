@@ -1,33 +1,16 @@
-import type { Clock } from '../lib/retry.ts'
-import { allowed, failed, failingSince, succeeded } from '../lib/scheduling/breaker.ts'
+import { allowed, type Breaker, failed, failingSince, succeeded, type Turn } from '../lib/scheduling/breaker.ts'
 import type { Agenda, Destination } from './agenda.ts'
-import type { Counters } from './counters.ts'
-import { createPicks, type Picked, type Time } from './picks.ts'
-import type { Attempt, Due, Job, Settled } from './queue.ts'
+import type { Counters } from './metrics.ts'
+import type { Attempt, Due, Job, Queue, Settled } from './queue.ts'
 import { spanOf } from './schedule.ts'
 import type { Sender } from './sender.ts'
-import type { DeliveryStore } from './store.ts'
-import type { ChannelOf } from './teller.ts'
+import type { WorkerOptions } from './worker.ts'
 
-/** Attempts: what is due is claimed, sent, and what came of it is written. */
-export interface Flights {
-  /** Starts some of what is due; returns whether there may be more to start. */
-  start(): boolean
-  /** Writes the outcomes of attempts that ended. */
-  settle(): void
-  /** Looks at a destination when something is due there (epoch, ms), or when it may be tried again. */
-  offer(destination: Destination, dueAt: number): void
-  /** Resolves when all attempts have ended, whose outcomes may be still to be written. */
-  ended(): Promise<unknown>
-}
-
-export interface FlightsOptions {
-  store: DeliveryStore
+export interface AttemptsOptions
+  extends Pick<WorkerOptions, 'store' | 'channels' | 'clock' | 'onOutcome' | 'failingSince'> {
   agenda: Agenda
-  channels: ChannelOf
   sender: Pick<Sender, 'attempt'>
   counted: Counters
-  clock: Clock
   /** Asks for a turn after so many milliseconds. */
   ask(inMs: number): void
   /** How long after a failure of the store it is tried again. */
@@ -35,9 +18,6 @@ export interface FlightsOptions {
   perDestination: number
   schedule: readonly number[]
   random?: (() => number) | undefined
-  /** Told what every attempt came to. */
-  onOutcome?: ((job: Job, outcome: Attempt['outcome'], now: number) => void) | undefined
-  failingSince?: ((job: Job) => number | undefined) | undefined
 }
 
 /** Outcomes of so short a while are written together. */
@@ -50,23 +30,25 @@ const COMBINE_AT_ONCE = 100
 /** Destinations above this are forgotten as soon as nothing is queued for them. */
 const MAX_KNOWN = 20_000
 
-export const createFlights = (options: FlightsOptions): Flights => {
+/** Attempts: what is due is claimed, sent, and what came of it is written. */
+export const createAttempts = (options: AttemptsOptions) => {
   const { store, agenda, channels, sender, counted, clock, ask, againMs, perDestination, schedule, random } = options
-  const { onOutcome } = options
   const under = new Set<Promise<void>>()
   /** Attempts whose outcome is not written yet. */
-  let ended: { flight: Flight; job: Job; attempt: Attempt }[] = []
+  let ended: { begun: UnderWay; job: Job; attempt: Attempt }[] = []
 
+  /** Looks at a destination when something is due there (epoch, ms), or when it may be tried again. */
   const offer = (destination: Destination, dueAt: number) => {
     const at = clock.elapsed() + dueAt - clock.now()
     agenda.offer(destination, Math.max(at, destination.breakers.first.restUntil))
   }
 
+  /** Starts some of what is due; returns whether there may be more to start. */
   const start = (): boolean => {
     const time: Time = { now: clock.now(), elapsed: clock.elapsed() }
     const { now, elapsed } = time
-    const flights: Flight[] = []
-    while (flights.length < START_AT_ONCE) {
+    const started: UnderWay[] = []
+    while (started.length < START_AT_ONCE) {
       const destination = agenda.take(elapsed)
       if (!destination) break
       const { breakers, busy, running } = destination
@@ -79,7 +61,7 @@ export const createFlights = (options: FlightsOptions): Flights => {
       const next = createPicks(store, destination, time, room, perDestination)
       let taken = 0
       for (let picked = next(); picked; picked = taken < room ? next() : undefined) {
-        flights.push(prepare(destination, picked, time))
+        started.push(prepare(destination, picked, time))
         taken++
       }
       // Where all that is due waits for what is under way, it is offered again when that ends.
@@ -89,11 +71,11 @@ export const createFlights = (options: FlightsOptions): Flights => {
       if (breakers.again.restUntil > elapsed)
         agenda.offer(destination, Math.max(breakers.first.restUntil, breakers.again.restUntil))
     }
-    if (flights.length > 0) depart(flights, now)
-    return flights.length >= START_AT_ONCE
+    if (started.length > 0) begin(started, now)
+    return started.length >= START_AT_ONCE
   }
 
-  const prepare = (destination: Destination, { due: first, turn, probe }: Picked, { now, elapsed }: Time): Flight => {
+  const prepare = (destination: Destination, { due: first, turn, probe }: Picked, { now, elapsed }: Time): UnderWay => {
     const { busy, lines } = destination
     const combined = channels.of({ type: first.channel }).combines
       ? store
@@ -110,39 +92,37 @@ export const createFlights = (options: FlightsOptions): Flights => {
     return { destination, due: combined, turn, probe, leave: agenda.begin(destination, elapsed) }
   }
 
-  const depart = (flights: readonly Flight[], now: number) => {
-    let jobs: ReturnType<DeliveryStore['claim']>
+  const begin = (all: readonly UnderWay[], now: number) => {
+    let jobs: (Job | undefined)[]
     try {
-      jobs = store.claim(
-        flights.map(({ due }) => due),
-        now,
-      )
+      const claimed = all.map(({ due }) => due)
+      jobs = store.claim(claimed, now)
     } catch (error) {
-      for (const flight of flights) land(flight, now + againMs)
+      for (const begun of all) end(begun, now + againMs)
       throw error
     }
-    for (const [at, flight] of flights.entries()) {
+    for (const [at, begun] of all.entries()) {
       const job = jobs[at]
       if (!job) {
-        land(flight, now)
+        end(begun, now)
         continue
       }
-      const done = fly(flight, job).finally(() => under.delete(done))
+      const done = send(begun, job).finally(() => under.delete(done))
       under.add(done)
     }
   }
 
-  const fly = async (flight: Flight, job: Job) => {
+  const send = async (begun: UnderWay, job: Job) => {
     const at = clock.now()
-    const begun = performance.now()
+    const startedAt = performance.now()
     const outcome = await sender.attempt(job)
-    flight.leave()
-    ended.push({ flight, job, attempt: { ids: job.ids, at, latencyMs: performance.now() - begun, outcome } })
+    begun.leave()
+    ended.push({ begun, job, attempt: { ids: job.ids, at, latencyMs: performance.now() - startedAt, outcome } })
     ask(TOGETHER_MS)
   }
 
   /** It is over, one way or another, and what follows is stored. */
-  const land = ({ destination, due, turn, leave }: Flight, offerAt: number) => {
+  const end = ({ destination, due, turn, leave }: UnderWay, offerAt: number) => {
     leave()
     destination.running--
     if (turn === 'again') destination.runningAgain--
@@ -153,6 +133,7 @@ export const createFlights = (options: FlightsOptions): Flights => {
     offer(destination, offerAt)
   }
 
+  /** Writes the outcomes of attempts that ended. */
   const settle = () => {
     if (ended.length === 0) return
     const now = clock.now()
@@ -163,11 +144,11 @@ export const createFlights = (options: FlightsOptions): Flights => {
     const landed = ended
     ended = []
     for (const one of settled) count(one, now)
-    for (const { flight, job, attempt } of landed) {
+    for (const { begun, job, attempt } of landed) {
       counted.attempt.observe({ channel: job.action.type }, attempt.latencyMs / 1_000)
-      judge(flight, job, attempt.outcome, now)
-      onOutcome?.(job, attempt.outcome, now)
-      land(flight, now)
+      judge(begun, job, attempt.outcome, now)
+      options.onOutcome?.(job, attempt.outcome, now)
+      end(begun, now)
     }
   }
 
@@ -178,7 +159,7 @@ export const createFlights = (options: FlightsOptions): Flights => {
   }
 
   /** What an outcome says about the destination. An action that can never succeed says nothing about it. */
-  const judge = ({ destination, turn, probe }: Flight, job: Job, outcome: Attempt['outcome'], now: number) => {
+  const judge = ({ destination, turn, probe }: UnderWay, job: Job, outcome: Attempt['outcome'], now: number) => {
     const { breakers } = destination
     if (outcome.type === 'delivered' || outcome.type === 'gone') {
       succeeded(breakers)
@@ -198,15 +179,72 @@ export const createFlights = (options: FlightsOptions): Flights => {
     }
   }
 
-  return { start, settle, offer, ended: () => Promise.all(under) }
+  return {
+    ...{ start, settle, offer },
+    /** Resolves when all attempts have ended, whose outcomes may be still to be written. */
+    ended: () => Promise.all(under),
+  }
 }
 
 /** An attempt from before it is claimed until its outcome is committed. */
-interface Flight {
+interface UnderWay {
   destination: Destination
   due: readonly Due[]
   turn: Picked['turn']
   probe: Picked['probe']
   /** Gives its place back; a second call does no harm. */
   leave(): void
+}
+
+/** The deliveries to send next to a destination. */
+export interface Picked {
+  due: Due
+  turn: Turn
+  /** Where it is sent to see whether what rests is back. */
+  probe: Breaker | undefined
+}
+
+/** What `Clock` says: the ledger has times of the clock, destinations rest however it is set. */
+export interface Time {
+  now: number
+  elapsed: number
+}
+
+/** While others wait, one of so many attempts is for what has failed before. */
+const AGAIN_IN = 4
+
+/**
+ * The next deliveries of a destination, one by one: what was never tried goes first, so that what a receiver cannot digest holds nothing
+ * up. Whoever takes one marks it as busy before asking for the next.
+ */
+export const createPicks = (
+  store: { due: Queue['due'] },
+  destination: Destination,
+  { now, elapsed }: Time,
+  room: number,
+  most: number,
+) => {
+  const { breakers, busy, lines } = destination
+  const limit = busy.size + room
+  const waiting: Record<Turn, readonly Due[]> = {
+    first: store.due(destination, 'first', now, limit),
+    // Nothing has failed where nothing is known of a destination.
+    again: destination.health === 'unknown' ? [] : store.due(destination, 'again', now, limit),
+  }
+  const free = ({ id, line }: Due) => !busy.has(id) && !lines.has(line)
+  const again = () => {
+    const mayRun = allowed(breakers.again, elapsed, most) - destination.runningAgain
+    return mayRun > 0 ? waiting.again.find(free) : undefined
+  }
+
+  return (): Picked | undefined => {
+    const first = waiting.first.find(free)
+    const other = first && (breakers.first.opened > 0 || destination.sinceAgain < AGAIN_IN - 1) ? undefined : again()
+    const due = other ?? first
+    if (!due) return undefined
+    const turn = other ? 'again' : 'first'
+    destination.sinceAgain = other ? 0 : destination.sinceAgain + 1
+    const probe = [breakers.first, breakers[turn]].find(({ opened }) => opened > 0)
+    return { due, turn, probe }
+  }
 }
