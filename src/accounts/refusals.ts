@@ -1,11 +1,5 @@
 import type { Act, Actor } from './audit.ts'
 
-/** Counts what was refused, so that a flood of it makes a few entries of the audit trail. */
-export interface Refusals {
-  add(by: Actor, action: string, why: string): void
-  close(): void
-}
-
 interface Counted {
   by: Actor
   act: Act & { count: number }
@@ -17,7 +11,10 @@ const OTHERS_MS = 60_000
 /** Kinds that are told apart between two writes. */
 const MOST = 100
 
-export const createRefusals = (write: (refused: Counted[]) => void, now: () => number): Refusals => {
+export type Refusals = ReturnType<typeof createRefusals>
+
+/** Counts what was refused, so that a flood of it makes a few entries of the audit trail. */
+export const createRefusals = (write: (refused: Counted[]) => void, now: () => number) => {
   const counted = new Map<string, Counted>()
   let writtenAt = Number.NEGATIVE_INFINITY
   let timer: NodeJS.Timeout | undefined
@@ -36,7 +33,7 @@ export const createRefusals = (write: (refused: Counted[]) => void, now: () => n
   }
 
   return {
-    add(by, action, why) {
+    add(by: Actor, action: string, why: string) {
       const full = counted.size >= MOST
       const own = `${action} ${by.address} ${by.token} ${why}`
       const key = full && !counted.has(own) ? action : own

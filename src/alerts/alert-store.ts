@@ -6,19 +6,6 @@ import type { AlertState, OutboxEntry, RuleMatch } from './alert.ts'
 import { createMarks, type FinalityMarks } from './marks.ts'
 import { dueOf, STATES, TYPES, toStored } from './rows.ts'
 
-/**
- * The alerts of one network's store, as its writer sees them. Every verb is to be called within the transaction that writes or removes the
- * blocks it is about: then no alert is lost or doubled at whatever moment the program ends.
- */
-export interface AlertStore {
-  /** After blocks were stored, or history was gone through: takes up what was found, and confirms what is deep enough now. */
-  stored(update: AlertUpdate): void
-  /** All blocks above this one were removed. */
-  removed(to: number): void
-  /** Alerts that came into each state since the book was opened, by target type. */
-  counts(): AlertCounts
-}
-
 export type AlertCounts = Partial<Record<TargetType, Record<AlertState, number>>>
 
 /** What the indexing thread tells of rules and their hits. */
@@ -44,8 +31,14 @@ export interface Scan {
   last: number
 }
 
+/**
+ * The alerts of one network's store, as its writer sees them. Every verb is to be called within the transaction that writes or removes the
+ * blocks it is about: then no alert is lost or doubled at whatever moment the program ends.
+ */
+export type AlertStore = ReturnType<typeof createAlertStore>
+
 /** `now` in epoch milliseconds. */
-export const createAlertStore = (db: Db, now: () => number = Date.now): AlertStore => {
+export const createAlertStore = (db: Db, now: () => number = Date.now) => {
   const insert = db.prepare(
     `INSERT INTO alert (id, rule, revision, target, confirmations, notify, block, block_hash, due, kind, document, source, state, received_at, changed_at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?) ON CONFLICT (id) DO NOTHING`,
@@ -135,7 +128,8 @@ export const createAlertStore = (db: Db, now: () => number = Date.now): AlertSto
   }
 
   return {
-    stored({ hits, paused: nowPaused, gone = [], scans = [], marks: told }) {
+    /** After blocks were stored, or history was gone through: takes up what was found, and confirms what is deep enough now. */
+    stored({ hits, paused: nowPaused, gone = [], scans = [], marks: told }: AlertUpdate) {
       const at = now()
       if (told) marks.tell(told)
       if (nowPaused) paused = new Set(nowPaused)
@@ -152,7 +146,8 @@ export const createAlertStore = (db: Db, now: () => number = Date.now): AlertSto
       for (const [tag, height] of marks.reached()) confirm(dueOf(0, tag), dueOf(height, tag), at)
     },
 
-    removed(to) {
+    /** All blocks above this one were removed. */
+    removed(to: number) {
       const at = now()
       marks.lost(to)
       for (const alert of above.all(to)) {
@@ -164,7 +159,8 @@ export const createAlertStore = (db: Db, now: () => number = Date.now): AlertSto
       }
     },
 
-    counts: () => counts,
+    /** Alerts that came into each state since the book was opened, by target type. */
+    counts: (): AlertCounts => counts,
   }
 }
 

@@ -14,26 +14,20 @@ export interface FinalityMarks extends Readonly<Record<FinalityTag, MarkedBlock 
   depth: number
 }
 
-/** How far the marks reach in what is stored. */
-export interface Marks {
-  tell(marks: FinalityMarks): void
-  /** All blocks above this one were removed. */
-  lost(to: number): void
-  /** The highest stored block that each mark holds for; none of those that hold for no block. */
-  reached(): [FinalityTag, number][]
-}
-
 export interface MarksOptions {
   blocks: Pick<Blocks, 'hash' | 'floor'>
   /** Number of the newest stored block. */
   newest(): number
 }
 
+/** How far the marks reach in what is stored. */
+export type Marks = ReturnType<typeof createMarks>
+
 /**
  * A mark counts once its block is the stored one: until then what is stored may be of another branch. It never goes back but with the
  * blocks, so that a node that lags takes nothing back. Of a block that was pruned the hash is not known any more; it was the stored one then.
  */
-export const createMarks = ({ blocks, newest }: MarksOptions): Marks => {
+export const createMarks = ({ blocks, newest }: MarksOptions) => {
   let told: FinalityMarks | undefined
   const heights: Record<FinalityTag, number> = { safe: -1, finalized: -1 }
 
@@ -44,13 +38,15 @@ export const createMarks = ({ blocks, newest }: MarksOptions): Marks => {
   }
 
   return {
-    tell(marks) {
+    tell(marks: FinalityMarks) {
       told = marks
     },
-    lost(to) {
+    /** All blocks above this one were removed. */
+    lost(to: number) {
       for (const tag of ['safe', 'finalized'] as const) heights[tag] = Math.min(heights[tag], to)
     },
-    reached() {
+    /** The highest stored block that each mark holds for; none of those that hold for no block. */
+    reached(): [FinalityTag, number][] {
       if (!told) return []
       raise('safe')
       raise('finalized')

@@ -3,23 +3,6 @@ import { openForReading } from '../engine/open.ts'
 import type { AlertState, OutboxEntry, StoredAlert } from './alert.ts'
 import { type AlertRow, STATES, TYPES, toAlert } from './rows.ts'
 
-/** The alerts of one network's store, for whoever tells receivers of them. */
-export interface Outbox {
-  /** Identifies this file: a new file under the same name counts from the beginning. */
-  readonly identity: string
-  /** Messages after number `n`, in order. */
-  after(n: number, limit: number): OutboxEntry[]
-  /** Number of the last entry that there ever was in it. */
-  last(): number
-  /** Changes when anything was committed to the store. */
-  version(): number
-  /** Alerts of a rule, the newest first; `before` is the number of the last one of the page before. */
-  alerts(rule: number, page: AlertsPage): { n: number; alert: StoredAlert }[]
-  /** When alerts of a rule came, the newest first. */
-  times(rule: number, before: number, limit: number): AlertTime[]
-  close(): void
-}
-
 /** Times are epoch milliseconds. */
 export interface AlertTime {
   n: number
@@ -36,8 +19,11 @@ export interface AlertsPage {
   state?: AlertState | undefined
 }
 
+/** The alerts of one network's store, for whoever tells receivers of them. */
+export type Outbox = ReturnType<typeof openOutbox>
+
 /** `native` is the path of SQLite's binding. */
-export const openOutbox = (store: string, native?: string): Outbox => {
+export const openOutbox = (store: string, native?: string) => {
   const db = openForReading(store, native)
   const after = db.prepare<[number, number], AlertRow & { entry: number; type: number }>(
     'SELECT o.n AS entry, o.type, a.* FROM outbox o JOIN alert a ON a.n = o.alert WHERE o.n > ? ORDER BY o.n LIMIT ?',
@@ -55,17 +41,27 @@ export const openOutbox = (store: string, native?: string): Outbox => {
   const version = db.prepare('PRAGMA data_version').pluck()
   const last = db.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'outbox'").pluck()
   return {
+    /** Identifies this file: a new file under the same name counts from the beginning. */
     identity: hashKeys(db).join('-'),
-    after: (n, limit) =>
+    /** Messages after number `n`, in order. */
+    after: (n: number, limit: number): OutboxEntry[] =>
       after.all(n, limit).map(row => ({ n: row.entry, type: TYPES[row.type]!, alert: toAlert(row) })),
-    last: () => (last.get() as number | undefined) ?? 0,
-    version: () => version.get() as number,
-    alerts(rule, { size, before = Number.MAX_SAFE_INTEGER, state }) {
+    /** Number of the last entry that there ever was in it. */
+    last: (): number => (last.get() as number | undefined) ?? 0,
+    /** Changes when anything was committed to the store. */
+    version: (): number => version.get() as number,
+    /** Alerts of a rule, the newest first; `before` is the number of the last one of the page before. */
+    alerts(
+      rule: number,
+      { size, before = Number.MAX_SAFE_INTEGER, state }: AlertsPage,
+    ): { n: number; alert: StoredAlert }[] {
       const rows =
         state === undefined ? alerts.all(rule, before, size) : inState.all(rule, before, STATES.indexOf(state), size)
       return rows.map(row => ({ n: row.n, alert: toAlert(row) }))
     },
-    times: (rule, before, limit) => times.all(rule, before, limit).map(row => ({ ...row, state: STATES[row.state]! })),
+    /** When alerts of a rule came, the newest first. */
+    times: (rule: number, before: number, limit: number): AlertTime[] =>
+      times.all(rule, before, limit).map(row => ({ ...row, state: STATES[row.state]! })),
     close: () => void db.close(),
   }
 }

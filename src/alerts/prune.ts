@@ -10,15 +10,12 @@ export interface AlertLimits {
   taken: number
 }
 
-/** Forgets old alerts, and what the outbox says of them. Pending ones stay, and those whose block may still be reorganised away. */
-export interface AlertPruning {
-  /** `step` does a page of the work, within a transaction: whether there is more. `removed`: how many alerts are gone. */
-  begin(limits: AlertLimits): { step(): boolean; removed(): number }
-}
-
 const PAGE = 500
 
-export const createAlertPruning = (db: Db): AlertPruning => {
+export type AlertPruning = ReturnType<typeof createAlertPruning>
+
+/** Forgets old alerts, and what the outbox says of them. Pending ones stay, and those whose block may still be reorganised away. */
+export const createAlertPruning = (db: Db) => {
   const newest = newestBlock(db)
   const alerts = db.prepare<[number], { n: number; state: number; changed: number; block: number }>(
     `SELECT n, state, changed_at AS changed, block FROM alert WHERE n > ? ORDER BY n LIMIT ${PAGE}`,
@@ -31,7 +28,8 @@ export const createAlertPruning = (db: Db): AlertPruning => {
   const forgetEntry = db.prepare('DELETE FROM outbox WHERE n = ?')
 
   return {
-    begin({ before, taken }) {
+    /** `step` does a page of the work, within a transaction: whether there is more. `removed`: how many alerts are gone. */
+    begin({ before, taken }: AlertLimits): { step(): boolean; removed(): number } {
       let [alert, entry] = [0, 0]
       let looking = true
       let removed = 0

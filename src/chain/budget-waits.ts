@@ -3,18 +3,15 @@ import type { Clock } from '../lib/retry.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { BudgetWait } from './source.ts'
 
-/** Who waits until the budgets of nodes have something again. */
-export interface BudgetWaits {
-  /** Waits until then, or for a minute: clocks are set, and long waits are none of a timer's. */
-  wait(endpoints: readonly Endpoint[], urgent: boolean, until: number, signal: AbortSignal): Promise<void>
-  now(): BudgetWait | undefined
-}
+export type BudgetWaits = ReturnType<typeof createBudgetWaits>
 
-export const createBudgetWaits = (clock: Clock, log: Log): BudgetWaits => {
+/** Who waits until the budgets of nodes have something again. */
+export const createBudgetWaits = (clock: Clock, log: Log) => {
   const waiting = { urgent: 0, others: 0 }
   const told = new Map<string, { until: number; since: string; for: string }>()
   return {
-    async wait(endpoints, urgent, until, signal) {
+    /** Waits until then, or for a minute: clocks are set, and long waits are none of a timer's. */
+    async wait(endpoints: readonly Endpoint[], urgent: boolean, until: number, signal: AbortSignal) {
       const lane = urgent ? 'urgent' : 'others'
       const known = told.get(lane)
       if (known?.until !== until) {
@@ -34,7 +31,7 @@ export const createBudgetWaits = (clock: Clock, log: Log): BudgetWaits => {
         waiting[lane]--
       }
     },
-    now() {
+    now(): BudgetWait | undefined {
       const lane = waiting.urgent > 0 ? 'urgent' : waiting.others > 0 ? 'others' : undefined
       const known = lane && told.get(lane)
       if (!known) return undefined

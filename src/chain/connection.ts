@@ -191,18 +191,10 @@ const maskedFrame = (opcode: number, payload: Buffer): Buffer => {
   return frame
 }
 
-interface Reader {
-  /** At least one byte, and at most so many. */
-  some(most: number): Promise<Buffer>
-  exactly(count: number): Promise<Buffer>
-  /** What comes next again. */
-  back(bytes: Buffer): void
-  /** Runs what reads a message, and ends the connection where that is aborted or fails. */
-  whole(reading: Reading, read: () => Promise<Buffer>): Promise<Buffer>
-}
+type Reader = ReturnType<typeof createReader>
 
 /** Reads nothing that was not asked for, so that the other side has to wait. */
-const createReader = (socket: Duplex, head: Buffer = Buffer.alloc(0)): Reader => {
+const createReader = (socket: Duplex, head: Buffer = Buffer.alloc(0)) => {
   const chunks = socket[Symbol.asyncIterator]() as AsyncIterator<Buffer>
   let rest = head
   // It is told to whoever reads next; without a listener it would end the process.
@@ -219,17 +211,20 @@ const createReader = (socket: Duplex, head: Buffer = Buffer.alloc(0)): Reader =>
     return part
   }
   return {
+    /** At least one byte, and at most so many. */
     some,
-    async exactly(count) {
+    async exactly(count: number): Promise<Buffer> {
       if (count === 0) return Buffer.alloc(0)
       let bytes = await some(count)
       while (bytes.length < count) bytes = Buffer.concat([bytes, await some(count - bytes.length)])
       return bytes
     },
-    back(bytes) {
+    /** What comes next again. */
+    back(bytes: Buffer) {
       rest = bytes
     },
-    async whole({ signal }, read) {
+    /** Runs what reads a message, and ends the connection where that is aborted or fails. */
+    async whole({ signal }: Reading, read: () => Promise<Buffer>): Promise<Buffer> {
       signal.throwIfAborted()
       const abort = () => socket.destroy(signal.reason)
       signal.addEventListener('abort', abort, { once: true })

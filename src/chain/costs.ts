@@ -1,19 +1,12 @@
 import { type Allowance, BY_CALLS, BY_HOST, PROVIDERS, type Prices, parsePrice } from '../limits/credits.ts'
 
-/** What calls of an endpoint cost. */
-export interface Costs {
-  /** Whose prices they are, for the status. */
-  readonly name: string
-  /** Credits that calls are charged with. */
-  credits(methods: readonly string[], chainId: number | undefined): number
-  /** Credits that they count in the sum of a second. */
-  perSecond(methods: readonly string[], chainId: number | undefined): number
-}
-
 /** Each call costs the same. */
 const CALLS: Pick<Prices, 'other' | 'methods' | 'perSecond' | 'chains'> = { other: 1, methods: {} }
 
-export const createCosts = (entries: Allowance['costs'] = [], host = ''): Costs => {
+export type Costs = ReturnType<typeof createCosts>
+
+/** What calls of an endpoint cost. */
+export const createCosts = (entries: Allowance['costs'] = [], host = '') => {
   let name = providerOf(host)
   const own = new Map<string, number>()
   for (const entry of entries) {
@@ -36,9 +29,13 @@ export const createCosts = (entries: Allowance['costs'] = [], host = ''): Costs 
     return credits
   }
   return {
+    /** Whose prices they are, for the status. */
     name: own.size > 0 ? `${name}, changed` : name,
-    credits: (called, chainId) => sum(called, chainId, [methods]),
-    perSecond: (called, chainId) => sum(called, chainId, [perSecond, methods]),
+    /** Credits that calls are charged with. */
+    credits: (called: readonly string[], chainId: number | undefined): number => sum(called, chainId, [methods]),
+    /** Credits that they count in the sum of a second. */
+    perSecond: (called: readonly string[], chainId: number | undefined): number =>
+      sum(called, chainId, [perSecond, methods]),
   }
 }
 

@@ -3,24 +3,15 @@ import type { Clock } from '../lib/retry.ts'
 import type { Budget } from './budget.ts'
 import type { BudgetWait } from './source.ts'
 
-/** Sees to it that the budgets of nodes last for the head until they begin anew. */
-export interface HeadBudget {
-  /** Tells of blocks that came, and the mean time of one. */
-  came(blocks: number, blockMs: number): void
-  /** When the head may be looked at again so that what is left lasts, as epoch milliseconds; 0: at once. */
-  restsUntil(): number
-  /** The head is looked at now. What that costs, with the blocks that it leads to, decides on the rest. */
-  looks(): void
-  /** What the head waits for. */
-  waits(): BudgetWait | undefined
-}
-
 interface Payer {
   readonly name: string
   readonly budget: Budget | undefined
 }
 
-export const createHeadBudget = (endpoints: readonly Payer[], clock: Pick<Clock, 'now'>, log: Log): HeadBudget => {
+export type HeadBudget = ReturnType<typeof createHeadBudget>
+
+/** Sees to it that the budgets of nodes last for the head until they begin anew. */
+export const createHeadBudget = (endpoints: readonly Payer[], clock: Pick<Clock, 'now'>, log: Log) => {
   const payers = endpoints.flatMap(({ name, budget }) =>
     budget?.spendable() === undefined ? [] : [{ name, budget, counted: 0, credits: 0 }],
   )
@@ -47,7 +38,8 @@ export const createHeadBudget = (endpoints: readonly Payer[], clock: Pick<Clock,
   }
 
   return {
-    came(count, ms) {
+    /** Tells of blocks that came, and the mean time of one. */
+    came(count: number, ms: number) {
       blocks = blocks * OLD + count
       seen += count
       blockMs = ms
@@ -58,7 +50,8 @@ export const createHeadBudget = (endpoints: readonly Payer[], clock: Pick<Clock,
         if (seen >= ENOUGH) payer.budget.keep(needOf(payer) * SPARE)
       }
     },
-    restsUntil() {
+    /** When the head may be looked at again so that what is left lasts, as epoch milliseconds; 0: at once. */
+    restsUntil(): number {
       if (!isLimited || seen < ENOUGH) return 0
       const all = payers.map(payer => ({ ...payer.budget.spendable()!, need: needOf(payer) }))
       const may = MARGIN * all.reduce((sum, { perMs }) => sum + perMs, 0)
@@ -78,12 +71,14 @@ export const createHeadBudget = (endpoints: readonly Payer[], clock: Pick<Clock,
       }
       return until
     },
+    /** The head is looked at now. What that costs, with the blocks that it leads to, decides on the rest. */
     looks() {
       spentAtLook = spent()
       lookedAt = clock.now()
       waiting = undefined
     },
-    waits: () => waiting,
+    /** What the head waits for. */
+    waits: (): BudgetWait | undefined => waiting,
   }
 }
 

@@ -185,22 +185,19 @@ export interface AnnouncerOptions {
   random: () => number
 }
 
-/** A subscription to new heads, kept up as long as it is run. */
-export interface Announcer {
-  /** Feeds the heads until the signal aborts; connects again whenever the connection is lost. */
-  run(heads: HeadsInlet, signal: AbortSignal): Promise<void>
-  status(): EndpointStatus
-}
+export type Announcer = ReturnType<typeof createAnnouncer>
 
-export const createAnnouncer = ({ url: text, timeoutMs, log, clock, random }: AnnouncerOptions): Announcer => {
+/** A subscription to new heads, kept up as long as it is run. */
+export const createAnnouncer = ({ url: text, timeoutMs, log, clock, random }: AnnouncerOptions) => {
   const url = parseNodeUrl(text, ['ws:', 'wss:', 'ipc:'])
   const name = secretUrl(text).toString()
   const hide = createHider(url)
   const status: EndpointStatus = { url: name, lastError: null, lastErrorAt: null, requests: 0, errors: 0, heads: true }
 
   return {
-    status: () => ({ ...status }),
-    async run(heads, signal) {
+    status: (): EndpointStatus => ({ ...status }),
+    /** Feeds the heads until the signal aborts; connects again whenever the connection is lost. */
+    async run(heads: HeadsInlet, signal: AbortSignal) {
       let failures = 0
       let logged: string | undefined
       while (!signal.aborted) {

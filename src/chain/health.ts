@@ -4,23 +4,9 @@ import { backoff, type Clock } from '../lib/retry.ts'
 import { OTHER_CHAIN } from './answers.ts'
 import type { EndpointStatus } from './source.ts'
 
-/** Whether an endpoint gives usable answers. */
-export interface Health {
-  /** Before this time (as of `clock.elapsed`) the node should be left alone. */
-  readonly restUntil: number
-  /** Before this time another node is preferred: this one gave a wrong or an old answer. */
-  readonly doubtedUntil: number
-  /** Whether it has not answered since it was last left alone. */
-  readonly isSuspect: boolean
-  /** Counts a fault that is no failure. */
-  note(message: string): void
-  /** Marks the beginning of a piece of work; `well` and `failed` take the mark back, so that one outage counts once. */
-  mark(): number
-  well(mark: number): void
-  failed(mark: number, error: ChainsieveError): void
-  status(): Omit<EndpointStatus, 'url' | 'requests'>
-}
+export type Health = ReturnType<typeof createHealth>
 
+/** Whether an endpoint gives usable answers. */
 export const createHealth = (options: {
   name: string
   log: Log
@@ -28,7 +14,7 @@ export const createHealth = (options: {
   random: () => number
   /** Told that the node could not be reached: another one may be there when it can. */
   onUnreachable(): void
-}): Health => {
+}) => {
   const { name, log, clock, random, onUnreachable } = options
   let errors = 0
   let lastError: string | null = null
@@ -49,18 +35,23 @@ export const createHealth = (options: {
   }
 
   return {
-    get restUntil() {
+    /** Before this time (as of `clock.elapsed`) the node should be left alone. */
+    get restUntil(): number {
       return restUntil
     },
-    get doubtedUntil() {
+    /** Before this time another node is preferred: this one gave a wrong or an old answer. */
+    get doubtedUntil(): number {
       return doubtedUntil
     },
-    get isSuspect() {
+    /** Whether it has not answered since it was last left alone. */
+    get isSuspect(): boolean {
       return isSuspect
     },
+    /** Counts a fault that is no failure. */
     note,
-    mark: () => epoch,
-    well(mark) {
+    /** Marks the beginning of a piece of work; `well` and `failed` take the mark back, so that one outage counts once. */
+    mark: (): number => epoch,
+    well(mark: number) {
       if (mark !== epoch || failures === 0) return
       if (logged !== undefined)
         log.info('The node answers again', {
@@ -71,7 +62,7 @@ export const createHealth = (options: {
       logged = undefined
       isSuspect = false
     },
-    failed(mark, error) {
+    failed(mark: number, error: ChainsieveError) {
       note(error.message)
       const now = clock.elapsed()
       // That of another chain needs the operator, who has been told.
@@ -92,7 +83,7 @@ export const createHealth = (options: {
       if (error.code === 'node_unreachable') onUnreachable()
       restUntil = now + (error.retryAfterMs ?? 0) + backoff(failures, { random })
     },
-    status: () => ({
+    status: (): Omit<EndpointStatus, 'url' | 'requests'> => ({
       lastError,
       lastErrorAt,
       errors,

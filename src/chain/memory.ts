@@ -1,10 +1,3 @@
-/** Bytes that several answers may hold together. */
-export interface Memory {
-  /** Bytes that are held now. */
-  readonly held: number
-  open(): Hold
-}
-
 /** What one answer holds. */
 export interface Hold {
   /** Takes so many bytes that have come, and resolves when more may come. Rejects with the signal's reason. */
@@ -13,8 +6,11 @@ export interface Hold {
   close(): void
 }
 
+/** Bytes that several answers may hold together. */
+export type Memory = ReturnType<typeof createMemory>
+
 /** The answer that began first never waits, so that what is under way comes to an end; the others wait while there is too much. */
-export const createMemory = (most: number): Memory => {
+export const createMemory = (most: number) => {
   let held = 0
   /** In the order in which they began. */
   const holds = new Set<Hold>()
@@ -37,10 +33,11 @@ export const createMemory = (most: number): Memory => {
     })
 
   return {
-    get held() {
+    /** Bytes that are held now. */
+    get held(): number {
       return held
     },
-    open() {
+    open(): Hold {
       let own = 0
       const hold: Hold = {
         async take(bytes, signal) {

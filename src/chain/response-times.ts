@@ -2,14 +2,10 @@ import type { Log } from '../lib/log.ts'
 import type { Clock } from '../lib/retry.ts'
 import type { EndpointStatus } from './source.ts'
 
-/** How long a node takes to answer a request, by its last answers. */
-export interface ResponseTimes {
-  /** `urgent`: for the head. Only by those it is called slow: a back-fill asks for more at once, and alerts do not wait for it. */
-  add(ms: number, urgent: boolean): void
-  status(): Pick<EndpointStatus, 'responseMs' | 'slow'>
-}
+export type ResponseTimes = ReturnType<typeof createResponseTimes>
 
-export const createResponseTimes = ({ name, log, clock }: { name: string; log: Log; clock: Clock }): ResponseTimes => {
+/** How long a node takes to answer a request, by its last answers. */
+export const createResponseTimes = ({ name, log, clock }: { name: string; log: Log; clock: Clock }) => {
   /** Oldest first. */
   let answers: { at: number; ms: number; urgent: boolean }[] = []
   let isSlow = false
@@ -25,7 +21,8 @@ export const createResponseTimes = ({ name, log, clock }: { name: string; log: L
       .sort((a, b) => a - b)
 
   return {
-    add(ms, urgent) {
+    /** `urgent`: for the head. Only by those it is called slow: a back-fill asks for more at once, and alerts do not wait for it. */
+    add(ms: number, urgent: boolean) {
       answers.push({ at: clock.elapsed(), ms, urgent })
       forget()
       if (!urgent) return
@@ -41,7 +38,7 @@ export const createResponseTimes = ({ name, log, clock }: { name: string; log: L
         log.info('The node answers fast again', fields)
       }
     },
-    status() {
+    status(): Pick<EndpointStatus, 'responseMs' | 'slow'> {
       forget()
       const times = sorted(false)
       if (times.length === 0) return {}

@@ -8,20 +8,13 @@ import type { Tracing } from './source.ts'
 export type TraceMethod = 'trace_block' | 'debug_traceBlockByNumber'
 
 /** Finds out which nodes give traces, and by which method. */
-export interface Tracer {
-  /** Asks the node, once for each time that it was connected to. Throws `retry` where it does not say. */
-  ask(endpoint: Endpoint, signal: AbortSignal): Promise<void>
-  /** Whether blocks may be taken from the node: not from one without traces while another has them or may have them. */
-  suits(endpoint: Endpoint): boolean
-  /** Undefined until it is known. */
-  status(): Tracing | undefined
-}
+export type Tracer = ReturnType<typeof createTracer>
 
 /**
  * A block whose traces cannot be had now is waited for; only where all nodes say that they do not have the methods, blocks come
  * without. A node that has not said anything for `GRACE_MS` after the start is not waited for; it is asked when it comes.
  */
-export const createTracer = (options: { endpoints: readonly Endpoint[]; clock: Clock; log: Log }): Tracer => {
+export const createTracer = (options: { endpoints: readonly Endpoint[]; clock: Clock; log: Log }) => {
   const { endpoints, clock, log } = options
   const asking = new Map<Endpoint, Promise<void>>()
   let since: number | undefined
@@ -60,7 +53,8 @@ export const createTracer = (options: { endpoints: readonly Endpoint[]; clock: C
   }
 
   return {
-    async ask(endpoint, signal) {
+    /** Asks the node, once for each time that it was connected to. Throws `retry` where it does not say. */
+    async ask(endpoint: Endpoint, signal: AbortSignal) {
       while (!endpoint.traces.asked) {
         const others = asking.get(endpoint)
         // Another's question may fail for reasons of its own, as that it was aborted: then this one asks.
@@ -73,10 +67,12 @@ export const createTracer = (options: { endpoints: readonly Endpoint[]; clock: C
         signal.throwIfAborted()
       }
     },
-    suits(endpoint) {
+    /** Whether blocks may be taken from the node: not from one without traces while another has them or may have them. */
+    suits(endpoint: Endpoint): boolean {
       since ??= clock.elapsed()
       return endpoint.traces.method !== null || status()?.method === null
     },
+    /** Undefined until it is known. */
     status,
   }
 }

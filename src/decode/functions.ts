@@ -9,17 +9,6 @@ export interface FunctionCandidate {
   probability: number
 }
 
-export interface Functions {
-  /** The declarations of a selector (`0x` and eight digits, lower case), the likeliest first; few selectors have more than one. */
-  find(selector: string): readonly FunctionCandidate[]
-  /** The declarations of that name; undefined where there are more than `most`. */
-  named(name: string, most: number): readonly FunctionAbi[] | undefined
-  /** All of them in alphabetical order: `+ transfer(address to,uint256 amount)`, where the sign says the standing. */
-  texts(): Generator<string>
-  /** Number of declarations. */
-  readonly size: number
-}
-
 /**
  * Where a declaration comes from, by the sign in front of it: an ABI that a project publishes; the ABI of some contract whose
  * source was verified; a list of signatures, on which anybody can put anything. Of selectors that are not known,
@@ -50,11 +39,13 @@ const GENERATION = 8192
 /** Blocks that stay unpacked, some 200 kB each. */
 const UNPACKED = 8
 
+export type Functions = ReturnType<typeof openFunctions>
+
 /**
  * Opens the content of `data/functions.bin`. Each indexing thread does, so this takes a millisecond or two: only the index is
  * looked at, and a block is unpacked (about 0.5 ms) when a selector leads there for the first time.
  */
-export const openFunctions = (bytes: Uint8Array): Functions => {
+export const openFunctions = (bytes: Uint8Array) => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   let at = bytes.indexOf(0) + 1
   if (at === 0 || at + 4 > bytes.length) throw broken('it has no head')
@@ -147,8 +138,10 @@ export const openFunctions = (bytes: Uint8Array): Functions => {
   const unknown = new Set<string>()
 
   return {
+    /** Number of declarations. */
     size,
-    find(selector) {
+    /** The declarations of a selector (`0x` and eight digits, lower case), the likeliest first; few selectors have more than one. */
+    find(selector: string): readonly FunctionCandidate[] {
       const known = young.get(selector)
       if (known !== undefined) return known
       if (unknown.has(selector) || !SELECTOR.test(selector)) return NONE
@@ -166,7 +159,8 @@ export const openFunctions = (bytes: Uint8Array): Functions => {
       young.set(selector, result)
       return result
     },
-    named(name, most) {
+    /** The declarations of that name; undefined where there are more than `most`. */
+    named(name: string, most: number): readonly FunctionAbi[] | undefined {
       const start = `${name}(`
       let [low, high] = [0, blocks]
       while (low < high) {
@@ -187,7 +181,8 @@ export const openFunctions = (bytes: Uint8Array): Functions => {
       }
       return found
     },
-    *texts() {
+    /** All of them in alphabetical order: `+ transfer(address to,uint256 amount)`, where the sign says the standing. */
+    *texts(): Generator<string> {
       for (let group = 0; group * GROUP < size; group++) yield* textsOf(group)
     },
   }

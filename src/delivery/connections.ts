@@ -1,15 +1,5 @@
 import { Agent, type buildConnector, type Dispatcher } from 'undici'
 
-/**
- * Connections to receivers, each account's apart: whoever's receivers hang holds nobody else's connections. How many are busy is for the
- * agenda to say; of those that are kept open for later each account has a few.
- */
-export interface Connections {
-  /** `reset`: the connection is closed after the answer. */
-  use<T>(account: number, work: (dispatcher: Dispatcher, reset: boolean) => Promise<T>): Promise<T>
-  close(): Promise<void>
-}
-
 export interface ConnectionsOptions {
   /** How an account connects. */
   connectorOf(account: number): buildConnector.connector
@@ -29,7 +19,13 @@ interface Account {
 const MAX_IDLE = 64
 const KEEP_ALIVE_MS = 10_000
 
-export const createConnections = ({ connectorOf, maxHead }: ConnectionsOptions): Connections => {
+export type Connections = ReturnType<typeof createConnections>
+
+/**
+ * Connections to receivers, each account's apart: whoever's receivers hang holds nobody else's connections. How many are busy is for the
+ * agenda to say; of those that are kept open for later each account has a few.
+ */
+export const createConnections = ({ connectorOf, maxHead }: ConnectionsOptions) => {
   const accounts = new Map<number, Account>()
 
   const open = (id: number): Account => {
@@ -59,7 +55,8 @@ export const createConnections = ({ connectorOf, maxHead }: ConnectionsOptions):
   }
 
   return {
-    async use(id, work) {
+    /** `reset`: the connection is closed after the answer. */
+    async use<T>(id: number, work: (dispatcher: Dispatcher, reset: boolean) => Promise<T>): Promise<T> {
       const account = accounts.get(id) ?? open(id)
       account.busy++
       try {

@@ -3,15 +3,10 @@ import { refuse } from '../lib/errors.ts'
 import { lazy } from '../lib/lazy.ts'
 
 /** Keeps deliveries from reaching what is not on the public internet: rules are written by others than the operator. */
-export interface Guard {
-  /** Why connecting to an IP address is forbidden; undefined if it is allowed. Text that is not an address is refused. */
-  refused(address: string): string | undefined
-  /** The same for the host of a URL that is an address or means this machine by name; undefined for any other name, which is checked when it is resolved. */
-  refusedHost(hostname: string): string | undefined
-}
+export type Guard = ReturnType<typeof createGuard>
 
 /** `allowed`: ranges such as `10.1.0.0/16` (or one address) that the operator opens, whatever is said of them here. */
-export const createGuard = (allowed: readonly string[]): Guard => {
+export const createGuard = (allowed: readonly string[]) => {
   const open = allowed.map(parseRange)
 
   const refused = (address: string): string | undefined => {
@@ -27,8 +22,10 @@ export const createGuard = (allowed: readonly string[]): Guard => {
   }
 
   return {
+    /** Why connecting to an IP address is forbidden; undefined if it is allowed. Text that is not an address is refused. */
     refused,
-    refusedHost(hostname) {
+    /** The same for the host of a URL that is an address or means this machine by name; undefined for any other name, which is checked when it is resolved. */
+    refusedHost(hostname: string): string | undefined {
       const host = hostname
         .replace(/^\[(.*)\]$/, '$1')
         .replace(/\.$/, '')

@@ -29,13 +29,9 @@ export interface Call {
   body?: string
 }
 
-export interface Http {
-  /** One request, no redirects; see `Channel.send` for what it resolves and rejects with. */
-  attempt(call: Call, context: Pick<SendContext, 'account' | 'signal' | 'now'>): Promise<Outcome>
-  close(): Promise<void>
-}
+export type Http = ReturnType<typeof createHttp>
 
-export const createHttp = ({ guard, timeoutMs, lookup, ca, log }: HttpOptions): Http => {
+export const createHttp = ({ guard, timeoutMs, lookup, ca, log }: HttpOptions) => {
   const names = createNames()
   const connectorOptions = { timeout: Math.min(timeoutMs, CONNECT_MS), ca, log }
   const connections = createConnections({
@@ -72,7 +68,11 @@ export const createHttp = ({ guard, timeoutMs, lookup, ca, log }: HttpOptions): 
   }
 
   return {
-    async attempt(call, { account, signal, now }) {
+    /** One request, no redirects; see `Channel.send` for what it resolves and rejects with. */
+    async attempt(
+      call: Call,
+      { account, signal, now }: Pick<SendContext, 'account' | 'signal' | 'now'>,
+    ): Promise<Outcome> {
       try {
         return await connections.use(account, (dispatcher, reset) =>
           withTimeout(timeoutMs, signal, late, inner => exchange(call, now, inner, dispatcher, reset)),

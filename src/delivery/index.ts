@@ -22,19 +22,9 @@ export interface ChannelOptions {
   log?: Log
 }
 
-export interface Channels {
-  of(action: Pick<Action, 'type'>): Channel
-  close(): Promise<void>
-}
+export type Channels = ReturnType<typeof createChannels>
 
-export const createChannels = ({
-  allowed,
-  smtp,
-  mailFrom,
-  timeoutMs = 20_000,
-  lookup,
-  log,
-}: ChannelOptions): Channels => {
+export const createChannels = ({ allowed, smtp, mailFrom, timeoutMs = 20_000, lookup, log }: ChannelOptions) => {
   const http = createHttp({ guard: createGuard(allowed), timeoutMs, lookup, log })
   const email = createEmail({ smtp, mailFrom, timeoutMs })
   const channels = {
@@ -44,7 +34,7 @@ export const createChannels = ({
     Chat: createChat(http),
   } satisfies { [T in Action['type']]: Channel<Extract<Action, { type: T }>> }
   return {
-    of: action => channels[action.type] as Channel,
+    of: (action: Pick<Action, 'type'>): Channel => channels[action.type] as Channel,
     async close() {
       email.close()
       await http.close()

@@ -33,27 +33,18 @@ export interface Mark {
   note?: unknown
 }
 
-/**
- * A file that grows part by part, with a journal beside it: a part counts once it and its mark are on the disk, in this order. So after a
- * kill at any point the file is cut back to the last mark, and nothing is in it twice.
- */
-export interface Target {
-  marks: readonly Mark[]
-  /** Appends a part. */
-  append(part: Uint8Array, mark: Omit<Mark, 'bytes'>): void | Promise<void>
-  /** Cuts the file back to the mark before the last one. */
-  back(): void
-  /** Writes what only a complete file has; the next part takes its place. */
-  end(tail: Uint8Array): void | Promise<void>
-  close(): void
-}
-
 export const START = 'start'
 const VERSION = 1
 
 export const journalOf = (file: string): string => `${file}.resume`
 
-export const openTarget = (file: string, asked: Asked): Target => {
+export type Target = ReturnType<typeof openTarget>
+
+/**
+ * A file that grows part by part, with a journal beside it: a part counts once it and its mark are on the disk, in this order. So after a
+ * kill at any point the file is cut back to the last mark, and nothing is in it twice.
+ */
+export const openTarget = (file: string, asked: Asked) => {
   const journal = journalOf(file)
   if (!existsSync(dirname(file)))
     throw refuse('export_no_folder', `there is no folder ${dirname(file)}: create it, or choose another file`)
@@ -87,7 +78,8 @@ export const openTarget = (file: string, asked: Asked): Target => {
   if (!found?.head) note({ chainsieve: 'export', version: VERSION, asked })
   return {
     marks,
-    append(part, mark) {
+    /** Appends a part. */
+    append(part: Uint8Array, mark: Omit<Mark, 'bytes'>): void | Promise<void> {
       const at = bytesOf()
       ftruncateSync(out, at)
       write(out, part, at)
@@ -95,13 +87,15 @@ export const openTarget = (file: string, asked: Asked): Target => {
       note(whole)
       marks.push(whole)
     },
+    /** Cuts the file back to the mark before the last one. */
     back() {
       marks.pop()
       // The journal first: what it no longer has may be cut off at any time.
       note({ back: marks.length })
       ftruncateSync(out, bytesOf())
     },
-    end(tail) {
+    /** Writes what only a complete file has; the next part takes its place. */
+    end(tail: Uint8Array): void | Promise<void> {
       ftruncateSync(out, bytesOf())
       write(out, tail, bytesOf())
     },

@@ -6,19 +6,6 @@ import { RATE_LIMIT, RATE_POLICY } from './facts.ts'
 /** Whose requests are counted: of one token, and of all tokens of its account. */
 export type Counted = Pick<Caller, 'id' | 'token' | 'rate'>
 
-/** Counts requests of tokens and accounts, and refusals of addresses, by windows of a minute that begin with the first one. */
-export interface Rates {
-  /**
-   * Counts a request: names and values of headers that tell what is left, or undefined where nothing is. There are none
-   * where the operator sets no quota: the default is more than a server answers.
-   */
-  take(caller: Counted): readonly string[] | undefined
-  /** The same headers where nothing is left, and the error to tell. */
-  exceeded(caller: Counted): { headers: readonly string[]; error: Error }
-  /** Counts a refused request of an address: the error to tell where there were too many. */
-  refused(address: string): Error | undefined
-}
-
 interface Window {
   used: number
   endsAt: number
@@ -38,7 +25,10 @@ const WINDOW_MS = 60_000
 /** Addresses that are known at once; beyond them, the oldest are forgotten. */
 const MAX_ADDRESSES = 10_000
 
-export const createRates = (limits: Limits, now: () => number = () => performance.now()): Rates => {
+export type Rates = ReturnType<typeof createRates>
+
+/** Counts requests of tokens and accounts, and refusals of addresses, by windows of a minute that begin with the first one. */
+export const createRates = (limits: Limits, now: () => number = () => performance.now()) => {
   const tokens = new Map<number, Window>()
   const accounts = new Map<number, Window>()
   const addresses = new Map<string, Window>()
@@ -77,7 +67,11 @@ export const createRates = (limits: Limits, now: () => number = () => performanc
   ]
 
   return {
-    take(caller) {
+    /**
+     * Counts a request: names and values of headers that tell what is left, or undefined where nothing is. There are none
+     * where the operator sets no quota: the default is more than a server answers.
+     */
+    take(caller: Counted): readonly string[] | undefined {
       if (!tokensAreLimited && !accountsAreLimited && caller.rate === undefined) return NONE
       const at = now()
       const quotas = quotasOf(caller, at)
@@ -85,14 +79,16 @@ export const createRates = (limits: Limits, now: () => number = () => performanc
       for (const { window } of quotas) window.used++
       return headersOf(quotas, at)
     },
-    exceeded(caller) {
+    /** The same headers where nothing is left, and the error to tell. */
+    exceeded(caller: Counted): { headers: readonly string[]; error: Error } {
       const at = now()
       const quotas = quotasOf(caller, at)
       const full = quotas.find(({ most, window }) => window.used >= most) ?? ofToken(caller, at)
       const error = full.error({ retryAfterMs: Math.max(1, full.window.endsAt - at) })
       return { headers: headersOf(quotas, at), error }
     },
-    refused(address) {
+    /** Counts a refused request of an address: the error to tell where there were too many. */
+    refused(address: string): Error | undefined {
       const at = now()
       const window = windowOf(addresses, address, at)
       if (addresses.size > MAX_ADDRESSES) addresses.delete(addresses.keys().next().value!)

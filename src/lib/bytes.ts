@@ -1,45 +1,13 @@
-/** A byte buffer that grows as it is written to. */
-export interface ByteWriter {
-  /** Bytes written so far. */
-  readonly length: number
-  byte(value: number): void
-  /** Unsigned LEB128, for integers up to 2^53. */
-  varint(value: number): void
-  bytes(source: Uint8Array, start?: number, end?: number): void
-  /** As `bytes`, a multiple of four of them: faster for a part of a large array. */
-  words(source: DataView, start: number, end: number): void
-  /** Hex digits without prefix, an even number of them. */
-  hex(digits: string): void
-  /** Lower-case hex digits of bytes. */
-  digits(source: Uint8Array, start?: number, end?: number): void
-  /** Text as UTF-8. */
-  text(text: string): void
-  /** Short text of ASCII alone, faster than `text`. */
-  ascii(text: string): void
-  /** The decimal digits of an integer from 0 up to 2^53, at least so many of them. */
-  decimal(value: number, least?: number): void
-  fill(value: number, count: number): void
-  /** Makes room for so many further bytes and returns the buffer to write them to at `length`; follow with `advance`. */
-  reserve(more: number): Buffer
-  advance(written: number): void
-  /** The bytes from `start` on, as a view that is valid until the next write. */
-  view(start?: number, end?: number): Buffer
-  /** All that was written as text, of which every byte is a letter: ASCII, say. */
-  latin1(): string
-  /** The bytes written, as a copy of just their size. */
-  take(): Uint8Array<ArrayBuffer>
-  truncate(length: number): void
-  /** Starts again, and releases memory that only an unusually long text needed. `bound`: more bytes are refused before memory is taken for them. */
-  clear(bound?: Bound): void
-}
-
 export interface Bound {
   most: number
   /** What is thrown beyond it. */
   fail(): Error
 }
 
-export const createByteWriter = (capacity = 1024): ByteWriter => {
+export type ByteWriter = ReturnType<typeof createByteWriter>
+
+/** A byte buffer that grows as it is written to. */
+export const createByteWriter = (capacity = 1024) => {
   let buffer = Buffer.allocUnsafeSlow(capacity)
   let view = viewOf(buffer)
   let length = 0
@@ -75,13 +43,15 @@ export const createByteWriter = (capacity = 1024): ByteWriter => {
     return buffer
   }
   return {
-    get length() {
+    /** Bytes written so far. */
+    get length(): number {
       return length
     },
-    byte(value) {
+    byte(value: number) {
       reserve(1)[length++] = value
     },
-    varint(value) {
+    /** Unsigned LEB128, for integers up to 2^53. */
+    varint(value: number) {
       const target = reserve(8)
       while (value >= 0x80) {
         target[length++] = (value & 0x7f) | 0x80
@@ -89,7 +59,7 @@ export const createByteWriter = (capacity = 1024): ByteWriter => {
       }
       target[length++] = value
     },
-    bytes(source, start = 0, end = source.length) {
+    bytes(source: Uint8Array, start: number = 0, end: number = source.length) {
       const target = reserve(end - start)
       const isWhole = start === 0 && end === source.length
       // A call takes as long as to copy a few bytes, and a view of a part as long as to copy a word.
@@ -99,17 +69,20 @@ export const createByteWriter = (capacity = 1024): ByteWriter => {
       } else target.set(isWhole ? source : source.subarray(start, end), length)
       length += end - start
     },
-    words(source, start, end) {
+    /** As `bytes`, a multiple of four of them: faster for a part of a large array. */
+    words(source: DataView, start: number, end: number) {
       reserve(end - start)
       const to = view
       const offset = length - start
       for (let at = start; at < end; at += 4) to.setUint32(offset + at, source.getUint32(at, true), true)
       length += end - start
     },
-    hex(digits) {
+    /** Hex digits without prefix, an even number of them. */
+    hex(digits: string) {
       length += reserve(digits.length >> 1).write(digits, length, 'hex')
     },
-    digits(source, start = 0, end = source.length) {
+    /** Lower-case hex digits of bytes. */
+    digits(source: Uint8Array, start: number = 0, end: number = source.length) {
       const target = reserve((end - start) * 2)
       if (end - start >= MANY) {
         length += target.write(Buffer.prototype.hexSlice.call(source, start, end), length, 'latin1')
@@ -117,43 +90,51 @@ export const createByteWriter = (capacity = 1024): ByteWriter => {
       }
       length = putDigits(view, length, source, start, end)
     },
-    text(text) {
+    /** Text as UTF-8. */
+    text(text: string) {
       length += reserve(text.length * 3).write(text, length, 'utf8')
     },
-    ascii(text) {
+    /** Short text of ASCII alone, faster than `text`. */
+    ascii(text: string) {
       const target = reserve(text.length)
       const first = length
       for (let i = 0; i < text.length; i++) target[first + i] = text.charCodeAt(i)
       length = first + text.length
     },
-    decimal(value, least = 1) {
+    /** The decimal digits of an integer from 0 up to 2^53, at least so many of them. */
+    decimal(value: number, least: number = 1) {
       if (value < BILLION) return decimal(value, least)
       const billions = Math.floor(value / BILLION)
       decimal(billions, least - 9)
       decimal(value - billions * BILLION, 9)
     },
-    fill(value, count) {
+    fill(value: number, count: number) {
       const target = reserve(count)
       // Node's own `fill` does much before it fills.
       Uint8Array.prototype.fill.call(target, value, length, length + count)
       length += count
     },
+    /** Makes room for so many further bytes and returns the buffer to write them to at `length`; follow with `advance`. */
     reserve,
-    advance(written) {
+    advance(written: number) {
       length += written
     },
-    view: (start = 0, end = length) => buffer.subarray(start, end),
+    /** The bytes from `start` on, as a view that is valid until the next write. */
+    view: (start: number = 0, end: number = length): Buffer => buffer.subarray(start, end),
+    /** All that was written as text, of which every byte is a letter: ASCII, say. */
     // A view for each short text would take longer than the text.
-    latin1: () => buffer.toString('latin1', 0, length),
-    take() {
+    latin1: (): string => buffer.toString('latin1', 0, length),
+    /** The bytes written, as a copy of just their size. */
+    take(): Uint8Array<ArrayBuffer> {
       const copy = newBytes(length)
       copy.set(buffer.subarray(0, length))
       return copy
     },
-    truncate(to) {
+    truncate(to: number) {
       length = to
     },
-    clear(bound) {
+    /** Starts again, and releases memory that only an unusually long text needed. `bound`: more bytes are refused before memory is taken for them. */
+    clear(bound?: Bound) {
       length = 0
       limit = bound
       if (buffer.length > Math.max(capacity, LARGE)) change(Buffer.allocUnsafeSlow(capacity))

@@ -30,22 +30,17 @@ export type MetricSnapshot =
       series: { labels: Labels; counts: number[]; sum: number; count: number }[]
     }
 
-export interface Metrics {
-  /** Names are unique; a name that is there already is a bug. */
-  counter(name: string, help: string): Counter
-  gauge(name: string, help: string): Gauge
-  histogram(name: string, help: string, bounds: readonly number[]): Histogram
-  snapshot(): MetricSnapshot[]
-}
+export type Metrics = ReturnType<typeof createMetrics>
 
-export const createMetrics = (): Metrics => {
+export const createMetrics = () => {
   const metrics = new Map<string, () => MetricSnapshot>()
   const add = (name: string, snapshot: () => MetricSnapshot) => {
     if (metrics.has(name)) throw new Error(`there are two metrics ${name}`)
     metrics.set(name, snapshot)
   }
   return {
-    counter(name, help) {
+    /** Names are unique; a name that is there already is a bug. */
+    counter(name: string, help: string): Counter {
       const series = createSeries(() => ({ value: 0 }))
       add(name, () => ({ type: 'counter', name, help, series: series.all() }))
       return {
@@ -60,7 +55,7 @@ export const createMetrics = (): Metrics => {
         },
       }
     },
-    gauge(name, help) {
+    gauge(name: string, help: string): Gauge {
       const series = createSeries(() => ({ value: 0 }))
       add(name, () => ({ type: 'gauge', name, help, series: series.all() }))
       return {
@@ -69,7 +64,7 @@ export const createMetrics = (): Metrics => {
         },
       }
     },
-    histogram(name, help, bounds) {
+    histogram(name: string, help: string, bounds: readonly number[]): Histogram {
       if (bounds.some((bound, i) => i > 0 && bound <= bounds[i - 1]!))
         throw new Error(`the bounds of ${name} do not ascend`)
       const series = createSeries(() => ({ counts: bounds.map(() => 0), sum: 0, count: 0 }))
@@ -87,7 +82,7 @@ export const createMetrics = (): Metrics => {
         },
       }
     },
-    snapshot: () => [...metrics.values()].map(one => structuredClone(one())),
+    snapshot: (): MetricSnapshot[] => [...metrics.values()].map(one => structuredClone(one())),
   }
 }
 

@@ -18,25 +18,22 @@ export interface Progress {
   finish(): void
 }
 
-/** The terminal's lines, one of which may be rewritten in place: ordinary lines are written above it. */
-export interface Screen {
-  line(text: string): void
-  /** Shows or rewrites the last line; an empty text takes it away. */
-  status(text: string): void
-}
-
 export interface Output {
   write(text: string): unknown
   isTTY?: boolean
   columns?: number
 }
 
-export const createScreen = (out: Output): Screen => {
+export type Screen = ReturnType<typeof createScreen>
+
+/** The terminal's lines, one of which may be rewritten in place: ordinary lines are written above it. */
+export const createScreen = (out: Output) => {
   let shown = ''
   const CLEAR = '\r\x1b[2K'
   return {
-    line: text => void out.write(shown === '' ? `${text}\n` : `${CLEAR}${text}\n${shown}`),
-    status: text => {
+    line: (text: string) => void out.write(shown === '' ? `${text}\n` : `${CLEAR}${text}\n${shown}`),
+    /** Shows or rewrites the last line; an empty text takes it away. */
+    status: (text: string) => {
       // A line that wraps could not be cleared.
       const fitting = text.slice(0, Math.max(0, (out.columns ?? 80) - 1))
       if (fitting !== shown) out.write(`${shown === '' ? '' : CLEAR}${fitting}`)

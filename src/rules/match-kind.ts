@@ -39,15 +39,10 @@ export interface Matching {
   readonly spent: Set<Group>
 }
 
-export interface KindMatcher {
-  readonly size: number
-  add(rule: StoredRule, nodes: readonly Compare[]): Member
-  remove(member: Member, nodes: readonly Compare[]): void
-  match(entity: Entity, matching: Matching): void
-}
+export type KindMatcher = ReturnType<typeof createKindMatcher>
 
 /** The rules of one kind of entity. */
-export const createKindMatcher = (): KindMatcher => {
+export const createKindMatcher = () => {
   const attributes = new Map<string, Attribute>()
   const conditions = new Map<string, Condition>()
   const groups = new Map<string, Group>()
@@ -186,10 +181,10 @@ export const createKindMatcher = (): KindMatcher => {
   }
 
   return {
-    get size() {
+    get size(): number {
       return size
     },
-    add(rule, nodes) {
+    add(rule: StoredRule, nodes: readonly Compare[]): Member {
       const shape = shapeOf(nodes)
       countChoices(shape, 1)
       const choice = choose(shape)
@@ -199,14 +194,14 @@ export const createKindMatcher = (): KindMatcher => {
       size++
       return member
     },
-    remove(member, nodes) {
+    remove(member: Member, nodes: readonly Compare[]) {
       const { group } = member
       countChoices(shapeOf(nodes), -1)
       dropMember(group, member)
       if (group.live === 0) dropGroup(group)
       size--
     },
-    match(entity, matching) {
+    match(entity: Entity, matching: Matching) {
       const { broken } = matching
       const hits: Member[] = []
       const hit = (member: Member) => void hits.push(member)

@@ -8,20 +8,6 @@ import { type StoredRule, TARGET_KINDS } from './rule.ts'
 
 export type { BlockEntities } from './entities.ts'
 
-/** Many rules, of which a block finds those that match: indexed by what they ask for, so that their number hardly matters. */
-export interface Matcher {
-  /** Adds a rule, or puts it in the place of the one of its id. Kept is what can match: not what is paused or has no first block yet. */
-  set(rule: StoredRule): void
-  remove(id: number): void
-  /** Rules that are looked for. */
-  readonly size: number
-  /** Whether any rule looks at this block: one that none looks at costs nothing. */
-  wants(block: number): boolean
-  /** Whether any rule looks at entities of this kind. */
-  looksAt(kind: Kind): boolean
-  match(block: BlockEntities): Matches
-}
-
 export interface Matches {
   /** In the order of the block's entities, then of the rules' ids. */
   found: Found[]
@@ -52,7 +38,10 @@ export interface MatcherOptions {
   most?: number
 }
 
-export const createMatcher = ({ most = Number.POSITIVE_INFINITY }: MatcherOptions = {}): Matcher => {
+export type Matcher = ReturnType<typeof createMatcher>
+
+/** Many rules, of which a block finds those that match: indexed by what they ask for, so that their number hardly matters. */
+export const createMatcher = ({ most = Number.POSITIVE_INFINITY }: MatcherOptions = {}) => {
   const members = new Map<number, Member>()
   const kinds = new Map<Kind, KindMatcher>()
   const starts = createStarts()
@@ -70,7 +59,8 @@ export const createMatcher = ({ most = Number.POSITIVE_INFINITY }: MatcherOption
   }
 
   return {
-    set(rule) {
+    /** Adds a rule, or puts it in the place of the one of its id. Kept is what can match: not what is paused or has no first block yet. */
+    set(rule: StoredRule) {
       remove(rule.id)
       if (!rule.enabled || rule.startBlock === null) return
       const kind = TARGET_KINDS[rule.input.config.targetType]
@@ -84,12 +74,15 @@ export const createMatcher = ({ most = Number.POSITIVE_INFINITY }: MatcherOption
       starts.add(rule.startBlock)
     },
     remove,
-    get size() {
+    /** Rules that are looked for. */
+    get size(): number {
       return members.size
     },
-    wants: block => block >= starts.first,
-    looksAt: kind => kinds.has(kind),
-    match(block) {
+    /** Whether any rule looks at this block: one that none looks at costs nothing. */
+    wants: (block: number): boolean => block >= starts.first,
+    /** Whether any rule looks at entities of this kind. */
+    looksAt: (kind: Kind): boolean => kinds.has(kind),
+    match(block: BlockEntities): Matches {
       const found: Found[] = []
       const undecided = new Set<string>()
       const failed = new Map<number, Failed>()

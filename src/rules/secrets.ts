@@ -2,21 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { connect } from '../accounts/file.ts'
 
 /** Secrets by which an account's webhooks are signed, as Standard Webhooks writes them: `whsec_<base64 of 32 bytes>`. */
-export interface SigningSecrets {
-  /** The newest first, then those that a rotation has left valid: a message is signed with each. */
-  current(account: number): string[]
-  /** The newest secret, created if there is none. */
-  ensure(account: number): string
-  /** Makes a new one; those before it are good for `overlapMs` more. */
-  rotate(account: number, options: { overlapMs: number }): string
-  close(): void
-}
+export type SigningSecrets = ReturnType<typeof openSecrets>
 
 /** Opens the signing secrets of a data folder. They sign, so they cannot be kept as hashes: the file is its owner's alone. */
 export const openSecrets = (
   folder: string,
   { native, now = Date.now }: { native?: string; now?: () => number } = {},
-): SigningSecrets => {
+) => {
   const db = connect(folder, native)
   const valid = db
     .prepare<[number, number], string>(
@@ -38,10 +30,14 @@ export const openSecrets = (
   }
 
   return {
+    /** The newest first, then those that a rotation has left valid: a message is signed with each. */
     current,
+    /** The newest secret, created if there is none. */
     // Another process may make the first one at the same time: whoever comes second takes it.
-    ensure: account => current(account)[0] ?? db.transaction(() => current(account)[0] ?? create(account)).immediate(),
-    rotate: (account, { overlapMs }) =>
+    ensure: (account: number): string =>
+      current(account)[0] ?? db.transaction(() => current(account)[0] ?? create(account)).immediate(),
+    /** Makes a new one; those before it are good for `overlapMs` more. */
+    rotate: (account: number, { overlapMs }: { overlapMs: number }): string =>
       db
         .transaction(() => {
           expire.run({ account, at: now() + overlapMs })

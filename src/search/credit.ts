@@ -1,21 +1,5 @@
 import { hash } from 'node:crypto'
 
-/**
- * Which queries the main thread tries to answer itself. One that it has to hand over has cost it time for nothing: it leaves those of
- * the same shape alone for a while, and loses no more than a small share of its time that way, in all and by account. Those that it has
- * answered again and again are tried all the same.
- */
-export interface Credit {
-  /** `shape` gives what queries that cost the same have in common. */
-  mayTry(account: number, shape: () => string): boolean
-  /** Whether those before it took so long that it should not make others wait: a thread is to answer it where any do. */
-  isLong(shape: () => string): boolean
-  /** It took so many milliseconds of the processor. */
-  answered(shape: () => string, ms: number): void
-  /** It took so many milliseconds. */
-  handedOver(account: number, shape: () => string, ms: number): void
-}
-
 /** A shape that had to be handed over each time is tried once in so many times. */
 const MAX_SKIPPED = 63
 const MAX_SHAPES = 2_000
@@ -31,7 +15,14 @@ const LOOK_AGAIN = 16
 /** What attempts in vain may take: a share of all time, and so many milliseconds at once. */
 const LOSSES = { all: { share: 0.25, burstMs: 80 }, account: { share: 0.1, burstMs: 40 } }
 
-export const createCredit = (now: () => number = () => performance.now()): Credit => {
+export type Credit = ReturnType<typeof createCredit>
+
+/**
+ * Which queries the main thread tries to answer itself. One that it has to hand over has cost it time for nothing: it leaves those of
+ * the same shape alone for a while, and loses no more than a small share of its time that way, in all and by account. Those that it has
+ * answered again and again are tried all the same.
+ */
+export const createCredit = (now: () => number = () => performance.now()) => {
   /** Shapes that were handed over lately: how often they are to be left alone, and how often yet. */
   const dear = new Map<string, { skips: number; left: number }>()
   const loss = createLoss(LOSSES.all, now)
@@ -63,7 +54,8 @@ export const createCredit = (now: () => number = () => performance.now()): Credi
   const hasLost = (account: number): boolean => loss.isOver() || (byAccount.get(account)?.isOver() ?? false)
 
   return {
-    mayTry(account, shape) {
+    /** `shape` gives what queries that cost the same have in common. */
+    mayTry(account: number, shape: () => string): boolean {
       if (dear.size === 0) return true
       const key = shape()
       if (hasLost(account)) return (cheap.get(key) ?? 0) >= KNOWN
@@ -72,14 +64,16 @@ export const createCredit = (now: () => number = () => performance.now()): Credi
       known.left--
       return false
     },
-    isLong(shape) {
+    /** Whether those before it took so long that it should not make others wait: a thread is to answer it where any do. */
+    isLong(shape: () => string): boolean {
       if (long.size === 0) return false
       const known = long.get(shape())
       if (!known || known.ms < LONG_MS) return false
       known.passed = (known.passed + 1) % LOOK_AGAIN
       return known.passed !== 0
     },
-    answered(shape, ms) {
+    /** It took so many milliseconds of the processor. */
+    answered(shape: () => string, ms: number) {
       average(shape, ms)
       if (dear.size === 0) return
       const key = shape()
@@ -87,7 +81,8 @@ export const createCredit = (now: () => number = () => performance.now()): Credi
       if (cheap.size >= MAX_SHAPES) cheap.clear()
       cheap.set(key, (cheap.get(key) ?? 0) + 1)
     },
-    handedOver(account, shape, ms) {
+    /** It took so many milliseconds. */
+    handedOver(account: number, shape: () => string, ms: number) {
       loss.add(ms)
       lossOf(account).add(ms)
       const key = shape()
@@ -109,13 +104,10 @@ export const shapeOf = (target: string, body: string): string => {
 /** Letters of a shape that takes less time and memory as it is. */
 const SHORT = 500
 
-interface Loss {
-  add(ms: number): void
-  isOver(): boolean
-}
+type Loss = ReturnType<typeof createLoss>
 
 /** The debt, which shrinks as time passes. */
-const createLoss = ({ share, burstMs }: { share: number; burstMs: number }, now: () => number): Loss => {
+const createLoss = ({ share, burstMs }: { share: number; burstMs: number }, now: () => number) => {
   let lost = 0
   let at = now()
   const settle = () => {
@@ -124,11 +116,11 @@ const createLoss = ({ share, burstMs }: { share: number; burstMs: number }, now:
     at = current
   }
   return {
-    add(ms) {
+    add(ms: number) {
       settle()
       lost += ms
     },
-    isOver() {
+    isOver(): boolean {
       if (lost === 0) return false
       settle()
       return lost >= burstMs

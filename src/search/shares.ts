@@ -1,17 +1,5 @@
 import type { Waiting } from '../lib/scheduling/fair-queue.ts'
 
-/** Who may have one more of so many threads. */
-export interface Shares {
-  /** Whether the task may begin now: a dear one beside other dear ones, and not all threads may be one account's. */
-  mayRun(task: Waiting): boolean
-  noneDear(): boolean
-  began(task: Waiting): void
-  /** A task that runs turns out to take long: whether it may go on as a dear one. */
-  becameDear(task: Waiting): boolean
-  /** `ms`: how long it ran. */
-  ended(task: Waiting, ms: number): void
-}
-
 export interface SharesOptions {
   threads: number
   /** Dear tasks of an account at once; by default, what the threads allow. */
@@ -36,12 +24,10 @@ const WEIGHT = 0.1
 /** An account that has asked nothing for so long needs no thread left. */
 const ACTIVE_MS = 60_000
 
-export const createShares = ({
-  threads,
-  most = threads,
-  cheapMs,
-  now = () => performance.now(),
-}: SharesOptions): Shares => {
+export type Shares = ReturnType<typeof createShares>
+
+/** Who may have one more of so many threads. */
+export const createShares = ({ threads, most = threads, cheapMs, now = () => performance.now() }: SharesOptions) => {
   const accounts = new Map<number, Share>()
   /** One thread is left to cheap tasks and, where there are enough, one of the others to other accounts. */
   const mostDear = Math.max(1, threads - 1)
@@ -68,28 +54,31 @@ export const createShares = ({
   }
 
   return {
-    mayRun({ account, lane }) {
+    /** Whether the task may begin now: a dear one beside other dear ones, and not all threads may be one account's. */
+    mayRun({ account, lane }: Waiting): boolean {
       if (lane === 'first') return true
       const share = shareOf(account)
       if (lane === 'dear') return mayBeDear(share)
       return share.cost < LIGHT_MS || share.running < mostDear || isAlone(share)
     },
-    noneDear: () => dear === 0,
-    began({ account, lane }) {
+    noneDear: (): boolean => dear === 0,
+    began({ account, lane }: Waiting) {
       if (lane === 'first') return
       const share = shareOf(account)
       share.running++
       share.askedAt = now()
       if (lane === 'dear') addDear(share, 1)
     },
-    becameDear({ account }) {
+    /** A task that runs turns out to take long: whether it may go on as a dear one. */
+    becameDear({ account }: Waiting): boolean {
       const share = shareOf(account)
       if (!mayBeDear(share)) return false
       addDear(share, 1)
       share.cost += WEIGHT * (cheapMs - share.cost)
       return true
     },
-    ended({ account, lane }, ms) {
+    /** `ms`: how long it ran. */
+    ended({ account, lane }: Waiting, ms: number) {
       if (lane === 'first') return
       const share = shareOf(account)
       share.running--

@@ -1,26 +1,17 @@
 import { createFairQueue } from '../lib/scheduling/fair-queue.ts'
 
-/**
- * The time that answers take of the main thread, turn by turn of its event loop: whatever else is ready then waits no longer. What does not
- * fit into one turn waits for the next ones, where accounts take turns.
- */
-export interface Turns {
-  /** Whether there is time left in this turn, and nobody waits for it. */
-  isFree(): boolean
-  /** So much of it was used. */
-  spend(ms: number): void
-  /** Calls `run`, which throws nothing, when it is the account's turn; false where too many wait. */
-  wait(account: number, run: () => void): boolean
-  /** Lets all that wait run at once. */
-  close(): void
-}
-
 const TURN_MS = 4
 /** As many wait at once, of all and of one account: at most some 50 ms. */
 const MOST = 256
 const MOST_OF_ONE = 128
 
-export const createTurns = (): Turns => {
+export type Turns = ReturnType<typeof createTurns>
+
+/**
+ * The time that answers take of the main thread, turn by turn of its event loop: whatever else is ready then waits no longer. What does not
+ * fit into one turn waits for the next ones, where accounts take turns.
+ */
+export const createTurns = () => {
   const queue = createFairQueue<{ account: number; lane: 'cheap'; run(): void }>()
   let waiting = 0
   let spent = 0
@@ -46,18 +37,22 @@ export const createTurns = (): Turns => {
   }
 
   return {
-    isFree: () => waiting === 0 && spent < TURN_MS,
-    spend(ms) {
+    /** Whether there is time left in this turn, and nobody waits for it. */
+    isFree: (): boolean => waiting === 0 && spent < TURN_MS,
+    /** So much of it was used. */
+    spend(ms: number) {
       spent += ms
       endLater()
     },
-    wait(account, run) {
+    /** Calls `run`, which throws nothing, when it is the account's turn; false where too many wait. */
+    wait(account: number, run: () => void): boolean {
       if (waiting >= MOST || queue.waiting(account) >= MOST_OF_ONE) return false
       queue.add({ account, lane: 'cheap', run })
       waiting++
       endLater()
       return true
     },
+    /** Lets all that wait run at once. */
     close() {
       while (runNext());
     },

@@ -15,18 +15,13 @@ export interface ChainNewsOptions {
   signal: AbortSignal
 }
 
-/** Changes of a network's store since the last look. */
-export interface ChainNews {
-  /** In the order of the chain; a rollback goes before what replaces the blocks. */
-  look(): Promise<DevNews[]>
-  /** Blocks below this one are not told, only learnt from. */
-  skipTo(block: number): void
-}
-
 /** Blocks that are asked for in one go. */
 const BLOCKS = 200
 
-export const createChainNews = ({ pool, network, nameOf, verbose, explain, signal }: ChainNewsOptions): ChainNews => {
+export type ChainNews = ReturnType<typeof createChainNews>
+
+/** Changes of a network's store since the last look. */
+export const createChainNews = ({ pool, network, nameOf, verbose, explain, signal }: ChainNewsOptions) => {
   /** Hashes of the blocks that were seen, by number. */
   const seen: string[] = []
   let first: number | undefined
@@ -99,10 +94,12 @@ export const createChainNews = ({ pool, network, nameOf, verbose, explain, signa
   }
 
   return {
-    skipTo(block) {
+    /** Blocks below this one are not told, only learnt from. */
+    skipTo(block: number) {
       quietBelow = block
     },
-    async look() {
+    /** In the order of the chain; a rollback goes before what replaces the blocks. */
+    async look(): Promise<DevNews[]> {
       const news: DevNews[] = []
       const tip = seen.length - 1
       if (tip >= 0 && (await blocks(tip, tip))[0]?.hash !== seen[tip]) {

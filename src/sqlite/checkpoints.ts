@@ -7,18 +7,6 @@ import { findReplaced, sealPages } from './pages.ts'
 import { fileIdentity } from './raw-file.ts'
 import { openSums, type Sums } from './sums.ts'
 
-/** Copies what is committed into a store's file, and puts down the checksums of its pages before. */
-export interface Checkpoints {
-  /** To be called after commits: copies what is in the log, where that is so many pages more than at the last try. */
-  settle(least?: number): void
-  /** What was copied so far. */
-  readonly copied: Copied
-  /** Refuses where a file of the store was removed or replaced since it was opened: SQLite would go on with the old one. */
-  checkFiles(): void
-  /** Copies all that can be copied, and lets the files go. */
-  close(): void
-}
-
 export interface Copied {
   /** Times. */
   count: number
@@ -28,8 +16,11 @@ export interface Copied {
 /** Pages in the log from which on they are copied: 64 MB, so that pages that change often are copied once. */
 const MANY = 2 ** 26 / PAGE
 
+/** Copies what is committed into a store's file, and puts down the checksums of its pages before. */
+export type Checkpoints = ReturnType<typeof createCheckpoints>
+
 /** `db` writes the store, and must make no checkpoints itself. */
-export const createCheckpoints = (db: Db, store: string): Checkpoints => {
+export const createCheckpoints = (db: Db, store: string) => {
   const sums = openSums(store, 'r+') ?? sealChecked(db, store)
   const checked = createPageSet()
   /** Up to where the log was read. */
@@ -78,9 +69,12 @@ export const createCheckpoints = (db: Db, store: string): Checkpoints => {
   checkFiles()
 
   return {
+    /** What was copied so far. */
     copied,
+    /** Refuses where a file of the store was removed or replaced since it was opened: SQLite would go on with the old one. */
     checkFiles,
-    settle(least = MANY) {
+    /** To be called after commits: copies what is in the log, where that is so many pages more than at the last try. */
+    settle(least: number = MANY) {
       const [{ log }] = db.pragma('wal_checkpoint(NOOP)') as [{ log: number }]
       if (log < tried) tried = 0
       if (log - tried < least) return
@@ -92,6 +86,7 @@ export const createCheckpoints = (db: Db, store: string): Checkpoints => {
         if (error instanceof ChainsieveError) throw error
       }
     },
+    /** Copies all that can be copied, and lets the files go. */
     close() {
       try {
         // A store that was removed has nothing left to be copied to.

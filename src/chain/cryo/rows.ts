@@ -13,17 +13,13 @@ export interface Wanted {
 /** One row: its values by the names of columns. */
 export type Row = (column: string) => unknown
 
-/** Rows of a datatype, block by block from the oldest on. */
-export interface Cursor {
-  /** The rows of a block, which is above that of the call before, with the file that they are from. */
-  take(block: number): Promise<{ rows: Row[]; file: string }>
-  close(): Promise<void>
-}
-
 /** Exact forms of an integer; the other forms lose digits. */
 const FORMS = ['_string', '_str', '_binary', '']
 
-export const createCursor = (files: readonly CryoFile[], wanted: Wanted): Cursor => {
+export type Cursor = ReturnType<typeof createCursor>
+
+/** Rows of a datatype, block by block from the oldest on. */
+export const createCursor = (files: readonly CryoFile[], wanted: Wanted) => {
   let next = 0
   let table: { table: Table; file: CryoFile; columns: ReadonlyMap<string, string> } | undefined
   let group = 0
@@ -52,7 +48,8 @@ export const createCursor = (files: readonly CryoFile[], wanted: Wanted): Cursor
     return table
   }
   return {
-    async take(block) {
+    /** The rows of a block, which is above that of the call before, with the file that they are from. */
+    async take(block: number): Promise<{ rows: Row[]; file: string }> {
       const { table: opened, file, columns } = await seek(block)
       const found: Row[] = []
       for (;;) {

@@ -28,23 +28,10 @@ interface Some {
   found: Found[]
 }
 
-/** Asks nodes by `eth_getLogs`, for as much at once as each of them bears. */
-export interface LogReader {
-  /** What the node that is asked next is known to bear. */
-  reach(): Reach
-  /** Blocks of a range with logs that fit, ascending, after as many tries as it takes. No question begins with a block that is ruled out. */
-  read(
-    filter: LogFilter,
-    range: Asked,
-    density: Density,
-    signal: AbortSignal,
-    isRuledOut?: (number: number) => boolean,
-  ): Promise<Found[]>
-  /** What is claimed of one block, by its hash, be it that there is nothing. */
-  readAt(filter: LogFilter, block: { number: number; hash: string }, signal: AbortSignal): Promise<Found>
-}
+export type LogReader = ReturnType<typeof createLogReader>
 
-export const createLogReader = ({ rpc, verify, clock, random, limits }: LogReaderOptions): LogReader => {
+/** Asks nodes by `eth_getLogs`, for as much at once as each of them bears. */
+export const createLogReader = ({ rpc, verify, clock, random, limits }: LogReaderOptions) => {
   const asker = createAsker(rpc, limits)
   const reaches = new Map<Endpoint, Reach>()
   let last = rpc.endpoints[0]!
@@ -143,8 +130,16 @@ export const createLogReader = ({ rpc, verify, clock, random, limits }: LogReade
   }
 
   return {
-    reach: () => reachOf(last),
-    async read(filter, range, density, signal, isRuledOut = () => false) {
+    /** What the node that is asked next is known to bear. */
+    reach: (): Reach => reachOf(last),
+    /** Blocks of a range with logs that fit, ascending, after as many tries as it takes. No question begins with a block that is ruled out. */
+    async read(
+      filter: LogFilter,
+      range: Asked,
+      density: Density,
+      signal: AbortSignal,
+      isRuledOut: (number: number) => boolean = () => false,
+    ): Promise<Found[]> {
       const found: Found[] = []
       for (let { from } = range; from <= range.to; ) {
         if (isRuledOut(from)) {
@@ -159,7 +154,8 @@ export const createLogReader = ({ rpc, verify, clock, random, limits }: LogReade
       }
       return found
     },
-    readAt: (filter, block, signal) =>
+    /** What is claimed of one block, by its hash, be it that there is nothing. */
+    readAt: (filter: LogFilter, block: { number: number; hash: string }, signal: AbortSignal): Promise<Found> =>
       rpc.attempt(
         async endpoint => {
           const parts = splitFilter(filter, reachOf(endpoint).values)

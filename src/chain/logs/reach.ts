@@ -9,24 +9,6 @@ export interface Density {
 
 export const newDensity = (): Density => ({ perBlock: 0, margin: 0 })
 
-/** What one node answers `eth_getLogs` for at once, as far as it is known. Holds for all filters. */
-export interface Reach {
-  /** Blocks to ask for, and logs that may come of them. */
-  span(density: Density): number
-  /** Most addresses, and most topics, of one call. */
-  readonly values: number
-  /** Most logs of one answer. */
-  readonly results: number
-  /** Whether so many blocks are within what the node is known to answer: then it makes sense to ask for several such ranges at a time. */
-  isProved(blocks: number): boolean
-  /** Notes an answer. */
-  passed(asked: Asked, logs: number, density: Density): void
-  /** Notes a limit. Blocks to ask for next, where that is known. */
-  learn(limit: LogLimit, asked: Asked, density: Density): number | undefined
-  /** Notes that a question failed for a reason that may be its size. */
-  suspect(asked: Asked): void
-}
-
 /** A range with too many logs for a node that did not say how many are too many, and what was found in it so far. */
 interface Refused {
   to: number
@@ -34,7 +16,10 @@ interface Refused {
   logs: number
 }
 
-export const createReach = (): Reach => {
+export type Reach = ReturnType<typeof createReach>
+
+/** What one node answers `eth_getLogs` for at once, as far as it is known. Holds for all filters. */
+export const createReach = () => {
   /** The last one of each search. */
   const refusals = new WeakMap<Density, Refused>()
   /** Blocks of one call at most: it does not change. */
@@ -72,18 +57,23 @@ export const createReach = (): Reach => {
   }
 
   return {
-    get results() {
+    /** Most logs of one answer. */
+    get results(): number {
       return results
     },
-    get values() {
+    /** Most addresses, and most topics, of one call. */
+    get values(): number {
       return values
     },
-    span({ perBlock, margin }) {
+    /** Blocks to ask for, and logs that may come of them. */
+    span({ perBlock, margin }: Density): number {
       const growth = Math.max(FIRST_SPAN, proved * GROWTH)
       return Math.max(1, Math.floor(Math.min(blocks, ceiling, growth, (results * (1 - margin)) / perBlock)))
     },
-    isProved: count => count <= proved * 1.5,
-    passed(asked, logs, density) {
+    /** Whether so many blocks are within what the node is known to answer: then it makes sense to ask for several such ranges at a time. */
+    isProved: (count: number): boolean => count <= proved * 1.5,
+    /** Notes an answer. */
+    passed(asked: Asked, logs: number, density: Density) {
       const count = countOf(asked)
       proved = Math.max(proved, count)
       given = Math.max(given, logs)
@@ -96,7 +86,8 @@ export const createReach = (): Reach => {
       wasLifted = true
       ceiling *= 2
     },
-    learn(limit, asked, density) {
+    /** Notes a limit. Blocks to ask for next, where that is known. */
+    learn(limit: LogLimit, asked: Asked, density: Density): number | undefined {
       const count = countOf(asked)
       switch (limit.of) {
         case 'values':
@@ -119,6 +110,7 @@ export const createReach = (): Reach => {
           return undefined
       }
     },
+    /** Notes that a question failed for a reason that may be its size. */
     suspect: cut,
   }
 }

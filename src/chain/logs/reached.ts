@@ -5,19 +5,15 @@ import type { Endpoint } from '../endpoint.ts'
 import type { Rpc } from '../rpc.ts'
 
 /** Whether nodes have what is asked of them: they leave out what is beyond their heads, without a word. */
-export interface Reached {
-  /** Throws `retry` where a node does not have a block yet. */
-  awaitHead(endpoint: Endpoint, to: number, signal: AbortSignal): Promise<void>
-  /** So close to its head, not all machines behind an address may have a block. */
-  isNear(endpoint: Endpoint, to: number): boolean
-}
+export type Reached = ReturnType<typeof createReached>
 
 /** `what` is asked for. */
-export const createReached = (rpc: Pick<Rpc, 'headOf'>, what: string): Reached => {
+export const createReached = (rpc: Pick<Rpc, 'headOf'>, what: string) => {
   /** Newest blocks of nodes, as far as they were asked for. */
   const heads = new Map<Endpoint, number>()
   return {
-    async awaitHead(endpoint, to, signal) {
+    /** Throws `retry` where a node does not have a block yet. */
+    async awaitHead(endpoint: Endpoint, to: number, signal: AbortSignal) {
       if ((heads.get(endpoint) ?? -1) >= to) return
       const { number } = await rpc.headOf(endpoint, signal)
       heads.set(endpoint, number)
@@ -27,7 +23,8 @@ export const createReached = (rpc: Pick<Rpc, 'headOf'>, what: string): Reached =
           `its head is block ${number}, but ${what} up to block ${to} are wanted: the node lags`,
         )
     },
-    isNear: (endpoint, to) => to > (heads.get(endpoint) ?? -1) - NEAR,
+    /** So close to its head, not all machines behind an address may have a block. */
+    isNear: (endpoint: Endpoint, to: number): boolean => to > (heads.get(endpoint) ?? -1) - NEAR,
   }
 }
 

@@ -18,25 +18,10 @@ export interface FoundBlock {
 /** Transactions by their block. */
 export type ByBlock = Map<number, Set<string>>
 
-/** Puts single questions to single nodes. */
-export interface TransactionAsker {
-  /** Transactions from or to addresses in a range, and how many traces told of them. */
-  askTraces(
-    endpoint: Endpoint,
-    addresses: readonly string[],
-    asked: Asked,
-    signal: AbortSignal,
-  ): Promise<{ found: ByBlock; traces: number } | Refusal>
-  /** The first transactions of an address in a range, and the block up to which they are all. */
-  askPage(
-    endpoint: Endpoint,
-    address: string,
-    asked: Asked,
-    signal: AbortSignal,
-  ): Promise<{ found: ByBlock; to: number }>
-}
+export type TransactionAsker = ReturnType<typeof createTransactionAsker>
 
-export const createTransactionAsker = (rpc: Pick<Rpc, 'headOf'>): TransactionAsker => {
+/** Puts single questions to single nodes. */
+export const createTransactionAsker = (rpc: Pick<Rpc, 'headOf'>) => {
   const { awaitHead, isNear } = createReached(rpc, 'transactions')
 
   /** The result of one call, or a limit of the node. Near the head, the last block is asked for with it. */
@@ -106,7 +91,13 @@ export const createTransactionAsker = (rpc: Pick<Rpc, 'headOf'>): TransactionAsk
   }
 
   return {
-    async askTraces(endpoint, addresses, asked, signal) {
+    /** Transactions from or to addresses in a range, and how many traces told of them. */
+    async askTraces(
+      endpoint: Endpoint,
+      addresses: readonly string[],
+      asked: Asked,
+      signal: AbortSignal,
+    ): Promise<{ found: ByBlock; traces: number } | Refusal> {
       checkHas(endpoint, 'trace_filter')
       await awaitHead(endpoint, asked.to, signal)
       const found: ByBlock = new Map()
@@ -121,7 +112,13 @@ export const createTransactionAsker = (rpc: Pick<Rpc, 'headOf'>): TransactionAsk
       return { found, traces }
     },
 
-    async askPage(endpoint, address, asked, signal) {
+    /** The first transactions of an address in a range, and the block up to which they are all. */
+    async askPage(
+      endpoint: Endpoint,
+      address: string,
+      asked: Asked,
+      signal: AbortSignal,
+    ): Promise<{ found: ByBlock; to: number }> {
       checkHas(endpoint, OTS)
       await awaitHead(endpoint, asked.to, signal)
       const where = `${OTS} of ${address} from block ${asked.from}`

@@ -1,18 +1,7 @@
-/** What an endpoint has to do, and how soon it does it. */
-export interface Load {
-  /** Pieces of work under way. */
-  readonly active: number
-  /** Milliseconds that a piece takes with so many under way, it included; undefined while none was done. */
-  msOf(active: number): number | undefined
-  /** How long the oldest piece has been under way. */
-  ageMs(): number
-  /** Called back when the piece is done, with whether it came to something. */
-  begin(): (done: boolean) => void
-  /** Forgets how soon it was. */
-  forget(): void
-}
+export type Load = ReturnType<typeof createLoad>
 
-export const createLoad = (now: () => number): Load => {
+/** What an endpoint has to do, and how soon it does it. */
+export const createLoad = (now: () => number) => {
   const since = new Map<symbol, number>()
   let mean: Mean | undefined
   /** Of the last pieces. */
@@ -23,10 +12,12 @@ export const createLoad = (now: () => number): Load => {
     times = []
   }
   return {
-    get active() {
+    /** Pieces of work under way. */
+    get active(): number {
       return since.size
     },
-    msOf(active) {
+    /** Milliseconds that a piece takes with so many under way, it included; undefined while none was done. */
+    msOf(active: number): number | undefined {
       // It had nothing to do for long, as it seemed slow: that may be over, or may never have been so.
       if (mean && since.size === 0 && now() - endedAt > STALE * mean.ms) forget()
       if (!mean) return undefined
@@ -35,11 +26,13 @@ export const createLoad = (now: () => number): Load => {
       const slope = more > 0 ? mean.ms / mean.active : slopeOf(mean)
       return Math.max(Math.min(...times), mean.ms + more * slope)
     },
-    ageMs() {
+    /** How long the oldest piece has been under way. */
+    ageMs(): number {
       const [oldest] = since.values()
       return oldest === undefined ? 0 : Math.max(0, now() - oldest)
     },
-    begin() {
+    /** Called back when the piece is done, with whether it came to something. */
+    begin(): (done: boolean) => void {
       const began = now()
       const piece = Symbol()
       since.set(piece, began)
@@ -54,6 +47,7 @@ export const createLoad = (now: () => number): Load => {
         mean = mean ? add(mean, ms, beside) : { ms, active: beside, spread: 0, together: 0, pieces: 1 }
       }
     },
+    /** Forgets how soon it was. */
     forget,
   }
 }

@@ -4,22 +4,6 @@ import type { Pace } from './rate.ts'
 /** What the outcome of a request says about the load that the other side can bear. */
 export type Outcome = 'ok' | 'overload' | 'neutral'
 
-/**
- * Bounds the requests in flight, with one place more for urgent ones, which do not wait for others that take long; and adapts the bound by additive increase and multiplicative decrease: a whole window of good
- * answers widens it by one, an overload halves it. Requests that were under way when it was cut do not cut it again.
- * Where there is a pace, requests wait for that as well, and hold no place meanwhile, so that urgent ones overtake them.
- */
-export interface Window {
-  /** Requests that may be in flight. */
-  readonly size: number
-  /** Waits for a place, before all others where it is urgent. The function that comes back gives it up and must be called once. */
-  enter(signal: AbortSignal, urgent?: boolean, cost?: number): Promise<(outcome: Outcome) => void>
-  /** Has all that wait for a place throw this instead. */
-  turnAway(error: Error): void
-  /** Leaves no timer behind. */
-  close(): void
-}
-
 export interface WindowOptions {
   start: number
   max: number
@@ -34,7 +18,14 @@ interface Waiter {
   end(error: unknown): void
 }
 
-export const createWindow = ({ start, max, pace, clock = systemClock }: WindowOptions): Window => {
+export type Window = ReturnType<typeof createWindow>
+
+/**
+ * Bounds the requests in flight, with one place more for urgent ones, which do not wait for others that take long; and adapts the bound by additive increase and multiplicative decrease: a whole window of good
+ * answers widens it by one, an overload halves it. Requests that were under way when it was cut do not cut it again.
+ * Where there is a pace, requests wait for that as well, and hold no place meanwhile, so that urgent ones overtake them.
+ */
+export const createWindow = ({ start, max, pace, clock = systemClock }: WindowOptions) => {
   let size = Math.min(start, max)
   let active = 0
   let entered = 0
@@ -81,10 +72,12 @@ export const createWindow = ({ start, max, pace, clock = systemClock }: WindowOp
     else waiting.push(waiter)
   }
   return {
-    get size() {
+    /** Requests that may be in flight. */
+    get size(): number {
       return Math.floor(size)
     },
-    async enter(signal, urgent = false, cost = 0) {
+    /** Waits for a place, before all others where it is urgent. The function that comes back gives it up and must be called once. */
+    async enter(signal: AbortSignal, urgent: boolean = false, cost: number = 0): Promise<(outcome: Outcome) => void> {
       signal.throwIfAborted()
       let ticket = 0
       await new Promise<void>((resolve, reject) => {
@@ -112,9 +105,11 @@ export const createWindow = ({ start, max, pace, clock = systemClock }: WindowOp
       })
       return leave(ticket)
     },
-    turnAway(error) {
+    /** Has all that wait for a place throw this instead. */
+    turnAway(error: Error) {
       for (const waiter of waiting.splice(0)) waiter.end(error)
     },
+    /** Leaves no timer behind. */
     close: () => closing.abort(),
   }
 }
