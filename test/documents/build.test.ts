@@ -11,7 +11,6 @@ import { keepCalls } from '../../src/documents/calls.ts'
 import type { Document } from '../../src/documents/document.ts'
 import { asBigint, asJson } from '../../src/documents/show.ts'
 import { createDocuments } from '../../src/engine/query/documents.ts'
-import { logsBloomOf } from '../../src/lib/bloom.ts'
 import { byKind, type FieldKind, isList, KINDS, type Kind, MAPPING } from '../../src/mapping/index.ts'
 import { oddBlocks, oddEvents } from '../support/odd.ts'
 import { hasMainnet } from '../support/pack.ts'
@@ -83,7 +82,7 @@ const compare = (
       .map(input => (kept === 'calls' ? { ...input, ...keepCalls(input.traces, input.calls) } : input))
     const exact = build(inputs, asBigint)
     const shown = build(inputs, asJson)
-    const asShown = createDocuments({ reader: store.reader, big: asJson, bloom: logsBloomOf })
+    const asShown = createDocuments(store.shows, asJson)
     for (const kind of KINDS) {
       const stored = store.all(kind)
       assert.equal(exact[kind].length, stored.length, kind)

@@ -10,7 +10,6 @@ import { compileArguments, shownArguments } from '../../src/engine/show/argument
 import { createHits } from '../../src/engine/show/hits.ts'
 import { EVERY, writeAmount, writeQuantity, writeWide } from '../../src/engine/show/numbers.ts'
 import { planSource } from '../../src/engine/show/plan.ts'
-import { logsBloomOf } from '../../src/lib/bloom.ts'
 import { createByteWriter } from '../../src/lib/bytes.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import { fieldsOf, KINDS, type Kind, queryPaths } from '../../src/mapping/index.ts'
@@ -41,8 +40,8 @@ const due = (kind: Kind, { _id, _routing, _parent, _source }: Document, filter: 
     _source: compileSourceFilter(filter)(_source),
   })
 
-const optionsOf = ({ reader, documents: exact }: TestStore, shown: Documents) => ({
-  ...{ reader, shown, exact, limits: DEFAULT_LIMITS },
+const optionsOf = ({ reader, shows, documents: exact }: TestStore, shown: Documents) => ({
+  ...{ reader, shows, shown, exact, limits: DEFAULT_LIMITS },
   evaluation: createEvaluator(reader, exact),
 })
 
@@ -107,7 +106,7 @@ describe('hits as JSON', () => {
     it(`are those of the documents, of ${content}`, () => {
       const store = open()
       const { reader } = store
-      const shown = createDocuments({ reader, big: show.asJson, bloom: logsBloomOf })
+      const shown = createDocuments(store.shows, show.asJson)
       const hits = createHits(optionsOf(store, shown))
       const out = createByteWriter()
       for (const kind of KINDS) {

@@ -15,7 +15,6 @@ import { createDocuments } from '../../src/engine/query/documents.ts'
 import { createEvaluator } from '../../src/engine/query/evaluator.ts'
 import { blockOf } from '../../src/engine/schema.ts'
 import { createHits } from '../../src/engine/show/hits.ts'
-import { logsBloomOf } from '../../src/lib/bloom.ts'
 import { createByteWriter } from '../../src/lib/bytes.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import { KINDS, type Kind } from '../../src/mapping/index.ts'
@@ -126,10 +125,10 @@ export const documentsOf = (
   kind: Kind,
   batch: number,
 ): { id: string; block: number; source: string }[] => {
-  const { reader } = store
-  const shown = createDocuments({ reader, big: asJson, bloom: logsBloomOf })
+  const { reader, shows } = store
+  const shown = createDocuments(shows, asJson)
   const evaluation = createEvaluator(reader, store.documents)
-  const show = createHits({ reader, shown, exact: store.documents, evaluation, limits: DEFAULT_LIMITS })
+  const show = createHits({ reader, shows, shown, exact: store.documents, evaluation, limits: DEFAULT_LIMITS })
   const positions = store.positions(kind)
   const documents = store.read(() => store.documents.load(kind, positions))
   const out = createByteWriter()

@@ -1,16 +1,14 @@
 import { type FieldPath, type Kind, lookup } from '../../mapping/index.ts'
 import type { Values } from '../../query/aggs/ast.ts'
 import type { Value } from '../../query/ast.ts'
-import { valuesOf } from '../../query/predicate.ts'
 import { tooLong } from '../../query/simplify.ts'
 import { copyValues } from '../index/column-codec.ts'
 import { columnOf } from '../index/column-fields.ts'
 import { blockAt } from '../index/segment.ts'
 import { isShared } from '../query/column-conditions.ts'
 import { columnSource } from '../query/column-source.ts'
-import type { Documents } from '../query/documents.ts'
+import { type Documents, fieldValues } from '../query/documents.ts'
 import { INEXACT, interpreterOf, LONGS_END, recordReader } from '../query/field-values.ts'
-import { memberReader } from '../query/member-reader.ts'
 import { isRowKind, numberedAs, positionOfOrdinal } from '../query/places.ts'
 import { sparseReader } from '../query/sparse.ts'
 import type { Reader, StoredSignature } from '../reader.ts'
@@ -274,12 +272,6 @@ const valuesReader = (kind: Kind, field: FieldPath, { reader, exact }: Stores): 
       const value = one(position)
       return value === undefined ? [] : [value]
     }
-  const some = isRowKind(kind) ? sparseReader(kind, field, reader) : memberReader(kind, field, reader)
-  return (
-    some ??
-    (position => {
-      const [document] = exact.load(kind, [position])
-      return document ? valuesOf(field, document._source) : []
-    })
-  )
+  const some = isRowKind(kind) ? sparseReader(kind, field, reader) : undefined
+  return some ?? fieldValues(kind, field, exact)
 }

@@ -13,17 +13,11 @@ import {
 } from '../index/terms.ts'
 import type { Posting, Reader, StoredSignature } from '../reader.ts'
 import { numberCounter, numberMatches } from './argument-numbers.ts'
+import { byDocuments } from './by-records.ts'
 import type { Leaf } from './leaf.ts'
 import { argumentTerm, isExact, type Nested, numbersKey, rangesOf } from './nested.ts'
 import type { Plan } from './plan-type.ts'
-import {
-  byDocuments,
-  type Context,
-  postingsBySegment,
-  type SegmentMatcher,
-  type SegmentView,
-  union,
-} from './segment-matcher.ts'
+import { type Context, postingsBySegment, type SegmentMatcher, type SegmentView, union } from './segment-matcher.ts'
 import { and, atLeast, EMPTY, isEmpty, listed, not, type OrdinalSet, or } from './sets.ts'
 
 /** Nested conditions: what the index tells of the arguments. */

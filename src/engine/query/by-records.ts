@@ -1,34 +1,52 @@
 import { RECORD_KINDS, type RecordKind } from '../../mapping/index.ts'
+import type { Node } from '../../query/ast.ts'
 import { columnIndex, RARE_COLUMNS } from '../documents/forms.ts'
 import { valueReader } from '../documents/record-values.ts'
+import { termOf, UNDECODED } from '../index/terms.ts'
 import { conditionOf, DOUBT, YES } from './column-conditions.ts'
 import { interpreterOf, recordReader } from './field-values.ts'
 import { type Leaf, testOf } from './leaf.ts'
-import { memberReader } from './member-reader.ts'
 import { type Numbered, positionOfOrdinal } from './places.ts'
-import { byDocuments, type Context, type SegmentMatcher, type SegmentView } from './segment-matcher.ts'
-import { listed, type OrdinalSet, run, toArray } from './sets.ts'
+import { type Context, createTerms, type SegmentMatcher, type SegmentView } from './segment-matcher.ts'
+import { and, listed, not, type OrdinalSet, run, toArray } from './sets.ts'
+
+type Test = (position: number) => boolean
 
 /** Records that are read between two looks at whether to go on. */
-const READ = 0x3f
+const READ = 0xf
 
-/** A condition that neither index nor column tells: one field of each candidate's record is read, or the whole document. */
+/** A condition that neither index nor column tells: one field of each candidate is read. */
 export const byRecords = (node: Leaf, context: Context): SegmentMatcher => {
   const fulfils = testOfRecord(node, context)
-  if (!fulfils) return byDocuments(node, context)
-  const inRows = isInRows(node, context)
+  return fulfils ? byTest(fulfils, context, isInRows(node, context)) : byDocuments(node, context)
+}
+
+/** What no index, no column and no single value tells: each candidate is read as far as the condition needs it. */
+export const byDocuments = (node: Node, context: Context): SegmentMatcher => {
+  const { ask, kind, reader, among } = context
+  const { matches } = byTest(position => ask(kind, node, [position])[0]!, context, true)
+  if (kind !== 'event') return { matches }
+  // Made once: it reads the postings of all segments.
+  const undecoded = createTerms([{ term: termOf(0, UNDECODED), fingerprint: 0 }], { reader, among })
   return {
-    matches(at, within) {
-      const found: number[] = []
-      let seen = 0
-      visit(at, within ?? run(0, at.size), { ...context, inRows }, (ordinal, position) => {
-        if ((seen++ & READ) === 0) context.reader.check()
-        if (fulfils(position)) found.push(ordinal)
-      })
-      return listed(Uint32Array.from(found))
+    events: true,
+    matches(at, within = run(0, at.size)) {
+      return matches(at, and(within, not(undecoded.matches(at, undefined), at.size), at.size))
     },
   }
 }
+
+const byTest = (fulfils: Test, context: Context, inRows: boolean): SegmentMatcher => ({
+  matches(at, within) {
+    const found: number[] = []
+    let seen = 0
+    visit(at, within ?? run(0, at.size), { ...context, inRows }, (ordinal, position) => {
+      if ((seen++ & READ) === 0) context.reader.check()
+      if (fulfils(position)) found.push(ordinal)
+    })
+    return listed(Uint32Array.from(found))
+  },
+})
 
 /** Calls for each candidate; neighbours' records are fetched many at a time. */
 const visit = (
@@ -50,22 +68,20 @@ const hasRows = (numbered: Numbered): numbered is RecordKind => RECORD_KINDS.inc
 const isInRows = ({ field }: Leaf, { kind }: Context): boolean =>
   kind !== 'tx' || RARE_COLUMNS.tx.has(field.field) || columnIndex(kind, field.list?.name ?? field.field) >= 0
 
-type Test = (position: number) => boolean
-
-/** Undefined where the field takes the whole document. */
+/** Undefined where no single value stands for the field. */
 const testOfRecord = (node: Leaf, context: Context): Test | undefined => {
   const { kind, reader } = context
   const byNumber = testOfInteger(node, context)
   if (byNumber) return byNumber
   const test = testOf(node)
   const one = recordReader(kind, node.field, reader)
-  if (one)
-    return position => {
+  return (
+    one &&
+    (position => {
       const value = one(position)
       return value !== undefined && test(value)
-    }
-  const some = memberReader(kind, node.field, reader)
-  return some && (position => some(position).some(test))
+    })
+  )
 }
 
 /** Integers are compared as doubles, as those of a column are; one that a double does not tell is compared as it is. */

@@ -1,244 +1,144 @@
-import { createEventDecoder, createFunctionDecoder, type FunctionDecoder } from '../../decode/abi.ts'
-import type { DecodedArg, DecodeResult } from '../../decode/types.ts'
-import { callDocument } from '../../documents/calls.ts'
 import type { Document } from '../../documents/document.ts'
-import { type BlockParts, blockParts, eventDocument, logDocument } from '../../documents/logs.ts'
-import * as show from '../../documents/show.ts'
-import { traceDocument } from '../../documents/traces.ts'
-import { byKind, FIELDWISE_KINDS, type FieldwiseKind, type Kind } from '../../mapping/index.ts'
-import { present } from '../../sqlite/damage.ts'
-import { RECORD_COLUMNS } from '../documents/forms.ts'
-import { unpack } from '../documents/pack.ts'
-import { hashOfTx, indexOfTx, type StoredBlock } from '../documents/records/block.ts'
-import { locate } from '../documents/records/fields.ts'
-import { newTraceRecord, readTrace, txOfTrace } from '../documents/records/trace.ts'
-import { createStored, type StoredLog } from '../documents/stored.ts'
-import type { Reader } from '../reader.ts'
-import { blockOf, placeOf, positionOf } from '../schema.ts'
-import { createFields, hashesOf, SOURCE_FIELDS } from './fields.ts'
-import { createRowDocuments } from './rows.ts'
+import type { BigIntegers } from '../../documents/show.ts'
+import { type ByteWriter, createByteWriter } from '../../lib/bytes.ts'
+import { byKind, type FieldPath, isList, KINDS, type Kind, MAPPING } from '../../mapping/index.ts'
+import type { Node, Value } from '../../query/ast.ts'
+import { valuesOf } from '../../query/predicate.ts'
+import type { Show, Shows } from '../show/show.ts'
 
 export interface Documents {
-  /** The documents at these positions in the same order, undefined where none is stored (any more). */
-  load(kind: Kind, positions: readonly number[]): (Document | undefined)[]
+  /**
+   * The documents at these positions in the same order, undefined where none is stored (any more). Where
+   * `fields` are named, `_source` holds at least these.
+   */
+  load(kind: Kind, positions: readonly number[], fields?: readonly string[]): (Document | undefined)[]
 }
 
-export interface DocumentsOptions {
-  reader: Reader
-  big: show.BigIntegers
-  /** The bloom filter of logs, as `0x` hex. */
-  bloom(logs: readonly { address: string; topics: readonly string[] }[]): string
-}
+/** Documents as objects: their JSON is written and parsed, and `big` says how long integers stand in them. */
+export const createDocuments = (shows: Shows, big: BigIntegers): Documents => {
+  const out = createByteWriter(1 << 12)
+  const whole = byKind(KINDS, kind => shows[kind].source(true)!)
+  const partial = new Map<string, Write>()
 
-/** Rebuilds documents from records: `_source` is kept nowhere. */
-export const createDocuments = ({ reader, big, bloom }: DocumentsOptions): Documents => {
-  const { records } = reader
-  const stored = createStored(reader)
-  const parts = createBlockParts()
-  const decodersOfLogs = new Map<number, (topics: readonly string[], data: string) => DecodeResult>()
-  const decodersOfCalls = new Map<number, FunctionDecoder>()
-  const offsets = byKind(FIELDWISE_KINDS, kind => new Int32Array(RECORD_COLUMNS[kind].length))
-  const trace = newTraceRecord()
-
-  const blockAt = (number: number): StoredBlock => present(records.block(number), `block ${number}`)
-  const partsOf = (number: number): BlockParts => parts.of(blockAt(number))
-  const transactionHash = (position: number): string =>
-    present(hashOfTx(blockAt(blockOf(position)), placeOf(position)), `block ${blockOf(position)}`)
-  const rows = createRowDocuments({ reader, big, blockParts: partsOf, transactionHash })
-
-  /** Of a transaction, from the addresses and topics of its logs. */
-  const bloomAt = (position: number): string => {
-    const number = blockOf(position)
-    const block = blockAt(number)
-    const { logEnds, places } = block
-    const index = indexOfTx(block, placeOf(position))
-    const logs = []
-    for (let i = index === 0 ? 0 : logEnds[index - 1]!; i < logEnds[index]!; i++) {
-      const { address, topics } = present(stored.topics(positionOf(number, places?.logs[i] ?? i)), 'a log')
-      logs.push({ address: `0x${reader.addressDigits(address)}`, topics })
+  const writerOf = (kind: Kind, fields: readonly string[] | undefined): Write => {
+    if (!fields) return whole[kind]
+    const key = `${kind} ${fields}`
+    let write = partial.get(key)
+    if (!write) {
+      write = shows[kind].source({ includes: fields.length > 0 ? [...fields] : [NO_FIELD], excludes: [] })!
+      if (partial.size >= WRITERS) partial.clear()
+      partial.set(key, write)
     }
-    return bloom(logs)
+    return write
   }
-  const fields = createFields({ reader, big, bloomAt })
 
-  /** `_source` in the order of the mapping, of the record and of what the position tells. */
-  const assemble = (
-    kind: FieldwiseKind,
-    { bytes, start }: { bytes: Buffer; start: number },
-    position: number,
-    derived: Record<string, unknown>,
-  ) => {
-    const source: Record<string, unknown> = {}
-    const at = offsets[kind]
-    locate(kind, bytes, start, at)
-    if (kind !== 'trace') Object.assign(derived, fields.rare(kind, bytes, at, position))
-    for (const { field, index } of SOURCE_FIELDS[kind]) {
-      const value = index < 0 ? derived[field] : fields.show(kind, index, bytes, at[index]!, position)
-      if (value !== undefined) source[field] = value
+  const text = (write: Write): string => {
+    out.truncate(0)
+    write(out)
+    return out.latin1()
+  }
+
+  const source = (kind: Kind, write: Write): Source => {
+    out.truncate(0)
+    write(out)
+    const parsed = JSON.parse(out.view().toString()) as Source
+    restoreIntegers(kind, parsed, big)
+    return parsed
+  }
+
+  const read = (show: Show, kind: Kind, write: Write): Document => {
+    const { routing, parent, decoding } = show
+    const document: Document = {
+      _id: text(show.id),
+      ...(routing && { _routing: text(routing) }),
+      ...(parent && { _parent: text(parent) }),
+      _source: source(kind, write),
     }
-    return source
+    const decoded = decoding?.()
+    if (decoded) document.decoding = decoded
+    return document
   }
 
-  const traceAt = (position: number): Document | undefined => {
-    const view = records.find('trace', position)
-    if (!view) return undefined
-    const { bytes, start } = view
-    readTrace(bytes, start, trace)
-    const { tx } = trace
-    const shown = new Map<string, unknown>()
-    for (const { field, index } of SOURCE_FIELDS.trace) {
-      const value =
-        index >= 0
-          ? fields.show('trace', index, bytes, trace.offsets[index]!, position)
-          : field === INPUT
-            ? inputOf(position)
-            : undefined
-      if (value !== undefined) shown.set(field, value)
-    }
-    const number = blockOf(position)
-    const block = partsOf(number)
-    if (tx < 0) return traceDocument({ block, reward: rewardsBefore(position) }, shown, big)
-    const hash = transactionHash(positionOf(number, tx))
-    return traceDocument({ block, transactionHash: hash, transactionIndex: tx }, shown, big)
-  }
-
-  const inputOf = (position: number): string | null | undefined => {
-    const packed = records.traceInput(position)
-    return packed && unpack(packed.bytes.subarray(packed.start, packed.end), reader.addressDigits)
-  }
-
-  /** Of a reward: how many other rewards of its block stand before it. */
-  const rewardsBefore = (position: number): number => {
-    let count = 0
-    records.each('trace', position - placeOf(position), position - 1, (_, { bytes, start }) => {
-      if (txOfTrace(bytes, start) < 0) count++
-    })
-    return count
-  }
-
-  const callAt = (position: number): Document | undefined => {
-    const call = stored.call(position)
-    if (!call) return undefined
-    const { tx, value, input, traceAddress, reverted, revertReason, revertName, decimals } = call
-    const number = blockOf(position)
-    const { event, probability } = reader.signature(call.signature)
-    const { args, error } = event ? decodeCall(call.signature, input) : NOTHING_DECODED
-    const shown = {
-      block: partsOf(number),
-      transactionHash: transactionHash(positionOf(number, tx)),
-      transactionIndex: tx,
-      from: fields.address(call.from),
-      to: fields.address(call.to),
-      value: value === null ? null : show.amount(value, big),
-      callType: reader.name(call.callType),
-      traceAddress,
-      reverted,
-      selector: input.slice(0, 10),
-      event,
-      args,
-      error,
-      revertReason: revertReason === undefined ? undefined : reader.name(revertReason),
-      revertName: revertName === undefined ? undefined : reader.name(revertName),
-      probability: event && probability,
-      decimals,
-    }
-    return callDocument(shown, big)
-  }
-
-  const decodeCall = (signature: number, input: string) => {
-    let decoder = decodersOfCalls.get(signature)
-    if (!decoder) {
-      decoder = createFunctionDecoder(reader.signature(signature).event!)
-      decodersOfCalls.set(signature, decoder)
-    }
-    return decoder(input)
-  }
-
-  const decodeLog = ({ signature, topics, data }: StoredLog): DecodedArg[] | null => {
-    let decoder = decodersOfLogs.get(signature)
-    if (!decoder) {
-      decoder = createEventDecoder(reader.signature(signature).event!)
-      decodersOfLogs.set(signature, decoder)
-    }
-    return decoder(topics, data).args
-  }
-
-  const placeOfLog = (position: number, { address, tx }: StoredLog) => {
-    const number = blockOf(position)
-    return {
-      block: partsOf(number),
-      transactionHash: transactionHash(positionOf(number, tx)),
-      transactionIndex: tx,
-      logIndex: placeOf(position),
-      address: fields.address(address),
-    }
-  }
-
-  const load: Record<Kind, (position: number) => Document | undefined> = {
-    block(position) {
-      const number = blockOf(position)
-      const block = records.block(number)
-      if (!block) return undefined
-      const { hash, time } = parts.of(block)
-      const source = assemble('block', records.blockRecord(number)!, position, {
-        number: show.quantity(number, big),
-        hash,
-        timestamp: time,
-        transactions: hashesOf(block.hashes, block.txs * 32),
-      })
-      return { _id: hash, _source: source }
-    },
-    tx(position) {
-      const view = records.find('tx', position)
-      if (!view) return undefined
-      const { hash: blockHash, time } = partsOf(blockOf(position))
-      const hash = transactionHash(position)
-      const source = assemble('tx', { ...view }, position, {
-        blockHash,
-        blockNumber: show.quantity(blockOf(position), big),
-        hash,
-        timestamp: time,
-        transactionIndex: show.quantity(placeOf(position), big),
-      })
-      return { _id: hash, _routing: blockHash, _parent: blockHash, _source: source }
-    },
-    log(position) {
-      const log = stored.log(position)
-      return log && logDocument(placeOfLog(position, log), log.topics, log.data, big)
-    },
-    event(position) {
-      const log = stored.log(position)
-      if (!log) return undefined
-      const { event, error, probability } = reader.signature(log.signature)
-      if (!event) return undefined
-      const args = error === null ? decodeLog(log) : null
-      const { decimals } = log
-      return eventDocument(placeOfLog(position, log), { event, args, error, probability, decimals }, big)
-    },
-    trace: traceAt,
-    call: callAt,
-    contract: rows.contract,
-    token: rows.token,
-  }
-
-  return { load: (kind, positions) => positions.map(load[kind]) }
-}
-
-const NOTHING_DECODED = { args: null, error: null } as const
-/** Of a trace: its call data stand apart from its other fields. */
-const INPUT = 'action.input'
-
-/** What documents show of blocks, by what is stored of these: that is another object in another state of the store. */
-const createBlockParts = () => {
-  const known = new WeakMap<StoredBlock, BlockParts>()
   return {
-    of(block: StoredBlock): BlockParts {
-      let shown = known.get(block)
-      if (!shown) {
-        shown = blockParts(block.number, `0x${block.hash.toString('hex')}`, block.time)
-        known.set(block, shown)
-      }
-      return shown
-    },
+    load: (kind, positions, fields) =>
+      positions.map(position => {
+        const show = shows[kind]
+        return show.find(position) ? read(show, kind, writerOf(kind, fields)) : undefined
+      }),
   }
 }
+
+type Write = (out: ByteWriter) => void
+
+const WRITERS = 200
+/** An empty list would include everything. */
+const NO_FIELD = ''
+
+/** Reads the values of one field of a document, and no other field; none where the document is gone. */
+export const fieldValues = (kind: Kind, field: FieldPath, exact: Documents): ((position: number) => Value[]) => {
+  const names = [nameOf(field)]
+  return position => {
+    const [document] = exact.load(kind, [position], names)
+    return document ? valuesOf(field, document._source) : []
+  }
+}
+
+/** The field of the document that holds the path. */
+const nameOf = ({ list, field }: FieldPath): string => list?.name ?? field
+
+/** Fields that a condition reads; undefined where it may read all of them. */
+export const fieldsIn = (node: Node): string[] | undefined => {
+  switch (node.op) {
+    case 'all':
+    case 'none':
+    case 'ids':
+      return []
+    case 'and':
+    case 'or':
+    case 'atLeast': {
+      const parts = node.of.map(fieldsIn)
+      return parts.includes(undefined) ? undefined : [...new Set((parts as string[][]).flat())]
+    }
+    case 'not':
+    case 'nested':
+      return fieldsIn(node.of)
+    case 'in':
+    case 'range':
+    case 'fuzzy':
+    case 'pattern':
+    case 'phrase':
+    case 'exists':
+      return [nameOf(node.field)]
+    case 'child':
+    case 'parent':
+    case 'compare':
+      return undefined
+  }
+}
+
+type Source = Record<string, unknown>
+
+/** Paths of fields whose integers stand in hex beside the number. */
+const INTEGERS = byKind(KINDS, kind =>
+  Object.entries(MAPPING[kind].fields).flatMap(([name, field]) =>
+    !isList(field) && (field.kind === 'quantity' || field.kind === 'amount') ? [name.split('.')] : [],
+  ),
+)
+
+/** Parsed numbers beyond 2^53 have lost digits; the hex beside them has all. */
+const restoreIntegers = (kind: Kind, source: Source, big: BigIntegers) => {
+  for (const [outer, inner] of INTEGERS[kind]) {
+    let shown = source[outer!] as Source | null | undefined
+    if (inner !== undefined) shown = shown?.[inner] as Source | null | undefined
+    if (isInexact(shown)) shown.num = big(BigInt(shown.raw))
+  }
+  if ((kind !== 'event' && kind !== 'call') || source.args === undefined) return
+  for (const { value } of source.args as { value: Source }[])
+    if (isInexact(value)) {
+      const { hex, num } = value as unknown as { hex: string; num: number }
+      value.num = big(num < 0 ? BigInt.asIntN(4 * (hex.length - 2), BigInt(hex)) : BigInt(hex))
+    }
+}
+
+const isInexact = (shown: Source | null | undefined): shown is { num: unknown; raw: string } =>
+  typeof shown?.num === 'number' && !Number.isSafeInteger(shown.num)

@@ -4,14 +4,13 @@ import { fieldOfTerm, logField, logTerms, signatureOfLogField, termOf, UNDECODED
 import type { Posting, Reader, Segment } from '../reader.ts'
 import { positionOf } from '../schema.ts'
 import { createNested } from './arguments.ts'
-import { byRecords } from './by-records.ts'
+import { byDocuments, byRecords } from './by-records.ts'
 import { byChildren, byParent, type JoinOptions, ofTransactions } from './joins.ts'
 import { isLeaf } from './leaf.ts'
 import { endOf, type Numbered, numberedAs, ordinalOfPosition, ordinalsWithin } from './places.ts'
 import type { Plan } from './plan-type.ts'
 import { scan } from './scan.ts'
 import {
-  byDocuments,
   type Context,
   createTerms,
   type PostingsBySegment,

@@ -3,7 +3,7 @@ import type { Node } from '../../query/ast.ts'
 import { compile } from '../../query/predicate.ts'
 import type { Reader } from '../reader.ts'
 import { type Among, among } from './among.ts'
-import type { Documents } from './documents.ts'
+import { type Documents, fieldsIn } from './documents.ts'
 import { type Evaluation, evaluate } from './evaluate.ts'
 import { planQuery } from './plan.ts'
 import type { Ask } from './segment-matcher.ts'
@@ -18,10 +18,11 @@ export const createEvaluator =
     evaluate({ kind, plan: among(within, planQuery(kind, query, reader)), reader, ask: asking(exact) })
 
 export const asking = (documents: Documents): Ask => {
-  const tests = new Map<Node, ReturnType<typeof compile>>()
+  const tests = new Map<Node, { test: ReturnType<typeof compile>; fields: string[] | undefined }>()
   return (kind, node, positions) => {
-    const test = tests.get(node) ?? compile(kind, node)
-    tests.set(node, test)
-    return documents.load(kind, positions).map(document => document !== undefined && test(document))
+    const known = tests.get(node) ?? { test: compile(kind, node), fields: fieldsIn(node) }
+    tests.set(node, known)
+    const { test, fields } = known
+    return documents.load(kind, positions, fields).map(document => document !== undefined && test(document))
   }
 }

@@ -1,6 +1,5 @@
 import type { Document } from '../../documents/document.ts'
 import { asBigint, asJson } from '../../documents/show.ts'
-import { logsBloomOf } from '../../lib/bloom.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
 import { DEFAULT_LIMITS, type Limits } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
@@ -12,6 +11,7 @@ import { cursorKeyOf } from '../cursor-key.ts'
 import type { DocumentReader, Pages, Result, SimilarDocument } from '../port.ts'
 import type { Reader } from '../reader.ts'
 import { createHits, type DocumentShowing, type HitsWriting } from '../show/hits.ts'
+import { createShows } from '../show/shows.ts'
 import { findBest, matchesIn, type Part } from './best.ts'
 import { findCollapsed } from './collapse.ts'
 import { countAll } from './count.ts'
@@ -82,11 +82,12 @@ export interface Writing extends HitsWriting {
 export type WrittenPages = Omit<Pages, 'pages'> & { pages: Iterable<number>; maxScore?: number }
 
 export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS): Searcher => {
-  const shown = createDocuments({ reader, big: asJson, bloom: logsBloomOf })
-  const exact = createDocuments({ reader, big: asBigint, bloom: logsBloomOf })
+  const shows = createShows(reader)
+  const shown = createDocuments(shows, asJson)
+  const exact = createDocuments(shows, asBigint)
   const loading: Loading = { shown, exact, reader }
   const evaluation = createEvaluator(reader, exact)
-  const written = createHits({ ...loading, evaluation, limits })
+  const written = createHits({ ...loading, shows, evaluation, limits })
   const aggregating = createAggregating({ reader, exact, ask: asking(exact), limits, hits: written })
 
   const prepare = (asked: SearchRequest, snapshot?: Snapshot): Part[] => {

@@ -1,9 +1,8 @@
 import type { Kind } from '../../mapping/index.ts'
 import type { Node } from '../../query/ast.ts'
-import { termOf, UNDECODED } from '../index/terms.ts'
 import type { Posting, Reader, ReadHeader, Segment } from '../reader.ts'
-import { type Numbered, positionOfOrdinal, sizeOf } from './places.ts'
-import { and, EMPTY, each, listed, not, type OrdinalSet, or, run } from './sets.ts'
+import { type Numbered, sizeOf } from './places.ts'
+import { and, EMPTY, listed, type OrdinalSet, or } from './sets.ts'
 import { ifFew, type Where } from './where.ts'
 
 /** A part of the plan at work: it may look at no more than the candidates that are given. */
@@ -84,35 +83,4 @@ export const createTerms = (
     matches: ({ segment, size }, within) => union(postings(segment.id), reader, size, within),
     count: ({ segment }) => (terms.length === 1 ? (postings(segment.id)[0]?.n ?? 0) : undefined),
   }
-}
-
-/** Documents that are asked between two looks at whether to go on. */
-const ASKED = 10
-
-/** What no index and no column tells. */
-export const byDocuments = (node: Node, { reader, numbered, ask, kind, among: inAmong }: Context): SegmentMatcher => {
-  // Made once: it reads the postings of all segments.
-  const undecoded =
-    kind === 'event'
-      ? createTerms([{ term: termOf(0, UNDECODED), fingerprint: 0 }], { reader, among: inAmong })
-      : undefined
-  const matches: SegmentMatcher['matches'] = (at, within) => {
-    const found: number[] = []
-    const ordinals: number[] = []
-    let candidates = within ?? run(0, at.size)
-    if (undecoded) candidates = and(candidates, not(undecoded.matches(at, undefined), at.size), at.size)
-    each(candidates, ordinal => ordinals.push(ordinal))
-    for (let i = 0; i < ordinals.length; i += ASKED) {
-      reader.check()
-      const some = ordinals.slice(i, i + ASKED)
-      const answers = ask(
-        kind,
-        node,
-        some.map(ordinal => positionOfOrdinal(at.header, numbered, ordinal)),
-      )
-      found.push(...some.filter((_, index) => answers[index]))
-    }
-    return listed(Uint32Array.from(found))
-  }
-  return { matches, events: kind === 'event' }
 }

@@ -219,6 +219,7 @@ export const createCallShow = (context: Context): Show => {
     },
     routing: out => out.bytes(block.hash),
     parent: writeParent,
+    decoding: () => (by ? { inputs: by.abi.inputs, decimals: call.decimals } : undefined),
     source(filter) {
       const plan = planSource('call', filter)
       const members = plan && planMembers(plan, fields)

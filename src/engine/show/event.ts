@@ -99,6 +99,7 @@ export const createEventShow = (context: Context): Show => {
       return true
     },
     ...logEnvelope('event', at),
+    decoding: () => ({ inputs: by.abi.inputs, decimals: at.record.decimals }),
     source(filter) {
       const plan = planSource('event', filter)
       const members = plan && planMembers(plan, own)

@@ -1,9 +1,6 @@
-import { asJson } from '../../documents/show.ts'
-import { logsBloomOf } from '../../lib/bloom.ts'
 import { type ByteWriter, createByteWriter } from '../../lib/bytes.ts'
 import type { Range } from '../../lib/ranges.ts'
 import { type Kind, RECORD_KINDS } from '../../mapping/index.ts'
-import { createDocuments } from '../query/documents.ts'
 import type { Reader } from '../reader.ts'
 import { blockOf, PLACES, positionOf } from '../schema.ts'
 import { createShows } from './shows.ts'
@@ -36,7 +33,7 @@ export interface DocumentLines {
 }
 
 export const createDocumentLines = (reader: Reader): DocumentLines => {
-  const shows = createShows(reader, createDocuments({ reader, big: asJson, bloom: logsBloomOf }))
+  const shows = createShows(reader)
   const sources = new Map(Object.entries(shows).map(([kind, show]) => [kind, show.source(true)!]))
   const out = createByteWriter(1 << 14)
   const contracts = reader.prepare('SELECT pos FROM contract WHERE pos BETWEEN ? AND ? ORDER BY pos').pluck()

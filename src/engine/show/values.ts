@@ -1,11 +1,9 @@
 import * as show from '../../documents/show.ts'
-import type { ByteWriter } from '../../lib/bytes.ts'
-import { decodeRlp } from '../../lib/rlp.ts'
+import { type ByteWriter, createByteWriter } from '../../lib/bytes.ts'
 import type { Field, FieldKind, List } from '../../mapping/index.ts'
 import type { ValueColumn } from '../documents/forms.ts'
 import { cursor, takeVarint } from '../documents/records/cursor.ts'
 import { FOLLOWS_LOGS, NULL_INTEGER, PADDED, SMALL, takeBoolean, takeLength } from '../documents/records/values.ts'
-import { listOf } from '../query/fields.ts'
 import type { Context } from './context.ts'
 import { listWriter } from './lists.ts'
 import { integerOf, writeAmount, writeHexNumber, writeLong, writeQuantity, writeWide } from './numbers.ts'
@@ -92,8 +90,9 @@ export const createValues = ({ addresses, name }: Pick<Context, 'addresses' | 'n
             return true
           }
           // What a filter cuts into goes through objects.
-          const items = listOf(declaration as List, decodeRlp(rlp))
-          const left = plan.cut(items)
+          whole.truncate(0)
+          list(whole, rlp)
+          const left = plan.cut(JSON.parse(whole.latin1()))
           if (left !== undefined) writeJson(out, left)
           return left !== undefined
         }
@@ -119,6 +118,7 @@ export const createValues = ({ addresses, name }: Pick<Context, 'addresses' | 'n
 }
 
 const one = new Uint8Array(1)
+const whole = createByteWriter(1 << 10)
 /** A filter that looks into a list at all takes this item out. */
 const SAMPLE = [{}]
 

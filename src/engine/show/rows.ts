@@ -1,31 +1,30 @@
 import { type BlockContract, contractDocument, type ShownCode } from '../../documents/contracts.ts'
 import type { Document } from '../../documents/document.ts'
-import type { BlockParts } from '../../documents/logs.ts'
-import * as show from '../../documents/show.ts'
+import { type BlockParts, blockParts } from '../../documents/logs.ts'
+import { asJson } from '../../documents/show.ts'
 import { type TokenStandard, tokenDocument } from '../../documents/tokens.ts'
+import { checksumAddress } from '../../lib/keccak.ts'
+import { byKind, ROW_KINDS, type RowKind } from '../../mapping/index.ts'
+import { compileSourceFilter } from '../../query/source-filter.ts'
 import { present } from '../../sqlite/damage.ts'
 import { valueReader } from '../documents/record-values.ts'
-import type { Reader } from '../reader.ts'
+import { hashOfTx } from '../documents/records/block.ts'
+import { itemsOf } from '../query/sparse.ts'
 import { blockOf, positionOf } from '../schema.ts'
-import { itemsOf } from './sparse.ts'
+import type { Context } from './context.ts'
+import { writeJson } from './pieces.ts'
+import type { Show } from './show.ts'
 
-export interface RowDocumentsOptions {
-  reader: Reader
-  big: show.BigIntegers
-  blockParts(number: number): BlockParts
-  /** Of the transaction at a position. */
-  transactionHash(position: number): string
-}
-
-/** Builds documents of the kinds that are kept as rows: contracts and tokens. */
-export const createRowDocuments = ({ reader, big, blockParts, transactionHash }: RowDocumentsOptions) => {
+/** Shows contracts and tokens, which are few and kept in rows, through objects. */
+export const createRowShows = (context: Context): Record<RowKind, Show> => {
+  const { reader } = context
   const readContract = reader
     .prepare('SELECT address, creator, tx, code, implementation, name, abi, probability FROM contract WHERE pos = ?')
     .raw()
   const readToken = reader.prepare('SELECT id, name, symbol, decimals, standard, error FROM token WHERE pos = ?').raw()
   const readCode = reader.prepare('SELECT hash, size, selectors, topics, standard, source FROM code WHERE id = ?').raw()
   const senderOf = valueReader('tx', 'from', reader.records)!
-  const address = (id: number): string => show.address(`0x${reader.addressDigits(id)}`)
+  const address = (id: number): string => checksumAddress(`0x${reader.addressDigits(id)}`)
   const text = (id: number | null): string | null => (id === null ? null : reader.name(id))
 
   const codeAt = (id: number): ShownCode => {
@@ -40,16 +39,21 @@ export const createRowDocuments = ({ reader, big, blockParts, transactionHash }:
     }
   }
 
-  return {
-    contract(at: number): Document | undefined {
+  const partsOf = (number: number): BlockParts => {
+    const { stored } = present(context.block(number), `block ${number}`)
+    return blockParts(number, `0x${stored.hash.toString('hex')}`, stored.time)
+  }
+
+  const load: Record<RowKind, (position: number) => Document | undefined> = {
+    contract(at) {
       const row = readContract.get(at) as ContractRow | undefined
       if (!row) return undefined
       const [addressId, creator, tx, code, implementation, name, source, probability] = row
       const number = blockOf(at)
       const position = positionOf(number, tx)
       const place = {
-        block: blockParts(number),
-        transactionHash: transactionHash(position),
+        block: partsOf(number),
+        transactionHash: hashOfTx(present(context.block(number), `block ${number}`).stored, tx)!,
         origin: address(present(senderOf(position), `transaction ${tx} of block ${number}`) as number),
       }
       const parts = {
@@ -59,9 +63,9 @@ export const createRowDocuments = ({ reader, big, blockParts, transactionHash }:
         implementation: implementation === null ? null : address(implementation),
         abi: { name: text(name), source: text(source) as BlockContract['abi']['source'], probability },
       }
-      return contractDocument(place, parts, big)
+      return contractDocument(place, parts, asJson)
     },
-    token(position: number): Document | undefined {
+    token(position) {
       const row = readToken.get(position) as TokenRow | undefined
       if (!row) return undefined
       const [id, name, symbol, decimals, standard, error] = row
@@ -73,7 +77,27 @@ export const createRowDocuments = ({ reader, big, blockParts, transactionHash }:
         standard: text(standard) as TokenStandard,
         error: text(error),
       }
-      return tokenDocument(blockParts(blockOf(position)), parts, big)
+      return tokenDocument(partsOf(blockOf(position)), parts, asJson)
+    },
+  }
+  return byKind(ROW_KINDS, kind => rowShow(load[kind]))
+}
+
+const rowShow = (load: (position: number) => Document | undefined): Show => {
+  let document: Document
+  return {
+    find(position) {
+      const found = load(position)
+      if (found) document = found
+      return found !== undefined
+    },
+    id: out => out.text(document._id),
+    routing: undefined,
+    parent: undefined,
+    source(filter) {
+      if (filter === false) return undefined
+      const shown = compileSourceFilter(filter)
+      return out => writeJson(out, shown(document._source))
     },
   }
 }
