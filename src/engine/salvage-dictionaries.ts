@@ -6,7 +6,6 @@ import { createDocuments } from './query/documents.ts'
 import { endOf, positionOfOrdinal } from './query/places.ts'
 import { openReader } from './reader.ts'
 import { PLACES } from './schema.ts'
-import { createShows } from './show/shows.ts'
 
 /** Tables whose rows documents name by their numbers, with what an index of theirs holds beside the number. */
 const DICTIONARIES = [
@@ -115,7 +114,7 @@ export const namelessSegments = (store: string, native?: string): number[] => {
   const reader = openReader(store, native)
   try {
     reader.begin()
-    const { load } = createDocuments(createShows(reader), asJson)
+    const { load } = createDocuments(reader, asJson)
     return reader.segments().flatMap(segment => {
       if (segment.emptied) return []
       const header = reader.header(segment)

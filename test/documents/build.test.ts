@@ -82,7 +82,7 @@ const compare = (
       .map(input => (kept === 'calls' ? { ...input, ...keepCalls(input.traces, input.calls) } : input))
     const exact = build(inputs, asBigint)
     const shown = build(inputs, asJson)
-    const asShown = createDocuments(store.shows, asJson)
+    const asShown = createDocuments(store.reader, asJson)
     for (const kind of KINDS) {
       const stored = store.all(kind)
       assert.equal(exact[kind].length, stored.length, kind)

@@ -40,8 +40,8 @@ const due = (kind: Kind, { _id, _routing, _parent, _source }: Document, filter: 
     _source: compileSourceFilter(filter)(_source),
   })
 
-const optionsOf = ({ reader, shows, documents: exact }: TestStore, shown: Documents) => ({
-  ...{ reader, shows, shown, exact, limits: DEFAULT_LIMITS },
+const optionsOf = ({ reader, documents: exact }: TestStore, shown: Documents) => ({
+  ...{ reader, shown, exact, limits: DEFAULT_LIMITS },
   evaluation: createEvaluator(reader, exact),
 })
 
@@ -106,7 +106,7 @@ describe('hits as JSON', () => {
     it(`are those of the documents, of ${content}`, () => {
       const store = open()
       const { reader } = store
-      const shown = createDocuments(store.shows, show.asJson)
+      const shown = createDocuments(store.reader, show.asJson)
       const hits = createHits(optionsOf(store, shown))
       const out = createByteWriter()
       for (const kind of KINDS) {

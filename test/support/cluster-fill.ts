@@ -125,10 +125,10 @@ export const documentsOf = (
   kind: Kind,
   batch: number,
 ): { id: string; block: number; source: string }[] => {
-  const { reader, shows } = store
-  const shown = createDocuments(shows, asJson)
+  const { reader } = store
+  const shown = createDocuments(reader, asJson)
   const evaluation = createEvaluator(reader, store.documents)
-  const show = createHits({ reader, shows, shown, exact: store.documents, evaluation, limits: DEFAULT_LIMITS })
+  const show = createHits({ reader, shown, exact: store.documents, evaluation, limits: DEFAULT_LIMITS })
   const positions = store.positions(kind)
   const documents = store.read(() => store.documents.load(kind, positions))
   const out = createByteWriter()

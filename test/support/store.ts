@@ -39,8 +39,6 @@ import type { Plan } from '../../src/engine/query/plan-type.ts'
 import { count, each } from '../../src/engine/query/sets.ts'
 import { openReader, type Reader } from '../../src/engine/reader.ts'
 import { positionOf } from '../../src/engine/schema.ts'
-import type { Shows } from '../../src/engine/show/show.ts'
-import { createShows as showsOf } from '../../src/engine/show/shows.ts'
 import { createWriter, type Writer } from '../../src/engine/writer.ts'
 import { factsOf } from '../../src/ingest/builders/facts.ts'
 import { createContracts } from '../../src/ingest/contracts.ts'
@@ -64,7 +62,6 @@ export interface TestStore {
   reader: Reader
   /** Documents with bigints where an integer is beyond 2^53. */
   documents: Documents
-  shows: Shows
   /** Blocks in any order; neighbours are written together, in runs of the size given at creation. */
   add(blocks: readonly RawBlock[]): void
   rollback(to: number): void
@@ -277,8 +274,7 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
   })
   const writer = createWriter(db)
   const reader = openReader(path)
-  const shows = showsOf(reader)
-  const documents = createDocuments(shows, asBigint)
+  const documents = createDocuments(reader, asBigint)
 
   /** Documents that conditions were asked of, in the present state of the store: tests ask the same ones again and again. */
   const asked = { documents: new Map<Kind, Map<number, Document>>(), version: -1 }
@@ -305,7 +301,6 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
     db,
     reader,
     documents,
-    shows,
     read,
     writer,
     preparer,

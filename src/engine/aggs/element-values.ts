@@ -140,7 +140,7 @@ const ofDocuments = (field: FieldPath, keys: Keys | undefined, { reader, exact }
           continue
         }
         if (document !== before) {
-          const [loaded] = exact.load(at.kind, [positionOfOrdinal(at.header, numberedAs(at.kind), document)])
+          const [loaded] = exact.load(at.kind, [positionOfOrdinal(at.header, numberedAs(at.kind), document)], ['args'])
           args = (loaded?._source.args as unknown[] | null) ?? []
           before = document
         }

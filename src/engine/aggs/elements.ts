@@ -101,6 +101,6 @@ const signaturesOf = (at: At, batch: Batch, reader: Reader): Float64Array => {
 const decoded = (at: At, batch: Batch, { reader, exact }: Stores): boolean[] =>
   Array.from({ length: batch.count }, (_, i) => {
     reader.check()
-    const [document] = exact.load('call', [positionOfOrdinal(at.header, 'call', ordinalAt(batch, i))])
+    const [document] = exact.load('call', [positionOfOrdinal(at.header, 'call', ordinalAt(batch, i))], ['args'])
     return Array.isArray(document?._source.args)
   })

@@ -105,7 +105,7 @@ const integerAt = (
   type: string,
   { exact }: Context,
 ): bigint | undefined => {
-  const [document] = exact.load(kind, [positionOfOrdinal(header, numberedAs(kind), ordinal)])
+  const [document] = exact.load(kind, [positionOfOrdinal(header, numberedAs(kind), ordinal)], ['args'])
   const args = document?._source.args as { value: { hex: string } }[] | null | undefined
   const hex = args?.[position]?.value.hex
   if (hex === undefined || hex.length > 66) return undefined

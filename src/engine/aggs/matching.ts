@@ -97,7 +97,7 @@ const createElementTest = (kind: Kind, node: Node, plan: Nested, { reader, exact
     const numbered = numberedAs(kind)
     const ask = (element: number): boolean => {
       reader.check()
-      const [document] = exact.load(kind, [positionOfOrdinal(at.header, numbered, documents[element]!)])
+      const [document] = exact.load(kind, [positionOfOrdinal(at.header, numbered, documents[element]!)], ['args'])
       const args = document?._source.args as unknown[] | undefined
       const one = args?.[roles[role[element]!]!.position]
       return one !== undefined && holds({ _id: '', _source: { args: [one] } })

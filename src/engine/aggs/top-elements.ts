@@ -45,7 +45,7 @@ export const createTopElements = (spec: SpecOf<'top_hits'>, context: Context): A
     a.offset - b.offset
   const trim = (all: Element[]): Element[] => all.sort(compare).slice(0, wanted)
   const elementsOf = (kind: At['kind'], position: number): Source[] => {
-    const [document] = exact.load(kind, [position])
+    const [document] = exact.load(kind, [position], [path])
     const all = document?._source[path]
     return Array.isArray(all) ? all : []
   }

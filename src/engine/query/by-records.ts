@@ -1,9 +1,11 @@
+import { asBigint } from '../../documents/show.ts'
 import { RECORD_KINDS, type RecordKind } from '../../mapping/index.ts'
 import type { Node } from '../../query/ast.ts'
-import { columnIndex, RARE_COLUMNS } from '../documents/forms.ts'
+import { columnIndex, isFieldwise, RARE_COLUMNS } from '../documents/forms.ts'
 import { valueReader } from '../documents/record-values.ts'
 import { termOf, UNDECODED } from '../index/terms.ts'
 import { conditionOf, DOUBT, YES } from './column-conditions.ts'
+import { createDocuments, fieldValues } from './documents.ts'
 import { interpreterOf, recordReader } from './field-values.ts'
 import { type Leaf, testOf } from './leaf.ts'
 import { type Numbered, positionOfOrdinal } from './places.ts'
@@ -68,20 +70,21 @@ const hasRows = (numbered: Numbered): numbered is RecordKind => RECORD_KINDS.inc
 const isInRows = ({ field }: Leaf, { kind }: Context): boolean =>
   kind !== 'tx' || RARE_COLUMNS.tx.has(field.field) || columnIndex(kind, field.list?.name ?? field.field) >= 0
 
-/** Undefined where no single value stands for the field. */
+/** Undefined where the whole document tells. */
 const testOfRecord = (node: Leaf, context: Context): Test | undefined => {
   const { kind, reader } = context
   const byNumber = testOfInteger(node, context)
   if (byNumber) return byNumber
   const test = testOf(node)
   const one = recordReader(kind, node.field, reader)
-  return (
-    one &&
-    (position => {
+  if (one)
+    return position => {
       const value = one(position)
       return value !== undefined && test(value)
-    })
-  )
+    }
+  if (!isFieldwise(kind) && kind !== 'log') return undefined
+  const some = fieldValues(kind, node.field, createDocuments(reader, asBigint))
+  return position => some(position).some(test)
 }
 
 /** Integers are compared as doubles, as those of a column are; one that a double does not tell is compared as it is. */

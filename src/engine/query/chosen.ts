@@ -3,7 +3,7 @@ import { compareValues, type Value } from '../../query/ast.ts'
 import { nestedValues, valuesOf } from '../../query/predicate.ts'
 import type { Sort, SortMode } from '../../query/request.ts'
 import { GREATEST_LONG, LEAST_LONG } from '../../query/simplify.ts'
-import type { Documents } from './documents.ts'
+import { type Documents, nameOf } from './documents.ts'
 
 /**
  * Reads what a document is sorted by where that is not simply what its field holds: by a mode of several values, by elements of a nested list,
@@ -21,9 +21,10 @@ export const chosenReader = (
   const read = nested
     ? nestedValues(field, { path: nested.path, node: nested.filter[kind]!, most: nested.most })
     : ({ _source }: Parameters<ReturnType<typeof nestedValues>>[0]) => valuesOf(field, _source)
+  const names = nested ? [nested.path] : [nameOf(field)]
   const choose = CHOICES[mode ?? (order === 'asc' ? 'min' : 'max')]
   return position => {
-    const [document] = documents.load(kind, [position])
+    const [document] = documents.load(kind, [position], names)
     const values = document ? read(document) : []
     if (values.length === 0) return undefined
     return cast(choose(values), as)

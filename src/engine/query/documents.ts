@@ -4,7 +4,9 @@ import { type ByteWriter, createByteWriter } from '../../lib/bytes.ts'
 import { byKind, type FieldPath, isList, KINDS, type Kind, MAPPING } from '../../mapping/index.ts'
 import type { Node, Value } from '../../query/ast.ts'
 import { valuesOf } from '../../query/predicate.ts'
-import type { Show, Shows } from '../show/show.ts'
+import type { Reader } from '../reader.ts'
+import type { Show } from '../show/show.ts'
+import { showsOf } from '../show/shows.ts'
 
 export interface Documents {
   /**
@@ -15,19 +17,19 @@ export interface Documents {
 }
 
 /** Documents as objects: their JSON is written and parsed, and `big` says how long integers stand in them. */
-export const createDocuments = (shows: Shows, big: BigIntegers): Documents => {
+export const createDocuments = (reader: Reader, big: BigIntegers): Documents => {
+  const shows = showsOf(reader)
   const out = createByteWriter(1 << 12)
-  const whole = byKind(KINDS, kind => shows[kind].source(true)!)
-  const partial = new Map<string, Write>()
+  const writers = new Map<string, Write>()
 
   const writerOf = (kind: Kind, fields: readonly string[] | undefined): Write => {
-    if (!fields) return whole[kind]
     const key = `${kind} ${fields}`
-    let write = partial.get(key)
+    let write = writers.get(key)
     if (!write) {
-      write = shows[kind].source({ includes: fields.length > 0 ? [...fields] : [NO_FIELD], excludes: [] })!
-      if (partial.size >= WRITERS) partial.clear()
-      partial.set(key, write)
+      const includes = fields?.length === 0 ? [NO_FIELD] : [...(fields ?? [])]
+      write = shows[kind].source({ includes, excludes: [] })!
+      if (writers.size >= WRITERS) writers.clear()
+      writers.set(key, write)
     }
     return write
   }
@@ -83,8 +85,8 @@ export const fieldValues = (kind: Kind, field: FieldPath, exact: Documents): ((p
   }
 }
 
-/** The field of the document that holds the path. */
-const nameOf = ({ list, field }: FieldPath): string => list?.name ?? field
+/** The member of `_source` that holds the path. */
+export const nameOf = ({ list, field }: FieldPath): string => list?.name ?? field
 
 /** Fields that a condition reads; undefined where it may read all of them. */
 export const fieldsIn = (node: Node): string[] | undefined => {

@@ -11,7 +11,6 @@ import { cursorKeyOf } from '../cursor-key.ts'
 import type { DocumentReader, Pages, Result, SimilarDocument } from '../port.ts'
 import type { Reader } from '../reader.ts'
 import { createHits, type DocumentShowing, type HitsWriting } from '../show/hits.ts'
-import { createShows } from '../show/shows.ts'
 import { findBest, matchesIn, type Part } from './best.ts'
 import { findCollapsed } from './collapse.ts'
 import { countAll } from './count.ts'
@@ -82,12 +81,11 @@ export interface Writing extends HitsWriting {
 export type WrittenPages = Omit<Pages, 'pages'> & { pages: Iterable<number>; maxScore?: number }
 
 export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS): Searcher => {
-  const shows = createShows(reader)
-  const shown = createDocuments(shows, asJson)
-  const exact = createDocuments(shows, asBigint)
+  const shown = createDocuments(reader, asJson)
+  const exact = createDocuments(reader, asBigint)
   const loading: Loading = { shown, exact, reader }
   const evaluation = createEvaluator(reader, exact)
-  const written = createHits({ ...loading, shows, evaluation, limits })
+  const written = createHits({ ...loading, evaluation, limits })
   const aggregating = createAggregating({ reader, exact, ask: asking(exact), limits, hits: written })
 
   const prepare = (asked: SearchRequest, snapshot?: Snapshot): Part[] => {

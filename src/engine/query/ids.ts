@@ -9,7 +9,7 @@ export const idReader = (
   kind: Kind,
   { reader, documents }: { reader: Reader | undefined; documents: Documents },
 ): ((position: number) => string | undefined) => {
-  const inDocument = (position: number) => documents.load(kind, [position])[0]?._id
+  const inDocument = (position: number) => documents.load(kind, [position], [])[0]?._id
   if (!reader) return inDocument
   switch (kind) {
     case 'block':

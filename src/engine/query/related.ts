@@ -2,14 +2,13 @@ import type { Document } from '../../documents/document.ts'
 import type { Limits } from '../../limits/index.ts'
 import type { FieldPath } from '../../mapping/index.ts'
 import type { Node, Value } from '../../query/ast.ts'
-import { valuesOf } from '../../query/predicate.ts'
 import type { Collapse, InnerHits, SearchRequest } from '../../query/request.ts'
 import { and, exists, ids, isIn, not, parent } from '../../query/simplify.ts'
 import type { Reader } from '../reader.ts'
 import type { Among } from './among.ts'
 import { findBest } from './best.ts'
 import { countAll } from './count.ts'
-import type { Documents } from './documents.ts'
+import { type Documents, fieldValues } from './documents.ts'
 import type { Evaluation } from './evaluate.ts'
 import type { Evaluator } from './evaluator.ts'
 import { numberedAs, positionOfOrdinal, segmentAt } from './places.ts'
@@ -70,8 +69,7 @@ export const groupBy = (
   const { reader, exact, limits, evaluation } = options
   const readGroup = ({ kind, position }: Found) => {
     const field = fields[kind]
-    const [document] = field ? exact.load(kind, [position]) : []
-    return field && document && valuesOf(field, document._source)[0]
+    return field && fieldValues(kind, field, exact)(position)[0]
   }
   return hit => {
     const value = readGroup(hit)

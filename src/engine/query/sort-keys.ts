@@ -2,7 +2,6 @@ import { coin, rawHex } from '../../documents/show.ts'
 import type { FieldPath, Kind } from '../../mapping/index.ts'
 import { compareValues, type Value } from '../../query/ast.ts'
 import { numberOfPlace } from '../../query/paging.ts'
-import { valuesOf } from '../../query/predicate.ts'
 import type { Sort } from '../../query/request.ts'
 import { GREATEST_LONG } from '../../query/simplify.ts'
 import { standInOf } from '../../query/stand-in.ts'
@@ -15,7 +14,7 @@ import { blockOf } from '../schema.ts'
 import { chosenReader } from './chosen.ts'
 import { isShared } from './column-conditions.ts'
 import { columnSource } from './column-source.ts'
-import type { Documents } from './documents.ts'
+import { type Documents, fieldValues } from './documents.ts'
 import { INEXACT, interpreterOf, isInexact, LONGS_END, recordReader } from './field-values.ts'
 import { idReader } from './ids.ts'
 import { isRowKind, numberedAs } from './places.ts'
@@ -120,12 +119,8 @@ const plainReader = (kind: Kind, sort: Sort, options: KeyOptions): KeyReader => 
   const ofRow = isRowKind(kind) ? sparseReader(kind, field, reader) : undefined
   const ofRecord =
     field.encoding === 'coin' && last ? integerReader(kind, field, reader) : recordReader(kind, field, reader)
-  const key =
-    ofRecord ??
-    (position => {
-      const [document] = ofRow ? [] : documents.load(kind, [position])
-      return extreme(ofRow?.(position) ?? (document ? valuesOf(field, document._source) : []), order)
-    })
+  const values = ofRow ?? fieldValues(kind, field, documents)
+  const key = ofRecord ?? (position => extreme(values(position), order))
   return { in: () => (_, position) => known(key(position)), keyOf: asItIs }
 }
 
@@ -224,10 +219,10 @@ const keyMaker = (
   if (field.kind === 'keyword' || field.kind === 'text') return reader.name
   if (field.kind === 'address' || field.kind === 'hex') {
     const interpret = interpreterOf(field, reader)
+    const values = fieldValues(kind, field, documents)
     return (number, position) => {
       if (field.kind === 'address' || !isShared(number, reader)) return interpret(number) ?? null
-      const [document] = documents.load(kind, [position])
-      return (document && valuesOf(field, document._source)[0]) ?? null
+      return values(position)[0] ?? null
     }
   }
   return (number, position) => rawHex(integer(number, position))

@@ -2,14 +2,13 @@ import { asJson, long } from '../../documents/show.ts'
 import type { FieldPath, Kind } from '../../mapping/index.ts'
 import type { Value } from '../../query/ast.ts'
 import { hasImplicitKey, numberOfPlace } from '../../query/paging.ts'
-import { valuesOf } from '../../query/predicate.ts'
 import type { After, Place, SearchRequest, Sort } from '../../query/request.ts'
 import { asFloat } from '../../query/similarity.ts'
 import { type StandInSort, sortDateWriter, standInOf, standsForMissing } from '../../query/stand-in.ts'
 import type { Reader } from '../reader.ts'
 import { blockOf } from '../schema.ts'
 import { chosenReader } from './chosen.ts'
-import type { Documents } from './documents.ts'
+import { type Documents, fieldValues } from './documents.ts'
 import { recordReader } from './field-values.ts'
 import { idReader } from './ids.ts'
 import { numberedAs, ordinalOfPosition, segmentAt } from './places.ts'
@@ -115,10 +114,8 @@ const valueReader = (
   order: Sort['order'],
   { documents, reader }: ValuesFrom,
 ): ((position: number) => Value | undefined) => {
-  const inDocument = (position: number) => {
-    const [document] = documents.load(kind, [position])
-    return document && extreme(valuesOf(field, document._source), order)
-  }
+  const values = fieldValues(kind, field, documents)
+  const inDocument = (position: number) => extreme(values(position), order)
   if (!reader) return inDocument
   const inSegment = shownReader(kind, field, reader)
   const inRecord = recordReader(kind, field, reader)

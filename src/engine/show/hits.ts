@@ -12,11 +12,11 @@ import { createHitCache } from './hit-cache.ts'
 import { CLOSE, COMMA } from './pieces.ts'
 import { createPlainWriter } from './plain.ts'
 import { createRichWriter, isRich, type Relating } from './rich.ts'
-import type { Show, Shows } from './show.ts'
+import type { Show } from './show.ts'
+import { showsOf } from './shows.ts'
 
 export interface HitsOptions {
   reader: Reader
-  shows: Shows
   shown: Documents
   exact: Documents
   evaluation: Evaluator
@@ -54,7 +54,8 @@ export interface Hits {
 
 /** Hits as JSON, written straight from what is stored. */
 export const createHits = (options: HitsOptions): Hits => {
-  const { reader, shows, shown, exact } = options
+  const { reader, shown, exact } = options
+  const shows = showsOf(reader)
   const sources = new Map<string, ReturnType<Show['source']>>()
   /** Clients ask with few filters, again and again. */
   const sourceOf = (kind: Kind, filter: SourceFilter): ReturnType<Show['source']> => {

@@ -3,7 +3,7 @@ import type { Range } from '../../lib/ranges.ts'
 import { type Kind, RECORD_KINDS } from '../../mapping/index.ts'
 import type { Reader } from '../reader.ts'
 import { blockOf, PLACES, positionOf } from '../schema.ts'
-import { createShows } from './shows.ts'
+import { showsOf } from './shows.ts'
 
 /** A document with all that is known of it beside what it shows. */
 export interface DocumentLine {
@@ -33,7 +33,7 @@ export interface DocumentLines {
 }
 
 export const createDocumentLines = (reader: Reader): DocumentLines => {
-  const shows = createShows(reader)
+  const shows = showsOf(reader)
   const sources = new Map(Object.entries(shows).map(([kind, show]) => [kind, show.source(true)!]))
   const out = createByteWriter(1 << 14)
   const contracts = reader.prepare('SELECT pos FROM contract WHERE pos BETWEEN ? AND ? ORDER BY pos').pluck()

@@ -3,11 +3,12 @@ import type { ByteWriter } from '../../lib/bytes.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { compileDecorated } from '../../query/decorate.ts'
 import { explanation as scored } from '../../query/explanation.ts'
+import { pathsOf } from '../../query/field-asks.ts'
 import { type AddFields, compileFields, type FieldValues } from '../../query/field-values.ts'
 import { compileHighlight } from '../../query/highlight.ts'
 import type { Collapse, InnerHits, RequestPart, SearchRequest, Shown, SourceFilter } from '../../query/request.ts'
 import { NOTHING_SHOWN } from '../../query/shown.ts'
-import type { Documents } from '../query/documents.ts'
+import { type Documents, nameOf } from '../query/documents.ts'
 import type { Related } from '../query/related.ts'
 import type { Found } from '../query/sort.ts'
 import { sortValues } from '../query/sort-values.ts'
@@ -65,8 +66,8 @@ export const createRichWriter = (request: SearchRequest, options: RichOptions): 
     let hits = 0
     for (const one of found) {
       check()
-      const { envelope, behindSource, atEnd } = writers.get(one.kind)!
-      const [document] = shown.load(one.kind, [one.position])
+      const { envelope, behindSource, atEnd, fields } = writers.get(one.kind)!
+      const [document] = shown.load(one.kind, [one.position], fields)
       const before = out.length
       if (hits > 0) out.byte(between)
       if (!document || !envelope(one, document, out)) {
@@ -89,6 +90,8 @@ interface KindWriter {
   envelope(one: Found, document: Document, out: ByteWriter): boolean
   behindSource: Append[]
   atEnd: Append[]
+  /** Those that it reads of a document; undefined for all. */
+  fields: string[] | undefined
 }
 
 const kindWriter = (part: RequestPart, request: SearchRequest, options: RichOptions): KindWriter => {
@@ -104,7 +107,16 @@ const kindWriter = (part: RequestPart, request: SearchRequest, options: RichOpti
       ...appendHighlight(kind, part, shown),
     ],
     atEnd: [...(meta.explain ? [appendExplanation] : []), ...createInnerHits(part, request, options)],
+    fields: fieldsRead(part, request, shown),
   }
+}
+
+const fieldsRead = ({ kind, innerHits }: RequestPart, { collapse }: SearchRequest, shown: Shown) => {
+  if (innerHits || shown.decimals || shown.argsByName) return undefined
+  const { fields, docvalueFields, highlight } = shown
+  const patterns = [...fields, ...docvalueFields, ...highlight].map(({ pattern }) => pattern)
+  if (collapse) patterns.push(collapse.name)
+  return [...new Set(patterns.flatMap(pattern => pathsOf(kind, pattern).map(({ path }) => nameOf(path))))]
 }
 
 const envelopeWriter = (

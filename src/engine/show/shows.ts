@@ -9,8 +9,19 @@ import type { Shows } from './show.ts'
 import { createTraceShow } from './trace.ts'
 import { createTxShow } from './tx.ts'
 
-/** How each kind is shown. Whoever shares them finds a document and writes it before another is found. */
-export const createShows = (reader: Reader): Shows => {
+const known = new WeakMap<Reader, Shows>()
+
+/** How each kind is shown. All share these: who finds a document writes it before another is found. */
+export const showsOf = (reader: Reader): Shows => {
+  let shows = known.get(reader)
+  if (!shows) {
+    shows = createShows(reader)
+    known.set(reader, shows)
+  }
+  return shows
+}
+
+const createShows = (reader: Reader): Shows => {
   const context = createContext(reader)
   return {
     block: createBlockShow(context),

@@ -5,7 +5,7 @@ import { compileScore, together } from '../../../query/score-predicate.ts'
 import { bm25 } from '../../../query/similarity.ts'
 import { expandBeginning, expandNear, type Statistics, weightOf } from '../../../query/statistics.ts'
 import type { Reader, Segment } from '../../reader.ts'
-import type { Documents } from '../documents.ts'
+import { type Documents, nameOf } from '../documents.ts'
 import { evaluate } from '../evaluate.ts'
 import { linkOf, NO_PARENT } from '../joins.ts'
 import { numberedAs, positionOfOrdinal } from '../places.ts'
@@ -195,11 +195,12 @@ const listedBy =
 /** What only the documents tell. */
 const byDocuments = (score: Score, known: Statistics, { kind, reader, exact }: ScorerOptions): Scores => {
   const count = compileScore(score, known)
+  const fields = 'field' in score ? [nameOf(score.field)] : score.by === 'nested' ? [score.path] : undefined
   return (segment, ordinals) => {
     const header = reader.header(segment)
     return Float64Array.from(ordinals, ordinal => {
       reader.check()
-      const [document] = exact.load(kind, [positionOfOrdinal(header, numberedAs(kind), ordinal)])
+      const [document] = exact.load(kind, [positionOfOrdinal(header, numberedAs(kind), ordinal)], fields)
       return document ? count(document._source, document) : 0
     })
   }
