@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { settingsOf } from '../src/cli/arguments.ts'
 import { COMMANDS } from '../src/cli/commands/index.ts'
+import { DEVIATIONS } from '../src/cluster/deviations.ts'
 import { CHAINS } from '../src/config/chains.ts'
 import { toggle } from '../src/config/kinds.ts'
 import { placesOf, settingRows } from '../src/config/settings.ts'
@@ -315,6 +316,12 @@ const chains = () =>
     ]),
   )
 
+const deviations = () =>
+  table(
+    ['Of a search', 'OpenSearch'],
+    DEVIATIONS.map(({ what, answer }) => [what, answer]),
+  )
+
 /** Pages with generated parts, by their path. */
 const PARTS: Readonly<Record<string, Parts>> = {
   'CONTRIBUTING.md': { rooms },
@@ -324,6 +331,7 @@ const PARTS: Readonly<Record<string, Parts>> = {
   'docs/decoding.md': { registry },
   'docs/fields.md': { fields: () => KINDS.map(fieldsOf).join('\n\n') },
   'docs/nodes.md': { prices },
+  'docs/opensearch-queries.md': { deviations },
   'docs/search.md': { clauses, ignored, aggregations, pipelines },
   'docs/settings.md': { settings, limits },
 }

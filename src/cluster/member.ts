@@ -1,26 +1,17 @@
-import { createAggregating } from '../engine/aggs/aggregations.ts'
-import { mergeAll } from '../engine/aggs/aggregator.ts'
-import { asking } from '../engine/query/evaluator.ts'
 import type { Searcher, Writing } from '../engine/query/execute.ts'
-import { check, type SearchOptions } from '../engine/query/options.ts'
+import type { SearchOptions } from '../engine/query/options.ts'
 import type { Piece, Ranked, Ranking } from '../engine/query/rank.ts'
-import { EMPTY } from '../engine/query/sets.ts'
 import { type Found, isNewestFirst } from '../engine/query/sort.ts'
 import { comparedValues } from '../engine/query/sort-values.ts'
-import type { Reader } from '../engine/reader.ts'
 import { hidesScores } from '../engine/show/envelope.ts'
-import type { Hits } from '../engine/show/hits.ts'
 import { createByteWriter } from '../lib/bytes.ts'
-import type { Limits } from '../limits/index.ts'
 import { lookup } from '../mapping/index.ts'
-import type { Aggregations } from '../query/aggs/ast.ts'
 import { valuesOf } from '../query/predicate.ts'
 import type { SearchRequest } from '../query/request.ts'
-import { firstPage, prepareAggregating } from './aggregated.ts'
-import { ALL_VALUES, askJoined, statesOf, type ToldAggregations, widened } from './aggs/joined.ts'
 import type { Asker, AskOptions, Page } from './asker.ts'
 import type { ClusterHit, FoundHits } from './hits/found.ts'
 import type { ClusterPages } from './pages.ts'
+import { notInCluster } from './refused.ts'
 import type { Need } from './replay.ts'
 import type { Settle } from './settled.ts'
 
@@ -37,9 +28,6 @@ export interface MemberOptions {
   openedPages(request: SearchRequest): ClusterPages
   asker: Asker
   settle: Settle
-  /** Of the network's store, which holds its blocks. */
-  reader: Reader
-  limits: Limits
 }
 
 /** A network of a cluster as one of several that are searched together. */
@@ -51,25 +39,9 @@ export const memberOf = ({
   openedPages,
   asker,
   settle,
-  reader,
-  limits,
 }: MemberOptions): Pick<Searcher, 'rank' | 'pieces'> => {
-  interface Asked {
-    page: Page
-    told?: ToldAggregations
-  }
-
-  const ask = (request: SearchRequest, options: SearchOptions, writing: Writing): Promise<Asked> =>
-    settle(async visible => {
-      const { aggregations } = request
-      const asked = { asker, options: timed(options), visible }
-      if (!aggregations) return { page: await asker.page(request, asked.options, visible) }
-      const given = { ...request, aggregations: widened(aggregations) }
-      const checked = { limits, most: ALL_VALUES, isJoined: true, check: () => check(options) }
-      const aggregating = await prepareAggregating({ request: given, writing, write: noHits, ...checked }, asked)
-      const { page, first } = await firstPage(given, aggregating, asked)
-      return { page, told: await askJoined(aggregating, first) }
-    }, timed(options))
+  const ask = (request: SearchRequest, options: SearchOptions): Promise<Page> =>
+    settle(visible => asker.page(request, timed(options), visible), timed(options))
 
   /** What hits are compared by with those of others. */
   const rankerOf = (request: SearchRequest): ((hit: ClusterHit) => Ranked) => {
@@ -81,52 +53,20 @@ export const memberOf = ({
     }
   }
 
-  /** With what computes aggregations over stores, to which is added what the cluster told. */
-  const aggregatingOf = (
-    request: SearchRequest & { aggregations: Aggregations },
-    { index, totals, typedKeys = false }: Writing,
-    told: ToldAggregations,
-  ): NonNullable<Ranking['aggregating']> => {
-    const hits: Hits = { writer: noHits, documents: noHits, document: noHits }
-    const aggregating = createAggregating({ reader, exact: found.exact, ask: asking(found.exact), limits, hits })
-    const total = (count: number) => (totals === 'object' ? `{"value":${count},"relation":"eq"}` : `${count}`)
-    // Nothing is found in the store.
-    const evaluations = request.parts.map(() => ({ matches: () => EMPTY, count: () => 0 }))
-    const joined = aggregating.joined({
-      request,
-      evaluations,
-      aggregations: request.aggregations,
-      index,
-      total,
-      typedKeys,
-    })
-    return shared => {
-      const begun = joined(shared)
-      return {
-        ...begun,
-        collect: (into = begun.inner) => mergeAll(into, statesOf(begun.inner, told, reader.check), ONLY),
-      }
-    }
-  }
-
   return {
     rank(request, options, writing): Ranking {
-      const { page, told } = need(() => ask(request, options, writing))
-      const { hits, total, maxScore, isEarly, sort, sortOf } = page
+      if (request.aggregations) throw notInCluster('Aggregations of several networks', 'ask each network')
+      const { hits, total, maxScore, isEarly, sort, sortOf } = need(() => ask(request, options))
       const ordered = { ...request, sort }
-      const { aggregations } = request
       found.add(hits)
       const ranked = hits.map(rankerOf(ordered))
       const write = writerOf(request, writing, options)
-      // What computes aggregations looks into the store, of whose state the answer is.
-      if (told) reader.begin(() => check(options))
       return {
         ...{ total, ranked, sort, descending: isNewestFirst(ordered) },
         ...(maxScore !== undefined && hits.length > 0 && !hidesScores(request) && { maxScore }),
         ...(isEarly !== undefined && { isEarly }),
         write: chosen => write({ hits: chosen as readonly Found[] as ClusterHit[], sortOf }, writing.out),
-        ...(told && aggregations && { aggregating: aggregatingOf({ ...request, aggregations }, writing, told) }),
-        close: () => told && reader.end(),
+        close() {},
       }
     },
     pieces(request, options, writing) {
@@ -151,10 +91,4 @@ export const memberOf = ({
       }
     },
   }
-}
-
-const ONLY = Uint32Array.of(0)
-
-const noHits = (): never => {
-  throw new Error('there are no hits in buckets of several networks')
 }

@@ -4,7 +4,6 @@ import type { Searcher } from '../engine/query/execute.ts'
 import { type Reader, readingIn } from '../engine/reader.ts'
 import type { Limits } from '../limits/index.ts'
 import type { Kind } from '../mapping/index.ts'
-import type { Most } from './aggs/most.ts'
 import { type Asker, type ClusterNetwork, createAsker } from './asker.ts'
 import type { ById } from './by-id.ts'
 import { grouping } from './grouped.ts'
@@ -48,12 +47,10 @@ export interface ClusterSearcherOptions extends ClusterNetwork {
   /** Of the network's store, which holds its blocks. */
   reader: Reader
   limits: Limits
-  /** How many values of a field aggregations ask for. */
-  most?: Most | undefined
 }
 
 export const createClusterSearcher = (options: ClusterSearcherOptions): ClusterSearcher => {
-  const { reader, visible, limits, most } = options
+  const { reader, visible, limits } = options
   const settle = createSettling(options)
   const decodings = createDecodings(reader)
   const inStore = readingIn(reader)
@@ -62,7 +59,7 @@ export const createClusterSearcher = (options: ClusterSearcherOptions): ClusterS
   const lookups = createLookups({ asker, reader, visible, settle })
 
   const searcherOf = (working: Working): Searcher =>
-    searcherFor({ ...{ asker, lookups, visible, settle, limits, most, reader }, ...working })
+    searcherFor({ ...{ asker, lookups, visible, settle, limits, reader }, ...working })
 
   const run: ClusterSearcher['run'] = async (work, { signal, deadlineMs, wanted = [] }) => {
     const anew = () => ({ signal, deadline: performance.now() + deadlineMs })

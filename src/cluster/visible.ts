@@ -1,5 +1,4 @@
 import { merged, type Range } from '../lib/ranges.ts'
-import type { Counted } from './query/counted.ts'
 
 /** Documents of the cluster that no search may show: those that a write in hand, a crash or a reorganisation left there. */
 export interface Hidden {
@@ -18,8 +17,6 @@ export interface Visible {
   hidden: readonly Hidden[]
   /** Blocks whose documents are all there, ascending, merged. */
   ranges: readonly Range[]
-  /** What was counted of it. With it, the object stands for one state, of which counts are the same whenever they are asked for. */
-  counted?: Counted
 }
 
 export const visibleOf = (hidden: readonly Hidden[], ranges: readonly Range[]): Visible => ({

@@ -9,8 +9,7 @@ import { createByteWriter } from '../lib/bytes.ts'
 import type { Limits } from '../limits/index.ts'
 import type { Kind } from '../mapping/index.ts'
 import type { ResumePoint, SearchRequest } from '../query/request.ts'
-import { aggregatedPage } from './aggregated.ts'
-import type { Most } from './aggs/most.ts'
+import { aggregatedPage } from './aggs/aggregations.ts'
 import type { Asker, AskOptions, ClusterNetwork, Page } from './asker.ts'
 import type { ById } from './by-id.ts'
 import { ClusterHit, createFoundHits, documentOf } from './hits/found.ts'
@@ -42,12 +41,11 @@ export interface WorkOptions extends Working, Pick<ClusterNetwork, 'visible'> {
   settle: Settle
   reader: Reader
   limits: Limits
-  most: Most | undefined
 }
 
 /** Searches as if the cluster answered at once. */
 export const searcherFor = (options: WorkOptions): Searcher => {
-  const { asker, lookups, visible, settle, reader, limits, most, need, signal, anew, byId, opened } = options
+  const { asker, lookups, visible, settle, reader, limits, need, signal, anew, byId, opened } = options
   const found = createFoundHits()
   const hits = createClusterHits(found)
   const timed = ({ deadline }: SearchOptions): AskOptions => ({ deadline, signal })
@@ -68,15 +66,17 @@ export const searcherFor = (options: WorkOptions): Searcher => {
       const { aggregations } = request
       if (!aggregations) return asker.page(request, asking, visible, paging)
       const aggregated = {
-        ...{ request: { ...request, aggregations }, writing, limits, most, check: () => check(options) },
+        ...{ request: { ...request, aggregations }, limits, typedKeys: writing.typedKeys ?? false },
+        check: () => check(options),
+        total: (count: number) => (writing.totals === 'object' ? `{"value":${count},"relation":"eq"}` : `${count}`),
         write(inner: SearchRequest, text: string, uniform: number | undefined) {
           const hits = scanList(Buffer.from(text)).map(hit => new ClusterHit(hit, uniform))
           const out = createByteWriter()
-          writerOf(inner, writing, options)({ hits, sortOf: undefined }, out)
+          writerOf(inner, writing, options)({ hits }, out)
           return out.view().toString()
         },
       }
-      return aggregatedPage(aggregated, { asker, options: asking, visible, ...(paging && { paging }) })
+      return aggregatedPage(aggregated, { asker, options: asking, visible, paging })
     }
 
   const writeResumed = (
@@ -147,7 +147,7 @@ export const searcherFor = (options: WorkOptions): Searcher => {
     cursorKey: cursorKeyOf(reader.db),
     similar: (request, options) => need(() => lookups.similar(request, timed(options))),
     ...memberOf({
-      ...{ need, found, writerOf, limits, reader, settle, asker, openedPages },
+      ...{ need, found, writerOf, settle, asker, openedPages },
       options: timed,
     }),
   }

@@ -1,4 +1,3 @@
-import { createCounted } from '../cluster/query/counted.ts'
 import type { Visible } from '../cluster/visible.ts'
 import { versionOf } from '../engine/versioned.ts'
 import type { Db } from '../sqlite/database.ts'
@@ -27,7 +26,7 @@ export const createClusterStates = (
     const at = now()
     if (known?.version === version && at < known.until) return known.state
     const number = (known?.state.number ?? 0) + 1
-    const state = { number, visible: { ...read(), counted: createCounted() } }
+    const state = { number, visible: read() }
     known = { version, until: at + STATE_MS, state }
     return state
   }

@@ -161,7 +161,6 @@ test('a state ends after some seconds: a store does not know what happens to a c
   time = STATE_MS
   const second = state()
   assert.notEqual(second.number, first.number)
-  assert.notEqual(second.visible.counted, first.visible.counted)
   assert.deepEqual(
     [first, second].map(({ visible }) => visible.ranges[0]!.to),
     [1, 2],
@@ -214,20 +213,4 @@ test('the same question at the same time is asked once', async t => {
   await assert.rejects(left, /left/)
   assert.equal(await stays, 5)
   assert.equal(there.asked.length, 5)
-})
-
-test('another search with the same words asks for no frequencies', async t => {
-  const { there, ask, shelf, within } = setUp(t)
-  const scored = (size: number) => {
-    const should = ['0xa1', '0xa2'].map(from => ({ term: { from } }))
-    return ask({ query: { bool: { should } }, size })
-  }
-  const askedFor = async (size: number) => {
-    const before = there.asked.length
-    await scored(size)
-    return there.asked.length - before
-  }
-  assert.deepEqual([await askedFor(1), await askedFor(2), await askedFor(3)], [2, 1, 1])
-  within(() => shelf.lose(undefined))
-  assert.deepEqual([await askedFor(1), await askedFor(2)], [2, 1])
 })

@@ -27,7 +27,6 @@ export const PAGES_OF_USERS: ReadonlyMap<string, string> = new Map(
         'scopes',
         'chains',
         'networks',
-        'opensearch-aggregations',
         'dev',
         'decoding',
         'accounts',

@@ -32,7 +32,7 @@ export class ClusterHit implements Found {
   readonly #sort: Buffer | undefined
 
   /** `uniform`: the score of all hits; undefined where they tell theirs. */
-  constructor({ id, score: own, sort, source, last }: ScannedHit, uniform: number | undefined) {
+  constructor({ id, score: own, explanation, sort, source, last }: ScannedHit, uniform: number | undefined) {
     const score = uniform ?? own
     const { shown, meta } = splitBytes(source, last)
     this.id = shownId(id)
@@ -44,6 +44,7 @@ export class ClusterHit implements Found {
     this.bytes = shown
     this.#sort = sort
     if (score !== null && score !== 1) this.score = score
+    if (explanation) this.explanation = explanation
   }
 
   /** The text of `_source`. */

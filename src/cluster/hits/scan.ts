@@ -1,4 +1,5 @@
 import { CLOSE, CLOSE_LIST, COMMA, OPEN, OPEN_LIST, QUOTE } from '../../engine/show/pieces.ts'
+import type { Explanation } from '../../query/explanation.ts'
 
 /**
  * Reads the answer of a cluster to a search without parsing the documents in it, nor making text of them: their bytes go to whoever asked as they
@@ -16,6 +17,8 @@ export interface ScannedAnswer {
 export interface ScannedHit {
   id: string
   score: number | null
+  /** How the score comes about, where that is asked for. */
+  explanation?: Explanation
   /** JSON: a list. */
   sort: Buffer | undefined
   /** JSON, with what the cluster holds beside the document as its last member. */
@@ -67,6 +70,7 @@ const scanHit = (bytes: Buffer, at: number, hits: ScannedHit[]): number => {
     const to = endOfValue(bytes, from)
     if (isName(bytes, name, from, '_id')) hit.id = parsed(bytes, from, to) as string
     else if (isName(bytes, name, from, '_score')) hit.score = parsed(bytes, from, to) as number | null
+    else if (isName(bytes, name, from, '_explanation')) hit.explanation = parsed(bytes, from, to) as Explanation
     else if (isName(bytes, name, from, 'sort')) hit.sort = bytes.subarray(from, to)
     return to
   })

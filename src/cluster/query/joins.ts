@@ -15,7 +15,7 @@ export type AskCluster = (kinds: readonly Kind[], body: object, parameters?: obj
 /** What is seen, and by whom it is asked. */
 export interface Looking {
   ask: AskCluster
-  visible: Pick<Visible, 'hidden' | 'counted'>
+  visible: Pick<Visible, 'hidden'>
   /** Blocks that are looked in; all by default. */
   within?: readonly Run[] | undefined
 }

@@ -9,14 +9,11 @@ import type { Visible } from '../visible.ts'
 import { checkClauses } from './clauses.ts'
 import { compileCollapse } from './collapse.ts'
 import { between, type Dsl, every, MATCH_NONE, oneOf, some } from './dsl.ts'
-import { type Frequencies, resolveFrequencies } from './frequencies.ts'
 import { type Looking, resolveJoins } from './joins.ts'
 import { compileNode, type Joins } from './node.ts'
-import { type RelativeScores, resolveRelatives, withRelatives } from './relatives.ts'
-import { compileScore, folded, nodesIn, type Scoring } from './scoring.ts'
+import { compileScore, nodesIn } from './scoring.ts'
 import { planSort, type SortPlan } from './sort.ts'
 import { type Ends, resolveEnds } from './terminated.ts'
-import { unsupported } from './unsupported.ts'
 import { hiddenClauses, inSlice, withinRuns } from './visibility.ts'
 
 /** A search as the cluster is asked it. */
@@ -35,14 +32,11 @@ export interface Compiled {
   sort: SearchRequest['sort']
   /** Reads a hit's `sort`. */
   read: SortPlan['read']
-  known: Known
 }
 
 /** What was looked up before. */
-export interface Known {
+interface Known {
   joins: Joins
-  frequencies: Frequencies
-  relatives: RelativeScores
   /** Of a search that ends early. */
   ends: Ends
 }
@@ -55,38 +49,22 @@ export const prepareSearch = async (request: SearchRequest, looking: Looking): P
     const nodes = [query, ...(postFilter ? [postFilter] : []), ...(isScored ? nodesIn(score) : [])]
     return nodes.map(node => ({ kind, node }))
   })
-  const scored = isScored ? request.parts : []
-  const [joins, frequencies, relatives] = await Promise.all([
-    resolveJoins(queries, about),
-    resolveFrequencies(scored, about),
-    resolveRelatives(scored, about, prepareSearch),
-  ])
+  const joins = await resolveJoins(queries, about)
   const filterOf = (part: RequestPart) => every([matching(part, joins), ...aroundOf(request)])
   const ends = await resolveEnds(request, filterOf, about)
-  return compileSearch(request, looking.visible, { joins, frequencies, relatives, ends })
+  return compileSearch(request, looking.visible, { joins, ends })
 }
 
 export const compileSearch = (
   asked: SearchRequest,
   visible: Pick<Visible, 'hidden'>,
-  { joins: own, frequencies, relatives, ends }: Known,
+  { joins, ends }: Known,
 ): Compiled => {
-  const joins = withRelatives(own, relatives)
-  const scores = scoresOf(asked, { ...frequencies, scoreOf: relatives.scoreOf })
+  const scores = scoresOf(asked)
   const uniform = uniformOf(scores)
   const request = uniform === undefined && isUnordered(asked) ? { ...asked, sort: BEST_FIRST } : asked
   const { from, size, trackTotal, minScore, collapse } = request
   const plan = planSort(request, uniform, joins)
-  const parameters: Compiled['parameters'] = {}
-  const onText = () => {
-    // The cluster would count the texts of all kinds together.
-    if (asked.parts.length > 1)
-      throw unsupported(
-        'a score of words of longer texts over several entities',
-        'search one of them, or sort by a field',
-      )
-    parameters.search_type = 'dfs_query_then_fetch'
-  }
   const isNone = uniform !== undefined && minScore !== undefined && Math.fround(uniform) < minScore
   const parts = isNone ? [] : request.parts.filter(({ query }) => query.op !== 'none')
   const query = queryOf({ ...request, parts }, visible, part => {
@@ -94,7 +72,7 @@ export const compileSearch = (
     const matches = compileNode(part.query, part.kind, joins)
     const filter = end === undefined ? matches : every([matches, between(META_FIELDS.position, { lte: end })])
     if (uniform !== undefined) return { filter }
-    return { filter, score: compileScore(scores.get(part.kind), { kind: part.kind, joins, frequencies, onText }) }
+    return { filter, score: compileScore(scores.get(part.kind), { kind: part.kind, joins }) }
   })
   checkClauses(query)
   // What is sorted by elements of lists, OpenSearch finds as a whole only where it counts all of it.
@@ -110,15 +88,15 @@ export const compileSearch = (
       ...(plan.isOver ? { size: 0 } : size >= 0 && { from, size }),
       track_total_hits: countsAll || trackTotal,
       ...(uniform === undefined && minScore !== undefined && { min_score: minScore }),
-      ...(uniform === undefined && { track_scores: true }),
+      ...(uniform === undefined && { track_scores: true, ...(asked.shown?.explain && { explain: true }) }),
       ...(collapse && { collapse: compileCollapse(collapse, request) }),
     },
-    parameters,
+    // Shards count together how frequent words are, so that scores can be compared.
+    parameters: uniform === undefined ? { search_type: 'dfs_query_then_fetch' } : {},
     uniform,
     ...(asked.terminateAfter !== undefined && { isEarly: ends.size > 0 }),
     sort: request.sort,
     read: plan.read,
-    known: { joins: own, frequencies, relatives, ends },
   }
 }
 
@@ -133,16 +111,14 @@ export const needsScores = ({ sort, size, trackScores, minScore, aggregations, s
     (sort.length === 0 || trackScores === true || shown?.explain === true || sort.some(({ by }) => by === '_score'))) ||
   aggregations?.aggs.some(readsScores) === true
 
-const readsScores = ({ spec, aggs }: Aggregation): boolean => {
-  const isOwn = (spec.kind === 'top_hits' && spec.scored) || (spec.kind === 'top_metrics' && spec.sort.by === '_score')
-  return isOwn || aggs.some(readsScores)
-}
+const readsScores = ({ spec, aggs }: Aggregation): boolean =>
+  (spec.kind === 'top_hits' && spec.scored) || aggs.some(readsScores)
 
 const ONE: Score = { by: 'same', value: 1 }
 
-const scoresOf = (request: SearchRequest, known: Scoring): Map<Kind, Score> => {
+const scoresOf = (request: SearchRequest): Map<Kind, Score> => {
   const isNeeded = needsScores(request)
-  return new Map(request.parts.map(({ kind, score }) => [kind, isNeeded && score ? folded(score, kind, known) : ONE]))
+  return new Map(request.parts.map(({ kind, score }) => [kind, isNeeded && score ? score : ONE]))
 }
 
 const uniformOf = (scores: ReadonlyMap<Kind, Score>): number | undefined => {

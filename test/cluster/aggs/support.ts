@@ -1,4 +1,4 @@
-import { type ClusterSearcherOptions, createClusterSearcher } from '../../../src/cluster/searcher.ts'
+import { createClusterSearcher } from '../../../src/cluster/searcher.ts'
 import { createSearcher, type Searcher } from '../../../src/engine/query/execute.ts'
 import { createByteWriter } from '../../../src/lib/bytes.ts'
 import { ChainsieveError } from '../../../src/lib/errors.ts'
@@ -7,12 +7,6 @@ import type { SearchRequest } from '../../../src/query/request.ts'
 import type { FilledCluster } from '../../support/cluster-fill.ts'
 
 export const INDEX = 'ethereum-made-up-mainnet'
-
-/** So few values at once that the cluster has to be asked again and again. */
-export const FEW = { few: 3, many: 20_000 }
-
-/** So few that values are asked for in parts. */
-export const PARTS = { few: 10, many: 30 }
 
 /** What stands under `aggregations`: in the cluster's answer and in the store's, or why the cluster's is refused. */
 export interface Answers {
@@ -24,10 +18,9 @@ export interface Answers {
 export const askBoth = async (
   { store, cluster, naming, network, visible }: FilledCluster,
   request: SearchRequest,
-  most?: ClusterSearcherOptions['most'],
 ): Promise<Answers> => {
   const place = { cluster, naming, network, visible: () => visible }
-  const { run } = createClusterSearcher({ ...place, reader: store.reader, limits: DEFAULT_LIMITS, most })
+  const { run } = createClusterSearcher({ ...place, reader: store.reader, limits: DEFAULT_LIMITS })
   const ours = rounded(aggregationsOf(createSearcher(store.reader), request))
   try {
     const { value } = await run(searcher => aggregationsOf(searcher, request), { deadlineMs: 30_000 })

@@ -80,10 +80,6 @@ const hitOf =
     }
   }
 
-/** Whether hits show scores: of others nobody knows them. */
-export const showsScores = ({ sort, trackScores }: SearchRequest): boolean =>
-  sort.length === 0 || trackScores === true || sort.some(({ by }) => by === '_score')
-
 export const withoutScores = ({ total, hits }: Answered): Answered => ({
   total,
   hits: hits.map(hit => ({ ...hit, score: undefined })),

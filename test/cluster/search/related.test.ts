@@ -3,12 +3,13 @@ import { after, before, describe, it } from 'node:test'
 import { CONTENTS } from '../../answers/stores.ts'
 import { withoutCluster } from '../../support/cluster-fill.ts'
 import { createRandom } from '../../support/ship.ts'
+import { assertPromised } from '../promised.ts'
 import { ask, type Both, setUp } from './support.ts'
 
 /** Each asks a few dozen searches of the cluster. */
 const ROUNDS = Number(process.env.ROUNDS ?? 8)
 
-describe('a cluster brings along what hits are related to, and scores anew, as a store does', {
+describe('a cluster brings along what hits are related to as a store does', {
   skip: withoutCluster,
 }, () => {
   let both: Both
@@ -20,7 +21,7 @@ describe('a cluster brings along what hits are related to, and scores anew, as a
   const same = async (entities: string, body: object): Promise<string> => {
     const text = JSON.stringify(body)
     const [answer, expected] = [await ask(both.cluster, entities, text), await ask(both.store, entities, text)]
-    assert.equal(answer, expected, text)
+    assertPromised(answer, expected, text)
     return answer
   }
   const random = createRandom(Number(process.env.SEED ?? 16))
@@ -95,55 +96,5 @@ describe('a cluster brings along what hits are related to, and scores anew, as a
       related += answer.split('"inner_hits"').length - 1
     }
     assert.ok(related > ROUNDS)
-  })
-
-  it('scores of children and parents', async () => {
-    const constant = (filter: object, boost: number) => ({ constant_score: { filter, boost } })
-    const inner: Record<string, object[]> = {
-      tx: [
-        { match_all: {} },
-        { match_all: { boost: 2.3 } },
-        { term: { method: 'transfer' } },
-        { bool: { should: [constant({ exists: { field: 'to' } }, 2), constant({ term: { 'type.num': 2 } }, 0.25)] } },
-        { match_none: {} },
-      ],
-      log: [{ match_all: {} }, { bool: { should: [{ match_all: {} }, constant({ exists: { field: 'topics' } }, 3)] } }],
-      block: [{ match_all: {} }, { bool: { should: [constant({ range: { 'number.num': { gt: 5 } } }, 2)] } }],
-    }
-    const joins: [string, () => object][] = ['avg', 'sum', 'min', 'max', 'none'].flatMap(score_mode => [
-      ['block', () => ({ has_child: { type: 'tx', query: oneOf(inner.tx!), score_mode } })],
-      ['tx', () => ({ has_child: { type: 'log', query: oneOf(inner.log!), score_mode, boost: 1.5 } })],
-      [
-        'block',
-        () => ({
-          has_child: {
-            type: 'tx',
-            query: { has_child: { type: 'log', query: oneOf(inner.log!), score_mode: 'sum' } },
-            score_mode,
-          },
-        }),
-      ],
-    ])
-    joins.push(
-      ['tx', () => ({ has_parent: { parent_type: 'block', query: oneOf(inner.block!), score: true } })],
-      ['log', () => ({ has_parent: { parent_type: 'tx', query: oneOf(inner.tx!), score: true } })],
-    )
-    let scored = 0
-    for (let round = 0; round < ROUNDS; round++)
-      for (const [entities, clause] of joins) {
-        const query = oneOf<() => object>([
-          clause,
-          () => ({ bool: { should: [clause(), { match_all: {} }] } }),
-          () => ({ bool: { must: clause(), filter: { range: { timestamp: { gt: 0 } } } } }),
-          () => ({ dis_max: { queries: [clause(), constant({ match_all: {} }, 1.5)] } }),
-        ])()
-        const answer = await same(entities, {
-          ...{ ...page(), query, _source: false },
-          ...(random(4) === 0 && { size: -1, from: 0 }),
-        })
-        assert.ok(answer.startsWith('200'), answer)
-        if (answer.includes('"_score":')) scored++
-      }
-    assert.ok(scored > 2 * ROUNDS)
   })
 })

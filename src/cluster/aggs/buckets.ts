@@ -1,0 +1,340 @@
+import { requestOf } from '../../engine/aggs/top-hits.ts'
+import { hidesScores } from '../../engine/show/envelope.ts'
+import type { AggregationType, CompositeSource, GivenTerms, Order, SpecOf } from '../../query/aggs/ast.ts'
+import { timeKey } from '../../query/aggs/buckets/auto-date-histogram.ts'
+import { compositePart } from '../../query/aggs/buckets/composite.ts'
+import { histogramKey } from '../../query/aggs/buckets/histogram.ts'
+import { rangeKey } from '../../query/aggs/buckets/range.ts'
+import { rareTermsType, TERMS_TYPES, termKey } from '../../query/aggs/buckets/terms.ts'
+import { javaDouble } from '../../query/aggs/java-double.ts'
+import { pathOf } from '../../query/aggs/options.ts'
+import type { Bucket, Buckets, Member, Value as Shown, SingleBucket } from '../../query/aggs/result.ts'
+import type { RoundingOf } from '../../query/aggs/rounding.ts'
+import type { Value } from '../../query/ast.ts'
+import { asFloat } from '../../query/similarity.ts'
+import { nameOfZone } from '../../query/time-zone.ts'
+import { notInCluster } from '../refused.ts'
+import { type Answered, countIn, listIn, numberIn, objectIn } from './answer.ts'
+import { fieldOf, inMilliseconds, plain, sourceOf, valueFrom } from './fields.ts'
+import { type Asking, type ClusterAggregation, INNER, nameOf, type Reading } from './kind.ts'
+
+/** A bucket without what is inside of it. */
+type Key = Pick<Bucket, 'name' | 'key' | 'number'>
+
+const bucketsOf = (
+  type: string,
+  found: readonly (Answered | undefined)[],
+  keyOf: (bucket: Answered | undefined, place: number) => Key,
+  { count, inner }: Reading,
+): Buckets => {
+  count(found.length)
+  const buckets = found.map((bucket, place) => ({
+    ...keyOf(bucket, place),
+    ...{ docCount: countIn(bucket), results: inner(bucket) },
+  }))
+  return { is: 'buckets', type, members: [], keyed: false, buckets }
+}
+
+/** The cluster takes integers of 32 bits. */
+const GREATEST = 2 ** 31 - 1
+
+export const terms: ClusterAggregation<'terms'> = {
+  ask(spec) {
+    const { size, shardSize, minDocCount, order } = spec
+    if (minDocCount === 0)
+      throw notInCluster('[terms] with [min_doc_count] 0', 'leave it out, or ask for a [composite] of all documents')
+    return {
+      terms: {
+        ...chosen(spec),
+        ...{ size: Math.min(size, GREATEST), shard_size: Math.min(shardSize, GREATEST), min_doc_count: minDocCount },
+        order: order.map(ordered),
+      },
+    }
+  },
+  read(spec, found, reading) {
+    const members = ['doc_count_error_upper_bound', 'sum_other_doc_count'].map(
+      (name): Member => [name, BigInt(countIn(found, name))],
+    )
+    const keyOf = termOf(spec)
+    return { ...bucketsOf(TERMS_TYPES[spec.values.type], listIn(found, 'buckets'), keyOf, reading), members }
+  },
+}
+
+export const rareTerms: ClusterAggregation<'rare_terms'> = {
+  ask: spec => ({ rare_terms: { ...chosen(spec), max_doc_count: spec.maxDocCount } }),
+  read: (spec, found, reading) =>
+    bucketsOf(rareTermsType(spec.values.type), listIn(found, 'buckets'), termOf(spec), reading),
+}
+
+const termOf =
+  (spec: Pick<SpecOf<'terms'>, 'values' | 'format'>) =>
+  (bucket: Answered | undefined): Key => {
+    const value = valueFrom(bucket!.key, spec.values)
+    return { key: termKey(value, spec), ...(spec.values.type !== 'keyword' && { number: Number(value) }) }
+  }
+
+/** The way to a number inside, by the names that aggregations are asked for by. */
+const ordered = ({ by, ascending }: Order): object => {
+  const direction = ascending ? 'asc' : 'desc'
+  if (by === '_key' || by === '_count') return { [by]: direction }
+  const { steps, rest } = pathOf(by)
+  const path = steps
+    .filter(step => step !== '_count')
+    .map(nameOf)
+    .join('>')
+  const isCount = rest === undefined || rest === 'doc_count' || rest === '_count'
+  return { [isCount ? path : `${path}[${rest}]`]: direction }
+}
+
+/** The values, and which of them are wanted. */
+const chosen = ({ values, terms }: Pick<SpecOf<'terms'>, 'values' | 'terms'>): object => {
+  const { given, partition } = terms
+  const { include, exclude } = given
+  checkChosen(values.meta !== undefined, include, exclude)
+  if (values.meta !== undefined && values.meta !== '_id') return { field: fieldOf(values) }
+  return {
+    ...sourceOf(values),
+    ...inMilliseconds(values),
+    ...(include && { include: asGiven(include) }),
+    ...(exclude && { exclude: asGiven(exclude) }),
+    ...(partition && { include: { partition: partition.partition, num_partitions: partition.of } }),
+  }
+}
+
+const asGiven = (given: NonNullable<GivenTerms>): string | readonly string[] =>
+  'regexp' in given ? given.regexp : given
+
+/** Names of kinds are told here, and clusters know neither complements nor lists beside expressions. */
+const checkChosen = (isName: boolean, include: GivenTerms, exclude: GivenTerms): void => {
+  const given = [include, exclude].filter(one => one !== undefined)
+  if (isName && given.length > 0)
+    throw notInCluster('[include] and [exclude] of names of indices', 'search the entities that are wanted')
+  const expressions = given.flatMap(one => ('regexp' in one ? [one.regexp] : []))
+  if (expressions.some(one => one.includes('~')) || (given.length > 1 && expressions.length === 1))
+    throw notInCluster(
+      '[include] and [exclude] with ~, or one as a list and the other as an expression',
+      'put the condition into the query',
+    )
+}
+
+export const histogram: ClusterAggregation<'histogram'> = {
+  ask: spec => {
+    const { values, interval, offset } = spec
+    return { histogram: { ...sourceOf(values), interval, offset, ...histogramOptions(spec) } }
+  },
+  read: (spec, found, reading) => readHistogram(spec, found, reading),
+}
+
+export const dateHistogram: ClusterAggregation<'date_histogram'> = {
+  ask: spec => {
+    const { values, rounding } = spec
+    const by = { ...rounded(rounding.of), format: 'epoch_millis' }
+    return { date_histogram: { ...sourceOf(values), ...by, ...histogramOptions(spec) } }
+  },
+  read: (spec, found, reading) => readHistogram(spec, found, reading),
+}
+
+type HistogramSpec = SpecOf<'histogram'> | SpecOf<'date_histogram'>
+
+const histogramOptions = ({ minDocCount, order, extended, hard }: HistogramSpec): object => ({
+  ...{ min_doc_count: minDocCount, order: order.map(ordered) },
+  ...(extended && { extended_bounds: extended }),
+  ...(hard && { hard_bounds: hard }),
+})
+
+const readHistogram = (spec: HistogramSpec, found: Answered | undefined, reading: Reading): Buckets => {
+  const isDate = spec.kind === 'date_histogram'
+  const keyOf = (bucket: Answered | undefined) => histogramKey(numberIn(bucket!.key)!, { isDate, format: spec.format })
+  return { ...bucketsOf(spec.kind, listIn(found, 'buckets'), keyOf, reading), keyed: spec.keyed }
+}
+
+/** The members by which the cluster rounds dates. */
+const rounded = ({ interval, zone, offset }: RoundingOf): object => ({
+  ...(typeof interval === 'number' ? { fixed_interval: `${interval}ms` } : { calendar_interval: interval.name }),
+  time_zone: nameOfZone(zone),
+  ...(offset !== 0 && { offset: `${offset}ms` }),
+})
+
+export const autoDateHistogram: ClusterAggregation<'auto_date_histogram'> = {
+  ask: ({ values, buckets, zone, least }) => ({
+    auto_date_histogram: {
+      ...sourceOf(values),
+      ...{ ...inMilliseconds(values), buckets, time_zone: nameOfZone(zone) },
+      ...(least !== undefined && { minimum_interval: least }),
+    },
+  }),
+  read(spec, found, reading) {
+    const keyOf = (bucket: Answered | undefined) => timeKey(numberIn(bucket!.key)!, spec)
+    return {
+      ...bucketsOf(spec.kind, listIn(found, 'buckets'), keyOf, reading),
+      after: [['interval', String(found?.interval ?? '1s')]],
+    }
+  },
+}
+
+type Range = 'range' | 'date_range'
+
+export const range: ClusterAggregation<Range> = {
+  ask(spec) {
+    const { kind, values } = spec
+    const edge = (value: number) => (kind === 'date_range' ? String(value) : value)
+    const ranges = spec.ranges.map(({ from, to }, i) => ({
+      key: String(i),
+      ...(from !== undefined && { from: edge(from) }),
+      ...(to !== undefined && { to: edge(to) }),
+    }))
+    return { [kind]: { ...sourceOf(values), ...inMilliseconds(values), keyed: true, ranges } }
+  },
+  read(spec: SpecOf<Range>, found, reading) {
+    const buckets = objectIn(found, 'buckets')
+    const all = spec.ranges.map((_, i) => objectIn(buckets, String(i)))
+    return {
+      ...bucketsOf(spec.kind, all, (_, place) => rangeKey(spec.ranges[place]!, spec), reading),
+      keyed: spec.keyed,
+    }
+  },
+}
+
+const OTHER = 'other'
+
+export const filters: ClusterAggregation<'filters'> = {
+  ask: ({ filters, other }, { query }) => ({
+    filters: {
+      filters: Object.fromEntries(filters.map((one, i) => [`f${i}`, query(one.query)])),
+      ...(other !== undefined && { other_bucket_key: OTHER }),
+    },
+  }),
+  read({ filters, other }, found, reading) {
+    const names = [...filters.map(({ name }) => name), ...(other === undefined ? [] : [other])]
+    const buckets = objectIn(found, 'buckets')
+    const all = names.map((_, i) => objectIn(buckets, i < filters.length ? `f${i}` : OTHER))
+    const keyed = filters[0]!.name !== undefined
+    const keyOf = (_: unknown, place: number): Key => ({ key: [], ...(keyed && { name: names[place]! }) })
+    return { ...bucketsOf('filters', all, keyOf, reading), keyed }
+  },
+}
+
+/** Aggregations of one bucket. */
+const single = <K extends AggregationType>(
+  ask: (spec: SpecOf<K>, asking: Asking) => object,
+  bucketIn: (found: Answered | undefined) => Answered | undefined = found => found,
+): ClusterAggregation<K> => ({
+  ask,
+  read(spec, found, { count, inner }): SingleBucket {
+    const bucket = bucketIn(found)
+    count(1)
+    return { is: 'bucket', type: spec.kind, docCount: countIn(bucket), results: inner(bucket) }
+  },
+})
+
+export const filter = single<'filter'>((spec, { query }) => ({ filter: query(spec.query) }))
+export const missing = single<'missing'>(({ values }) => {
+  const { field, missing } = sourceOf(values)
+  // With a value in place of a missing one, no document is without.
+  if (missing !== undefined) return { filter: { match_none: {} } }
+  // Terms within a missing of OpenSearch 3 that all documents are in count those of other buckets above, too.
+  return { filter: { bool: { must_not: { exists: { field } } } } }
+})
+export const nested = single<'nested'>(({ path }) => ({ nested: { path } }))
+export const reverseNested = single<'reverse_nested'>(() => ({ reverse_nested: {} }))
+export const global = single<'global'>(
+  (_, { everything }) => ({ global: {}, aggs: { [INNER]: { filter: everything } } }),
+  found => objectIn(found, INNER),
+)
+
+export const composite: ClusterAggregation<'composite'> = {
+  ask: ({ sources, size, after }) => ({
+    composite: {
+      size,
+      sources: sources.map((source, i) => ({ [`s${i}`]: compositeSource(source) })),
+      ...(after && { after: Object.fromEntries(after.map((value, i) => [`s${i}`, partOf(value, sources[i]!)])) }),
+    },
+  }),
+  read({ sources }, found, reading) {
+    const keyOf = (bucket: Answered | undefined): Key => ({
+      key: [['key', compositeKey(objectIn(bucket, 'key'), sources)]],
+    })
+    const read = bucketsOf('composite', listIn(found, 'buckets'), keyOf, reading)
+    const last = read.buckets.at(-1)
+    return { ...read, members: last === undefined ? [] : [['after_key', last.key[0]![1]]] }
+  },
+}
+
+const compositeSource = (source: CompositeSource): object => {
+  const { values, descending, missingBucket } = source
+  if (values.meta !== undefined)
+    throw notInCluster('a [composite] of names of indices', 'search one entity, or use [terms]')
+  const shared = {
+    field: fieldOf(values),
+    order: descending ? 'desc' : 'asc',
+    ...(missingBucket && { missing_bucket: true }),
+  }
+  switch (source.by) {
+    case 'terms':
+      // Dates that are not rounded would be written as the field writes them.
+      return values.type === 'date'
+        ? { date_histogram: { ...shared, fixed_interval: '1ms', format: 'epoch_millis' } }
+        : { terms: shared }
+    case 'histogram':
+      return { histogram: { ...shared, interval: source.interval } }
+    case 'date_histogram':
+      return { date_histogram: { ...shared, ...rounded(source.rounding.of), format: 'epoch_millis' } }
+  }
+}
+
+const partOf = (value: Value | null, { values, by }: CompositeSource): unknown => {
+  if (value === null) return null
+  return by === 'date_histogram' || values.type === 'date' ? String(value) : plain(value)
+}
+
+const compositeKey = (key: Answered | undefined, sources: SpecOf<'composite'>['sources']): ReadonlyMap<string, Shown> =>
+  new Map(
+    sources.map((source, i) => {
+      const found = key?.[`s${i}`]
+      const isMissing = found === null || found === undefined
+      const value = isMissing ? null : source.by === 'terms' ? valueFrom(found, source.values) : Number(found)
+      return [source.name, compositePart(value, source)]
+    }),
+  )
+
+export const topHits: ClusterAggregation<'top_hits'> = {
+  ask(spec, { hits, request, uniform }) {
+    if (spec.elements)
+      throw notInCluster(
+        '[top_hits] inside [nested]',
+        'use [top_hits] of the documents, whose [_source] has the elements',
+      )
+    const { size, from } = spec
+    const inner = requestOf(spec, request)
+    // The cluster takes no size of 0, and would count nothing.
+    return { top_hits: { ...hits.ask(inner, scoreOf(inner.parts, uniform)), size: Math.max(size, 1), from } }
+  },
+  read(spec, found, { hits, request, uniform }) {
+    const inner = requestOf(spec, request)
+    const score = scoreOf(inner.parts, uniform)
+    const { total, max_score, hits: list } = partsOf(found?.hits as string | undefined)
+    // Where scores are but one of several keys, Elasticsearch does not look for the greatest one.
+    const showsGreatest = !hidesScores(inner) && (spec.sort.length < 2 || inner.trackScores === true)
+    const text = spec.size === 0 ? '' : hits.write(inner, list, score)
+    const most = text !== '' && showsGreatest ? javaDouble(asFloat(score ?? max_score ?? 0)) : 'null'
+    return {
+      is: 'hits',
+      type: 'top_hits',
+      hits: `{"total":${hits.total(total)},"max_score":${most},"hits":[${text}]}`,
+    }
+  },
+}
+
+const scoreOf = (parts: Asking['request']['parts'], uniform: number | undefined): number | undefined =>
+  parts.some(({ score }) => score) ? uniform : 1
+
+/** What stands before the list is short, and has no lists. */
+const partsOf = (text: string | undefined): { total: number; max_score: number | null; hits: string } => {
+  if (text === undefined) return { total: 0, max_score: null, hits: '[]' }
+  const at = text.indexOf('"hits":')
+  const { total, max_score } = JSON.parse(`${text.slice(0, at).replace(/,$/, '')}}`) as {
+    total: { value: number }
+    max_score: unknown
+  }
+  return { total: total.value, max_score: numberIn(max_score), hits: text.slice(at + '"hits":'.length, -1) }
+}

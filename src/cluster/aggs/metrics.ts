@@ -1,0 +1,177 @@
+import type { FieldPath } from '../../mapping/index.ts'
+import type { AggregationType, SpecOf, Values } from '../../query/aggs/ast.ts'
+import { extendedStatsOf } from '../../query/aggs/metrics/extended-stats.ts'
+import { counting, type Format, single } from '../../query/aggs/metrics/metric.ts'
+import type { Totals } from '../../query/aggs/metrics/moments.ts'
+import { percentileRanksOf, percentilesOf } from '../../query/aggs/metrics/percentiles.ts'
+import { statsOf, withBooleans } from '../../query/aggs/metrics/stats.ts'
+import { sumOf } from '../../query/aggs/metrics/sum.ts'
+import type { Metric } from '../../query/aggs/result.ts'
+import { notInCluster } from '../refused.ts'
+import { type Answered, countIn, listIn, numberIn } from './answer.ts'
+import { inMilliseconds, sourceOf } from './fields.ts'
+import type { ClusterAggregation } from './kind.ts'
+
+const source = (values: Values): object => ({ ...sourceOf(values), ...inMilliseconds(values) })
+
+type OfOneNumber = 'avg' | 'min' | 'max' | 'median_absolute_deviation' | 'weighted_avg'
+
+/** Null where there are no values. */
+const number = <K extends OfOneNumber>(kind: K, ask: (spec: SpecOf<K>) => object): ClusterAggregation<K> => ({
+  ask: spec => ({ [kind]: ask(spec) }),
+  read: (spec, found) => {
+    const value = numberIn(found?.value)
+    return single(kind, value !== null && Number.isFinite(value) ? value : null, (spec as { format: Format }).format)
+  },
+})
+
+export const avg = number('avg', ({ values }) => source(values))
+export const min = number('min', ({ values }) => source(values))
+export const max = number('max', ({ values }) => source(values))
+export const medianAbsoluteDeviation = number('median_absolute_deviation', ({ values, compression }) => ({
+  ...source(values),
+  compression,
+}))
+export const weightedAvg = number('weighted_avg', ({ value, weight }) => ({
+  value: weighted(value),
+  weight: weighted(weight),
+}))
+
+const weighted = (values: Values): object => {
+  if (Object.values(values.fields).some(({ kind, list }) => kind === 'integers' || (list && !list.nested)))
+    throw notInCluster('a [weighted_avg] of a list', 'use [avg]')
+  const { field, missing } = sourceOf(values)
+  return { field, ...(missing !== undefined && { missing: Number(missing) }) }
+}
+
+const totalsIn = (found: Answered | undefined): Totals => ({
+  count: countIn(found, 'count'),
+  sum: countIn(found, 'sum'),
+  sumOfSquares: countIn(found, 'sum_of_squares'),
+  min: numberIn(found?.min) ?? Number.POSITIVE_INFINITY,
+  max: numberIn(found?.max) ?? Number.NEGATIVE_INFINITY,
+})
+
+const totals = <K extends 'stats' | 'extended_stats'>(
+  write: (spec: SpecOf<K>, totals: Totals) => Metric,
+): ClusterAggregation<K> => ({
+  ask: ({ kind, values }) => ({ [kind]: source(values) }),
+  read(spec, found) {
+    const metric = write(spec, totalsIn(found))
+    return spec.values.type === 'boolean' ? withBooleans(metric) : metric
+  },
+})
+
+export const stats = totals<'stats'>(({ format }, totals) => statsOf(totals, format))
+export const extendedStats = totals<'extended_stats'>(({ format, sigma }, totals) =>
+  extendedStatsOf(totals, sigma, format),
+)
+
+/** Different values that an answer can hold: a cluster's own limit of buckets is 65,535. */
+const MOST_VALUES = 50_000
+
+/** With `exact`, from all different values as hex, which are there of integers that a long does not hold, too. */
+export const sum: ClusterAggregation<'sum'> = {
+  ask(spec) {
+    if (!spec.exact) return { sum: source(spec.values) }
+    const all = { size: MOST_VALUES, shard_size: MOST_VALUES, order: { _key: 'asc' } }
+    return { terms: { ...source(asHex(spec)), ...all } }
+  },
+  read({ exact, format }, found) {
+    if (!exact) return sumOf({ sum: countIn(found, 'value') }, format)
+    if (countIn(found, 'sum_other_doc_count') > 0)
+      throw notInCluster(`an exact sum of more than ${MOST_VALUES} different values`, 'narrow the query')
+    let total = 0n
+    for (const bucket of listIn(found, 'buckets')) total += BigInt(String(bucket.key)) * BigInt(countIn(bucket))
+    const metric = sumOf({ sum: Number(total) }, format)
+    return { ...metric, body: [...metric.body, ['exact_value', String(total)]] }
+  },
+}
+
+const asHex = ({ values }: SpecOf<'sum'>): Values => {
+  const { fields, missing } = values
+  const all = Object.entries(fields)
+  if (all.every(([, { kind, list }]) => kind === 'long' && !list)) return values
+  if (typeof missing === 'bigint' && missing < 0n)
+    throw notInCluster('a [missing] below 0 of an exact sum', 'leave it out, and subtract it for each document without')
+  return {
+    fields: Object.fromEntries(all.map(([kind, field]) => [kind, hexOf(field)])),
+    type: 'keyword',
+    missing: missing === undefined ? undefined : `0x${BigInt(missing).toString(16)}`,
+  }
+}
+
+const hexOf = (field: FieldPath): FieldPath => {
+  // Of arguments it says nothing of the sign.
+  if ((field.kind !== 'quantity' && field.kind !== 'amount') || field.list)
+    throw notInCluster(`an exact sum of [${field.path}]`, 'leave [exact] out')
+  return { ...field, path: `${field.field}.raw`, encoding: 'raw', compare: 'hex', es: 'keyword' }
+}
+
+export const valueCount: ClusterAggregation<'value_count'> = {
+  ask: ({ values }) => ({ value_count: sourceOf(values) }),
+  read({ values, format }, found) {
+    const count = countIn(found, 'value')
+    const metric = counting('value_count', count)
+    const hasText = format && values.type !== 'date' && values.type !== 'boolean'
+    return hasText ? { ...metric, body: [...metric.body, ['value_as_string', format(count)]] } : metric
+  },
+}
+
+/** The most that clusters take. */
+const MOST_PRECISE = 40_000
+
+export const cardinality: ClusterAggregation<'cardinality'> = {
+  ask: ({ values, precision }) =>
+    // Each document has an id of its own.
+    values.meta === '_id'
+      ? { value_count: sourceOf(values) }
+      : { cardinality: { ...source(values), precision_threshold: Math.min(precision, MOST_PRECISE) } },
+  read: (_, found) => counting('cardinality', countIn(found, 'value')),
+}
+
+type Percentiles = 'percentiles' | 'percentile_ranks'
+
+const percentilesBy = <K extends Percentiles>(
+  of: string,
+  write: (at: (key: number) => number, spec: SpecOf<K>) => Metric,
+): ClusterAggregation<K> => ({
+  ask: (spec: SpecOf<Percentiles>) => ({
+    [spec.kind]: {
+      ...source(spec.values),
+      ...{ [of]: spec.of, keyed: false },
+      ...(spec.hdrDigits === undefined
+        ? { tdigest: { compression: spec.compression } }
+        : { hdr: { number_of_significant_value_digits: spec.hdrDigits } }),
+    },
+  }),
+  read(spec, found) {
+    const values = listIn(found, 'values').map(({ key, value }) => [Number(key), numberIn(value)] as const)
+    const at = (wanted: number) => {
+      const [, value] = values.find(([key]) => Math.abs(key - wanted) <= 1e-9 * Math.abs(wanted)) ?? []
+      return value ?? Number.NaN
+    }
+    const metric = write(at, spec)
+    return spec.hdrDigits === undefined ? metric : { ...metric, type: metric.type.replace('tdigest', 'hdr') }
+  },
+})
+
+export const percentiles = percentilesBy<'percentiles'>('percents', (at, { of, ...options }) =>
+  percentilesOf({ quantile: part => at(part * 100) }, of, options),
+)
+export const percentileRanks = percentilesBy<'percentile_ranks'>('values', (at, { of, ...options }) =>
+  percentileRanksOf({ rank: value => at(value) / 100 }, of, options),
+)
+
+const refused = <K extends AggregationType>(remedy: string): ClusterAggregation<K> => ({
+  ask: ({ kind }) => {
+    throw notInCluster(`the aggregation [${kind}]`, remedy)
+  },
+  read: ({ kind }) => {
+    throw new Error(`[${kind}] was not asked for`)
+  },
+})
+
+export const boxplot = refused<'boxplot'>('use [percentiles]')
+export const topMetrics = refused<'top_metrics'>('use [top_hits] with [_source]')
+export const relatives = refused<'children' | 'parent'>('search the related documents by has_parent or has_child')
