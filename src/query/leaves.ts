@@ -60,11 +60,11 @@ export interface Near {
   transpositions: boolean
 }
 
-export type NearKey = 'fuzziness' | 'prefix_length' | 'max_expansions' | 'transpositions' | 'fuzzy_transpositions'
+type NearKey = 'fuzziness' | 'prefix_length' | 'max_expansions' | 'transpositions' | 'fuzzy_transpositions'
 
 /** `fallback` is the fuzziness where none is given; without it nothing is fuzzy then. */
 export const readNear = (
-  keys: Partial<Record<NearKey, JsonNode>>,
+  keys: Partial<Record<NearKey, JsonNode | undefined>>,
   fallback: JsonNode | undefined,
 ): Near | undefined => {
   const { fuzziness, prefix_length, max_expansions, transpositions, fuzzy_transpositions } = keys
@@ -154,9 +154,9 @@ export const fuzzingOf = (
   keys: Partial<Record<'fuzziness' | 'prefix_length' | 'transpositions', JsonNode | undefined>>,
 ): Fuzzing => {
   const { fuzziness, prefix_length, transpositions } = keys
-  const rest = { ...(prefix_length && { prefix_length }), ...(transpositions && { transpositions }) }
+  const rest = { prefix_length, transpositions }
   // They have to be right even where nothing is fuzzy.
-  readNear({ ...rest, ...(fuzziness && { fuzziness }) }, undefined)
+  readNear({ ...rest, fuzziness }, undefined)
   return (edits, place) => {
     const fallback: JsonNode = fuzziness ?? { path: place.path, value: 'AUTO' }
     if (edits === undefined || !/^\d+(\.\d*)?$/.test(edits))

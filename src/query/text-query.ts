@@ -2,7 +2,7 @@ import { refuse } from '../lib/errors.ts'
 import type { FieldPath } from '../mapping/index.ts'
 import { analyze } from './analysis.ts'
 import { isText } from './conditions.ts'
-import { boolean, integer, type JsonNode, scalar, string, unexpected, where } from './json-node.ts'
+import { integer, type JsonNode, scalar, string, unexpected, where } from './json-node.ts'
 import { leniently, type Near, nearOn, patternOn, scoredTerm, termOn, zeroTerms } from './leaves.ts'
 import { minimumOf } from './minimum.ts'
 import { prefixOn } from './prefix.ts'
@@ -42,9 +42,6 @@ export const readOperator = (place: JsonNode | undefined): boolean => {
   if (operator !== 'and' && operator !== 'or') throw unexpected(place, '"and" or "or"')
   return operator === 'and'
 }
-
-export const readFlag = (place: JsonNode | undefined, fallback: boolean): boolean =>
-  place === undefined || place.value === null ? fallback : boolean(place)
 
 export const readSlop = (place: JsonNode | undefined): number => {
   if (place === undefined) return 0

@@ -7,7 +7,6 @@ import { REFUSED_KEYS } from '../../query/refused.ts'
 import { flag, listOf, mapOf, ref, type Schema, text, whole } from './schema.ts'
 
 const query = ref('Query')
-const queries: Schema = { anyOf: [query, listOf(query), { type: 'null' }] }
 const object: Schema = { type: 'object' }
 const names: Schema = { anyOf: [text, listOf(text)] }
 /** Clients write numbers and switches as text, too. */
@@ -16,21 +15,11 @@ const flagOrText: Schema = { type: ['boolean', 'string'] }
 
 const open = (properties: Record<string, Schema>): Schema => ({ type: 'object', properties })
 
-/** Clauses that hold others. */
-const HOLDING: Partial<Record<keyof typeof CLAUSES, Schema>> = {
-  bool: open({ must: queries, filter: queries, should: queries, must_not: queries }),
-  nested: open({ path: text, query, score_mode: text }),
-  has_child: open({ type: text, query }),
-  has_parent: open({ parent_type: text, query }),
-  constant_score: open({ filter: query }),
-  dis_max: open({ queries }),
-  boosting: open({ positive: query, negative: query }),
-}
-
 const clauseSchema = (name: keyof typeof CLAUSES): Schema => {
-  const { doc, limit, example, fieldwise }: Clause = CLAUSES[name]
+  const { doc, limit, example, fieldwise, keys }: Clause = CLAUSES[name]
+  const properties = Object.fromEntries(Object.entries(keys).map(([name, { schema }]) => [name, schema]))
   return {
-    ...(fieldwise ? { type: 'object', minProperties: 1 } : (HOLDING[name] ?? {})),
+    ...(fieldwise ? { type: 'object', minProperties: 1 } : open(properties)),
     description: limit === undefined ? doc : `${doc} ${limit}`,
     examples: [example],
   }

@@ -1,8 +1,12 @@
 import { refuse } from '../../lib/errors.ts'
-import type { Kind } from '../../mapping/index.ts'
-import { isObject, type JsonNode, known, members, named, unexpected, where } from '../json-node.ts'
-import type { Scope } from '../scope.ts'
-import type { Scored } from '../score.ts'
+import type { FieldPath, Kind } from '../../mapping/index.ts'
+import type { Node } from '../ast.ts'
+import { isObject, type JsonNode, KEYS_OF_CLAUSES, members, named, scalar, unexpected, where } from '../json-node.ts'
+import { type Keys, readKeys, type ValuesOf } from '../keys.ts'
+import { onMetaField } from '../meta.ts'
+import { readDouble } from '../numbers.ts'
+import { onField, type Scope } from '../scope.ts'
+import { constant, type Scored, times } from '../score.ts'
 
 /** One kind of query clause. */
 export interface Clause {
@@ -16,9 +20,87 @@ export interface Clause {
   on?: Kind
   /** Whether it names one field, beside whose value its options stand: `boost` and `_name` among them. */
   fieldwise?: true
+  /** What its body may hold; of one that names a field, what may stand beside the value. */
+  keys: Keys
   /** The meaning of the clause's body, without `boost` and `_name`. `inner` reads a clause inside of it. */
-  lower(place: JsonNode, scope: Scope, inner: (place: JsonNode, scope: Scope) => Scored): Scored
+  lower(place: JsonNode, scope: Scope, inner: Inner): Scored
 }
+
+export type Inner = (place: JsonNode, scope: Scope) => Scored
+
+/** Where a clause is read. */
+export interface Reading {
+  place: JsonNode
+  scope: Scope
+  inner: Inner
+}
+
+type About = Pick<Clause, 'doc' | 'limit' | 'example' | 'on'>
+
+/** A clause whose body is an object with these keys. */
+export const clause = <const K extends Keys>({
+  expected = 'an object',
+  lower,
+  ...about
+}: About & {
+  keys: K
+  expected?: string
+  lower(given: ValuesOf<K>, reading: Reading): Scored
+}): Clause => ({
+  ...about,
+  lower: (place, scope, inner) => lower(readKeys(place, expected, about.keys), { place, scope, inner }),
+})
+
+/** What a clause asks of a field: the value by itself, or in an object with options. */
+export interface Asked<K extends Keys> {
+  name: string
+  at: JsonNode
+  value: JsonNode
+  options: ValuesOf<K>
+  scope: Scope
+}
+
+/** A clause that names one field, such as `{"term": {"from": …}}`. */
+export const fieldClause = <const K extends Keys>({
+  name: clauseName,
+  value: [main, ...aliases] = ['value'],
+  meta = ({ name, value, scope }) => onMetaField(name, [value], scope),
+  make,
+  ...about
+}: About & {
+  name: string
+  keys: K
+  /** The names that the value goes by where it stands in an object. */
+  value?: readonly [string, ...string[]]
+  /** What it means of a field that is no part of the mapping. */
+  meta?(asked: Asked<K>): Node | undefined
+  make(field: FieldPath, asked: Asked<K>): Scored
+}): Clause => ({
+  ...about,
+  fieldwise: true,
+  lower(place, scope) {
+    const [name, at] = onlyField(clauseName, place)
+    const values = Object.fromEntries([main, ...aliases].map(name => [name, VALUE]))
+    const isLong = isObject(at.value)
+    const given = readKeys(isLong ? at : EMPTY, 'an object', { ...values, ...about.keys }) as ValuesOf<K>
+    const [value, second] = isLong
+      ? [main, ...aliases].flatMap(name => (given[name] as JsonNode | undefined) ?? [])
+      : [at]
+    if (second)
+      throw refuse(
+        'parsing_exception',
+        `${where(second)}: [${main}] and [${aliases[0]}] mean the same. Keep one of them.`,
+      )
+    if (value === undefined)
+      throw unexpected(at, `a ${aliases.length > 0 ? 'text' : 'value'}, or an object with [${main}]`)
+    const asked = { name, at, value, options: given, scope }
+    const found = meta(asked)
+    return found ? constant(found) : onField(name, at, scope, field => make(field, asked))
+  },
+})
+
+const VALUE = { read: (place: JsonNode | undefined) => place, schema: {} }
+const EMPTY: JsonNode = { path: '', value: new Map() }
 
 /** The one field that a clause such as `{"term": {"from": …}}` names. */
 export const onlyField = (clause: string, place: JsonNode): [name: string, place: JsonNode] => {
@@ -31,14 +113,38 @@ export const onlyField = (clause: string, place: JsonNode): [name: string, place
   )
 }
 
-/** A value in its short form, or in its long one: `{"value": …, "boost": …}` with options. */
-export const shortOrLong = <Name extends string, Option extends string>(
-  place: JsonNode,
-  name: Name,
-  options: readonly Option[],
-): { value: JsonNode } & Partial<Record<Option, JsonNode>> => {
-  if (!isObject(place.value)) return { value: place } as { value: JsonNode } & Partial<Record<Option, JsonNode>>
-  const { [name]: value, ...given } = known<Name | Option>(place, 'an object', [name, ...options])
-  if (value === undefined) throw unexpected(place, `a value, or an object with [${name}]`)
-  return { ...given, value } as { value: JsonNode } & Partial<Record<Option, JsonNode>>
+/** The body without what every clause may say. */
+export const withoutCommon = (place: JsonNode, expected: string): JsonNode => {
+  const rest = members(place, expected).filter(([name]) => !(KEYS_OF_CLAUSES as readonly string[]).includes(name))
+  return { path: place.path, value: new Map(rest.map(([name, { value }]) => [name, value])) }
+}
+
+/** What every clause may say beside what it means: how much its score counts, and a name for itself. */
+export const withCommon = (
+  name: string,
+  { fieldwise }: Clause,
+  body: JsonNode,
+  scope: Scope,
+  scored: Scored,
+): Scored => {
+  const holder = fieldwise ? members(body, 'an object')[0]?.[1] : body
+  if (holder === undefined || !isObject(holder.value)) return scored
+  const [boost, title] = [holder.value.get('boost'), holder.value.get('_name')]
+  if (title !== undefined && scope.nested === undefined) {
+    const place = { path: `${holder.path}._name`, value: title }
+    const name = scope.budget.name(scalar(place, 'a name'), place)
+    scope.collected?.names.push({ name, kind: scope.kind, query: scored.node })
+  }
+  if (boost === undefined) return scored
+  return { ...scored, score: times(scored.score, readBoost({ path: `${holder.path}.boost`, value: boost }, name)) }
+}
+
+/** How many times a score counts. */
+const readBoost = (place: JsonNode, clause: string): number => {
+  const boost = readDouble(place)
+  if (boost >= 0) return boost
+  throw refuse(
+    'illegal_argument_exception',
+    `${where(place)}: negative [boost] are not allowed in ${named(clause)}, use a value between 0 and 1 to deboost.`,
+  )
 }

@@ -1,85 +1,68 @@
 import { isText } from '../conditions.ts'
 import { ALL_FIELDS, type FieldName, fieldsNamed, readFieldNames, type Weighted } from '../field-list.ts'
-import { boolean, elements, integer, type JsonNode, known, scalar, unexpected } from '../json-node.ts'
-import { checkExpansions, fuzzingOf, leniently, nearOn } from '../leaves.ts'
+import { boolean, elements, integer, type JsonNode, scalar, unexpected } from '../json-node.ts'
+import { flag, given, itself, needed, optional, orNull, SCHEMAS, type ValuesOf } from '../keys.ts'
+import { fuzzingOf, leniently, nearOn } from '../leaves.ts'
 import { parseSimple, SIMPLE_OPERATORS, type Simple, type SimpleOperator } from '../lucene/simple.ts'
 import { bestOf, inFields, weighted } from '../many-fields.ts'
 import { minimumOf } from '../minimum.ts'
 import type { Scope } from '../scope.ts'
 import { EVERY, NEVER, type Scored, sum, sumOfSome } from '../score.ts'
 import { and, atLeast, not } from '../simplify.ts'
-import { boolPrefixOn, readAnalyzer, readFlag, readOperator, type TextOptions } from '../text-query.ts'
-import type { Clause } from './clause.ts'
+import { boolPrefixOn, type TextOptions } from '../text-query.ts'
+import { clause } from './clause.ts'
+import { analyzer, expansions, minimum, operator } from './texts.ts'
 
-export const simpleQueryString: Clause = {
+const KEYS = {
+  query: needed(itself, SCHEMAS.text, ': query text missing'),
+  fields: optional(place => readFieldNames(elements(place))),
+  default_operator: operator,
+  flags: given,
+  analyzer,
+  lenient: orNull(boolean, SCHEMAS.flag),
+  minimum_should_match: minimum,
+  quote_field_suffix: orNull((place): never => {
+    throw unexpected(place, 'no such option: [quote_field_suffix] is one of query_string alone')
+  }),
+  analyze_wildcard: flag,
+  auto_generate_synonyms_phrase_query: flag,
+  fuzzy_prefix_length: given,
+  fuzzy_max_expansions: expansions,
+  fuzzy_transpositions: given,
+}
+
+export const simpleQueryString = clause({
   doc: 'A simple query syntax that never fails: + and, | or, - not, "a phrase"~2, prefix*, fuzzy~1, ( ). Without fields, it searches all fields.',
   example: { query: 'transfer | sync -approval', fields: ['event'] },
-  lower(place, scope) {
-    const keys = known(place, 'an object such as {"query": "transfer | sync", "fields": ["event"]}', KEYS)
-    if (keys.query === undefined) throw unexpected(place, 'an object with [query]: query text missing')
+  expected: 'an object such as {"query": "transfer | sync", "fields": ["event"]}',
+  keys: KEYS,
+  lower(keys, { scope }) {
     const text = scope.budget.text(scalar(keys.query, 'a text'), keys.query)
-    const reading = readOptions(keys, keys.query, scope)
+    const reading = readOptions(keys, scope)
     if (text.trim() === '') return NEVER
     if (text.trim() === '*') return EVERY
     const operators = readFlags(keys.flags)
     const simple = parseSimple(text, { operators, joint: reading.texts.all ? 'and' : 'or' })
-    if (simple === undefined) return NEVER
-    const { minimum } = reading
-    return lower(simple, reading, minimum)
+    return simple === undefined ? NEVER : lower(simple, reading, keys.minimum_should_match)
   },
-}
-
-const KEYS = [
-  'query',
-  'fields',
-  'default_operator',
-  'flags',
-  'analyzer',
-  'lenient',
-  'minimum_should_match',
-  'quote_field_suffix',
-  'analyze_wildcard',
-  'auto_generate_synonyms_phrase_query',
-  'fuzzy_prefix_length',
-  'fuzzy_max_expansions',
-  'fuzzy_transpositions',
-] as const
+})
 
 interface Reading {
   place: JsonNode
   fields: readonly Weighted[]
   texts: TextOptions & { all: boolean; lenient: boolean }
   near: ReturnType<typeof fuzzingOf>
-  minimum: JsonNode | undefined
   scope: Scope
 }
 
-const readOptions = (
-  keys: Partial<Record<(typeof KEYS)[number], JsonNode>>,
-  place: JsonNode,
-  scope: Scope,
-): Reading => {
-  const { fields, quote_field_suffix, minimum_should_match: minimum } = keys
-  for (const flag of [keys.analyze_wildcard, keys.auto_generate_synonyms_phrase_query])
-    if (flag !== undefined) boolean(flag)
-  checkExpansions(keys.fuzzy_max_expansions)
-  if (quote_field_suffix !== undefined && quote_field_suffix.value !== null)
-    throw unexpected(quote_field_suffix, 'no such option: [quote_field_suffix] is one of query_string alone')
-  const given = fields === undefined ? [] : readFieldNames(elements(fields))
-  const names: FieldName[] = given.length > 0 ? given : [{ name: ALL_FIELDS, boost: 1, place }]
+const readOptions = (keys: ValuesOf<typeof KEYS>, scope: Scope): Reading => {
+  const { query: place, fields = [], default_operator: all, lenient, analyzer } = keys
+  const names: FieldName[] = fields.length > 0 ? fields : [{ name: ALL_FIELDS, boost: 1, place }]
   return {
     place,
     fields: fieldsNamed(names, scope),
-    texts: {
-      all: readOperator(keys.default_operator),
-      lenient: readFlag(
-        keys.lenient,
-        names.some(({ name }) => name === ALL_FIELDS),
-      ),
-      analyzer: readAnalyzer(keys.analyzer),
-    },
+    texts: { all, lenient: lenient ?? names.some(({ name }) => name === ALL_FIELDS), analyzer },
     near: fuzzingOf({ prefix_length: keys.fuzzy_prefix_length, transpositions: keys.fuzzy_transpositions }),
-    minimum: minimum?.value === null ? undefined : minimum,
     scope,
   }
 }

@@ -4,7 +4,7 @@ import { type Kind, nestedPaths } from '../../../mapping/index.ts'
 import { childrenOf, parentsOf } from '../../../mapping/joins.ts'
 import { ALL } from '../../ast.ts'
 import { lowerClause } from '../../dsl/index.ts'
-import { kindNamed, noRelation } from '../../dsl/join.ts'
+import { kindNamed, noRelation } from '../../dsl/relations.ts'
 import {
   boolean,
   elements,

@@ -1,6 +1,6 @@
 import { refuse } from '../../../lib/errors.ts'
 import { createDateReader } from '../../dates.ts'
-import { checkLength } from '../../dsl/regexp.ts'
+import { checkLength } from '../../dsl/patterns.ts'
 import {
   boolean,
   elements,

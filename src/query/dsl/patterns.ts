@@ -1,0 +1,147 @@
+import { refuse } from '../../lib/errors.ts'
+import { integer, type JsonNode, scalar, string, unexpected, where } from '../json-node.ts'
+import { asInteger, flagOr, given, key, optional, SCHEMAS } from '../keys.ts'
+import { checkText, EXACT, nearOn, notFuzzy, patternOn, readNear } from '../leaves.ts'
+import { isMeta, testedMetaField } from '../meta.ts'
+import { matcherOf } from '../pattern.ts'
+import { prefixOn } from '../prefix.ts'
+import { OPERATORS, type Operator } from '../regexp/parse.ts'
+import { constant } from '../score.ts'
+import { shapeOn } from '../text-query.ts'
+import { type Asked, fieldClause } from './clause.ts'
+
+/** Clauses on the shape of a text. */
+
+const WAYS = ['constant_score', 'constant_score_boolean', 'constant_score_auto']
+const EXPECTED =
+  '"constant_score", "constant_score_boolean" or "constant_score_auto": other ways to score a pattern are not supported'
+
+/** How Lucene would carry out a pattern: it changes nothing about what matches, and the score is 1 in either way that is usual. */
+export const rewrite = key(place => {
+  if (place === undefined || place.value === null) return
+  if (!WAYS.includes(scalar(place, EXPECTED))) throw unexpected(place, EXPECTED)
+}, SCHEMAS.text)
+
+/** Near values score by how near they are, unless they are to count alike: whether they are. */
+export const fuzzyRewrite = key(place => {
+  if (place === undefined || place.value === null) return false
+  const name = scalar(place, EXPECTED)
+  if (/^top_terms_blended_freqs_\d{1,9}$/.test(name)) return false
+  if (!WAYS.includes(name)) throw unexpected(place, `${EXPECTED}, but for "top_terms_blended_freqs_50"`)
+  return true
+}, SCHEMAS.text)
+
+export const prefix = fieldClause({
+  name: 'prefix',
+  doc: 'A keyword, or a word of a text field, begins with this text; with case_insensitive in any letter case.',
+  example: { 'event.raw': 'Trans' },
+  keys: { case_insensitive: flagOr(false), rewrite },
+  meta: ({ name, at, value, scope }) =>
+    testedMetaField('prefix', name, at, scope, text => text.startsWith(String(value.value))),
+  make(field, { value, options, scope }) {
+    const ignoreCase = options.case_insensitive
+    checkText('prefix', field, value)
+    const text = scope.budget.text(scalar(value, 'a text'), value)
+    if (!ignoreCase || field.compare === 'hex') return prefixOn(field, text)
+    // Words have small letters.
+    if (field.compare === 'token') return prefixOn(field, text.toLowerCase())
+    return patternOn('prefix', field, value, { how: 'prefix', text, ignoreCase })
+  },
+})
+
+const WILDCARD = { case_insensitive: flagOr(false), rewrite }
+
+const wildcardOf = ({ value, options, scope }: Asked<typeof WILDCARD>) => ({
+  how: 'wildcard' as const,
+  text: scope.budget.text(scalar(value, 'a text'), value),
+  ignoreCase: options.case_insensitive,
+})
+
+export const wildcard = fieldClause({
+  name: 'wildcard',
+  doc: 'A keyword, or a word of a text field, matches this pattern: * stands for any characters, ? for one, and a backslash escapes them. With case_insensitive in any letter case.',
+  example: { 'event.raw': { value: 'Trans*' } },
+  value: ['value', 'wildcard'],
+  keys: WILDCARD,
+  meta: asked => testedMetaField('wildcard', asked.name, asked.at, asked.scope, matcherOf(wildcardOf(asked))),
+  make(field, asked) {
+    const { how, text, ignoreCase } = wildcardOf(asked)
+    return shapeOn(how, field, asked.value, text, { ignoreCase })
+  },
+})
+
+const REGEXP = {
+  flags: given,
+  flags_value: given,
+  case_insensitive: flagOr(false),
+  max_determinized_states: optional(asInteger('how many states the automaton may have'), SCHEMAS.whole),
+  rewrite,
+}
+
+const expressionOf = ({ value, options }: Asked<typeof REGEXP>) => {
+  const text = scalar(value, 'a text')
+  const operators = readFlags(options)
+  checkLength(text, value)
+  return { how: 'regexp' as const, text, ignoreCase: options.case_insensitive, operators }
+}
+
+export const regexp = fieldClause({
+  name: 'regexp',
+  doc: 'A keyword, or a word of a text field, matches this regular expression as a whole, in the syntax of Lucene: . ? * + {2,5} | ( ) [a-z] "literal" and, depending on flags, & ~ <1-99> @ #.',
+  example: { 'event.raw': { value: 'Trans.*|Sw[a-z]+' } },
+  keys: REGEXP,
+  meta(asked) {
+    const pattern = expressionOf(asked)
+    return testedMetaField('regexp', asked.name, asked.at, asked.scope, value => matcherOf(pattern)(value))
+  },
+  make(field, asked) {
+    const { how, text, ...rest } = expressionOf(asked)
+    const states = asked.options.max_determinized_states
+    return shapeOn(how, field, asked.value, text, { ...rest, ...(states !== undefined && { states }) })
+  },
+})
+
+/** As Elasticsearch's `index.max_regex_length`. */
+const LONGEST = 1000
+
+export const checkLength = (text: string, place: JsonNode): void => {
+  if (text.length <= LONGEST) return
+  throw refuse(
+    'illegal_argument_exception',
+    `${where(place)}: the regular expression has ${text.length} characters, and may have at most ${LONGEST}.`,
+  )
+}
+
+/** `ALL`, `NONE`, or names with bars between them, of which `AUTOMATON` has no meaning here; or as the number that stands for them. */
+const readFlags = ({ flags, flags_value }: Asked<typeof REGEXP>['options']): readonly Operator[] => {
+  if (flags_value !== undefined) {
+    const bits = integer(flags_value, 'a number whose bits are flags')
+    if (flags === undefined) return (bits & 0xffff) === 0xffff ? OPERATORS : OPERATORS.filter((_, i) => bits & BITS[i]!)
+  }
+  if (flags === undefined || flags.value === null) return OPERATORS
+  const names = string(flags, FLAGS).toUpperCase().split('|')
+  if (names.some(name => !KNOWN.has(name.trim()))) throw unexpected(flags, FLAGS)
+  const given = new Set(names.map(name => name.trim()))
+  return given.has('ALL') ? OPERATORS : OPERATORS.filter(operator => given.has(operator))
+}
+
+const BITS = [1, 2, 32, 8, 4]
+const KNOWN: ReadonlySet<string> = new Set(['ALL', 'NONE', 'AUTOMATON', '', ...OPERATORS])
+const FLAGS = `"ALL", "NONE", or some of ${OPERATORS.join('|')}`
+
+export const fuzzy = fieldClause({
+  name: 'fuzzy',
+  doc: 'A name, or a word of a text field, differs from this one in at most so many letters (fuzziness: 0, 1, 2, "AUTO" or "AUTO:low,high"); the first ones (prefix_length) are the same.',
+  example: { event: { value: 'trnsfer' } },
+  keys: { fuzziness: given, prefix_length: given, max_expansions: given, transpositions: given, rewrite: fuzzyRewrite },
+  meta({ name, value, options }) {
+    readNear(options, undefined)
+    if (isMeta(name)) throw notFuzzy(value, name, EXACT)
+    return undefined
+  },
+  make(field, { value, options, scope }) {
+    const near = readNear(options, { path: value.path, value: 'AUTO' })!
+    const scored = nearOn(field, scope.budget.text(scalar(value, 'a text'), value), near)
+    return options.rewrite ? constant(scored.node) : scored
+  },
+})

@@ -1,0 +1,243 @@
+import { type ChainsieveError, refuse } from '../../lib/errors.ts'
+import { didYouMean } from '../../lib/nearest.ts'
+import { KINDS, type Kind, nestedPaths } from '../../mapping/index.ts'
+import { childrenOf, parentsOf } from '../../mapping/joins.ts'
+import { NONE } from '../ast.ts'
+import { takeInnerHits } from '../inner-hits.ts'
+import { boolean, integer, type JsonNode, named, scalar, string, unexpected, where } from '../json-node.ts'
+import { flag, given, itself, key, needed, optional, SCHEMAS } from '../keys.ts'
+import { canonicalId } from '../meta.ts'
+import type { InnerHits } from '../request.ts'
+import type { Scope } from '../scope.ts'
+import { constant, NEVER, type Scored, type ScoreMode, same } from '../score.ts'
+import { child, ids, nested as nestedNode, or, parent } from '../simplify.ts'
+import { clause, type Inner } from './clause.ts'
+
+/** Clauses on elements of lists, and on related documents. */
+
+/** What the scores of several elements or children make together. */
+const scoreMode = (fallback: ScoreMode | 'none') =>
+  key((place): ScoreMode | 'none' => {
+    if (place === undefined || place.value === null) return fallback
+    const name = string(place, MODE).toLowerCase()
+    const mode = MODES.find(mode => mode === name)
+    if (mode === undefined) throw unexpected(place, MODE)
+    return mode
+  }, SCHEMAS.text)
+
+const MODES = ['avg', 'sum', 'min', 'max', 'none'] as const
+const MODE = '"avg", "sum", "min", "max" or "none"'
+
+export const nested = clause({
+  doc: 'One element of the list (path) matches the whole inner query, which names fields by their full path. The scores of the matching elements are combined by score_mode: avg, sum, min, max or none.',
+  example: {
+    path: 'args',
+    query: { bool: { filter: [{ term: { 'args.name': 'value' } }, { range: { 'args.value.num': { gte: 1000 } } }] } },
+  },
+  expected: 'an object such as {"path": "args", "query": {…}}',
+  keys: {
+    path: needed(itself, SCHEMAS.text),
+    query: needed(itself, SCHEMAS.query),
+    ignore_unmapped: flag,
+    score_mode: scoreMode('avg'),
+    inner_hits: given,
+  },
+  lower({ path: pathPlace, query, ignore_unmapped, inner_hits, score_mode: mode }, { place, scope, inner }) {
+    const path = string(pathPlace, 'the name of a nested list')
+    if (scope.nested !== undefined)
+      throw refuse(
+        'query_shard_exception',
+        `${where(place)}: there is no nested list ${named(path)} inside of [${scope.nested}]. Put the inner query beside the other conditions.`,
+      )
+    const lists = scope.kinds.flatMap(nestedPaths)
+    if (lists.includes(path)) {
+      const here = nestedPaths(scope.kind).includes(path)
+      const outer = here ? scope : { ...scope, innerHits: undefined }
+      const own: InnerHits[] = []
+      const within = { ...scope, nested: path, innerHits: inner_hits && own }
+      const of = inner(query, within)
+      takeInnerHits(inner_hits, of.node, own, { by: 'nested', name: path, inner: within, outer, lower: inner })
+      if (!here) return NEVER
+      const node = nestedNode(path, of.node)
+      if (mode === 'none') return { node, score: same(0) }
+      if (of.score === undefined || node.op === 'none') return { node, score: undefined }
+      if (of.score.by === 'same' && mode !== 'sum') return { node, score: of.score }
+      return { node, score: Object.freeze({ by: 'nested', path, mode, of }) }
+    }
+    if (ignore_unmapped) return NEVER
+    const there = lists.length > 0 ? `Nested lists are ${lists.join(', ')}.` : 'It has none.'
+    throw refuse(
+      'query_shard_exception',
+      `${where(pathPlace)}: [nested] failed to find nested object under path ${named(path)} of ${scope.kinds.join(', ')}.${didYouMean(path, lists)} ${there}`,
+    )
+  },
+})
+
+const childCount = (name: string, least: number) =>
+  optional(place => {
+    const count = integer(place, `an integer from ${least} on`)
+    if (count >= least) return count
+    const sign = least === 0 ? 'non-negative' : 'positive'
+    throw refuse(
+      'illegal_argument_exception',
+      `${where(place)}: [has_child] requires ${sign} '${name}' field, received ${count}. For documents without such children, put the has_child into must_not of a bool.`,
+    )
+  }, SCHEMAS.whole)
+
+export const hasChild = clause({
+  doc: 'A child of this entity (type) matches the inner query, or from min_children to max_children of them do. Transactions are children of their block; logs, events, traces and calls are children of their transaction, and rewards of the block.',
+  example: { type: 'event', query: { term: { event: 'transfer' } }, min_children: 2 },
+  on: 'tx',
+  expected: 'an object such as {"type": "event", "query": {…}}',
+  keys: {
+    type: needed(itself, SCHEMAS.text, ": [has_child] requires 'type' field"),
+    query: needed(itself, SCHEMAS.query, ": [has_child] requires 'query' field"),
+    min_children: childCount('min_children', 0),
+    max_children: childCount('max_children', 1),
+    ignore_unmapped: flag,
+    score_mode: scoreMode('none'),
+    inner_hits: given,
+  },
+  lower(keys, { place, scope, inner }) {
+    const { type, min_children = 1, max_children: max = Number.POSITIVE_INFINITY, score_mode: mode } = keys
+    checkOutsideOfLists('has_child', place, scope)
+    // Zero counts as one, as it does in Elasticsearch up to version 7.
+    const min = Math.max(1, min_children)
+    if (max < min)
+      throw refuse(
+        'illegal_argument_exception',
+        `${where(place)}: [has_child] 'max_children' is less than 'min_children': ${max} < ${min}.`,
+      )
+    const found = lowerRelative('child', type, keys, scope, inner)
+    if (found === undefined) return NEVER
+    const { kind, of } = found
+    const node = child(kind, of.node, min, max)
+    if (mode === 'none' || node.op === 'none') return constant(node)
+    if (of.score === undefined) return { node, score: undefined }
+    return { node, score: Object.freeze({ by: 'child', kind, mode, of, boost: 1 }) }
+  },
+})
+
+/** The name of old versions for whether the parent's score counts. */
+const isCounted = (place: JsonNode): boolean => {
+  const mode = string(place, '"none" or "score"').toLowerCase()
+  if (mode !== 'none' && mode !== 'score') throw unexpected(place, '"none" or "score"')
+  return mode === 'score'
+}
+
+export const hasParent = clause({
+  doc: 'The parent is of this entity (parent_type, or type as in old versions) and matches the inner query.',
+  example: { parent_type: 'tx', query: { range: { 'value.coin': { gt: 0 } } } },
+  expected: 'an object such as {"parent_type": "tx", "query": {…}}',
+  keys: {
+    parent_type: optional(itself, SCHEMAS.text),
+    type: optional(itself, SCHEMAS.text),
+    query: optional(itself, SCHEMAS.query),
+    ignore_unmapped: flag,
+    score: optional(itself, SCHEMAS.flag),
+    score_mode: optional(itself, SCHEMAS.text),
+    inner_hits: given,
+  },
+  lower({ parent_type, type, query, score, score_mode, ...more }, { place, scope, inner }) {
+    if (score !== undefined && score_mode !== undefined)
+      throw refuse('parsing_exception', `${where(score)}: [has_parent] has both score and its old name, score_mode.`)
+    const counts = score === undefined ? score_mode !== undefined && isCounted(score_mode) : boolean(score)
+    if (type !== undefined && parent_type !== undefined)
+      throw refuse(
+        'parsing_exception',
+        `${where(type)}: [has_parent] has both parent_type and its old name, type. Leave one out.`,
+      )
+    const given = parent_type ?? type
+    if (given === undefined)
+      throw unexpected(place, "an object with [parent_type]: [has_parent] requires 'parent_type' field")
+    if (query === undefined) throw unexpected(place, "an object with [query]: [has_parent] requires 'query' field")
+    checkOutsideOfLists('has_parent', place, scope)
+    const found = lowerRelative('parent', given, { ...more, query }, scope, inner)
+    if (found === undefined) return NEVER
+    const { kind, of } = found
+    const node = parent(kind, of.node)
+    if (!counts || node.op === 'none') return constant(node)
+    if (of.score === undefined) return { node, score: undefined }
+    return { node, score: Object.freeze({ by: 'parent', kind, of, boost: 1 }) }
+  },
+})
+
+export const parentId = clause({
+  doc: 'The document is of this entity (type) and its parent has this id.',
+  example: { type: 'event', id: '0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060' },
+  expected: 'an object such as {"type": "event", "id": "0x…"}',
+  keys: {
+    type: needed(itself, SCHEMAS.text, ": [parent_id] requires 'type' field"),
+    id: needed(itself, SCHEMAS.text, ": [parent_id] requires 'id' field"),
+    ignore_unmapped: flag,
+  },
+  lower({ type, id, ignore_unmapped }, { place, scope }) {
+    checkOutsideOfLists('parent_id', place, scope)
+    const { name, kind } = kindNamed(type)
+    const node = ids([canonicalId(scalar(id, 'an id'))])
+    if (kind !== undefined && parentsOf(kind).length > 0)
+      return constant(kind === scope.kind ? or(parentsOf(kind).map(of => parent(of, node))) : NONE)
+    if (ignore_unmapped) return constant(NONE)
+    const possible = KINDS.filter(kind => parentsOf(kind).length > 0)
+    throw noRelation(type, `[parent_id] no relation found for child ${named(name)}.`, name, possible)
+  },
+})
+
+/** The kind that a clause names as its other side, undefined where the name is none. */
+export const kindNamed = (place: JsonNode): { name: string; kind: Kind | undefined } => {
+  const name = string(place, 'the name of an entity')
+  return { name, kind: KINDS.find(kind => kind === name) }
+}
+
+/** Reads the query of a clause on relatives on their kind, and takes note of what it shows. Undefined where the kind at hand has none. */
+const lowerRelative = (
+  by: 'child' | 'parent',
+  type: JsonNode,
+  {
+    query,
+    inner_hits,
+    ignore_unmapped,
+  }: { query: JsonNode; inner_hits: JsonNode | undefined; ignore_unmapped: boolean | undefined },
+  scope: Scope,
+  inner: Inner,
+): { kind: Kind; of: Scored } | undefined => {
+  const relativesOf = by === 'child' ? childrenOf : parentsOf
+  const { name, kind } = kindNamed(type)
+  const possible = [...new Set(scope.kinds.flatMap(relativesOf))]
+  if (kind === undefined || !possible.includes(kind)) {
+    if (ignore_unmapped) return undefined
+    const has = `${scope.kinds.join(', ')} has no ${by === 'child' ? 'children' : 'parent'}`
+    throw noRelation(type, `[has_${by}] ${has} of type ${named(name)}.`, name, possible)
+  }
+  const isHere = relativesOf(scope.kind).includes(kind)
+  const outer = isHere ? scope : { ...scope, innerHits: undefined }
+  const own: InnerHits[] = []
+  const within = {
+    ...{ ...scope, kind, kinds: [kind] },
+    ...{ collected: undefined, marks: undefined, innerHits: inner_hits && own },
+  }
+  const of = inner(query, within)
+  takeInnerHits(inner_hits, of.node, own, { by, name, inner: within, outer, lower: inner })
+  return isHere ? { kind, of } : undefined
+}
+
+export const noRelation = (
+  place: JsonNode,
+  reason: string,
+  name: string,
+  possible: readonly Kind[],
+): ChainsieveError => {
+  const near = KINDS.some(kind => kind === name) ? '' : didYouMean(name, possible.length > 0 ? possible : KINDS)
+  return refuse('query_shard_exception', `${where(place)}: ${reason}${near} ${TREE}`)
+}
+
+const TREE =
+  'The tree is block > tx > log, event, trace, with the rewards among the traces in the block. For two steps, put one such clause into another.'
+
+const checkOutsideOfLists = (clause: string, place: JsonNode, { nested }: Scope): void => {
+  if (nested === undefined) return
+  throw refuse(
+    'query_shard_exception',
+    `${where(place)}: [${clause}] applies to documents, not to the elements of ${named(nested)}. Put it next to the nested clause, both in one bool.`,
+  )
+}
