@@ -157,8 +157,8 @@ export const ROOMS: Record<string, Room> = {
   },
   console: {
     is: 'the pages in the browser, which ask the HTTP API as every client does',
-    // The list of chains alone.
-    may: ['config'],
+    // The lists of chains and of channels alone.
+    may: ['config', 'rules'],
     types: ['http'],
     packages: [
       'preact',

@@ -64,9 +64,4 @@ export interface Channel<A extends Action = Action> {
 }
 
 /** All of them, by the types of actions. */
-export const CHANNELS = Object.keys({
-  'Webhook (GET)': true,
-  'Webhook (POST)': true,
-  Email: true,
-  Chat: true,
-} satisfies Record<Action['type'], true>) as Action['type'][]
+export { CHANNEL_TYPES as CHANNELS } from '../rules/channels.ts'

@@ -1,9 +1,9 @@
 import { isRecord } from '../lib/record.ts'
 import { type Limits, overLimit } from '../limits/index.ts'
 import { checkRecipients, checkUrl, type RuleOptions } from './addresses.ts'
+import { CHANNEL_TYPES, CHANNELS, type Parameter } from './channels.ts'
 import { distinct } from './distinct.ts'
 import { atMost, expected, filled, list, object, oneOf, optional, type Place, string } from './place.ts'
-import type { Action } from './rule.ts'
 
 export interface AlertOptions extends RuleOptions {
   limits: Limits
@@ -31,28 +31,22 @@ const recipients: Check = (place, { limits }) => {
   else checkRecipients(place)
 }
 
-const PARAMETERS = {
-  'Webhook (GET)': { url },
-  'Webhook (POST)': { url },
-  Email: { recipients },
-  Chat: { url, text: textOf('ruleText'), channel: textOf('ruleName'), username: textOf('ruleName') },
-} as const satisfies Record<Action['type'], Record<string, Check>>
-const TYPES = Object.keys(PARAMETERS) as Action['type'][]
+const CHECKS: Record<Parameter['holds'], Check> = {
+  ...{ url, addresses: recipients },
+  ...{ text: textOf('ruleText'), name: textOf('ruleName') },
+}
 
 /** Parameters of each type of receiver, all of which it must have. */
-export const RECEIVERS: readonly { type: Action['type']; parameters: readonly string[] }[] = TYPES.map(type => ({
-  type,
-  parameters: Object.keys(PARAMETERS[type]),
-}))
+export const RECEIVERS = CHANNEL_TYPES.map(type => ({ type, parameters: Object.keys(CHANNELS[type]) }))
 
 const action = (place: Place, options: AlertOptions) => {
   if (!object(place, { what: 'an alert', known: ['type', 'parameters', 'payload'] })) return
-  const type = oneOf(place.member('type'), TYPES, 'a type of receiver')
+  const type = oneOf(place.member('type'), CHANNEL_TYPES, 'a type of receiver')
   const parameters = place.member('parameters')
   if (type !== undefined) {
-    const checks: Record<string, Check> = PARAMETERS[type]
-    if (object(parameters, { what: `the parameters of "${type}"`, known: Object.keys(checks) }))
-      for (const [name, check] of Object.entries(checks)) check(parameters.member(name), options)
+    const known: Record<string, Parameter> = CHANNELS[type]
+    if (object(parameters, { what: `the parameters of "${type}"`, known: Object.keys(known) }))
+      for (const [name, { holds }] of Object.entries(known)) CHECKS[holds](parameters.member(name), options)
   } else if (!isRecord(parameters.value)) expected(parameters, 'an object')
   optional(place.member('payload'), it => payload(it, options.limits))
 }

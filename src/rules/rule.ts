@@ -1,4 +1,5 @@
 import type { Kind } from '../mapping/index.ts'
+import type { Receiver } from './channels.ts'
 
 /** An alerting rule as its owner wrote it (see `schema.ts` for what is checked), and as it is stored. */
 
@@ -48,11 +49,7 @@ export type PayloadItem =
   | { fieldType: 'Field'; fieldName: string; subPayloads?: null }
   | { fieldType: 'Sub Field'; fieldName: string; subPayloads: PayloadItem[] }
 
-export type Action = { payload?: PayloadItem[] } & (
-  | { type: 'Webhook (GET)' | 'Webhook (POST)'; parameters: { url: string } }
-  | { type: 'Email'; parameters: { recipients: string[] } }
-  | { type: 'Chat'; parameters: { url: string; text: string; channel: string; username: string } }
-)
+export type Action = { payload?: PayloadItem[] } & Receiver
 
 /** Marks of finality that nodes tell as tags of blocks. */
 export const FINALITY_TAGS = ['safe', 'finalized'] as const

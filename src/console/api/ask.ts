@@ -1,7 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { connection, session, useStore } from '../shell/state.ts'
-import type { Json } from './json.ts'
-import type { Hit, SearchAnswer } from './wire.ts'
+import type { SearchAnswer } from './wire.ts'
 
 export interface Asked<T> {
   /** Of the latest question that was answered; it stays while the next one is under way. */
@@ -72,50 +71,6 @@ export const useLive = <T>(
   return asked
 }
 
-/**
- * The hits of a first answer, of which more are asked for as they come into sight. `page` is how many hits a full page has; `askAfter` asks
- * for those behind the sort values of the last hit, and is undefined where nothing can be asked.
- */
-export const useMore = (
-  first: Asked<SearchAnswer>,
-  page: number,
-  askAfter: ((after: Json[], signal: AbortSignal) => Promise<SearchAnswer>) | undefined,
-) => {
-  const [more, setMore] = useState<{ hits: Hit[]; done: boolean; error?: unknown }>({ hits: [], done: false })
-  const asking = useRef<AbortController>(undefined)
-
-  useEffect(() => {
-    setMore({ hits: [], done: false })
-    return () => {
-      asking.current?.abort()
-      asking.current = undefined
-    }
-  }, [first.data])
-
-  const begun = first.data?.hits.hits ?? NONE
-  const hits = useMemo(() => (more.hits.length === 0 ? begun : [...begun, ...more.hits]), [begun, more.hits])
-  const isWhole = more.done || begun.length < page
-
-  const askMore = async () => {
-    const after = hits.at(-1)?.sort
-    if (isWhole || asking.current || first.busy || !askAfter || !after) return
-    const controller = new AbortController()
-    asking.current = controller
-    try {
-      const answer = await askAfter(after, controller.signal)
-      const next = answer.hits.hits
-      setMore(({ hits }) => ({ hits: [...hits, ...next], done: next.length < page }))
-    } catch (error) {
-      if (!controller.signal.aborted) setMore(({ hits }) => ({ hits, done: true, error }))
-    } finally {
-      if (asking.current === controller) asking.current = undefined
-    }
-  }
-  return { ...first, hits, isWhole, askMore: () => void askMore(), moreError: more.error }
-}
-
-const NONE: readonly Hit[] = []
-
 /** The value once it has stood still for so long. */
 export const useSettled = <T>(value: T, ms: number): T => {
   const [settled, setSettled] = useState(value)
@@ -136,19 +91,20 @@ export const useEvery = (ms: number, run: () => void) => {
   }, [ms])
 }
 
-interface Page<Row> {
-  rows: Row[]
-  next: string | null
+/** One page of rows, and what the next one is asked for by; null behind the last. */
+export interface Page<Row, Next> {
+  rows: readonly Row[]
+  next: Next | null
 }
 
-/** Rows that come in pages, of which more are asked for as they come into sight. */
-export const usePages = <Row>(
-  key: string,
-  question: (before: string | undefined, signal: AbortSignal) => Promise<Page<Row>>,
+/** Rows that come in pages, of which more are asked for as they come into sight. An undefined key asks nothing. */
+export const usePages = <Row, Next, P extends Page<Row, Next>>(
+  key: string | undefined,
+  question: (after: Next | undefined, signal: AbortSignal) => Promise<P & Page<Row, Next>>,
 ) => {
   const first = useAsk(key, signal => question(undefined, signal))
-  const [more, setMore] = useState<Page<Row>[]>([])
-  const [error, setError] = useState<unknown>()
+  const [more, setMore] = useState<readonly Page<Row, Next>[]>([])
+  const [moreError, setError] = useState<unknown>()
   const asking = useRef<AbortController>(undefined)
   useEffect(() => {
     setMore([])
@@ -159,10 +115,11 @@ export const usePages = <Row>(
     }
   }, [first.data])
 
-  const pages = first.data ? [first.data, ...more] : []
+  const pages: Page<Row, Next>[] = first.data ? [first.data, ...more] : []
   const next = pages.at(-1)?.next ?? null
+  const rows = useMemo(() => pages.flatMap(({ rows }) => rows), [first.data, more])
   const askMore = async () => {
-    if (next === null || asking.current || first.busy || error !== undefined) return
+    if (next === null || asking.current || first.busy || moreError !== undefined) return
     const controller = new AbortController()
     asking.current = controller
     try {
@@ -174,15 +131,20 @@ export const usePages = <Row>(
       if (asking.current === controller) asking.current = undefined
     }
   }
+  /** `isFirst`: only the first page is shown, so that it may be asked for again without a jump. */
   return {
-    rows: pages.flatMap(({ rows }) => rows),
-    asked: first.data !== undefined,
+    ...first,
+    rows,
     isWhole: next === null,
-    error: first.error ?? error,
-    busy: first.busy,
-    again: first.again,
-    askMore: () => void askMore(),
-    /** Whether only the first page is shown, so that it may be asked for again without a jump. */
     isFirst: more.length === 0,
+    moreError,
+    askMore: () => void askMore(),
   }
 }
+
+/** The hits of an answer as a page, which is full with `size` of them. */
+export const pageOf = (answer: SearchAnswer, size: number) => ({
+  ...answer,
+  rows: answer.hits.hits,
+  next: answer.hits.hits.length < size ? null : (answer.hits.hits.at(-1)!.sort ?? null),
+})

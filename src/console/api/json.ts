@@ -30,6 +30,12 @@ export const textAt = (value: Json | undefined, path: string): string | undefine
   return typeof found === 'string' ? found : undefined
 }
 
+/** The list at a path; empty where there is none. */
+export const listAt = (value: Json | undefined, path: string): Json[] => {
+  const found = at(value, path)
+  return Array.isArray(found) ? found : []
+}
+
 /**
  * The members of a JSON object's text, each as it is written: what is sent on must not lose a digit or a key that occurs twice. The text
  * has to be JSON.

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact'
 import { getAccount, SCOPES, type Scope } from '../api/account.ts'
-import { useAsk } from '../api/ask.ts'
+import { type Asked, useAsk } from '../api/ask.ts'
 import { messageOf } from '../api/client.ts'
+import { Button } from './controls.tsx'
 import { plain } from './format.ts'
 import { Command } from './text.tsx'
 
@@ -13,24 +14,12 @@ export const Empty = ({ title, children }: { title: string; children?: Component
   </section>
 )
 
-interface FaultProps {
-  /** What failed. */
-  title?: string
-  error: unknown
-  /** Offered as a button. */
-  again?: () => void
-}
-
-/** An error, which says what to do; its text may repeat what was typed. */
-export const Fault = ({ title, error, again }: FaultProps) => (
+/** An error, which says what failed and what to do; its text may repeat what was typed. `again` is offered as a button. */
+export const Fault = ({ title, error, again }: { title?: string | undefined; error: unknown; again?: () => void }) => (
   <div class="fault" role="alert">
     {title !== undefined && <strong>{title}. </strong>}
     {plain(messageOf(error)).slice(0, LONGEST)}
-    {again && (
-      <button type="button" class="link" onClick={again}>
-        Try again
-      </button>
-    )}
+    {again && <Button class="link" label="Try again" onClick={again} />}
   </div>
 )
 
@@ -51,31 +40,51 @@ export const Progress = ({ label, done, total }: { label: string; done: number; 
   </label>
 )
 
-interface ScopeProps {
-  scope: Scope
-  /** What the scope is needed for, such as `see and change ABIs`. */
-  to: string
-  children: ComponentChildren
+interface AwaitProps<T> {
+  asked: Pick<Asked<T>, 'data' | 'error' | 'again'>
+  /** What cannot be done, where it fails. */
+  failed?: string
+  /** What is under way until the answer is there. */
+  busy?: string
+  /** Nothing is said of an error while an earlier answer is shown. */
+  quiet?: boolean
+  children?(data: T): ComponentChildren
 }
 
-/** What is in it asks for a scope: a token that lacks it is told so, and how to get one. */
-export const NeedsScope = ({ scope, to, children }: ScopeProps) => {
-  const { data, error, again } = useAsk('account', getAccount)
-  if (error !== undefined && !data) return <Fault title="The account cannot be read" error={error} again={again} />
-  if (!data) return <Busy label="Reading what your token may do" />
-  const { scopes } = data.token
-  if (scopes.includes(scope)) return children
-  const wanted = SCOPES.filter(it => it === scope || scopes.includes(it))
-  return (
-    <Empty title={`Your token lacks the scope ${scope}`}>
-      <p>
-        You need the scope <code>{scope}</code> to {to}. Your token has: {scopes.join(', ')}.
-      </p>
-      <p>The operator of the server creates a token that may:</p>
-      <Command
-        parts={['chainsieve', 'token', 'create', '--account', data.account, ...wanted.flatMap(it => ['--scope', it])]}
-      />
-      <p>Then sign out, and sign in with it.</p>
-    </Empty>
-  )
-}
+/** What was asked for, or that it is under way, or why it failed. */
+export const Await = <T,>({ asked: { data, error, again }, failed, busy, quiet, children }: AwaitProps<T>) => (
+  <>
+    {error !== undefined && !(quiet && data !== undefined) && <Fault title={failed} error={error} again={again} />}
+    {data === undefined && error === undefined && busy !== undefined && <Busy label={busy} />}
+    {data !== undefined && children?.(data)}
+  </>
+)
+
+/** What is in it asks for a scope, to do what `to` says: a token that lacks it is told so, and how to get one. */
+export const NeedsScope = ({ scope, to, children }: { scope: Scope; to: string; children: ComponentChildren }) => (
+  <Await
+    asked={useAsk('account', getAccount)}
+    failed="The account cannot be read"
+    busy="Reading what your token may do"
+    quiet
+  >
+    {({ account, token: { scopes } }) =>
+      scopes.includes(scope) ? (
+        children
+      ) : (
+        <Empty title={`Your token lacks the scope ${scope}`}>
+          <p>
+            You need the scope <code>{scope}</code> to {to}. Your token has: {scopes.join(', ')}.
+          </p>
+          <p>The operator of the server creates a token that may:</p>
+          <CreateToken account={account} scopes={SCOPES.filter(it => it === scope || scopes.includes(it))} />
+          <p>Then sign out, and sign in with it.</p>
+        </Empty>
+      )
+    }
+  </Await>
+)
+
+export const CreateToken = ({ account, scopes }: { account: string; scopes: readonly Scope[] }) => (
+  <Command parts={['chainsieve', 'token', 'create', '--account', account, ...scopes.flatMap(it => ['--scope', it])]} />
+)

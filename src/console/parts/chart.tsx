@@ -102,3 +102,18 @@ const pointOf = (i: number, value: number, count: number, most: number): string 
 /** Three digits that mean something, as of a rate. */
 export const showNumber = (value: number): string =>
   value >= 100 ? Math.round(value).toLocaleString() : String(Number(value.toPrecision(3)))
+
+/** Counts over time in the height of a line. */
+export const Bars = ({ counts, label }: { counts: readonly number[]; label: string }) => {
+  const most = Math.max(1, ...counts)
+  const [width, height] = [counts.length * 3, 20]
+  return (
+    <svg class="spark" role="img" aria-label={label} viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none">
+      <title>{label}</title>
+      {counts.map((count, i) => {
+        const tall = count === 0 ? 1 : Math.max(2, (count / most) * height)
+        return <rect key={i} x={i * 3} y={height - tall} width={2} height={tall} data-none={count === 0 || undefined} />
+      })}
+    </svg>
+  )
+}

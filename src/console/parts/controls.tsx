@@ -1,171 +1,195 @@
-import type { ComponentChildren } from 'preact'
+import type { ComponentChildren, FormHTMLAttributes } from 'preact'
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useKey } from '../shell/keys.ts'
+import { useQueryState } from '../shell/router.tsx'
 import { createStore, useStore } from '../shell/state.ts'
 import { plain } from './format.ts'
+
+interface ButtonProps {
+  label: ComponentChildren
+  /** For those who do not see it, where the label does not say enough. */
+  name?: string | undefined
+  class?: string | undefined
+  disabled?: boolean
+  /** Of a button that shows and hides something. */
+  expanded?: boolean
+  onClick(): unknown
+}
+
+export const Button = ({ label, name, expanded, onClick, ...rest }: ButtonProps) => (
+  <button type="button" {...rest} aria-label={name} aria-expanded={expanded} onClick={() => void onClick()}>
+    {label}
+  </button>
+)
+
+interface FormProps extends Omit<FormHTMLAttributes, 'onSubmit'> {
+  onSubmit(): unknown
+  children: ComponentChildren
+}
+
+/** Fields that the browser neither sends nor checks. */
+export const Form = ({ onSubmit, children, ...rest }: FormProps) => (
+  <form
+    {...rest}
+    noValidate
+    onSubmit={event => {
+      event.preventDefault()
+      void onSubmit()
+    }}
+  >
+    {children}
+  </form>
+)
 
 interface FieldProps {
   label: string
   hint?: string | undefined
   /** What is wrong, and how it is corrected. */
   error?: string | undefined
-  /** The control, which takes these. */
-  children(field: Control): ComponentChildren
 }
 
-export interface Control {
+interface Control {
   id: string
   'aria-describedby': string | undefined
   'aria-invalid': boolean | undefined
 }
 
-/** A control of a form with its name, a hint, and its error at its place. */
-export const Field = ({ label, hint, error, children }: FieldProps) => {
+/** A control of a form, which takes what `children` gets, with its name, a hint, and its error at its place. */
+export const Field = ({
+  label,
+  hint,
+  error,
+  children,
+}: FieldProps & { children(control: Control): ComponentChildren }) => {
   const id = useId()
-  const [hintId, errorId] = [`${id}-hint`, `${id}-error`]
-  const described = [hint !== undefined && hintId, error !== undefined && errorId].filter(Boolean).join(' ')
+  const [hintId, errorId] = [hint && `${id}-hint`, error && `${id}-error`]
+  const described = [hintId, errorId].filter(Boolean).join(' ') || undefined
   return (
     <div class="field">
       <label htmlFor={id}>{label}</label>
-      {children({ id, 'aria-describedby': described || undefined, 'aria-invalid': error !== undefined || undefined })}
-      {hint !== undefined && (
-        <p id={hintId} class="dim">
-          {hint}
-        </p>
-      )}
-      {error !== undefined && (
-        <p id={errorId} class="fault" role="alert">
-          {error}
-        </p>
-      )}
+      {children({ id, 'aria-describedby': described, 'aria-invalid': error !== undefined || undefined })}
+      {hint !== undefined && <p id={hintId} class="dim" children={hint} />}
+      {error !== undefined && <p id={errorId} class="fault" role="alert" children={error} />}
     </div>
   )
 }
 
-interface SelectProps {
-  label: string
+export interface Option {
   value: string
-  options: readonly { value: string; label: string }[]
+  label: string
+}
+
+interface SelectProps extends Partial<Control> {
+  value: string
+  options: readonly (string | Option)[]
   onChange(value: string): void
-  hint?: string
-  error?: string | undefined
 }
 
-export const SelectField = ({ options, value, onChange, ...rest }: SelectProps) => (
-  <Field {...rest}>
-    {field => (
-      <select {...field} value={value} onChange={event => onChange(event.currentTarget.value)}>
-        {options.map(option => (
-          <option key={option.value} value={option.value}>
-            {option.label}
-          </option>
-        ))}
-      </select>
-    )}
-  </Field>
+export const Select = ({ options, value, onChange, ...rest }: SelectProps & { 'aria-label'?: string }) => (
+  <select {...rest} value={value} onChange={event => onChange(event.currentTarget.value)}>
+    {options.map(it => {
+      const { value, label } = typeof it === 'string' ? { value: it, label: it } : it
+      return <option key={value} value={value} children={label} />
+    })}
+  </select>
 )
 
-interface TextProps {
-  label: string
-  value: string
-  onInput(value: string): void
-  hint?: string
-  error?: string | undefined
-  type?: 'text' | 'url' | 'email' | 'search' | 'number' | 'password'
-}
-
-export const TextField = ({ value, onInput, type = 'text', ...rest }: TextProps) => (
-  <Field {...rest}>
-    {field => (
-      <input
-        {...field}
-        type={type as 'text'}
-        value={value}
-        spellcheck={false}
-        onInput={event => onInput(event.currentTarget.value)}
-      />
-    )}
-  </Field>
+export const SelectField = ({ options, value, onChange, ...rest }: FieldProps & SelectProps) => (
+  <Field {...rest}>{control => <Select {...control} {...{ options, value, onChange }} />}</Field>
 )
 
-export const CheckField = ({
-  label,
-  checked,
-  onChange,
-}: {
-  label: string
-  checked: boolean
-  onChange(checked: boolean): void
-}) => (
-  <label class="check">
-    <input type="checkbox" checked={checked} onChange={event => onChange(event.currentTarget.checked)} />
-    {label}
-  </label>
-)
-
-export interface Suggestion {
+interface TextFieldProps extends FieldProps {
   value: string
-  /** What it means. */
-  label?: string
-}
-
-interface SuggestedProps {
-  label: string
-  value: string
-  suggestions: readonly Suggestion[]
-  hint?: string | undefined
-  error?: string | undefined
   onInput(value: string): void
   onFocus?(): void
+  type?: 'text' | 'search'
+  placeholder?: string
+  /** Values to choose from, with what they mean. */
+  suggestions?: readonly { value: string; label?: string }[]
 }
 
-/** A line of text with values to choose from. */
-export const SuggestedField = ({ label, value, suggestions, hint, error, onInput, onFocus }: SuggestedProps) => {
+/** A line of text. The one to search by is where `/` leads. */
+export const TextField = ({
+  value,
+  onInput,
+  type = 'text',
+  suggestions,
+  onFocus,
+  placeholder,
+  ...rest
+}: TextFieldProps) => {
   const list = useId()
   return (
-    <Field label={label} hint={hint} error={error}>
-      {field => (
+    <Field {...rest}>
+      {control => (
         <>
           <input
-            {...field}
-            type="text"
-            list={list}
-            value={value}
+            {...control}
+            {...{ type: type as 'text', value, onFocus, placeholder }}
+            data-search={type === 'search' || undefined}
+            list={suggestions && list}
             spellcheck={false}
-            autocomplete="off"
+            autocomplete={suggestions && 'off'}
             onInput={event => onInput(event.currentTarget.value)}
-            onFocus={onFocus}
           />
-          <datalist id={list}>
-            {suggestions.map(({ value, label }) => (
-              <option key={value} value={value}>
-                {label === undefined ? undefined : plain(label).slice(0, 120)}
-              </option>
-            ))}
-          </datalist>
+          {suggestions && <Suggestions id={list} of={suggestions} />}
         </>
       )}
     </Field>
   )
 }
 
-interface TabsProps<Name extends string> {
-  label: string
-  tabs: readonly { name: Name; title: string }[]
-  current: NoInfer<Name>
-  onChange(name: NoInfer<Name>): void
-  /** What the current tab shows. */
-  children: ComponentChildren
+export const Suggestions = ({ id, of }: { id: string; of: readonly { value: string; label?: string }[] }) => (
+  <datalist id={id}>
+    {of.map(({ value, label }) => (
+      <option key={value} value={value} children={label === undefined ? undefined : plain(label).slice(0, 120)} />
+    ))}
+  </datalist>
+)
+
+interface CheckProps {
+  label: ComponentChildren
+  /** For those who do not see it, where the label does not say enough. */
+  name?: string
+  checked: boolean
+  onChange(checked: boolean): void
 }
 
-/** The arrow keys go from tab to tab. */
-export const Tabs = <Name extends string>({ label, tabs, current, onChange, children }: TabsProps<Name>) => {
+export const CheckField = ({ label, name, checked, onChange }: CheckProps) => (
+  <label class="check">
+    <input
+      type="checkbox"
+      aria-label={name}
+      checked={checked}
+      onChange={event => onChange(event.currentTarget.checked)}
+    />
+    {label}
+  </label>
+)
+
+export interface Tab {
+  name: string
+  title: string
+  show(): ComponentChildren
+}
+
+interface TabsProps {
+  label: string
+  tabs: readonly Tab[]
+  /** By default the first one. */
+  current: string
+  onChange(name: string): void
+}
+
+/** Shows one of several parts. The arrow keys go from tab to tab. */
+export const Tabs = ({ label, tabs, current, onChange }: TabsProps) => {
   const id = useId()
+  const shown = tabs.find(({ name }) => name === current) ?? tabs[0]!
   const move = (event: KeyboardEvent) => {
     const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0
     if (step === 0) return
     event.preventDefault()
-    const at = tabs.findIndex(({ name }) => name === current)
-    const next = tabs[(at + step + tabs.length) % tabs.length]!.name
+    const next = tabs[(tabs.indexOf(shown) + step + tabs.length) % tabs.length]!.name
     onChange(next)
     document.getElementById(`${id}-${next}`)?.focus()
   }
@@ -178,29 +202,30 @@ export const Tabs = <Name extends string>({ label, tabs, current, onChange, chil
             type="button"
             role="tab"
             id={`${id}-${name}`}
-            aria-selected={name === current}
+            aria-selected={name === shown.name}
             aria-controls={`${id}-panel`}
-            tabIndex={name === current ? 0 : -1}
+            tabIndex={name === shown.name ? 0 : -1}
             onClick={() => onChange(name)}
           >
             {title}
           </button>
         ))}
       </div>
-      <div role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-${current}`}>
-        {children}
+      <div role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-${shown.name}`}>
+        {shown.show()}
       </div>
     </div>
   )
 }
 
-export interface Item {
-  title: string
-  run(): void
+/** The same, with the tab in the address. */
+export const QueryTabs = ({ label, tabs }: Pick<TabsProps, 'label' | 'tabs'>) => {
+  const [tab, setTab] = useQueryState('tab', tabs[0]!.name)
+  return <Tabs {...{ label, tabs }} current={tab} onChange={name => setTab(name, { replace: true })} />
 }
 
 /** A button that opens a list of actions. */
-export const Menu = ({ label, items }: { label: string; items: readonly Item[] }) => {
+export const Menu = ({ label, items }: { label: string; items: readonly { title: string; run(): unknown }[] }) => {
   const [open, setOpen] = useState(false)
   const root = useRef<HTMLDivElement>(null)
   const id = useId()
@@ -226,7 +251,10 @@ export const Menu = ({ label, items }: { label: string; items: readonly Item[] }
     else if (step !== 0) all[(at + step + all.length) % all.length]?.focus()
     if (event.key === 'Escape' || step !== 0) event.preventDefault()
   }
-
+  const choose = (run: () => unknown) => () => {
+    leave()
+    void run()
+  }
   return (
     <div class="menu" ref={root}>
       <button type="button" aria-haspopup="menu" aria-expanded={open} aria-controls={id} onClick={() => setOpen(!open)}>
@@ -235,16 +263,7 @@ export const Menu = ({ label, items }: { label: string; items: readonly Item[] }
       {open && (
         <div role="menu" id={id} aria-label={label} tabIndex={-1} onKeyDown={onKeyDown}>
           {items.map(({ title, run }) => (
-            <button
-              key={title}
-              type="button"
-              role="menuitem"
-              tabIndex={-1}
-              onClick={() => {
-                leave()
-                run()
-              }}
-            >
+            <button key={title} type="button" role="menuitem" tabIndex={-1} onClick={choose(run)}>
               {title}
             </button>
           ))}
@@ -254,14 +273,30 @@ export const Menu = ({ label, items }: { label: string; items: readonly Item[] }
   )
 }
 
-interface DialogProps {
-  title: string
+interface AsideProps {
+  /** Such as `hit`: what is open. */
+  what: string
+  title: ComponentChildren
   onClose(): void
   children: ComponentChildren
 }
 
+/** What was opened beside a list; Escape closes it. */
+export const Aside = ({ what, title, onClose, children }: AsideProps) => {
+  useKey('Escape', `Closes the ${what}`, onClose)
+  return (
+    <aside class="opened" aria-label={`The open ${what}`}>
+      <header>
+        <h2>{title}</h2>
+        <Button class="quiet" label="Close" onClick={onClose} />
+      </header>
+      {children}
+    </aside>
+  )
+}
+
 /** A window over the page, which keeps the focus; Escape closes it. */
-export const Dialog = ({ title, onClose, children }: DialogProps) => {
+export const Dialog = ({ title, onClose, children }: Omit<AsideProps, 'what'>) => {
   const element = useRef<HTMLDialogElement>(null)
   const id = useId()
   useLayoutEffect(() => element.current!.showModal(), [])
@@ -269,9 +304,7 @@ export const Dialog = ({ title, onClose, children }: DialogProps) => {
     <dialog ref={element} aria-labelledby={id} onClose={onClose}>
       <header>
         <h2 id={id}>{title}</h2>
-        <button type="button" class="quiet" onClick={() => element.current!.close()}>
-          Close
-        </button>
+        <Button class="quiet" label="Close" onClick={() => element.current!.close()} />
       </header>
       {children}
     </dialog>
@@ -284,13 +317,12 @@ interface Question {
   text: string
   /** On the button that does it, such as `Delete the rule`. */
   action: string
-  answer(yes: boolean): void
 }
 
-const question = createStore<Question | undefined>(undefined)
+const question = createStore<(Question & { answer(yes: boolean): void }) | undefined>(undefined)
 
 /** Asks before what cannot be undone. */
-export const confirm = (asked: Omit<Question, 'answer'>): Promise<boolean> =>
+export const confirm = (asked: Question): Promise<boolean> =>
   new Promise(resolve =>
     question.set({
       ...asked,
@@ -309,9 +341,7 @@ export const Confirm = () => {
     <Dialog title={asked.title} onClose={() => asked.answer(false)}>
       <p>{asked.text}</p>
       <p class="actions">
-        <button type="button" class="danger" onClick={() => asked.answer(true)}>
-          {asked.action}
-        </button>
+        <Button class="danger" label={asked.action} onClick={() => asked.answer(true)} />
       </p>
     </Dialog>
   )
@@ -342,9 +372,7 @@ export const Toasts = () => (
     {useStore(toasts).map(({ id, text, kind }) => (
       <p key={id} class={kind}>
         {text}
-        <button type="button" class="quiet" onClick={() => dismiss(id)}>
-          Dismiss
-        </button>
+        <Button class="quiet" label="Dismiss" onClick={() => dismiss(id)} />
       </p>
     ))}
   </div>

@@ -81,3 +81,23 @@ const COINS: ReadonlyMap<string, string> = new Map([
   ['anvil', 'ETH'],
   ...[...CHAINS.values()].map(({ network, symbol }) => [network.split('/')[1]!, symbol] as const),
 ])
+
+/** An integer of the smallest units with so many digits behind the point. */
+export const showAmount = (units: bigint, decimals: number): string => {
+  const digits = String(units < 0n ? -units : units).padStart(decimals + 1, '0')
+  const whole = BigInt(digits.slice(0, digits.length - decimals)).toLocaleString()
+  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '')
+  return `${units < 0n ? '-' : ''}${whole}${fraction && POINT + fraction}`
+}
+
+const POINT = new Intl.NumberFormat().formatToParts(1.5).find(({ type }) => type === 'decimal')?.value ?? '.'
+
+export const short = (hex: string): string => (hex.length <= 14 ? hex : `${hex.slice(0, 6)}…${hex.slice(-4)}`)
+
+/** The chain's times are in UTC, and those of logs do not say so. */
+export const dateOf = (value: number | string): Date =>
+  new Date(typeof value === 'number' ? value * 1000 : /(Z|[+-]\d\d:?\d\d)$/.test(value) ? value : `${value}Z`)
+
+/** Such as `1 rule` and `2,000 rules`. */
+export const count = (number: number, one: string, several = `${one}s`): string =>
+  `${number.toLocaleString()} ${number === 1 ? one : several}`

@@ -3,7 +3,6 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { useKey } from '../shell/keys.ts'
 
 export interface Column<Row> {
-  name: string
   title: string
   /** CSS width, such as `12ch` or `2fr`; `1fr` by default. */
   width?: string
@@ -102,8 +101,8 @@ export const Table = <Row,>({ label, columns, rows, keyOf, open, onOpen, onEnd }
       onKeyDown={onKeyDown}
     >
       <div class="row header" role="row" aria-rowindex={1} style={{ gridTemplateColumns: template }}>
-        {columns.map(({ name, title, align, sort }) => (
-          <div key={name} role="columnheader" class={align} aria-sort={sort?.order && SORTED[sort.order]}>
+        {columns.map(({ title, align, sort }) => (
+          <div key={title} role="columnheader" class={align} aria-sort={sort?.order && SORTED[sort.order]}>
             {sort ? (
               <button type="button" class="sort" onClick={sort.toggle}>
                 {title}
@@ -137,8 +136,8 @@ export const Table = <Row,>({ label, columns, rows, keyOf, open, onOpen, onEnd }
               }}
               onKeyDown={event => event.key === 'Enter' && event.target === event.currentTarget && onOpen?.(row)}
             >
-              {columns.map(({ name, align, cell }) => (
-                <div key={name} role="gridcell" class={align}>
+              {columns.map(({ title, align, cell }) => (
+                <div key={title} role="gridcell" class={align}>
                   {cell(row)}
                 </div>
               ))}
@@ -150,15 +149,9 @@ export const Table = <Row,>({ label, columns, rows, keyOf, open, onOpen, onEnd }
   )
 }
 
-export interface PlainColumn<Row> {
-  title: string
-  align?: 'right'
-  cell(row: Row): ComponentChildren
-}
-
 interface PlainTableProps<Row> {
   label: string
-  columns: readonly PlainColumn<Row>[]
+  columns: readonly Column<Row>[]
   rows: readonly Row[]
   keyOf(row: Row): string | number
 }

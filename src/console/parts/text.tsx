@@ -1,9 +1,13 @@
-import { useEffect, useState } from 'preact/hooks'
+import { type ComponentChildren, createContext } from 'preact'
+import { useContext, useEffect, useState } from 'preact/hooks'
 import { hrefOf } from '../routes.ts'
 import { Link } from '../shell/router.tsx'
 import { createStore, useStore } from '../shell/state.ts'
-import { announce } from './controls.tsx'
-import { ago, since, visible } from './format.ts'
+import { announce, Button } from './controls.tsx'
+import { ago, COIN_DECIMALS, coinOf, dateOf, short, showAmount, since, visible } from './format.ts'
+
+/** Of which network the values are that are shown. */
+export const Network = createContext('')
 
 interface TextProps {
   value: string
@@ -14,30 +18,27 @@ interface TextProps {
 }
 
 /**
- * Text from the chain, whatever it is: it cannot change the direction of what stands around it, characters that are not seen are named, and
- * long text is cut.
+ * Text from the chain, whatever it is: it cannot change the direction of what stands around it, characters that are
+ * not seen are named, and long text is cut.
  */
 export const Text = ({ value, most = 200, brief = false }: TextProps) => {
   const [all, setAll] = useState(false)
   const isLong = value.length > most
   const shown = isLong && !all ? cut(value, most) : value
+  const toggle = all ? 'Show less' : `Show all ${value.length.toLocaleString()} characters`
   return (
     <bdi class="text">
-      {visible(shown).map((part, i) =>
-        part.name === undefined ? (
-          part.text
+      {visible(shown).map(({ name, text }, i) =>
+        name === undefined ? (
+          text
         ) : (
-          <span key={i} class="odd" title={`An invisible character: ${part.name}`}>
-            {part.name}
+          <span key={i} class="odd" title={`An invisible character: ${name}`}>
+            {name}
           </span>
         ),
       )}
       {isLong && !all && '…'}
-      {isLong && !brief && (
-        <button type="button" class="link" onClick={() => setAll(!all)}>
-          {all ? 'Show less' : `Show all ${value.length.toLocaleString()} characters`}
-        </button>
-      )}
+      {isLong && !brief && <Button class="link" label={toggle} onClick={() => setAll(!all)} />}
     </bdi>
   )
 }
@@ -78,9 +79,10 @@ export const copyText = async (text: string, what: string) => {
 
 interface HashProps {
   value: string
-  /** What it is the hash or the address of; with the network it leads to the page of that. */
-  kind?: 'block' | 'tx' | 'address' | 'token'
-  network?: string
+  /** What it is the hash or the address of; where the network is known it leads to the page of that. */
+  kind?: 'block' | 'tx' | 'address' | 'token' | undefined
+  /** By default the one of the page. */
+  network?: string | null
   /** What it is known as, such as the name of a contract. */
   name?: string | undefined
   /** Without a button that copies it. */
@@ -89,25 +91,19 @@ interface HashProps {
 
 /** A hash or an address: short, and whole for the clipboard and as a title. */
 export const Hash = ({ value, kind, network, name, brief = false }: HashProps) => {
-  const href = kind && network && HEX.test(value) ? hrefOf(network, kind, value) : undefined
+  const around = useContext(Network)
+  const of = network ?? around
+  const href = kind && of && HEX.test(value) ? hrefOf(of, kind, value) : undefined
   const text = name === undefined ? <code>{short(value)}</code> : <Text value={name} most={32} brief />
   return (
     <span class="hash">
-      {href === undefined ? (
-        <span title={value}>{text}</span>
-      ) : (
-        <Link to={href} title={value}>
-          {text}
-        </Link>
-      )}
+      {href === undefined ? <span title={value}>{text}</span> : <Link to={href} title={value} children={text} />}
       {!brief && <Copy text={value} what={short(value)} />}
     </span>
   )
 }
 
 const HEX = /^0x[0-9a-f]+$/i
-
-export const short = (hex: string): string => (hex.length <= 14 ? hex : `${hex.slice(0, 6)}…${hex.slice(-4)}`)
 
 interface AmountProps {
   /** In the smallest unit: an integer, also in hex. */
@@ -123,24 +119,16 @@ export const Amount = ({ value, decimals = 0, symbol }: AmountProps) => {
   return (
     <span class="amount" title={`${units}${decimals > 0 ? ` / 10^${decimals}` : ''}`}>
       {showAmount(units, decimals)}
-      {symbol !== undefined && (
-        <>
-          {' '}
-          <Text value={symbol} most={16} brief />
-        </>
-      )}
+      {symbol !== undefined && ' '}
+      {symbol !== undefined && <Text value={symbol} most={16} brief />}
     </span>
   )
 }
 
-export const showAmount = (units: bigint, decimals: number): string => {
-  const digits = String(units < 0n ? -units : units).padStart(decimals + 1, '0')
-  const whole = BigInt(digits.slice(0, digits.length - decimals)).toLocaleString()
-  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '')
-  return `${units < 0n ? '-' : ''}${whole}${fraction && POINT + fraction}`
-}
-
-const POINT = new Intl.NumberFormat().formatToParts(1.5).find(({ type }) => type === 'decimal')?.value ?? '.'
+/** An amount of the coin of the page's network. */
+export const Coins = ({ value }: { value: bigint | string }) => (
+  <Amount value={value} decimals={COIN_DECIMALS} symbol={coinOf(useContext(Network))} />
+)
 
 interface TimeProps {
   /** In seconds since 1970, or ISO text in UTC. */
@@ -163,17 +151,13 @@ export const Time = ({ value, brief = false, due = false }: TimeProps) => {
   )
 }
 
-/** The chain's times are in UTC, and those of logs do not say so. */
-export const dateOf = (value: number | string): Date =>
-  new Date(typeof value === 'number' ? value * 1000 : /(Z|[+-]\d\d:?\d\d)$/.test(value) ? value : `${value}Z`)
-
 const ABSOLUTE = new Intl.DateTimeFormat(undefined, { dateStyle: 'short', timeStyle: 'medium' })
 
 /** One clock for all of them. */
 const clock = createStore(Date.now())
 let [users, timer] = [0, 0]
 
-export const useNow = (): number => {
+const useNow = (): number => {
   useEffect(() => {
     // It stood still while nothing showed a time.
     if (users === 0) clock.set(Date.now())
@@ -199,3 +183,17 @@ export const Command = ({ parts }: { parts: readonly string[] }) => {
 }
 
 const quote = (part: string): string => (/^[\w./:=-]+$/.test(part) ? part : `'${part.replaceAll("'", `'\\''`)}'`)
+
+/** What is known of a thing, by name; what is absent, false or empty is left out. */
+export const Facts = ({ of, class: style = 'facts' }: { of: Record<string, ComponentChildren>; class?: string }) => (
+  <dl class={style}>
+    {Object.entries(of).map(([name, value]) =>
+      value === undefined || value === null || value === false || value === '' ? null : (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ),
+    )}
+  </dl>
+)

@@ -4,9 +4,9 @@ import { ApiError, messageOf } from '../api/client.ts'
 import { getStatus } from '../api/index.ts'
 import type { Status } from '../api/wire.ts'
 import { Busy, Empty, Fault } from '../parts/answer.tsx'
-import { Confirm, Dialog, Field, Toasts } from '../parts/controls.tsx'
+import { Button, Confirm, Dialog, Field, Form, Toasts } from '../parts/controls.tsx'
 import { plain } from '../parts/format.ts'
-import { findPage, homeOf, PAGES, type Page, type PageProps } from '../routes.ts'
+import { findPage, homeOf, PAGES, type Page } from '../routes.ts'
 import { activeKeys, type Key, useKey } from './keys.ts'
 import { Link, usePlace } from './router.tsx'
 import { connection, rootUrl, session, signIn, signOut, useStore } from './state.ts'
@@ -61,9 +61,7 @@ const Head = () => {
           )
         })}
       </nav>
-      <button type="button" class="quiet" onClick={() => signOut()}>
-        Sign out
-      </button>
+      <Button class="quiet" label="Sign out" onClick={() => signOut()} />
     </header>
   )
 }
@@ -119,36 +117,31 @@ const Outlet = () => {
     }
   }, [page, since])
 
-  return (
-    <main id="main" tabIndex={-1}>
-      {!found && (
+  const shown = () => {
+    if (!found)
+      return (
         <Empty title="There is no page at this address">
           <Link to="/">Go to Explore</Link>
         </Empty>
-      )}
-      {found && loaded?.page !== found.page && <Busy label="Loading the page" />}
-      {found && loaded?.page === found.page && (
-        <Shown Content={loaded.Content} error={loaded.error} parameters={found.parameters} />
-      )}
+      )
+    if (loaded?.page !== page) return <Busy label="Loading the page" />
+    if (loaded?.Content) return <loaded.Content parameters={found.parameters} />
+    return <Fault title="The page cannot be loaded" error={`${messageOf(loaded?.error)} Reload the console.`} />
+  }
+  return (
+    <main id="main" tabIndex={-1}>
+      {shown()}
     </main>
   )
 }
 
-const Shown = ({ Content, error, parameters }: { Content?: Loaded | undefined; error?: unknown } & PageProps) =>
-  Content ? (
-    <Content parameters={parameters} />
-  ) : (
-    <Fault title="The page cannot be loaded" error={`${messageOf(error)} Reload the console.`} />
-  )
-
-export const SignIn = () => {
+const SignIn = () => {
   const { reason } = useStore(session)
   const [token, setToken] = useState('')
   const [error, setError] = useState<string>()
   const [busy, setBusy] = useState(false)
 
-  const submit = async (event: Event) => {
-    event.preventDefault()
+  const submit = async () => {
     const given = token.trim()
     if (!TOKEN.test(given)) return setError('This is not a token. Tokens begin with cs_.')
     setBusy(true)
@@ -166,7 +159,7 @@ export const SignIn = () => {
     <main class="sign-in">
       <h1>Chainsieve</h1>
       {reason !== undefined && <p class="fault">You were signed out: {reason}</p>}
-      <form onSubmit={submit}>
+      <Form onSubmit={submit}>
         <Field label="Token" error={error} hint="The token stays in this tab, until you close it or sign out.">
           {field => (
             <input
@@ -181,7 +174,7 @@ export const SignIn = () => {
         <button type="submit" class="main" disabled={busy}>
           Sign in
         </button>
-      </form>
+      </Form>
       <p class="dim">
         The demo server and <code>chainsieve dev</code> print a token when they start. Otherwise the operator creates
         one: <code>chainsieve token create --account NAME</code>
@@ -202,7 +195,7 @@ const check = async (token: string) => {
   throw new Error('The token is not valid: it is unknown, expired or revoked. Ask the operator for another one.')
 }
 
-export const KeysDialog = () => {
+const KeysDialog = () => {
   const [shown, setShown] = useState<readonly Key[]>()
   useKey('?', 'Lists these keys', () => setShown(activeKeys()))
   useKey('/', 'Goes to the search box', () => document.querySelector<HTMLElement>('[data-search]')?.focus())

@@ -3,8 +3,8 @@ import { useAsk } from '../../api/ask.ts'
 import { ask, messageOf } from '../../api/client.ts'
 import { getStatus } from '../../api/index.ts'
 import { Progress } from '../../parts/answer.tsx'
-import { CheckField, SelectField, TextField } from '../../parts/controls.tsx'
-import { plain } from '../../parts/format.ts'
+import { Button, CheckField, SelectField, TextField } from '../../parts/controls.tsx'
+import { count, plain } from '../../parts/format.ts'
 import type { Added } from './wire.ts'
 
 interface Outcome {
@@ -101,11 +101,7 @@ export const Upload = ({ onAdded }: { onAdded(): void }) => {
               </li>
             ))}
           </ul>
-          {work === undefined && (
-            <button type="button" class="link" onClick={() => setOutcomes([])}>
-              Clear this list
-            </button>
-          )}
+          {work === undefined && <Button class="link" label="Clear this list" onClick={() => setOutcomes([])} />}
         </div>
       )}
     </section>
@@ -138,10 +134,9 @@ const addOne = async (file: Read, { network, address, redecode }: For): Promise<
 const SEVERAL = /^\s*\{\s*"abis"\s*:/
 
 const summaryOf = ({ events, functions, errors }: Added['abis'][number]) =>
-  `added with ${count(events, 'event')}, ${count(functions, 'function')} and ${count(errors, 'error')}`
+  `added with ${counted(events, 'event')}, ${counted(functions, 'function')} and ${counted(errors, 'error')}`
 
-const count = (number: number | null, what: string) =>
-  `${number?.toLocaleString() ?? 'many'} ${what}${number === 1 ? '' : 's'}`
+const counted = (number: number | null, what: string) => (number === null ? `many ${what}s` : count(number, what))
 
 /** Text of a file, and how it is called. */
 export interface Read {

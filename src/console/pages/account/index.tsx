@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks'
-import { type Account as AccountAnswer, getAccount, SCOPES, type Scope } from '../../api/account.ts'
+import { type Account, getAccount, SCOPES, type Scope } from '../../api/account.ts'
 import { useAsk } from '../../api/ask.ts'
-import { Busy, Fault } from '../../parts/answer.tsx'
-import { Field } from '../../parts/controls.tsx'
-import { PlainTable } from '../../parts/table.tsx'
-import { Command, Text, Time } from '../../parts/text.tsx'
+import { Await, CreateToken } from '../../parts/answer.tsx'
+import { TextField } from '../../parts/controls.tsx'
+import { type Column, PlainTable } from '../../parts/table.tsx'
+import { Facts, Text, Time } from '../../parts/text.tsx'
 
 const MEANINGS: Readonly<Record<Scope, string>> = {
   search: 'search all networks',
@@ -13,90 +13,61 @@ const MEANINGS: Readonly<Record<Scope, string>> = {
 }
 
 /** What the token may do, and the limits that hold for it. */
-const Account = () => {
-  const { data, error, again } = useAsk('account', getAccount)
+export default () => (
+  <>
+    <h1>Account</h1>
+    <Await asked={useAsk('account', getAccount)} failed="The account cannot be read" busy="Reading the account">
+      {account => <Shown account={account} />}
+    </Await>
+  </>
+)
+
+const Shown = ({ account: { account, token, limits, server } }: { account: Account }) => {
+  const facts = {
+    Account: <Text value={account} />,
+    Token: (
+      <>
+        number {token.id}
+        {token.hint !== null && ', begins with '}
+        {token.hint !== null && <code>{token.hint}</code>}
+      </>
+    ),
+    Created: token.createdAt !== null && <Time value={token.createdAt} />,
+    Expires: token.expiresAt === null ? 'never' : <Time value={token.expiresAt} due />,
+    Server: `Chainsieve ${server.version}`,
+  }
   return (
     <>
-      <h1>Account</h1>
-      {error !== undefined && <Fault title="The account cannot be read" error={error} again={again} />}
-      {!data && error === undefined && <Busy label="Reading the account" />}
-      {data && <Shown account={data} />}
+      <Facts of={facts} />
+      <h2>What this token may do</h2>
+      <ul class="scopes">
+        {SCOPES.map(scope => {
+          const has = token.scopes.includes(scope)
+          return (
+            <li key={scope}>
+              <strong class={has ? 'good' : 'dim'}>{has ? 'yes' : 'no'}</strong> <code>{scope}</code>: {MEANINGS[scope]}
+            </li>
+          )
+        })}
+      </ul>
+      {token.scopes.length < SCOPES.length && (
+        <>
+          <p>The operator of the server creates a token with all scopes by</p>
+          <CreateToken account={account} scopes={SCOPES} />
+        </>
+      )}
+      <h2>Networks</h2>
+      <PlainTable label="Networks" columns={NETWORKS} rows={server.networks} keyOf={({ network }) => network} />
+      <Limits limits={limits} />
     </>
   )
 }
 
-export default Account
-
-const Shown = ({ account: { account, token, limits, server } }: { account: AccountAnswer }) => (
-  <>
-    <dl class="facts">
-      <div>
-        <dt>Account</dt>
-        <dd>
-          <Text value={account} />
-        </dd>
-      </div>
-      <div>
-        <dt>Token</dt>
-        <dd>
-          number {token.id}
-          {token.hint !== null && (
-            <>
-              , begins with <code>{token.hint}</code>
-            </>
-          )}
-        </dd>
-      </div>
-      {token.createdAt !== null && (
-        <div>
-          <dt>Created</dt>
-          <dd>
-            <Time value={token.createdAt} />
-          </dd>
-        </div>
-      )}
-      <div>
-        <dt>Expires</dt>
-        <dd>{token.expiresAt === null ? 'never' : <Time value={token.expiresAt} due />}</dd>
-      </div>
-      <div>
-        <dt>Server</dt>
-        <dd>Chainsieve {server.version}</dd>
-      </div>
-    </dl>
-    <h2>What this token may do</h2>
-    <ul class="scopes">
-      {SCOPES.map(scope => {
-        const has = token.scopes.includes(scope)
-        return (
-          <li key={scope}>
-            <strong class={has ? 'good' : 'dim'}>{has ? 'yes' : 'no'}</strong> <code>{scope}</code>: {MEANINGS[scope]}
-          </li>
-        )
-      })}
-    </ul>
-    {token.scopes.length < SCOPES.length && (
-      <>
-        <p>The operator of the server creates a token with all scopes by</p>
-        <Command
-          parts={['chainsieve', 'token', 'create', '--account', account, ...SCOPES.flatMap(it => ['--scope', it])]}
-        />
-      </>
-    )}
-    <h2>Networks</h2>
-    <PlainTable
-      label="Networks"
-      columns={[
-        { title: 'Network', cell: ({ network }) => network },
-        { title: 'New blocks', cell: ({ indexed }) => (indexed ? 'come from a node' : 'no node brings them') },
-        { title: 'Traces', cell: ({ traces }) => traces ?? 'as they were stored' },
-      ]}
-      rows={server.networks}
-      keyOf={({ network }) => network}
-    />
-    <Limits limits={limits} />
-  </>
-)
+const NETWORKS: readonly Column<Account['server']['networks'][number]>[] = [
+  { title: 'Network', cell: ({ network }) => network },
+  { title: 'New blocks', cell: ({ indexed }) => (indexed ? 'come from a node' : 'no node brings them') },
+  { title: 'Traces', cell: ({ traces }) => traces ?? 'as they were stored' },
+]
 
 const Limits = ({ limits }: { limits: Record<string, number> }) => {
   const [wanted, setWanted] = useState('')
@@ -108,27 +79,13 @@ const Limits = ({ limits }: { limits: Record<string, number> }) => {
         The operator changes a limit by <code>--limit NAME=N</code>. The page of settings in the documentation tells
         what each means.
       </p>
-      <Field label="Find a limit">
-        {field => (
-          <input
-            {...field}
-            type="search"
-            data-search
-            spellcheck={false}
-            value={wanted}
-            onInput={event => setWanted(event.currentTarget.value)}
-          />
-        )}
-      </Field>
-      <PlainTable
-        label="Limits"
-        columns={[
-          { title: 'Name', cell: ([name]) => <code>{name}</code> },
-          { title: 'At most', align: 'right', cell: ([, most]) => most.toLocaleString() },
-        ]}
-        rows={rows}
-        keyOf={([name]) => name}
-      />
+      <TextField type="search" label="Find a limit" value={wanted} onInput={setWanted} />
+      <PlainTable label="Limits" columns={LIMITS} rows={rows} keyOf={([name]) => name} />
     </div>
   )
 }
+
+const LIMITS: readonly Column<[name: string, most: number]>[] = [
+  { title: 'Name', cell: ([name]) => <code>{name}</code> },
+  { title: 'At most', align: 'right', cell: ([, most]) => most.toLocaleString() },
+]

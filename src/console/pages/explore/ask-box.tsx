@@ -2,6 +2,7 @@ import { useRef, useState } from 'preact/hooks'
 import { useAsk } from '../../api/ask.ts'
 import { ask } from '../../api/client.ts'
 import type { Kind } from '../../api/wire.ts'
+import { Form, Select } from '../../parts/controls.tsx'
 import { Text } from '../../parts/text.tsx'
 import { setQuery } from '../../shell/router.tsx'
 import { choose, type Suggestion, wordBefore } from './query.ts'
@@ -16,27 +17,18 @@ interface Props {
 
 /** The network and the box that takes anything. */
 export const AskBox = ({ draft, networks, network, onNeeds }: Props) => (
-  <form
-    class="ask"
-    onSubmit={event => {
-      event.preventDefault()
-      draft.submit()
-    }}
-  >
-    <select
+  <Form class="ask" onSubmit={draft.submit}>
+    <Select
       aria-label="Network"
       value={network}
-      onChange={event => setQuery({ network: event.currentTarget.value, open: '' })}
-    >
-      {(networks.includes(network) ? networks : [network, ...networks]).map(name => (
-        <option key={name}>{name}</option>
-      ))}
-    </select>
+      options={networks.includes(network) ? networks : [network, ...networks]}
+      onChange={network => setQuery({ network, open: '' })}
+    />
     <Box draft={draft} network={network} onNeeds={onNeeds} />
     <button type="submit" class="main">
       Search
     </button>
-  </form>
+  </Form>
 )
 
 const Box = ({ draft, network, onNeeds }: Pick<Props, 'draft' | 'network' | 'onNeeds'>) => {

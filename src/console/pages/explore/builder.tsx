@@ -1,6 +1,7 @@
 import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks'
 import { useAsk } from '../../api/ask.ts'
 import type { Kind } from '../../api/wire.ts'
+import { Button, Form, Select, Suggestions } from '../../parts/controls.tsx'
 import { plain } from '../../parts/format.ts'
 import { Text } from '../../parts/text.tsx'
 import type { KnownValues } from './catalogue.ts'
@@ -49,44 +50,27 @@ export const Builder = ({ draft, catalogue, kinds, values }: Props) => {
   if (draft.clause === undefined)
     return <p class="dim">The query cannot be shown as conditions: {plain(draft.error ?? '')} Correct it first.</p>
   return (
-    <form
-      class="conditions"
-      aria-label="Conditions"
-      onSubmit={event => {
-        event.preventDefault()
-        draft.submit()
-      }}
-    >
-      <datalist id={fieldsId}>
-        {fields.map(({ path, meaning }) => (
-          <option key={path} value={path}>
-            {meaning}
-          </option>
-        ))}
-      </datalist>
+    <Form class="conditions" aria-label="Conditions" onSubmit={draft.submit}>
+      <Suggestions id={fieldsId} of={fields.map(({ path, meaning }) => ({ value: path, label: meaning }))} />
       {rows.map((row, i) => (
         <Row
           key={i}
+          {...{ row, fieldsId, values }}
           at={i + 1}
-          row={row}
           field={catalogue.fields.get(row.field)}
-          fieldsId={fieldsId}
-          values={values}
-          onChange={next => write(rows.map((it, j) => (j === i ? next : it)))}
-          onRemove={() => write(rows.length === 1 ? [EMPTY] : rows.filter((_, j) => j !== i))}
+          onChange={next => write(rows.with(i, next))}
+          onRemove={() => write(rows.length === 1 ? [EMPTY] : rows.toSpliced(i, 1))}
         />
       ))}
       <p class="actions">
-        <button type="button" onClick={() => setRows([...rows, EMPTY])}>
-          Add a condition
-        </button>
+        <Button label="Add a condition" onClick={() => setRows([...rows, EMPTY])} />
         <span class="dim">All of them have to hold.</span>
         {/* Enter in a condition searches. */}
         <button type="submit" class="skip">
           Search by the conditions
         </button>
       </p>
-    </form>
+    </Form>
   )
 }
 
@@ -103,45 +87,44 @@ interface RowProps {
   onRemove(): void
 }
 
-const Row = ({ at, row, field, fieldsId, values, onChange, onRemove }: RowProps) => (
-  <fieldset class="condition">
-    <legend class="skip">Condition {at}</legend>
-    {row.operator === 'json' ? (
-      <p>
-        {row.not && 'not '}
-        <Text value={row.value} most={200} /> <span class="dim">Conditions cannot show this: change it as JSON.</span>
-      </p>
-    ) : (
-      <Inputs at={at} row={row} field={field} fieldsId={fieldsId} values={values} onChange={onChange} />
-    )}
-    <button type="button" class="quiet" aria-label={`Remove condition ${at}`} onClick={onRemove}>
-      Remove
-    </button>
-    {field && row.operator !== 'json' && <p class="meaning dim">{field.meaning}</p>}
-    {!field && row.field !== '' && <p class="meaning dim">No field of these kinds has this name.</p>}
-  </fieldset>
-)
+const Row = ({ onRemove, ...props }: RowProps) => {
+  const { at, row, field } = props
+  return (
+    <fieldset class="condition">
+      <legend class="skip">Condition {at}</legend>
+      {row.operator === 'json' ? (
+        <p>
+          {row.not && 'not '}
+          <Text value={row.value} most={200} /> <span class="dim">Conditions cannot show this: change it as JSON.</span>
+        </p>
+      ) : (
+        <Inputs {...props} />
+      )}
+      <Button class="quiet" label="Remove" name={`Remove condition ${at}`} onClick={onRemove} />
+      {field && row.operator !== 'json' && <p class="meaning dim">{field.meaning}</p>}
+      {!field && row.field !== '' && <p class="meaning dim">No field of these kinds has this name.</p>}
+    </fieldset>
+  )
+}
 
 const Inputs = ({ at, row, field, fieldsId, values, onChange }: Omit<RowProps, 'onRemove'>) => {
   const operators: readonly Operator[] = row.operator === 'text' ? ['text'] : operatorsFor(field)
   const shown = operators.includes(row.operator) ? operators : [...operators, row.operator]
+  const options = shown.flatMap(operator =>
+    LABELS[operator].map((label, i) => ({ value: `${i === 1 ? '!' : ''}${operator}`, label })),
+  )
   const setField = (path: string) => {
     const { argument: _, ...rest } = row
     onChange({ ...rest, field: path, ...(isArgument(path) && { argument: row.argument ?? '' }) })
   }
+  const setOperator = (value: string) =>
+    onChange({ ...row, not: value.startsWith('!'), operator: value.replace('!', '') as Operator })
   return (
     <>
       {row.operator === 'text' ? (
         <span>the text of the search</span>
       ) : (
-        <input
-          aria-label={`Field ${at}`}
-          placeholder="field"
-          list={fieldsId}
-          value={row.field}
-          spellcheck={false}
-          onInput={event => setField(event.currentTarget.value)}
-        />
+        <Input label={`Field ${at}`} placeholder="field" list={fieldsId} value={row.field} onInput={setField} />
       )}
       {row.argument !== undefined && (
         <Choice
@@ -152,21 +135,12 @@ const Inputs = ({ at, row, field, fieldsId, values, onChange }: Omit<RowProps, '
           onInput={argument => onChange({ ...row, argument })}
         />
       )}
-      <select
+      <Select
         aria-label={`Operator ${at}`}
         value={`${row.not ? '!' : ''}${row.operator}`}
-        onChange={({ currentTarget: { value } }) =>
-          onChange({ ...row, not: value.startsWith('!'), operator: value.replace('!', '') as Operator })
-        }
-      >
-        {shown.flatMap(operator =>
-          LABELS[operator].map((label, i) => (
-            <option key={label} value={`${i === 1 ? '!' : ''}${operator}`}>
-              {label}
-            </option>
-          )),
-        )}
-      </select>
+        options={options}
+        onChange={setOperator}
+      />
       {row.operator !== 'exists' && (
         <Choice
           label={`Value ${at}`}
@@ -180,31 +154,30 @@ const Inputs = ({ at, row, field, fieldsId, values, onChange }: Omit<RowProps, '
   )
 }
 
-interface ChoiceProps {
+interface InputProps {
   label: string
   placeholder: string
   value: string
-  choices: { key: string; ask(): Promise<readonly string[]> }
+  list: string
+  onFocus?(): void
   onInput(value: string): void
 }
 
+const Input = ({ label, onInput, ...rest }: InputProps) => (
+  <input aria-label={label} spellcheck={false} {...rest} onInput={event => onInput(event.currentTarget.value)} />
+)
+
+type ChoiceProps = Omit<InputProps, 'list'> & { choices: { key: string; ask(): Promise<readonly string[]> } }
+
 /** An input with the values that occur, which are asked for once it has the focus. */
-const Choice = ({ label, placeholder, value, choices, onInput }: ChoiceProps) => {
+const Choice = ({ choices, ...rest }: ChoiceProps) => {
   const [isIn, setIn] = useState(false)
   const id = useId()
   const known = useAsk(isIn ? choices.key : undefined, choices.ask)
   return (
     <>
-      <input
-        aria-label={label}
-        placeholder={placeholder}
-        list={id}
-        value={value}
-        spellcheck={false}
-        onFocus={() => setIn(true)}
-        onInput={event => onInput(event.currentTarget.value)}
-      />
-      <datalist id={id}>{isIn && known.data?.map(value => <option key={value} value={value} />)}</datalist>
+      <Input {...rest} list={id} onFocus={() => setIn(true)} />
+      <Suggestions id={id} of={isIn ? (known.data ?? []).map(value => ({ value })) : []} />
     </>
   )
 }

@@ -1,8 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { askStream } from '../../api/client.ts'
 import { Fault, Progress } from '../../parts/answer.tsx'
-import { CheckField, Dialog, SelectField } from '../../parts/controls.tsx'
-import { type Asked, allBody, countLines, type Form } from './query.ts'
+import { Button, CheckField, Dialog, Form, SelectField } from '../../parts/controls.tsx'
+import { count } from '../../parts/format.ts'
+import { type Asked, allBody, countLines, type FileForm } from './query.ts'
 import type { Search } from './state.ts'
 
 interface Props {
@@ -28,7 +29,7 @@ const MADE_OF: Readonly<Record<string, readonly string[]>> = {
 
 /** All hits into a file, however many. */
 export const DownloadDialog = ({ search, asked, total, onClose }: Props) => {
-  const [form, setForm] = useState<Form>('csv')
+  const [form, setForm] = useState<FileForm>('csv')
   const [isAll, setAll] = useState(true)
   const [state, setState] = useState<State>({ is: 'asked' })
   const under = useRef<AbortController>(undefined)
@@ -67,19 +68,12 @@ export const DownloadDialog = ({ search, asked, total, onClose }: Props) => {
         <>
           <Progress label="Hits" done={state.hits} total={total} />
           <p role="status">{sizeOf(state.bytes)} so far</p>
-          <button type="button" onClick={() => under.current?.abort()}>
-            Cancel the download
-          </button>
+          <Button label="Cancel the download" onClick={() => under.current?.abort()} />
         </>
       ) : (
-        <form
-          onSubmit={event => {
-            event.preventDefault()
-            void start()
-          }}
-        >
+        <Form onSubmit={start}>
           <p>{total.toLocaleString()} hits are written into a file as they come.</p>
-          <SelectField label="Format" value={form} options={FORMS} onChange={value => setForm(value as Form)} />
+          <SelectField label="Format" value={form} options={FORMS} onChange={value => setForm(value as FileForm)} />
           <CheckField label="All fields" checked={isAll} onChange={setAll} />
           <p class="dim">
             {isAll ? 'The file has every field of a hit.' : 'The file has the fields that the columns show.'}
@@ -87,12 +81,12 @@ export const DownloadDialog = ({ search, asked, total, onClose }: Props) => {
           <button type="submit" class="main">
             Download
           </button>
-        </form>
+        </Form>
       )}
       <div role="status">
         {state.is === 'done' && (
           <p class="good">
-            Downloaded {state.hits.toLocaleString()} {state.hits === 1 ? 'hit' : 'hits'}, {sizeOf(state.bytes)}.
+            Downloaded {count(state.hits, 'hit')}, {sizeOf(state.bytes)}.
           </p>
         )}
       </div>
@@ -110,7 +104,7 @@ const SHOWN_MS = 100
 
 const sizeOf = (bytes: number) => (bytes < 1e6 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`)
 
-const TYPES: Readonly<Record<Form, string>> = { csv: 'text/csv', ndjson: 'application/x-ndjson' }
+const TYPES: Readonly<Record<FileForm, string>> = { csv: 'text/csv', ndjson: 'application/x-ndjson' }
 
 /** Where what comes is kept. */
 interface Sink {
@@ -126,7 +120,7 @@ interface FilePicker {
 export interface Download {
   path: string
   body: string
-  form: Form
+  form: FileForm
   name: string
   signal: AbortSignal
   told(hits: number, bytes: number): void

@@ -3,14 +3,13 @@ import { useAsk, useLive } from '../../api/ask.ts'
 import { getDocument, getStatus } from '../../api/index.ts'
 import { isObject, type Json, toJson } from '../../api/json.ts'
 import { KINDS, type SearchAnswer, type Status } from '../../api/wire.ts'
-import { Busy, Empty, Fault } from '../../parts/answer.tsx'
+import { Await, Busy, Empty, Fault } from '../../parts/answer.tsx'
 import { Chart } from '../../parts/chart.tsx'
-import { CheckField, Tabs } from '../../parts/controls.tsx'
+import { Aside, Button, CheckField, Tabs } from '../../parts/controls.tsx'
 import { plain } from '../../parts/format.ts'
 import { JsonView } from '../../parts/json-view.tsx'
 import { Table } from '../../parts/table.tsx'
-import { Hash, Text, Time } from '../../parts/text.tsx'
-import { useKey } from '../../shell/keys.ts'
+import { Hash, Network, Text, Time } from '../../parts/text.tsx'
 import { Link, setQuery } from '../../shell/router.tsx'
 import { AskBox, askSuggestions } from './ask-box.tsx'
 import { Builder } from './builder.tsx'
@@ -18,7 +17,6 @@ import { getCatalogue, knownValues } from './catalogue.ts'
 import { columnsFor } from './columns.tsx'
 import { Dsl } from './dsl.tsx'
 import { type Catalogue, sortPath } from './fields.ts'
-import { useKnown } from './known.ts'
 import { choose, type Question } from './query.ts'
 import {
   type Draft,
@@ -38,26 +36,32 @@ import { Toolbar } from './toolbar.tsx'
 const STATUS_MS = 10_000
 
 /** Searches, with all of their state in the address. */
-const Explore = () => {
+export default () => {
   const status = useLive('status', getStatus, STATUS_MS)
   const networks = status.data?.networks.map(({ network }) => network) ?? []
   const search = useSearch(networks)
-  if (status.error !== undefined && !status.data)
-    return <Fault title="The networks cannot be read" error={status.error} again={status.again} />
-  if (!status.data) return <Busy label="Reading which networks there are" />
-  if (search.network === '')
-    return (
-      <Empty title="There is no network yet">
-        <p>
-          Start the server with a node, or import blocks: <code>chainsieve serve --network T/B/N --rpc URL</code>
-        </p>
-      </Empty>
-    )
-  const reasons = status.data.reasons?.filter(({ network }) => network === search.network) ?? []
-  return <Page search={search} networks={networks} reasons={reasons} />
+  return (
+    <Await asked={status} failed="The networks cannot be read" busy="Reading which networks there are" quiet>
+      {({ reasons = [] }) =>
+        search.network === '' ? (
+          <Empty title="There is no network yet">
+            <p>
+              Start the server with a node, or import blocks: <code>chainsieve serve --network T/B/N --rpc URL</code>
+            </p>
+          </Empty>
+        ) : (
+          <Network.Provider value={search.network}>
+            <Page
+              search={search}
+              networks={networks}
+              reasons={reasons.filter(({ network }) => network === search.network)}
+            />
+          </Network.Provider>
+        )
+      }
+    </Await>
+  )
 }
-
-export default Explore
 
 interface ExploreProps {
   search: Search
@@ -76,18 +80,19 @@ const Page = ({ search, networks, reasons }: ExploreProps) => {
   const draft = useDraft(search.text, kinds)
   const usual = useHits(network, kinds, asked)
   // A chain may have no transactions yet.
-  const isBare = isFirstSight(search)
-  const isWithout = isBare && usual.data?.hits.total === 0
+  const isWithout = isFirstSight(search) && usual.data?.hits.total === 0
   const blocks = useHits(isWithout ? network : undefined, ['block'], asked)
-  const hasBlocks = isWithout && blocks.hits.length > 0
+  const hasBlocks = isWithout && blocks.rows.length > 0
   const found = hasBlocks ? blocks : usual
   const news = useFollow(network, hasBlocks ? ['block'] : kinds, asked, follows, found.again)
-  const hits = useMemo(() => withNews(found.hits, news), [found.hits, news.hits, news.gone])
-  const fresh = hits.length - found.hits.length
+  const hits = useMemo(() => withNews(found.rows, news), [found.rows, news.hits, news.gone])
+  const fresh = hits.length - found.rows.length
   const series = useMemo(() => seriesOf(found.data, hits.slice(0, Math.max(fresh, 0))), [found.data, fresh])
-  const nameOf = useKnown(network, hits)
   const box = useKeptPlace(hits.length, news.hits)
   const [openKind = '', openId = ''] = open.split(/ (.*)/s)
+  const canSort = (field: string) => catalogue !== undefined && sortPath(catalogue, field) !== undefined
+  const cut = (from: number, to: number) =>
+    setQuery({ from: String(Math.floor(from * 1000)), to: String(Math.ceil(to * 1000)) })
 
   return (
     <div class="explore">
@@ -101,17 +106,23 @@ const Page = ({ search, networks, reasons }: ExploreProps) => {
       {reasons.map(({ type, reason, since }) => (
         <p class="notice" key={type}>
           Not live: {plain(reason)}
-          {since !== undefined && (
-            <>
-              , since <Time value={since} />
-            </>
-          )}
-          . <Link to="/status">Show the status</Link>
+          {since !== undefined && ', since '}
+          {since !== undefined && <Time value={since} />}. <Link to="/status">Show the status</Link>
         </p>
       ))}
       {search.text === '' && network === DEMO && <Tries />}
       <div class="choices">
-        <Kinds search={search} />
+        <fieldset>
+          <legend class="skip">Kinds of documents</legend>
+          {KINDS.map(kind => (
+            <CheckField
+              key={kind}
+              label={kind}
+              checked={kinds.includes(kind)}
+              onChange={checked => setKinds(KINDS.filter(it => (it === kind ? checked : kinds.includes(it))))}
+            />
+          ))}
+        </fieldset>
         <Toolbar
           search={search}
           asked={asked}
@@ -120,9 +131,7 @@ const Page = ({ search, networks, reasons }: ExploreProps) => {
           onWanted={() => setWanted(true)}
         />
       </div>
-      {fields.error !== undefined && (
-        <Fault title="The fields cannot be read" error={fields.error} again={fields.again} />
-      )}
+      <Await asked={fields} failed="The fields cannot be read" />
       <Views search={search} draft={draft} catalogue={catalogue} />
       {error !== undefined && <Fault error={error} />}
       {kinds.length === 0 && <Empty title="Choose at least one kind of documents" />}
@@ -131,22 +140,10 @@ const Page = ({ search, networks, reasons }: ExploreProps) => {
       {asked && question && found.error === undefined && (
         <>
           <Sum
-            question={question}
-            answer={found.data}
-            news={fresh}
-            follows={follows}
-            busy={found.busy}
+            {...{ question, follows, news: fresh, answer: found.data, busy: found.busy }}
             isCut={from !== '' || to !== ''}
           />
-          {series && (
-            <Chart
-              label={`Hits over time, ${series.counts.length} spans`}
-              series={series}
-              onSelect={(from, to) =>
-                setQuery({ from: String(Math.floor(from * 1000)), to: String(Math.ceil(to * 1000)) })
-              }
-            />
-          )}
+          {series && <Chart label={`Hits over time, ${series.counts.length} spans`} series={series} onSelect={cut} />}
           {hasBlocks && (
             <p class="dim" role="status">
               No transactions and events so far: these are the blocks.
@@ -158,11 +155,7 @@ const Page = ({ search, networks, reasons }: ExploreProps) => {
             {hits.length > 0 && (
               <Table
                 label="Hits"
-                columns={columnsFor({
-                  search,
-                  nameOf,
-                  canSort: field => catalogue !== undefined && sortPath(catalogue, field) !== undefined,
-                })}
+                columns={columnsFor(search, canSort)}
                 rows={hits}
                 keyOf={({ _type, _id }) => `${_type} ${_id}`}
                 open={open}
@@ -170,29 +163,13 @@ const Page = ({ search, networks, reasons }: ExploreProps) => {
                 onEnd={found.askMore}
               />
             )}
-            {openId !== '' && (
-              <Opened network={network} kind={openKind} id={openId} onClose={() => setQuery({ open: '' })} />
-            )}
+            {openId !== '' && <Opened network={network} kind={openKind} id={openId} />}
           </div>
         </>
       )}
     </div>
   )
 }
-
-const Kinds = ({ search: { kinds } }: { search: Search }) => (
-  <fieldset>
-    <legend class="skip">Kinds of documents</legend>
-    {KINDS.map(kind => (
-      <CheckField
-        key={kind}
-        label={kind}
-        checked={kinds.includes(kind)}
-        onChange={checked => setKinds(KINDS.filter(it => (it === kind ? checked : kinds.includes(it))))}
-      />
-    ))}
-  </fieldset>
-)
 
 /** Who has scrolled down goes on reading where they are, whatever comes in at the top. */
 const useKeptPlace = (count: number, news: unknown) => {
@@ -209,54 +186,35 @@ const useKeptPlace = (count: number, news: unknown) => {
   return box
 }
 
-interface Try {
-  title: string
-  query: Readonly<Record<string, string>>
-}
-
 const DOLLAR = '0x252bFe6BA05B239912fE0F8f514b3564F40A7A96'
-
-/** Searches of the demo chain, each of which shows something else. */
-const TRIES: readonly Try[] = [
-  {
-    title: 'Transfers of the demo dollar above 1,000',
-    query: {
-      kinds: 'event',
-      view: 'conditions',
-      q: JSON.stringify({
-        bool: {
-          filter: [
-            { term: { 'event.raw': 'Transfer' } },
-            { match: { address: DOLLAR } },
-            {
-              nested: {
-                path: 'args',
-                query: {
-                  bool: {
-                    filter: [{ term: { 'args.name': 'value' } }, { range: { 'args.value.scaled': { gt: '1000' } } }],
-                  },
-                },
-              },
-            },
-          ],
-        },
-      }),
-    },
-  },
-  { title: 'Everything about one token', query: { kinds: 'tx,event,log,call,contract,token', q: DOLLAR } },
-  {
-    title: 'Failed transactions, the dearest first',
-    query: { kinds: 'tx', q: 'status:false', sort: 'gasUsed:desc', columns: '@time,@block,@thing,@what,gasUsed' },
-  },
-  { title: 'Swaps, in Lucene’s syntax', query: { kinds: 'event', q: 'event:Swap AND blockNumber.num:>100' } },
-  { title: 'All that is in block 400', query: { kinds: 'block,tx,event,call', q: '400' } },
+const ABOVE_1000 = {
+  bool: { filter: [{ term: { 'args.name': 'value' } }, { range: { 'args.value.scaled': { gt: '1000' } } }] },
+}
+const TRANSFERS = [
+  { term: { 'event.raw': 'Transfer' } },
+  { match: { address: DOLLAR } },
+  { nested: { path: 'args', query: ABOVE_1000 } },
 ]
 
-export const DEMO = 'ethereum/demo/local'
+/** Searches of the demo chain, each of which shows something else. */
+const TRIES: Record<string, Record<string, string>> = {
+  'Transfers of the demo dollar above 1,000': {
+    ...{ kinds: 'event', view: 'conditions' },
+    q: JSON.stringify({ bool: { filter: TRANSFERS } }),
+  },
+  'Everything about one token': { kinds: 'tx,event,log,call,contract,token', q: DOLLAR },
+  'Failed transactions, the dearest first': {
+    ...{ kinds: 'tx', q: 'status:false', sort: 'gasUsed:desc', columns: '@time,@block,@thing,@what,gasUsed' },
+  },
+  'Swaps, in Lucene’s syntax': { kinds: 'event', q: 'event:Swap AND blockNumber.num:>100' },
+  'All that is in block 400': { kinds: 'block,tx,event,call', q: '400' },
+}
 
-export const Tries = () => (
+const DEMO = 'ethereum/demo/local'
+
+const Tries = () => (
   <ul class="tries" aria-label="Examples to try">
-    {TRIES.map(({ title, query }) => (
+    {Object.entries(TRIES).map(([title, query]) => (
       <li key={title}>
         <Link to={`/explore?${new URLSearchParams(query)}`}>{title}</Link>
       </li>
@@ -273,33 +231,27 @@ interface ViewsProps {
 const VIEWS = [
   { name: 'conditions', title: 'Conditions' },
   { name: 'json', title: 'JSON' },
-] as const
+]
 
 /** Further views of the query in the box, each open or not. */
-export const Views = ({ search, draft, catalogue }: ViewsProps) => {
-  const { network, kinds, view } = search
-  const open = VIEWS.filter(({ name }) => view.split(',').includes(name)).map(({ name }) => name)
+const Views = ({ search: { network, kinds, view }, draft, catalogue }: ViewsProps) => {
+  const open = view.split(',').filter(it => VIEWS.some(({ name }) => name === it))
   const toggle = (name: string) => {
     const next = VIEWS.map(it => it.name).filter(it => (it === name) !== open.includes(it))
     setQuery({ view: next.join() }, { replace: true })
   }
   const values = useMemo(() => catalogue && knownValues(network, kinds, catalogue), [network, kinds.join(), catalogue])
+  const props = catalogue && values && { draft, network, kinds, catalogue, values }
   return (
     <div class="views">
       <div class="toggles">
         {VIEWS.map(({ name, title }) => (
-          <button key={name} type="button" aria-expanded={open.includes(name)} onClick={() => toggle(name)}>
-            {title}
-          </button>
+          <Button key={name} label={title} expanded={open.includes(name)} onClick={() => toggle(name)} />
         ))}
       </div>
-      {open.length > 0 && !(catalogue && values) && <Busy label="Reading which fields there are" />}
-      {catalogue && values && open.includes('conditions') && (
-        <Builder draft={draft} catalogue={catalogue} kinds={kinds} values={values} />
-      )}
-      {catalogue && values && open.includes('json') && (
-        <Dsl draft={draft} network={network} kinds={kinds} catalogue={catalogue} values={values} />
-      )}
+      {open.length > 0 && !props && <Busy label="Reading which fields there are" />}
+      {props && open.includes('conditions') && <Builder {...props} />}
+      {props && open.includes('json') && <Dsl {...props} />}
     </div>
   )
 }
@@ -315,58 +267,46 @@ interface SumProps {
 }
 
 /** How many were found, in what time, and as what the text in the box was understood. */
-export const Sum = ({ question, answer, news, follows, busy, isCut }: SumProps) => {
-  const total = answer && answer.hits.total + news
+const Sum = ({ question, answer, news, follows, busy, isCut }: SumProps) => {
+  const total = (answer?.hits.total ?? 0) + news
   return (
     <p class="sum" role="status">
       {busy && <span class="dim">Searching …</span>}
       {answer && !busy && (
         <span>
-          <strong>{total!.toLocaleString()}</strong> {total === 1 ? 'hit' : 'hits'} in {answer.took.toLocaleString()} ms
+          <strong>{total.toLocaleString()}</strong> {total === 1 ? 'hit' : 'hits'} in {answer.took.toLocaleString()} ms
         </span>
       )}
       <span class="dim">Asked for {question.as}.</span>
       {follows && <span class="good">Follows the chain: {news.toLocaleString()} new.</span>}
-      {isCut && (
-        <button type="button" class="link" onClick={() => setQuery({ from: '', to: '' })}>
-          Show the whole time
-        </button>
-      )}
+      {isCut && <Button class="link" label="Show the whole time" onClick={() => setQuery({ from: '', to: '' })} />}
     </p>
   )
 }
 
 /** In place of hits: what may have been meant. */
-export const Nothing = ({ search: { network, text, kinds } }: { search: Search }) => {
+const Nothing = ({ search: { network, text, kinds } }: { search: Search }) => {
   const isWord = /^[\p{L}\p{N}_$ -]{2,60}$/u.test(text)
   const { data = [] } = useAsk(isWord ? `${network} ${text}` : undefined, signal =>
     askSuggestions(network, text, signal),
   )
   const offers = isWord ? data.filter(({ kind }) => kind !== 'field') : []
+  const take = (offer: (typeof offers)[number]) => {
+    const { text, needs } = choose('', 0, offer)
+    setQuery({ q: offer.address ?? text, kinds: [...new Set([...kinds, ...needs])].join() })
+  }
   return (
     <Empty title="Nothing was found">
+      {offers.length > 0 && <p>You may mean:</p>}
       {offers.length > 0 && (
-        <>
-          <p>You may mean:</p>
-          <ul>
-            {offers.map(offer => (
-              <li key={`${offer.kind} ${offer.field} ${offer.text} ${offer.address}`}>
-                <button
-                  type="button"
-                  class="link"
-                  onClick={() => {
-                    const { text, needs } = choose('', 0, offer)
-                    const all = [...new Set([...kinds, ...needs])]
-                    setQuery({ q: offer.address ?? text, kinds: all.join() })
-                  }}
-                >
-                  {plain(offer.text)}
-                </button>{' '}
-                <span class="dim">{offer.kind}</span>
-              </li>
-            ))}
-          </ul>
-        </>
+        <ul>
+          {offers.map(offer => (
+            <li key={`${offer.kind} ${offer.field} ${offer.text} ${offer.address}`}>
+              <Button class="link" label={plain(offer.text)} onClick={() => take(offer)} />{' '}
+              <span class="dim">{offer.kind}</span>
+            </li>
+          ))}
+        </ul>
       )}
       <p>Choose further kinds, or ask for less. An empty box shows the newest documents.</p>
     </Empty>
@@ -374,46 +314,27 @@ export const Nothing = ({ search: { network, text, kinds } }: { search: Search }
 }
 
 /** One hit with all of its fields. */
-export const Opened = ({
-  network,
-  kind,
-  id,
-  onClose,
-}: {
-  network: string
-  kind: string
-  id: string
-  onClose(): void
-}) => {
+const Opened = ({ network, kind, id }: { network: string; kind: string; id: string }) => {
   const { data, error, again } = useAsk(`${network} ${kind} ${id}`, signal => getDocument(network, kind, id, signal))
-  const [tab, setTab] = useState<'fields' | 'json'>('fields')
-  useKey('Escape', 'Closes the hit', onClose)
-  const isShown = data?._id === id
+  const [tab, setTab] = useState('fields')
+  const title = (
+    <>
+      {kind} <Hash value={id} />
+    </>
+  )
+  const source = data?._id === id ? data._source : undefined
+  const tabs = source && [
+    { name: 'fields', title: 'Fields', show: () => <Fields source={source} /> },
+    { name: 'json', title: 'JSON', show: () => <JsonView value={source} label="The document" /> },
+  ]
   return (
-    <aside class="opened" aria-label="The open hit">
-      <header>
-        <h2>
-          {kind} <Hash value={id} />
-        </h2>
-        <button type="button" class="quiet" onClick={onClose}>
-          Close
-        </button>
-      </header>
+    <Aside what="hit" title={title} onClose={() => setQuery({ open: '' })}>
       {error !== undefined && <Fault error={error} again={again} />}
-      {!isShown && error === undefined && <Busy label="Reading the document" />}
-      {isShown && (
-        <Tabs label="How it is shown" tabs={TABS} current={tab} onChange={name => setTab(name)}>
-          {tab === 'fields' ? <Fields source={data._source} /> : <JsonView value={data._source} label="The document" />}
-        </Tabs>
-      )}
-    </aside>
+      {!tabs && error === undefined && <Busy label="Reading the document" />}
+      {tabs && <Tabs label="How it is shown" tabs={tabs} current={tab} onChange={setTab} />}
+    </Aside>
   )
 }
-
-const TABS = [
-  { name: 'fields', title: 'Fields' },
-  { name: 'json', title: 'JSON' },
-] as const
 
 const Fields = ({ source }: { source: Json }) => (
   <dl class="fields">

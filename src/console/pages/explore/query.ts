@@ -201,12 +201,12 @@ export const choose = (text: string, caret: number, { text: chosen, kind, field,
 }
 
 /** How hits are written into a file. */
-export type Form = 'csv' | 'ndjson'
+export type FileForm = 'csv' | 'ndjson'
 
 const [QUOTE, NEWLINE] = [34, 10]
 
 /** Hits among the bytes: lines, but for those within quotes and the line of names. */
-export const countLines = (form: Form) => {
+export const countLines = (form: FileForm) => {
   let lines = form === 'csv' ? -1 : 0
   let quoted = false
   return {

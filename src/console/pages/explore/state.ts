@@ -1,11 +1,11 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { useAsk, useMore } from '../../api/ask.ts'
+import { pageOf, useAsk, usePages } from '../../api/ask.ts'
 import { messageOf } from '../../api/client.ts'
 import { search } from '../../api/index.ts'
 import { at, type Json, toJson } from '../../api/json.ts'
 import { type Hit, KINDS, type Kind, type SearchAnswer } from '../../api/wire.ts'
 import type { Series } from '../../parts/chart.tsx'
-import { dateOf } from '../../parts/text.tsx'
+import { dateOf } from '../../parts/format.ts'
 import { setQuery, useQueryState } from '../../shell/router.tsx'
 import { type Catalogue, sortPath } from './fields.ts'
 import {
@@ -156,12 +156,10 @@ export const useDraft = (text: string, kinds: readonly Kind[]): Draft => {
 export const useHits = (network: string | undefined, kinds: readonly string[], asked: Asked | undefined) => {
   const body = asked && firstBody(asked)
   const key = network !== undefined && body !== undefined ? `${network} ${kinds.join()} ${body}` : undefined
-  const first = useAsk(key, signal => search(network!, kinds, body, signal))
-  const askAfter: Parameters<typeof useMore>[2] =
-    network !== undefined && asked
-      ? (after, signal) => search(network, kinds, nextBody(asked, toJson(after)), signal)
-      : undefined
-  return useMore(first, PAGE, askAfter)
+  return usePages(key, async (after: Json[] | undefined, signal) => {
+    const text = after ? nextBody(asked!, toJson(after)) : body
+    return pageOf(await search(network!, kinds, text, signal), PAGE)
+  })
 }
 
 interface News {

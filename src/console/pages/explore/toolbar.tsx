@@ -1,14 +1,13 @@
 import { useMemo, useState } from 'preact/hooks'
 import { isObject, parseJson } from '../../api/json.ts'
 import type { Kind } from '../../api/wire.ts'
-import { announce, CheckField, confirm, Dialog, Menu, TextField } from '../../parts/controls.tsx'
+import { announce, Button, CheckField, confirm, Dialog, Form, Menu, TextField } from '../../parts/controls.tsx'
 import { plain } from '../../parts/format.ts'
 import { copyText } from '../../parts/text.tsx'
-import { PAGES } from '../../routes.ts'
 import { useKey } from '../../shell/keys.ts'
 import { Link, navigate, setQuery } from '../../shell/router.tsx'
 import { rootUrl } from '../../shell/state.ts'
-import { WORKED_OUT } from './columns.tsx'
+import { TITLES } from './columns.tsx'
 import { DownloadDialog } from './download.tsx'
 import { type Catalogue, fieldsOf } from './fields.ts'
 import { type Asked, plainBody } from './query.ts'
@@ -32,39 +31,28 @@ export const Toolbar = ({ search, asked, total, catalogue, onWanted }: ToolbarPr
   const close = () => setOpen(undefined)
   const follow = (follows: boolean) => setQuery({ follow: follows ? '1' : '', ...(follows && { sort: '' }) })
   useKey('f', 'Follows the chain, or stops', () => follow(!search.follows))
-  const isRule = PAGES.some(({ paths }) => paths.some(path => path.startsWith('/rules')))
-  const items = asked
-    ? [
-        { title: 'as a link', run: () => void copyText(location.href, 'the link') },
-        { title: 'as curl', run: () => void copyText(curlOf(search, asked), 'the command') },
-        { title: 'as JSON', run: () => void copyText(jsonOf(asked), 'the body') },
-      ]
-    : []
+  const choose = () => {
+    onWanted()
+    setOpen('columns')
+  }
   return (
     <div class="tools">
       <CheckField label="Follow" checked={search.follows} onChange={follow} />
-      <button
-        type="button"
-        onClick={() => {
-          onWanted()
-          setOpen('columns')
-        }}
-      >
-        Columns
-      </button>
-      <button type="button" onClick={() => setOpen('saved')}>
-        Saved
-      </button>
-      {asked && <Menu label="Copy" items={items} />}
-      {asked && isRule && (
-        <button type="button" onClick={() => navigate(ruleHref(search, asked))}>
-          Make a rule
-        </button>
-      )}
+      <Button label="Columns" onClick={choose} />
+      <Button label="Saved" onClick={() => setOpen('saved')} />
       {asked && (
-        <button type="button" onClick={() => setOpen('download')}>
-          Download
-        </button>
+        <>
+          <Menu
+            label="Copy"
+            items={[
+              { title: 'as a link', run: () => copyText(location.href, 'the link') },
+              { title: 'as curl', run: () => copyText(curlOf(search, asked), 'the command') },
+              { title: 'as JSON', run: () => copyText(layOut(plainBody(asked)), 'the body') },
+            ]}
+          />
+          <Button label="Make a rule" onClick={() => navigate(ruleHref(search, asked))} />
+          <Button label="Download" onClick={() => setOpen('download')} />
+        </>
       )}
       {open === 'columns' && catalogue && (
         <Chooser columns={search.columns} catalogue={catalogue} kinds={search.kinds} onClose={close} />
@@ -88,8 +76,6 @@ export const curlOf = (search: Search, asked: Asked): string =>
 
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
 
-export const jsonOf = (asked: Asked): string => layOut(plainBody(asked))
-
 /** The editor of rules takes what a rule can have of the query, and says what it cannot. */
 export const ruleHref = ({ network, kinds }: Search, { query = '' }: Asked): string =>
   `/rules/new?${new URLSearchParams({ from: query, network, kinds: kinds.join() })}`
@@ -102,23 +88,18 @@ interface ChooserProps {
 }
 
 /** Which columns the table has; those that are chosen stand first, and can be moved. */
-export const Chooser = ({ columns, catalogue, kinds, onClose }: ChooserProps) => {
+const Chooser = ({ columns, catalogue, kinds, onClose }: ChooserProps) => {
   const [sought, setSought] = useState('')
   const meanings = useMemo(() => {
-    const all = new Map<string, string>(Object.entries(WORKED_OUT))
+    const all = new Map<string, string>(Object.entries(TITLES))
     for (const { shownAs, meaning } of fieldsOf(catalogue, kinds)) if (!all.has(shownAs)) all.set(shownAs, meaning)
     return all
   }, [catalogue, kinds])
-  const others = [...meanings.keys()].filter(name => !columns.includes(name))
-  const found = others.filter(name =>
-    `${name} ${meanings.get(name)}`.toLowerCase().includes(sought.trim().toLowerCase()),
+  const found = [...meanings].filter(
+    ([name, meaning]) =>
+      !columns.includes(name) && `${name} ${meaning}`.toLowerCase().includes(sought.trim().toLowerCase()),
   )
-  const move = (name: string, step: number) => {
-    const at = columns.indexOf(name)
-    const next = columns.filter(it => it !== name)
-    next.splice(Math.max(at + step, 0), 0, name)
-    setColumns(next)
-  }
+  const move = (from: number, to: number) => setColumns(columns.toSpliced(from, 1).toSpliced(to, 0, columns[from]!))
   return (
     <Dialog title="Columns" onClose={onClose}>
       <ul class="columns">
@@ -127,49 +108,43 @@ export const Chooser = ({ columns, catalogue, kinds, onClose }: ChooserProps) =>
             <CheckField
               label={titleOf(name)}
               checked
-              onChange={() => columns.length > 1 && setColumns(columns.filter(it => it !== name))}
+              onChange={() => columns.length > 1 && setColumns(columns.toSpliced(i, 1))}
             />
-            <button
-              type="button"
+            <Button
               class="quiet"
+              label="←"
+              name={`Move ${titleOf(name)} left`}
               disabled={i === 0}
-              aria-label={`Move ${titleOf(name)} left`}
-              onClick={() => move(name, -1)}
-            >
-              ←
-            </button>
-            <button
-              type="button"
+              onClick={() => move(i, i - 1)}
+            />
+            <Button
               class="quiet"
+              label="→"
+              name={`Move ${titleOf(name)} right`}
               disabled={i === columns.length - 1}
-              aria-label={`Move ${titleOf(name)} right`}
-              onClick={() => move(name, 1)}
-            >
-              →
-            </button>
+              onClick={() => move(i, i + 1)}
+            />
           </li>
         ))}
       </ul>
       <TextField label="Find a field" value={sought} onInput={setSought} />
       <ul class="columns more" aria-label="Further columns">
-        {found.map(name => (
+        {found.map(([name, meaning]) => (
           <li key={name}>
             <CheckField label={titleOf(name)} checked={false} onChange={() => setColumns([...columns, name])} />
-            <span class="dim">{name.startsWith('@') ? '' : meanings.get(name)}</span>
+            <span class="dim">{name.startsWith('@') ? '' : meaning}</span>
           </li>
         ))}
       </ul>
       {found.length === 0 && <p>No further field of these kinds fits.</p>}
       <p class="actions">
-        <button type="button" onClick={() => setColumns(DEFAULT_COLUMNS.split(','))}>
-          Show the usual columns
-        </button>
+        <Button label="Show the usual columns" onClick={() => setColumns(DEFAULT_COLUMNS.split(','))} />
       </p>
     </Dialog>
   )
 }
 
-const titleOf = (name: string) => WORKED_OUT[name] ?? name
+const titleOf = (name: string) => TITLES[name] ?? name
 
 interface Saved {
   name: string
@@ -241,15 +216,10 @@ export const SavedSearches = ({ network, onClose }: { network: string; onClose()
 
   return (
     <Dialog title="Saved searches" onClose={onClose}>
-      <form
-        onSubmit={event => {
-          event.preventDefault()
-          void save()
-        }}
-      >
+      <Form onSubmit={save}>
         <TextField label="Save the search that is shown as" value={name} onInput={setName} error={error} />
         <button type="submit">Save</button>
-      </form>
+      </Form>
       {searches.length === 0 && <p>No search is saved yet.</p>}
       <ul class="saved">
         {searches.map(search => (
@@ -257,14 +227,7 @@ export const SavedSearches = ({ network, onClose }: { network: string; onClose()
             <span onClickCapture={onClose}>
               <Link to={`/explore?${search.query}`}>{plain(search.name)}</Link>
             </span>
-            <button
-              type="button"
-              class="quiet"
-              aria-label={`Remove ${plain(search.name)}`}
-              onClick={() => void remove(search)}
-            >
-              Remove
-            </button>
+            <Button class="quiet" label="Remove" name={`Remove ${plain(search.name)}`} onClick={() => remove(search)} />
           </li>
         ))}
       </ul>

@@ -1,23 +1,23 @@
-import { ApiError, ask, askText } from '../../api/client.ts'
+import { ApiError, ask, askText, messageOf } from '../../api/client.ts'
 import { search } from '../../api/index.ts'
-import { at, isObject, type Json, type JsonObject, member, parseJson, textAt } from '../../api/json.ts'
+import { at, isObject, type Json, type JsonObject, listAt, member, parseJson, textAt } from '../../api/json.ts'
 import type { Kind } from '../../api/wire.ts'
-import type {
-  Alert,
-  AlertSeries,
-  AlertState,
-  Delivery,
-  PreviewAnswer,
-  Rule,
-  RuleFault,
-  Simulation,
-  TestResult,
-} from './wire.ts'
+import { announce, confirm } from '../../parts/controls.tsx'
+import { plain } from '../../parts/format.ts'
+import type { Alert, AlertSeries, Delivery, PreviewAnswer, Rule, RuleFault, Simulation, TestResult } from './wire.ts'
 
 const RULES = 'alerting/rules'
 
+type Query = Record<string, string | undefined>
+
+/** What is asked for by parameters; those that are empty are left out. */
+const get = <T>(path: string, parameters: Query, signal?: AbortSignal) => {
+  const given = Object.entries(parameters).flatMap(([name, value]) => (value ? [[name, value]] : []))
+  return ask<T>(`${path}?${new URLSearchParams(given)}`, signal ? { signal } : {})
+}
+
 export const listRules = (after: string | undefined, signal: AbortSignal) =>
-  ask<{ rules: Rule[]; next: string | null }>(`${RULES}?${queryOf({ size: '1000', after })}`, { signal })
+  get<{ rules: Rule[]; next: string | null }>(RULES, { size: '1000', after }, signal)
 
 /** A rule with its ETag, which a change to it has to name. */
 export interface Tagged {
@@ -25,19 +25,19 @@ export interface Tagged {
   etag: string
 }
 
-const tagged = ({ text, headers }: { text: string; headers: Headers }): Tagged => ({
-  rule: parseJson(text) as Rule,
-  etag: headers.get('etag') ?? '*',
-})
+const tagged = async (asked: ReturnType<typeof askText>): Promise<Tagged> => {
+  const { text, headers } = await asked
+  return { rule: parseJson(text) as Rule, etag: headers.get('etag') ?? '*' }
+}
 
-export const getRule = async (id: string, signal?: AbortSignal): Promise<Tagged> =>
-  tagged(await askText(`${RULES}/${encodeURIComponent(id)}`, signal ? { signal } : {}))
+export const getRule = (id: string, signal?: AbortSignal) =>
+  tagged(askText(`${RULES}/${encodeURIComponent(id)}`, signal ? { signal } : {}))
 
-export const createRule = async (body: JsonObject): Promise<Tagged> => tagged(await askText(RULES, { body }))
+export const createRule = (body: JsonObject) => tagged(askText(RULES, { body }))
 
 /** The body is all of the rule. */
-export const replaceRule = async (id: number, body: JsonObject, etag: string): Promise<Tagged> =>
-  tagged(await askText(`${RULES}/${id}?replace=true`, { method: 'PUT', body, headers: { 'if-match': etag } }))
+export const replaceRule = (id: number, body: JsonObject, etag: string) =>
+  tagged(askText(`${RULES}/${id}?replace=true`, { method: 'PUT', body, headers: { 'if-match': etag } }))
 
 /** The answer counts the deliveries that a pause cancelled. */
 export const enableRule = (id: number, enabled: boolean, etag: string) =>
@@ -51,47 +51,40 @@ export const deleteRule = async (id: number, etag: string): Promise<string | und
 
 export const simulate = (body: JsonObject, signal: AbortSignal) =>
   ask<Simulation>(`${RULES}/simulate`, { body, signal })
-
 export const previewTest = (body: JsonObject) => ask<PreviewAnswer>(`${RULES}/test`, { body })
-
 export const testRule = (id: number) => ask<TestResult>(`${RULES}/${id}/test`, { body: {} })
 
 /** A day in half hours, or what `query` says. */
-export const getSeries = (query: string, signal: AbortSignal) =>
-  ask<AlertSeries>(`alerting/series${query && `?${query}`}`, { signal })
+export const getSeries = (query: Query, signal: AbortSignal) => get<AlertSeries>('alerting/series', query, signal)
 
-export const getAlerts = (id: number, state: AlertState | '', before: string | undefined, signal: AbortSignal) =>
-  ask<{ alerts: Alert[]; next: string | null }>(`${RULES}/${id}/alerts?${queryOf({ size: '100', state, before })}`, {
-    signal,
-  })
+export const getAlerts = (id: number, query: Query, signal: AbortSignal) =>
+  get<{ alerts: Alert[]; next: string | null }>(`${RULES}/${id}/alerts`, { size: '100', ...query }, signal)
 
-export const getDeliveries = (query: Record<string, string | undefined>, signal?: AbortSignal) =>
-  ask<{ deliveries: Delivery[]; next: string | null }>(
-    `alerting/deliveries?${queryOf(query)}`,
-    signal ? { signal } : {},
-  )
+export const getDeliveries = (query: Query, signal?: AbortSignal) =>
+  get<{ deliveries: Delivery[]; next: string | null }>('alerting/deliveries', query, signal)
 
 export const getDelivery = (id: number, signal: AbortSignal) => ask<Delivery>(`alerting/deliveries/${id}`, { signal })
 
-export const redeliver = (body: { delivery: number } | { rule: number; dead: true }) =>
-  ask<{ redelivered: number }>('alerting/deliveries/redeliver', { body })
-
-const queryOf = (parameters: Record<string, string | undefined>): string => {
-  const given = Object.entries(parameters).flatMap(([name, value]): [string, string][] =>
-    value ? [[name, value]] : [],
-  )
-  return new URLSearchParams(given).toString()
+/** Sends deliveries again once the user is sure, since what goes out cannot be called back; says what came of it. */
+export const redeliver = async (
+  which: { delivery: number } | { rule: number; dead: true } | { channel: string; target: string; dead: true },
+  question: Parameters<typeof confirm>[0],
+  says: (redelivered: number) => string,
+): Promise<boolean> => {
+  if (!(await confirm(question))) return false
+  try {
+    announce(says((await ask<{ redelivered: number }>('alerting/deliveries/redeliver', { body: which })).redelivered))
+  } catch (error) {
+    announce(plain(messageOf(error)), 'error')
+  }
+  return true
 }
 
 /** The faults of a refused rule; empty where the error is another one. */
-export const faultsOf = (error: unknown): RuleFault[] => {
-  const faults = error instanceof ApiError ? at(error.body, 'faults') : undefined
-  if (!Array.isArray(faults)) return []
-  return faults.filter(isObject).map(fault => ({
-    path: textAt(fault as Json, 'path') ?? '',
-    message: textAt(fault as Json, 'message') ?? '',
-  }))
-}
+export const faultsOf = (error: unknown): RuleFault[] =>
+  listAt(error instanceof ApiError ? error.body : undefined, 'faults')
+    .filter(isObject)
+    .map(fault => ({ path: textAt(fault, 'path') ?? '', message: textAt(fault, 'message') ?? '' }))
 
 export const isConflict = (error: unknown): boolean => error instanceof ApiError && error.status === 412
 
@@ -154,10 +147,9 @@ export const getValues = async (
   if (type === undefined || !COUNTED.includes(type)) return []
   const body = { size: 0, timeout: '2s', aggs: { values: { terms: { field, size: 20 } } } }
   const answer = await search(network, [kind], body, signal)
-  const buckets = at(answer.aggregations, 'values.buckets')
-  return Array.isArray(buckets)
-    ? buckets.map(bucket => textAt(bucket, 'key_as_string') ?? String(member(bucket, 'key')))
-    : []
+  return listAt(answer.aggregations, 'values.buckets').map(
+    bucket => textAt(bucket, 'key_as_string') ?? String(member(bucket, 'key')),
+  )
 }
 
 export interface Argument {
@@ -185,12 +177,10 @@ export const getArguments = async (
   const names = { names: { terms: { field: 'args.name', size: 50 }, aggs: types } }
   const aggs = { args: { nested: { path: 'args' }, aggs: names } }
   const answer = await search(network, [kind], { size: 0, timeout: '2s', query: { bool: { filter } }, aggs }, signal)
-  const buckets = at(answer.aggregations, 'args.names.buckets')
-  if (!Array.isArray(buckets)) return []
-  return buckets.map(bucket => {
-    const [first] = (at(bucket, 'types.buckets') ?? []) as Json[]
-    return { name: textAt(bucket, 'key') ?? '', type: textAt(first, 'key') ?? '' }
-  })
+  return listAt(answer.aggregations, 'args.names.buckets').map(bucket => ({
+    name: textAt(bucket, 'key') ?? '',
+    type: textAt(listAt(bucket, 'types.buckets')[0], 'key') ?? '',
+  }))
 }
 
 const NARROWING: ReadonlyMap<string, string> = new Map([

@@ -4,11 +4,11 @@ import { useAsk } from '../../api/ask.ts'
 import { messageOf } from '../../api/client.ts'
 import { getStatus } from '../../api/index.ts'
 import { isObject, type Json, type JsonObject, parseJson, toJson } from '../../api/json.ts'
-import { Busy, Fault } from '../../parts/answer.tsx'
-import { announce, confirm, Dialog, SelectField, Tabs } from '../../parts/controls.tsx'
+import { Await, Busy, Fault } from '../../parts/answer.tsx'
+import { announce, Button, confirm, Dialog, Form, SelectField, Tabs } from '../../parts/controls.tsx'
 import { Editor } from '../../parts/editor.tsx'
 import { plain } from '../../parts/format.ts'
-import { Text } from '../../parts/text.tsx'
+import { Facts, Text } from '../../parts/text.tsx'
 import { Link, navigate, useQueryState } from '../../shell/router.tsx'
 import { createRule, faultsOf, getRule, isConflict, replaceRule, type Tagged } from './api.ts'
 import { RuleForm } from './form.tsx'
@@ -18,6 +18,12 @@ import { Preview, TestPreview, usePreview } from './preview.tsx'
 import { Test } from './rule.tsx'
 import type { RuleFault } from './wire.ts'
 
+const Back = ({ to, children }: { to: string; children: string }) => (
+  <p class="way">
+    <Link to={to}>{children}</Link>
+  </p>
+)
+
 /** A new rule: empty, one of those to try, or from a search (`from`, with `network` and `kinds` as Explore has them). */
 export const New = () => {
   const status = useAsk('status', getStatus)
@@ -25,12 +31,15 @@ export const New = () => {
   const [kinds] = useQueryState('kinds')
   const [asked] = useQueryState('network')
   const [offer] = useQueryState('offer')
-  if (status.error !== undefined && !status.data)
-    return <Fault title="The networks cannot be read" error={status.error} again={status.again} />
-  if (!status.data) return <Busy label="Reading which networks there are" />
-  const network = asked || status.data.networks[0]?.network || 'ethereum/ethereum/mainnet'
-  const key = `new ${network} ${offer} ${kinds} ${from}`
-  return <NewForm key={key} name={key} network={network} from={from} kinds={kinds} offer={offer} />
+  return (
+    <Await asked={status} failed="The networks cannot be read" busy="Reading which networks there are" quiet>
+      {({ networks }) => {
+        const network = asked || networks[0]?.network || 'ethereum/ethereum/mainnet'
+        const name = `new ${network} ${offer} ${kinds} ${from}`
+        return <NewForm key={name} {...{ name, network, from, kinds, offer }} />
+      }}
+    </Await>
+  )
 }
 
 interface NewProps {
@@ -41,23 +50,21 @@ interface NewProps {
   offer: string
 }
 
-const NewForm = ({ name, network, from, kinds, offer }: NewProps) => {
-  const { rule, left } = useMemo(() => begin(network, from, kinds, offer), [name])
+const NewForm = ({ name, ...from }: NewProps) => {
+  const { rule, left } = useMemo(() => begin(from), [name])
   const draft = useDraft(name, rule, undefined)
   const save = async (body: JsonObject) => {
     const { rule } = await createRule(body)
-    forgetDraft(name)
+    drafts.delete(name)
     announce('Created the rule.')
     navigate(`/rules/${rule.id}`, { replace: true })
   }
   return (
     <>
-      <p class="way">
-        <Link to="/rules">All rules</Link>
-      </p>
+      <Back to="/rules">All rules</Back>
       <h1>New rule</h1>
       {left.length > 0 && (
-        <div class="note" role="status">
+        <div class="notice" role="status">
           <p>The search is not taken over as a whole:</p>
           <ul>
             {left.map(it => (
@@ -71,23 +78,18 @@ const NewForm = ({ name, network, from, kinds, offer }: NewProps) => {
   )
 }
 
-const begin = (
-  network: string,
-  from: string,
-  kindText: string,
-  offer: string,
-): { rule: JsonObject; left: readonly string[] } => {
+const begin = ({ network, from, kinds: kindText, offer }: Omit<NewProps, 'name'>) => {
   const offered = OFFERS.find(({ name }) => name === offer)
   if (offered) return { rule: offered.rule, left: [] }
   const empty = emptyRule(network)
-  const kinds = kindText.split(',').filter(kind => kind !== '')
-  const target = TARGETS.find(({ kind }) => kind === kinds[0])
+  const [first, ...others] = kindText.split(',').filter(kind => kind !== '')
+  const target = TARGETS.find(({ kind }) => kind === first)
   const typed = target ? putConfig(empty, 'targetType', target.type) : empty
   const { conditions, left } = conditionsOf(from)
-  const several = `A rule looks at one kind of documents: this one at "${kinds[0]}", and not at ${kinds.slice(1).join(', ')}.`
+  const several = `A rule looks at one kind of documents: this one at "${first}", and not at ${others.join(', ')}.`
   return {
     rule: conditions.length > 0 ? putConfig(typed, 'targetMap', conditions) : typed,
-    left: kinds.length > 1 ? [several, ...left] : left,
+    left: others.length > 0 ? [several, ...left] : left,
   }
 }
 
@@ -95,40 +97,35 @@ const begin = (
 export const Edit = ({ id }: { id: string }) => {
   // Read once: what somebody else changes meanwhile shows when this is saved.
   const [first, setFirst] = useState<Tagged>()
-  const asked = useAsk(first ? undefined : `edit ${id}`, async signal => {
-    const read = await getRule(id, signal)
-    setFirst(read)
-    return read
-  })
+  const asked = useAsk(first ? undefined : `edit ${id}`, async signal => setFirst(await getRule(id, signal)))
   if (first) return <EditForm first={first} />
-  if (asked.error !== undefined)
-    return (
-      <>
-        <h1>Edit a rule</h1>
-        <Fault title="The rule cannot be read" error={asked.error} again={asked.again} />
-      </>
-    )
-  return <Busy label="Reading the rule" />
+  if (asked.error === undefined) return <Busy label="Reading the rule" />
+  return (
+    <>
+      <h1>Edit a rule</h1>
+      <Fault title="The rule cannot be read" error={asked.error} again={asked.again} />
+    </>
+  )
 }
 
 const EditForm = ({ first }: { first: Tagged }) => {
   const { rule } = first
   const name = `rule ${rule.id}`
   // What was written before belongs to the revision that it was made from.
-  const [base, setBase] = useState<Tagged>(() => baseOf(name) ?? first)
+  const [base, setBase] = useState<Tagged>(() => drafts.get(name)?.base ?? first)
   const draft = useDraft(name, ownOf(rule), base)
   const [theirs, setTheirs] = useState<Tagged>()
   const away = `/rules/${rule.id}`
 
-  const store = async (body: JsonObject, { etag, rule: before }: Tagged) => {
-    if (before.enabled && body.enabled === false) {
+  const save = async (body: JsonObject) => {
+    if (base.rule.enabled && body.enabled === false) {
       const text =
         'This also pauses the rule, and cancels the deliveries that wait. Cancelled deliveries are not sent later.'
       if (!(await confirm({ title: 'Pause the rule?', text, action: 'Save and pause' }))) return
     }
     try {
-      const { rule: after } = await replaceRule(rule.id, body, etag)
-      forgetDraft(name)
+      const { rule: after } = await replaceRule(rule.id, body, base.etag)
+      drafts.delete(name)
       const { cancelledDeliveries: count } = after
       announce(count === undefined ? 'Saved the rule.' : `Saved and paused the rule. Cancelled deliveries: ${count}.`)
       navigate(away, { replace: true })
@@ -137,11 +134,14 @@ const EditForm = ({ first }: { first: Tagged }) => {
       setTheirs(await getRule(String(rule.id)))
     }
   }
+  const merge = (merged: JsonObject) => {
+    draft.setRule(merged)
+    setBase(theirs!)
+    setTheirs(undefined)
+  }
   return (
     <>
-      <p class="way">
-        <Link to={away}>Back to the rule</Link>
-      </p>
+      <Back to={away}>Back to the rule</Back>
       <h1>
         Edit <Text value={rule.name} most={80} brief />
       </h1>
@@ -151,17 +151,13 @@ const EditForm = ({ first }: { first: Tagged }) => {
           mine={draft.rule}
           theirs={ownOf(theirs.rule)}
           onClose={() => setTheirs(undefined)}
-          onMerged={merged => {
-            draft.setRule(merged)
-            setBase(theirs)
-            setTheirs(undefined)
-          }}
+          onMerged={merge}
         />
       )}
       <RuleEditor
         draft={draft}
         action="Save the rule"
-        save={body => store(body, base)}
+        save={save}
         onCancel={() => navigate(away)}
         test={<Test rule={rule} />}
       />
@@ -179,13 +175,13 @@ interface ConflictProps {
   onMerged(rule: JsonObject): void
 }
 
-const OPTIONS = [
+const CHOICES = [
   { value: 'mine', label: 'mine' },
   { value: 'theirs', label: 'what is stored' },
 ]
 
 /** Somebody else has saved the rule meanwhile: shows where it differs, and lets the user choose. */
-export const Conflict = ({ base, mine, theirs, onClose, onMerged }: ConflictProps) => {
+const Conflict = ({ base, mine, theirs, onClose, onMerged }: ConflictProps) => {
   const [differences, setDifferences] = useState(() => differencesOf(base, mine, theirs))
   const choose = (at: number, choice: 'mine' | 'theirs') =>
     setDifferences(all => all.map((it, i) => (i === at ? { ...it, choice } : it)))
@@ -201,38 +197,23 @@ export const Conflict = ({ base, mine, theirs, onClose, onMerged }: ConflictProp
         <fieldset class="condition" key={it.path}>
           <legend>{it.path}</legend>
           {it.both && <p class="warn">Both have changed it.</p>}
-          <dl class="facts">
-            <dt>Mine</dt>
-            <dd>
-              <Shown value={it.mine} />
-            </dd>
-            <dt>Stored</dt>
-            <dd>
-              <Shown value={it.theirs} />
-            </dd>
-            <dt>Before</dt>
-            <dd>
-              <Shown value={it.base} />
-            </dd>
-          </dl>
+          <Facts of={{ Mine: shown(it.mine), Stored: shown(it.theirs), Before: shown(it.base) }} />
           <SelectField
             label={`Keep for ${it.path}`}
             value={it.choice}
-            options={OPTIONS}
+            options={CHOICES}
             onChange={value => choose(i, value === 'mine' ? 'mine' : 'theirs')}
           />
         </fieldset>
       ))}
       <p class="actions">
-        <button type="button" class="main" onClick={() => onMerged(mergedOf(theirs, differences))}>
-          Use these
-        </button>
+        <Button class="main" label="Use these" onClick={() => onMerged(mergedOf(theirs, differences))} />
       </p>
     </Dialog>
   )
 }
 
-const Shown = ({ value }: { value: Json | undefined }) =>
+const shown = (value: Json | undefined) =>
   value === undefined ? <span class="dim">nothing</span> : <Text value={toJson(value)} most={600} />
 
 interface EditorProps {
@@ -246,14 +227,9 @@ interface EditorProps {
   test?: ComponentChildren
 }
 
-const VIEWS = [
-  { name: 'form', title: 'Form' },
-  { name: 'json', title: 'JSON' },
-] as const
-
 /** A rule while it is written: as a form, as JSON, and what it would have found. */
-export const RuleEditor = ({ draft, action, save, onCancel, test }: EditorProps) => {
-  const [view, setView] = useState<'form' | 'json'>('form')
+const RuleEditor = ({ draft, action, save, onCancel, test }: EditorProps) => {
+  const [view, setView] = useState('form')
   const [refused, setRefused] = useState<{ text: string; error: unknown }>()
   const [busy, setBusy] = useState(false)
   const preview = usePreview(draft.rule)
@@ -261,9 +237,10 @@ export const RuleEditor = ({ draft, action, save, onCancel, test }: EditorProps)
   const saving = refused?.text === draft.text ? faultsOf(refused.error) : []
   const seen = preview.isWhole && !preview.busy ? faultsOf(preview.error).filter(isOfConditions) : []
   const faults = saving.length > 0 ? saving : seen
+  const isBroken = draft.fault !== undefined
 
   const submit = async () => {
-    if (busy || draft.fault !== undefined) return
+    if (busy || isBroken) return
     setBusy(true)
     setRefused(undefined)
     try {
@@ -274,67 +251,52 @@ export const RuleEditor = ({ draft, action, save, onCancel, test }: EditorProps)
       setBusy(false)
     }
   }
+  const form = () => (
+    <>
+      {isBroken && <Fault title="The JSON is not a rule, and the form shows the one before" error={draft.fault} />}
+      <RuleForm draft={draft.rule} example={preview.data?.hits[0]} faultAt={faultAt(faults)} onChange={draft.setRule} />
+    </>
+  )
+  const json = () => (
+    <>
+      <Editor label="The rule as JSON" value={draft.text} onChange={draft.setText} onSubmit={() => void submit()} />
+      {isBroken && <Fault error={draft.fault} />}
+    </>
+  )
   return (
     <div class="edit">
-      <form
-        noValidate
-        onSubmit={event => {
-          event.preventDefault()
-          void submit()
-        }}
-      >
+      <Form onSubmit={submit}>
         {draft.isBack && (
-          <p class="note">
-            What you had not saved is back.{' '}
-            <button type="button" onClick={draft.discard}>
-              Discard it
-            </button>
+          <p class="notice">
+            What you had not saved is back. <Button label="Discard it" onClick={draft.discard} />
           </p>
         )}
-        <Tabs label="How the rule is shown" tabs={VIEWS} current={view} onChange={setView}>
-          {view === 'form' ? (
-            <>
-              {draft.fault !== undefined && (
-                <Fault title="The JSON is not a rule, and the form shows the one before" error={draft.fault} />
-              )}
-              <RuleForm
-                draft={draft.rule}
-                example={preview.data?.hits[0]}
-                faultAt={faultAt(faults)}
-                onChange={draft.setRule}
-              />
-            </>
-          ) : (
-            <>
-              <Editor
-                label="The rule as JSON"
-                value={draft.text}
-                onChange={draft.setText}
-                onSubmit={() => void submit()}
-              />
-              {draft.fault !== undefined && <Fault error={draft.fault} />}
-            </>
-          )}
-        </Tabs>
+        <Tabs
+          label="How the rule is shown"
+          tabs={[
+            { name: 'form', title: 'Form', show: form },
+            { name: 'json', title: 'JSON', show: json },
+          ]}
+          current={view}
+          onChange={setView}
+        />
         {draft.isChanged || test === undefined ? (
           <p class="dim">Save the rule to send a test alert to its receivers.</p>
         ) : (
           test
         )}
-        <TestPreview rule={draft.rule} disabled={draft.fault !== undefined} />
+        <TestPreview rule={draft.rule} disabled={isBroken} />
         <Refusal error={refused?.error} faults={saving} />
         <p class="actions">
-          <button type="submit" class="main" disabled={busy || draft.fault !== undefined}>
+          <button type="submit" class="main" disabled={busy || isBroken}>
             {busy ? 'Saving …' : action}
           </button>
-          <button type="button" onClick={onCancel}>
-            Leave
-          </button>
+          <Button label="Leave" onClick={onCancel} />
           {draft.isChanged && (
             <span class="dim">Not saved. This tab keeps what you wrote while you look elsewhere.</span>
           )}
         </p>
-      </form>
+      </Form>
       <Preview preview={preview} draft={draft.rule} />
     </div>
   )
@@ -359,15 +321,10 @@ const Refusal = ({ error, faults }: { error: unknown; faults: readonly RuleFault
   )
 }
 
-/** What was written and not saved yet; it lives until the tab is loaded anew. */
+/** What was written and not saved yet, and the revision that it was made from; it lives until the tab is loaded anew. */
 const drafts = new Map<string, { text: string; base: Tagged | undefined }>()
 
-export const forgetDraft = (key: string) => void drafts.delete(key)
-
-/** The revision that a kept draft was made from. */
-export const baseOf = (key: string): Tagged | undefined => drafts.get(key)?.base
-
-export interface Draft {
+interface Draft {
   /** Of the newest text that is an object. */
   rule: JsonObject
   text: string
@@ -383,14 +340,13 @@ export interface Draft {
 }
 
 /** A rule as form and as text, which are two views of one value. */
-export const useDraft = (key: string, given: JsonObject, base: Tagged | undefined): Draft => {
+const useDraft = (key: string, given: JsonObject, base: Tagged | undefined): Draft => {
   const first = toJson(given, 2)
   const kept = drafts.get(key)
   const [text, setText] = useState(kept?.text ?? first)
   const [isBack] = useState(kept !== undefined)
   const [rule, setRule] = useState(() => read(kept?.text ?? first).rule ?? given)
   const isChanged = text !== first
-  const { fault } = read(text)
 
   useEffect(() => {
     if (isChanged) drafts.set(key, { text, base })
@@ -408,7 +364,7 @@ export const useDraft = (key: string, given: JsonObject, base: Tagged | undefine
     if (value) setRule(value)
   }
   return {
-    ...{ rule, text, fault, isChanged },
+    ...{ rule, text, fault: read(text).fault, isChanged },
     isBack: isBack && isChanged,
     setRule: value => change(toJson(value, 2), value),
     setText: next => change(next, read(next).rule),

@@ -1,15 +1,14 @@
 import { useState } from 'preact/hooks'
 import { useAsk, useSettled } from '../../api/ask.ts'
 import { getStatus, search } from '../../api/index.ts'
-import { at, isObject, type Json, type JsonObject, member, textAt, toJson } from '../../api/json.ts'
+import { at, isObject, type Json, type JsonObject, listAt, member, textAt, toJson } from '../../api/json.ts'
 import type { Hit, Kind } from '../../api/wire.ts'
 import { Busy, Fault } from '../../parts/answer.tsx'
-import { CheckField, Field, SelectField, SuggestedField, TextField } from '../../parts/controls.tsx'
+import { Button, CheckField, Field, SelectField, TextField } from '../../parts/controls.tsx'
 import { plain } from '../../parts/format.ts'
 import { Text } from '../../parts/text.tsx'
 import { type Argument, type Attribute, getArguments, getAttributes, getValues, operatorsFor } from './api.ts'
 import {
-  CHANNELS,
   COMPARING,
   EMPTY_ARGUMENT,
   EMPTY_CONDITION,
@@ -19,12 +18,13 @@ import {
   INSPECT,
   keyOf,
   kindOf,
-  listAt,
   MOST_LEVELS,
   membersFor,
+  parametersOf,
   payloadOf,
   put,
   putConfig,
+  RECEIVER_TYPES,
   TARGETS,
   takesList,
   targetOf,
@@ -36,6 +36,7 @@ import { networkOf } from './wire.ts'
 
 interface FormProps {
   draft: JsonObject
+  /** The newest document that the rule would have found. */
   example: Hit | undefined
   faultAt: FaultAt
   onChange(draft: JsonObject): void
@@ -43,23 +44,34 @@ interface FormProps {
 
 /** All of a rule as fields. */
 export const RuleForm = ({ draft, example, faultAt, onChange }: FormProps) => {
-  const set = (name: string, value: JsonObject[string] | undefined) => onChange(put(draft, name, value))
   const status = useAsk('status', getStatus)
   const network = networkOf(draft)
   const networks = (status.data?.networks ?? []).map(it => it.network)
   const target = targetOf(draft)
+  const targets = TARGETS.map(({ type, label }) => ({ value: type, label }))
+  const set = (name: string, value: Json | undefined) => onChange(put(draft, name, value))
   const setNetwork = (next: string) => {
     const [technology = '', blockchain = '', name = ''] = next.split('/')
     onChange({ ...draft, technology, blockchain, network: name })
   }
+  const text = (name: string, label: string, empty?: '') => (
+    <TextField
+      label={label}
+      value={textAt(draft, name) ?? ''}
+      error={faultAt(name)}
+      onInput={value => set(name, value === '' ? empty : value)}
+    />
+  )
+  /** An integer; text that is none stays as it was typed, and the server says what is wrong with it. */
+  const number = (name: string, label: string, hint: string, empty?: '') => (
+    <TextField
+      {...{ label, hint, error: faultAt(name), value: String(draft[name] ?? '') }}
+      onInput={value => set(name, value === '' ? empty : /^\d{1,15}$/.test(value) ? Number(value) : value)}
+    />
+  )
   return (
     <>
-      <TextField
-        label="Name"
-        value={textAt(draft, 'name') ?? ''}
-        error={faultAt('name')}
-        onInput={value => set('name', value)}
-      />
+      {text('name', 'Name', '')}
       <div class="line">
         <SelectField
           label="Network"
@@ -71,23 +83,14 @@ export const RuleForm = ({ draft, example, faultAt, onChange }: FormProps) => {
         <SelectField
           label="Looks at"
           value={target}
-          options={[
-            ...TARGETS.map(({ type, label }) => ({ value: type, label })),
-            ...(TARGETS.some(({ type }) => type === target) ? [] : [{ value: target, label: target }]),
-          ]}
+          options={targets.some(({ value }) => value === target) ? targets : [...targets, target]}
           error={faultAt('config.targetType')}
           onChange={value => onChange(putConfig(draft, 'targetType', value))}
         />
       </div>
       <Conditions draft={draft} faultAt={faultAt} onChange={onChange} />
-      <NumberField
-        label="Confirmations"
-        hint="How many blocks must follow the block of a match before the rule fires. With 0 it fires at once. Or safe or finalized, as nodes tell."
-        value={draft.maxConfirmationCount}
-        error={faultAt('maxConfirmationCount')}
-        onChange={value => set('maxConfirmationCount', value ?? '')}
-      />
-      <Channels draft={draft} example={example} faultAt={faultAt} onChange={onChange} />
+      {number('maxConfirmationCount', 'Confirmations', CONFIRMATIONS, '')}
+      <Receivers draft={draft} example={example} faultAt={faultAt} onChange={onChange} />
       <section aria-label="Further settings">
         <h2>Further settings</h2>
         <CheckField
@@ -95,105 +98,50 @@ export const RuleForm = ({ draft, example, faultAt, onChange }: FormProps) => {
           checked={draft.notifyPending === true}
           onChange={checked => set('notifyPending', checked || undefined)}
         />
-        <NumberField
-          label="Start block"
-          hint="The first block to look at; empty for the next one. If you change it, the rule looks at the blocks from there on again, and fires again."
-          value={draft.startBlock}
-          error={faultAt('startBlock')}
-          onChange={value => set('startBlock', value)}
-        />
-        <TextField
-          label="Description"
-          value={textAt(draft, 'description') ?? ''}
-          error={faultAt('description')}
-          onInput={value => set('description', value === '' ? undefined : value)}
-        />
+        {number('startBlock', 'Start block', START_BLOCK)}
+        {text('description', 'Description')}
       </section>
     </>
   )
 }
 
+const CONFIRMATIONS =
+  'How many blocks must follow the block of a match before the rule fires. With 0 it fires at once. Or safe or finalized, as nodes tell.'
+const START_BLOCK =
+  'The first block to look at; empty for the next one. If you change it, the rule looks at the blocks from there on again, and fires again.'
+
 const ALL = '*/*/*'
 
 const optionsOf = (networks: readonly string[], current: string) =>
   [...new Set([current, ...networks, ...(networks.length > 1 ? [ALL] : [])])].map(value => ({
-    value,
-    label: value === ALL ? 'All networks' : value,
+    ...{ value, label: value === ALL ? 'All networks' : value },
   }))
 
-interface NumberProps {
-  label: string
-  hint: string
-  value: unknown
-  error: string | undefined
-  onChange(value: number | string | undefined): void
+interface ListSectionProps {
+  title: string
+  /** What holds for all of them. */
+  says: string
+  fault: string | undefined
+  children: preact.ComponentChildren
 }
 
-/** An integer; text that is none stays as it was typed, and the server says what is wrong with it. */
-const NumberField = ({ value, onChange, ...rest }: NumberProps) => (
-  <TextField
-    {...rest}
-    value={value === null || value === undefined ? '' : String(value)}
-    onInput={text => onChange(text === '' ? undefined : /^\d{1,15}$/.test(text) ? Number(text) : text)}
-  />
+const ListSection = ({ title, says, fault, children }: ListSectionProps) => (
+  <section aria-label={title}>
+    <h2>{title}</h2>
+    <p class="dim">{says}</p>
+    {fault !== undefined && <p class="fault">{fault}</p>}
+    {children}
+  </section>
 )
 
-interface ConditionsProps {
-  draft: JsonObject
-  faultAt: FaultAt
-  onChange(draft: JsonObject): void
-}
+/** An element of a list that was written as JSON, and is not what fields can show. */
+const Odd = ({ label, onRemove }: { label: string; onRemove(): void }) => (
+  <p class="notice">
+    {label} is not an object: correct it as JSON. <Button label="Remove" onClick={onRemove} />
+  </p>
+)
 
-/** All conditions of a rule, with the names that they may have. */
-export const Conditions = ({ draft, faultAt, onChange }: ConditionsProps) => {
-  const targetType = targetOf(draft)
-  const kind = kindOf(targetType) ?? 'tx'
-  const network = networkOf(draft)
-  const conditions = listAt(draft, 'config.targetMap')
-  const attributes = useAsk(`attributes ${network} ${kind}`, signal => getAttributes(network, kind, signal))
-  const plain = useSettled(toJson(conditions.filter(it => listAt(it, 'operatorParameters').length === 0)), 400)
-  const argumentsKey = hasArguments(targetType) ? `arguments ${network} ${kind} ${plain}` : undefined
-  const known: Known = {
-    ...{ network, kind, targetType },
-    attributes: attributes.data ?? [],
-    arguments: useAsk(argumentsKey, signal => getArguments(network, kind, conditions, signal)).data ?? [],
-  }
-  const set = (next: Json[]) => onChange(putConfig(draft, 'targetMap', next))
-  const fault = faultAt('config.targetMap')
-  return (
-    <section aria-label="Conditions">
-      <h2>Conditions</h2>
-      <p class="dim">All of them must hold.</p>
-      {fault !== undefined && <p class="fault">{fault}</p>}
-      {conditions.map((condition, i) => (
-        <ConditionForm
-          key={i}
-          label={`Condition ${i + 1}`}
-          value={condition}
-          path={`config.targetMap[${i}]`}
-          level={1}
-          inside={[]}
-          known={known}
-          faultAt={faultAt}
-          onChange={next => set(conditions.with(i, next))}
-          onRemove={() => set(conditions.toSpliced(i, 1))}
-        />
-      ))}
-      <p class="line">
-        <button type="button" onClick={() => set([...conditions, EMPTY_CONDITION])}>
-          Add a condition
-        </button>
-        {hasArguments(targetType) && (
-          <button type="button" onClick={() => set([...conditions, EMPTY_ARGUMENT])}>
-            Add a condition on arguments
-          </button>
-        )}
-      </p>
-    </section>
-  )
-}
-
-export interface Known {
+interface Known {
   network: string
   kind: Kind
   targetType: string
@@ -201,12 +149,48 @@ export interface Known {
   arguments: readonly Argument[]
 }
 
+/** All conditions of a rule, with the names that they may have. */
+const Conditions = ({ draft, faultAt, onChange }: Omit<FormProps, 'example'>) => {
+  const targetType = targetOf(draft)
+  const kind = kindOf(targetType) ?? 'tx'
+  const network = networkOf(draft)
+  const conditions = listAt(draft, 'config.targetMap')
+  const attributes = useAsk(`attributes ${network} ${kind}`, signal => getAttributes(network, kind, signal))
+  const plainOnes = useSettled(toJson(conditions.filter(it => listAt(it, 'operatorParameters').length === 0)), 400)
+  const argumentsKey = hasArguments(targetType) ? `arguments ${network} ${kind} ${plainOnes}` : undefined
+  const known: Known = {
+    ...{ network, kind, targetType },
+    attributes: attributes.data ?? [],
+    arguments: useAsk(argumentsKey, signal => getArguments(network, kind, conditions, signal)).data ?? [],
+  }
+  const set = (next: Json[]) => onChange(putConfig(draft, 'targetMap', next))
+  const add = (condition: JsonObject) => () => set([...conditions, condition])
+  return (
+    <ListSection title="Conditions" says="All of them must hold." fault={faultAt('config.targetMap')}>
+      {conditions.map((condition, i) => (
+        <ConditionForm
+          key={i}
+          {...{ known, faultAt, level: 1, inside: [], value: condition }}
+          label={`Condition ${i + 1}`}
+          path={`config.targetMap[${i}]`}
+          onChange={next => set(conditions.with(i, next))}
+          onRemove={() => set(conditions.toSpliced(i, 1))}
+        />
+      ))}
+      <p class="line">
+        <Button label="Add a condition" onClick={add(EMPTY_CONDITION)} />
+        {hasArguments(targetType) && <Button label="Add a condition on arguments" onClick={add(EMPTY_ARGUMENT)} />}
+      </p>
+    </ListSection>
+  )
+}
+
 interface ConditionProps {
   /** Such as `Condition 2`. */
   label: string
   value: Json
   path: string
-  level: 1 | 2 | 3
+  level: number
   /** Names of the conditions around. */
   inside: readonly string[]
   known: Known
@@ -216,33 +200,30 @@ interface ConditionProps {
 }
 
 /** One condition; with `Inspect`, those on what it inspects. */
-export const ConditionForm = (props: ConditionProps) => {
+const ConditionForm = (props: ConditionProps) => {
   const { label, value, path, level, inside, known, faultAt, onChange, onRemove } = props
-  const name = textAt(value, 'name') ?? ''
-  const operator = textAt(value, 'operator') ?? ''
-  const isArguments = level === 1 && name === 'args' && hasArguments(known.targetType)
+  const [name, operator] = [textAt(value, 'name') ?? '', textAt(value, 'operator') ?? '']
+  const isArguments = (it: string) => level === 1 && it === 'args' && hasArguments(known.targetType)
+  const isArgument = level === 2 && inside[0] === 'args'
   const attribute = level === 1 ? known.attributes.find(it => it.name === name) : undefined
   if (!isObject(value)) return <Odd label={label} onRemove={onRemove} />
-
   const setName = (next: string) => {
     const renamed = put(value, 'name', next)
-    const inspects = level === 1 && next === 'args' && hasArguments(known.targetType) && operator !== INSPECT
-    onChange(inspects ? inspecting(renamed) : renamed)
+    onChange(isArguments(next) && operator !== INSPECT ? inspecting(renamed) : renamed)
   }
-  const inspects = operator === INSPECT
   return (
     <fieldset class="condition" data-level={level}>
       <legend>{label}</legend>
       <div class="line">
-        <SuggestedField
-          label={level === 1 ? 'Field' : inside[0] === 'args' && level === 2 ? 'Argument' : 'Part'}
+        <TextField
+          label={level === 1 ? 'Field' : isArgument ? 'Argument' : 'Part'}
           value={name}
           suggestions={namesFor(level, inside, known)}
           hint={attribute?.meaning}
           error={faultAt(`${path}.name`)}
           onInput={setName}
         />
-        {!isArguments && (
+        {!isArguments(name) && (
           <SelectField
             label="Operator"
             value={operator}
@@ -251,33 +232,22 @@ export const ConditionForm = (props: ConditionProps) => {
             onChange={next => onChange(withOperator(value, next))}
           />
         )}
-        {!inspects && <Operand {...props} value={value} attribute={attribute} operator={operator} />}
-        <button type="button" class="quiet" aria-label={`Remove ${label.toLowerCase()}`} onClick={onRemove}>
-          Remove
-        </button>
+        {operator !== INSPECT && <Operand {...props} {...{ value, attribute, operator }} />}
+        <Button class="quiet" label="Remove" name={`Remove ${label.toLowerCase()}`} onClick={onRemove} />
       </div>
-      {level === 2 && inside[0] === 'args' && (
+      {isArgument && (
         <CheckField
           label="In units of the token, with its decimals"
           checked={value.useScaledValue === true}
           onChange={checked => onChange(put(value, 'useScaledValue', checked || undefined))}
         />
       )}
-      {inspects && <Inner {...props} value={value} name={name} />}
+      {operator === INSPECT && <Inner {...props} name={name} />}
     </fieldset>
   )
 }
 
-const Odd = ({ label, onRemove }: Pick<ConditionProps, 'label' | 'onRemove'>) => (
-  <p class="note">
-    {label} is not an object: correct it as JSON.{' '}
-    <button type="button" onClick={onRemove}>
-      Remove
-    </button>
-  </p>
-)
-
-const Inner = ({ value, name, path, level, inside, known, faultAt, onChange }: ConditionProps & { name: string }) => {
+const Inner = ({ value, name, path, level, inside, onChange, ...rest }: ConditionProps & { name: string }) => {
   const parameters = listAt(value, 'operatorParameters')
   const set = (next: Json[]) => onChange(put(value, 'operatorParameters', next))
   return (
@@ -285,81 +255,77 @@ const Inner = ({ value, name, path, level, inside, known, faultAt, onChange }: C
       {parameters.map((parameter, i) => (
         <ConditionForm
           key={i}
+          {...rest}
           label={`Condition ${i + 1} on ${name.slice(0, 40) || 'what is inspected'}`}
           value={parameter}
           path={`${path}.operatorParameters[${i}]`}
           level={level === 1 ? 2 : 3}
           inside={[...inside, name]}
-          known={known}
-          faultAt={faultAt}
           onChange={next => set(parameters.with(i, next))}
           onRemove={() => set(parameters.toSpliced(i, 1))}
         />
       ))}
-      <button type="button" onClick={() => set([...parameters, EMPTY_CONDITION])}>
-        {name === 'args' ? 'Add a condition on an argument' : 'Add a condition inside'}
-      </button>
+      <Button
+        label={name === 'args' ? 'Add a condition on an argument' : 'Add a condition inside'}
+        onClick={() => set([...parameters, EMPTY_CONDITION])}
+      />
     </div>
   )
 }
 
-const Operand = ({
-  value,
-  path,
-  level,
-  known,
-  faultAt,
-  onChange,
-  operator,
-  attribute,
-}: ConditionProps & { operator: string; attribute: Attribute | undefined }) => {
+type OperandProps = ConditionProps & { operator: string; attribute: Attribute | undefined }
+
+const Operand = ({ value, path, level, known, faultAt, onChange, operator, attribute }: OperandProps) => {
   const [focused, setFocused] = useState(false)
-  const key =
-    focused && attribute && level === 1 ? `values ${known.network} ${known.kind} ${attribute.field}` : undefined
-  const values = useAsk(key, signal => getValues(known.network, known.kind, attribute!, signal))
+  const { network, kind } = known
+  const key = focused && attribute && level === 1 ? `values ${network} ${kind} ${attribute.field}` : undefined
+  const values = useAsk(key, signal => getValues(network, kind, attribute!, signal))
   const operand = member(value, 'value')
   const error = faultAt(`${path}.value`, { inside: true })
-  if (!takesList(operator))
-    return (
-      <SuggestedField
-        label="Value"
-        value={typeof operand === 'string' ? operand : operand === undefined ? '' : String(operand)}
-        suggestions={(values.data ?? []).map(it => ({ value: it }))}
-        error={error}
-        onInput={next => onChange(put(value, 'value', next))}
-        onFocus={() => setFocused(true)}
-      />
-    )
-  const lines = (Array.isArray(operand) ? operand : []).map(String)
-  return (
-    <Field label="Values, one on each line" error={error}>
-      {field => <Lines {...field} lines={lines} onChange={next => onChange(put(value, 'value', next))} />}
-    </Field>
+  const set = (next: Json) => onChange(put(value, 'value', next))
+  return takesList(operator) ? (
+    <LinesField label="Values, one on each line" error={error} value={operand} onChange={set} />
+  ) : (
+    <TextField
+      label="Value"
+      value={operand === undefined ? '' : String(operand)}
+      suggestions={(values.data ?? []).map(value => ({ value }))}
+      error={error}
+      onInput={set}
+      onFocus={() => setFocused(true)}
+    />
   )
 }
 
 interface LinesProps {
-  lines: readonly string[]
+  label: string
+  error: string | undefined
+  value: Json | undefined
   onChange(lines: string[]): void
 }
 
-/** An empty line stands in the text while it is typed, and not in the list. */
-export const Lines = ({ lines, onChange, ...field }: LinesProps) => {
+/** A list, an element on each line. An empty line stands in the text while it is typed, and not in the list. */
+const LinesField = ({ label, error, value, onChange }: LinesProps) => {
   const [text, setText] = useState<string>()
-  const listed = (text ?? '').split('\n').filter(line => line.trim() !== '')
-  const shown = text !== undefined && String(listed) === String(lines) ? text : lines.join('\n')
+  const lines = (Array.isArray(value) ? value : []).map(String)
+  const listed = (typed: string) => typed.split('\n').filter(line => line.trim() !== '')
+  const shown = text !== undefined && String(listed(text)) === String(lines) ? text : lines.join('\n')
+  const onInput = (typed: string) => {
+    setText(typed)
+    onChange(listed(typed))
+  }
   return (
-    <textarea
-      {...field}
-      rows={3}
-      spellcheck={false}
-      value={shown}
-      onInput={event => {
-        const typed = event.currentTarget.value
-        setText(typed)
-        onChange(typed.split('\n').filter(line => line.trim() !== ''))
-      }}
-    />
+    <Field label={label} error={error}>
+      {control => (
+        <textarea
+          {...control}
+          rows={3}
+          spellcheck={false}
+          value={shown}
+          onInput={event => onInput(event.currentTarget.value)}
+        />
+      )}
+    </Field>
   )
 }
 
@@ -379,10 +345,8 @@ const withOperator = (condition: JsonObject, operator: string): JsonObject => {
 }
 
 const operatorOptions = (current: string, level: number, attribute: Attribute | undefined) => {
-  const fitting = [
-    ...operatorsFor(attribute, COMPARING),
-    ...(level < 3 && attribute?.type === undefined ? [INSPECT] : []),
-  ]
+  const inspects = level < 3 && attribute?.type === undefined ? [INSPECT] : []
+  const fitting = [...operatorsFor(attribute, COMPARING), ...inspects]
   const all = fitting.includes(current) ? fitting : [current, ...fitting]
   return all.map(value => ({ value, label: value === INSPECT ? 'Inspect (look inside)' : value || 'choose one' }))
 }
@@ -395,170 +359,88 @@ const namesFor = (level: number, inside: readonly string[], known: Known) => {
   return level === 2 ? known.arguments.map(({ name, type }) => ({ value: name, label: type })) : FORMS
 }
 
-interface ChannelsProps {
-  draft: JsonObject
-  example: Hit | undefined
-  faultAt: FaultAt
-  onChange(draft: JsonObject): void
-}
-
 /** Whom the rule notifies, and of what. */
-export const Channels = ({ draft, example, faultAt, onChange }: ChannelsProps) => {
+const Receivers = ({ draft, example, faultAt, onChange }: FormProps) => {
   const actions = listAt(draft, 'config.alerts')
   const set = (next: Json[]) => onChange(putConfig(draft, 'alerts', next))
-  const fault = faultAt('config.alerts')
   return (
-    <section aria-label="Receivers">
-      <h2>Receivers</h2>
-      <p class="dim">Each gets every alert.</p>
-      {fault !== undefined && <p class="fault">{fault}</p>}
+    <ListSection title="Receivers" says="Each gets every alert." fault={faultAt('config.alerts')}>
       {actions.map((action, i) => (
-        <Channel
+        <ReceiverForm
           key={i}
+          {...{ draft, action, example, faultAt }}
           at={i}
-          draft={draft}
-          action={action}
-          example={example}
-          faultAt={faultAt}
           onChange={next => set(actions.with(i, next))}
           onRemove={() => set(actions.toSpliced(i, 1))}
         />
       ))}
-      <button type="button" onClick={() => set([...actions, emptyAction('Webhook (POST)')])}>
-        Add a receiver
-      </button>
-    </section>
+      <Button label="Add a receiver" onClick={() => set([...actions, emptyAction()])} />
+    </ListSection>
   )
 }
 
-interface ChannelProps {
+interface ReceiverProps extends FormProps {
   at: number
-  draft: JsonObject
   action: Json
-  example: Hit | undefined
-  faultAt: FaultAt
-  onChange(action: Json): void
   onRemove(): void
 }
 
-const Channel = ({ at: place, draft, action, example, faultAt, onChange, onRemove }: ChannelProps) => {
+const ReceiverForm = ({ at: place, draft, action, example, faultAt, onChange, onRemove }: ReceiverProps) => {
   const [picking, setPicking] = useState(false)
   const path = `config.alerts[${place}]`
   const type = textAt(action, 'type') ?? ''
+  const label = `Receiver ${place + 1}`
   const chosen = waysOf(member(action, 'payload'))
   const payloadFault = faultAt(`${path}.payload`, { inside: true })
-  if (!isObject(action))
-    return (
-      <p class="note">
-        Receiver {place + 1} is not an object: correct it as JSON.{' '}
-        <button type="button" onClick={onRemove}>
-          Remove
-        </button>
-      </p>
-    )
+  if (!isObject(action)) return <Odd label={label} onRemove={onRemove} />
   return (
     <fieldset class="condition">
-      <legend>Receiver {place + 1}</legend>
+      <legend>{label}</legend>
       <div class="line">
         <SelectField
           label="Channel"
           value={type}
-          options={(CHANNELS.includes(type) ? CHANNELS : [type, ...CHANNELS]).map(value => ({ value, label: value }))}
+          options={RECEIVER_TYPES.includes(type) ? RECEIVER_TYPES : [type, ...RECEIVER_TYPES]}
           error={faultAt(`${path}.type`)}
           onChange={next => onChange({ ...action, parameters: emptyAction(next).parameters!, type: next })}
         />
-        <button type="button" class="quiet" aria-label={`Remove receiver ${place + 1}`} onClick={onRemove}>
-          Remove
-        </button>
+        <Button class="quiet" label="Remove" name={`Remove ${label.toLowerCase()}`} onClick={onRemove} />
       </div>
-      <Parameters path={path} action={action} faultAt={faultAt} onChange={onChange} />
+      {parametersOf(type).map(([name, { holds, ...about }]) => {
+        const value = at(action, `parameters.${name}`)
+        const error = faultAt(`${path}.parameters.${name}`, { inside: holds === 'addresses' })
+        const set = (next: Json) => onChange(put(action, 'parameters', put(action.parameters, name, next)))
+        const field = { label: about.label, hint: about.hint, error }
+        return holds === 'addresses' ? (
+          <LinesField key={name} {...field} value={value} onChange={set} />
+        ) : (
+          <TextField key={name} {...field} value={typeof value === 'string' ? value : ''} onInput={set} />
+        )
+      })}
       <p class="line">
         <span>
           {chosen.length === 0
             ? 'The whole document is sent.'
             : `Sends ${chosen.map(way => way.join('.')).join(', ')}.`}
         </span>
-        <button type="button" aria-expanded={picking} onClick={() => setPicking(!picking)}>
-          {picking ? 'Hide the fields' : 'Choose fields from a document'}
-        </button>
+        <Button
+          label={picking ? 'Hide the fields' : 'Choose fields from a document'}
+          expanded={picking}
+          onClick={() => setPicking(!picking)}
+        />
       </p>
       {payloadFault !== undefined && <p class="fault">{payloadFault}</p>}
       {picking && (
-        <PayloadPicker
-          label={`Fields for receiver ${place + 1}`}
-          draft={draft}
-          action={action}
-          example={example}
-          onChange={onChange}
-        />
+        <PayloadPicker label={`Fields for ${label.toLowerCase()}`} {...{ draft, action, example, onChange }} />
       )}
     </fieldset>
   )
 }
 
-type ParametersProps = Pick<ChannelProps, 'faultAt'> & {
-  path: string
-  action: JsonObject
-  onChange(action: Json): void
-}
-
-const URL_HINT =
-  'A name in braces, such as {hash} or {blockNumber}, is replaced by the value of the document, in path and query.'
-
-const Parameters = ({ path, action, faultAt, onChange }: ParametersProps) => {
-  const { parameters } = action
-  const set = (name: string, value: Json) => onChange(put(action, 'parameters', put(parameters, name, value)))
-  const text = (name: string) => {
-    const value = at(parameters, name)
-    return typeof value === 'string' ? value : ''
-  }
-  const field = (name: string, label: string, hint?: string) => (
-    <TextField
-      label={label}
-      value={text(name)}
-      {...(hint !== undefined && { hint })}
-      error={faultAt(`${path}.parameters.${name}`)}
-      onInput={value => set(name, value)}
-    />
-  )
-  switch (action.type) {
-    case 'Email':
-      return (
-        <Field label="Recipients, one on each line" error={faultAt(`${path}.parameters.recipients`, { inside: true })}>
-          {control => (
-            <Lines
-              {...control}
-              lines={listAt(parameters, 'recipients').map(String)}
-              onChange={lines => set('recipients', lines)}
-            />
-          )}
-        </Field>
-      )
-    case 'Chat':
-      return (
-        <>
-          {field('url', 'URL of the incoming webhook')}
-          {field('text', 'Text that begins each message')}
-          {field('channel', 'Channel')}
-          {field('username', 'Name of the sender')}
-        </>
-      )
-    default:
-      return field('url', 'URL', URL_HINT)
-  }
-}
-
-interface PickerProps {
-  draft: JsonObject
-  action: Json
-  /** The newest document that the rule would have found. */
-  example: Hit | undefined
-  label: string
-  onChange(action: Json): void
-}
+type PickerProps = Pick<ReceiverProps, 'draft' | 'action' | 'example' | 'onChange'> & { label: string }
 
 /** Chooses what is sent by ticking fields of a real document. */
-export const PayloadPicker = ({ draft, action, example, label, onChange }: PickerProps) => {
+const PayloadPicker = ({ draft, action, example, label, onChange }: PickerProps) => {
   const network = networkOf(draft)
   const kind = kindOf(targetOf(draft)) ?? 'tx'
   const isFitting = example?._type === kind
@@ -567,11 +449,13 @@ export const PayloadPicker = ({ draft, action, example, label, onChange }: Picke
   )
   const hit = isFitting ? example : newest.data?.hits.hits[0]
   const ways = waysOf(member(action, 'payload'))
-  const set = (next: readonly Way[]) =>
+  const onToggle = (way: Way, on: boolean) => {
+    const next = toggle(ways, way, on)
     onChange(put(action, 'payload', next.length === 0 ? undefined : payloadOf(next)))
-
+  }
   if (newest.error !== undefined && !isFitting) return <Fault error={newest.error} again={newest.again} />
   if (!hit) return newest.busy ? <Busy label="Reading a document" /> : <p>No document is stored yet.</p>
+  const lost = ways.filter(way => !isIn(hit._source, way))
   return (
     <fieldset class="payload">
       <legend>{label}</legend>
@@ -579,13 +463,23 @@ export const PayloadPicker = ({ draft, action, example, label, onChange }: Picke
         {isFitting ? 'Of the newest document that the rule would have found.' : 'Of the newest document of this kind.'}{' '}
         {ways.length === 0 ? 'Nothing is chosen: the whole document is sent.' : `${ways.length} chosen.`}
       </p>
-      <Members
-        value={hit._source}
-        way={[]}
-        chosen={new Set(ways.map(keyOf))}
-        onToggle={(way, on) => set(toggle(ways, way, on))}
-      />
-      <Lost ways={ways} source={hit._source} onToggle={way => set(toggle(ways, way, false))} />
+      <Members value={hit._source} way={[]} chosen={new Set(ways.map(keyOf))} onToggle={onToggle} />
+      {lost.length > 0 && (
+        <>
+          <p>Also chosen, and not in this document:</p>
+          <ul>
+            {lost.map(way => (
+              <li key={keyOf(way)}>
+                <CheckField
+                  label={<Text value={way.join('.')} most={100} brief />}
+                  checked
+                  onChange={() => onToggle(way, false)}
+                />
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
     </fieldset>
   )
 }
@@ -603,49 +497,30 @@ const Members = ({ value, way, chosen, onToggle }: TreeProps) => (
       const own = [...way, name]
       const isChosen = chosen.has(keyOf(own))
       const isOpen = !isChosen && own.length < MOST_LEVELS && membersFor(inner).length > 0
+      const label = (
+        <>
+          <Text value={name} most={60} brief />
+          {!isOpen && (
+            <span class="dim">
+              <Text value={typeof inner === 'string' ? inner : toJson(inner)} most={60} brief />
+            </span>
+          )}
+        </>
+      )
       return (
         <li key={name}>
-          <label class="check">
-            <input
-              type="checkbox"
-              aria-label={plain(own.join('.')).slice(0, 200)}
-              checked={isChosen}
-              onChange={event => onToggle(own, event.currentTarget.checked)}
-            />
-            <Text value={name} most={60} brief />
-            {!isOpen && (
-              <span class="dim">
-                <Text value={typeof inner === 'string' ? inner : toJson(inner)} most={60} brief />
-              </span>
-            )}
-          </label>
+          <CheckField
+            label={label}
+            name={plain(own.join('.')).slice(0, 200)}
+            checked={isChosen}
+            onChange={checked => onToggle(own, checked)}
+          />
           {isOpen && <Members value={inner} way={own} chosen={chosen} onToggle={onToggle} />}
         </li>
       )
     })}
   </ul>
 )
-
-/** Fields that are chosen, and which this document does not have. */
-const Lost = ({ ways, source, onToggle }: { ways: readonly Way[]; source: Json; onToggle(way: Way): void }) => {
-  const lost = ways.filter(way => !isIn(source, way))
-  if (lost.length === 0) return null
-  return (
-    <>
-      <p>Also chosen, and not in this document:</p>
-      <ul>
-        {lost.map(way => (
-          <li key={keyOf(way)}>
-            <label class="check">
-              <input type="checkbox" checked onChange={() => onToggle(way)} />
-              <Text value={way.join('.')} most={100} brief />
-            </label>
-          </li>
-        ))}
-      </ul>
-    </>
-  )
-}
 
 const isIn = (value: Json, [name, ...rest]: Way): boolean => {
   if (name === undefined) return true

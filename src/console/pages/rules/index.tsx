@@ -4,25 +4,10 @@ import { Edit, New } from './editor.tsx'
 import { RuleList } from './list.tsx'
 import { RulePage } from './rule.tsx'
 
-/** The list of rules, one of them, and the editor. */
-const Rules = ({ parameters }: PageProps) => {
-  const { path } = usePlace()
-  const id = parameters.get('id')
-  return (
-    <div class="rules">
-      {id === undefined ? (
-        path.startsWith('/rules/new') ? (
-          <New />
-        ) : (
-          <RuleList />
-        )
-      ) : path.endsWith('/edit') ? (
-        <Edit key={id} id={id} />
-      ) : (
-        <RulePage key={id} id={id} />
-      )}
-    </div>
-  )
+const shownAt = (path: string, id: string | undefined) => {
+  if (id === undefined) return path.startsWith('/rules/new') ? <New /> : <RuleList />
+  return path.endsWith('/edit') ? <Edit key={id} id={id} /> : <RulePage key={id} id={id} />
 }
 
-export default Rules
+/** The list of rules, one of them, and the editor. */
+export default ({ parameters }: PageProps) => <div class="rules">{shownAt(usePlace().path, parameters.get('id'))}</div>

@@ -1,7 +1,9 @@
 import { useEffect } from 'preact/hooks'
 import { useAsk, useEvery, usePages } from '../../api/ask.ts'
 import { getStatus } from '../../api/index.ts'
-import { Busy, Empty, Fault } from '../../parts/answer.tsx'
+import { Await, Empty } from '../../parts/answer.tsx'
+import { Bars } from '../../parts/chart.tsx'
+import { count } from '../../parts/format.ts'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Text, Time } from '../../parts/text.tsx'
 import { Link, navigate, useQueryState } from '../../shell/router.tsx'
@@ -15,7 +17,7 @@ const COUNTED = 500
 
 /** The rules of the account: what state they are in, and what they found of late. */
 export const RuleList = () => {
-  const rules = usePages('rules', async (after, signal) => {
+  const rules = usePages('rules', async (after: string | undefined, signal) => {
     const { rules, next } = await listRules(after, signal)
     return { rows: rules, next }
   })
@@ -25,14 +27,13 @@ export const RuleList = () => {
   const found = rules.rows.filter(rule => isNamed(rule, typed))
   const ids = found.slice(0, COUNTED).map(({ id }) => id)
   const series = useAsk(ids.length > 0 ? `series ${ids}` : undefined, signal =>
-    getSeries(new URLSearchParams({ rules: ids.join() }).toString(), signal),
+    getSeries({ rules: ids.join() }, signal),
   )
   useEvery(REFRESH_MS, () => {
     if (rules.isFirst) rules.again()
     series.again()
   })
   const counts = new Map(series.data?.rules.map(it => [it.id, it]))
-
   return (
     <>
       <header class="top">
@@ -49,19 +50,19 @@ export const RuleList = () => {
           Create a rule
         </Link>
       </header>
-      {rules.error !== undefined && <Fault title="The rules cannot be read" error={rules.error} again={rules.again} />}
-      {!rules.asked && rules.error === undefined && <Busy label="Reading the rules" />}
-      {series.error !== undefined && <Fault title="The counts cannot be read" error={series.error} />}
-      {rules.asked && rules.rows.length === 0 && <NoRules />}
+      <Await
+        asked={{ ...rules, error: rules.error ?? rules.moreError }}
+        failed="The rules cannot be read"
+        busy="Reading the rules"
+      />
+      <Await asked={series} failed="The counts cannot be read" />
+      {rules.data && rules.rows.length === 0 && <NoRules />}
       {rules.isWhole && rules.rows.length > 0 && found.length === 0 && (
         <Empty title="No rule has this name or network" />
       )}
       {found.length > 0 && (
         <>
-          <p class="dim">
-            {found.length === 1 ? '1 rule' : `${found.length.toLocaleString()} rules`}. Counts are alerts of the last 24
-            hours.
-          </p>
+          <p class="dim">{count(found.length, 'rule')}. Counts are alerts of the last 24 hours.</p>
           <Table
             label="Rules"
             columns={columnsOf(counts)}
@@ -79,9 +80,8 @@ const isNamed = (rule: Rule, typed: string) =>
   `${rule.name} ${networkOf(rule)}`.toLowerCase().includes(typed.trim().toLowerCase())
 
 const columnsOf = (counts: ReadonlyMap<number, SeriesOfRule>): readonly Column<Rule>[] => [
-  { name: 'state', title: 'State', width: '9ch', cell: rule => <State rule={rule} /> },
+  { title: 'State', width: '9ch', cell: rule => <State rule={rule} /> },
   {
-    name: 'name',
     title: 'Name',
     width: 'minmax(16ch, 2fr)',
     cell: ({ id, name }) => (
@@ -90,31 +90,23 @@ const columnsOf = (counts: ReadonlyMap<number, SeriesOfRule>): readonly Column<R
       </Link>
     ),
   },
-  { name: 'network', title: 'Network', width: 'minmax(12ch, 1fr)', cell: rule => networkOf(rule) },
+  { title: 'Network', width: 'minmax(12ch, 1fr)', cell: rule => networkOf(rule) },
+  { title: 'Last 24 hours', width: '17ch', cell: ({ id }) => <Counts series={counts.get(id)} /> },
+  { title: 'Fired', width: '7ch', align: 'right', cell: it => it.triggerCount.toLocaleString() },
   {
-    name: 'counts',
-    title: 'Last 24 hours',
-    width: '17ch',
-    cell: ({ id }) => <Counts series={counts.get(id)} />,
-  },
-  { name: 'fired', title: 'Fired', width: '7ch', align: 'right', cell: it => it.triggerCount.toLocaleString() },
-  {
-    name: 'last',
     title: 'Last alert',
     width: '26ch',
     cell: ({ id }) => {
       const last = counts.get(id)?.lastAlert
-      return last ? (
+      if (!last) return ''
+      return (
         <>
           <Time value={last.receivedAt} brief /> {last.state}
         </>
-      ) : (
-        ''
       )
     },
   },
   {
-    name: 'notes',
     title: 'Why failing or idle, warnings',
     width: 'minmax(16ch, 2fr)',
     cell: rule => <Text value={[idleOf(rule), ...rule.warnings].filter(Boolean).join(' ')} most={300} brief />,
@@ -124,7 +116,7 @@ const columnsOf = (counts: ReadonlyMap<number, SeriesOfRule>): readonly Column<R
 const Counts = ({ series }: { series: SeriesOfRule | undefined }) =>
   series ? (
     <span class="counts">
-      <Spark counts={series.counts} label={`${series.last24h} alerts in the last 24 hours`} />
+      <Bars counts={series.counts} label={`${series.last24h} alerts in the last 24 hours`} />
       {series.last24h.toLocaleString()}
     </span>
   ) : null
@@ -144,7 +136,6 @@ export const idleOf = ({ enabled, idle }: Rule): string | null =>
 
 const NoRules = () => {
   const status = useAsk('status', getStatus)
-  const isDemo = status.data?.networks.some(({ network }) => network === DEMO)
   return (
     <Empty title="There is no rule yet">
       <p>
@@ -154,7 +145,7 @@ const NoRules = () => {
       <p>
         <Link to="/rules/new">Create a rule</Link>
       </p>
-      {isDemo && (
+      {status.data?.networks.some(({ network }) => network === DEMO) && (
         <>
           <p>Two rules to try on the demo chain:</p>
           <ul>
@@ -171,20 +162,5 @@ const NoRules = () => {
         </>
       )}
     </Empty>
-  )
-}
-
-/** Counts over time in the height of a line. */
-export const Spark = ({ counts, label }: { counts: readonly number[]; label: string }) => {
-  const most = Math.max(1, ...counts)
-  const [width, height] = [counts.length * 3, 20]
-  return (
-    <svg class="spark" role="img" aria-label={label} viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none">
-      <title>{label}</title>
-      {counts.map((count, i) => {
-        const tall = count === 0 ? 1 : Math.max(2, (count / most) * height)
-        return <rect key={i} x={i * 3} y={height - tall} width={2} height={tall} data-none={count === 0 || undefined} />
-      })}
-    </svg>
   )
 }

@@ -1,49 +1,87 @@
-import { at, isObject, type Json, type JsonObject, member, textAt, toJson } from '../../api/json.ts'
+import { CHANNEL_TYPES, CHANNELS, type Parameter } from '../../../rules/channels.ts'
+import { type Operator, TARGET_KINDS, type TargetType } from '../../../rules/rule.ts'
+import { at, isObject, type Json, type JsonObject, listAt, member, textAt, toJson } from '../../api/json.ts'
 import type { Kind } from '../../api/wire.ts'
 import type { RuleFault } from './wire.ts'
 
+const TARGET_LABELS: Record<TargetType, string> = {
+  Transaction: 'Transactions',
+  Event: 'Events',
+  Log: 'Logs, as they are stored',
+  Call: 'Calls, also between contracts',
+  Method: 'Calls by transactions themselves',
+  Trace: 'Traces',
+  Contract: 'New contracts',
+  Token: 'New tokens',
+  Block: 'Blocks',
+}
+
 /** What a rule may look at. */
-export const TARGETS: readonly { type: string; kind: Kind; label: string }[] = [
-  { type: 'Transaction', kind: 'tx', label: 'Transactions' },
-  { type: 'Event', kind: 'event', label: 'Events' },
-  { type: 'Log', kind: 'log', label: 'Logs, as they are stored' },
-  { type: 'Call', kind: 'call', label: 'Calls, also between contracts' },
-  { type: 'Method', kind: 'call', label: 'Calls by transactions themselves' },
-  { type: 'Trace', kind: 'trace', label: 'Traces' },
-  { type: 'Contract', kind: 'contract', label: 'New contracts' },
-  { type: 'Token', kind: 'token', label: 'New tokens' },
-  { type: 'Block', kind: 'block', label: 'Blocks' },
-]
+export const TARGETS = Object.entries(TARGET_LABELS).map(([type, label]) => ({
+  ...{ type, label },
+  kind: TARGET_KINDS[type as TargetType],
+}))
 
 export const kindOf = (targetType: string): Kind | undefined => TARGETS.find(({ type }) => type === targetType)?.kind
 
 /** Whether its entities have arguments. */
 export const hasArguments = (targetType: string): boolean => ['event', 'call'].includes(kindOf(targetType) ?? '')
 
-export const COMPARING = [
-  ...['Equals', 'Equals (ignore case)', 'Equals any', 'Equals any (ignore case)'],
-  ...['Greater', 'Greater or Equal', 'Less', 'Less or Equal'],
-]
 export const INSPECT = 'Inspect'
+
+/** Operators in a sentence. */
+const SAID: Record<Exclude<Operator, typeof INSPECT>, string> = {
+  Equals: 'is',
+  'Equals (ignore case)': 'is, in any letter case,',
+  'Equals any': 'is one of',
+  'Equals any (ignore case)': 'is, in any letter case, one of',
+  Greater: 'is greater than',
+  'Greater or Equal': 'is at least',
+  Less: 'is less than',
+  'Less or Equal': 'is at most',
+}
+export const COMPARING = Object.keys(SAID)
 
 export const takesList = (operator: string): boolean => operator.startsWith('Equals any')
 
-export const CHANNELS = ['Webhook (POST)', 'Webhook (GET)', 'Email', 'Chat']
+const USUAL = 'Webhook (POST)'
+/** The usual one first. */
+export const RECEIVER_TYPES: readonly string[] = [USUAL, ...CHANNEL_TYPES.filter(type => type !== USUAL)]
+
+/** What a type of receiver asks for; of an unknown one its URL. */
+export const parametersOf = (type: string): [name: string, parameter: Parameter][] =>
+  Object.entries(CHANNELS[CHANNEL_TYPES.find(it => it === type) ?? USUAL])
 
 export const EMPTY_CONDITION: JsonObject = { name: '', operator: 'Equals', value: '' }
 export const EMPTY_ARGUMENT: JsonObject = {
   name: 'args',
   operator: INSPECT,
-  operatorParameters: [{ name: '', operator: 'Equals', value: '' }],
+  operatorParameters: [EMPTY_CONDITION],
 }
 
-export const emptyAction = (type: string): JsonObject => ({ type, parameters: parametersOf(type) })
+export const emptyAction = (type = USUAL): JsonObject => ({
+  type,
+  parameters: Object.fromEntries(
+    parametersOf(type).map(([name, { holds }]) => [name, holds === 'addresses' ? [] : '']),
+  ),
+})
 
-const parametersOf = (type: string): JsonObject => {
-  if (type === 'Email') return { recipients: [] }
-  if (type === 'Chat') return { url: '', text: '', channel: '', username: '' }
-  return { url: '' }
-}
+/** Whom an action notifies, without what opens it: others may look over a shoulder. */
+export const receiverOf = (action: Json): string =>
+  parametersOf(textAt(action, 'type') ?? '')
+    .filter(([, { holds }]) => holds === 'addresses' || holds === 'url')
+    .map(([name, { secret }]) => {
+      const value = at(action, `parameters.${name}`)
+      if (Array.isArray(value)) return value.join(', ')
+      const url = String(value ?? '')
+      try {
+        const { origin, pathname } = new URL(url)
+        return secret ? origin : origin + decodeURI(pathname)
+      } catch {
+        return url
+      }
+    })
+    .join(', ')
 
 export const emptyRule = (network: string): JsonObject => {
   const [technology = '', blockchain = '', name = ''] = network.split('/')
@@ -51,7 +89,7 @@ export const emptyRule = (network: string): JsonObject => {
     name: '',
     maxConfirmationCount: 3,
     ...{ technology, blockchain, network: name },
-    config: { targetType: 'Transaction', targetMap: [EMPTY_CONDITION], alerts: [emptyAction('Webhook (POST)')] },
+    config: { targetType: 'Transaction', targetMap: [EMPTY_CONDITION], alerts: [emptyAction()] },
   }
 }
 
@@ -70,11 +108,6 @@ export const put = (value: Json | undefined, name: string, member: Json | undefi
 
 export const putConfig = (rule: JsonObject, name: string, member: Json): JsonObject =>
   put(rule, 'config', put(rule.config, name, member))
-
-export const listAt = (value: Json | undefined, path: string): Json[] => {
-  const found = at(value, path)
-  return Array.isArray(found) ? found : []
-}
 
 export const targetOf = (rule: Json): string => textAt(rule, 'config.targetType') ?? ''
 
@@ -95,20 +128,8 @@ export const saying = (condition: Json): string => {
   const inner = listAt(condition, 'operatorParameters')
   if (operator === INSPECT) return inner.map(it => `${name}.${saying(it)}`).join(', ')
   const shown = Array.isArray(value) ? value.join(', ') : String(value)
-  return `${name} ${SAID.get(String(operator)) ?? operator} ${shown}${useScaledValue === true ? ' in units of the token' : ''}`
+  return `${name} ${SAID[operator as keyof typeof SAID] ?? operator} ${shown}${useScaledValue === true ? ' in units of the token' : ''}`
 }
-
-/** Operators in a sentence. */
-const SAID: ReadonlyMap<string, string> = new Map([
-  ['Greater', 'is greater than'],
-  ['Greater or Equal', 'is at least'],
-  ['Less', 'is less than'],
-  ['Less or Equal', 'is at most'],
-  ['Equals', 'is'],
-  ['Equals any', 'is one of'],
-  ['Equals (ignore case)', 'is, in any letter case,'],
-  ['Equals any (ignore case)', 'is, in any letter case, one of'],
-])
 
 /** Rules to try on the demo chain. They begin with its first block, so that there are alerts at once. */
 export const DEMO = 'ethereum/demo/local'

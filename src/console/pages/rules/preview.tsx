@@ -1,21 +1,22 @@
 import { useMemo, useState } from 'preact/hooks'
 import { type Asked, useAsk, useSettled } from '../../api/ask.ts'
-import { at, type JsonObject, parseJson, textAt, toJson } from '../../api/json.ts'
+import { at, type JsonObject, listAt, parseJson, textAt, toJson } from '../../api/json.ts'
 import type { Hit } from '../../api/wire.ts'
 import { Fault } from '../../parts/answer.tsx'
 import { Chart, type Series } from '../../parts/chart.tsx'
-import { SelectField } from '../../parts/controls.tsx'
+import { Button, SelectField } from '../../parts/controls.tsx'
 import { JsonView } from '../../parts/json-view.tsx'
 import { Hash, Text, Time } from '../../parts/text.tsx'
 import { faultsOf, previewTest, simulate } from './api.ts'
-import { emptyAction, isWhole, listAt, put, putConfig } from './model.ts'
+import { emptyAction, isWhole, put, putConfig } from './model.ts'
+import { Warnings } from './rule.tsx'
 import { networkOf, type PreviewAnswer, type PreviewedMessage, type Simulation } from './wire.ts'
 
 /** How long nothing is typed before it is asked for. */
 const SETTLED_MS = 200
-const SPANS = ['100', '1000', '10000', '100000']
+const SPANS = ['100', '1000', '10000', '100000'].map(value => ({ value, label: Number(value).toLocaleString() }))
 
-export interface Previewed extends Asked<Simulation> {
+interface Previewed extends Asked<Simulation> {
   blocks: string
   setBlocks(blocks: string): void
   isWhole: boolean
@@ -34,53 +35,38 @@ export const usePreview = (draft: JsonObject): Previewed => {
 
 /** With a name, confirmations and a receiver that are never refused: nothing is sent. */
 const bodyOf = (draft: JsonObject, lastBlocks: number): JsonObject => {
-  const receiver = put(emptyAction('Webhook (POST)'), 'parameters', { url: 'https://example.org/' })
+  const receiver = put(emptyAction(), 'parameters', { url: 'https://example.org/' })
   const { technology = '', blockchain = '', network = '' } = draft
   const rule = { ...{ technology, blockchain, network }, config: draft.config ?? null }
   return {
     ...putConfig(rule, 'alerts', [receiver]),
-    name: 'preview',
-    maxConfirmationCount: 0,
-    lastBlocks,
-    buckets: 60,
-    size: 10,
+    ...{ name: 'preview', maxConfirmationCount: 0, lastBlocks, buckets: 60, size: 10 },
   }
 }
 
 export const Preview = ({ preview, draft }: { preview: Previewed; draft: JsonObject }) => {
   const { data, error, busy, blocks, setBlocks, isWhole, again } = preview
   const series = useMemo(() => data?.series && barsOf(data.series), [data])
-  const faults = faultsOf(error)
-  const isShown = isWhole && error === undefined && data !== undefined
+  const isCorrect = faultsOf(error).length === 0
   return (
     <section class="preview" aria-label="What it would have found">
       <h2>What it would have found</h2>
-      <SelectField
-        label="In the newest blocks"
-        value={blocks}
-        options={SPANS.map(value => ({ value, label: Number(value).toLocaleString() }))}
-        onChange={setBlocks}
-      />
+      <SelectField label="In the newest blocks" value={blocks} options={SPANS} onChange={setBlocks} />
       <p role="status" class="sum">
         {!isWhole && <span class="dim">Complete the conditions to see it.</span>}
         {isWhole && busy && <span class="dim">Searching …</span>}
-        {isShown && !busy && <Sum data={data} />}
+        {isWhole && !busy && error === undefined && data && <Sum data={data} />}
       </p>
-      {isWhole && error !== undefined && faults.length === 0 && <Fault error={error} again={again} />}
-      {isWhole && faults.length > 0 && <p class="dim">Correct what is marked.</p>}
-      {isShown &&
-        data.warnings?.map(warning => (
-          <p class="note" key={warning}>
-            Warning: <Text value={warning} />
-          </p>
-        ))}
-      {isShown && series && data.total > 0 && (
-        <Chart label={`${data.total} matches by the time of their blocks`} series={series} />
-      )}
-      {isShown && data.total === 0 && <p>Nothing. Are the values right, and do they occur in these blocks?</p>}
-      {isShown && data.hits.length > 0 && (
+      {isWhole && error !== undefined && isCorrect && <Fault error={error} again={again} />}
+      {isWhole && !isCorrect && <p class="dim">Correct what is marked.</p>}
+      {isWhole && error === undefined && data && (
         <>
-          <h3>Newest</h3>
+          <Warnings of={data.warnings ?? []} />
+          {series && data.total > 0 && (
+            <Chart label={`${data.total} matches by the time of their blocks`} series={series} />
+          )}
+          {data.total === 0 && <p>Nothing. Are the values right, and do they occur in these blocks?</p>}
+          {data.hits.length > 0 && <h3>Newest</h3>}
           {data.hits.map(hit => (
             <Found key={`${hit._type} ${hit._id}`} hit={hit} network={networkOf(draft)} />
           ))}
@@ -122,25 +108,16 @@ const Found = ({ hit: { _type, _id, _source }, network }: { hit: Hit; network: s
         {says !== undefined && <Text value={says} most={160} brief />}
       </summary>
       <p>
-        {_type} <Hash value={id} {...(isThing(kind) && { kind, network })} />
+        {_type} <Hash value={id} network={network} kind={kind === 'block' || kind === 'tx' ? kind : undefined} />
       </p>
       <JsonView value={_source} label="The document" />
     </details>
   )
 }
 
-const isThing = (kind: string): kind is 'block' | 'tx' => kind === 'block' || kind === 'tx'
-
-interface Result {
-  /** The rule that it is of. */
-  of: JsonObject
-  answer?: PreviewAnswer
-  error?: unknown
-}
-
 /** What the rule as it is written would send; nothing is sent, and the rule need not be saved. */
 export const TestPreview = ({ rule, disabled }: { rule: JsonObject; disabled: boolean }) => {
-  const [result, setResult] = useState<Result>()
+  const [result, setResult] = useState<{ of: JsonObject; answer?: PreviewAnswer; error?: unknown }>()
   const [busy, setBusy] = useState(false)
   const ask = async () => {
     setBusy(true)
@@ -156,9 +133,7 @@ export const TestPreview = ({ rule, disabled }: { rule: JsonObject; disabled: bo
   const faults = faultsOf(error)
   return (
     <section class="test" aria-label="What would be sent">
-      <button type="button" disabled={busy || disabled} onClick={() => void ask()}>
-        {busy ? 'Looking …' : 'Test: show what would be sent'}
-      </button>
+      <Button label={busy ? 'Looking …' : 'Test: show what would be sent'} disabled={busy || disabled} onClick={ask} />
       {error !== undefined && faults.length === 0 && <Fault title="The rule cannot be tested" error={error} />}
       {faults.length > 0 && (
         <ul class="fault" role="alert">
@@ -194,31 +169,29 @@ const Message = ({ message }: { message: PreviewedMessage }) => {
         {type}: nothing would be sent, since <Text value={refused} />.
       </p>
     )
-  if (to)
+  if (!to)
     return (
       <>
         <p>
-          {type} to <Text value={to.join(', ')} />: <Text value={subject} />
+          {type}: {method} <Text value={url} />
         </p>
-        <pre>
-          {text
-            .trim()
-            .split('\n')
-            .map((line, i) => (
-              <span key={i}>
-                <Text value={line} brief />
-                {'\n'}
-              </span>
-            ))}
-        </pre>
+        {body && <JsonView value={body} label={`The body of alert ${action + 1}`} />}
       </>
     )
+  const lines = text.trim().split('\n')
   return (
     <>
       <p>
-        {type}: {method} <Text value={url} />
+        {type} to <Text value={to.join(', ')} />: <Text value={subject} />
       </p>
-      {body && <JsonView value={body} label={`The body of alert ${action + 1}`} />}
+      <pre>
+        {lines.map((line, i) => (
+          <span key={i}>
+            <Text value={line} brief />
+            {'\n'}
+          </span>
+        ))}
+      </pre>
     </>
   )
 }

@@ -1,37 +1,30 @@
 import { useMemo, useState } from 'preact/hooks'
 import { useAsk, useEvery } from '../../api/ask.ts'
 import { messageOf } from '../../api/client.ts'
-import { at, isObject, textAt } from '../../api/json.ts'
+import { listAt, textAt } from '../../api/json.ts'
 import { Busy, Fault } from '../../parts/answer.tsx'
 import { Chart, type Series } from '../../parts/chart.tsx'
-import { announce, confirm, SelectField, Tabs } from '../../parts/controls.tsx'
-import { plain } from '../../parts/format.ts'
+import { announce, Button, confirm, SelectField, Tabs } from '../../parts/controls.tsx'
+import { count, plain } from '../../parts/format.ts'
 import { JsonView } from '../../parts/json-view.tsx'
-import { Text, Time } from '../../parts/text.tsx'
+import { Facts, Text, Time } from '../../parts/text.tsx'
 import { Link, navigate, setQuery, useQueryState } from '../../shell/router.tsx'
 import { deleteRule, enableRule, getDeliveries, getRule, getSeries, isConflict, type Tagged, testRule } from './api.ts'
 import { Alerts, Deliveries, sendDeadOf } from './found.tsx'
 import { idleOf, State } from './list.tsx'
-import { listAt, ownOf, saying, TARGETS, targetOf } from './model.ts'
+import { ownOf, receiverOf, saying, TARGETS, targetOf } from './model.ts'
 import { type AlertSeries, networkOf, type Rule, type TestResult } from './wire.ts'
 
 const REFRESH_MS = 5_000
-const TABS = [
-  { name: 'alerts', title: 'Alerts' },
-  { name: 'deliveries', title: 'Deliveries' },
-  { name: 'json', title: 'JSON' },
-] as const
 
 /** One rule: what it says, what it found, and what became of that. */
 export const RulePage = ({ id }: { id: string }) => {
   const { data, error, again } = useAsk(`rule ${id}`, signal => getRule(id, signal))
-  const [tabName] = useQueryState('tab', 'alerts')
-  const tab = TABS.find(({ name }) => name === tabName)?.name ?? 'alerts'
+  const [tab] = useQueryState('tab', 'alerts')
   useEvery(REFRESH_MS, again)
+  if (!data && error === undefined) return <Busy label="Reading the rule" />
   if (!data)
-    return error === undefined ? (
-      <Busy label="Reading the rule" />
-    ) : (
+    return (
       <>
         <h1>Rule</h1>
         <Fault title="The rule cannot be read" error={error} again={again} />
@@ -56,33 +49,39 @@ export const RulePage = ({ id }: { id: string }) => {
       </header>
       {error !== undefined && <Fault error={error} again={again} />}
       {rule.failing.length > 0 && <Failing rule={rule} again={again} />}
-      {!rule.enabled && <p class="note">Paused: it finds nothing until it is resumed.</p>}
+      {!rule.enabled && <p class="notice">Paused: it finds nothing until it is resumed.</p>}
       {idle !== null && (
-        <p class="note">
+        <p class="notice">
           It finds nothing now: <Text value={idle} />
         </p>
       )}
-      {rule.warnings.slice(rule.failing.length).map(warning => (
-        <p class="note" key={warning}>
-          Warning: <Text value={warning} />
-        </p>
-      ))}
-      <Facts rule={rule} />
+      <Warnings of={rule.warnings.slice(rule.failing.length)} />
+      <Facts of={factsOf(rule)} />
       <Test rule={rule} />
       <Counts id={rule.id} />
       <Tabs
         label="About the rule"
-        tabs={TABS}
+        tabs={[
+          { name: 'alerts', title: 'Alerts', show: () => <Alerts rule={rule} /> },
+          { name: 'deliveries', title: 'Deliveries', show: () => <Deliveries rule={rule} /> },
+          { name: 'json', title: 'JSON', show: () => <JsonView value={ownOf(rule)} label="The rule" /> },
+        ]}
         current={tab}
         onChange={name => setQuery({ tab: name === 'alerts' ? '' : name, state: '', open: '' })}
-      >
-        {tab === 'alerts' && <Alerts rule={rule} />}
-        {tab === 'deliveries' && <Deliveries rule={rule} />}
-        {tab === 'json' && <JsonView value={ownOf(rule)} label="The rule" />}
-      </Tabs>
+      />
     </>
   )
 }
+
+export const Warnings = ({ of }: { of: readonly string[] }) => (
+  <>
+    {of.map(warning => (
+      <p class="notice" key={warning}>
+        Warning: <Text value={warning} />
+      </p>
+    ))}
+  </>
+)
 
 /** Receivers that take nothing, and the way back once they do. */
 const Failing = ({ rule, again }: { rule: Rule; again(): void }) => (
@@ -96,12 +95,44 @@ const Failing = ({ rule, again }: { rule: Rule; again(): void }) => (
     ))}
     <p>
       What was given up can be sent once more when the receiver works again:{' '}
-      <button type="button" onClick={() => void sendDeadOf(rule.id).then(again)}>
-        Send dead again
-      </button>
+      <Button label="Send dead again" onClick={() => sendDeadOf(rule.id).then(again)} />
     </p>
   </div>
 )
+
+/** What a rule says, in sentences. */
+const factsOf = (rule: Rule) => {
+  const target = targetOf(rule)
+  const list = (texts: readonly string[]) => (
+    <ul>
+      {texts.map((text, i) => (
+        <li key={i}>
+          <Text value={text} />
+        </li>
+      ))}
+    </ul>
+  )
+  const description = textAt(rule, 'description')
+  return {
+    'Looks at': (
+      <>
+        {TARGETS.find(({ type }) => type === target)?.label ?? target} of <Text value={networkOf(rule)} />
+        {rule.startBlock !== null && `, from block ${rule.startBlock.toLocaleString()} on`}
+      </>
+    ),
+    Conditions: list(listAt(rule, 'config.targetMap').map(saying)),
+    Fires: `${firesWhen(rule.maxConfirmationCount)}; has fired ${count(rule.triggerCount, 'time')}`,
+    Notifies: list(listAt(rule, 'config.alerts').map(it => `${textAt(it, 'type')}: ${receiverOf(it)}`)),
+    Description: description && <Text value={description} />,
+    Changed: <Time value={rule.updatedAt} />,
+  }
+}
+
+const firesWhen = (confirmations: Rule['maxConfirmationCount']): string => {
+  if (confirmations === 0) return 'at once'
+  if (typeof confirmations === 'string') return `once the block of the match is ${confirmations}`
+  return `${confirmations.toLocaleString()} blocks after the match`
+}
 
 const Actions = ({ tagged: { rule, etag }, again }: { tagged: Tagged; again(): void }) => {
   const [busy, setBusy] = useState(false)
@@ -124,15 +155,14 @@ const Actions = ({ tagged: { rule, etag }, again }: { tagged: Tagged; again(): v
     const waiting = await waitingOf(rule.id)
     const text = `New blocks are not matched while the rule is paused. ${waiting} You can resume the rule, but cancelled deliveries are not sent then.`
     if (!(await confirm({ title: `Pause “${name}”?`, text, action: 'Pause the rule' }))) return
-    const { cancelledDeliveries: count } = await enableRule(rule.id, false, etag)
-    announce(`Paused the rule. ${cancelled(count)}`)
+    const { cancelledDeliveries } = await enableRule(rule.id, false, etag)
+    announce(`Paused the rule. ${cancelled(cancelledDeliveries)}`)
   }
   const remove = async () => {
     const waiting = await waitingOf(rule.id)
     const text = `The rule and its alerts go, and pending alerts never fire. ${waiting} This cannot be undone.`
     if (!(await confirm({ title: `Delete “${name}”?`, text, action: 'Delete the rule' }))) return
-    const count = await deleteRule(rule.id, etag)
-    announce(`Deleted the rule. ${cancelled(count)}`)
+    announce(`Deleted the rule. ${cancelled(await deleteRule(rule.id, etag))}`)
     navigate('/rules')
   }
   const resume = async () => {
@@ -144,12 +174,12 @@ const Actions = ({ tagged: { rule, etag }, again }: { tagged: Tagged; again(): v
       <Link to={`/rules/${rule.id}/edit`} class="button">
         Edit
       </Link>
-      <button type="button" disabled={busy} onClick={() => void act(rule.enabled ? pause : resume)}>
-        {rule.enabled ? 'Pause' : 'Resume'}
-      </button>
-      <button type="button" disabled={busy} onClick={() => void act(remove)}>
-        Delete
-      </button>
+      <Button
+        label={rule.enabled ? 'Pause' : 'Resume'}
+        disabled={busy}
+        onClick={() => act(rule.enabled ? pause : resume)}
+      />
+      <Button label="Delete" disabled={busy} onClick={() => act(remove)} />
     </div>
   )
 }
@@ -157,18 +187,53 @@ const Actions = ({ tagged: { rule, etag }, again }: { tagged: Tagged; again(): v
 /** What a pause or a deletion would cancel, in a sentence. */
 const waitingOf = async (id: number): Promise<string> => {
   const { deliveries, next } = await getDeliveries({ rule: String(id), state: 'queued', size: '1000' })
-  const count = deliveries.length
-  if (next !== null) return `At least ${count.toLocaleString()} deliveries that wait are cancelled.`
-  if (count === 0) return 'No delivery waits.'
-  return count === 1
-    ? '1 delivery that waits is cancelled.'
-    : `${count.toLocaleString()} deliveries that wait are cancelled.`
+  const { length } = deliveries
+  if (next !== null) return `At least ${length.toLocaleString()} deliveries that wait are cancelled.`
+  if (length === 0) return 'No delivery waits.'
+  return `${count(length, 'delivery that waits is', 'deliveries that wait are')} cancelled.`
 }
 
-const cancelled = (count: unknown): string =>
-  count === undefined || count === null
-    ? ''
-    : `Cancelled ${Number(count).toLocaleString()} ${Number(count) === 1 ? 'delivery' : 'deliveries'}.`
+const cancelled = (number: unknown): string =>
+  number === undefined || number === null ? '' : `Cancelled ${count(Number(number), 'delivery', 'deliveries')}.`
+
+/** Sends each alert of a stored rule once, marked as a test, and shows what the receivers answered. */
+export const Test = ({ rule }: { rule: Rule }) => {
+  const [{ answer, error }, setResult] = useState<{ answer?: TestResult; error?: unknown }>({})
+  const [busy, setBusy] = useState(false)
+  const { length } = listAt(rule, 'config.alerts')
+  const receivers = length === 1 ? 'its receiver' : `each of its ${length} receivers`
+  const send = async () => {
+    const text = `The newest document that matches goes to ${receivers}, marked as alert.test. What is sent cannot be taken back.`
+    if (!(await confirm({ title: 'Send a test alert?', text, action: 'Send the test' }))) return
+    setBusy(true)
+    setResult(
+      await testRule(rule.id)
+        .then(answer => ({ answer }))
+        .catch(error => ({ error })),
+    )
+    setBusy(false)
+  }
+  return (
+    <section class="test" aria-label="Test of the receivers">
+      <Button label={busy ? 'Sending …' : 'Send a test alert'} disabled={busy} onClick={send} />
+      {error !== undefined && <Fault title="The test failed" error={error} />}
+      {answer && (
+        <ul role="status">
+          {answer.deliveries.map(({ action, type, target, delivered, status, error, latencyMs }) => (
+            <li key={action}>
+              {type} <Text value={target} />:{' '}
+              <span class={delivered ? 'good' : 'bad'}>
+                {delivered ? 'delivered' : 'not delivered'}
+                {status !== null && `, HTTP ${status}`}
+              </span>
+              , {latencyMs.toLocaleString()} ms {error !== null && <Text value={error} />}
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  )
+}
 
 const SPANS = [
   { value: '1', label: '24 hours' },
@@ -180,7 +245,7 @@ const Counts = ({ id }: { id: number }) => {
   const [days, setDays] = useState('1')
   const { data, error, again } = useAsk(`series ${id} ${days}`, signal => {
     const from = new Date(Date.now() - Number(days) * 86_400_000).toISOString()
-    return getSeries(new URLSearchParams({ rules: String(id), from, buckets: '60' }).toString(), signal)
+    return getSeries({ rules: String(id), from, buckets: '60' }, signal)
   })
   useEvery(REFRESH_MS * 2, again)
   const counted = data?.rules[0]
@@ -201,122 +266,4 @@ const Counts = ({ id }: { id: number }) => {
 const barsOf = ({ from, intervalMs, rules }: AlertSeries): Series => {
   const counts = [...(rules[0]?.counts ?? []), 0]
   return { times: counts.map((_, i) => (Date.parse(from) + i * intervalMs) / 1000), counts }
-}
-
-const firesWhen = (confirmations: Rule['maxConfirmationCount']): string => {
-  if (confirmations === 0) return 'at once'
-  if (typeof confirmations === 'string') return `once the block of the match is ${confirmations}`
-  return `${confirmations.toLocaleString()} blocks after the match`
-}
-
-/** What a rule says, in sentences. */
-export const Facts = ({ rule }: { rule: Rule }) => {
-  const target = targetOf(rule)
-  const description = textAt(rule, 'description')
-  return (
-    <dl class="facts">
-      <dt>Looks at</dt>
-      <dd>
-        {TARGETS.find(({ type }) => type === target)?.label ?? target} of <Text value={networkOf(rule)} />
-        {rule.startBlock !== null && `, from block ${rule.startBlock.toLocaleString()} on`}
-      </dd>
-      <dt>Conditions</dt>
-      <dd>
-        <ul>
-          {listAt(rule, 'config.targetMap').map((condition, i) => (
-            <li key={i}>
-              <Text value={saying(condition)} />
-            </li>
-          ))}
-        </ul>
-      </dd>
-      <dt>Fires</dt>
-      <dd>
-        {firesWhen(rule.maxConfirmationCount)}; has fired {rule.triggerCount.toLocaleString()}{' '}
-        {rule.triggerCount === 1 ? 'time' : 'times'}
-      </dd>
-      <dt>Notifies</dt>
-      <dd>
-        <ul>
-          {listAt(rule, 'config.alerts').map((action, i) => (
-            <li key={i}>
-              {textAt(action, 'type')}: <Text value={receiverOf(action)} />
-            </li>
-          ))}
-        </ul>
-      </dd>
-      {description !== undefined && description !== '' && (
-        <>
-          <dt>Description</dt>
-          <dd>
-            <Text value={description} />
-          </dd>
-        </>
-      )}
-      <dt>Changed</dt>
-      <dd>
-        <Time value={rule.updatedAt} />
-      </dd>
-    </dl>
-  )
-}
-
-/** Without what opens it: others may look over a shoulder. */
-const receiverOf = (action: unknown): string => {
-  if (!isObject(action as never)) return ''
-  const recipients = at(action as never, 'parameters.recipients')
-  if (Array.isArray(recipients)) return recipients.join(', ')
-  const url = textAt(action as never, 'parameters.url') ?? ''
-  try {
-    const { origin, pathname } = new URL(url)
-    return textAt(action as never, 'type') === 'Chat' ? origin : origin + decodeURI(pathname)
-  } catch {
-    return url
-  }
-}
-
-interface Result {
-  answer?: TestResult
-  error?: unknown
-}
-
-/** Sends each alert of a stored rule once, marked as a test, and shows what the receivers answered. */
-export const Test = ({ rule }: { rule: Rule }) => {
-  const [{ answer, error }, setResult] = useState<Result>({})
-  const [busy, setBusy] = useState(false)
-  const count = listAt(rule, 'config.alerts').length
-  const receivers = count === 1 ? 'its receiver' : `each of its ${count} receivers`
-  const send = async () => {
-    const text = `The newest document that matches goes to ${receivers}, marked as alert.test. What is sent cannot be taken back.`
-    if (!(await confirm({ title: 'Send a test alert?', text, action: 'Send the test' }))) return
-    setBusy(true)
-    setResult(
-      await testRule(rule.id)
-        .then(answer => ({ answer }))
-        .catch(error => ({ error })),
-    )
-    setBusy(false)
-  }
-  return (
-    <section class="test" aria-label="Test of the receivers">
-      <button type="button" disabled={busy} onClick={() => void send()}>
-        {busy ? 'Sending …' : 'Send a test alert'}
-      </button>
-      {error !== undefined && <Fault title="The test failed" error={error} />}
-      {answer && (
-        <ul role="status">
-          {answer.deliveries.map(({ action, type, target, delivered, status, error, latencyMs }) => (
-            <li key={action}>
-              {type} <Text value={target} />:{' '}
-              <span class={delivered ? 'good' : 'bad'}>
-                {delivered ? 'delivered' : 'not delivered'}
-                {status !== null && `, HTTP ${status}`}
-              </span>
-              , {latencyMs.toLocaleString()} ms {error !== null && <Text value={error} />}
-            </li>
-          ))}
-        </ul>
-      )}
-    </section>
-  )
 }

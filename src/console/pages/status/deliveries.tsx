@@ -1,326 +1,252 @@
-import { useEffect, useState } from 'preact/hooks'
-import { useAsk, useLive } from '../../api/ask.ts'
-import { ask, messageOf } from '../../api/client.ts'
-import { Busy, Empty, Fault } from '../../parts/answer.tsx'
-import { announce, confirm, Dialog, SelectField } from '../../parts/controls.tsx'
-import { plain } from '../../parts/format.ts'
-import { PlainTable } from '../../parts/table.tsx'
+import { useState } from 'preact/hooks'
+import { useAsk, useLive, usePages } from '../../api/ask.ts'
+import { ask } from '../../api/client.ts'
+import { Await, Busy, Empty } from '../../parts/answer.tsx'
+import { Button, Dialog, SelectField } from '../../parts/controls.tsx'
+import { count, plain } from '../../parts/format.ts'
+import { type Column, PlainTable } from '../../parts/table.tsx'
 import { Text, Time } from '../../parts/text.tsx'
 import { setQuery, useQueryState } from '../../shell/router.tsx'
+import { getDeliveries, redeliver } from '../rules/api.ts'
 import type { Attempt, Delivery, Destination } from './wire.ts'
 
 const EVERY_MS = 5_000
 
-interface Answer {
-  complete: boolean
-  destinations: Destination[]
-}
-
 /** What waits for each receiver of the account, and the deliveries to it. */
 export const Deliveries = () => {
-  const { data, error, again } = useLive(
+  const asked = useLive(
     'destinations',
-    signal => ask<Answer>('alerting/destinations', { signal }),
+    signal => ask<{ complete: boolean; destinations: Destination[] }>('alerting/destinations', { signal }),
     EVERY_MS,
   )
-  if (error !== undefined && !data) return <Fault title="The receivers cannot be read" error={error} again={again} />
-  if (!data) return <Busy label="Reading the receivers" />
   return (
-    <>
-      <h2>Receivers</h2>
-      {!data.complete && (
-        <p class="notice">
-          There are too many deliveries to count all of them: the numbers are those of the first 20,000.
-        </p>
+    <Await asked={asked} failed="The receivers cannot be read" busy="Reading the receivers" quiet>
+      {({ complete, destinations }) => (
+        <>
+          <h2>Receivers</h2>
+          {!complete && (
+            <p class="notice">
+              There are too many deliveries to count all of them: the numbers are those of the first 20,000.
+            </p>
+          )}
+          {destinations.length === 0 ? (
+            <Empty title="Nothing waits, and nothing failed">
+              <p>A receiver is listed here while deliveries to it wait, or failed for good.</p>
+            </Empty>
+          ) : (
+            <PlainTable
+              label="Receivers"
+              columns={receivers(asked.again)}
+              rows={destinations}
+              keyOf={({ channel, target }) => `${channel} ${target}`}
+            />
+          )}
+          <DeliveryList />
+        </>
       )}
-      {data.destinations.length === 0 ? (
-        <Empty title="Nothing waits, and nothing failed">
-          <p>A receiver is listed here while deliveries to it wait, or failed for good.</p>
-        </Empty>
-      ) : (
-        <PlainTable
-          label="Receivers"
-          columns={columnsFor(again)}
-          rows={data.destinations}
-          keyOf={({ channel, target }) => `${channel} ${target}`}
-        />
-      )}
-      <DeliveryList />
-    </>
+    </Await>
   )
 }
 
-const columnsFor = (again: () => void) =>
-  [
-    {
-      title: 'Receiver',
-      cell: ({ channel, target }: Destination) => (
-        <>
-          {channel} <Text value={target} most={80} brief />
-        </>
+const receivers = (again: () => void): Column<Destination>[] => [
+  {
+    title: 'Receiver',
+    cell: ({ channel, target }) => (
+      <>
+        {channel} <Text value={target} most={80} brief />
+      </>
+    ),
+  },
+  {
+    title: 'State',
+    cell: ({ failing }) =>
+      failing === null ? (
+        <span class="good">takes messages</span>
+      ) : (
+        <span class="bad">
+          failing since <Time value={failing.since} />: {failing.status} <Text value={failing.error} most={200} brief />
+        </span>
       ),
-    },
-    {
-      title: 'State',
-      cell: ({ failing }: Destination) =>
-        failing === null ? (
-          <span class="good">takes messages</span>
-        ) : (
-          <span class="bad">
-            failing since <Time value={failing.since} />: {failing.status}{' '}
-            <Text value={failing.error} most={200} brief />
-          </span>
-        ),
-    },
-    { title: 'Waiting', align: 'right', cell: (it: Destination) => <Count of={it} state="waiting" /> },
-    { title: 'Retried', align: 'right', cell: (it: Destination) => <Count of={it} state="retried" /> },
-    { title: 'Dead', align: 'right', cell: (it: Destination) => <Count of={it} state="dead" /> },
-    {
-      title: 'Next try',
-      cell: ({ nextAt, waiting, retried }: Destination) =>
-        nextAt !== null && waiting + retried > 0 ? <Time value={nextAt} due /> : '',
-    },
-    {
-      title: 'What to do',
-      cell: ({ channel, target, dead }: Destination) =>
-        dead > 0 && (
-          <button type="button" onClick={() => void sendDeadAgain({ channel, target }, target, dead).then(again)}>
-            Send dead again
-          </button>
-        ),
-    },
-  ] as const
+  },
+  ...(['waiting', 'retried', 'dead'] as const).map(
+    (state): Column<Destination> => ({
+      title: state[0]!.toUpperCase() + state.slice(1),
+      align: 'right',
+      cell: it => <Count of={it} state={state} />,
+    }),
+  ),
+  {
+    title: 'Next try',
+    cell: ({ nextAt, waiting, retried }) => nextAt !== null && waiting + retried > 0 && <Time value={nextAt} due />,
+  },
+  {
+    title: 'What to do',
+    cell: it => it.dead > 0 && <Button label="Send dead again" onClick={() => sendDeadAgain(it).then(again)} />,
+  },
+]
 
 /** Leads to the deliveries that it counts. */
-const Count = ({ of, state }: { of: Destination; state: 'waiting' | 'retried' | 'dead' }) => {
-  const count = of[state]
-  if (count === 0) return <>0</>
-  return (
-    <button
-      type="button"
+const Count = ({ of, state }: { of: Destination; state: 'waiting' | 'retried' | 'dead' }) =>
+  of[state] === 0 ? (
+    <>0</>
+  ) : (
+    <Button
       class="link"
-      aria-label={`${count} ${state}: show them`}
+      label={of[state].toLocaleString()}
+      name={`${of[state]} ${state}: show them`}
       onClick={() => setQuery({ channel: of.channel, target: of.target, state })}
-    >
-      {count.toLocaleString()}
-    </button>
+    />
   )
-}
 
-const SIZE = 50
 const STATES = [
   { value: '', label: 'all' },
   { value: 'waiting', label: 'waiting' },
   { value: 'retried', label: 'failed, will be tried again' },
-  { value: 'dead', label: 'dead' },
-  { value: 'delivered', label: 'delivered' },
-  { value: 'cancelled', label: 'cancelled' },
+  ...['dead', 'delivered', 'cancelled'].map(value => ({ value, label: value })),
 ]
 
-interface Page {
-  deliveries: Delivery[]
-  next: string | null
-}
-
 /** The newest deliveries of the account, of one receiver or of all. */
-export const DeliveryList = () => {
+const DeliveryList = () => {
   const [state, setState] = useQueryState('state')
   const [channel] = useQueryState('channel')
   const [target] = useQueryState('target')
   const [opened, setOpened] = useState<number>()
-  const where = new URLSearchParams({ size: String(SIZE) })
-  for (const [name, value] of Object.entries({ state, channel, target })) if (value) where.set(name, value)
-  const key = where.toString()
-
-  const [before, setBefore] = useState<{ key: string; cursor: string }>()
-  const [shown, setShown] = useState<{ key: string; deliveries: Delivery[]; next: string | null }>()
-  const cursor = before?.key === key ? before.cursor : undefined
-  const page = useAsk(`${key} ${cursor ?? ''}`, async signal => {
-    const path = `alerting/deliveries?${key}${cursor === undefined ? '' : `&before=${encodeURIComponent(cursor)}`}`
-    return { key, cursor, ...(await ask<Page>(path, { signal })) }
+  const where = { size: '50', state, channel, target }
+  const pages = usePages(JSON.stringify(where), async (before: string | undefined, signal) => {
+    const { deliveries, next } = await getDeliveries({ ...where, before }, signal)
+    return { rows: deliveries as Delivery[], next, of: where }
   })
-  useEffect(() => {
-    const { data } = page
-    if (data?.key !== key || data.cursor !== cursor) return
-    const earlier = cursor === undefined || shown?.key !== key ? [] : shown.deliveries
-    setShown({ key, deliveries: [...earlier, ...data.deliveries], next: data.next })
-  }, [page.data])
-
-  const list = shown?.key === key ? shown : undefined
+  const isShown = JSON.stringify(pages.data?.of) === JSON.stringify(where)
+  const rows = isShown ? pages.rows : []
+  const close = () => {
+    setOpened(undefined)
+    pages.again()
+  }
   return (
     <>
       <h2>Deliveries</h2>
       <div class="filters">
-        <SelectField label="State" value={state} options={STATES} onChange={value => setState(value)} />
+        <SelectField label="State" value={state} options={STATES} onChange={setState} />
         {target !== '' && (
           <p>
             To {channel} <Text value={target} most={80} brief />{' '}
-            <button type="button" class="link" onClick={() => setQuery({ channel: '', target: '' })}>
-              Show all receivers
-            </button>
+            <Button class="link" label="Show all receivers" onClick={() => setQuery({ channel: '', target: '' })} />
           </p>
         )}
         <p>
-          <button type="button" onClick={() => (cursor === undefined ? page.again() : setBefore(undefined))}>
-            Read again
-          </button>
+          <Button label="Read again" onClick={pages.again} />
         </p>
       </div>
-      {page.error !== undefined && (
-        <Fault title="The deliveries cannot be read" error={page.error} again={page.again} />
+      <Await asked={{ ...pages, error: pages.error ?? pages.moreError }} failed="The deliveries cannot be read" />
+      {isShown && rows.length === 0 && pages.isWhole && <p>There are no such deliveries.</p>}
+      {rows.length > 0 && (
+        <PlainTable label="Deliveries" columns={columnsFor(setOpened)} rows={rows} keyOf={({ id }) => id} />
       )}
-      {list && list.deliveries.length === 0 && list.next === null && <p>There are no such deliveries.</p>}
-      {list && list.deliveries.length > 0 && (
-        <PlainTable
-          label="Deliveries"
-          columns={deliveryColumns(setOpened)}
-          rows={list.deliveries}
-          keyOf={({ id }) => id}
-        />
-      )}
-      {page.busy && <Busy label="Reading deliveries" />}
-      {!page.busy && list && list.next !== null && (
-        <button type="button" onClick={() => setBefore({ key, cursor: list.next! })}>
-          Show older ones
-        </button>
-      )}
-      {opened !== undefined && (
-        <Attempts
-          id={opened}
-          onClose={() => {
-            setOpened(undefined)
-            page.again()
-          }}
-        />
-      )}
+      {pages.busy && <Busy label="Reading deliveries" />}
+      {!pages.busy && isShown && !pages.isWhole && <Button label="Show older ones" onClick={pages.askMore} />}
+      {opened !== undefined && <Attempts id={opened} onClose={close} />}
     </>
   )
 }
 
-const CLASSES: ReadonlyMap<string, string> = new Map([
-  ['delivered', 'good'],
-  ['dead', 'bad'],
-])
+const CLASSES: Record<string, string> = { delivered: 'good', dead: 'bad' }
 
-const deliveryColumns = (open: (id: number) => void) =>
-  [
-    { title: 'Created', cell: ({ createdAt }: Delivery) => <Time value={createdAt} /> },
-    {
-      title: 'Receiver',
-      cell: ({ channel, target }: Delivery) => (
-        <>
-          {channel} <Text value={target} most={60} brief />
-        </>
-      ),
-    },
-    { title: 'Rule', align: 'right', cell: ({ rule }: Delivery) => rule },
-    { title: 'Message', cell: ({ type }: Delivery) => type },
-    {
-      title: 'State',
-      cell: ({ state, tries }: Delivery) => (
-        <span class={CLASSES.get(state)}>
-          {state === 'queued' && tries > 0 ? `failed ${tries === 1 ? 'once' : `${tries} times`}` : state}
-        </span>
-      ),
-    },
-    {
-      title: 'Last answer',
-      cell: ({ lastStatus, lastError }: Delivery) => (
-        <>
-          {lastStatus} {lastError !== null && <Text value={lastError} most={120} brief />}
-        </>
-      ),
-    },
-    {
-      title: 'What to do',
-      cell: ({ id }: Delivery) => (
-        <button type="button" aria-label={`Show the attempts of delivery ${id}`} onClick={() => open(id)}>
-          Attempts
-        </button>
-      ),
-    },
-  ] as const
+const columnsFor = (open: (id: number) => void): Column<Delivery>[] => [
+  { title: 'Created', cell: ({ createdAt }) => <Time value={createdAt} /> },
+  {
+    title: 'Receiver',
+    cell: ({ channel, target }) => (
+      <>
+        {channel} <Text value={target} most={60} brief />
+      </>
+    ),
+  },
+  { title: 'Rule', align: 'right', cell: ({ rule }) => rule },
+  { title: 'Message', cell: ({ type }) => type },
+  {
+    title: 'State',
+    cell: ({ state, tries }) => (
+      <span class={CLASSES[state]}>
+        {state === 'queued' && tries > 0 ? `failed ${tries === 1 ? 'once' : `${tries} times`}` : state}
+      </span>
+    ),
+  },
+  {
+    title: 'Last answer',
+    cell: ({ lastStatus, lastError }) => (
+      <>
+        {lastStatus} {lastError !== null && <Text value={lastError} most={120} brief />}
+      </>
+    ),
+  },
+  {
+    title: 'What to do',
+    cell: ({ id }) => <Button label="Attempts" name={`Show the attempts of delivery ${id}`} onClick={() => open(id)} />,
+  },
+]
 
 /** Every attempt of a delivery, with the beginning of the receiver's answer. */
-export const Attempts = ({ id, onClose }: { id: number; onClose(): void }) => {
-  const { data, error, again } = useAsk(`delivery ${id}`, signal =>
+const Attempts = ({ id, onClose }: { id: number; onClose(): void }) => {
+  const asked = useAsk(`delivery ${id}`, signal =>
     ask<Delivery & { attempts: Attempt[] }>(`alerting/deliveries/${id}`, { signal }),
   )
   return (
     <Dialog title={`Delivery ${id}`} onClose={onClose}>
-      {error !== undefined && <Fault error={error} again={again} />}
-      {!data && error === undefined && <Busy label="Reading the attempts" />}
-      {data && (
-        <>
-          <p>
-            {data.type} to {data.channel} <Text value={data.target} most={120} />, {data.state}.
-          </p>
-          {data.nextAt !== null && data.state === 'queued' && (
+      <Await asked={asked} busy="Reading the attempts">
+        {({ type, channel, target, state, nextAt, attempts }) => (
+          <>
             <p>
-              Next try: <Time value={data.nextAt} due />
+              {type} to {channel} <Text value={target} most={120} />, {state}.
             </p>
-          )}
-          {data.attempts.length === 0 && <p>It has not been tried yet.</p>}
-          <ol class="attempts">
-            {data.attempts.map(attempt => (
-              <li key={attempt.n} value={attempt.n}>
-                <Time value={attempt.at} />: {attempt.outcome}
-                {attempt.status !== null && ` with status ${attempt.status}`}
-                {attempt.latencyMs !== null && ` after ${attempt.latencyMs.toLocaleString()} ms`}
-                {attempt.error !== null && (
-                  <p class="bad">
-                    <Text value={attempt.error} most={500} />
-                  </p>
-                )}
-                {attempt.head !== null && attempt.head !== '' && (
-                  <pre>
-                    <Text value={attempt.head} most={1_000} />
-                  </pre>
-                )}
-              </li>
-            ))}
-          </ol>
-          {data.state !== 'queued' && (
-            <p class="actions">
-              <button type="button" onClick={() => void sendAgain(id, data.target).then(again)}>
-                Send again
-              </button>
-            </p>
-          )}
-        </>
-      )}
+            {nextAt !== null && state === 'queued' && (
+              <p>
+                Next try: <Time value={nextAt} due />
+              </p>
+            )}
+            {attempts.length === 0 && <p>It has not been tried yet.</p>}
+            <ol class="attempts">
+              {attempts.map(({ n, at, outcome, status, latencyMs, error, head }) => (
+                <li key={n} value={n}>
+                  <Time value={at} />: {outcome}
+                  {status !== null && ` with status ${status}`}
+                  {latencyMs !== null && ` after ${latencyMs.toLocaleString()} ms`}
+                  {error !== null && (
+                    <p class="bad">
+                      <Text value={error} most={500} />
+                    </p>
+                  )}
+                  {head && (
+                    <pre>
+                      <Text value={head} most={1_000} />
+                    </pre>
+                  )}
+                </li>
+              ))}
+            </ol>
+            {state !== 'queued' && (
+              <p class="actions">
+                <Button label="Send again" onClick={() => sendAgain(id, target).then(asked.again)} />
+              </p>
+            )}
+          </>
+        )}
+      </Await>
     </Dialog>
   )
 }
 
-/** What goes out cannot be called back: asks before. */
-export const sendDeadAgain = async (where: { channel: string; target: string }, name: string, count: number) => {
-  const isSure = await confirm({
-    title: 'Send dead deliveries again?',
-    text: `${plain(name)} will get ${count.toLocaleString()} ${count === 1 ? 'message' : 'messages'}. This cannot be undone.`,
-    action: 'Send again',
-  })
-  if (isSure) await redeliver({ ...where, dead: true })
+const sendDeadAgain = ({ channel, target, dead }: Destination) => {
+  const text = `${plain(target)} will get ${count(dead, 'message')}. This cannot be undone.`
+  const question = { title: 'Send dead deliveries again?', text, action: 'Send again' }
+  return redeliver({ channel, target, dead: true }, question, said)
 }
 
-export const sendAgain = async (delivery: number, target: string) => {
-  const isSure = await confirm({
-    title: 'Send this delivery again?',
-    text: `${plain(target)} will get this message once more. This cannot be undone.`,
-    action: 'Send again',
-  })
-  if (isSure) await redeliver({ delivery })
+const sendAgain = (delivery: number, target: string) => {
+  const text = `${plain(target)} will get this message once more. This cannot be undone.`
+  return redeliver({ delivery }, { title: 'Send this delivery again?', text, action: 'Send again' }, said)
 }
 
-const redeliver = async (body: object) => {
-  try {
-    const { redelivered } = await ask<{ redelivered: number }>('alerting/deliveries/redeliver', { body })
-    announce(
-      redelivered === 0
-        ? 'Nothing is to be sent again: it was sent meanwhile, or a retraction replaced it.'
-        : `${redelivered.toLocaleString()} ${redelivered === 1 ? 'delivery' : 'deliveries'} will be sent again.`,
-    )
-  } catch (error) {
-    announce(messageOf(error), 'error')
-  }
-}
+const said = (redelivered: number) =>
+  redelivered === 0
+    ? 'Nothing is to be sent again: it was sent meanwhile, or a retraction replaced it.'
+    : `${count(redelivered, 'delivery', 'deliveries')} will be sent again.`

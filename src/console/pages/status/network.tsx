@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact'
 import { Spark, showNumber } from '../../parts/chart.tsx'
 import { plain } from '../../parts/format.ts'
-import { PlainTable } from '../../parts/table.tsx'
-import { Hash, Time } from '../../parts/text.tsx'
+import { type Column, PlainTable } from '../../parts/table.tsx'
+import { Facts, Hash, Network as InNetwork, Time } from '../../parts/text.tsx'
 import { Link } from '../../shell/router.tsx'
 import type {
   Budget,
@@ -15,44 +15,65 @@ import type {
   ScopeFilling,
 } from './wire.ts'
 
-/** What each state means. */
-const STATES: ReadonlyMap<string, { text: string; class: string }> = new Map([
-  ['following', { text: 'Follows the head', class: 'good' }],
-  ['filling', { text: 'Reads older blocks', class: 'good' }],
-  ['serving', { text: 'Answers from what is stored; no node brings new blocks', class: '' }],
-  ['stored', { text: 'Answers from what is stored', class: '' }],
-  ['waiting', { text: 'Waits', class: 'warn' }],
-  ['restarting', { text: 'Will start again', class: 'bad' }],
-  ['stopped', { text: 'Stopped', class: 'bad' }],
-])
+/** What each state means, and its tone. */
+const STATES: Record<string, readonly [text: string, tone: string]> = {
+  following: ['Follows the head', 'good'],
+  filling: ['Reads older blocks', 'good'],
+  serving: ['Answers from what is stored; no node brings new blocks', ''],
+  stored: ['Answers from what is stored', ''],
+  waiting: ['Waits', 'warn'],
+  restarting: ['Will start again', 'bad'],
+  stopped: ['Stopped', 'bad'],
+}
+
+const LONGEST = 500
 
 export const Network = ({ status, samples }: { status: NetworkStatus; samples: readonly RateSample[] }) => {
-  const { network, state, error, waiting, restarts, redecoding, store, logLoss } = status
-  const shown = STATES.get(state) ?? { text: state, class: '' }
+  const { network, state, endpoints } = status
+  const [text, tone] = STATES[state] ?? [state, '']
   return (
     <section class="network" aria-label={network}>
       <h2>
         <Link to={`/explore?network=${encodeURIComponent(network)}`}>{network}</Link>{' '}
-        <span class={`state ${shown.class}`}>{shown.text}</span>
+        <span class={`state ${tone}`}>{text}</span>
       </h2>
+      <Troubles status={status} />
+      {(status.ranges.length > 0 || !status.coverage) && <RangeBar ranges={status.ranges} head={status.head} />}
+      <Scopes status={status} />
+      <Facts of={factsOf(status)} />
+      <div class="sparks">
+        <Spark title="Blocks per second" values={samples.map(({ blocksPerSecond }) => blocksPerSecond)} />
+        <Spark title="Events per second" values={samples.map(({ eventsPerSecond }) => eventsPerSecond)} />
+        <Spark title="Blocks behind the head" values={samples.map(({ lag }) => lag)} />
+      </div>
+      {endpoints.length > 0 && (
+        <PlainTable label={`Nodes of ${network}`} columns={NODES} rows={endpoints} keyOf={({ url }) => url} />
+      )}
+      <Budgets network={network} endpoints={endpoints} />
+    </section>
+  )
+}
+
+const Notice = ({ children }: { children: ComponentChildren }) => <p class="notice">{children}</p>
+
+/** What keeps the network from being complete and up to date, and what is done about it. */
+const Troubles = ({ status }: { status: NetworkStatus }) => {
+  const { network, error, waiting, restarts, redecoding, store, logLoss, missing, shipping, moving } = status
+  return (
+    <>
       {waiting && (
-        <p class="notice">
+        <Notice>
           Waits for {plain(waiting.for)}, since <Time value={waiting.since} />
-          {waiting.until !== undefined && (
-            <>
-              , until <Time value={waiting.until} brief />
-            </>
-          )}
-          .
-        </p>
+          {waiting.until !== undefined && ', until '}
+          {waiting.until !== undefined && <Time value={waiting.until} brief />}.
+        </Notice>
       )}
       {error !== null && !waiting && <p class="fault">{plain(error)}</p>}
-      {status.missing && (
-        <p class="notice">
-          No node has the blocks {status.missing.ranges.map(({ from, to }) => `${from} to ${to}`).join(', ')}, since{' '}
-          <Time value={status.missing.since} /> ({plain(status.missing.why).slice(0, LONGEST)}): {status.missing.remedy}
-          .
-        </p>
+      {missing && (
+        <Notice>
+          No node has the blocks {missing.ranges.map(({ from, to }) => `${from} to ${to}`).join(', ')}, since{' '}
+          <Time value={missing.since} /> ({plain(missing.why).slice(0, LONGEST)}): {missing.remedy}.
+        </Notice>
       )}
       {store === 'damaged' && (
         <p class="fault">
@@ -61,74 +82,73 @@ export const Network = ({ status, samples }: { status: NetworkStatus; samples: r
         </p>
       )}
       {logLoss && (
-        <p class="notice">
+        <Notice>
           At the start, the write-ahead log was damaged or missing:{' '}
           {logLoss.blocks === null ? 'some blocks' : `${logLoss.blocks.toLocaleString()} blocks`} are indexed again.
           Check the disk.
-        </p>
+        </Notice>
       )}
       {restarts && (
-        <p class="notice">
+        <Notice>
           Ended by itself {restarts.count === 1 ? 'once' : `${restarts.count.toLocaleString()} times`}, last{' '}
           <Time value={restarts.endedAt} />: {plain(restarts.error)}
-        </p>
+        </Notice>
       )}
-      <PlaceTrouble {...status} />
+      {shipping && shipping.trouble !== null && (
+        <Notice>
+          Documents do not {moving?.to === 'sqlite' ? 'come back into the file' : 'go to the cluster'}
+          {shipping.troubleSince !== null && ' since '}
+          {shipping.troubleSince !== null && <Time value={shipping.troubleSince} />}: {plain(shipping.trouble)}
+        </Notice>
+      )}
       {redecoding && (
         <p role="status">
           Decodes stored blocks again by the ABI {plain(redecoding.abi)}: {redecoding.blocksLeft.toLocaleString()}{' '}
           blocks are left. <Link to="/abis">Show the progress</Link>
         </p>
       )}
-      {(status.ranges.length > 0 || !status.coverage) && <RangeBar ranges={status.ranges} head={status.head} />}
-      <Scopes status={status} />
-      <Facts status={status} />
-      <div class="sparks">
-        <Spark title="Blocks per second" values={samples.map(({ blocksPerSecond }) => blocksPerSecond)} />
-        <Spark title="Events per second" values={samples.map(({ eventsPerSecond }) => eventsPerSecond)} />
-        <Spark title="Blocks behind the head" values={samples.map(({ lag }) => lag)} />
-      </div>
-      {status.endpoints.length > 0 && (
-        <PlainTable label={`Nodes of ${network}`} columns={NODES} rows={status.endpoints} keyOf={({ url }) => url} />
-      )}
-      <Budgets network={network} endpoints={status.endpoints} />
-    </section>
+    </>
   )
 }
 
-const Facts = ({ status }: { status: NetworkStatus }) => {
+const factsOf = (status: NetworkStatus) => {
   const { head, lag, lastBlock, blockTime, blocksPerSecond, eventsPerSecond, secondsLeft } = status
-  const facts: [string, ComponentChildren][] = [
-    ['Head of the chain', head?.toLocaleString()],
-    ['Blocks behind the head', lag?.toLocaleString()],
-    ['Newest block', lastBlock?.number.toLocaleString()],
-    ['Its time', lastBlock && <Time value={lastBlock.time} />],
-    ['Received', lastBlock?.receivedAt && <Time value={lastBlock.receivedAt} />],
-    ['A block takes', blockTime !== null && `${showNumber(blockTime)} s`],
-    ['Blocks per second', blocksPerSecond !== null && showNumber(blocksPerSecond)],
-    ['Events per second', eventsPerSecond !== null && showNumber(eventsPerSecond)],
+  return {
+    'Head of the chain': head?.toLocaleString(),
+    'Blocks behind the head': lag?.toLocaleString(),
+    'Newest block': lastBlock?.number.toLocaleString(),
+    'Its time': lastBlock && <Time value={lastBlock.time} />,
+    Received: lastBlock?.receivedAt && <Time value={lastBlock.receivedAt} />,
+    'A block takes': blockTime !== null && `${showNumber(blockTime)} s`,
+    'Blocks per second': blocksPerSecond !== null && showNumber(blocksPerSecond),
+    'Events per second': eventsPerSecond !== null && showNumber(eventsPerSecond),
     ...placeOf(status),
-    ['Time left', secondsLeft !== null && showDuration(secondsLeft)],
-  ]
-  return (
-    <dl class="facts">
-      {facts
-        .filter(([, value]) => value !== undefined && value !== null && value !== false)
-        .map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-    </dl>
-  )
+    'Time left': secondsLeft !== null && showDuration(secondsLeft),
+  }
 }
 
-const NODES = [
-  { title: 'Node', cell: ({ url }: Endpoint) => plain(url) },
+/** Where documents lie, and how far they are on their way elsewhere. */
+const placeOf = ({ cluster, shipping, moving }: NetworkStatus) => {
+  const isInCluster = moving ? moving.to === 'sqlite' : cluster !== undefined || shipping !== undefined
+  const left = shipping?.blocksLeft ?? 0
+  const indices = cluster?.indices ? `: ${plain(cluster.indices)}` : ''
+  return {
+    Documents: isInCluster ? `In the cluster${indices}` : 'In the file',
+    Cluster: cluster && [cluster.state, cluster.version].filter(text => text !== null).join(', '),
+    Moving: moving && `${percentOf(moving)} % ${moving.to === 'sqlite' ? 'back into the file' : 'to the cluster'}`,
+    'Not in the cluster yet': !moving && left > 0 && `${left.toLocaleString()} block${left === 1 ? '' : 's'}`,
+  }
+}
+
+/** Moving is one half, comparing the other. */
+const percentOf = ({ blocks, shipped, verified }: NonNullable<NetworkStatus['moving']>): number =>
+  Math.min(100, Math.floor((50 * (shipped + verified)) / Math.max(1, blocks)))
+
+const NODES: readonly Column<Endpoint>[] = [
+  { title: 'Node', cell: ({ url }) => plain(url) },
   {
     title: 'State',
-    cell: ({ failingSince, slow, otherBranch }: Endpoint) =>
+    cell: ({ failingSince, slow, otherBranch }) =>
       failingSince !== undefined ? (
         <span class="bad">
           fails since <Time value={failingSince} />
@@ -146,29 +166,27 @@ const NODES = [
   {
     title: 'Answers in',
     align: 'right',
-    cell: ({ responseMs }: Endpoint) =>
+    cell: ({ responseMs }) =>
       responseMs && (
         <span title={`95 of 100 within ${responseMs.p95.toLocaleString()} ms`}>
           {responseMs.median.toLocaleString()} ms
         </span>
       ),
   },
-  { title: 'Requests', align: 'right', cell: ({ requests }: Endpoint) => requests.toLocaleString() },
-  { title: 'Errors', align: 'right', cell: ({ errors }: Endpoint) => errors.toLocaleString() },
+  { title: 'Requests', align: 'right', cell: ({ requests }) => requests.toLocaleString() },
+  { title: 'Errors', align: 'right', cell: ({ errors }) => errors.toLocaleString() },
   {
     title: 'Last error',
-    cell: ({ lastError, lastErrorAt }: Endpoint) =>
+    cell: ({ lastError, lastErrorAt }) =>
       lastError !== null && (
         <>
           {plain(lastError).slice(0, LONGEST)} {lastErrorAt !== null && <Time value={lastErrorAt} />}
         </>
       ),
   },
-] as const
+]
 
-const LONGEST = 500
-
-export const showDuration = (seconds: number): string => {
+const showDuration = (seconds: number): string => {
   const rounded = Math.round(seconds)
   if (rounded < 60) return `${rounded} s`
   if (rounded < 3_600) return `${Math.floor(rounded / 60)} min ${rounded % 60} s`
@@ -176,42 +194,6 @@ export const showDuration = (seconds: number): string => {
   if (hours < 48) return `${hours} h ${Math.floor((rounded % 3_600) / 60)} min`
   return `${Math.floor(hours / 24)} d ${hours % 24} h`
 }
-
-type Placed = Pick<NetworkStatus, 'cluster' | 'shipping' | 'moving'>
-
-/** Where documents lie, and how far they are on their way elsewhere, as names and values. */
-export const placeOf = ({ cluster, shipping, moving }: Placed): [string, ComponentChildren][] => {
-  const isInCluster = moving ? moving.to === 'sqlite' : cluster !== undefined || shipping !== undefined
-  const left = shipping?.blocksLeft ?? 0
-  return [
-    [
-      'Documents',
-      isInCluster ? `In the cluster${cluster?.indices ? `: ${plain(cluster.indices)}` : ''}` : 'In the file',
-    ],
-    ['Cluster', cluster && [cluster.state, cluster.version].filter(text => text !== null).join(', ')],
-    ['Moving', moving && `${percentOf(moving)} % ${moving.to === 'sqlite' ? 'back into the file' : 'to the cluster'}`],
-    ['Not in the cluster yet', !moving && left > 0 && `${left.toLocaleString()} block${left === 1 ? '' : 's'}`],
-  ]
-}
-
-/** Moving is one half, comparing the other. */
-const percentOf = ({ blocks, shipped, verified }: NonNullable<Placed['moving']>): number =>
-  Math.min(100, Math.floor((50 * (shipped + verified)) / Math.max(1, blocks)))
-
-/** Why documents do not move on. */
-export const PlaceTrouble = ({ shipping, moving }: Placed) =>
-  shipping && shipping.trouble !== null ? (
-    <p class="notice">
-      Documents do not {moving?.to === 'sqlite' ? 'come back into the file' : 'go to the cluster'}
-      {shipping.troubleSince !== null && (
-        <>
-          {' '}
-          since <Time value={shipping.troubleSince} />
-        </>
-      )}
-      : {plain(shipping.trouble)}
-    </p>
-  ) : null
 
 interface Range {
   from: number
@@ -232,7 +214,7 @@ const WIDTH = 1_000
 const NAMED = 8
 
 /** Which blocks are held, from the first one to the head, and which are missing between. */
-export const RangeBar = ({ ranges, head, scoped = false, whole }: RangeBarProps) => {
+const RangeBar = ({ ranges, head, scoped = false, whole }: RangeBarProps) => {
   const [first, last] = [ranges[0], ranges.at(-1)]
   if (!first || !last) return <p class="dim">No block {scoped ? 'was looked at' : 'is held'} yet.</p>
   const all = whole ?? { from: first.from, to: Math.max(last.to, head ?? 0) }
@@ -249,14 +231,13 @@ export const RangeBar = ({ ranges, head, scoped = false, whole }: RangeBarProps)
         ))}
       </svg>
       <p>
-        {text}.{' '}
-        {gaps.length === 0 ? <span class="dim">{showGaps(gaps)}</span> : <span class="warn">{showGaps(gaps)}</span>}
+        {text}. <span class={gaps.length === 0 ? 'dim' : 'warn'}>{showGaps(gaps)}</span>
       </p>
     </div>
   )
 }
 
-export const gapsOf = (ranges: readonly Range[]): Range[] =>
+const gapsOf = (ranges: readonly Range[]): Range[] =>
   ranges.slice(1).map(({ from }, i) => ({ from: ranges[i]!.to + 1, to: from - 1 }))
 
 const spanOf = ({ from, to }: Range, all: Range) => {
@@ -265,7 +246,7 @@ const spanOf = ({ from, to }: Range, all: Range) => {
 }
 
 /** Every gap is seen, however small; those that lie at the same place are one. */
-export const drawn = (gaps: readonly Range[], all: Range): { x: number; width: number }[] => {
+const drawn = (gaps: readonly Range[], all: Range): { x: number; width: number }[] => {
   const places: { x: number; width: number }[] = []
   for (const gap of gaps) {
     const { x, width } = spanOf(gap, all)
@@ -277,7 +258,7 @@ export const drawn = (gaps: readonly Range[], all: Range): { x: number; width: n
   return places
 }
 
-export const showGaps = (gaps: readonly Range[]): string => {
+const showGaps = (gaps: readonly Range[]): string => {
   if (gaps.length === 0) return 'No block is missing between them.'
   const more = gaps.length > NAMED ? ` and ${(gaps.length - NAMED).toLocaleString()} further gaps` : ''
   return `Missing: ${gaps.slice(0, NAMED).map(showRange).join(', ')}${more}.`
@@ -287,64 +268,56 @@ const showRange = ({ from, to }: Range): string =>
   from === to ? from.toLocaleString() : `${from.toLocaleString()}–${to.toLocaleString()}`
 
 /** What was looked for in blocks that are not held whole, and what is still being looked for. */
-export const Scopes = ({ status: { network, coverage = [], filling } }: { status: NetworkStatus }) => {
+const Scopes = ({ status: { network, coverage = [], filling } }: { status: NetworkStatus }) => {
   const looked = [...coverage.flatMap(({ ranges }) => ranges), ...(filling ? [filling] : [])]
   const whole = {
     from: Math.min(...looked.map(({ from }) => from)),
     to: Math.max(...looked.map(({ to }) => to)),
   }
+  const columns: Column<ScopeCoverage>[] = [
+    { title: 'Contracts', cell: contractsOf },
+    { title: 'Events', cell: eventsOf },
+    { title: 'Blocks', cell: ({ ranges }) => <RangeBar ranges={ranges} head={null} scoped whole={whole} /> },
+  ]
   return (
-    <>
-      {filling && <Filling network={network} filling={filling} />}
+    <InNetwork.Provider value={network}>
+      {filling && <Filling filling={filling} />}
       {coverage.length > 0 && (
         <PlainTable
           label={`Scopes of ${network}`}
-          columns={[
-            { title: 'Contracts', cell: (filter: ScopeCoverage) => <Contracts network={network} filter={filter} /> },
-            { title: 'Events', cell: (filter: ScopeCoverage) => <Events filter={filter} /> },
-            {
-              title: 'Blocks',
-              cell: ({ ranges }: ScopeCoverage) => <RangeBar ranges={ranges} head={null} scoped whole={whole} />,
-            },
-          ]}
+          columns={columns}
           rows={coverage}
           keyOf={one => coverage.indexOf(one)}
         />
       )}
-    </>
+    </InNetwork.Provider>
   )
 }
 
-const Filling = ({ network, filling }: { network: string; filling: ScopeFilling }) => {
+const Filling = ({ filling }: { filling: ScopeFilling }) => {
   const { from, to, next } = filling
   const [left, total] = [Math.max(0, to - next + 1), to - from + 1]
   return (
     <p role="status">
-      Looks for <Events filter={filling} /> of <Contracts network={network} filter={filling} /> in blocks{' '}
-      {from.toLocaleString()}–{to.toLocaleString()}: {left.toLocaleString()} of {total.toLocaleString()} are left.
+      Looks for {eventsOf(filling)} of {contractsOf(filling)} in blocks {from.toLocaleString()}–{to.toLocaleString()}:{' '}
+      {left.toLocaleString()} of {total.toLocaleString()} are left.
     </p>
   )
 }
 
-const Contracts = ({ network, filter: { addresses, addressCount } }: { network: string; filter: Filter }) =>
-  addressCount === 0 ? (
-    <>any contract</>
-  ) : (
-    <Hashes values={addresses} count={addressCount} kind="address" network={network} />
-  )
+const contractsOf = ({ addresses, addressCount }: Filter) =>
+  addressCount === 0 ? 'any contract' : <Hashes values={addresses} count={addressCount} kind="address" />
 
-const Events = ({ filter: { topics, topicCount, transactions } }: { filter: Filter }) => {
-  if (transactions) return <>transactions</>
-  return topicCount === 0 ? <>all logs</> : <Hashes values={topics} count={topicCount} />
+const eventsOf = ({ topics, topicCount, transactions }: Filter) => {
+  if (transactions) return 'transactions'
+  return topicCount === 0 ? 'all logs' : <Hashes values={topics} count={topicCount} />
 }
 
-type HashesProps = { values: readonly string[]; count: number; kind?: 'address'; network?: string }
-
 /** The first ones; how many more there are. */
-const Hashes = ({ values, count, ...about }: HashesProps) => (
+const Hashes = ({ values, count, kind }: { values: readonly string[]; count: number; kind?: 'address' }) => (
   <span class="hashes">
     {values.slice(0, SHOWN).map(value => (
-      <Hash key={value} value={value} {...about} />
+      <Hash key={value} value={value} kind={kind} />
     ))}
     {count > SHOWN && <span class="dim">and {(count - SHOWN).toLocaleString()} more</span>}
   </span>
@@ -352,25 +325,23 @@ const Hashes = ({ values, count, ...about }: HashesProps) => (
 
 const SHOWN = 3
 
-interface Row extends Budget {
-  url: string
-}
+type Row = Budget & { url: string }
 
 /** What may still be asked of each node that has a budget. */
-export const Budgets = ({ network, endpoints }: { network: string; endpoints: readonly Endpoint[] }) => {
+const Budgets = ({ network, endpoints }: { network: string; endpoints: readonly Endpoint[] }) => {
   const rows = endpoints.flatMap(({ url, budget }): Row[] => (budget ? [{ url, ...budget }] : []))
   if (rows.length === 0) return null
-  return <PlainTable label={`Budgets of ${network}`} columns={COLUMNS} rows={rows} keyOf={({ url }) => url} />
+  return <PlainTable label={`Budgets of ${network}`} columns={BUDGETS} rows={rows} keyOf={({ url }) => url} />
 }
 
-const COLUMNS = [
-  { title: 'Budget of', cell: ({ url }: Row) => plain(url) },
-  { title: 'Left today', cell: ({ url, day }: Row) => <Left of={`${url} today`} period={day} /> },
-  { title: 'Left this month', cell: ({ url, month }: Row) => <Left of={`${url} this month`} period={month} /> },
-  { title: 'At most', cell: ({ rate }: Row) => (rate === undefined ? 'any rate' : plain(rate)) },
-  { title: 'Prices', cell: ({ costs }: Row) => (costs === 'calls' ? 'one credit a call' : plain(costs)) },
-  { title: 'Spent since start', align: 'right', cell: ({ spent }: Row) => spent.toLocaleString() },
-] as const
+const BUDGETS: readonly Column<Row>[] = [
+  { title: 'Budget of', cell: ({ url }) => plain(url) },
+  { title: 'Left today', cell: ({ url, day }) => <Left of={`${url} today`} period={day} /> },
+  { title: 'Left this month', cell: ({ url, month }) => <Left of={`${url} this month`} period={month} /> },
+  { title: 'At most', cell: ({ rate }) => (rate === undefined ? 'any rate' : plain(rate)) },
+  { title: 'Prices', cell: ({ costs }) => (costs === 'calls' ? 'one credit a call' : plain(costs)) },
+  { title: 'Spent since start', align: 'right', cell: ({ spent }) => spent.toLocaleString() },
+]
 
 const Left = ({ of, period }: { of: string; period: Period | undefined }) => {
   if (!period) return <span class="dim">not limited</span>

@@ -1,86 +1,71 @@
+import { useContext } from 'preact/hooks'
 import { at, type JsonObject, textAt } from '../../api/json.ts'
 import type { Hit, SearchAnswer } from '../../api/wire.ts'
-import { Busy, Empty, Fault } from '../../parts/answer.tsx'
-import { Tabs } from '../../parts/controls.tsx'
-import type { Column } from '../../parts/table.tsx'
-import { Hash, Text, Time } from '../../parts/text.tsx'
+import { Await, Busy, Empty, Fault } from '../../parts/answer.tsx'
+import { QueryTabs } from '../../parts/controls.tsx'
+import { count as countOf } from '../../parts/format.ts'
+import { Facts, Hash, Network } from '../../parts/text.tsx'
 import { hrefOf } from '../../routes.ts'
-import { Link, useQueryState } from '../../shell/router.tsx'
-import { any, byId, count, hitsOf, NEWEST, OLDEST, type Search, term, useSearches } from './ask.ts'
+import { Link } from '../../shell/router.tsx'
+import { any, byId, count, edge, hitsOf, NEWEST, OLDEST, type Search, term, useSearches } from './ask.ts'
 import { Contract } from './contract.tsx'
-import { Head, List, Looked, Missing, type ThingProps, thingPage } from './page.tsx'
+import { counted, Head, List, Looked, Missing, SidedList, type ThingProps, thingPage } from './page.tsx'
 import { bucketsOf, isAddress, numberAt, timeOf } from './read.ts'
-import {
-  AddressLink,
-  BlockLink,
-  CALL_FIELDS,
-  callColumns,
-  EVENT_FIELDS,
-  eventColumns,
-  Fact,
-  Facts,
-  MOVEMENT_FIELDS,
-  movementColumns,
-  movementsOf,
-  placeColumns,
-  TX_FIELDS,
-  txColumns,
-} from './values.tsx'
+import { Address, BlockLink, briefOf, given, movementsOf, textOf, When } from './values.tsx'
 
-const Address = ({ network, id }: ThingProps) => {
+export default thingPage(({ id }) => {
   const isFormed = isAddress(id)
-  const found = useSearches(network, isFormed ? whatOf(id) : undefined)
-  const counted = useSearches(network, isFormed ? countsOf(id) : undefined)
+  const found = useSearches(isFormed ? whatOf(id) : undefined)
+  const counting = useSearches(isFormed ? countsOf(id) : undefined)
   if (!isFormed)
     return (
       <Missing
-        {...{ network, id, isFormed }}
-        what="address"
-        kinds={['tx', 'event']}
-        form="An address is 0x and 40 hex digits."
+        id={id}
+        thing={{
+          what: 'address',
+          kinds: ['tx', 'event'],
+          form: 'An address is 0x and 40 hex digits.',
+          isFormed: isAddress,
+        }}
       />
     )
-  const [creations, [token] = []] = (found.data ?? []).map(hitsOf)
-  const contract = creations?.[0]
+  const [creations = [], [token] = []] = (found.data ?? []).map(hitsOf)
+  const [contract] = creations
   const name = textAt(contract?._source, 'name') ?? textAt(token?._source, 'name') ?? textAt(token?._source, 'symbol')
-  const counts = counted.data && toCounts(counted.data)
-  const isSilent =
-    counts && !contract && !token && Object.values(counts).every(it => typeof it !== 'number' || it === 0)
+  const counts = counting.data && toCounts(counting.data)
+  const isSilent = counts && !contract && !token && Object.values(counts).every(it => it === 0)
+  const [oldest, newest] = counting.data ?? []
+  const facts = {
+    Address: <Hash value={textAt(contract?._source, 'address') ?? id} />,
+    ...(contract && createdOf(contract, creations.length)),
+    Token: token && <TokenLink id={id} token={token._source} />,
+    'First transaction': momentOf(oldest),
+    'Last transaction': momentOf(newest),
+  }
   return (
     <>
       <Head
-        {...{ network, id }}
+        id={id}
         what={found.data === undefined ? 'Address' : contract ? 'Contract' : 'Account'}
         kinds="tx,event,call"
-        {...(name && { title: name, name: <Text value={name} most={60} brief /> })}
+        {...(name && { title: name, name: briefOf(name) })}
       />
       {found.error !== undefined && (
         <Fault title="The contract cannot be read" error={found.error} again={found.again} />
       )}
-      <Facts>
-        <Fact name="Address">
-          <Hash value={textAt(contract?._source, 'address') ?? id} />
-        </Fact>
-        {contract && <Created network={network} contract={contract} times={creations!.length} />}
-        <Fact name="Token">{token && <TokenLink network={network} id={id} token={token._source} />}</Fact>
-        {counts && <Seen network={network} answers={counted.data!} />}
-      </Facts>
+      <Facts class="thing-facts" of={facts} />
       {!found.data && found.error === undefined && <Busy label="Reading the address" />}
-      {counted.error !== undefined && (
-        <Fault title="The counts cannot be read" error={counted.error} again={counted.again} />
-      )}
+      <Await asked={counting} failed="The counts cannot be read" />
       {isSilent && (
         <section class="missing" aria-label="Nothing found">
           <h2>Nothing that is held has to do with this address</h2>
-          <Looked network={network} kinds={['tx', 'call', 'event', 'contract', 'token']} />
+          <Looked kinds={['tx', 'call', 'event', 'contract', 'token']} />
         </section>
       )}
-      {found.data && !isSilent && <AddressTabs {...{ network, id, contract, counts }} />}
+      {found.data && !isSilent && <QueryTabs label="Of the address" tabs={tabsOf(id, contract, counts)} />}
     </>
   )
-}
-
-export default thingPage(Address)
+})
 
 const whatOf = (id: string): Search[] => [
   { kinds: ['contract'], body: { query: term('address', id), sort: NEWEST, size: 10 } },
@@ -88,296 +73,138 @@ const whatOf = (id: string): Search[] => [
 ]
 
 const parties = (id: string) => any(term('from', id), term('to', id))
+const creator = (id: string) => any(term('creator', id), term('origin', id))
 
-const countsOf = (id: string): Search[] => {
-  const edge = (sort: JsonObject[]): Search => ({
-    kinds: ['tx'],
-    body: { query: parties(id), sort, size: 1, _source: ['timestamp', 'blockNumber'] },
-  })
-  return [
-    edge(OLDEST),
-    edge(NEWEST),
-    count(['tx'], term('from', id)),
-    count(['tx'], term('to', id)),
-    count(['call'], parties(id)),
-    count(['event'], term('address', id)),
-    count(['event'], movementsOf(id)),
-    count(['contract'], any(term('creator', id), term('origin', id))),
-    count(['block'], term('miner', id)),
-  ]
-}
-
-const toCounts = (answers: readonly SearchAnswer[]): Counts => {
-  const [, all, sent, received, calls, events, movements, created, blocks] = answers.map(({ hits }) => hits.total)
-  return {
-    txs: all!,
-    sent: sent!,
-    received: received!,
-    calls: calls!,
-    events: events!,
-    movements: movements!,
-    created: created!,
-    blocks: blocks!,
-  }
-}
-
-const Created = ({ network, contract: { _source }, times }: { network: string; contract: Hit; times: number }) => {
-  const creator = textAt(_source, 'creator')
-  const hash = textAt(_source, 'transactionHash')
-  const size = numberAt(_source, 'codeSize')
-  return (
-    <>
-      <Fact name="Created by">
-        <AddressLink network={network} value={creator} />
-      </Fact>
-      <Fact name="Created in">
-        {hash && <Hash value={hash} kind="tx" network={network} />} <span class="dim">block</span>{' '}
-        <BlockLink network={network} number={numberAt(_source, 'blockNumber.num')} />
-        {times > 1 && <span class="dim"> (the latest of {times} creations)</span>}
-      </Fact>
-      <Fact name="Standard">
-        {textAt(_source, 'standard') && <Text value={textAt(_source, 'standard')!} most={60} />}
-      </Fact>
-      <Fact name="Code">{size === undefined ? undefined : `${size.toLocaleString()} bytes`}</Fact>
-    </>
-  )
-}
-
-const TokenLink = ({ network, id, token }: { network: string; id: string; token: JsonObject }) => {
-  const text = textAt(token, 'symbol') || textAt(token, 'name') || 'without a name'
-  return (
-    <>
-      <Link to={hrefOf(network, 'token', id) ?? '/'}>
-        <Text value={text} most={60} brief />
-      </Link>{' '}
-      <span class="dim">
-        <Text value={textAt(token, 'standard') ?? ''} most={60} brief />
-      </span>
-    </>
-  )
-}
-
-const Seen = ({ network, answers: [oldest, newest] }: { network: string; answers: readonly SearchAnswer[] }) => {
-  const moment = (answer: SearchAnswer | undefined) => {
-    const source = hitsOf(answer)[0]?._source
-    const time = source && timeOf(source)
-    return (
-      time !== undefined && (
-        <>
-          <Time value={time} /> <span class="dim">block</span>{' '}
-          <BlockLink network={network} number={numberAt(source, 'blockNumber.num')} />
-        </>
-      )
-    )
-  }
-  return (
-    <>
-      <Fact name="First transaction">{moment(oldest)}</Fact>
-      <Fact name="Last transaction">{moment(newest)}</Fact>
-    </>
-  )
-}
+const countsOf = (id: string): Search[] => [
+  edge(['tx'], parties(id), OLDEST),
+  edge(['tx'], parties(id), NEWEST),
+  count(['tx'], term('from', id)),
+  count(['tx'], term('to', id)),
+  count(['call'], parties(id)),
+  count(['event'], term('address', id)),
+  count(['event'], movementsOf(id)),
+  count(['contract'], creator(id)),
+  count(['block'], term('miner', id)),
+]
 
 /** How much an address has to do with. */
-export interface Counts {
-  txs: number
-  sent: number
-  received: number
-  calls: number
-  events: number
-  movements: number
-  created: number
-  blocks: number
+type Counts = ReturnType<typeof toCounts>
+
+const toCounts = (answers: readonly SearchAnswer[]) => {
+  const [, txs = 0, sent = 0, received = 0, calls = 0, events = 0, movements = 0, created = 0, blocks = 0] =
+    answers.map(({ hits }) => hits.total)
+  return { txs, sent, received, calls, events, movements, created, blocks }
 }
 
-interface TabsProps extends ThingProps {
-  contract: Hit | undefined
-  /** Undefined until they have come. */
-  counts: Counts | undefined
-}
+const createdOf = ({ _source }: Hit, times: number) => ({
+  'Created by': <Address value={textAt(_source, 'creator')} />,
+  'Created in': (
+    <>
+      {given(textAt(_source, 'transactionHash'), hash => (
+        <Hash value={hash} kind="tx" />
+      ))}{' '}
+      <span class="dim">block</span> <BlockLink number={numberAt(_source, 'blockNumber.num')} />
+      {times > 1 && <span class="dim"> (the latest of {times} creations)</span>}
+    </>
+  ),
+  Standard: textOf(textAt(_source, 'standard')),
+  Code: given(numberAt(_source, 'codeSize'), size => `${size.toLocaleString()} bytes`),
+})
 
-const SIDES = [
-  { name: '', title: 'In and out', of: (id: string) => any(term('from', id), term('to', id)) },
-  { name: 'out', title: 'Out', of: (id: string) => term('from', id) },
-  { name: 'in', title: 'In', of: (id: string) => term('to', id) },
-]
+const TokenLink = ({ id, token }: ThingProps & { token: JsonObject }) => (
+  <>
+    <Link to={hrefOf(useContext(Network), 'token', id) ?? '/'}>
+      {briefOf(textAt(token, 'symbol') || textAt(token, 'name') || 'without a name')}
+    </Link>{' '}
+    <span class="dim">{briefOf(textAt(token, 'standard'))}</span>
+  </>
+)
 
-export const AddressTabs = ({ network, id, contract, counts }: TabsProps) => {
-  const [tab, setTab] = useQueryState('tab', 'transactions')
-  const told = (title: string, count: number | undefined) =>
-    count === undefined ? title : `${title} (${count.toLocaleString()})`
-  const tabs = [
-    { name: 'transactions', title: told('Transactions', counts?.txs) },
-    { name: 'calls', title: told('Calls', counts?.calls) },
-    ...(contract ? [{ name: 'events', title: told('Events', counts?.events) }] : []),
-    { name: 'movements', title: told('Movements', counts?.movements) },
-    { name: 'tokens', title: 'Tokens' },
-    ...((counts?.created ?? 0) > 0 ? [{ name: 'created', title: told('Created', counts?.created) }] : []),
-    ...((counts?.blocks ?? 0) > 0 ? [{ name: 'blocks', title: told('Blocks', counts?.blocks) }] : []),
-    ...(contract ? [{ name: 'contract', title: 'Contract' }] : []),
-  ]
-  const current = tabs.some(({ name }) => name === tab) ? tab : 'transactions'
+const momentOf = (answer: SearchAnswer | undefined) => {
+  const [hit] = hitsOf(answer)
   return (
-    <Tabs label="Of the address" tabs={tabs} current={current} onChange={name => setTab(name, { replace: true })}>
-      {current === 'tokens' && <AddressTokens network={network} id={id} />}
-      {current === 'contract' && contract && <Contract network={network} id={id} contract={contract._source} />}
-      {current !== 'tokens' && current !== 'contract' && <OneList {...{ network, id, counts }} current={current} />}
-    </Tabs>
+    hit &&
+    timeOf(hit._source) !== undefined && (
+      <>
+        <When hit={hit} /> <span class="dim">block</span>{' '}
+        <BlockLink number={numberAt(hit._source, 'blockNumber.num')} />
+      </>
+    )
   )
 }
 
-const OneList = ({ network, id, counts, current }: ThingProps & { counts: Counts | undefined; current: string }) => {
-  const [sideName, setSide] = useQueryState('side')
-  const side = SIDES.find(({ name }) => name === sideName) ?? SIDES[0]!
-  const totals: Record<string, number | undefined> = { in: counts?.received, out: counts?.sent }
-  const common = { network, none: <p>The blocks that are held show none.</p> }
-  const choose = (
-    <label class="choose">
-      Show{' '}
-      <select value={side.name} onChange={event => setSide(event.currentTarget.value, { replace: true })}>
-        {SIDES.map(({ name, title }) => (
-          <option key={name} value={name}>
-            {current === 'transactions' && totals[name] !== undefined ? `${title} (${totals[name]})` : title}
-          </option>
-        ))}
-      </select>
-    </label>
-  )
-  switch (current) {
-    case 'calls':
-      return (
-        <>
-          {choose}
-          <List
-            key={`calls ${side.name}`}
-            {...common}
-            label="Calls"
-            kinds={['call']}
-            query={side.of(id)}
-            columns={callColumns(network)}
-            fields={CALL_FIELDS}
-          />
-        </>
-      )
-    case 'events':
-      return (
-        <List
-          key="events"
-          {...common}
-          label="Events"
-          kinds={['event']}
-          query={term('address', id)}
-          columns={eventColumns(network).filter(({ name }) => name !== 'address')}
-          fields={EVENT_FIELDS}
-        />
-      )
-    case 'movements':
-      return (
-        <List
-          key="movements"
-          {...common}
-          label="Movements"
-          kinds={['event']}
-          query={movementsOf(id)}
-          columns={movementColumns(network, { token: true })}
-          fields={MOVEMENT_FIELDS}
-        />
-      )
-    case 'created':
-      return (
-        <List
-          key="created"
-          {...common}
-          label="Created contracts"
-          kinds={['contract']}
-          query={any(term('creator', id), term('origin', id))}
-          columns={createdColumns(network)}
-          fields={['address', 'name', 'standard', 'transactionHash', 'blockNumber', 'timestamp']}
-          thingOf={hit => ({ kind: 'address', id: hit._id })}
-        />
-      )
-    case 'blocks':
-      return (
-        <List
-          key="blocks"
-          {...common}
-          label="Blocks"
-          kinds={['block']}
-          query={term('miner', id)}
-          columns={blockColumns(network)}
-          fields={['number', 'timestamp', 'gasUsed']}
-          thingOf={hit => ({ kind: 'block', id: hit._id })}
-        />
-      )
-    default:
-      return (
-        <>
-          {choose}
-          <List
-            key={`transactions ${side.name}`}
-            {...common}
-            label="Transactions"
-            kinds={['tx']}
-            query={side.of(id)}
-            columns={txColumns(network)}
-            fields={TX_FIELDS}
-          />
-        </>
-      )
-  }
+const tabsOf = (id: string, contract: Hit | undefined, counts: Counts | undefined) => {
+  const sides = (isCounted: boolean) => [
+    { value: '', title: 'In and out', query: parties(id) },
+    { value: 'out', title: 'Out', query: term('from', id), count: isCounted ? counts?.sent : undefined },
+    { value: 'in', title: 'In', query: term('to', id), count: isCounted ? counts?.received : undefined },
+  ]
+  return [
+    {
+      name: 'transactions',
+      title: counted('Transactions', counts?.txs),
+      show: () => <SidedList of="transactions" sides={sides(true)} />,
+    },
+    {
+      name: 'calls',
+      title: counted('Calls', counts?.calls),
+      show: () => <SidedList of="calls" sides={sides(false)} />,
+    },
+    contract && {
+      name: 'events',
+      title: counted('Events', counts?.events),
+      show: () => <List of="events" query={term('address', id)} without={['Contract']} />,
+    },
+    {
+      name: 'movements',
+      title: counted('Movements', counts?.movements),
+      show: () => <List of="movements" query={movementsOf(id)} />,
+    },
+    { name: 'tokens', title: 'Tokens', show: () => <Tokens id={id} /> },
+    counts?.created && {
+      name: 'created',
+      title: counted('Created', counts.created),
+      show: () => <List of="created" query={creator(id)} />,
+    },
+    counts?.blocks && {
+      name: 'blocks',
+      title: counted('Blocks', counts.blocks),
+      show: () => <List of="blocks" query={term('miner', id)} />,
+    },
+    contract && { name: 'contract', title: 'Contract', show: () => <Contract id={id} contract={contract._source} /> },
+  ].filter(it => typeof it === 'object')
 }
-
-const createdColumns = (network: string): Column<Hit>[] => [
-  ...placeColumns(network),
-  {
-    name: 'address',
-    title: 'Contract',
-    width: '18ch',
-    cell: ({ _source }) => <AddressLink network={network} value={textAt(_source, 'address')} />,
-  },
-  { name: 'standard', title: 'Standard', cell: ({ _source }) => standardOf(_source) },
-]
-
-const standardOf = (source: JsonObject) => <Text value={textAt(source, 'standard') ?? ''} brief />
-
-const blockColumns = (network: string): Column<Hit>[] => [
-  ...placeColumns(network).slice(0, 1),
-  {
-    name: 'number',
-    title: 'Block',
-    cell: ({ _source }) => <BlockLink network={network} number={numberAt(_source, 'number.num')} />,
-  },
-]
 
 const MOST = 100
 
 /** Tokens of which the address got or gave. */
-export const AddressTokens = ({ network, id }: ThingProps) => {
+const Tokens = ({ id }: ThingProps) => {
   const tokens = { terms: { field: 'address.raw', size: MOST } }
-  const found = useSearches(network, [
-    { kinds: ['event'], body: { query: movementsOf(id), size: 0, aggs: { tokens } } },
-  ])
-  if (found.error !== undefined)
-    return <Fault title="The tokens cannot be read" error={found.error} again={found.again} />
-  if (!found.data) return <Busy label="Reading the tokens" />
-  const { aggregations } = found.data[0] as SearchAnswer
-  const buckets = bucketsOf(aggregations, 'tokens')
-  const others = numberAt(at(aggregations, 'tokens'), 'sum_other_doc_count') ?? 0
-  if (buckets.length === 0) return <Empty title="The blocks that are held show no token that it got or gave" />
+  const body = { query: movementsOf(id), size: 0, aggs: { tokens } }
   return (
-    <>
-      <p class="dim">Tokens that it got or gave in the blocks that are held. What it holds now is not known.</p>
-      <ul class="counts">
-        {buckets.map(({ key, count }) => (
-          <li key={key}>
-            <AddressLink network={network} value={key} kind="token" />{' '}
-            <span>
-              {count.toLocaleString()} {count === 1 ? 'movement' : 'movements'}
-            </span>
-          </li>
-        ))}
-      </ul>
-      {others > 0 && <p class="dim">And {others.toLocaleString()} movements of other tokens.</p>}
-    </>
+    <Await
+      asked={useSearches([{ kinds: ['event'], body }])}
+      failed="The tokens cannot be read"
+      busy="Reading the tokens"
+    >
+      {([answer]) => {
+        const buckets = bucketsOf(answer?.aggregations, 'tokens')
+        const others = numberAt(at(answer?.aggregations, 'tokens'), 'sum_other_doc_count') ?? 0
+        if (buckets.length === 0) return <Empty title="The blocks that are held show no token that it got or gave" />
+        return (
+          <>
+            <p class="dim">Tokens that it got or gave in the blocks that are held. What it holds now is not known.</p>
+            <ul class="counts">
+              {buckets.map(({ key, count }) => (
+                <li key={key}>
+                  <Address value={key} kind="token" /> <span>{countOf(count, 'movement')}</span>
+                </li>
+              ))}
+            </ul>
+            {others > 0 && <p class="dim">And {others.toLocaleString()} movements of other tokens.</p>}
+          </>
+        )
+      }}
+    </Await>
   )
 }

@@ -1,22 +1,23 @@
 import type { ComponentChildren, FunctionComponent } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useContext, useEffect, useId } from 'preact/hooks'
 import { useAsk } from '../../api/ask.ts'
 import { getDocument, getStatus, search } from '../../api/index.ts'
 import type { JsonObject } from '../../api/json.ts'
-import type { Hit, Kind, NetworkStatus } from '../../api/wire.ts'
-import { Busy, Empty, Fault } from '../../parts/answer.tsx'
-import { plain } from '../../parts/format.ts'
+import type { Hit, Kind, NetworkStatus, SearchAnswer } from '../../api/wire.ts'
+import { Await, Busy, Empty, Fault } from '../../parts/answer.tsx'
+import { Select } from '../../parts/controls.tsx'
+import { plain, short } from '../../parts/format.ts'
 import { JsonView } from '../../parts/json-view.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
-import { Hash, short, Text } from '../../parts/text.tsx'
+import { Table } from '../../parts/table.tsx'
+import { Hash, Network } from '../../parts/text.tsx'
 import { hrefOf, type PageProps } from '../../routes.ts'
 import { useKey } from '../../shell/keys.ts'
-import { Link, navigate } from '../../shell/router.tsx'
-import { NEWEST, useList } from './ask.ts'
+import { Link, navigate, useQueryState } from '../../shell/router.tsx'
+import { byId, hitsOf, NEWEST, type Search, useList, useSearches } from './ask.ts'
 import { isAddress, isHash } from './read.ts'
+import { briefOf, LISTED, type Listed } from './values.tsx'
 
 export interface ThingProps {
-  network: string
   id: string
 }
 
@@ -30,11 +31,45 @@ export const thingPage =
     if (parts.some(part => /^\.*$/.test(part))) return <Empty title="There is no such network" />
     const network = parts.map(encodeURIComponent).join('/')
     return (
-      <div class="thing">
-        <Content key={`${network} ${id}`} network={network} id={id} />
-      </div>
+      <Network.Provider value={network}>
+        <div class="thing">
+          <Content key={`${network} ${id}`} id={id} />
+        </div>
+      </Network.Provider>
     )
   }
+
+/** A kind of things as it is named and found. */
+interface Thing {
+  /** Such as `transaction`. */
+  what: string
+  /** Kinds that are looked through. */
+  kinds: readonly Kind[]
+  /** What an id has to look like; said where it does not. */
+  form: string
+  isFormed(id: string): boolean
+  /** The first finds the thing itself. */
+  ask(id: string): Search[]
+  /** What to do where it is not held. */
+  elsewhere?: FunctionComponent<ThingProps>
+}
+
+interface FoundProps extends ThingProps {
+  hit: Hit
+  answers: readonly SearchAnswer[]
+}
+
+/** A page of a thing that is a document. */
+export const documentPage = (thing: Thing, Content: FunctionComponent<FoundProps>) =>
+  thingPage(({ id }) => {
+    const isFormed = thing.isFormed(id)
+    const asked = useSearches(isFormed ? thing.ask(id) : undefined)
+    const { data, error, again } = asked
+    if (error !== undefined) return <Fault title={`The ${thing.what} cannot be read`} error={error} again={again} />
+    if (isFormed && !data) return <Busy label={`Reading the ${thing.what}`} />
+    const [hit] = hitsOf(data?.[0])
+    return hit ? <Content id={id} hit={hit} answers={data!} /> : <Missing id={id} thing={thing} />
+  })
 
 interface HeadProps extends ThingProps {
   /** Such as `Block`. */
@@ -42,18 +77,18 @@ interface HeadProps extends ThingProps {
   /** Shown instead of the id. */
   name?: ComponentChildren
   /** What the window is called by, instead of the id. */
-  title?: string
+  title?: string | undefined
   /** Kinds in which Explore looks for it. */
   kinds: string
   children?: ComponentChildren
 }
 
-export const Head = ({ network, id, what, name, title, kinds, children }: HeadProps) => {
+export const Head = ({ id, what, name, title, kinds, children }: HeadProps) => {
+  const network = useContext(Network)
   const called = plain(title ?? short(id)).slice(0, 60)
   useEffect(() => {
     document.title = `${what} ${called} · Chainsieve`
   }, [what, called])
-  const query = new URLSearchParams({ network, q: id, kinds })
   return (
     <header class="thing-head">
       <h1>
@@ -61,14 +96,14 @@ export const Head = ({ network, id, what, name, title, kinds, children }: HeadPr
       </h1>
       {children}
       <p class="dim">
-        <span>{network}</span> <Link to={`/explore?${query}`}>Find in Explore</Link>
+        <span>{network}</span>{' '}
+        <Link to={`/explore?${new URLSearchParams({ network, q: id, kinds })}`}>Find in Explore</Link>
       </p>
     </header>
   )
 }
 
 interface StepProps {
-  network: string
   kind: 'block' | 'tx'
   /** Such as `block` or `of the sender`. */
   what: string
@@ -78,155 +113,178 @@ interface StepProps {
 }
 
 /** Leads to the neighbours, as far as they are held. */
-export const Neighbours = ({ network, kind, what, previous, next, keys }: StepProps) => {
-  const lead = (id: string | undefined) => () => {
-    const href = id === undefined ? undefined : hrefOf(network, kind, id)
-    if (href !== undefined) navigate(href)
-  }
-  useKey(keys[0], `Previous ${what}`, lead(previous))
-  useKey(keys[1], `Next ${what}`, lead(next))
-  const link = (id: string | undefined, text: string) => {
-    const href = id === undefined ? undefined : hrefOf(network, kind, id)
-    return href === undefined ? <span class="dim">{text}</span> : <Link to={href}>{text}</Link>
-  }
+export const Neighbours = ({ kind, what, previous, next, keys }: StepProps) => {
+  const network = useContext(Network)
+  const [before, behind] = [previous, next].map(id => id && hrefOf(network, kind, id))
+  useKey(keys[0], `Previous ${what}`, () => before && navigate(before))
+  useKey(keys[1], `Next ${what}`, () => behind && navigate(behind))
+  const link = (href: string | undefined, text: string) =>
+    href ? <Link to={href}>{text}</Link> : <span class="dim">{text}</span>
   return (
     <nav class="neighbours" aria-label={`Neighbours: ${what}`}>
-      {link(previous, `← Previous ${what}`)}
-      {link(next, `Next ${what} →`)}
+      {link(before, `← Previous ${what}`)}
+      {link(behind, `Next ${what} →`)}
     </nav>
   )
 }
 
 interface ListProps {
-  network: string
-  label: string
-  kinds: readonly Kind[]
+  of: keyof typeof LISTED
+  label?: string
   query: JsonObject
-  columns: readonly Column<Hit>[]
-  /** What a document is asked for. */
-  fields: readonly string[]
-  sort?: readonly JsonObject[]
+  sort?: JsonObject[]
+  /** Titles of columns that would say the same in each row. */
+  without?: readonly string[]
   /** In place of an empty list. */
-  none: ComponentChildren
-  /** Where a row leads by a click or Enter: its transaction by default. */
-  thingOf?(hit: Hit): { kind: string; id: string }
+  none?: string
 }
 
-const transactionOf = ({ _type, _id, _source }: Hit) => ({
-  kind: 'tx',
-  id: _type === 'tx' ? _id : String(_source.transactionHash),
-})
-
 /** A list without an end. */
-export const List = (props: ListProps) => {
-  const { network, label, kinds, query, columns, fields, sort = NEWEST, none, thingOf = transactionOf } = props
-  const found = useList(network, kinds, query, { sort: [...sort], _source: [...fields] })
-  if (found.error !== undefined)
-    return <Fault title={`${label} cannot be read`} error={found.error} again={found.again} />
-  if (found.data === undefined) return <Busy label={`Reading ${label.toLowerCase()}`} />
-  if (found.total === 0) return <Empty title={`${label}: none`}>{none}</Empty>
+export const List = ({ of, label = LISTED[of].label, query, sort = NEWEST, without = [], none = NONE }: ListProps) => {
+  const network = useContext(Network)
+  const { kinds, fields, columns, leads }: Listed = LISTED[of]
+  const found = useList({ kinds, body: { query, sort, _source: [...fields] } })
+  const { data, error, again } = found
+  if (error !== undefined) return <Fault title={`${label} cannot be read`} error={error} again={again} />
+  if (!data) return <Busy label={`Reading ${label.toLowerCase()}`} />
+  if (data.hits.total === 0) return <Empty title={`${label}: none`} children={<p>{none}</p>} />
+  const open = ({ _type, _id, _source }: Hit) => {
+    const id = leads || _type === 'tx' ? _id : String(_source.transactionHash)
+    const href = hrefOf(network, leads ?? 'tx', id)
+    if (href !== undefined) navigate(href)
+  }
   return (
     <>
       {found.moreError !== undefined && <Fault title="The rest cannot be read" error={found.moreError} />}
       <Table
         label={label}
-        columns={columns}
-        rows={found.hits}
+        columns={columns.filter(({ title }) => !without.includes(title))}
+        rows={found.rows}
         keyOf={({ _type, _id }) => `${_type} ${_id}`}
-        onOpen={hit => {
-          const { kind, id } = thingOf(hit)
-          const href = hrefOf(network, kind, id)
-          if (href !== undefined) navigate(href)
-        }}
+        onOpen={open}
         onEnd={found.askMore}
       />
     </>
   )
 }
 
-interface MissingProps extends ThingProps {
-  /** Such as `transaction`. */
-  what: string
-  /** Kinds that were looked through. */
-  kinds: readonly Kind[]
-  /** What an id has to look like; shown where it does not. */
-  form: string
-  isFormed: boolean
-  children?: ComponentChildren
-}
+const NONE = 'The blocks that are held show none.'
 
-const CAPITAL = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
-
-/** In place of a thing that is not held: says where it was looked, and what else has this id. */
-export const Missing = ({ network, id, what, kinds, form, isFormed, children }: MissingProps) => (
-  <>
-    <Head
-      network={network}
-      id={id}
-      what={CAPITAL(what)}
-      kinds={kinds.join()}
-      name={<Text value={id} most={80} brief />}
-    />
-    <section class="missing" aria-label="Not found">
-      <h2>{isFormed ? `This ${what} is not held` : `This does not name a ${what}`}</h2>
-      {!isFormed && <p>{form}</p>}
-      {isFormed && <Looked network={network} kinds={kinds} />}
-      {isFormed && <Elsewhere network={network} id={id} />}
-      {children}
-    </section>
-  </>
-)
-
-/** Which kinds and which blocks were looked through. */
-export const Looked = ({ network, kinds }: { network: string; kinds: readonly Kind[] }) => {
-  const status = useAsk('status', getStatus)
-  if (status.error !== undefined && !status.data)
-    return <Fault title="The status cannot be read" error={status.error} again={status.again} />
-  if (!status.data) return <Busy label="Reading which blocks are held" />
-  const held = status.data.networks.find(it => it.network === network)
-  if (!held)
-    return (
-      <p>
-        This server has no network {network}. It has {status.data.networks.map(it => it.network).join(', ') || 'none'}.
-      </p>
-    )
+/** The list in several cuts, one of which is chosen; it stands in the address. */
+export const SidedList = ({ sides, ...list }: Omit<ListProps, 'query'> & { sides: readonly Side[] }) => {
+  const id = useId()
+  const [name, setName] = useQueryState('side')
+  const { value, query } = sides.find(({ value }) => value === name) ?? sides[0]!
+  const options = sides.map(({ value, title, count }) => ({ value, label: counted(title, count, String) }))
   return (
     <>
-      <p>
-        Looked in {kinds.join(' and ')} documents of {network}, {rangesOf(held)}.
-      </p>
-      {held.head !== null && held.head !== undefined && <p>The newest block of the chain is {count(held.head)}.</p>}
-      {held.ranges.length > 1 && <p>Between these ranges are gaps: what is in a gap is not found.</p>}
-      <p>What is not mined yet, or stands in a block outside of these, is not found here.</p>
+      <div class="choose">
+        <label htmlFor={id}>Show</label>{' '}
+        <Select id={id} value={value} options={options} onChange={next => setName(next, { replace: true })} />
+      </div>
+      <List key={`${list.of} ${value}`} {...list} query={query} />
     </>
   )
 }
 
-const count = (value: number) => value.toLocaleString()
+export interface Side {
+  /** In the address. */
+  value: string
+  title: string
+  query: JsonObject
+  count?: number | undefined
+}
+
+/** A title with how many there are, once that is known. */
+export const counted = (
+  title: string,
+  count: number | undefined,
+  show = (it: number) => it.toLocaleString(),
+): string => (count === undefined ? title : `${title} (${show(count)})`)
+
+/** The whole document, as the server has it. */
+export const WholeDocument = ({ kind, id }: { kind: Kind; id: string }) => {
+  const network = useContext(Network)
+  const asked = useAsk(`${network} ${kind} ${id}`, signal => getDocument(network, kind, id, signal))
+  return (
+    <Await asked={asked} busy="Reading the document">
+      {({ _source }) => <JsonView value={_source} label="The document" />}
+    </Await>
+  )
+}
+
+/** In place of a thing that is not held: says where it was looked, and what else has this id. */
+export const Missing = ({ id, thing }: ThingProps & { thing: Omit<Thing, 'ask'> }) => {
+  const { what, kinds, form, elsewhere: More } = thing
+  const isFormed = thing.isFormed(id)
+  return (
+    <>
+      <Head id={id} what={what.charAt(0).toUpperCase() + what.slice(1)} kinds={kinds.join()} name={briefOf(id, 80)} />
+      <section class="missing" aria-label="Not found">
+        <h2>{isFormed ? `This ${what} is not held` : `This does not name a ${what}`}</h2>
+        {isFormed ? <Looked kinds={kinds} /> : <p>{form}</p>}
+        {isFormed && <Elsewhere id={id} />}
+        {isFormed && More && <More id={id} />}
+      </section>
+    </>
+  )
+}
+
+/** Which kinds and which blocks were looked through. */
+export const Looked = ({ kinds }: { kinds: readonly Kind[] }) => {
+  const network = useContext(Network)
+  const asked = useAsk('status', getStatus)
+  return (
+    <Await asked={asked} failed="The status cannot be read" busy="Reading which blocks are held" quiet>
+      {({ networks }) => {
+        const held = networks.find(it => it.network === network)
+        if (!held)
+          return (
+            <p>
+              This server has no network {network}. It has {networks.map(it => it.network).join(', ') || 'none'}.
+            </p>
+          )
+        return (
+          <>
+            <p>
+              Looked in {kinds.join(' and ')} documents of {network}, {rangesOf(held)}.
+            </p>
+            {typeof held.head === 'number' && <p>The newest block of the chain is {held.head.toLocaleString()}.</p>}
+            {held.ranges.length > 1 && <p>Between these ranges are gaps: what is in a gap is not found.</p>}
+            <p>What is not mined yet, or stands in a block outside of these, is not found here.</p>
+          </>
+        )
+      }}
+    </Await>
+  )
+}
+
 const MOST_RANGES = 8
 
 const rangesOf = ({ ranges }: NetworkStatus): string => {
   if (ranges.length === 0) return 'which holds no blocks yet'
+  const show = (value: number) => value.toLocaleString()
   const shown = ranges
     .slice(-MOST_RANGES)
-    .map(({ from, to }) => (from === to ? count(from) : `${count(from)} to ${count(to)}`))
+    .map(({ from, to }) => (from === to ? show(from) : `${show(from)} to ${show(to)}`))
   const more = ranges.length - shown.length
-  return `blocks ${shown.join(', ')}${more > 0 ? ` and ${count(more)} ranges below` : ''}`
+  return `blocks ${shown.join(', ')}${more > 0 ? ` and ${show(more)} ranges below` : ''}`
 }
 
 /** Other networks that are asked, at most. */
 const MOST_NETWORKS = 10
 
 /** Things of another kind or network that have this id. */
-const Elsewhere = ({ network, id }: ThingProps) => {
+const Elsewhere = ({ id }: ThingProps) => {
+  const network = useContext(Network)
   const kinds: Kind[] | undefined = isHash(id) ? ['block', 'tx'] : isAddress(id) ? ['contract', 'token'] : undefined
   const found = useAsk(kinds && `elsewhere ${network} ${id}`, async signal => {
     const { networks } = await getStatus(signal)
     const names = networks.map(it => it.network).filter(name => name !== network)
-    const query = { ids: { values: [id] } }
+    const { body } = byId(kinds!, id, { _source: false, size: 4 })
     const look = (name: string) =>
-      search(name, kinds!, { query, _source: false, size: 4 }, signal).then(
-        ({ hits }) => hits.hits.map(hit => ({ name, hit })),
+      search(name, kinds!, body, signal).then(
+        ({ hits }) => hits.hits.map(({ _type, _id }) => ({ name, kind: _type, id: _id })),
         () => [],
       )
     return (await Promise.all([network, ...names.slice(0, MOST_NETWORKS)].map(look))).flat()
@@ -234,32 +292,20 @@ const Elsewhere = ({ network, id }: ThingProps) => {
   if (!found.data || found.data.length === 0) return null
   return (
     <ul>
-      {found.data.map(({ name, hit }) => (
-        <Other key={`${name} ${hit._type}`} network={name} hit={hit} />
+      {found.data.map(({ name, kind, id }) => (
+        <li key={`${name} ${kind}`}>
+          It is the id of{' '}
+          <Link to={hrefOf(name, kind === 'contract' ? 'address' : kind, id) ?? '/'}>{NAMES[kind] ?? kind}</Link> of{' '}
+          {name}.
+        </li>
       ))}
     </ul>
   )
 }
 
-const KIND_NAMES: Record<string, string> = {
+const NAMES: Record<string, string> = {
   block: 'a block',
   tx: 'a transaction',
   contract: 'a contract',
   token: 'a token',
-}
-
-const Other = ({ network, hit: { _type, _id } }: { network: string; hit: Hit }) => {
-  const href = hrefOf(network, _type === 'contract' ? 'address' : _type, _id)
-  return (
-    <li>
-      It is the id of {href ? <Link to={href}>{KIND_NAMES[_type] ?? _type}</Link> : _type} of {network}.
-    </li>
-  )
-}
-
-/** The whole document, as the server has it. */
-export const WholeDocument = ({ network, kind, id }: { network: string; kind: Kind; id: string }) => {
-  const { data, error, again } = useAsk(`${network} ${kind} ${id}`, signal => getDocument(network, kind, id, signal))
-  if (error !== undefined) return <Fault error={error} again={again} />
-  return data ? <JsonView value={data._source} label="The document" /> : <Busy label="Reading the document" />
 }

@@ -1,4 +1,4 @@
-import { at, type Json, type JsonObject, textAt } from '../../api/json.ts'
+import { at, type Json, type JsonObject, listAt, textAt } from '../../api/json.ts'
 import type { Hit } from '../../api/wire.ts'
 
 /** A quantity such as `{num, raw}`, of any size; undefined where it is null or absent. */
@@ -10,11 +10,6 @@ export const unitsAt = (source: Json | undefined, path: string): bigint | undefi
 export const numberAt = (source: Json | undefined, path: string): number | undefined => {
   const found = at(source, path)
   return typeof found === 'number' || typeof found === 'bigint' ? Number(found) : undefined
-}
-
-export const listAt = (source: Json | undefined, path: string): Json[] => {
-  const found = at(source, path)
-  return Array.isArray(found) ? found : []
 }
 
 /** Seconds, or ISO text. */
@@ -189,3 +184,51 @@ const named = (source: JsonObject) => ({
   selector: textAt(source, 'selector'),
   args: listAt(source, 'args'),
 })
+
+/** What one event moved. */
+export interface Movement {
+  token: string
+  from: string
+  to: string
+  items: readonly Item[]
+}
+
+interface Item {
+  /** Of one of many tokens of a contract (ERC-721, ERC-1155). */
+  id?: bigint
+  /** In the token's smallest unit. */
+  value?: bigint
+}
+
+/** Undefined for an event of such a name with other arguments. */
+export const movementOf = ({ _source }: Hit): Movement | undefined => {
+  const args = listAt(_source, 'args')
+  const name = textAt(_source, 'event')
+  const [from, to, last] = name === 'Transfer' ? args : args.slice(1)
+  if (typeOf(from) !== 'address' || typeOf(to) !== 'address') return undefined
+  const items = name === 'Transfer' ? itemsOfTransfer(args, last) : itemsOfMany(name, args)
+  if (!items) return undefined
+  return { token: textAt(_source, 'address') ?? '', from: hexOf(from), to: hexOf(to), items }
+}
+
+const itemsOfTransfer = (args: Json[], last: Json | undefined): Item[] | undefined => {
+  const units = integerOf(typeOf(last), hexOf(last))
+  if (units === undefined || args.length !== 3) return undefined
+  return [/id$/i.test(textAt(last, 'name') ?? '') ? { id: units } : { value: units }]
+}
+
+const itemsOfMany = (name: string | undefined, args: Json[]): Item[] | undefined => {
+  const [, , , id, value] = args
+  if (args.length !== 5) return undefined
+  if (name === 'TransferSingle') {
+    const [one, amount] = [id, value].map(argument => integerOf(typeOf(argument), hexOf(argument)))
+    return one === undefined || amount === undefined ? undefined : [{ id: one, value: amount }]
+  }
+  const [ids, values] = [id, value].map(argument => elementsOf(typeOf(argument), hexOf(argument)))
+  return ids && values && ids.length === values.length
+    ? ids.map((one, i) => ({ id: BigInt(one), value: BigInt(values[i]!) }))
+    : undefined
+}
+
+const typeOf = (argument: Json | undefined): string => textAt(argument, 'value.type') ?? ''
+const hexOf = (argument: Json | undefined): string => textAt(argument, 'value.hex') ?? ''

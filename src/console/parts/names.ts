@@ -1,9 +1,9 @@
-import { useEffect } from 'preact/hooks'
-import { search } from '../../api/index.ts'
-import { textAt } from '../../api/json.ts'
-import type { Hit } from '../../api/wire.ts'
-import { createStore, type Store, useStore } from '../../shell/state.ts'
-import { numberAt } from './read.ts'
+import { useContext, useEffect } from 'preact/hooks'
+import { search } from '../api/index.ts'
+import { at, textAt } from '../api/json.ts'
+import type { Hit } from '../api/wire.ts'
+import { createStore, type Store, useStore } from '../shell/state.ts'
+import { Network } from './text.tsx'
 
 /** What is known of an address: all of it absent where it is neither a contract nor a token. */
 export interface Known {
@@ -17,7 +17,8 @@ export interface Known {
 interface Book {
   /** By address in lower case. */
   known: Store<ReadonlyMap<string, Known>>
-  asked: Set<string>
+  /** When each address was last asked for. */
+  asked: Map<string, number>
   waiting: Set<string>
 }
 
@@ -26,19 +27,21 @@ const books = new Map<string, Book>()
 const GATHER_MS = 20
 const AT_ONCE = 400
 const MOST_KEPT = 20_000
+/** What is not known may become so. */
+const UNKNOWN_MS = 30_000
 
-/** What the address is known as: addresses in sight are looked up together, and once. */
-export const useKnown = (network: string, address: string): Known | undefined => {
-  const book = bookOf(network)
-  const known = useStore(book.known)
-  useEffect(() => want(network, address), [network, address])
+/** What an address of the page's network is known as: those in sight are looked up together. */
+export const useKnown = (address: string): Known | undefined => {
+  const network = useContext(Network)
+  const known = useStore(bookOf(network).known)
+  useEffect(() => want(network, address.toLowerCase()), [network, address])
   return known.get(address.toLowerCase())
 }
 
 const bookOf = (network: string): Book => {
   let book = books.get(network)
   if (!book || book.asked.size > MOST_KEPT) {
-    book = { known: createStore<ReadonlyMap<string, Known>>(new Map()), asked: new Set(), waiting: new Set() }
+    book = { known: createStore<ReadonlyMap<string, Known>>(new Map()), asked: new Map(), waiting: new Set() }
     books.set(network, book)
   }
   return book
@@ -46,11 +49,11 @@ const bookOf = (network: string): Book => {
 
 const want = (network: string, address: string) => {
   const book = bookOf(network)
-  const key = address.toLowerCase()
-  if (book.asked.has(key)) return
-  book.asked.add(key)
+  const isRecent = Date.now() - (book.asked.get(address) ?? 0) < UNKNOWN_MS
+  if (address === '' || isRecent || book.known.get().has(address)) return
+  book.asked.set(address, Date.now())
   if (book.waiting.size === 0) setTimeout(() => void askFor(network, book), GATHER_MS)
-  book.waiting.add(key)
+  book.waiting.add(address)
 }
 
 const askFor = async (network: string, book: Book) => {
@@ -58,8 +61,8 @@ const askFor = async (network: string, book: Book) => {
   book.waiting.clear()
   for (let from = 0; from < addresses.length; from += AT_ONCE) {
     const values = addresses.slice(from, from + AT_ONCE)
+    const _source = ['name', 'symbol', 'decimals', 'standard']
     try {
-      const _source = ['name', 'symbol', 'decimals', 'standard']
       const { hits } = await search(network, ['token', 'contract'], {
         query: { ids: { values } },
         size: 1_000,
@@ -76,16 +79,16 @@ const askFor = async (network: string, book: Book) => {
 const entriesOf = (hits: readonly Hit[]): Map<string, Known> => {
   const found = new Map<string, Known>()
   for (const { _type, _id, _source } of hits) {
-    const before = found.get(_id) ?? {}
+    const before = found.get(_id.toLowerCase()) ?? {}
     const text = (path: string) => textAt(_source, path) || undefined
-    if (_type === 'contract') found.set(_id, { ...before, name: text('name') ?? before.name })
-    else
-      found.set(_id, {
-        name: before.name ?? text('name'),
-        symbol: text('symbol'),
-        decimals: numberAt(_source, 'decimals'),
-        standard: text('standard'),
-      })
+    const decimals = at(_source, 'decimals')
+    const token = {
+      name: before.name ?? text('name'),
+      symbol: text('symbol'),
+      decimals: typeof decimals === 'number' && decimals >= 0 && decimals <= 77 ? decimals : undefined,
+      standard: text('standard'),
+    }
+    found.set(_id.toLowerCase(), _type === 'token' ? token : { ...before, name: text('name') ?? before.name })
   }
   return found
 }
