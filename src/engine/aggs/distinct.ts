@@ -1,8 +1,34 @@
-import { createDistinct, createNumberHash, type Distinct } from '../../query/aggs/metrics/cardinality.ts'
-import { createNumbers, lengthFor } from './aggregator.ts'
-import type { Rows } from './group.ts'
+import type { SpecOf } from '../../query/aggs/ast.ts'
+import { cardinalityOf, createDistinct, createNumberHash, type Distinct } from '../../query/aggs/metrics/cardinality.ts'
+import { type Aggregator, bytesOf, type Context, createNumbers, lengthFor, type State } from './aggregator.ts'
+import { group, type Rows } from './group.ts'
+import { sharedKeys } from './keys.ts'
 import { mergeRows, type Part } from './merging.ts'
 import { createPairs, type Pairs } from './pairs.ts'
+import { createSource } from './sources.ts'
+
+export const createCardinality = ({ values, precision }: SpecOf<'cardinality'>, context: Context): Aggregator => {
+  const keys = sharedKeys(values, context)
+  const source = createSource(values, keys, context)
+  const distinct = createDistinctKeys(precision, context.limits.aggregationMemory / KEPT, context.reader.check)
+  return {
+    collect(at, batch): Rows & State {
+      const { rows } = group(source.read(at, batch), batch, false)
+      const plain = { ...rows, counts: NO_COUNTS }
+      return { ...plain, bytes: bytesOf([], rows.owners, rows.keys) }
+    },
+    merge: (state, owners) => distinct.merge(state as Rows & State, owners, state.bytes),
+    finish: distinct.finish,
+    result: owner => cardinalityOf(distinct.count(owner)),
+    number: distinct.count,
+    keyOf: ([value]) => keys.of(value!),
+    bytes: () => distinct.bytes() + keys.bytes(),
+  }
+}
+
+const NO_COUNTS = new Float64Array(0)
+/** The part of the memory of a search that one aggregation takes before it sketches. */
+const KEPT = 8
 
 /** Counts different keys in each bucket above: exactly, unless there are too many for all to be kept. */
 export interface DistinctKeys {

@@ -149,31 +149,21 @@ export interface PackedArrays<T> {
   of(places?: Uint32Array): T
 }
 
-type Arrays<Name extends string> = Record<Name, Float64Array>
+/** By name. */
+type Arrays = Partial<Record<string, Float64Array>>
 
 /** The same of arrays that are not packed. */
-export const takenAll = <Name extends string>(arrays: Arrays<Name>, places: Uint32Array): Arrays<Name> => {
-  const found = { ...arrays }
-  for (const name of Object.keys(arrays) as Name[])
-    if (arrays[name].length > 0) found[name] = taken(arrays[name], places)
-  return found
-}
+export const takenAll = <All extends Arrays>(arrays: All, places: Uint32Array): All =>
+  mapped(arrays, (all: Float64Array) => taken(all, places)) as All
 
-/** The buckets are put into an order; empty arrays stay so. */
-export const packArrays = <Name extends string>(
-  arrays: Arrays<Name>,
-  order: Uint32Array | undefined,
-): PackedArrays<Arrays<Name>> => {
-  const packed = (Object.entries(arrays) as [Name, Float64Array][]).map(
-    ([name, all]) => [name, all.length > 0 ? pack(order ? taken(all, order) : all) : undefined] as const,
-  )
+/** The buckets are put into an order. */
+export const packArrays = <All extends Arrays>(arrays: All, order: Uint32Array | undefined): PackedArrays<All> => {
+  const packed = mapped(arrays, (all: Float64Array) => pack(order ? taken(all, order) : all))
   return {
-    bytes: packed.reduce((sum, [, one]) => sum + (one?.bytes ?? 0), 200),
-    of(places) {
-      const found: Partial<Arrays<Name>> = {}
-      for (const [name, one] of packed)
-        found[name] = one ? (places ? unpackAt(one, places) : unpack(one)) : new Float64Array(0)
-      return found as Arrays<Name>
-    },
+    bytes: Object.values(packed).reduce((sum, one) => sum + one.bytes, 200),
+    of: places => mapped(packed, (one: Packed) => (places ? unpackAt(one, places) : unpack(one))) as Arrays as All,
   }
 }
+
+const mapped = <A, B>(all: object, map: (one: A) => B): Record<string, B> =>
+  Object.fromEntries(Object.entries(all).map(([name, one]) => [name, map(one)]))

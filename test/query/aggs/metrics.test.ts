@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { addTo } from '../../../src/engine/aggs/numbers.ts'
+import { addTo } from '../../../src/engine/aggs/metrics.ts'
 import { avgOf } from '../../../src/query/aggs/metrics/avg.ts'
 import {
   cardinalityOf,

@@ -1,0 +1,332 @@
+import type { SpecOf } from '../../query/aggs/ast.ts'
+import { avgOf } from '../../query/aggs/metrics/avg.ts'
+import { extendedStatsOf } from '../../query/aggs/metrics/extended-stats.ts'
+import { maxOf } from '../../query/aggs/metrics/max.ts'
+import { single } from '../../query/aggs/metrics/metric.ts'
+import { minOf } from '../../query/aggs/metrics/min.ts'
+import type { Totals } from '../../query/aggs/metrics/moments.ts'
+import { statsOf, withBooleans } from '../../query/aggs/metrics/stats.ts'
+import { sumOf } from '../../query/aggs/metrics/sum.ts'
+import { valueCountOf } from '../../query/aggs/metrics/value-count.ts'
+import type { Metric } from '../../query/aggs/result.ts'
+import { MISSING } from '../index/column-codec.ts'
+import { type Aggregator, bytesOf, type Context, createNumbers, lengthFor, type State } from './aggregator.ts'
+import type { At, Batch } from './batch.ts'
+import { sharedKeys } from './keys.ts'
+import { packArrays, takenAll } from './packed.ts'
+import { createSource } from './sources.ts'
+import { codesIn, eachValue, type Found, gathered, type RawNumbers } from './values.ts'
+
+/** What metrics are computed from, and how numbers of the same bucket become one. Sums are compensated (Kahan), as Elasticsearch's are. */
+const REDUCERS = {
+  counts: 'count',
+  sums: 'sum',
+  squares: 'sum',
+  weights: 'sum',
+  least: 'least',
+  greatest: 'greatest',
+} as const
+type Column = keyof typeof REDUCERS
+type Columns = Partial<Record<Column, Float64Array>>
+const START = { count: 0, sum: 0, least: Number.POSITIVE_INFINITY, greatest: Number.NEGATIVE_INFINITY }
+
+/** What documents give, by bucket. */
+interface Collected {
+  columns: Columns
+  /** What was lost by rounding. */
+  lost: Columns
+  /** At least the sum of all sums, where they are of whole numbers and none is below 0; else infinite. */
+  total: number
+}
+export type MetricState = Collected & State
+
+interface MetricKind {
+  columns: readonly Column[]
+  collect(at: At, batch: Batch): Collected
+  result(of: (column: Column) => number): Metric
+  /** The column of the metric's own number, where numbers of segments add up to it. */
+  adds?: Column
+  /** Its own number in each bucket. */
+  numbers?(of: (column: Column) => Float64Array): Float64Array
+}
+
+const createMetric = (kind: MetricKind): Aggregator => {
+  const { columns, adds } = kind
+  const values = Object.fromEntries(columns.map(name => [name, createNumbers(START[REDUCERS[name]])]))
+  const lost = Object.fromEntries(columns.map(name => [name, createNumbers()]))
+  /** Bound of all sums so far. */
+  let bound = 0
+  const resultOf = (owner: number): Metric => kind.result(name => values[name]?.values[owner] ?? START[REDUCERS[name]])
+  const isOwn = (rest: string | undefined): boolean => rest === undefined || rest === 'value'
+  return {
+    collect(at, batch): MetricState {
+      const { total, ...all } = kind.collect(at, batch)
+      const found = Object.fromEntries(columns.map(name => [name, all.columns[name]!]))
+      const rounded = Object.fromEntries(columns.flatMap(name => (all.lost[name] ? [[name, all.lost[name]]] : [])))
+      const bytes = bytesOf([], ...Object.values(found), ...Object.values(rounded))
+      return { columns: found, lost: rounded, total, bytes }
+    },
+    merge(state, owners) {
+      const part = state as MetricState
+      const length = lengthFor(owners)
+      bound += part.total
+      for (const name of columns) {
+        const into = values[name]!
+        into.reserve(length)
+        const more = part.columns[name]!
+        if (REDUCERS[name] === 'least') mergeLeast(into.values, owners, more)
+        else if (REDUCERS[name] === 'greatest') mergeGreatest(into.values, owners, more)
+        else if (REDUCERS[name] === 'count' || bound < Number.MAX_SAFE_INTEGER) addWhole(into.values, owners, more)
+        else {
+          lost[name]!.reserve(into.values.length)
+          addAll(into.values, lost[name]!.values, owners, more)
+          if (part.lost[name]) addAll(into.values, lost[name]!.values, owners, part.lost[name])
+        }
+      }
+    },
+    pick(state, buckets): MetricState {
+      const part = state as MetricState
+      return { ...part, columns: takenAll(part.columns, buckets), lost: takenAll(part.lost, buckets) }
+    },
+    pack(state, order) {
+      const part = state as MetricState
+      const [packed, rounded] = [packArrays(part.columns, order), packArrays(part.lost, order)]
+      // The total of all bounds that of some.
+      return {
+        bytes: packed.bytes + rounded.bytes,
+        of: (places): MetricState => ({ ...part, columns: packed.of(places), lost: rounded.of(places) }),
+      }
+    },
+    summands(state, rest) {
+      const part = state as MetricState
+      return adds && isOwn(rest) && Number.isFinite(part.total) ? part.columns[adds] : undefined
+    },
+    finish() {},
+    result: resultOf,
+    number: (owner, _, rest) => resultOf(owner).number(rest) ?? null,
+    numbers: rest => (isOwn(rest) ? kind.numbers?.(name => values[name]!.values) : undefined),
+    bytes: () => columns.reduce((sum, name) => sum + values[name]!.bytes() + lost[name]!.bytes(), 0),
+  }
+}
+
+const addWhole = (into: Float64Array, owners: Uint32Array, more: Float64Array) => {
+  for (let i = 0; i < more.length; i++) into[owners[i]!]! += more[i]!
+}
+
+const addAll = (sums: Float64Array, lost: Float64Array, owners: Uint32Array, more: Float64Array) => {
+  for (let i = 0; i < more.length; i++) addTo(sums, lost, owners[i]!, more[i]!)
+}
+
+const mergeLeast = (into: Float64Array, owners: Uint32Array, more: Float64Array) => {
+  for (let i = 0; i < owners.length; i++) if (more[i]! < into[owners[i]!]!) into[owners[i]!] = more[i]!
+}
+
+const mergeGreatest = (into: Float64Array, owners: Uint32Array, more: Float64Array) => {
+  for (let i = 0; i < owners.length; i++) if (more[i]! > into[owners[i]!]!) into[owners[i]!] = more[i]!
+}
+
+/** What a sum loses by rounding is added with the next summand. */
+export const addTo = (sums: Float64Array, lost: Float64Array, at: number, value: number) => {
+  if (!Number.isFinite(value)) {
+    sums[at]! += value
+    return
+  }
+  const sum = sums[at]!
+  const corrected = value + lost[at]!
+  const next = sum + corrected
+  lost[at] = corrected - (next - sum)
+  sums[at] = next
+}
+
+type Spec = SpecOf<'avg' | 'sum' | 'min' | 'max' | 'stats' | 'extended_stats'>
+
+const COLUMNS: Record<Spec['kind'], readonly Column[]> = {
+  avg: ['counts', 'sums'],
+  sum: ['sums'],
+  min: ['least'],
+  max: ['greatest'],
+  stats: ['counts', 'sums', 'least', 'greatest'],
+  extended_stats: ['counts', 'sums', 'least', 'greatest', 'squares'],
+}
+
+/** What follows from count, sum, least, greatest and sum of squares. */
+export const createNumbersOf = (spec: Spec, context: Context): Aggregator => {
+  const source = createSource(spec.values, undefined, context)
+  const columns = COLUMNS[spec.kind]
+  return createMetric({
+    columns,
+    collect: (at, batch) => collectNumbers(source.read(at, batch), batch, columns),
+    result(of) {
+      const [count, sum, sumOfSquares] = [of('counts'), of('sums'), of('squares')]
+      return write(spec, { count, sum, sumOfSquares, min: of('least'), max: of('greatest') })
+    },
+    ...(spec.kind === 'sum' && { adds: 'sums', numbers: of => of('sums') }),
+    ...(spec.kind === 'avg' && { numbers: of => of('sums').map((sum, i) => sum / of('counts')[i]!) }),
+  })
+}
+
+const write = (spec: Spec, totals: Totals): Metric => {
+  const { format } = spec
+  const shown = (metric: Metric) => (spec.values.type === 'boolean' ? withBooleans(metric) : metric)
+  switch (spec.kind) {
+    case 'avg':
+      return avgOf(totals, format)
+    case 'sum':
+      return sumOf(totals, format)
+    case 'min':
+      return minOf(totals, format)
+    case 'max':
+      return maxOf(totals, format)
+    case 'stats':
+      return shown(statsOf(totals, format))
+    case 'extended_stats':
+      return shown(extendedStatsOf(totals, spec.sigma, format))
+  }
+}
+
+export const createValueCount = ({ values, format }: SpecOf<'value_count'>, context: Context): Aggregator => {
+  // Texts are counted without telling them apart.
+  const keys = values.type === 'keyword' ? sharedKeys(values, context) : undefined
+  const source = createSource(values, keys, context)
+  const hasText = format && values.type !== 'date' && values.type !== 'boolean'
+  return createMetric({
+    ...{ columns: ['counts'], adds: 'counts' },
+    collect(at, batch) {
+      const counts = new Float64Array(batch.buckets)
+      const { owners } = batch
+      eachValue(source.read(at, batch), batch, i => {
+        counts[owners ? owners[i]! : 0]!++
+      })
+      return { columns: { counts }, lost: {}, total: 0 }
+    },
+    result(of) {
+      const metric = valueCountOf(of('counts'))
+      return hasText ? { ...metric, body: [...metric.body, ['value_as_string', format(of('counts'))]] } : metric
+    },
+  })
+}
+
+export const createWeightedAvg = ({ value, weight, format }: SpecOf<'weighted_avg'>, context: Context): Aggregator => {
+  const sources = [createSource(value, undefined, context), createSource(weight, undefined, context)] as const
+  return createMetric({
+    columns: ['sums', 'weights'],
+    collect(at, batch) {
+      const { owners, buckets, count } = batch
+      const [left, right] = [gathered(sources[0].read(at, batch), batch), gathered(sources[1].read(at, batch), batch)]
+      const [sums, lost] = [new Float64Array(buckets), new Float64Array(buckets)]
+      const [weights, lostWeights] = [new Float64Array(buckets), new Float64Array(buckets)]
+      for (let i = 0; i < count; i++) {
+        const [one, by] = [left[i]!, right[i]!]
+        if (Number.isNaN(one) || Number.isNaN(by)) continue
+        addTo(sums, lost, owners ? owners[i]! : 0, one * by)
+        addTo(weights, lostWeights, owners ? owners[i]! : 0, by)
+      }
+      return { columns: { sums, weights }, lost: {}, total: Number.POSITIVE_INFINITY }
+    },
+    result: of => single('weighted_avg', of('weights') === 0 ? null : of('sums') / of('weights'), format),
+  })
+}
+
+const collectNumbers = (found: Found, batch: Batch, columns: readonly Column[]): Collected => {
+  const wantsSquares = columns.includes('squares')
+  const raw = found.form === 'each' && !wantsSquares ? found.raw : undefined
+  if (raw && (raw.base + 2 ** 32) * batch.count < Number.MAX_SAFE_INTEGER) return collectWhole(raw, batch, columns)
+  const all = collectAny(found, batch, wantsSquares)
+  const isExact = !wantsSquares && areWhole(found, batch.count)
+  return { ...all, total: isExact ? sumIn(all.columns.sums) : Number.POSITIVE_INFINITY }
+}
+
+const sumIn = (numbers: Float64Array): number => {
+  let sum = 0
+  for (let i = 0; i < numbers.length; i++) sum += numbers[i]!
+  return sum
+}
+
+/** Whether their sum is exact, in any order. */
+const areWhole = (found: Found, count: number): boolean =>
+  found.form === 'few' &&
+  found.keys.every(
+    key => Number.isNaN(key) || (key >= 0 && key * count < Number.MAX_SAFE_INTEGER && Math.floor(key) === key),
+  )
+
+/** Of whole numbers whose sums a double holds: only the numbers are looked at and, where they are mixed, the buckets. */
+const collectWhole = ({ values, base }: RawNumbers, batch: Batch, columns: readonly Column[]): Collected => {
+  const { buckets, count, runs } = batch
+  const codes = codesIn(values, batch)
+  const none = base === MISSING ? 0 : -1
+  const [counts, sums] = [new Float64Array(buckets), new Float64Array(buckets)]
+  if (columns.includes('sums')) {
+    const owners = runs ? undefined : batch.owners
+    if (owners)
+      for (let i = 0; i < count; i++) {
+        const code = codes[i]!
+        if (code === none) continue
+        counts[owners[i]!]!++
+        sums[owners[i]!]! += base + code
+      }
+    const ends = owners ? [] : (runs ?? [count])
+    for (let bucket = 0, i = 0; bucket < ends.length; bucket++) {
+      const [start, end] = [i, ends[bucket]!]
+      let sum = 0
+      let zeros = 0
+      for (; i < end; i++) {
+        const code = codes[i]!
+        sum += code
+        if (code === 0) zeros++
+      }
+      counts[bucket] = end - start - (none === 0 ? zeros : 0)
+      sums[bucket] = sum + base * counts[bucket]!
+    }
+  }
+  const found = {
+    counts,
+    sums,
+    ...(columns.includes('least') || columns.includes('greatest') ? endsOf(codes, base, batch) : {}),
+  }
+  return { columns: found, lost: {}, total: sumIn(sums) }
+}
+
+/** The least and the greatest of whole numbers, by bucket. */
+const endsOf = (codes: ReturnType<typeof codesIn>, base: number, { count, owners, buckets }: Batch) => {
+  const none = base === MISSING ? 0 : -1
+  const least = new Float64Array(buckets).fill(Number.POSITIVE_INFINITY)
+  const greatest = new Float64Array(buckets).fill(Number.NEGATIVE_INFINITY)
+  for (let i = 0; i < count; i++) {
+    const code = codes[i]!
+    if (code === none) continue
+    const owner = owners ? owners[i]! : 0
+    if (base + code < least[owner]!) least[owner] = base + code
+    if (base + code > greatest[owner]!) greatest[owner] = base + code
+  }
+  return { least, greatest }
+}
+
+const collectAny = (found: Found, batch: Batch, wantsSquares: boolean) => {
+  const { buckets, owners, count } = batch
+  const [counts, sums, lost] = [new Float64Array(buckets), new Float64Array(buckets), new Float64Array(buckets)]
+  const least = new Float64Array(buckets).fill(Number.POSITIVE_INFINITY)
+  const greatest = new Float64Array(buckets).fill(Number.NEGATIVE_INFINITY)
+  const squares = new Float64Array(wantsSquares ? buckets : 0)
+  const lostSquares = new Float64Array(wantsSquares ? buckets : 0)
+  const add = (owner: number, value: number, times: number) => {
+    counts[owner]! += times
+    addTo(sums, lost, owner, value * times)
+    if (value < least[owner]!) least[owner] = value
+    if (value > greatest[owner]!) greatest[owner] = value
+    if (wantsSquares) addTo(squares, lostSquares, owner, value * value * times)
+  }
+  if (found.form === 'few' && !owners && found.keys.length < count) {
+    // Each different value once.
+    const times = new Uint32Array(found.keys.length)
+    const codes = codesIn(found.at, batch)
+    for (let i = 0; i < count; i++) times[codes[i]!]!++
+    for (let i = 0; i < times.length; i++)
+      if (times[i] !== 0 && !Number.isNaN(found.keys[i])) add(0, found.keys[i]!, times[i]!)
+  } else if (found.form === 'several') {
+    eachValue(found, batch, (i, value) => add(owners ? owners[i]! : 0, value, 1))
+  } else {
+    const values = gathered(found, batch)
+    for (let i = 0; i < count; i++) if (!Number.isNaN(values[i]!)) add(owners ? owners[i]! : 0, values[i]!, 1)
+  }
+  return { columns: { counts, sums, least, greatest, squares }, lost: { sums: lost, squares: lostSquares } }
+}
