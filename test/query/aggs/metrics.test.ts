@@ -13,17 +13,14 @@ import { type Digest, digestOf } from '../../../src/query/aggs/metrics/digest.ts
 import { createExactSum } from '../../../src/query/aggs/metrics/exact-sum.ts'
 import { extendedStatsOf } from '../../../src/query/aggs/metrics/extended-stats.ts'
 import { maxOf } from '../../../src/query/aggs/metrics/max.ts'
-import { single } from '../../../src/query/aggs/metrics/metric.ts'
 import { minOf } from '../../../src/query/aggs/metrics/min.ts'
 import type { Totals } from '../../../src/query/aggs/metrics/moments.ts'
 import { percentileRanksOf, percentilesOf } from '../../../src/query/aggs/metrics/percentiles.ts'
 import { statsOf } from '../../../src/query/aggs/metrics/stats.ts'
 import { sumOf } from '../../../src/query/aggs/metrics/sum.ts'
 import { valueCountOf } from '../../../src/query/aggs/metrics/value-count.ts'
-import { numberWriterOf } from '../../../src/query/aggs/number-text.ts'
 import { renderResults } from '../../../src/query/aggs/render.ts'
 import type { Metric } from '../../../src/query/aggs/result.ts'
-import { findElasticsearch } from '../../support/elasticsearch.ts'
 
 const createDigest = (compression = 100): Digest =>
   digestOf({
@@ -230,78 +227,3 @@ test('distinct values are counted exactly up to a threshold, and nearly beyond',
     assert.ok(merged.bytes() <= 70_000)
   }
 })
-
-test('metrics are those of Elasticsearch', async t => {
-  const elasticsearch = await findElasticsearch()
-  if (!elasticsearch) return t.skip('no Elasticsearch 7.17 runs')
-  const random = randomFrom(11)
-  const text = numberWriterOf({ path: 'format', value: '' }, '0.00')
-  const groups = Array.from({ length: 12 }, (_, i) =>
-    Array.from({ length: i ** 2 }, () => (random() < 0.3 ? 5 : (random() - 0.3) * 10 ** Math.floor(random() * 9))),
-  )
-  const documents = groups.flatMap((values, group) => values.map(v => ({ group, v, w: v > 3 ? 0.5 : 2 })))
-  await elasticsearch.fill(
-    'pipelines-metrics',
-    { group: { type: 'long' }, v: { type: 'double' }, w: { type: 'double' } },
-    documents,
-  )
-  t.after(() => elasticsearch.remove('pipelines-metrics'))
-  const field = { field: 'v', format: '0.00' }
-  const percents = [0, 1, 5, 33.3, 50, 75, 99, 100]
-  const values = [-1e9, -3, 0, 4.9, 5, 5.1, 100, 1e5, 1e9]
-  const aggs = {
-    avg: { avg: field },
-    sum: { sum: field },
-    min: { min: field },
-    max: { max: field },
-    stats: { stats: field },
-    extended: { extended_stats: { ...field, sigma: 1.5 } },
-    count: { value_count: { field: 'v' } },
-    distinct: { cardinality: { field: 'v' } },
-    weighted: { weighted_avg: { value: { field: 'v' }, weight: { field: 'w' } } },
-    percentiles: { percentiles: { ...field, percents, keyed: false } },
-    ranks: { percentile_ranks: { field: 'v', values, keyed: false } },
-  }
-  const filters = Object.fromEntries(groups.map((_, group) => [group, { filter: { term: { group } }, aggs }]))
-  const { body } = await elasticsearch.ask('POST', '/pipelines-metrics/_search', { size: 0, aggs: filters })
-  const found = (body as { aggregations: Record<string, Record<string, unknown>> }).aggregations
-  for (const [group, values_] of groups.entries()) {
-    const totals = totalsOf(...values_)
-    const weights = values_.map(value => (value > 3 ? 0.5 : 2))
-    const weight = weights.reduce((sum, one) => sum + one, 0)
-    const mean = weight === 0 ? null : values_.reduce((sum, value, i) => sum + value * weights[i]!, 0) / weight
-    const distinct = createDistinct(3000)
-    values_.forEach(createNumberHash(distinct.add))
-    const of = digest(values_)
-    const ours: Record<string, Metric> = {
-      avg: avgOf(totals, text),
-      sum: sumOf(totals, text),
-      min: minOf(totals, text),
-      max: maxOf(totals, text),
-      stats: statsOf(totals, text),
-      extended: extendedStatsOf(totals, 1.5, text),
-      count: valueCountOf(totals.count),
-      distinct: cardinalityOf(distinct.count()),
-      weighted: single('weighted_avg', mean, undefined),
-      percentiles: percentilesOf(of, percents, { keyed: false, format: text }),
-      ranks: percentileRanksOf(of, values, { keyed: false, format: undefined }),
-    }
-    for (const [name, metric] of Object.entries(ours)) {
-      const value = JSON.parse(`{${rendered(metric)}}`)[`${metric.type}#m`]
-      assertNear(value, found[group]![name], `${name} of group ${group}`)
-    }
-  }
-})
-
-/** The same but for the last digits of numbers. */
-const assertNear = (actual: unknown, expected: unknown, where: string): void => {
-  if (typeof actual === 'number' && typeof expected === 'number') {
-    const isNear = Math.abs(actual - expected) <= 1e-12 * Math.max(1, Math.abs(expected))
-    assert.ok(isNear, `${where}: ${actual}, not ${expected}`)
-  } else if (typeof actual === 'object' && actual !== null && typeof expected === 'object' && expected !== null) {
-    assert.deepEqual(Object.keys(actual), Object.keys(expected), where)
-    for (const [key, value] of Object.entries(actual)) {
-      assertNear(value, (expected as Record<string, unknown>)[key], `${where}, ${key}`)
-    }
-  } else assert.equal(actual, expected, where)
-}

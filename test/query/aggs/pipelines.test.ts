@@ -11,7 +11,6 @@ import type { Results } from '../../../src/query/aggs/result.ts'
 import { createBudget } from '../../../src/query/budget.ts'
 import { parseJson } from '../../../src/query/json.ts'
 import { resultsOf } from '../../support/aggregations.ts'
-import { findElasticsearch } from '../../support/elasticsearch.ts'
 
 type Members = Record<string, unknown>
 interface Request {
@@ -476,72 +475,3 @@ test('random trees of buckets, against naive models', () => {
     }),
   )
 })
-
-test('pipelines are those of Elasticsearch', async t => {
-  const elasticsearch = await findElasticsearch()
-  if (!elasticsearch) return t.skip('no Elasticsearch 7.17 runs')
-  const documents = Array.from({ length: 60 }, (_, i) => ({
-    t: 1583971200 + ((i * 37) % 23) * 50_000,
-    ...(i % 7 !== 0 && { v: ((i * 53) % 31) - 9 }),
-    k: 'abc'[i % 3],
-  }))
-  const properties = { t: { type: 'date', format: 'epoch_second' }, v: { type: 'long' }, k: { type: 'keyword' } }
-  await elasticsearch.fill('pipelines-pipelines', properties, documents)
-  t.after(() => elasticsearch.remove('pipelines-pipelines'))
-  const ask = async (aggs: Request): Promise<Members> => {
-    const { body } = await elasticsearch.ask('POST', '/pipelines-pipelines/_search?typed_keys', { size: 0, aggs })
-    const { aggregations } = body as { aggregations?: Members }
-    assert.ok(aggregations, JSON.stringify(body))
-    return aggregations
-  }
-  const numbers: Request = {
-    s: { sum: { field: 'v' } },
-    a: { avg: { field: 'v' } },
-    st: { extended_stats: { field: 'v' } },
-  }
-  const inside: Request = {}
-  for (const gap_policy of ['skip', 'insert_zeros', 'keep_values']) {
-    for (const buckets_path of ['s', 'a', 'st.std_deviation', '_count']) {
-      const at = `${gap_policy}, ${buckets_path.replaceAll('.', ' ')}`
-      inside[`derivative of ${at}`] = { derivative: { buckets_path, gap_policy, unit: '6h', format: '0.000' } }
-      inside[`serial_diff of ${at}`] = { serial_diff: { buckets_path, gap_policy, lag: 2 } }
-    }
-  }
-  inside.total = { cumulative_sum: { buckets_path: 'derivative of skip, s' } }
-  const beside: Request = {}
-  for (const type of ['avg', 'max', 'min', 'sum', 'stats', 'extended_stats', 'percentiles']) {
-    for (const buckets_path of ['h>s', 'h>st.max', 'h._count', 'h>total']) {
-      beside[`${type} of ${buckets_path.replaceAll(/[>.]/g, ' ')}`] = { [`${type}_bucket`]: { buckets_path } }
-    }
-  }
-  const histogram = { date_histogram: { field: 't', fixed_interval: '1d' } }
-  const base = await ask({ t: { terms: { field: 'k' }, aggs: { h: { ...histogram, aggs: numbers } } } })
-  const request: Request = {
-    t: { terms: { field: 'k' }, aggs: { h: { ...histogram, aggs: { ...numbers, ...inside } }, ...beside } },
-  }
-  assertNear(run(request, resultsOf(base)), await ask(request), '')
-  for (const sort of [
-    [{ s: 'desc' }],
-    [{ a: 'asc' }, { _key: 'desc' }],
-    ['_count'],
-    [{ 'st.std_deviation': 'desc' }],
-  ]) {
-    for (const gap_policy of ['skip', 'insert_zeros']) {
-      const aggs = { ...numbers, x: { bucket_sort: { sort, gap_policy, from: 1, size: 6 } } }
-      const sorted: Request = { h: { ...histogram, aggs } }
-      const unsorted = await ask({ h: { ...histogram, aggs: numbers } })
-      assertNear(run(sorted, resultsOf(unsorted)), await ask(sorted), JSON.stringify(sort))
-    }
-  }
-})
-
-/** The same but for the last digits of numbers. */
-const assertNear = (actual: unknown, expected: unknown, where: string): void => {
-  if (typeof actual === 'number' && typeof expected === 'number') {
-    const close = Math.abs(actual - expected) <= 1e-11 * Math.max(1, Math.abs(expected))
-    assert.ok(close, `${where}: ${actual}, not ${expected}`)
-  } else if (typeof actual === 'object' && actual !== null && typeof expected === 'object' && expected !== null) {
-    assert.deepEqual(Object.keys(actual).sort(), Object.keys(expected).sort(), where)
-    for (const [key, value] of Object.entries(actual)) assertNear(value, (expected as Members)[key], `${where}.${key}`)
-  } else assert.equal(actual, expected, where)
-}
