@@ -4,7 +4,7 @@ import { describe, type TestContext, test } from 'node:test'
 import type { BrowserContextOptions } from 'playwright-core'
 import { SCOPES } from '../../src/accounts/index.ts'
 import { tokenOf } from '../e2e/program.ts'
-import { counted, DEMO, overhang, signIn, skip, useConsole, violations } from './support.ts'
+import { checkLayout, counted, DEMO, press, see, signIn, skip, useConsole, violations } from './support.ts'
 
 const HOSTILE = `<img src=x onerror="document.title='x'">\u202e`
 const abiOf = (name: string) => [
@@ -30,7 +30,7 @@ describe('ABIs', { skip }, () => {
 
   test('several files are added, a bad one is told, one is found, opened, and removed by a second click', async t => {
     const page = await enter(t)
-    await page.getByText('No ABI was added yet').waitFor()
+    await see(page, 'No ABI was added yet')
     await page.getByLabel('Decode stored blocks again').uncheck()
     await page
       .getByLabel('Choose files')
@@ -52,22 +52,21 @@ describe('ABIs', { skip }, () => {
 
     await page.keyboard.press('/')
     await page.keyboard.type('forge')
-    await page.getByText('1 of 3').waitFor()
+    await see(page, '1 of 3')
     await grid.getByText('Forge', { exact: true }).click()
     const opened = page.getByRole('complementary', { name: 'The open ABI' })
-    await opened.getByText('event Forged(address indexed who)').waitFor()
-    await opened.getByText('function take()').waitFor()
+    await see(opened, 'event Forged(address indexed who)', 'function take()')
     const link = page.url()
     await page.reload()
-    await opened.getByText('event Forged').waitFor()
+    await see(opened, 'event Forged')
     assert.equal(page.url(), link)
     assert.deepEqual(await violations(page), [])
 
-    await opened.getByRole('button', { name: 'Remove' }).click()
+    await press(opened, 'Remove')
     await page.keyboard.press('Escape')
-    await opened.getByRole('button', { name: 'Remove' }).click()
-    await page.getByRole('button', { name: 'Remove the ABI' }).click()
-    await page.getByText('2 of 2').waitFor()
+    await press(opened, 'Remove')
+    await press(page, 'Remove the ABI')
+    await see(page, '2 of 2')
     await opened.waitFor({ state: 'detached' })
     await counted(grid.getByRole('row'), 3)
   })
@@ -83,11 +82,11 @@ describe('ABIs', { skip }, () => {
     }, abi)
     await page.getByRole('region', { name: 'Add ABIs' }).dispatchEvent('drop', { dataTransfer: transfer })
     await page.locator('.outcomes li.good').getByText('added with').waitFor()
-    await page.getByText(`Decoding ${DEMO} again by Demo is done.`).waitFor()
+    await see(page, `Decoding ${DEMO} again by Demo is done.`)
     const grid = page.getByRole('grid', { name: 'ABIs' })
     await grid.getByText('Demo', { exact: true }).click()
-    await page.getByRole('button', { name: 'Decode stored blocks again' }).click()
-    await page.getByText(`Stored blocks of ${DEMO} will be decoded again.`).waitFor()
+    await press(page, 'Decode stored blocks again')
+    await see(page, `Stored blocks of ${DEMO} will be decoded again.`)
   })
 
   test('progress is shown, and stopped', async t => {
@@ -105,19 +104,19 @@ describe('ABIs', { skip }, () => {
     })
     await signIn(page, tokenOf(bench.data, SCOPES))
     const progress = page.getByRole('region', { name: 'Decoding again' })
-    await progress.getByText('600 of 1,000').waitFor()
+    await see(progress, '600 of 1,000')
     assert.match((await progress.textContent())!, /<img src=x.*\[U\+202E\]/)
     assert.deepEqual(await violations(page), [])
-    await progress.getByRole('button', { name: /^Stop decoding/ }).click()
+    await press(progress, /^Stop decoding/)
     await progress.getByText('Stopping', { exact: true }).waitFor()
     left = 0
-    await page.getByText(/Decoding .* is stopped\./).waitFor()
+    await see(page, /Decoding .* is stopped\./)
   })
 
   test('an address that is not one is told before anything is sent', async t => {
     const page = await enter(t)
     await page.getByLabel('Address').fill('0x12')
-    await page.getByText('An address is 0x and 40 hex digits').waitFor()
+    await see(page, 'An address is 0x and 40 hex digits')
     assert.deepEqual(await violations(page), [])
   })
 
@@ -125,10 +124,7 @@ describe('ABIs', { skip }, () => {
     test(`axe finds nothing, wide and narrow (${colorScheme})`, async t => {
       const page = await enter(t, '/abis', { colorScheme })
       await page.getByRole('grid', { name: 'ABIs' }).getByText('Plain', { exact: true }).click()
-      await page.getByText('event Plained').waitFor()
-      assert.deepEqual(await violations(page), [])
-      await page.setViewportSize({ width: 360, height: 740 })
-      assert.deepEqual(await violations(page), [])
-      assert.equal(await overhang(page), 0)
+      await see(page, 'event Plained')
+      await checkLayout(page)
     })
 })

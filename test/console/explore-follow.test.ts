@@ -1,7 +1,7 @@
 import { describe, test } from 'node:test'
 import { pause, serve, tempFolder } from '../e2e/program.ts'
 import { anvilPath, startAnvil } from '../support/anvil.ts'
-import { skip as noBrowser, signIn, useConsole } from './support.ts'
+import { skip as noBrowser, see, signIn, useConsole } from './support.ts'
 
 const skip = noBrowser || (anvilPath === undefined && 'there is no anvil for this platform')
 const NETWORK = 'ethereum/anvil/local'
@@ -20,16 +20,15 @@ describe('Explore follows a chain', { skip }, () => {
     const page = await bench.open(t)
     await page.goto(`${server.url}/console/explore?kinds=tx`)
     await signIn(page, server.token)
-    await page.getByText('1 hit in').waitFor()
+    await see(page, '1 hit in')
     await page.getByLabel('Follow').check()
-    await page.getByText('Follows the chain: 0 new').waitFor()
+    await see(page, 'Follows the chain: 0 new')
     await pause(500)
     const snapshot = await anvil.call('evm_snapshot')
     await send(2)
     await send(3)
     const grid = page.getByRole('grid')
-    await page.getByText('Follows the chain: 2 new').waitFor()
-    await page.getByText('3 hits in').waitFor()
+    await see(page, 'Follows the chain: 2 new', '3 hits in')
     const row = (index: number, text: string) =>
       grid.locator(`[aria-rowindex="${index}"]`).filter({ hasText: text }).waitFor()
     await row(2, '0.000000000000000003')
@@ -39,11 +38,11 @@ describe('Explore follows a chain', { skip }, () => {
     for (let value = 7; value < 10; value++) await send(value)
     await page.getByRole('gridcell', { name: '0.000000000000000009 ETH' }).waitFor()
     await page.getByRole('gridcell', { name: '0.000000000000000002 ETH' }).waitFor({ state: 'detached' })
-    await page.getByText('4 hits in').waitFor()
+    await see(page, '4 hits in')
     await page.locator('[role=grid][aria-rowcount="5"]').waitFor()
 
     await page.getByLabel('Follow').uncheck()
-    await page.getByText('4 hits in').waitFor()
+    await see(page, '4 hits in')
     await page.locator('[role=grid][aria-rowcount="5"]').waitFor()
   })
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { DEMO, overhang, skip, useConsole, violations } from './support.ts'
+import { checkLayout, DEMO, press, see, skip, useConsole, violations } from './support.ts'
 
 /** Headless browsers cannot show the dialog for a file. */
 const withoutPicker = (page: Page) =>
@@ -21,7 +21,7 @@ describe('Explore: hits and what is done with them', { skip }, () => {
     assert.equal(links.length, 5)
     for (const link of links) {
       await page.goto(bench.server.url + link)
-      await page.getByText(/^[1-9][\d,]* hits? in/).waitFor()
+      await see(page, /^[1-9][\d,]* hits? in/)
       await page.getByRole('grid').waitFor()
     }
   })
@@ -78,9 +78,9 @@ describe('Explore: hits and what is done with them', { skip }, () => {
     const page = await bench.enter(t, '/console/explore?kinds=event&q=event:Swap')
     await button(page, 'Saved').click()
     const dialog = page.getByRole('dialog', { name: 'Saved searches' })
-    await dialog.getByText('saved in this browser alone').waitFor()
+    await see(dialog, 'saved in this browser alone')
     await button(page, 'Save').click()
-    await dialog.getByText('Type a name').waitFor()
+    await see(dialog, 'Type a name')
     const name = 'Swaps <b>\u202e'
     await dialog.getByLabel('Save the search').fill(name)
     await button(page, 'Save').click()
@@ -90,11 +90,11 @@ describe('Explore: hits and what is done with them', { skip }, () => {
     await page.goto(`${bench.server.url}/console/`)
     await button(page, 'Saved').click()
     await link.click()
-    await page.getByText(`${await total('event', { term: { 'event.raw': 'Swap' } })} hits in`).waitFor()
+    await see(page, `${await total('event', { term: { 'event.raw': 'Swap' } })} hits in`)
     await button(page, 'Saved').click()
-    await dialog.getByRole('button', { name: /^Remove Swaps/ }).click()
+    await press(dialog, /^Remove Swaps/)
     await button(page, 'Remove the search').click()
-    await dialog.getByText('No search is saved yet').waitFor()
+    await see(dialog, 'No search is saved yet')
     assert.equal(await page.evaluate(() => localStorage.getItem('chainsieve.searches')), '[]')
   })
 
@@ -135,7 +135,7 @@ describe('Explore: hits and what is done with them', { skip }, () => {
       const waits = page.waitForEvent('download')
       await button(page.locator('dialog') as unknown as Page, 'Download').click()
       const file = await waits
-      await dialog.getByText(`Downloaded ${all.toLocaleString('en-GB')} hits`).waitFor()
+      await see(dialog, `Downloaded ${all.toLocaleString('en-GB')} hits`)
       return { name: file.suggestedFilename(), text: readFileSync(await file.path(), 'utf8') }
     }
     const lines = await take('ndjson')
@@ -201,7 +201,7 @@ describe('Explore: hits and what is done with them', { skip }, () => {
     const [gte, lt] = [searchParams.get('from'), searchParams.get('to')]
     const some = await total('event', { range: { timestamp: { gte, lt, format: 'epoch_millis' } } })
     assert.ok(some > 0 && some < all)
-    await page.getByText(`${some.toLocaleString('en-GB')} hits in`).waitFor()
+    await see(page, `${some.toLocaleString('en-GB')} hits in`)
   })
 
   for (const colorScheme of ['light', 'dark'] as const)
@@ -209,8 +209,6 @@ describe('Explore: hits and what is done with them', { skip }, () => {
       const columns = '@time,@block,@kind,@thing,@what,@amount,from,value,args,status'
       const page = await bench.enter(t, `/console/explore?columns=${columns}`, { colorScheme })
       await page.getByRole('row').nth(3).waitFor()
-      assert.deepEqual(await violations(page), [])
-      await page.setViewportSize({ width: 360, height: 740 })
-      assert.equal(await overhang(page), 0)
+      await checkLayout(page)
     })
 })

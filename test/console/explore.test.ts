@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { DEMO, overhang, skip, useConsole, violations } from './support.ts'
+import { checkLayout, DEMO, overhang, press, see, skip, turnTo, useConsole, violations } from './support.ts'
 
 const DOLLAR = '0x252bFe6BA05B239912fE0F8f514b3564F40A7A96'
 
@@ -12,14 +12,14 @@ describe('Explore', { skip }, () => {
     const page = await bench.enter(t)
     await page.getByLabel('Search').fill('event:Swap')
     await page.getByLabel('tx', { exact: true }).uncheck()
-    await page.getByRole('button', { name: 'Search' }).click()
+    await press(page, 'Search')
     const expected = await total('event', { term: { 'event.raw': 'Swap' } })
-    await page.getByText(`${expected.toLocaleString('en-GB')} hits in`).waitFor()
+    await see(page, `${expected.toLocaleString('en-GB')} hits in`)
     const row = page.getByRole('row').filter({ hasText: 'Swap(' }).first()
     await row.getByRole('gridcell').last().click()
     const opened = page.getByRole('complementary', { name: 'The open hit' })
-    await opened.getByText('transactionHash').waitFor()
-    await opened.getByRole('tab', { name: 'JSON' }).click()
+    await see(opened, 'transactionHash')
+    await turnTo(opened, 'JSON')
     await opened.getByRole('region').getByText('"transactionHash"').waitFor()
     await page.keyboard.press('Escape')
     await opened.waitFor({ state: 'detached' })
@@ -27,7 +27,7 @@ describe('Explore', { skip }, () => {
 
   test('the address restores all of the state, and back goes back', async t => {
     const page = await bench.enter(t, '/console/explore?q=event:Transfer&kinds=event,log')
-    await page.getByText('Asked for a query string').waitFor()
+    await see(page, 'Asked for a query string')
     assert.equal(await page.getByLabel('Search').inputValue(), 'event:Transfer')
     assert.ok(await page.getByLabel('log', { exact: true }).isChecked())
     await page.getByRole('row').nth(1).getByRole('gridcell').last().click()
@@ -44,8 +44,8 @@ describe('Explore', { skip }, () => {
     const page = await bench.enter(t, '/console/explore?kinds=block,tx,event')
     const ask = async (text: string, as: string) => {
       await page.getByLabel('Search').fill(text)
-      await page.getByRole('button', { name: 'Search' }).click()
-      await page.getByText(`Asked for ${as}.`).waitFor()
+      await press(page, 'Search')
+      await see(page, `Asked for ${as}.`)
       const told = await page.getByText(/^[\d,]+ hits? in/).textContent()
       return Number(told!.replace(/ .*/, '').replaceAll(',', ''))
     }
@@ -57,11 +57,11 @@ describe('Explore', { skip }, () => {
     const large = '{"range": {"value.dec": {"gt": 9007199254740993}}}'
     assert.equal(await ask(large, 'a query in JSON'), await total('block,tx,event', JSON.parse(large)))
     await page.getByLabel('Search').fill('{"term": }')
-    await page.getByRole('button', { name: 'Search' }).click()
-    await page.getByText('This is not JSON').waitFor()
+    await press(page, 'Search')
+    await see(page, 'This is not JSON')
     await page.getByLabel('Search').fill('nofield:1')
-    await page.getByRole('button', { name: 'Search' }).click()
-    await page.getByText('no field [nofield]').waitFor()
+    await press(page, 'Search')
+    await see(page, 'no field [nofield]')
   })
 
   test('j and k go through the hits, and further ones come without an end', async t => {
@@ -94,14 +94,14 @@ describe('Explore', { skip }, () => {
     )
     await page.route('**/es/event/*/', route => route.fulfill({ json: hit }))
     await page.getByLabel('Token', { exact: true }).fill(bench.server.token)
-    await page.getByRole('button', { name: 'Sign in' }).click()
+    await press(page, 'Sign in')
     const cell = page.getByRole('grid').getByText('<script>')
     await cell.waitFor()
     assert.match((await cell.textContent())!, /U\+202E.*U\+0000.*U\+2066/s)
     await cell.click()
     const opened = page.getByRole('complementary')
     await opened.getByRole('button', { name: 'Show all 32,' }).waitFor()
-    await opened.getByRole('tab', { name: 'JSON' }).click()
+    await turnTo(opened, 'JSON')
     await opened.getByRole('region').getByText('<script>').first().waitFor()
     assert.equal(await page.title(), 'Explore · Chainsieve')
     assert.equal(await overhang(page), 0)
@@ -114,9 +114,6 @@ describe('Explore', { skip }, () => {
       await page.getByRole('row').nth(1).getByRole('gridcell').last().click()
       await page.getByRole('complementary').getByText('blockHash').waitFor()
       await page.locator('.chart canvas').waitFor()
-      assert.deepEqual(await violations(page), [])
-      await page.setViewportSize({ width: 360, height: 740 })
-      assert.deepEqual(await violations(page), [])
-      assert.equal(await overhang(page), 0)
+      await checkLayout(page)
     })
 })

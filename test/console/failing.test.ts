@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { until } from '../e2e/program.ts'
 import { startReceiver } from '../support/receiver.ts'
-import { counted, DEMO, overhang, skip, useConsole, violations } from './support.ts'
+import { checkLayout, counted, DEMO, follow, press, see, skip, useConsole, violations } from './support.ts'
 
 const RULES = '/alerting/rules'
-const NARROW = { width: 360, height: 740 }
 
 describe('what fails is seen in the console', { skip }, () => {
   const bench = useConsole(['--allow-target', '127.0.0.1/32', '--delivery-retries', '1s'])
@@ -31,30 +30,28 @@ describe('what fails is seen in the console', { skip }, () => {
     const page = await bench.enter(t, '/console/rules')
     const grid = page.getByRole('grid', { name: 'Rules' })
     await grid.getByText('failing', { exact: true }).waitFor()
-    await grid.getByText('has accepted nothing since').waitFor()
+    await see(grid, 'has accepted nothing since')
     const badge = page.getByRole('img', { name: 'a receiver of alerts is failing' })
     await badge.waitFor()
     assert.equal(await badge.textContent(), '1')
     assert.deepEqual(await violations(page), [])
 
-    await page.getByRole('link', { name: 'Status' }).click()
-    await page.getByText('A receiver of your alerts is failing since').waitFor()
-    await page.getByRole('link', { name: 'Show the receivers' }).click()
+    await follow(page, 'Status')
+    await see(page, 'A receiver of your alerts is failing since')
+    await follow(page, 'Show the receivers')
     await page.getByRole('region', { name: 'Receivers' }).getByText('failing since').waitFor()
 
-    await page.getByRole('link', { name: 'Rules' }).click()
-    await grid.getByRole('link', { name: 'Large transfers' }).click()
+    await follow(page, 'Rules')
+    await follow(grid, 'Large transfers')
     const banner = page.getByRole('alert').filter({ hasText: 'Alerts do not arrive.' })
-    await banner.getByText(`${receiver.url}/hook`).waitFor()
+    await see(banner, `${receiver.url}/hook`)
     await counted(page.getByText('has accepted nothing since'), 0)
-    await page.getByText('number is greater than 415').waitFor()
-    assert.deepEqual(await violations(page), [])
-    await page.setViewportSize(NARROW)
-    assert.equal(await overhang(page), 0)
+    await see(page, 'number is greater than 415')
+    await checkLayout(page)
 
     isUp = true
-    await banner.getByRole('button', { name: 'Send dead again' }).click()
-    await page.getByRole('button', { name: 'Send all again' }).click()
+    await press(banner, 'Send dead again')
+    await press(page, 'Send all again')
     await counted(banner, 0)
     await counted(badge, 0)
     assert.equal(receiver.calls.filter(({ body }) => body.includes('alert.confirmed')).length >= 10, true)
@@ -67,9 +64,9 @@ describe('what fails is seen in the console', { skip }, () => {
     )
     assert.match(body.idle, /"enabled": true/)
     const page = await bench.enter(t, `/console/rules/${body.id}`)
-    await page.getByText('Paused: it finds nothing until it is resumed.').waitFor()
+    await see(page, 'Paused: it finds nothing until it is resumed.')
     await counted(page.getByText('"enabled": true to resume'), 0)
-    await page.getByRole('link', { name: 'All rules' }).click()
+    await follow(page, 'All rules')
     await page.getByRole('grid', { name: 'Rules' }).getByText('paused', { exact: true }).waitFor()
     await counted(page.getByText('"enabled": true'), 0)
   })
@@ -96,11 +93,11 @@ describe('what fails is seen in the console', { skip }, () => {
     assert.equal(body.warnings.length, 1)
     await page.goto(`${bench.server.url}/console/rules/${body.id}/edit`)
     const preview = page.getByRole('region', { name: 'What it would have found' })
-    await preview.getByText('as text, since that is not a number. Write "100000".').waitFor()
+    await see(preview, 'as text, since that is not a number. Write "100000".')
     const value = page.getByLabel('Value').first()
     await value.fill('Transfer')
     await page.getByText('value must be a number, not "100,000". Write "100000".').first().waitFor()
-    await preview.getByText('Correct what is marked.').waitFor()
+    await see(preview, 'Correct what is marked.')
   })
 
   test('Explore shows the blocks of a chain without transactions, and says that a network is not live', async t => {
@@ -120,19 +117,17 @@ describe('what fails is seen in the console', { skip }, () => {
       },
     )
     await page.getByLabel('Token', { exact: true }).fill(bench.server.token)
-    await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByText('No transactions and events so far: these are the blocks.').waitFor()
+    await press(page, 'Sign in')
+    await see(page, 'No transactions and events so far: these are the blocks.')
     const grid = page.getByRole('grid', { name: 'Hits' })
     await grid.getByText('420').first().waitFor()
     await counted(page.getByText('Nothing was found'), 0)
-    await page.getByText('Not live: none of its nodes answers, since').waitFor()
+    await see(page, 'Not live: none of its nodes answers, since')
     assert.equal(await page.getByRole('img', { name: `${DEMO}: none of its nodes answers` }).textContent(), '1')
-    assert.deepEqual(await violations(page), [])
-    await page.setViewportSize(NARROW)
-    assert.equal(await overhang(page), 0)
+    await checkLayout(page)
     // What was asked for is answered as it is.
     await page.goto(`${bench.server.url}/console/explore?q=nobody&kinds=tx,event`)
-    await page.getByText('Nothing was found').waitFor()
+    await see(page, 'Nothing was found')
     isEmpty = false
     await page.goto(`${bench.server.url}/console/explore`)
     await grid.getByText('event').first().waitFor()

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { until } from '../e2e/program.ts'
 import { type Anvil, anvilPath, startAnvil } from '../support/anvil.ts'
 import { startReceiver } from '../support/receiver.ts'
-import { skip as noBrowser, useConsole } from './support.ts'
+import { skip as noBrowser, press, see, useConsole } from './support.ts'
 
 const skip = noBrowser || (anvilPath === undefined && 'there is no anvil for this platform')
 const NETWORK = 'ethereum/anvil/local'
@@ -56,8 +56,8 @@ describe('rules in the console, on a chain that grows and reorganises', { skip }
     await page.getByLabel('Name', { exact: true }).fill('Wallet')
     await page.getByLabel('Confirmations').fill('2')
     await page.getByLabel('URL', { exact: true }).fill(receiver.url)
-    await page.getByRole('button', { name: 'Create the rule' }).click()
-    await page.getByText('The rule has found nothing yet').waitFor()
+    await press(page, 'Create the rule')
+    await see(page, 'The rule has found nothing yet')
 
     const hash = await send(wallet, other)
     const grid = page.getByRole('grid', { name: 'Alerts' })
@@ -85,7 +85,7 @@ describe('rules in the console, on a chain that grows and reorganises', { skip }
 
     await page.keyboard.press('Escape')
     await send(wallet, other)
-    await grid.getByText('pending').waitFor()
+    await see(grid, 'pending')
     await anvil.call('anvil_reorg', 1, [])
     await isStored()
     await grid.getByText('withdrawn').click()

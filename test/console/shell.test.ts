@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { tokenOf } from '../e2e/program.ts'
-import { counted, revokeAll, signIn, skip, useConsole, violations } from './support.ts'
+import { counted, follow, press, revokeAll, see, signIn, skip, useConsole, violations } from './support.ts'
 
 describe('the shell of the console', { skip }, () => {
   const bench = useConsole()
@@ -9,11 +9,11 @@ describe('the shell of the console', { skip }, () => {
   test('signs in by a token, which no address holds, and signs out', async t => {
     const page = await bench.open(t)
     await page.getByLabel('Token', { exact: true }).fill('cs_wrong')
-    await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByText('The token is not valid').waitFor()
+    await press(page, 'Sign in')
+    await see(page, 'The token is not valid')
     await page.getByLabel('Token', { exact: true }).fill('nothing')
-    await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByText('Tokens begin with cs_').waitFor()
+    await press(page, 'Sign in')
+    await see(page, 'Tokens begin with cs_')
     await signIn(page, bench.server.token)
     await page.getByRole('grid', { name: 'Hits' }).waitFor()
     assert.ok(!page.url().includes('cs_'))
@@ -21,14 +21,14 @@ describe('the shell of the console', { skip }, () => {
     assert.equal(await page.evaluate(() => localStorage.length), 0)
     await page.reload()
     await page.getByRole('grid', { name: 'Hits' }).waitFor()
-    await page.getByRole('button', { name: 'Sign out' }).click()
+    await press(page, 'Sign out')
     await page.getByLabel('Token', { exact: true }).waitFor()
   })
 
   test('an address without a page says so, and leads back', async t => {
     const page = await bench.enter(t, '/console/nothing/here')
-    await page.getByText('There is no page at this address').waitFor()
-    await page.getByRole('link', { name: 'Go to Explore' }).click()
+    await see(page, 'There is no page at this address')
+    await follow(page, 'Go to Explore')
     await page.getByRole('grid', { name: 'Hits' }).waitFor()
     assert.equal(new URL(page.url()).pathname, '/console/')
   })
@@ -38,7 +38,7 @@ describe('the shell of the console', { skip }, () => {
     await page.getByRole('grid', { name: 'Hits' }).waitFor()
     await page.keyboard.press('?')
     const dialog = page.getByRole('dialog', { name: 'Keys' })
-    await dialog.getByText('Next row').waitFor()
+    await see(dialog, 'Next row')
     assert.deepEqual(await violations(page), [])
     await page.keyboard.press('Escape')
     await dialog.waitFor({ state: 'detached' })
@@ -73,11 +73,10 @@ describe('the shell of the console', { skip }, () => {
     bench.server.signal('SIGKILL')
     await bench.server.ended
     await page.getByLabel('Search').fill('event:Swap')
-    await page.getByRole('button', { name: 'Search' }).click()
-    await page.getByText('The console will go on when the server is back').waitFor()
+    await press(page, 'Search')
+    await see(page, 'The console will go on when the server is back')
     await bench.restart()
-    await page.getByText('Asked for a query string').waitFor()
-    await page.getByText(/^\d+ hits in/).waitFor()
+    await see(page, 'Asked for a query string', /^\d+ hits in/)
     await counted(page.getByText('The console will go on'), 0)
   })
 
@@ -85,8 +84,8 @@ describe('the shell of the console', { skip }, () => {
     test(`axe finds nothing in the sign-in (${colorScheme})`, async t => {
       const page = await bench.open(t, '/console/', { colorScheme })
       await page.getByLabel('Token', { exact: true }).fill('x')
-      await page.getByRole('button', { name: 'Sign in' }).click()
-      await page.getByText('Tokens begin with cs_').waitFor()
+      await press(page, 'Sign in')
+      await see(page, 'Tokens begin with cs_')
       assert.deepEqual(await violations(page), [])
     })
 
@@ -97,7 +96,7 @@ describe('the shell of the console', { skip }, () => {
     revokeAll(bench.data)
     await page.waitForTimeout(1_500)
     await page.getByLabel('log', { exact: true }).check()
-    await page.getByText('You were signed out: The token is not valid').waitFor()
+    await see(page, 'You were signed out: The token is not valid')
     await signIn(page, tokenOf(bench.data))
     await page.getByRole('grid', { name: 'Hits' }).waitFor()
     assert.equal(new URL(page.url()).searchParams.get('kinds'), 'event,log')

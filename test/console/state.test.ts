@@ -3,7 +3,20 @@ import { describe, type TestContext, test } from 'node:test'
 import type { BrowserContextOptions, Locator } from 'playwright-core'
 import { SCOPES, type Scope } from '../../src/accounts/index.ts'
 import { tokenOf } from '../e2e/program.ts'
-import { counted, DEMO, overhang, signIn, skip, useConsole, violations } from './support.ts'
+import {
+  checkLayout,
+  counted,
+  DEMO,
+  follow,
+  overhang,
+  press,
+  see,
+  signIn,
+  skip,
+  turnTo,
+  useConsole,
+  violations,
+} from './support.ts'
 
 const NARROW = { width: 360, height: 740 }
 const HOSTILE = `<img src=x onerror="document.title='x'">\u202e\u0000${'A'.repeat(32_768)}`
@@ -25,9 +38,8 @@ describe('the state of the service', { skip }, () => {
   test('networks: what is held, and where the server is', async t => {
     const page = await enter(t, '/status', ['search'])
     const network = page.getByRole('region', { name: DEMO })
-    await network.getByText('Blocks 0–420 are held: 421.').waitFor()
-    await network.getByText('no node brings new blocks').waitFor()
-    await page.getByText('The server is ready.').waitFor()
+    await see(network, 'Blocks 0–420 are held: 421.', 'no node brings new blocks')
+    await see(page, 'The server is ready.')
     await network.getByRole('link', { name: DEMO }).click()
     await page.getByRole('grid', { name: 'Hits' }).waitFor()
     assert.equal(new URL(page.url()).searchParams.get('network'), DEMO)
@@ -39,24 +51,18 @@ describe('the state of the service', { skip }, () => {
     await page.route('**/status/rates', route => route.fulfill({ json: RATES }))
     await signIn(page, bench.server.token)
     const network = page.getByRole('region', { name: 'ethereum/ethereum/mainnet', exact: true })
-    await network.getByText('Missing: 21–29, 31.').waitFor()
+    await see(network, 'Missing: 21–29, 31.')
     await counted(network.locator('.range-bar .gap'), 1)
     await network.getByRole('img', { name: 'Blocks per second: now 12, at most 20' }).waitFor()
     await counted(network.locator('.spark polyline'), 4)
-    await network.getByText('2 h 1 min').waitFor()
-    await network.getByText('7,000 blocks are left').waitFor()
+    await see(network, '2 h 1 min', '7,000 blocks are left')
     const nodes = network.getByRole('region', { name: 'Nodes of ethereum/ethereum/mainnet' })
-    await nodes.getByText('fails since').waitFor()
-    await nodes.getByText('answers slowly').waitFor()
-    await nodes.getByText('on another branch since').waitFor()
-    await nodes.getByText('8,003 ms').waitFor()
+    await see(nodes, 'fails since', 'answers slowly', 'on another branch since', '8,003 ms')
     assert.match((await nodes.textContent())!, /<img src=x.*\[U\+202E\]\[U\+0000\]/)
-    await page.getByText('no node answers').waitFor()
+    await see(page, 'no node answers')
     assert.equal(await page.getByRole('region', { name: 'Budgets of' }).count(), 0)
     assert.equal(await page.title(), 'Status · Chainsieve')
-    assert.deepEqual(await violations(page), [])
-    await page.setViewportSize(NARROW)
-    assert.equal(await overhang(page), 0)
+    await checkLayout(page)
   })
 
   test('networks: what budgets have left, what scopes cover, and what is still looked for', async t => {
@@ -64,7 +70,7 @@ describe('the state of the service', { skip }, () => {
     await page.route('**/status', route => route.fulfill({ json: { ...BUSY_STATUS, networks: [SCOPED], reasons: [] } }))
     await signIn(page, bench.server.token)
     const budgets = page.getByRole('region', { name: `Budgets of ${SCOPED.network}` })
-    await budgets.getByText('2,999,000 of 3,000,000').waitFor()
+    await see(budgets, '2,999,000 of 3,000,000')
     assert.deepEqual(await cellsOf(budgets), [
       [
         ...['https://one.example', '2,999,000 of 3,000,000until 23/11/2026, 00:00:00'],
@@ -82,12 +88,10 @@ describe('the state of the service', { skip }, () => {
       ],
       ['any contract', '0xdddd…dddd', 'Blocks 7 were looked at: 1. No block is missing between them.'],
     ])
-    await page.getByText('in blocks 200–249: 20 of 50 are left.').waitFor()
+    await see(page, 'in blocks 200–249: 20 of 50 are left.')
     await page.getByText('until 23/11/2026, 00:00:00').first().waitFor()
     assert.equal(await page.getByText('No block is held').count(), 0)
-    assert.deepEqual(await violations(page), [])
-    await page.setViewportSize(NARROW)
-    assert.equal(await overhang(page), 0)
+    await checkLayout(page)
   })
 
   test('networks: where documents lie, where they move to, and why they stand still', async t => {
@@ -110,31 +114,28 @@ describe('the state of the service', { skip }, () => {
     ])
     assert.deepEqual(await facts('a/goes/there'), ['Documents: In the file', 'Moving: 40 % to the cluster'])
     assert.deepEqual(await facts('a/comes/back'), ['Documents: In the cluster', 'Moving: 75 % back into the file'])
-    await page.getByText('Documents do not go to the cluster since').waitFor()
-    await page.getByText('Documents do not come back into the file since').waitFor()
+    await see(page, 'Documents do not go to the cluster since', 'Documents do not come back into the file since')
     assert.match((await page.textContent('main'))!, /<img src=x/)
-    assert.deepEqual(await violations(page), [])
-    await page.setViewportSize(NARROW)
-    assert.equal(await overhang(page), 0)
+    await checkLayout(page)
   })
 
   test('the status is asked again and again, also after the server was away', async t => {
     const page = await enter(t, '/status')
-    await page.getByText('The server is ready.').waitFor()
+    await see(page, 'The server is ready.')
     let asked = 0
     await page.route('**/status', route => {
       asked++
       return route.fulfill({ json: { ...BUSY_STATUS, networks: [], reasons: [] } })
     })
-    await page.getByText('There is no network yet').waitFor()
+    await see(page, 'There is no network yet')
     await page.waitForTimeout(3_000)
     assert.ok(asked >= 2, `asked ${asked} times`)
     await page.unroute('**/status')
     bench.server.signal('SIGKILL')
     await bench.server.ended
-    await page.getByText('The console will go on when the server is back').waitFor()
+    await see(page, 'The console will go on when the server is back')
     await bench.restart()
-    await page.getByText('Blocks 0–420 are held: 421.').waitFor()
+    await see(page, 'Blocks 0–420 are held: 421.')
   })
 
   test('disk: tables by size', async t => {
@@ -152,18 +153,18 @@ describe('the state of the service', { skip }, () => {
 
   test('what a token may not see is said, with the command that creates one that may', async t => {
     const page = await enter(t, '/status?view=storage', ['search'])
-    await page.getByText('Your token lacks the scope admin').waitFor()
-    await page.getByText('chainsieve token create --account test --scope search --scope admin').waitFor()
+    await see(page, 'Your token lacks the scope admin')
+    await see(page, 'chainsieve token create --account test --scope search --scope admin')
     assert.deepEqual(await violations(page), [])
-    await page.getByRole('tab', { name: 'Deliveries' }).click()
-    await page.getByText('Your token lacks the scope rules').waitFor()
-    await page.getByRole('link', { name: 'ABIs' }).click()
-    await page.getByText('Your token lacks the scope admin').waitFor()
+    await turnTo(page, 'Deliveries')
+    await see(page, 'Your token lacks the scope rules')
+    await follow(page, 'ABIs')
+    await see(page, 'Your token lacks the scope admin')
   })
 
   test('account: scopes and limits', async t => {
     const page = await enter(t, '/account', ['search', 'rules'])
-    await page.getByText('see and change the alert rules').waitFor()
+    await see(page, 'see and change the alert rules')
     assert.deepEqual(
       (await page.locator('.scopes li').allTextContents()).map(text => text.replace(/:.*/, '')),
       ['yes search', 'yes rules', 'no admin'],
@@ -171,7 +172,7 @@ describe('the state of the service', { skip }, () => {
     await page.keyboard.press('/')
     await page.keyboard.type('rulebytes')
     const limits = page.getByRole('region', { name: 'Limits' })
-    await limits.getByText('16,000,000').waitFor()
+    await see(limits, '16,000,000')
     await counted(limits.getByRole('row'), 2)
   })
 
@@ -195,30 +196,30 @@ describe('the state of the service', { skip }, () => {
     })
     await signIn(page, bench.server.token)
     const receivers = page.getByRole('region', { name: 'Receivers' })
-    await receivers.getByText('failing since').waitFor()
-    await page.getByRole('button', { name: 'Show older ones' }).click()
+    await see(receivers, 'failing since')
+    await press(page, 'Show older ones')
     const list = page.getByRole('region', { name: 'Deliveries' })
     await list.getByRole('button', { name: 'Show the attempts of delivery 6' }).waitFor()
     await counted(list.getByRole('row'), 3)
     assert.deepEqual(await violations(page), [])
 
-    await receivers.getByRole('button', { name: '3 dead: show them' }).click()
+    await press(receivers, '3 dead: show them')
     assert.equal(new URL(page.url()).searchParams.get('state'), 'dead')
     await page.getByLabel('State').selectOption('cancelled')
-    await page.getByText('There are no such deliveries.').waitFor()
+    await see(page, 'There are no such deliveries.')
     await page.getByLabel('State').selectOption('')
 
-    await receivers.getByRole('button', { name: 'Send dead again' }).click()
+    await press(receivers, 'Send dead again')
     await page.keyboard.press('Escape')
     assert.deepEqual(bodies, [])
-    await receivers.getByRole('button', { name: 'Send dead again' }).click()
+    await press(receivers, 'Send dead again')
     await page.getByRole('button', { name: 'Send again', exact: true }).click()
     await page.getByText('3 deliveries will be sent again.').first().waitFor()
     assert.deepEqual(bodies, [{ channel: 'Webhook (POST)', target: 'https://example.com/hook', dead: true }])
 
-    await list.getByRole('button', { name: 'Show the attempts of delivery 7' }).click()
+    await press(list, 'Show the attempts of delivery 7')
     const dialog = page.getByRole('dialog', { name: 'Delivery 7' })
-    await dialog.getByText('with status 500').waitFor()
+    await see(dialog, 'with status 500')
     await dialog.getByText('<img src=x').first().waitFor()
     assert.equal(await page.title(), 'Status · Chainsieve')
     assert.deepEqual(await violations(page), [])
@@ -234,16 +235,15 @@ describe('the state of the service', { skip }, () => {
         assert.equal(await overhang(page), 0, what)
         await page.setViewportSize({ width: 1_280, height: 720 })
       }
-      await page.getByText('The server is ready.').waitFor()
+      await see(page, 'The server is ready.')
       await look('networks')
-      await page.getByRole('tab', { name: 'Deliveries' }).click()
-      await page.getByText('Nothing waits').waitFor()
-      await page.getByText('There are no such deliveries').waitFor()
+      await turnTo(page, 'Deliveries')
+      await see(page, 'Nothing waits', 'There are no such deliveries')
       await look('deliveries')
-      await page.getByRole('tab', { name: 'Disk' }).click()
+      await turnTo(page, 'Disk')
       await page.getByRole('cell', { name: 'tx', exact: true }).waitFor()
       await look('disk')
-      await page.getByRole('link', { name: 'Account' }).click()
+      await follow(page, 'Account')
       await page.getByRole('region', { name: 'Limits' }).waitFor()
       await look('account')
     })

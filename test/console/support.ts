@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -111,3 +112,28 @@ export const counted = (locator: Locator, count: number): Promise<number> =>
 /** By how many pixels the page is wider than the window. */
 export const overhang = (page: Page): Promise<number> =>
   page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+
+type Root = Page | Locator
+type Name = string | RegExp
+
+/** Waits until each of the texts is shown. */
+export const see = async (root: Root, ...texts: Name[]) => {
+  for (const text of texts) await root.getByText(text).waitFor()
+}
+
+const clicks =
+  (role: 'button' | 'link' | 'tab') =>
+  async (root: Root, ...names: Name[]) => {
+    for (const name of names) await root.getByRole(role, { name }).click()
+  }
+
+/** Clicks one after the other. */
+export const [press, follow, turnTo] = [clicks('button'), clicks('link'), clicks('tab')]
+
+/** Axe finds nothing, and nothing lies beyond the window, wide and narrow; the window stays narrow. */
+export const checkLayout = async (page: Page, what?: string) => {
+  assert.deepEqual(await violations(page), [], what)
+  await page.setViewportSize({ width: 360, height: 740 })
+  assert.deepEqual(await violations(page), [], what)
+  assert.equal(await overhang(page), 0, what)
+}

@@ -4,7 +4,7 @@ import { keccak256 } from 'viem'
 import { until } from '../e2e/program.ts'
 import { type Anvil, anvilPath, startAnvil } from '../support/anvil.ts'
 import { codeOf, initCodeOf, type Receipt, send } from '../support/deploy.ts'
-import { skip as noBrowser, useConsole, violations } from './support.ts'
+import { skip as noBrowser, see, useConsole, violations } from './support.ts'
 
 const NETWORK = 'ethereum/anvil/local'
 const AT = `/console/${NETWORK}`
@@ -58,14 +58,12 @@ describe('pages of things on a running node', { skip }, () => {
     await indexed(partly)
     const page = await bench.enter(t, `${AT}/tx/${failed.transactionHash}`)
     const result = page.locator('.thing-facts > div').filter({ hasText: 'Result' })
-    await result.getByText('Failed').waitFor()
-    await result.getByText('OwnableUnauthorizedAccount(').waitFor()
-    await page.getByText('the failure began here').waitFor()
+    await see(result, 'Failed', 'OwnableUnauthorizedAccount(')
+    await see(page, 'the failure began here')
     await page.goto(`${bench.server.url}${AT}/tx/${partly.transactionHash}`)
-    await result.getByText('Succeeded').waitFor()
+    await see(result, 'Succeeded')
     const steps = page.getByRole('list', { name: 'Steps' }).locator('> li')
-    await steps.nth(1).getByText('Failed').waitFor()
-    await steps.nth(1).getByText('OwnableUnauthorizedAccount(').waitFor()
+    await see(steps.nth(1), 'Failed', 'OwnableUnauthorizedAccount(')
     assert.equal(await steps.nth(0).getByText('Failed').count(), 0)
     assert.deepEqual(await violations(page), [])
   })
@@ -82,11 +80,11 @@ describe('pages of things on a running node', { skip }, () => {
     await indexed(through)
     const page = await bench.enter(t, `${AT}/tx/${direct.transactionHash}?tab=movements`)
     const moved = page.getByRole('list', { name: 'Movements' }).getByRole('listitem').first()
-    await moved.getByText('1.5').waitFor()
+    await see(moved, '1.5')
     await moved.getByText('U+200B').first().waitFor()
     await page.goto(`${bench.server.url}${AT}/tx/${through.transactionHash}`)
     const steps = page.getByRole('list', { name: 'Steps' }).locator('> li')
-    await steps.nth(1).getByText('delegatecall').waitFor()
+    await see(steps.nth(1), 'delegatecall')
     await steps.nth(1).getByText('transfer', { exact: true }).waitFor()
     await page.goto(`${bench.server.url}${AT}/token/${token}`)
     await page.getByRole('heading', { name: '<img src=x>' }).getByText('U+200B').waitFor()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { counted, DEMO, overhang, skip, useConsole, violations } from './support.ts'
+import { counted, DEMO, follow, overhang, see, skip, useConsole, violations } from './support.ts'
 
 const AT = `/console/${DEMO}`
 const DOLLAR = '0x252bFe6BA05B239912fE0F8f514b3564F40A7A96'
@@ -24,7 +24,7 @@ describe('pages of things', { skip }, () => {
     await tab(page, `Transactions (${txs})`).waitFor()
     await tab(page, `Events (${events})`).click()
     await page.getByRole('grid', { name: 'Events' }).getByRole('row').nth(events).waitFor()
-    await page.getByRole('link', { name: 'Next block' }).click()
+    await follow(page, 'Next block')
     await page.getByRole('heading', { name: 'Block 401' }).waitFor()
     assert.match(await page.title(), /^Block 401/)
     await page.getByRole('link', { name: 'Previous block' }).waitFor()
@@ -48,7 +48,7 @@ describe('pages of things', { skip }, () => {
     await page.getByRole('region', { name: 'Decoded' }).getByText(String(_source.method)).waitFor()
     await page.getByRole('region', { name: 'Raw' }).getByRole('listitem').first().waitFor()
     const nonce = (_source.nonce as { num: number }).num
-    await page.getByRole('link', { name: 'Next of the sender' }).click()
+    await follow(page, 'Next of the sender')
     await fact(page, 'From')
       .getByText(`nonce ${nonce + 1}`, { exact: true })
       .waitFor()
@@ -110,7 +110,7 @@ describe('pages of things', { skip }, () => {
   test('a proxy: its implementation and upgrades, how its ABI is known, similar contracts', async t => {
     const page = await bench.enter(t, `${AT}/address/${PROXY}?tab=contract`)
     const proxy = page.getByRole('region', { name: 'Proxy' })
-    await proxy.getByText('Passes its calls on to').waitFor()
+    await see(proxy, 'Passes its calls on to')
     const upgrades = await bench.server.total(DEMO, 'event', {
       bool: { filter: [{ term: { address: PROXY } }, { term: { 'event.raw': 'Upgraded' } }] },
     })
@@ -150,21 +150,20 @@ describe('pages of things', { skip }, () => {
   test('what is not held says where it was looked, and what else has the id', async t => {
     const none = `0x${'ab'.repeat(32)}`
     const page = await bench.enter(t, `${AT}/tx/${none}`)
-    await page.getByText('This transaction is not held').waitFor()
-    await page.getByText(`Looked in tx documents of ${DEMO}, blocks 0 to 420.`).waitFor()
+    await see(page, 'This transaction is not held', `Looked in tx documents of ${DEMO}, blocks 0 to 420.`)
     const go = (path: string) => page.goto(`${bench.server.url}${AT}/${path}`)
     await go('block/999')
-    await page.getByText('This block is not held').waitFor()
+    await see(page, 'This block is not held')
     const { _id } = await first('tx', { match_all: {} })
     await go(`block/${_id}`)
-    await page.getByRole('link', { name: 'a transaction' }).click()
+    await follow(page, 'a transaction')
     await page.getByRole('heading', { name: 'Transaction' }).waitFor()
     await go('tx/nonsense')
-    await page.getByText('A transaction is named by its hash').waitFor()
+    await see(page, 'A transaction is named by its hash')
     await go(`address/0x${'ab'.repeat(20)}`)
-    await page.getByText('Nothing that is held has to do with this address').waitFor()
+    await see(page, 'Nothing that is held has to do with this address')
     await go(`token/${ALICE}`)
-    await page.getByRole('link', { name: 'Go to the address' }).click()
+    await follow(page, 'Go to the address')
     await page.getByRole('heading', { name: 'Account' }).waitFor()
     await page.goto(`${bench.server.url}/console/ethereum/no/such/block/1`)
     await page.getByRole('alert').filter({ hasText: 'The block cannot be read' }).waitFor()
