@@ -159,7 +159,7 @@ export const ROOMS: Record<string, Room> = {
     is: 'the pages in the browser, which ask the HTTP API as every client does',
     // The lists of chains and of channels alone.
     may: ['config', 'rules'],
-    types: ['http'],
+    types: ['http', 'mapping'],
     packages: [
       'preact',
       'uplot',

@@ -35,29 +35,3 @@ export const listAt = (value: Json | undefined, path: string): Json[] => {
   const found = at(value, path)
   return Array.isArray(found) ? found : []
 }
-
-/**
- * The members of a JSON object's text, each as it is written: what is sent on must not lose a digit or a key that occurs twice. The text
- * has to be JSON.
- */
-export const membersOf = (text: string): [name: string, raw: string][] => {
-  const members: [string, string][] = []
-  let depth = 0
-  let [name, start] = ['', 0]
-  for (const { 0: token, index } of text.matchAll(TOKEN)) {
-    if (token === '{' || token === '[') {
-      if (++depth === 1) start = index + 1
-    } else if (token === '}' || token === ']' || (token === ',' && depth === 1)) {
-      const raw = text.slice(start, index).trim()
-      if (depth === 1 && raw !== '') members.push([name, raw])
-      if (depth === 1) start = index + 1
-      if (token !== ',') depth--
-    } else if (token === ':' && depth === 1) {
-      name = JSON.parse(text.slice(start, index)) as string
-      start = index + 1
-    }
-  }
-  return members
-}
-
-const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]/g

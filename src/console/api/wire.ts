@@ -1,7 +1,22 @@
+import type { AbiOfAddress, AccountAnswer, WholeAbi as WholeAbiAnswer } from '../../http/shapes/management.ts'
+import type {
+  Alert,
+  Attempt,
+  Delivery as DeliveryAnswer,
+  Destinations,
+  RuleAnswer,
+  Simulation as SimulationAnswer,
+  TestPreview,
+} from '../../http/shapes/rules.ts'
+import type { NetworkStatus } from '../../http/shapes/server.ts'
+import type { Kind } from '../../mapping/index.ts'
 import type { Json, JsonObject } from './json.ts'
 
 /** Shapes of the API's answers, as far as the console reads them. */
+export type { Abi, RateSample, Rates, Redecoding, StorageAnswer } from '../../http/shapes/management.ts'
+export type { Alert, AlertSeries, Attempt, SeriesOfRule, TestResult } from '../../http/shapes/rules.ts'
 export type { NetworkStatus, Status } from '../../http/shapes/server.ts'
+export type { Kind } from '../../mapping/index.ts'
 
 export interface Hit {
   _index: string
@@ -18,5 +33,33 @@ export interface SearchAnswer {
   aggregations?: JsonObject
 }
 
-export const KINDS = ['block', 'tx', 'event', 'log', 'call', 'trace', 'contract', 'token'] as const
-export type Kind = (typeof KINDS)[number]
+/** In the order in which they are offered. */
+const OFFERED: Record<Kind, true> = {
+  ...{ block: true, tx: true, event: true, log: true },
+  ...{ call: true, trace: true, contract: true, token: true },
+}
+export const KINDS = Object.keys(OFFERED) as readonly Kind[]
+
+export const SCOPES = ['search', 'rules', 'admin'] as const
+export type Scope = (typeof SCOPES)[number]
+export type Account = AccountAnswer
+
+export type WholeAbi = Omit<WholeAbiAnswer, 'abi'> & { abi: JsonObject[] }
+export type KnownAbi = AbiOfAddress
+
+export type Rule = RuleAnswer &
+  JsonObject & { technology: string; blockchain: string; network: string; config: JsonObject }
+export type AlertState = Alert['state']
+export type Delivery = DeliveryAnswer & { attempts?: Attempt[] }
+export type Destination = Destinations['destinations'][number]
+export type Simulation = Omit<SimulationAnswer, 'hits'> & { hits: Hit[] }
+export type PreviewedMessage = Omit<TestPreview['messages'][number], 'body'> & { body?: JsonObject | null }
+export type PreviewAnswer = Omit<TestPreview, 'messages'> & { messages: PreviewedMessage[] }
+
+export type ScopeCoverage = (NetworkStatus['coverage'] & {})[number]
+export type ScopeFilling = NetworkStatus['filling'] & {}
+/** Logs that are looked for; of many addresses and topics, the first ones. */
+export type Filter = Omit<ScopeCoverage, 'ranges'>
+export type Endpoint = NetworkStatus['endpoints'][number]
+export type Budget = Endpoint['budget'] & {}
+export type Period = Budget['day'] & {}

@@ -1,5 +1,5 @@
 import { isObject, type Json, toJson } from '../api/json.ts'
-import { Copy, Text } from './text.tsx'
+import { Copy, say, Text } from './text.tsx'
 
 /** A value as JSON, with all of its digits. */
 export const JsonView = ({ value, label }: { value: Json; label: string }) => (
@@ -40,21 +40,19 @@ const Members = ({
   depth: number
   members: readonly Member[]
 }) => {
-  if (members.length === 0) return <>{open + close}</>
+  if (members.length === 0) return open + close
   return (
     <>
       {open}
       {members.map(([at, name, inner]) => (
         <span key={at}>
           {`\n${'  '.repeat(depth + 1)}`}
-          {name !== undefined && (
-            <>
+          {name !== undefined &&
+            say`${(
               <span class="name">
                 "<Text value={name} brief />"
               </span>
-              {': '}
-            </>
-          )}
+            )}: `}
           <Part value={inner} depth={depth + 1} />
           {at < members.length - 1 && ','}
         </span>

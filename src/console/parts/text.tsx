@@ -6,6 +6,16 @@ import { createStore, useStore } from '../shell/state.ts'
 import { announce, Button } from './controls.tsx'
 import { ago, COIN_DECIMALS, coinOf, dateOf, short, showAmount, since, visible } from './format.ts'
 
+/** A sentence with values and elements in it. */
+export const say = (texts: TemplateStringsArray, ...values: readonly ComponentChildren[]) => (
+  <>{texts.map((text, i) => [text, values[i]])}</>
+)
+
+/** The same, for what matters less. */
+export const dim = (texts: TemplateStringsArray, ...values: readonly ComponentChildren[]) => (
+  <span class="dim">{say(texts, ...values)}</span>
+)
+
 /** Of which network the values are that are shown. */
 export const Network = createContext('')
 

@@ -124,6 +124,7 @@ export const MANAGEMENT_SHAPES = {
   AbiOfAddress: abiOfAddress,
 }
 
+export type AccountAnswer = Of<typeof account>
 export type ServedNetwork = Of<typeof account>['server']['networks'][number]
 export type Rates = Of<typeof rates>
 export type NetworkRates = Rates['networks'][number]

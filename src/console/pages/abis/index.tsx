@@ -2,16 +2,16 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { useAsk, useLive } from '../../api/ask.ts'
 import { ask, messageOf } from '../../api/client.ts'
 import { type Json, listAt, member, textAt } from '../../api/json.ts'
+import type { Abi, Redecoding, WholeAbi } from '../../api/wire.ts'
 import { Await, Empty, Fault, NeedsScope, Progress } from '../../parts/answer.tsx'
 import { Aside, announce, Button, confirm, TextField } from '../../parts/controls.tsx'
 import { plain } from '../../parts/format.ts'
 import { JsonView } from '../../parts/json-view.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
-import { Hash, Text, Time } from '../../parts/text.tsx'
+import { Hash, say, Text, Time } from '../../parts/text.tsx'
 import type { PageProps } from '../../routes.ts'
 import { navigate } from '../../shell/router.tsx'
 import { Upload } from './upload.tsx'
-import type { Abi, Added, Redecoding, WholeAbi } from './wire.ts'
 
 /** The ABIs that were added to the server. */
 export default ({ parameters }: PageProps) => (
@@ -103,12 +103,8 @@ const COLUMNS: readonly Column<Abi>[] = [
 /** Which contracts it decodes. */
 const For = ({ abi: { address, codeHash, network } }: { abi: Abi }) => {
   if (address !== null) return <Hash value={address} kind="address" network={network} />
-  if (codeHash === null) return <>any contract that it fits</>
-  return (
-    <>
-      code <Hash value={codeHash} />
-    </>
-  )
+  if (codeHash === null) return 'any contract that it fits'
+  return say`code ${<Hash value={codeHash} />}`
 }
 
 interface OneProps {
@@ -173,7 +169,7 @@ const remove = async ({ id, name }: WholeAbi): Promise<boolean> => {
 
 const decodeAgain = (id: string): Promise<boolean> =>
   attempt(async () => {
-    const { redecodings } = await ask<Pick<Added, 'redecodings'>>('redecodings', { body: { abis: [id] } })
+    const { redecodings } = await ask<{ redecodings: Redecoding[] }>('redecodings', { body: { abis: [id] } })
     announce(
       redecodings.length === 0
         ? 'There is no network with blocks that the ABI is for.'

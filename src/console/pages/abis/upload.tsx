@@ -2,10 +2,10 @@ import { useState } from 'preact/hooks'
 import { useAsk } from '../../api/ask.ts'
 import { ask, messageOf } from '../../api/client.ts'
 import { getStatus } from '../../api/index.ts'
+import type { Abi } from '../../api/wire.ts'
 import { Progress } from '../../parts/answer.tsx'
 import { Button, CheckField, SelectField, TextField } from '../../parts/controls.tsx'
 import { count, plain } from '../../parts/format.ts'
-import type { Added } from './wire.ts'
 
 interface Outcome {
   file: string
@@ -124,7 +124,7 @@ const addOne = async (file: Read, { network, address, redecode }: For): Promise<
     if (address) where.set('address', address)
     // A body of several has a name for each.
     if (!SEVERAL.test(text)) where.set('name', file.name.replace(/\.\w+$/, ''))
-    const { abis } = await ask<Added>(`abis?${where}`, { body: text })
+    const { abis } = await ask<{ abis: Abi[] }>(`abis?${where}`, { body: text })
     return { file: file.name, text: abis.map(summaryOf).join('; '), failed: false }
   } catch (error) {
     return { file: file.name, text: messageOf(error), failed: true }
@@ -133,7 +133,7 @@ const addOne = async (file: Read, { network, address, redecode }: For): Promise<
 
 const SEVERAL = /^\s*\{\s*"abis"\s*:/
 
-const summaryOf = ({ events, functions, errors }: Added['abis'][number]) =>
+const summaryOf = ({ events, functions, errors }: Abi) =>
   `added with ${counted(events, 'event')}, ${counted(functions, 'function')} and ${counted(errors, 'error')}`
 
 const counted = (number: number | null, what: string) => (number === null ? `many ${what}s` : count(number, what))

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
-import { type Account, getAccount, SCOPES, type Scope } from '../../api/account.ts'
 import { useAsk } from '../../api/ask.ts'
+import { getAccount } from '../../api/index.ts'
+import { type Account, SCOPES, type Scope } from '../../api/wire.ts'
 import { Await, CreateToken } from '../../parts/answer.tsx'
 import { TextField } from '../../parts/controls.tsx'
 import { type Column, PlainTable } from '../../parts/table.tsx'

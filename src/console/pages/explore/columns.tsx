@@ -3,7 +3,7 @@ import type { Hit } from '../../api/wire.ts'
 import { short } from '../../parts/format.ts'
 import { useKnown } from '../../parts/names.ts'
 import type { Column } from '../../parts/table.tsx'
-import { Amount, Coins, Hash, Text, Time } from '../../parts/text.tsx'
+import { Amount, Coins, Hash, say, Text, Time } from '../../parts/text.tsx'
 import { type Search, sortBy } from './state.ts'
 
 const HEX = /^0x[0-9a-f]+$/i
@@ -101,11 +101,8 @@ const textOf = (source: Hit['_source'], path: string) => {
   return value === undefined ? null : <Text value={value} most={300} brief />
 }
 
-const way = (from: Json | undefined, to: Json | undefined) => (
-  <>
-    {addressOf(from)} → {addressOf(to) ?? 'a new contract'}{' '}
-  </>
-)
+const way = (from: Json | undefined, to: Json | undefined) =>
+  say`${addressOf(from)} → ${addressOf(to) ?? 'a new contract'} `
 
 const whatOf = ({ _type, _source: source }: Hit) => {
   const failed = at(source, 'status') === false || at(source, 'reverted') === true
@@ -132,21 +129,11 @@ const sayCall = (source: Hit['_source']) => {
 
 /** What documents of each other kind say in a line. */
 const SAYINGS: Record<string, typeof sayCall> = {
-  block: source => (
-    <>
-      {listAt(source, 'transactions').length} transactions, by {addressOf(at(source, 'miner')) ?? 'nobody'}
-    </>
-  ),
-  tx: source => (
-    <>
-      {way(at(source, 'from'), at(source, 'to'))} {textOf(source, 'method')} {textOf(source, 'error')}
-    </>
-  ),
-  log: source => (
-    <>
-      {addressOf(at(source, 'address'))} {textOf(source, 'signature') ?? 'without a topic'}
-    </>
-  ),
+  block: source =>
+    say`${listAt(source, 'transactions').length} transactions, by ${addressOf(at(source, 'miner')) ?? 'nobody'}`,
+  tx: source =>
+    say`${way(at(source, 'from'), at(source, 'to'))} ${textOf(source, 'method')} ${textOf(source, 'error')}`,
+  log: source => say`${addressOf(at(source, 'address'))} ${textOf(source, 'signature') ?? 'without a topic'}`,
   trace: source => (
     <>
       {textOf(source, 'type')} {way(at(source, 'action.from'), at(source, 'action.to') ?? at(source, 'action.author'))}{' '}
@@ -159,9 +146,5 @@ const SAYINGS: Record<string, typeof sayCall> = {
       {addressOf(at(source, 'creator')) ?? 'the chain itself'}
     </>
   ),
-  token: source => (
-    <>
-      {textOf(source, 'name')} {textOf(source, 'symbol')} {textOf(source, 'standard')}
-    </>
-  ),
+  token: source => say`${textOf(source, 'name')} ${textOf(source, 'symbol')} ${textOf(source, 'standard')}`,
 }

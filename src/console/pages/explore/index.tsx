@@ -9,7 +9,7 @@ import { Aside, Button, CheckField, Tabs } from '../../parts/controls.tsx'
 import { plain } from '../../parts/format.ts'
 import { JsonView } from '../../parts/json-view.tsx'
 import { Table } from '../../parts/table.tsx'
-import { Hash, Network, Text, Time } from '../../parts/text.tsx'
+import { Hash, Network, say, Text, Time } from '../../parts/text.tsx'
 import { Link, setQuery } from '../../shell/router.tsx'
 import { AskBox, askSuggestions } from './ask-box.tsx'
 import { Builder } from './builder.tsx'
@@ -317,11 +317,7 @@ const Nothing = ({ search: { network, text, kinds } }: { search: Search }) => {
 const Opened = ({ network, kind, id }: { network: string; kind: string; id: string }) => {
   const { data, error, again } = useAsk(`${network} ${kind} ${id}`, signal => getDocument(network, kind, id, signal))
   const [tab, setTab] = useState('fields')
-  const title = (
-    <>
-      {kind} <Hash value={id} />
-    </>
-  )
+  const title = say`${kind} ${<Hash value={id} />}`
   const source = data?._id === id ? data._source : undefined
   const tabs = source && [
     { name: 'fields', title: 'Fields', show: () => <Fields source={source} /> },

@@ -1,5 +1,6 @@
-import { membersOf, parseJson, toJson } from '../../api/json.ts'
+import { parseJson, toJson } from '../../api/json.ts'
 import type { Kind } from '../../api/wire.ts'
+import { readTree } from './tree.ts'
 
 /** What a text in the box asks for. */
 export interface Question {
@@ -23,12 +24,14 @@ export const readQuestion = (text: string, kinds: readonly Kind[]): Question => 
 /** A body is taken for its query; what else it may have does not fit a table of hits. */
 const clauseOf = (text: string): string | undefined => {
   parse(text)
-  const members = membersOf(text)
+  const members = readTree(text).members ?? []
   if (members.length === 0) return undefined
-  if (!members.some(([name]) => name === 'query')) return text
-  const other = members.find(([name], i) => name !== 'query' || i > members.findIndex(([name]) => name === 'query'))
-  if (other) throw new Error(`Explore shows the hits of one query, and cannot use "${other[0]}": take it out.`)
-  return members[0]![1]
+  const at = members.findIndex(({ name }) => name === 'query')
+  if (at < 0) return text
+  const other = members.find((_, i) => i !== at)
+  if (other) throw new Error(`Explore shows the hits of one query, and cannot use "${other.name}": take it out.`)
+  const { from, to } = members[at]!.value
+  return text.slice(from, to)
 }
 
 const parse = (text: string) => {

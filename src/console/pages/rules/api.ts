@@ -1,10 +1,10 @@
 import { ApiError, ask, askText, messageOf } from '../../api/client.ts'
 import { search } from '../../api/index.ts'
 import { at, isObject, type Json, type JsonObject, listAt, member, parseJson, textAt } from '../../api/json.ts'
-import type { Kind } from '../../api/wire.ts'
+import type { Alert, AlertSeries, Delivery, Kind, PreviewAnswer, Rule, Simulation, TestResult } from '../../api/wire.ts'
 import { announce, confirm } from '../../parts/controls.tsx'
 import { plain } from '../../parts/format.ts'
-import type { Alert, AlertSeries, Delivery, PreviewAnswer, Rule, RuleFault, Simulation, TestResult } from './wire.ts'
+import type { RuleFault } from './model.ts'
 
 const RULES = 'alerting/rules'
 

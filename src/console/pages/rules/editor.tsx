@@ -13,10 +13,19 @@ import { Link, navigate, useQueryState } from '../../shell/router.tsx'
 import { createRule, faultsOf, getRule, isConflict, replaceRule, type Tagged } from './api.ts'
 import { RuleForm } from './form.tsx'
 import { conditionsOf } from './from-query.ts'
-import { differencesOf, emptyRule, faultAt, mergedOf, OFFERS, ownOf, putConfig, TARGETS } from './model.ts'
+import {
+  differencesOf,
+  emptyRule,
+  faultAt,
+  mergedOf,
+  OFFERS,
+  ownOf,
+  putConfig,
+  type RuleFault,
+  TARGETS,
+} from './model.ts'
 import { Preview, TestPreview, usePreview } from './preview.tsx'
 import { Test } from './rule.tsx'
-import type { RuleFault } from './wire.ts'
 
 const Back = ({ to, children }: { to: string; children: string }) => (
   <p class="way">

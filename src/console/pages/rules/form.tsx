@@ -20,6 +20,7 @@ import {
   kindOf,
   MOST_LEVELS,
   membersFor,
+  networkOf,
   parametersOf,
   payloadOf,
   put,
@@ -32,7 +33,6 @@ import {
   type Way,
   waysOf,
 } from './model.ts'
-import { networkOf } from './wire.ts'
 
 interface FormProps {
   draft: JsonObject

@@ -1,14 +1,15 @@
 import { useState } from 'preact/hooks'
 import { useAsk, useEvery, usePages } from '../../api/ask.ts'
 import { getStatus } from '../../api/index.ts'
+import type { Alert, AlertState, Attempt, Delivery, Rule } from '../../api/wire.ts'
 import { Await, Empty } from '../../parts/answer.tsx'
 import { Aside, Button, type Option, SelectField } from '../../parts/controls.tsx'
 import { count, plain } from '../../parts/format.ts'
 import { type Column, Table } from '../../parts/table.tsx'
-import { Hash, Text, Time } from '../../parts/text.tsx'
+import { Hash, say, Text, Time } from '../../parts/text.tsx'
 import { Link, setQuery, useQueryState } from '../../shell/router.tsx'
 import { getAlerts, getDeliveries, getDelivery, redeliver } from './api.ts'
-import { type Alert, type AlertState, type Attempt, type Delivery, networkOf, type Rule } from './wire.ts'
+import { networkOf } from './model.ts'
 
 const REFRESH_MS = 3_000
 
@@ -101,11 +102,7 @@ const OpenAlert = ({ alert, rule, again }: { alert: Alert; rule: Rule; again(): 
   const { _type, _id } = alert.entity
   const network = alert.network ?? networkOf(rule)
   const where = new URLSearchParams({ network, kinds: _type, open: `${_type} ${_id}` })
-  const title = (
-    <>
-      {_type} <Hash value={_id} network={network} kind={_type === 'tx' ? 'tx' : undefined} />
-    </>
-  )
+  const title = say`${_type} ${<Hash value={_id} network={network} kind={_type === 'tx' ? 'tx' : undefined} />}`
   return (
     <Aside what="alert" title={title} onClose={close}>
       <Life alert={alert} network={network} />

@@ -1,15 +1,15 @@
 import { useEffect } from 'preact/hooks'
 import { useAsk, useEvery, usePages } from '../../api/ask.ts'
 import { getStatus } from '../../api/index.ts'
+import type { Rule, SeriesOfRule } from '../../api/wire.ts'
 import { Await, Empty } from '../../parts/answer.tsx'
 import { Bars } from '../../parts/chart.tsx'
 import { count } from '../../parts/format.ts'
 import { type Column, Table } from '../../parts/table.tsx'
-import { Text, Time } from '../../parts/text.tsx'
+import { say, Text, Time } from '../../parts/text.tsx'
 import { Link, navigate, useQueryState } from '../../shell/router.tsx'
 import { getSeries, listRules } from './api.ts'
-import { DEMO, OFFERS } from './model.ts'
-import { networkOf, type Rule, type SeriesOfRule } from './wire.ts'
+import { DEMO, networkOf, OFFERS } from './model.ts'
 
 const REFRESH_MS = 10_000
 /** Rules whose counts are asked for at once: their numbers stand in an address. */
@@ -99,11 +99,7 @@ const columnsOf = (counts: ReadonlyMap<number, SeriesOfRule>): readonly Column<R
     cell: ({ id }) => {
       const last = counts.get(id)?.lastAlert
       if (!last) return ''
-      return (
-        <>
-          <Time value={last.receivedAt} brief /> {last.state}
-        </>
-      )
+      return say`${<Time value={last.receivedAt} brief />} ${last.state}`
     },
   },
   {

@@ -2,7 +2,6 @@ import { CHANNEL_TYPES, CHANNELS, type Parameter } from '../../../rules/channels
 import { type Operator, TARGET_KINDS, type TargetType } from '../../../rules/rule.ts'
 import { at, isObject, type Json, type JsonObject, listAt, member, textAt, toJson } from '../../api/json.ts'
 import type { Kind } from '../../api/wire.ts'
-import type { RuleFault } from './wire.ts'
 
 const TARGET_LABELS: Record<TargetType, string> = {
   Transaction: 'Transactions',
@@ -179,6 +178,15 @@ export const OFFERS: readonly { name: string; what: string; rule: JsonObject }[]
     },
   },
 ]
+
+/** What is wrong with a rule, at its place. */
+export interface RuleFault {
+  path: string
+  message: string
+}
+
+export const networkOf = ({ technology, blockchain, network }: JsonObject): string =>
+  `${technology}/${blockchain}/${network}`
 
 /** Faults of a rule by their place. */
 export type FaultAt = (path: string, options?: { inside?: boolean }) => string | undefined

@@ -1,16 +1,15 @@
 import { useMemo, useState } from 'preact/hooks'
 import { type Asked, useAsk, useSettled } from '../../api/ask.ts'
 import { at, type JsonObject, listAt, parseJson, textAt, toJson } from '../../api/json.ts'
-import type { Hit } from '../../api/wire.ts'
+import type { Hit, PreviewAnswer, PreviewedMessage, Simulation } from '../../api/wire.ts'
 import { Fault } from '../../parts/answer.tsx'
 import { Chart, type Series } from '../../parts/chart.tsx'
 import { Button, SelectField } from '../../parts/controls.tsx'
 import { JsonView } from '../../parts/json-view.tsx'
 import { Hash, Text, Time } from '../../parts/text.tsx'
 import { faultsOf, previewTest, simulate } from './api.ts'
-import { emptyAction, isWhole, put, putConfig } from './model.ts'
+import { emptyAction, isWhole, networkOf, put, putConfig } from './model.ts'
 import { Warnings } from './rule.tsx'
-import { networkOf, type PreviewAnswer, type PreviewedMessage, type Simulation } from './wire.ts'
 
 /** How long nothing is typed before it is asked for. */
 const SETTLED_MS = 200

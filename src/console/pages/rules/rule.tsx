@@ -2,6 +2,7 @@ import { useMemo, useState } from 'preact/hooks'
 import { useAsk, useEvery } from '../../api/ask.ts'
 import { messageOf } from '../../api/client.ts'
 import { listAt, textAt } from '../../api/json.ts'
+import type { AlertSeries, Rule, TestResult } from '../../api/wire.ts'
 import { Busy, Fault } from '../../parts/answer.tsx'
 import { Chart, type Series } from '../../parts/chart.tsx'
 import { announce, Button, confirm, SelectField, Tabs } from '../../parts/controls.tsx'
@@ -12,8 +13,7 @@ import { Link, navigate, setQuery, useQueryState } from '../../shell/router.tsx'
 import { deleteRule, enableRule, getDeliveries, getRule, getSeries, isConflict, type Tagged, testRule } from './api.ts'
 import { Alerts, Deliveries, sendDeadOf } from './found.tsx'
 import { idleOf, State } from './list.tsx'
-import { ownOf, receiverOf, saying, TARGETS, targetOf } from './model.ts'
-import { type AlertSeries, networkOf, type Rule, type TestResult } from './wire.ts'
+import { networkOf, ownOf, receiverOf, saying, TARGETS, targetOf } from './model.ts'
 
 const REFRESH_MS = 5_000
 

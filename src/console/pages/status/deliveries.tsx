@@ -1,14 +1,14 @@
 import { useState } from 'preact/hooks'
 import { useAsk, useLive, usePages } from '../../api/ask.ts'
 import { ask } from '../../api/client.ts'
+import type { Attempt, Delivery, Destination } from '../../api/wire.ts'
 import { Await, Busy, Empty } from '../../parts/answer.tsx'
 import { Button, Dialog, SelectField } from '../../parts/controls.tsx'
 import { count, plain } from '../../parts/format.ts'
 import { type Column, PlainTable } from '../../parts/table.tsx'
-import { Text, Time } from '../../parts/text.tsx'
+import { say, Text, Time } from '../../parts/text.tsx'
 import { setQuery, useQueryState } from '../../shell/router.tsx'
 import { getDeliveries, redeliver } from '../rules/api.ts'
-import type { Attempt, Delivery, Destination } from './wire.ts'
 
 const EVERY_MS = 5_000
 
@@ -51,11 +51,7 @@ export const Deliveries = () => {
 const receivers = (again: () => void): Column<Destination>[] => [
   {
     title: 'Receiver',
-    cell: ({ channel, target }) => (
-      <>
-        {channel} <Text value={target} most={80} brief />
-      </>
-    ),
+    cell: ({ channel, target }) => say`${channel} ${<Text value={target} most={80} brief />}`,
   },
   {
     title: 'State',
@@ -155,11 +151,7 @@ const columnsFor = (open: (id: number) => void): Column<Delivery>[] => [
   { title: 'Created', cell: ({ createdAt }) => <Time value={createdAt} /> },
   {
     title: 'Receiver',
-    cell: ({ channel, target }) => (
-      <>
-        {channel} <Text value={target} most={60} brief />
-      </>
-    ),
+    cell: ({ channel, target }) => say`${channel} ${<Text value={target} most={60} brief />}`,
   },
   { title: 'Rule', align: 'right', cell: ({ rule }) => rule },
   { title: 'Message', cell: ({ type }) => type },
@@ -173,11 +165,8 @@ const columnsFor = (open: (id: number) => void): Column<Delivery>[] => [
   },
   {
     title: 'Last answer',
-    cell: ({ lastStatus, lastError }) => (
-      <>
-        {lastStatus} {lastError !== null && <Text value={lastError} most={120} brief />}
-      </>
-    ),
+    cell: ({ lastStatus, lastError }) =>
+      say`${lastStatus} ${lastError !== null && <Text value={lastError} most={120} brief />}`,
   },
   {
     title: 'What to do',

@@ -1,15 +1,15 @@
 import { useAsk, useLive } from '../../api/ask.ts'
 import { ask } from '../../api/client.ts'
 import { getStatus } from '../../api/index.ts'
+import type { Rates, Status, StorageAnswer } from '../../api/wire.ts'
 import { Await, Busy, Empty, Fault, NeedsScope } from '../../parts/answer.tsx'
 import { SelectField, Tabs } from '../../parts/controls.tsx'
 import { plain, showBytes } from '../../parts/format.ts'
 import { type Column, PlainTable } from '../../parts/table.tsx'
-import { Command, Time } from '../../parts/text.tsx'
+import { Command, say, Time } from '../../parts/text.tsx'
 import { Link, setQuery, useQueryState } from '../../shell/router.tsx'
 import { Deliveries } from './deliveries.tsx'
 import { Network } from './network.tsx'
-import type { Rates, Status, StorageAnswer } from './wire.ts'
 
 const VIEWS = [
   { name: 'networks', title: 'Networks', show: () => <Networks /> },
@@ -73,12 +73,7 @@ const Networks = () => {
             <p key={`${type} ${network}`} class="notice">
               {network !== undefined && <strong>{network}: </strong>}
               {plain(reason)}
-              {since !== undefined && (
-                <>
-                  {' '}
-                  Since <Time value={since} />.
-                </>
-              )}
+              {since !== undefined && say` Since ${<Time value={since} />}.`}
             </p>
           ))}
           {deliveries && deliveries.state !== 'delivering' && (

@@ -1,9 +1,4 @@
 import type { ComponentChildren } from 'preact'
-import { Spark, showNumber } from '../../parts/chart.tsx'
-import { plain } from '../../parts/format.ts'
-import { type Column, PlainTable } from '../../parts/table.tsx'
-import { Facts, Hash, Network as InNetwork, Time } from '../../parts/text.tsx'
-import { Link } from '../../shell/router.tsx'
 import type {
   Budget,
   Endpoint,
@@ -13,7 +8,12 @@ import type {
   RateSample,
   ScopeCoverage,
   ScopeFilling,
-} from './wire.ts'
+} from '../../api/wire.ts'
+import { Spark, showNumber } from '../../parts/chart.tsx'
+import { plain } from '../../parts/format.ts'
+import { type Column, PlainTable } from '../../parts/table.tsx'
+import { Facts, Hash, Network as InNetwork, say, Time } from '../../parts/text.tsx'
+import { Link } from '../../shell/router.tsx'
 
 /** What each state means, and its tone. */
 const STATES: Record<string, readonly [text: string, tone: string]> = {
@@ -178,11 +178,8 @@ const NODES: readonly Column<Endpoint>[] = [
   {
     title: 'Last error',
     cell: ({ lastError, lastErrorAt }) =>
-      lastError !== null && (
-        <>
-          {plain(lastError).slice(0, LONGEST)} {lastErrorAt !== null && <Time value={lastErrorAt} />}
-        </>
-      ),
+      lastError !== null &&
+      say`${plain(lastError).slice(0, LONGEST)} ${lastErrorAt !== null && <Time value={lastErrorAt} />}`,
   },
 ]
 

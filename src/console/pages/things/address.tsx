@@ -4,14 +4,14 @@ import type { Hit, SearchAnswer } from '../../api/wire.ts'
 import { Await, Busy, Empty, Fault } from '../../parts/answer.tsx'
 import { QueryTabs } from '../../parts/controls.tsx'
 import { count as countOf } from '../../parts/format.ts'
-import { Facts, Hash, Network } from '../../parts/text.tsx'
+import { dim, Facts, Hash, Network, say } from '../../parts/text.tsx'
 import { hrefOf } from '../../routes.ts'
 import { Link } from '../../shell/router.tsx'
 import { any, byId, count, edge, hitsOf, NEWEST, OLDEST, type Search, term, useSearches } from './ask.ts'
 import { Contract } from './contract.tsx'
 import { counted, Head, List, Looked, Missing, SidedList, type ThingProps, thingPage } from './page.tsx'
 import { bucketsOf, isAddress, numberAt, timeOf } from './read.ts'
-import { Address, BlockLink, briefOf, given, movementsOf, textOf, When } from './values.tsx'
+import { Address, briefOf, given, inBlock, movementsOf, textOf, When } from './values.tsx'
 
 export default thingPage(({ id }) => {
   const isFormed = isAddress(id)
@@ -98,15 +98,7 @@ const toCounts = (answers: readonly SearchAnswer[]) => {
 
 const createdOf = ({ _source }: Hit, times: number) => ({
   'Created by': <Address value={textAt(_source, 'creator')} />,
-  'Created in': (
-    <>
-      {given(textAt(_source, 'transactionHash'), hash => (
-        <Hash value={hash} kind="tx" />
-      ))}{' '}
-      <span class="dim">block</span> <BlockLink number={numberAt(_source, 'blockNumber.num')} />
-      {times > 1 && <span class="dim"> (the latest of {times} creations)</span>}
-    </>
-  ),
+  'Created in': say`${given(textAt(_source, 'transactionHash'), it => <Hash value={it} kind="tx" />)} ${inBlock(_source)}${times > 1 && dim` (the latest of ${times} creations)`}`,
   Standard: textOf(textAt(_source, 'standard')),
   Code: given(numberAt(_source, 'codeSize'), size => `${size.toLocaleString()} bytes`),
 })
@@ -122,15 +114,7 @@ const TokenLink = ({ id, token }: ThingProps & { token: JsonObject }) => (
 
 const momentOf = (answer: SearchAnswer | undefined) => {
   const [hit] = hitsOf(answer)
-  return (
-    hit &&
-    timeOf(hit._source) !== undefined && (
-      <>
-        <When hit={hit} /> <span class="dim">block</span>{' '}
-        <BlockLink number={numberAt(hit._source, 'blockNumber.num')} />
-      </>
-    )
-  )
+  return hit && timeOf(hit._source) !== undefined && say`${<When hit={hit} />} ${inBlock(hit._source)}`
 }
 
 const tabsOf = (id: string, contract: Hit | undefined, counts: Counts | undefined) => {

@@ -1,7 +1,7 @@
 import { at, type Json, listAt, textAt } from '../../api/json.ts'
 import type { Hit } from '../../api/wire.ts'
 import { QueryTabs } from '../../parts/controls.tsx'
-import { Amount, Facts, Hash } from '../../parts/text.tsx'
+import { Amount, dim, Facts, Hash, say } from '../../parts/text.tsx'
 import { all, count, hitsOf, OLDEST, type Search, term, useSearches } from './ask.ts'
 import { counted, documentPage, Head, List, Neighbours, WholeDocument } from './page.tsx'
 import { isHash, numberAt, unitsAt } from './read.ts'
@@ -60,23 +60,16 @@ const aroundOf = (height: number): Search[] => [
 ]
 
 const factsOf = ({ _id, _source: source }: Hit) => {
-  const limit = unitsAt(source, 'gasLimit')
+  const limit = unitsAt(source, 'gasLimit') ?? 0n
   const [blobs, extra] = [unitsAt(source, 'blobGasUsed'), textAt(source, 'extraData')]
   return {
     Hash: <Hash value={_id} />,
     Time: <When hit={{ _source: source }} />,
     'Fees went to': <Address value={textAt(source, 'miner')} />,
-    'Gas used': given(unitsAt(source, 'gasUsed'), used => (
-      <>
-        <Amount value={used} />
-        {limit !== undefined && limit > 0n && (
-          <span class="dim">
-            {' '}
-            of <Amount value={limit} />, {share(used, limit)}
-          </span>
-        )}
-      </>
-    )),
+    'Gas used': given(unitsAt(source, 'gasUsed'), used => {
+      const share = limit > 0n && dim` of ${<Amount value={limit} />}, ${shareOf(used, limit)}`
+      return say`${<Amount value={used} />}${share}`
+    }),
     'Base fee': given(unitsAt(source, 'baseFeePerGas'), fee => <Gwei value={fee} />),
     'Blob gas used': blobs !== undefined && blobs > 0n && <Amount value={blobs} />,
     Size: given(numberAt(source, 'size.num'), size => `${size.toLocaleString()} bytes`),
@@ -85,7 +78,7 @@ const factsOf = ({ _id, _source: source }: Hit) => {
   }
 }
 
-const share = (part: bigint, whole: bigint): string => `${(Number((part * 1000n) / whole) / 10).toLocaleString()} %`
+const shareOf = (part: bigint, whole: bigint): string => `${(Number((part * 1000n) / whole) / 10).toLocaleString()} %`
 
 interface ContentsProps {
   block: Hit
@@ -135,9 +128,7 @@ const Withdrawals = ({ of }: { of: readonly Json[] }) => (
     {of.map((withdrawal, i) => (
       <li key={i}>
         <Gwei value={BigInt(textAt(withdrawal, 'amount') ?? 0)} /> to <Address value={textAt(withdrawal, 'address')} />{' '}
-        <span class="dim">
-          validator {Number(textAt(withdrawal, 'validatorIndex') ?? at(withdrawal, 'validatorIndex'))}
-        </span>
+        {dim`validator ${Number(textAt(withdrawal, 'validatorIndex') ?? at(withdrawal, 'validatorIndex'))}`}
       </li>
     ))}
   </ol>

@@ -3,30 +3,13 @@ import { useContext } from 'preact/hooks'
 import { useAsk } from '../../api/ask.ts'
 import { ask } from '../../api/client.ts'
 import { type JsonObject, listAt, textAt } from '../../api/json.ts'
-import type { Hit, SearchAnswer } from '../../api/wire.ts'
+import type { Hit, KnownAbi, SearchAnswer } from '../../api/wire.ts'
 import { Await } from '../../parts/answer.tsx'
-import { Facts, Hash, Network, Time } from '../../parts/text.tsx'
+import { dim, Facts, Hash, Network, say, Time } from '../../parts/text.tsx'
 import { all, hitsOf, NEWEST, type Search, term, useSearches } from './ask.ts'
 import type { ThingProps } from './page.tsx'
 import { bucketsOf, numberAt, timeOf } from './read.ts'
-import { Address, BlockLink, briefOf, given, textOf } from './values.tsx'
-
-/** The answer of `GET …/abi/{address}`. */
-interface KnownAbi {
-  source: string | null
-  name: string | null
-  probability: number | null
-  implementations: { address: string; codeHash: string | null; through: string }[]
-  abis: {
-    id: string
-    name: string | null
-    source: string
-    of: string | null
-    events: number
-    functions: number
-    errors: number
-  }[]
-}
+import { Address, briefOf, given, inBlock, textOf } from './values.tsx'
 
 type ContractProps = ThingProps & { contract: JsonObject }
 
@@ -95,11 +78,9 @@ const codeOf = (contract: JsonObject) => {
   const hash = textAt(contract, 'codeHash')
   return {
     Hash: hash === undefined ? <span class="dim">not known</span> : <Hash value={hash} />,
-    Standard: given(textAt(contract, 'standard') || undefined, standard => (
-      <>
-        {textOf(standard)} <span class="dim">{STANDARD_SOURCES[textAt(contract, 'standardSource') ?? '']}</span>
-      </>
-    )),
+    Standard: given(textAt(contract, 'standard') || undefined, standard => {
+      return say`${textOf(standard)} ${dim`${STANDARD_SOURCES[textAt(contract, 'standardSource') ?? '']}`}`
+    }),
     Functions: selectors.length > 0 && (
       <details>
         <summary>{selectors.length.toLocaleString()} by selector</summary>
@@ -133,15 +114,13 @@ const HowKnown = ({ abi: { source, probability, abis } }: { abi: KnownAbi }) => 
   <>
     <p>
       {SOURCES[source ?? ''] ?? 'Nothing is known of its functions and events.'}
-      {probability !== null && <span class="dim"> {Math.round(probability * 100)} % sure.</span>}
+      {probability !== null && dim` ${Math.round(probability * 100)} % sure.`}
     </p>
     <ul class="plain">
       {abis.map(({ id, name, functions, events, errors, source, of }) => (
         <li key={`${id} ${of}`}>
           <strong>{briefOf(name ?? id, 80)}</strong>{' '}
-          <span class="dim">
-            {functions} functions, {events} events, {errors} errors; added for {ADDED[source] ?? source}{' '}
-          </span>
+          {dim`${functions} functions, ${events} events, ${errors} errors; added for ${ADDED[source] ?? source} `}
           {of !== null && <Hash value={of} kind={source === 'codeHash' ? undefined : 'address'} />}
         </li>
       ))}
@@ -163,12 +142,7 @@ const Passing = ({ id, contract, used: [, , upgrades, proxies] = [], now }: Pass
   const passed = now.map(({ address, through }) => (
     <li key={`${address} ${through}`}>
       <Address value={address} />
-      {through.toLowerCase() !== id.toLowerCase() && (
-        <span class="dim">
-          {' '}
-          through <Address value={through} />
-        </span>
-      )}
+      {through !== null && through.toLowerCase() !== id.toLowerCase() && dim` through ${<Address value={through} />}`}
     </li>
   ))
   const facts = {
@@ -191,9 +165,7 @@ const Passing = ({ id, contract, used: [, , upgrades, proxies] = [], now }: Pass
           ))}
         </ul>
         {proxies!.hits.total > created.length && (
-          <p class="dim">
-            The newest {created.length} of {proxies!.hits.total.toLocaleString()}.
-          </p>
+          <p>{dim`The newest ${created.length} of ${proxies!.hits.total.toLocaleString()}.`}</p>
         )}
       </>
     ),
@@ -210,7 +182,7 @@ const Upgrade = ({ hit: { _source } }: { hit: Hit }) => (
     {given(timeOf(_source), time => (
       <Time value={time} brief />
     ))}{' '}
-    <span class="dim">block</span> <BlockLink number={numberAt(_source, 'blockNumber.num')} />{' '}
+    {inBlock(_source)}{' '}
     {listAt(_source, 'args')
       .filter(argument => textAt(argument, 'value.type') === 'address')
       .map((argument, i) => (

@@ -106,12 +106,7 @@ export const stepsOf = (tx: JsonObject, traces: readonly Hit[], calls: readonly 
 
 /** A step that was undone moved nothing. */
 export const moves = ({ type, value, error, isUndone }: Step): boolean =>
-  value !== undefined &&
-  value > 0n &&
-  error === undefined &&
-  !isUndone &&
-  type !== 'delegatecall' &&
-  type !== 'callcode'
+  (value ?? 0n) > 0n && error === undefined && !isUndone && type !== 'delegatecall' && type !== 'callcode'
 
 const pathOf = (source: JsonObject): number[] => listAt(source, 'traceAddress').map(Number)
 
@@ -124,20 +119,24 @@ const order = (a: readonly number[], b: readonly number[]): number => {
   return b[i] === undefined ? 1 : a[i]! - b[i]
 }
 
+/** What no document of a step tells. */
+const UNKNOWN = {
+  ...{ method: undefined, selector: undefined, args: [], gasUsed: undefined, error: undefined },
+  ...{ isUndone: false, traceId: undefined },
+}
+
 const ofTrace = ({ _id, _source }: Hit, path: readonly number[]): Step => {
   const text = (name: string) => textAt(_source, name)
+  const failed = [text('error'), text('revertReason')].filter(Boolean).join(': ')
   return {
+    ...UNKNOWN,
     path,
     type: text('callType') ?? text('type') ?? 'step',
     from: text('action.from') ?? text('action.address'),
     to: text('action.to') ?? text('result.address') ?? text('action.refundAddress'),
     value: unitsAt(_source, 'action.value') ?? unitsAt(_source, 'action.balance'),
-    method: undefined,
-    selector: undefined,
-    args: [],
     gasUsed: numberAt(_source, 'result.gasUsed.num'),
-    error: failureOf(text('error'), text('revertReason')),
-    isUndone: false,
+    error: text('error') === undefined ? undefined : failed,
     traceId: _id,
   }
 }
@@ -145,36 +144,27 @@ const ofTrace = ({ _id, _source }: Hit, path: readonly number[]): Step => {
 const ofTransaction = (source: JsonObject): Step => {
   const to = textAt(source, 'to')
   return {
+    ...UNKNOWN,
     path: [],
     type: to === undefined ? 'create' : 'call',
     from: textAt(source, 'from'),
     to: to ?? textAt(source, 'contractAddress'),
     value: unitsAt(source, 'value'),
-    method: undefined,
-    selector: undefined,
-    args: [],
-    gasUsed: undefined,
     error: at(source, 'status') === false ? (textAt(source, 'error') ?? 'failed') : undefined,
-    isUndone: false,
-    traceId: undefined,
   }
 }
-
-const failureOf = (error: string | undefined, reason: string | undefined): string | undefined =>
-  error === undefined ? undefined : [error, reason].filter(Boolean).join(': ')
 
 const ofCall = (source: JsonObject, path: readonly number[]): Step => {
   const reason = textAt(source, 'revertReason')
   return {
+    ...UNKNOWN,
     path,
     type: textAt(source, 'callType') ?? 'call',
     from: textAt(source, 'from'),
     to: textAt(source, 'to'),
     value: unitsAt(source, 'value'),
-    gasUsed: undefined,
     error: reason === undefined ? undefined : `Reverted: ${reason}`,
     isUndone: at(source, 'reverted') === true && reason === undefined,
-    traceId: undefined,
     ...named(source),
   }
 }

@@ -3,7 +3,7 @@ import { textAt } from '../../api/json.ts'
 import type { SearchAnswer } from '../../api/wire.ts'
 import { Fault } from '../../parts/answer.tsx'
 import { QueryTabs } from '../../parts/controls.tsx'
-import { Facts, Hash, Network } from '../../parts/text.tsx'
+import { Facts, Hash, Network, say } from '../../parts/text.tsx'
 import { hrefOf } from '../../routes.ts'
 import { Link } from '../../shell/router.tsx'
 import { all, any, byId, count, edge, hitsOf, NEWEST, OLDEST, type Search, term, useSearches } from './ask.ts'
@@ -39,17 +39,9 @@ export default documentPage(
       Decimals: String(numberAt(source, 'decimals') ?? '') || <span class="dim">none, or not known</span>,
       Standard: textOf(text('standard')),
       'Created by': contract && <Address value={textAt(contract._source, 'creator')} />,
-      'First seen': (
-        <>
-          block <BlockLink number={numberAt(source, 'firstSeen.num')} />
-        </>
-      ),
+      'First seen': say`block ${<BlockLink number={numberAt(source, 'firstSeen.num')} />}`,
       Movements: data ? data[0]!.hits.total.toLocaleString() : <span class="dim">counting …</span>,
-      'First and last': oldest && newest && (
-        <>
-          <When hit={oldest} /> to <When hit={newest} />
-        </>
-      ),
+      'First and last': oldest && newest && say`${<When hit={oldest} />} to ${<When hit={newest} />}`,
       'Answers wrongly': textOf(text('error'), 200),
       Holders: <span class="dim">Not known: the index has what was moved, and not what accounts hold.</span>,
     }

@@ -5,7 +5,7 @@ import { at, type JsonObject, listAt, textAt } from '../../api/json.ts'
 import type { Hit } from '../../api/wire.ts'
 import { Await, Busy, Empty, Fault } from '../../parts/answer.tsx'
 import { Button, QueryTabs } from '../../parts/controls.tsx'
-import { Amount, Coins, Copy, Facts, Hash, Network, Text } from '../../parts/text.tsx'
+import { Amount, Coins, Copy, dim, Facts, Hash, Network, say, Text } from '../../parts/text.tsx'
 import { all, byId, hitsOf, OLDEST, type Search, term, useSearches } from './ask.ts'
 import { documentPage, Head, Neighbours, WholeDocument } from './page.tsx'
 import { isHash, type Movement, movementOf, moves, numberAt, type Step, stepsOf, unitsAt, wordsOf } from './read.ts'
@@ -60,7 +60,9 @@ const factsOf = (source: JsonObject) => {
   const units = (path: string) => unitsAt(source, path)
   const [used, limit, most, tip] = ['gasUsed', 'gas', 'maxFeePerGas', 'maxPriorityFeePerGas'].map(units)
   const paid = units('effectiveGasPrice') ?? units('gasPrice')
-  const type = numberAt(source, 'type.num')
+  const [type, place] = [numberAt(source, 'type.num'), numberAt(source, 'transactionIndex.num')]
+  const tipped = given(tip, it => say`, to the builder at most ${<Gwei value={it} />}`)
+  const address = (path: string) => given(text(path), it => <Address value={it} />)
   const countOf = (path: string, what: string) => {
     const { length } = listAt(source, path)
     return length > 0 && `${length.toLocaleString()} ${what}`
@@ -73,55 +75,18 @@ const factsOf = (source: JsonObject) => {
   return {
     Result: <Result source={source} />,
     Hash: <Hash value={text('hash') ?? ''} />,
-    Block: (
-      <>
-        <BlockLink number={numberAt(source, 'blockNumber.num')} />
-        <span class="dim">, place {numberAt(source, 'transactionIndex.num')}</span>
-      </>
-    ),
+    Block: say`${<BlockLink number={numberAt(source, 'blockNumber.num')} />}${dim`, place ${place}`}`,
     Time: <When hit={{ _source: source }} />,
-    From: (
-      <>
-        <Address value={text('from')} /> <span class="dim">nonce {numberAt(source, 'nonce.num')}</span>
-      </>
-    ),
-    To: given(text('to'), to => <Address value={to} />) ?? (
-      <>
-        <span class="dim">a new contract </span>
-        {given(text('contractAddress'), created => (
-          <Address value={created} />
-        ))}
-      </>
-    ),
+    From: say`${<Address value={text('from')} />} ${dim`nonce ${numberAt(source, 'nonce.num')}`}`,
+    To: address('to') ?? say`${dim`a new contract `}${address('contractAddress')}`,
     Function: textOf(text('method'), 120),
     Value: <Coins value={units('value') ?? 0n} />,
     Fee: used !== undefined && paid !== undefined && <Coins value={used * paid} />,
-    Gas: given(used, used => (
-      <>
-        <Amount value={used} />
-        {given(limit, limit => (
-          <span class="dim">
-            {' '}
-            of <Amount value={limit} />
-          </span>
-        ))}
-      </>
-    )),
-    'Gas price': given(paid, paid => (
-      <>
-        <Gwei value={paid} />
-        {given(most, most => (
-          <span class="dim">
-            {' '}
-            at most <Gwei value={most} />
-            {tip !== undefined && ', to the builder at most '}
-            {given(tip, tip => (
-              <Gwei value={tip} />
-            ))}
-          </span>
-        ))}
-      </>
-    )),
+    Gas: given(used, it => say`${<Amount value={it} />}${given(limit, it => dim` of ${<Amount value={it} />}`)}`),
+    'Gas price': given(
+      paid,
+      it => say`${<Gwei value={it} />}${given(most, it => dim` at most ${<Gwei value={it} />}${tipped}`)}`,
+    ),
     Type: TYPES[type ?? -1] ?? type,
     'Access list': countOf('accessList', 'entries'),
     Blobs: countOf('blobVersionedHashes', 'blobs'),
@@ -144,10 +109,8 @@ const Result = ({ source }: { source: JsonObject }) => {
   return (
     <span class="bad">
       <strong>Failed</strong>
-      {error && ': '}
-      {textOf(error, 200)}
-      {address && ' in '}
-      {address && <Address value={address} />}
+      {error && say`: ${<Text value={error} />}`}
+      {address && say` in ${<Address value={address} />}`}
     </span>
   )
 }
@@ -201,17 +164,14 @@ const Contents = ({ tx }: { tx: Hit }) => {
     },
     { name: 'json', title: 'JSON', show: () => <WholeDocument kind="tx" id={tx._id} /> },
   ]
-  const readMore = () => setMost(Math.min(most * 8, GREATEST_MOST))
+  const cut = `first ${most.toLocaleString()} of each kind are shown.`
+  const more = () => setMost(Math.min(most * 8, GREATEST_MOST))
+  const readMore = <Button class="link" label="Read more of it" onClick={more} />
   return (
     <>
       {error !== undefined && <Fault title="What happened in it cannot be read" error={error} again={again} />}
-      {isCut && (
-        <p>
-          {most < GREATEST_MOST && 'It did much: '}
-          {most < GREATEST_MOST ? 'the' : 'The'} first {most.toLocaleString()} of each kind are shown.{' '}
-          {most < GREATEST_MOST && <Button class="link" label="Read more of it" onClick={readMore} />}
-        </p>
-      )}
+      {isCut && most < GREATEST_MOST && <p>{say`It did much: the ${cut} ${readMore}`}</p>}
+      {isCut && most >= GREATEST_MOST && <p>The {cut}</p>}
       <QueryTabs label="What happened" tabs={tabs} />
     </>
   )
@@ -247,13 +207,10 @@ const StepView = ({ step, isBeginning }: { step: Step; isBeginning: boolean }) =
         <span class="way">
           <Address value={from} brief /> → <Address value={to} />
         </span>{' '}
-        {type in TYPE_NAMES ? undefined : called === undefined ? (
-          <span class="dim">without a function </span>
-        ) : (
-          <strong>{briefOf(called, 80)} </strong>
-        )}
+        {!(type in TYPE_NAMES) &&
+          (called === undefined ? dim`without a function ` : <strong>{briefOf(called, 80)} </strong>)}
         {value !== undefined && value > 0n && <Coins value={value} />}
-        {gasUsed !== undefined && <span class="dim"> {gasUsed.toLocaleString()} gas</span>}
+        {given(gasUsed, it => dim` ${it.toLocaleString()} gas`)}
       </div>
       {error !== undefined && (
         <p class="bad">
@@ -323,14 +280,8 @@ const Event = ({ place, log, event }: { place: number; log: Hit | undefined; eve
         <code class="dim">{place}</code>{' '}
         <strong>{event ? briefOf(textAt(event._source, 'event') ?? '?', 80) : 'A log that is not decoded'}</strong>{' '}
         <span class="dim">by</span> <Address value={textAt((event ?? log)!._source, 'address')} />{' '}
-        {given(textAt(event?._source, 'error'), error => (
-          <span class="bad">
-            <Text value={error} />
-          </span>
-        ))}
-        {probability !== undefined && probability < 0.9 && (
-          <span class="dim">decoded by a guess, {Math.round(probability * 100)} % sure</span>
-        )}
+        <span class="bad">{textOf(textAt(event?._source, 'error'), 200)}</span>
+        {(probability ?? 1) < 0.9 && dim`decoded by a guess, ${Math.round(probability! * 100)} % sure`}
       </div>
       {event && <Args args={listAt(event._source, 'args')} />}
       {log && (
@@ -362,10 +313,7 @@ const Movements = ({ coins, movements }: { coins: readonly Step[]; movements: re
       {movements.map((movement, i) => (
         <li key={i}>
           <div class="step">
-            <Moved movement={movement} />{' '}
-            <span class="dim">
-              of <Address value={movement.token} kind="token" />
-            </span>
+            <Moved movement={movement} /> {dim`of ${<Address value={movement.token} kind="token" />}`}
           </div>
           <div class="way">
             <Party value={movement.from} zero="created" /> → <Party value={movement.to} zero="destroyed" />

@@ -5,7 +5,7 @@ import type { Hit, Kind } from '../../api/wire.ts'
 import { GWEI_DECIMALS } from '../../parts/format.ts'
 import { type Known, useKnown } from '../../parts/names.ts'
 import type { Column } from '../../parts/table.tsx'
-import { Amount, Coins, Hash, Network, Text, Time } from '../../parts/text.tsx'
+import { Amount, Coins, dim, Hash, Network, say, Text, Time } from '../../parts/text.tsx'
 import { hrefOf } from '../../routes.ts'
 import { Link } from '../../shell/router.tsx'
 import { any, term } from './ask.ts'
@@ -72,6 +72,10 @@ export const BlockLink = ({ number }: { number: number | undefined }) => {
   return number === undefined ? null : <Link to={hrefOf(network, 'block', String(number)) ?? '/'}>{number}</Link>
 }
 
+/** In which block it happened. */
+export const inBlock = (source: Hit['_source']) =>
+  say`${dim`block`} ${<BlockLink number={numberAt(source, 'blockNumber.num')} />}`
+
 export const Gwei = ({ value }: { value: bigint }) => <Amount value={value} decimals={GWEI_DECIMALS} symbol="Gwei" />
 
 /** Bytes, cut until all of them are asked for. */
@@ -98,10 +102,7 @@ export const Values = ({ of }: { of: readonly (readonly [name: ComponentChildren
 export const Args = ({ args }: { args: readonly Json[] }) => (
   <Values
     of={args.map((argument, i) => [
-      <>
-        {briefOf(textAt(argument, 'name') || `argument ${i}`)}{' '}
-        <span class="dim">{briefOf(textAt(argument, 'value.type'))}</span>
-      </>,
+      say`${briefOf(textAt(argument, 'name') || `argument ${i}`)} ${dim`${briefOf(textAt(argument, 'value.type'))}`}`,
       <Argument key={i} argument={argument} />,
     ])}
   />
@@ -114,7 +115,7 @@ const Argument = ({ argument }: { argument: Json }) => {
   const [type, hex] = [textAt(argument, 'value.type') ?? '', textAt(argument, 'value.hex')]
   if (hex === undefined) return <span class="dim">not told</span>
   if (type === 'address') return <Address value={hex} />
-  if (type === 'bool') return <>{at(argument, 'value.num') === 1 || hex.endsWith('1') ? 'true' : 'false'}</>
+  if (type === 'bool') return at(argument, 'value.num') === 1 || hex.endsWith('1') ? 'true' : 'false'
   // Of an indexed string, only the hash stands in the log.
   if (type === 'string') return <Text value={utf8Of(hex)} />
   const integer = integerOf(type, hex)
@@ -123,9 +124,7 @@ const Argument = ({ argument }: { argument: Json }) => {
     return (
       <span class="amount">
         {String(integer)}
-        {given(scaled, it => (
-          <span class="dim"> ≈ {it.toLocaleString(undefined, { maximumFractionDigits: 6 })}</span>
-        ))}
+        {given(scaled, it => dim` ≈ ${it.toLocaleString(undefined, { maximumFractionDigits: 6 })}`)}
       </span>
     )
   const elements = elementsOf(type, hex)
@@ -164,7 +163,7 @@ export const Moved = ({ movement: { token, items } }: { movement: Movement }) =>
           ))}
         </span>
       ))}
-      {isBare && <span class="dim"> smallest units</span>}
+      {isBare && dim` smallest units`}
     </span>
   )
 }
