@@ -1,7 +1,17 @@
+import type { ServerResponse } from 'node:http'
+import type { getRequestListener } from '@hono/node-server'
+import { lazy } from '../lib/lazy.ts'
 import type { Log } from '../lib/log.ts'
-import type { Answer, Format } from '../search/service.ts'
+import type { Answer, Format, Pieces } from '../search/service.ts'
 import type { Exchange } from './context.ts'
-import { JSON_TYPE, PRODUCT } from './json.ts'
+
+export const JSON_TYPE = { 'content-type': 'application/json; charset=UTF-8' }
+
+/** Headers of whatever succeeds: clients of version 7.14 and later take a server without the second one for a wrong one. */
+export const PRODUCT = { ...JSON_TYPE, 'x-elastic-product': 'Elasticsearch' }
+
+export const json = (value: unknown, status = 200, headers: Record<string, string> = {}): Response =>
+  new Response(JSON.stringify(value), { status, headers: { ...PRODUCT, ...headers } })
 
 const CSV = 'text/csv; charset=UTF-8; header=present'
 const TYPES: Record<Format, Record<string, string>> = {
@@ -57,3 +67,79 @@ const breakable = (c: Exchange, log: Log, stream: ReadableStream<Uint8Array>): R
     { highWaterMark: 0 },
   )
 }
+
+/**
+ * Writes a long answer to its connection, each piece when the one before is out, since its memory is then used anew. One that fails half-way
+ * breaks its connection: that is the only way left to tell the client that what it got is not all.
+ */
+export const sendPieces = async (
+  outgoing: ServerResponse,
+  { next, cancel, signal }: Pieces,
+  { log, path }: { log: Log; path: string },
+): Promise<void> => {
+  const { promise: broken, resolve: breaks } = Promise.withResolvers<void>()
+  let isBroken = false
+  outgoing.once('close', () => {
+    isBroken = true
+    breaks()
+    cancel()
+  })
+  const fail = (error: unknown) => {
+    // A search that stops because its client went away is not an error.
+    if (isBroken) return
+    log.error('Failed in the middle of an answer', { path, error })
+    outgoing.destroy()
+  }
+  // Also while its client does not read.
+  signal.addEventListener('abort', () => fail(signal.reason), { once: true })
+  try {
+    for (let piece = await next(); piece && !outgoing.destroyed; piece = await next())
+      await Promise.race([written(outgoing, piece), broken])
+    outgoing.end()
+  } catch (error) {
+    if (!signal.aborted) fail(error)
+  }
+}
+
+/** Resolves also where the connection breaks, which `close` tells. */
+const written = (outgoing: ServerResponse, piece: Uint8Array): Promise<void> =>
+  new Promise(resolve => {
+    outgoing.write(piece, () => resolve())
+  })
+
+/** Media types that a search can be answered in. Behind those of JSON nothing else is looked for. */
+const ACCEPTED: ReadonlyMap<string, Format | 'json'> = new Map([
+  ['application/x-ndjson', 'ndjson'],
+  ['application/ndjson', 'ndjson'],
+  ['text/csv', 'csv'],
+  ['application/json', 'json'],
+  ['application/*', 'json'],
+  ['*/*', 'json'],
+])
+
+/** What the client would rather have than JSON, by its header Accept. */
+export const formatOf = (accept: string | undefined): Format | undefined => {
+  if (accept === undefined || accept.length > LONGEST) return undefined
+  const wanted = accept
+    .split(',')
+    .map(part => {
+      const [type = '', ...parameters] = part.split(';').map(text => text.trim().toLowerCase())
+      const quality = parameters.find(text => text.startsWith('q='))
+      const isRaw = type === 'text/csv' && parameters.includes('formulas=raw')
+      const format = isRaw ? 'raw-csv' : ACCEPTED.get(type)
+      return { format, quality: quality === undefined ? 1 : Number(quality.slice(2)) || 0 }
+    })
+    .toSorted((a, b) => b.quality - a.quality)
+  const found = wanted.find(({ format }) => format !== undefined)?.format
+  return found === 'json' ? undefined : found
+}
+
+const LONGEST = 1_000
+
+/**
+ * What makes of an app a listener for Node's requests. It loads Node's `fetch` with all that belongs to it, which takes a tenth of a start: the
+ * first answers need none of it.
+ */
+export const nodeListener = lazy(
+  async (): Promise<typeof getRequestListener> => (await import('@hono/node-server')).getRequestListener,
+)

@@ -3,33 +3,42 @@ import type { Status } from '../ingest/status.ts'
 import type { Log } from '../lib/log.ts'
 import type { Limits } from '../limits/index.ts'
 import type { SearchService } from '../search/service.ts'
-import { listAlerts } from './alerting/alerts.ts'
-import { createRules } from './alerting/bulk.ts'
-import { getDelivery, listDeliveries, listDestinations, redeliverMany } from './alerting/deliveries.ts'
-import { createGate } from './alerting/gate.ts'
-import { redeliver } from './alerting/redeliver.ts'
-import { createRule, getRule, listRules, removeRule, updateRule } from './alerting/rules.ts'
-import { alertSeries } from './alerting/series.ts'
+import {
+  alertSeries,
+  getDelivery,
+  listAlerts,
+  listDeliveries,
+  listDestinations,
+  redeliver,
+  redeliverMany,
+} from './alerting/deliveries.ts'
+import { createRule, createRules, getRule, listRules, removeRule, updateRule } from './alerting/rules.ts'
 import type { Alerting } from './alerting/service.ts'
-import { simulate, simulateRule } from './alerting/simulate.ts'
-import { previewTest, testRule } from './alerting/test.ts'
-import { authenticate, createDoor, type DoorOptions, needs } from './auth.ts'
+import { createGate, previewTest, simulate, simulateRule, testRule } from './alerting/simulate.ts'
+import { authenticate, createDoor, createRates, type DoorOptions, needs, type Rates } from './auth.ts'
 import { type Bodies, limitBodies } from './body.ts'
 import { consolePages, leadsToConsole } from './console.ts'
 import { type Env, type Handler, pathOf } from './context.ts'
 import { renderError, unknownRoute, wrongMethod } from './errors.ts'
+import { info } from './es/cluster.ts'
 import { dispatch } from './es/dispatch.ts'
 import { ENDPOINTS } from './es/index.ts'
-import { info } from './es/info.ts'
-import { abiOfAddress } from './manage/abi-of.ts'
-import { addAbis, getAbi, listAbis, removeAbi } from './manage/abis.ts'
-import { account } from './manage/account.ts'
-import { rates as rateSeries, storage } from './manage/charts.ts'
-import { listRedecodings, startRedecodings, stopRedecoding } from './manage/redecodings.ts'
+import {
+  abiOfAddress,
+  account,
+  addAbis,
+  getAbi,
+  listAbis,
+  listRedecodings,
+  rates as rateSeries,
+  removeAbi,
+  startRedecodings,
+  stopRedecoding,
+  storage,
+} from './manage/routes.ts'
 import type { Management } from './manage/service.ts'
 import { metrics, type ServedMetrics } from './metrics.ts'
-import { openApi } from './openapi/serve.ts'
-import { createRates, type Rates } from './rates.ts'
+import { openApi } from './openapi/page.ts'
 import { health, ready, status } from './status.ts'
 
 export interface Services {

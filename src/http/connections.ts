@@ -1,10 +1,11 @@
-import type { Server } from 'node:http'
-import { isIPv4, type Socket } from 'node:net'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { BlockList, isIP, isIPv4, isIPv6, type Socket } from 'node:net'
 import { mostFiles, openFiles } from '../lib/files.ts'
 import type { Log } from '../lib/log.ts'
 import { type Limits, overLimit } from '../limits/index.ts'
-import { rawError } from './errors.ts'
-import { NO_PROXIES, type Proxies } from './proxies.ts'
+import { JSON_TYPE } from './answer.ts'
+import { nameRequest } from './context.ts'
+import { errorText, rawError } from './errors.ts'
 
 /** One address has this share of all connections at most; so has a trusted proxy, and this machine itself for a proxy on it. */
 const LARGEST_SHARE = 3 / 4
@@ -96,5 +97,117 @@ const createTeller = (log: Log) => {
     log.warn('Refused connections', { refused, ...limit })
     refused = 0
     toldAt = performance.now()
+  }
+}
+
+export type ProxyHeader = 'x-forwarded-for' | 'forwarded'
+
+/** Reverse proxies whose word is taken on where a request comes from. */
+export interface Proxies {
+  trusts(address: string): boolean
+  originOf(incoming: IncomingMessage): Origin
+}
+
+/** Where a request comes from. */
+export interface Origin {
+  /** The last address that no trusted proxy has. */
+  address: string
+  /** Addresses of the trusted proxies that it came through, the nearest first. */
+  proxies: readonly string[]
+  /** Whether these name the client. What came through none names itself. */
+  isNamed: boolean
+}
+
+/** `trusted`: ranges such as `10.0.0.0/8`. */
+export const createProxies = (trusted: readonly string[], header: ProxyHeader): Proxies => {
+  const list = new BlockList()
+  for (const range of trusted) {
+    const [address = '', bits] = range.split('/')
+    list.addSubnet(address, Number(bits), isIPv4(address) ? 'ipv4' : 'ipv6')
+  }
+  const trusts = (address: string): boolean =>
+    trusted.length > 0 && isIP(address) !== 0 && list.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
+
+  return {
+    trusts: address => trusts(plain(address)),
+    originOf({ socket, headers }) {
+      let address = plain(socket.remoteAddress ?? '')
+      const proxies: string[] = []
+      if (!trusts(address)) return { address, proxies, isNamed: true }
+      const hops = READ[header](String(headers[header] ?? ''))
+      while (trusts(address)) {
+        const before = hops.pop()
+        // What a proxy does not name by its address is as far away as is known.
+        if (before === undefined || isIP(before) === 0) break
+        proxies.push(address)
+        address = before
+      }
+      return { address, proxies, isNamed: proxies.length > 0 }
+    },
+  }
+}
+
+/** As others write it: an address of IPv4 behind a socket of IPv6 is one of IPv4. */
+const plain = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '')
+
+/** The last one is the nearest. */
+const READ: Record<ProxyHeader, (text: string) => string[]> = {
+  'x-forwarded-for': text => text.split(',').map(addressIn),
+  // Only what a proxy writes: a quoted string has no comma or semicolon where it is an address.
+  forwarded: text => text.split(',').map(element => addressIn(/(?:^|;)\s*for=([^;]*)/i.exec(element)?.[1] ?? '')),
+}
+
+/** Of `203.0.113.7`, `203.0.113.7:4711`, `2001:db8::1`, `"[2001:db8::1]:4711"`. */
+const addressIn = (text: string): string => {
+  const bare = text.trim().replace(/^"(.*)"$/, '$1')
+  const bracketed = /^\[([^\]]*)\](?::\d+)?$/.exec(bare)?.[1]
+  if (bracketed !== undefined) return isIPv6(bracketed) ? plain(bracketed) : ''
+  const [, v4] = /^([\d.]+):\d+$/.exec(bare) ?? []
+  return plain(v4 ?? bare)
+}
+
+/** None is trusted. */
+export const NO_PROXIES: Proxies = createProxies([], 'x-forwarded-for')
+
+/** Lets pages of other origins ask: adds headers to an answer, and answers a preflight itself, which it tells by true. */
+export type Cors = (incoming: IncomingMessage, outgoing: ServerResponse) => boolean
+
+const METHODS = 'GET, HEAD, POST, PUT, DELETE'
+const HEADERS = 'authorization, content-type, accept, if-match, if-none-match, x-request-id, x-opaque-id'
+const EXPOSED =
+  'x-request-id, ratelimit, ratelimit-policy, retry-after, etag, location, www-authenticate, x-elastic-product'
+/** How long a browser need not ask again, in seconds. */
+const MAX_AGE = '600'
+
+/** `origins`: such as `https://app.example`, or `*` for all. None is sent cookies: tokens are shown by a header. */
+export const createCors = (origins: readonly string[]): Cors | undefined => {
+  if (origins.length === 0) return undefined
+  const any = origins.includes('*')
+  const allowed = new Set(origins)
+
+  return (incoming, outgoing) => {
+    const { origin } = incoming.headers
+    const isPreflight = incoming.method === 'OPTIONS' && incoming.headers['access-control-request-method'] !== undefined
+    if (!any) outgoing.setHeader('vary', 'origin')
+    if (origin === undefined) return false
+    const isAllowed = any || allowed.has(origin)
+    if (isAllowed) {
+      outgoing.setHeader('access-control-allow-origin', any ? '*' : origin)
+      if (!isPreflight) outgoing.setHeader('access-control-expose-headers', EXPOSED)
+    }
+    if (!isPreflight) return false
+    nameRequest(incoming, outgoing)
+    incoming.resume()
+    if (isAllowed) {
+      outgoing.setHeader('access-control-allow-methods', METHODS)
+      outgoing.setHeader('access-control-allow-headers', HEADERS)
+      outgoing.setHeader('access-control-max-age', MAX_AGE)
+      outgoing.writeHead(204).end()
+    } else {
+      const why =
+        'The origin of this page may not ask here. The operator of this server allows it with: --cors-origin ORIGIN'
+      outgoing.writeHead(403, JSON_TYPE).end(errorText(403, 'security_exception', why))
+    }
+    return true
   }
 }

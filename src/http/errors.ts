@@ -3,9 +3,8 @@ import { STATUS_CODES } from 'node:http'
 import { ChainsieveError, systemFault } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { Fault } from '../rules/schema.ts'
-import { disconnected, type Exchange, type Handler } from './context.ts'
-import { factsOf } from './facts.ts'
-import { JSON_TYPE } from './json.ts'
+import { JSON_TYPE } from './answer.ts'
+import { disconnected, type Exchange, factsOf, type Handler } from './context.ts'
 
 /** An error in Elasticsearch's shape; `more` is what this error says beyond it. */
 export const errorResponse = (

@@ -1,6 +1,6 @@
 import type { Status } from '../ingest/status.ts'
+import { json } from './answer.ts'
 import type { Handler } from './context.ts'
-import { json } from './json.ts'
 
 /** `GET /status` */
 export const status =

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { createCors } from '../../src/http/cors.ts'
+import { createCors } from '../../src/http/connections.ts'
 import { type HttpServer, listen } from '../../src/http/server.ts'
 import { bothOf, MAINNET, send, TOKEN } from './support.ts'
 

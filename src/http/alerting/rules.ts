@@ -1,18 +1,20 @@
+import { messageOf, refuse } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
-import type { Limits } from '../../limits/index.ts'
+import { createPauses, createYield, mapInTurns, PIECE_MS } from '../../lib/scheduling/event-loop.ts'
+import { type Limits, overLimit } from '../../limits/index.ts'
+import { missingExtracts } from '../../rules/extracts.ts'
+import { MAX_FAULTS, within } from '../../rules/place.ts'
 import { checkRoom } from '../../rules/room.ts'
 import type { RuleInput, StoredRule } from '../../rules/rule.ts'
-import { checkRule } from '../../rules/schema.ts'
-import { networkOf } from '../../rules/store.ts'
-import { sendAnswer } from '../answer.ts'
+import { checkRule, type Fault } from '../../rules/schema.ts'
+import { type NewRule, networkOf } from '../../rules/store.ts'
+import { json, sendAnswer } from '../answer.ts'
+import { readBody } from '../body.ts'
 import { actorOf, type Handler } from '../context.ts'
 import { invalid } from '../errors.ts'
-import { json } from '../json.ts'
-import { integerOf } from '../parameters.ts'
-import { sizeOf } from './alerts.ts'
-import { checkIfMatch, etagOf, isKnown, readParameters, readRule, ruleOf } from './request.ts'
+import { AROUND, checkIfMatch, etagOf, integerOf, isKnown, readParameters, readRule, ruleOf } from '../request.ts'
+import { sizeOf } from './deliveries.ts'
 import type { Alerting, AlertingService } from './service.ts'
-import { listText, showPage, showRule } from './show.ts'
 
 /** `GET /alerting/rules/`: all of the account's; with `size` or `after`, one page of them. */
 export const listRules =
@@ -124,3 +126,127 @@ const answer = async (
   { status = 200, headers = {}, more = {} }: { status?: number; headers?: Record<string, string>; more?: object } = {},
 ): Promise<Response> =>
   json({ ...(await showRule(service, rule)), ...more }, status, { etag: etagOf(rule), ...headers })
+
+/** `POST /alerting/rules/bulk/`: creates the rules of all lines, or none. */
+export const createRules =
+  ({ rules, service }: Alerting, limits: Limits): Handler =>
+  async c => {
+    const { id } = c.get('account')
+    const { refusedHost, abis } = service
+    const body = await readBody(c, limits)
+    const pause = createPauses()
+    const starts = new Map<string, number | null>()
+    const list: NewRule[] = []
+    const faults: Fault[] = []
+    let index = 0
+    for (const line of linesOf(body)) {
+      await pause()
+      if (index === limits.rulesAtOnce) throw overLimit('rulesAtOnce', limits)
+      if (line.length > AROUND * limits.rule) throw overLimit('rule', limits, `[${index}]`)
+      const checked = checkRule(parsed(line, index), { refusedHost, abis, limits })
+      faults.push(...checked.faults.map(fault => within(index, fault)))
+      if (faults.length >= MAX_FAULTS) break
+      index++
+      if (!checked.rule) continue
+      const { startBlock, ...input } = checked.rule
+      const network = networkOf(input)
+      if (startBlock === undefined && !starts.has(network)) starts.set(network, await service.startBlockOf(network))
+      list.push({ input, startBlock: startBlock ?? starts.get(network) ?? null })
+    }
+    if (faults.length > 0) return invalid(faults.slice(0, MAX_FAULTS))
+    if (index === 0) throw refuse('parsing_exception', 'The body has no rule: send one as JSON in each line.')
+    const made = rules.together(() => {
+      checkRoom(rules, id, { after: list.map(({ input }) => input) }, limits)
+      return rules.createAll(id, list, actorOf(c))
+    })
+    await rules.synced()
+    return json({ rules: made.map(({ id, input: { name } }) => ({ id, name })) }, 201)
+  }
+
+const NEWLINE = 10
+
+/** Lines that are not empty. */
+function* linesOf(body: Uint8Array = new Uint8Array()): Generator<Uint8Array, void> {
+  for (let at = 0; at < body.length; ) {
+    const found = body.indexOf(NEWLINE, at)
+    const end = found < 0 ? body.length : found
+    const line = body.subarray(at, end)
+    if (!isBlank(line)) yield line
+    at = end + 1
+  }
+}
+
+const isBlank = (line: Uint8Array): boolean => line.every(byte => byte === 32 || byte === 9 || byte === 13)
+
+const parsed = (line: Uint8Array, index: number): unknown => {
+  try {
+    // A decoder takes no memory that threads share.
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Uint8Array.from(line))) as unknown
+  } catch (error) {
+    throw refuse(
+      'parsing_exception',
+      `[${index}] is not JSON: ${messageOf(error)}. Each line has one whole rule; jq -c '.[]' makes lines of a list.`,
+      error,
+    )
+  }
+}
+
+/** A rule as its owner sees it: what was written, and what the server knows of it. */
+const showRule = async (service: AlertingService, rule: StoredRule): Promise<object> =>
+  shownWith(service, rule, await service.triggerCounts([rule.id]))
+
+const shownWith = (service: AlertingService, rule: StoredRule, counts: ReadonlyMap<number, number>): object => ({
+  id: rule.id,
+  ...rule.input,
+  enabled: rule.enabled,
+  startBlock: rule.startBlock,
+  createdAt: new Date(rule.createdAt).toISOString(),
+  updatedAt: new Date(rule.updatedAt).toISOString(),
+  triggerCount: counts.get(rule.id) ?? 0,
+  idle: service.idle(rule) ?? null,
+  failing: service.failing(rule).map(({ channel, target, since, at, status, error }) => ({
+    ...{ channel, target, since, at, status, error },
+  })),
+  warnings: rule.unfit === undefined ? [...service.warnings(rule), ...missingExtracts(rule.input)] : [rule.unfit],
+})
+
+/** Some of an account's rules, in the order of their ids. */
+const showPage = async (
+  { rules, service }: Alerting,
+  account: number,
+  page: { after: number; size: number },
+): Promise<{ rules: object[]; next: string | null }> => {
+  const ids = rules.ids(account, page)
+  const counts = await service.triggerCounts(ids)
+  const shown = await mapInTurns(ids, id => {
+    const rule = rules.get(account, id)
+    return rule && shownWith(service, rule, counts)
+  })
+  return {
+    rules: shown.filter(rule => rule !== undefined),
+    next: ids.length < page.size ? null : String(ids.at(-1)),
+  }
+}
+
+const turn = createYield()
+
+/** An account's rules as the text of a JSON list, in pieces: there may be many, and nobody waits for them who did not ask. */
+async function* listText({ rules, service }: Alerting, account: number): AsyncGenerator<string, void> {
+  const ids = rules.ids(account)
+  const counts = await service.triggerCounts(ids)
+  let separator = '['
+  for (let at = 0; at < ids.length; ) {
+    await turn()
+    const started = performance.now()
+    let piece = ''
+    do {
+      // One may have been deleted meanwhile.
+      const rule = rules.get(account, ids[at++]!)
+      if (rule === undefined) continue
+      piece += separator + JSON.stringify(shownWith(service, rule, counts))
+      separator = ','
+    } while (at < ids.length && performance.now() - started < PIECE_MS)
+    yield piece
+  }
+  yield separator === '[' ? '[]' : ']'
+}

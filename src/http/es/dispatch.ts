@@ -5,14 +5,13 @@ import type { Limits } from '../../limits/index.ts'
 import type { SearchService } from '../../search/service.ts'
 import { oneOnly } from '../../search/several.ts'
 import { checkNetwork, eachOf, namedIn } from '../../search/target.ts'
+import { PRODUCT } from '../answer.ts'
 import type { Handler } from '../context.ts'
 import { errorResponse, unknownRoute, wrongMethod } from '../errors.ts'
-import { PRODUCT } from '../json.ts'
 import type { Call, Endpoint, Method, Told } from './endpoint.ts'
 import { createNames } from './names.ts'
 import { checkParameters, filterPathOf, OF_INDEXES, parametersOf } from './parameters.ts'
-import { notSupported, READ_ONLY_CODE } from './refused.ts'
-import { createRoutes } from './routes.ts'
+import { createRoutes, notSupported, READ_ONLY_CODE } from './routes.ts'
 
 /** Answers everything below `/:technology/:blockchain/:network/es`. */
 export const dispatch = (

@@ -1,10 +1,16 @@
 import { createHash } from 'node:crypto'
 import { refuse } from '../../lib/errors.ts'
 import { fittingAny } from '../../lib/wildcard.ts'
-import type { Kind } from '../../mapping/index.ts'
+import { overLimit } from '../../limits/index.ts'
+import { KINDS, type Kind, lookup } from '../../mapping/index.ts'
+import { type Declare, declared, pathsIn, propertiesOf } from '../../mapping/properties.ts'
+import { analyze as words } from '../../query/analysis.ts'
+import { elements, known, scalar, string } from '../../query/json-node.ts'
+import type { Holdings } from '../../search/service.ts'
+import { askedBy } from '../context.ts'
+import { BODY_PARAMETERS, jsonOf } from './body.ts'
 import { ASKED_SHARDS, type Call, type Endpoint, told } from './endpoint.ts'
-import { aliasesOf, byIndex, indexName, kindsOf } from './indexes.ts'
-import { mappingsOf } from './mapping.ts'
+import { aliasesOf, byIndex, indexName, indexNames, kindsOf } from './names.ts'
 import { isOn, OF_CLUSTER } from './parameters.ts'
 
 /** An id that stays the same for an index of that name, in the form of Elasticsearch's. */
@@ -119,3 +125,265 @@ export const refresh: Endpoint = {
     return told({ _shards: ASKED_SHARDS })
   },
 }
+
+/** All kinds lie in one file: of its bytes each has the share that its documents are of all. */
+export const bytesOf = ({ counts, bytes }: Holdings, kinds: readonly Kind[]): number => {
+  const all = KINDS.reduce((sum, kind) => sum + counts[kind], 0)
+  const own = kinds.reduce((sum, kind) => sum + counts[kind], 0)
+  return all === 0 ? 0 : Math.round((bytes * own) / all)
+}
+
+const METRICS = ['_all', 'docs', 'store'] as const
+
+/** The wanted ones; without a name all there are. */
+const metricsOf = ({ c, path, names }: Call): readonly string[] => {
+  const metrics = names.listed(path.get('names') ?? '_all')
+  const unknown = metrics.find(name => !METRICS.some(it => it === name))
+  if (unknown === undefined) return metrics
+  throw refuse(
+    'illegal_argument_exception',
+    `request [${c.req.path}] contains unrecognized metric: [${unknown.slice(0, 80)}]. Supported are docs and store.`,
+  )
+}
+
+export const stats: Endpoint = {
+  paths: ['_stats', '_stats/{names}', '{index}/_stats', '{index}/_stats/{names}'],
+  methods: ['GET'],
+  doc: 'The number of documents and bytes of each index.',
+  limit: 'Only `docs` and `store`. All indices share one file; each is credited with its share of the documents.',
+  parameters: ['level', 'include_unloaded_segments', 'forbid_closed_indices', 'completion_fields', 'fielddata_fields'],
+  async handle(call) {
+    const { c, service, network } = call
+    const kinds = kindsOf(call)
+    const holdings = await service.holdings({ network, ...askedBy(c) })
+    const names = metricsOf(call)
+    const wants = (name: string) => names.includes('_all') || names.includes(name)
+    const of = (some: readonly Kind[]) => {
+      const size = bytesOf(holdings, some)
+      const one = {
+        ...(wants('docs') && { docs: { count: some.reduce((sum, it) => sum + holdings.counts[it], 0), deleted: 0 } }),
+        ...(wants('store') && {
+          store: { size_in_bytes: size, total_data_set_size_in_bytes: size, reserved_in_bytes: 0 },
+        }),
+      }
+      return { primaries: one, total: one }
+    }
+    return told({
+      _shards: { ...ASKED_SHARDS, total: kinds.length, successful: kinds.length },
+      _all: of(kinds),
+      indices: Object.fromEntries(
+        kinds.map(kind => {
+          const name = indexName(call, kind)
+          return [name, { uuid: uuidOf(name), ...of([kind]) }]
+        }),
+      ),
+    })
+  },
+}
+
+/**
+ * `flattened` is called `flat_object` by OpenSearch, and clients of either fail to read the other's name. Both know `object`; the field's
+ * capabilities (`_field_caps`), whose types are plain text to clients, tell its own.
+ */
+const shown: Declare = (field, encoding) =>
+  encoding.es === 'flattened' ? { type: 'object' } : declared(field, encoding)
+
+/** `mappings` as version 7 shows them, or as version 6 did, by the document type. */
+const mappingsOf = (call: Call, kind: Kind): unknown => {
+  const mapping = { properties: propertiesOf(kind, shown) }
+  return isTyped(call) ? { [kind]: mapping } : mapping
+}
+
+const isTyped = (call: Call): boolean =>
+  call.parameters.has('include_type_name') ? isOn(call, 'include_type_name') : call.path.has('type')
+
+const PARAMETERS = [...OF_CLUSTER, 'include_type_name', 'include_defaults'] as const
+
+export const mapping: Endpoint = {
+  paths: [
+    ...['_mapping', '_mappings', '_mapping/_all', '_mapping/{type}'],
+    ...['{index}/_mapping', '{index}/_mappings', '{index}/_mapping/_all', '{index}/_mapping/{type}'],
+    '{index}/{type}/_mapping',
+  ],
+  methods: ['GET'],
+  doc: 'The mapping of each index; by document type, as in version 6, with `include_type_name` or a type in the path.',
+  parameters: PARAMETERS,
+  several: true,
+  handle: call => told(byIndex(call, kind => ({ mappings: mappingsOf(call, kind) }))),
+}
+
+export const fieldMapping: Endpoint = {
+  paths: [
+    ...['_mapping/field/{names}', '_mapping/{type}/field/{names}'],
+    ...['{index}/_mapping/field/{names}', '{index}/_mapping/{type}/field/{names}'],
+  ],
+  methods: ['GET'],
+  doc: 'The mapping of single fields.',
+  parameters: PARAMETERS,
+  several: true,
+  handle(call) {
+    const isWanted = fittingAny(call.names.listed(call.path.get('names')!))
+    return told(
+      byIndex(call, kind => {
+        const fields = Object.fromEntries(
+          pathsIn(propertiesOf(kind, shown))
+            .filter(([path, { type }]) => type !== undefined && type !== 'nested' && isWanted(path))
+            .map(([path, { fields: _, ...property }]) => [
+              path,
+              { full_name: path, mapping: { [path.slice(path.lastIndexOf('.') + 1)]: property } },
+            ]),
+        )
+        return { mappings: isTyped(call) ? { [kind]: fields } : fields }
+      }),
+    )
+  },
+}
+
+export const fieldCaps: Endpoint = {
+  paths: ['_field_caps', '{index}/_field_caps'],
+  methods: ['GET', 'POST'],
+  doc: 'The fields, their types, and whether they can be searched and aggregated.',
+  limit: '`index_filter` and `runtime_mappings` are refused.',
+  parameters: ['fields', 'include_unmapped'],
+  several: true,
+  async handle(call) {
+    const { fields } = known(await jsonOf(call), 'an object such as {"fields": ["*"]}', ['fields'], [])
+    const named = call.names.listed(
+      fields
+        ? elements(fields)
+            .map(at => string(at, 'the name of a field'))
+            .join()
+        : (call.parameters.get('fields') ?? ''),
+    )
+    if (named.length === 0)
+      throw refuse('illegal_argument_exception', "specified fields can't be null or empty: send fields=*, for all.")
+    const kinds = kindsOf(call)
+    return told({ indices: indexNames(call, kinds), fields: capabilities(call, kinds, named) })
+  },
+}
+
+interface Capability {
+  type: string
+  metadata_field: boolean
+  searchable: boolean
+  aggregatable: boolean
+}
+
+const capabilities = (call: Call, kinds: readonly Kind[], patterns: readonly string[]) => {
+  const isWanted = fittingAny(patterns)
+  const found = new Map<string, Map<string, { capability: Capability; kinds: Kind[] }>>()
+  for (const kind of kinds)
+    for (const [path, capability] of [...METADATA, ...fieldsOf(kind)]) {
+      if (!isWanted(path)) continue
+      const byType = found.get(path) ?? new Map<string, { capability: Capability; kinds: Kind[] }>()
+      const same = byType.get(capability.type) ?? { capability, kinds: [] }
+      same.kinds.push(kind)
+      found.set(path, byType.set(capability.type, same))
+    }
+  const unmapped = isOn(call, 'include_unmapped')
+  return Object.fromEntries(
+    Array.from(found, ([path, byType]) => {
+      const missing = kinds.filter(kind => ![...byType.values()].some(it => it.kinds.includes(kind)))
+      if (unmapped && missing.length > 0) byType.set('unmapped', { capability: UNMAPPED, kinds: missing })
+      const several = byType.size > 1
+      const told = Array.from(byType, ([type, { capability, kinds }]) => {
+        const indices = several && { indices: indexNames(call, kinds) }
+        return [type, { ...capability, ...indices }] as const
+      })
+      return [path, Object.fromEntries(told)]
+    }),
+  )
+}
+
+const fieldsOf = (kind: Kind): [path: string, capability: Capability][] =>
+  pathsIn(propertiesOf(kind)).map(([path, { type = 'object', index }]) => {
+    const isValue = type !== 'object' && type !== 'nested'
+    const searchable = isValue && index !== false
+    return [path, { type, metadata_field: false, searchable, aggregatable: searchable && type !== 'text' }]
+  })
+
+const metadata = (type: string, searchable: boolean): [string, Capability] => [
+  type,
+  { type, metadata_field: true, searchable, aggregatable: false },
+]
+
+const METADATA = [metadata('_id', true), metadata('_index', true), metadata('_type', true), metadata('_source', false)]
+
+const UNMAPPED: Capability = { type: 'unmapped', metadata_field: false, searchable: false, aggregatable: false }
+
+export const analyze: Endpoint = {
+  paths: ['_analyze', '{index}/_analyze'],
+  methods: ['GET', 'POST'],
+  doc: 'The tokens of a text, by the analyzer `standard` or `keyword`, or by that of a field.',
+  limit: 'Other analyzers and custom ones, of a tokenizer and filters, are refused.',
+  parameters: [...BODY_PARAMETERS, 'analyzer', 'text', 'field', 'prefer_local'],
+  async handle(call) {
+    const { analyzer, field, text } = known(await jsonOf(call), 'an object such as {"text": "…"}', KEYS, [])
+    const name = analyzer ? string(analyzer, 'the name of an analyzer') : call.parameters.get('analyzer')
+    const path = field ? string(field, 'the name of a field') : call.parameters.get('field')
+    const given = call.parameters.get('text')
+    const texts = text ? elements(text).map(at => scalar(at, 'a text')) : given === undefined ? [] : [given]
+    if (texts.length === 0)
+      throw refuse('action_request_validation_exception', 'Validation Failed: 1: text is missing;')
+    const { limits } = call
+    if (texts.reduce((sum, text) => sum + text.length + 1, 0) > limits.analyzed) throw overLimit('analyzed', limits)
+    const split = splitterOf(name ?? (path === undefined ? 'standard' : analyzerOf(call, path)))
+    // As in Elasticsearch: texts of a field stand a hundred places apart.
+    const gap = path !== undefined && name === undefined && analyzerOf(call, path) === 'standard' ? 100 : 0
+    let position = 0
+    let before = 0
+    const tokens = texts.flatMap(one => {
+      const found = split(one).map(({ token, start, end, type }) => ({
+        ...{ token, start_offset: before + start, end_offset: before + end, type, position: position++ },
+      }))
+      position += gap
+      before += one.length + 1
+      return found
+    })
+    return told({ tokens })
+  },
+}
+
+const KEYS = ['analyzer', 'field', 'text'] as const
+
+interface Token {
+  token: string
+  start: number
+  end: number
+  type: string
+}
+
+const splitterOf = (name: string): ((text: string) => Token[]) => {
+  if (name === 'standard' || name === 'default') return standard
+  if (name === 'keyword') return text => [{ token: text, start: 0, end: text.length, type: 'word' }]
+  throw refuse(
+    'illegal_argument_exception',
+    `The analyzer [${name.slice(0, 80)}] is not supported. Supported are standard and keyword.`,
+  )
+}
+
+const analyzerOf = (call: Call, path: string): string =>
+  kindsOf(call).some(kind => lookup(kind, path)?.es === 'text') ? 'standard' : 'keyword'
+
+/** Words stand in the text in their order. */
+const standard = (text: string): Token[] => {
+  const lower = Array.from(text, it => it.toLowerCase().slice(0, it.length)).join('')
+  let at = 0
+  return words(text).map(token => {
+    const start = Math.max(at, lower.indexOf(token, at))
+    at = start + token.length
+    return { token, start, end: at, type: typeOf(token) }
+  })
+}
+
+const TYPES: readonly (readonly [pattern: RegExp, type: string])[] = [
+  [/^\p{Script=Han}/u, '<IDEOGRAPHIC>'],
+  [/^\p{Script=Hiragana}/u, '<HIRAGANA>'],
+  [/^\p{Script=Katakana}/u, '<KATAKANA>'],
+  [/^\p{Script=Hangul}/u, '<HANGUL>'],
+  [/^[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u, '<SOUTHEAST_ASIAN>'],
+  [/^\p{Extended_Pictographic}/u, '<EMOJI>'],
+  [/^[\p{Nd}.,_']+$/u, '<NUM>'],
+]
+
+const typeOf = (token: string): string => TYPES.find(([pattern]) => pattern.test(token))?.[1] ?? '<ALPHANUM>'

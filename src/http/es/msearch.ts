@@ -7,15 +7,14 @@ import { bodyNode, elements, isObject, type JsonNode, known, string } from '../.
 import type { Parameters } from '../../query/parameters.ts'
 import { inList, outOfList, withStatus } from '../../search/dialect.ts'
 import type { Target } from '../../search/target.ts'
-import { sendAnswer } from '../answer.ts'
-import { askedBy } from '../context.ts'
+import { PRODUCT, sendAnswer } from '../answer.ts'
+import { askedBy, type Ending, factsOf } from '../context.ts'
 import { renderError } from '../errors.ts'
-import { type Ending, factsOf } from '../facts.ts'
-import { dialectOf } from './dialect.ts'
+import { BODY_PARAMETERS, bodyOf } from './body.ts'
 import type { Call, Endpoint } from './endpoint.ts'
 import { namesIn } from './names.ts'
 import { isOn, OF_SHARDS } from './parameters.ts'
-import { bodyOf } from './request-body.ts'
+import { dialectOf, searchWith } from './search.ts'
 
 /** Searches of one request that run at the same time, unless it asks for fewer. */
 const AT_ONCE = 4
@@ -39,7 +38,7 @@ interface Asked {
 }
 
 /** Answers several searches. `read` makes one of the line behind its header. */
-export const searchesWith = async (call: Call, read: (line: Uint8Array) => Promise<Asked>): Promise<Response> => {
+const searchesWith = async (call: Call, read: (line: Uint8Array) => Promise<Asked>): Promise<Response> => {
   const { c, log, filterPath } = call
   const started = performance.now()
   const items = itemsOf(call, await bodyOf(call))
@@ -90,8 +89,7 @@ const itemsOf = ({ limits }: Call, body: Uint8Array | undefined): Item[] => {
   return items
 }
 
-export const isBlank = (bytes: Uint8Array): boolean =>
-  bytes.every(byte => byte === NEWLINE || byte === 13 || byte === 32)
+const isBlank = (bytes: Uint8Array): boolean => bytes.every(byte => byte === NEWLINE || byte === 13 || byte === 32)
 
 /** What is asked of each item, whatever it may be answered: its JSON text with the status in it; undefined where the patterns leave nothing of it. */
 const answerOf = async (
@@ -206,3 +204,65 @@ const streamed = (
     { highWaterMark: 1 },
   )
 }
+
+const OF_TEMPLATES = ['rest_total_hits_as_int', 'scroll', 'type', 'typed_keys'] as const
+
+export const searchTemplate: Endpoint = {
+  paths: ['_search/template', '{index}/_search/template', '{index}/{type}/_search/template'],
+  methods: ['GET', 'POST'],
+  doc: 'Searches by a mustache template, `source`, filled with `params`.',
+  limit: 'Send the template: none are stored. `id`, `profile` and partials are refused.',
+  parameters: [...OF_TEMPLATES, 'explain', ...OF_SHARDS, ...BODY_PARAMETERS],
+  several: true,
+  async handle(call) {
+    const { body, explain } = await rendered(call, await sent(call))
+    const parameters = call.pairs.filter(([name]) => !BODY_PARAMETERS.some(it => it === name))
+    const pairs = explain ? [...parameters, ['explain', 'true'] as const] : parameters
+    return searchWith({ ...call, pairs }, body)
+  },
+}
+
+export const msearchTemplate: Endpoint = {
+  paths: ['_msearch/template', '{index}/_msearch/template', '{index}/{type}/_msearch/template'],
+  methods: ['GET', 'POST'],
+  doc: 'Several searches by templates, as lines of JSON: a header and a template for each.',
+  limit: 'As `_msearch` and `_search/template`.',
+  parameters: [...OF_SHARDS, 'max_concurrent_searches', 'rest_total_hits_as_int', 'type', 'typed_keys'],
+  several: true,
+  handle: call =>
+    searchesWith(call, async line => {
+      const { body, explain } = await rendered(call, line)
+      return { body, ...(explain && { parameters: [['explain', 'true']] }) }
+    }),
+}
+
+export const renderTemplate: Endpoint = {
+  paths: ['_render/template', '_render/template/{id}'],
+  methods: ['GET', 'POST'],
+  doc: 'What a template makes of its `params`, without searching.',
+  limit: 'The template is sent as `source`: none are stored.',
+  parameters: BODY_PARAMETERS,
+  several: true,
+  async handle(call) {
+    const id = call.path.get('id')
+    if (id !== undefined)
+      throw refuse(
+        'illegal_argument_exception',
+        `unable to find script [${id.slice(0, 80)}]: templates are not stored here. Send it as [source] to _render/template.`,
+      )
+    const { body } = await rendered(call, await sent(call), true)
+    // Shown as it is, since it is known to be JSON: no digit is lost.
+    return new Response(Buffer.concat([Buffer.from('{"template_output":'), body, Buffer.from('}')]), {
+      headers: PRODUCT,
+    })
+  },
+}
+
+const sent = async (call: Call): Promise<Uint8Array> => {
+  const body = await bodyOf(call)
+  if (body !== undefined && !isBlank(body)) return body
+  throw refuse('parse_exception', 'request body or source parameter is required')
+}
+
+const rendered = ({ c, service }: Call, body: Uint8Array, isJson = false) =>
+  service.render({ body, isJson, ...askedBy(c) })

@@ -1,13 +1,31 @@
 import { refuse } from '../../lib/errors.ts'
-import { SEARCH_PARAMETERS } from '../../query/parameters.ts'
-import { formatOf } from '../accept.ts'
-import { sendAnswer } from '../answer.ts'
+import { SEARCH_PARAMETERS, sourceOf } from '../../query/parameters.ts'
+import { parseSource } from '../../query/source.ts'
+import type { Dialect } from '../../search/dialect.ts'
+import { formatOf, sendAnswer } from '../answer.ts'
 import { askedBy, header } from '../context.ts'
-import { dialectOf } from './dialect.ts'
+import { BODY_PARAMETERS, bodyOf } from './body.ts'
 import type { Call, Endpoint } from './endpoint.ts'
-import { targetOf } from './indexes.ts'
-import { OF_SHARDS } from './parameters.ts'
-import { BODY_PARAMETERS, bodyOf } from './request-body.ts'
+import { kindOf, targetOf } from './names.ts'
+import { isOn, OF_SHARDS, SOURCE_PARAMETERS } from './parameters.ts'
+
+/** In which dialect a search is answered: `…/search/` in its own, all else as Elasticsearch 7 does, but for older clients. */
+export const dialectOf = (call: Call): Dialect => ({
+  totals: isOn(call, 'rest_total_hits_as_int') ? 'integer' : totalsFor(call.c.req.path, header(call.c, 'user-agent')),
+  typedKeys: isOn(call, 'typed_keys'),
+  ...(call.filterPath.length > 0 && { filterPath: call.filterPath }),
+})
+
+/** How totals are written where the URL does not say it: by its path, and by the client that asks. */
+export const totalsFor = (path: string, client: string | undefined): Dialect['totals'] =>
+  /\/search\/?$/.test(path) || isOld(client) ? 'integer' : 'object'
+
+/**
+ * Clients of Elasticsearch 6, whose users compare the total with a number. npm's `elasticsearch` tells no name; Python's tells its
+ * version.
+ */
+const isOld = (client: string | undefined): boolean =>
+  client === undefined || client === '' || /^elasticsearch-py\/[0-6]\./.test(client)
 
 export const search: Endpoint = {
   paths: ['{index}/search', '_search', '{index}/_search', '{index}/{type}/_search'],
@@ -43,3 +61,65 @@ const wantedFormat = ({ c, parameters, filterPath }: Call) => {
     `The URL parameter [${other}] works with JSON only: leave it out for other formats.`,
   )
 }
+
+/** Options of `q`. */
+const QUERY_PARAMETERS = ['q', 'df', 'default_operator', 'analyze_wildcard', 'analyzer', 'lenient'] as const
+
+export const count: Endpoint = {
+  paths: ['_count', '{index}/_count', '{index}/{type}/_count', '{index}/count'],
+  methods: ['GET', 'POST'],
+  doc: 'The number of documents that match a query.',
+  parameters: [...QUERY_PARAMETERS, ...OF_SHARDS, ...BODY_PARAMETERS, 'type'],
+  several: true,
+  async handle(call) {
+    const { c, service, log, pairs, filterPath } = call
+    const target = targetOf(call)
+    const body = await bodyOf(call)
+    const dialect = { totals: 'integer', typedKeys: false, filterPath } as const
+    const asked = { ...target, body, parameters: pairs, dialect, form: { tell: 'count' } as const }
+    return sendAnswer(c, log, await service.search({ ...asked, ...askedBy(c) }))
+  },
+}
+
+export const validate: Endpoint = {
+  paths: ['_validate/query', '{index}/_validate/query', '{index}/{type}/_validate/query'],
+  methods: ['GET', 'POST'],
+  doc: 'Whether a query is valid; with `explain`, why it is not.',
+  limit: 'The explanation of a valid query is the query as it was sent.',
+  parameters: [...QUERY_PARAMETERS, ...BODY_PARAMETERS, 'explain', 'rewrite', 'all_shards', 'type'],
+  several: true,
+  async handle(call) {
+    const { c, service, log, pairs, filterPath } = call
+    const target = targetOf(call)
+    const body = await bodyOf(call)
+    const dialect = { totals: 'integer', typedKeys: false, filterPath } as const
+    const form = { tell: 'validity', why: isOn(call, 'explain') } as const
+    const parameters = pairs.filter(([name]) => name !== 'explain')
+    return sendAnswer(c, log, await service.search({ ...target, body, parameters, dialect, form, ...askedBy(c) }))
+  },
+}
+
+export const explain: Endpoint = {
+  paths: ['{index}/_explain/{id}', '{index}/{type}/{id}/_explain'],
+  methods: ['GET', 'POST'],
+  doc: 'Whether a document matches a query, and how its score comes about. With `_source`, also the document.',
+  limit: 'Neither filter clauses nor reasons why a document does not match are listed. `stored_fields` is refused.',
+  parameters: [...QUERY_PARAMETERS, ...SOURCE_PARAMETERS, ...OF_SHARDS, ...BODY_PARAMETERS, 'parent', 'type'],
+  async handle(call) {
+    const { c, service, log, network, pairs, filterPath, path } = call
+    const kind = kindOf(call)
+    const body = await bodyOf(call)
+    if (body === undefined && !call.parameters.has('q'))
+      throw refuse('action_request_validation_exception', 'Validation Failed: 1: query is missing;')
+    const dialect = { totals: 'integer', typedKeys: false, filterPath } as const
+    const form = { tell: 'match', kind, id: path.get('id')!, source: shownSource(call) } as const
+    const asked = { network, entities: kind, body, parameters: pairs, dialect, form }
+    return sendAnswer(c, log, await service.search({ ...asked, ...askedBy(c) }))
+  },
+}
+
+/** The document is shown where the request says what of it. */
+const shownSource = ({ pairs, limits, parameters }: Call) =>
+  SOURCE_PARAMETERS.some(name => parameters.has(name))
+    ? parseSource({ path: '_source', value: sourceOf(pairs) }, limits)
+    : undefined

@@ -1,33 +1,34 @@
-import { analyze } from '../es/analyze.ts'
-import { cat, catAliases, catCount, catHealth, catIndices } from '../es/cat/cat.ts'
-import { clusterHealth, clusterSettings, clusterStats, nodes, searchShards } from '../es/cluster.ts'
-import { count } from '../es/count.ts'
-import type { Endpoint } from '../es/endpoint.ts'
-import { explain } from '../es/explain.ts'
-import { fieldCaps } from '../es/field-caps.ts'
-import { get, source } from '../es/get.ts'
-import { ENDPOINTS } from '../es/index.ts'
-import { alias, indices, refresh, resolve, settings } from '../es/indices.ts'
-import { about } from '../es/info.ts'
-import { fieldMapping, mapping } from '../es/mapping.ts'
-import { mget } from '../es/mget.ts'
-import { msearch } from '../es/msearch.ts'
-import { EVERYWHERE, OF_INDEXES } from '../es/parameters.ts'
+import { cat, catAliases, catCount, catHealth, catIndices } from '../es/cat.ts'
+import { about, clusterHealth, clusterSettings, clusterStats, nodes, searchShards } from '../es/cluster.ts'
 import {
+  clearScroll,
   closeAllPointsInTime,
   closePit,
   closePointsInTime,
   listPointsInTime,
   openPit,
   openPointInTime,
-} from '../es/pit.ts'
-import { clearScroll, scroll } from '../es/scroll.ts'
-import { search } from '../es/search.ts'
-import { similarCalls, similarContracts, similarEvents } from '../es/similar.ts'
-import { stats } from '../es/stats.ts'
-import { suggest } from '../es/suggest.ts'
-import { msearchTemplate, renderTemplate, searchTemplate } from '../es/template.ts'
-import { validate } from '../es/validate.ts'
+  scroll,
+} from '../es/cursors.ts'
+import { get, mget, source } from '../es/documents.ts'
+import type { Endpoint } from '../es/endpoint.ts'
+import { similarCalls, similarContracts, similarEvents, suggest } from '../es/extensions.ts'
+import { ENDPOINTS } from '../es/index.ts'
+import {
+  alias,
+  analyze,
+  fieldCaps,
+  fieldMapping,
+  indices,
+  mapping,
+  refresh,
+  resolve,
+  settings,
+  stats,
+} from '../es/indices.ts'
+import { msearch, msearchTemplate, renderTemplate, searchTemplate } from '../es/msearch.ts'
+import { EVERYWHERE, OF_INDEXES } from '../es/parameters.ts'
+import { count, explain, search, validate } from '../es/search.ts'
 import { type Body, JSON_BODY, type Operation, type Tag, type Told, told } from './operations.ts'
 import { closed, listOf, ref, type Schema, text } from './schema.ts'
 

@@ -7,10 +7,19 @@ import { SERVER_SHAPES } from '../shapes/server.ts'
 import type { Shape } from '../shapes/values.ts'
 import { sourceSchemas } from './documents.ts'
 import { endpointOperations } from './endpoints.ts'
-import { errorHeaders, errorResponses, errorsOf } from './faults.ts'
-import { JSON_BODY, type Operation, TAGS, type Told } from './operations.ts'
+import {
+  errorHeaders,
+  errorResponses,
+  errorsOf,
+  JSON_BODY,
+  type Operation,
+  parametersOf,
+  type ShownParameter,
+  shownParameters,
+  TAGS,
+  type Told,
+} from './operations.ts'
 import { ownOperations } from './own.ts'
-import { parametersOf, type ShownParameter, shownParameters } from './parameters.ts'
 import { querySchemas } from './query.ts'
 import { ruleSchemas } from './rules.ts'
 import type { Schema } from './schema.ts'

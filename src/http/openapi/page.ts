@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto'
-import type { Described, OpenApi, Response } from './index.ts'
+import { lazy } from '../../lib/lazy.ts'
+import { JSON_TYPE } from '../answer.ts'
+import type { Handler } from '../context.ts'
+import { type Described, describeApi, type Has, type OpenApi, type Response } from './index.ts'
 import type { Schema } from './schema.ts'
 
 /** The description as a page: without scripts, and with nothing from elsewhere. */
-export const pageOf = (api: OpenApi): string => {
+const pageOf = (api: OpenApi): string => {
   const { info, tags, paths, components } = api
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
@@ -85,9 +88,20 @@ const STYLE = [
 ].join('')
 
 /** Nothing is loaded, run, framed or sent from the page; its own style alone is used. */
-export const PAGE_HEADERS = {
+const PAGE_HEADERS = {
   'content-type': 'text/html; charset=UTF-8',
   'content-security-policy': `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
+}
+
+/** `GET /openapi.json` and `GET /openapi`: open to everybody, for they tell what the docs tell. */
+export const openApi = (has: Has): { json: Handler; page: Handler } => {
+  const api = lazy(() => describeApi(has))
+  const text = lazy(() => JSON.stringify(api()))
+  const page = lazy(() => pageOf(api()))
+  return {
+    json: () => new Response(text(), { headers: JSON_TYPE }),
+    page: () => new Response(page(), { headers: PAGE_HEADERS }),
+  }
 }

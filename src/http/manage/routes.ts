@@ -1,18 +1,77 @@
 import { messageOf, refuse } from '../../lib/errors.ts'
+import { didYouMean } from '../../lib/nearest.ts'
 import { isRecord } from '../../lib/record.ts'
+import { version } from '../../lib/runtime.ts'
 import { mapInTurns } from '../../lib/scheduling/event-loop.ts'
 import type { Limits } from '../../limits/index.ts'
+import { cut } from '../../query/cut.ts'
 import { filled, object, optional, type Place, placeOf } from '../../rules/place.ts'
 import type { Fault } from '../../rules/schema.ts'
-import { readParameters } from '../alerting/request.ts'
+import { json } from '../answer.ts'
 import { readBody, readWithin } from '../body.ts'
-import { actorOf, type Context, type Handler } from '../context.ts'
+import { actorOf, askedBy, type Context, type Handler } from '../context.ts'
 import { invalid } from '../errors.ts'
-import { json } from '../json.ts'
-import { addressOf, flagOf, hexOf } from '../parameters.ts'
-import type { Abi } from '../shapes/management.ts'
-import { checkNetwork } from './networks.ts'
+import { addressOf, flagOf, hexOf, readMembers, readParameters } from '../request.ts'
+import { type Abi, newRedecodings } from '../shapes/management.ts'
 import type { Management, NewAbi } from './service.ts'
+
+/** What a server has. */
+type Feature = 'search' | 'rules' | 'abis' | 'metrics'
+
+/** `GET /account`: whose token this is, what it may do, and what this server has. */
+export const account =
+  (management: Pick<Management, 'token' | 'networks'>, limits: Limits, features: readonly Feature[]): Handler =>
+  c => {
+    readParameters(c, [])
+    const caller = c.get('account')
+    const token = management.token(caller.token)
+    return json({
+      account: caller.name,
+      token: {
+        id: caller.token,
+        hint: token?.hint ?? null,
+        scopes: [...caller.scopes],
+        createdAt: iso(token?.createdAt),
+        expiresAt: iso(token?.expiresAt),
+        rate: token?.rate ?? null,
+      },
+      limits,
+      server: { version, features, networks: management.networks() },
+    })
+  }
+
+const iso = (time: number | null | undefined): string | null => (time == null ? null : new Date(time).toISOString())
+
+/** `GET /status/rates`: how fast networks were indexed in the last hour. */
+export const rates =
+  (management: Management): Handler =>
+  c => {
+    const { network } = readParameters(c, ['network'])
+    if (network !== undefined) checkNetwork(network, management)
+    return json(management.rates(network))
+  }
+
+/** `GET /status/storage?network=`: what takes how much room. It answers 202 while that is being measured for the first time. */
+export const storage =
+  (management: Management): Handler =>
+  async c => {
+    const { network } = readParameters(c, ['network'])
+    if (network === undefined)
+      throw refuse('illegal_argument_exception', 'Name the network: /status/storage?network=T/B/N.')
+    checkNetwork(network, management)
+    const found = await management.storage(network)
+    return json(found, found.storage === null && found.state === 'measuring' ? 202 : 200)
+  }
+
+/** Refuses what is no network of this server. */
+const checkNetwork = (network: string, management: Pick<Management, 'networks'>): void => {
+  const known = management.networks().map(it => it.network)
+  if (known.includes(network)) return
+  throw refuse(
+    'index_not_found_exception',
+    `There is no network ${cut(JSON.stringify(network))} here.${didYouMean(cut(network), known)} GET /account lists the networks.`,
+  )
+}
 
 /** `GET /abis/`: those that were given, not those of the bundled registry. */
 export const listAbis =
@@ -173,3 +232,53 @@ const checkHolder = ({ place, network, address, codeHash }: NewAbi, management: 
   if (address !== null && network === null)
     throw refuse('bad_abi', `${place}: name the network of the contract ${address}, as network=T/B/N.`)
 }
+
+/** `GET /<network>/abi/<address>/`: what decodes the logs and calls of a contract. */
+export const abiOfAddress =
+  (management: Management): Handler =>
+  async c => {
+    readParameters(c, [])
+    const { technology, blockchain, network: name, address } = c.req.param() as Record<string, string>
+    const network = `${technology}/${blockchain}/${name}`
+    checkNetwork(network, management)
+    if (!/^0x[0-9a-f]{40}$/i.test(address!))
+      throw refuse('illegal_argument_exception', `${address} is not an address: it has 0x and 40 hex digits.`)
+    return json(await management.abiOf(network, address!.toLowerCase(), askedBy(c)))
+  }
+
+/** `GET /redecodings/`: what is decoded again now, and what waits for its turn. */
+export const listRedecodings =
+  ({ redecodings }: Management): Handler =>
+  async c => {
+    readParameters(c, [])
+    return json({ redecodings: await redecodings.list() })
+  }
+
+/** `POST /redecodings/`: has stored blocks decoded again by some ABIs. */
+export const startRedecodings =
+  (management: Management, limits: Limits): Handler =>
+  async c => {
+    const body = await readMembers(c, limits, newRedecodings)
+    if (!('members' in body)) return invalid(body.faults)
+    const { abis, networks } = body.members
+    for (const network of networks ?? []) checkNetwork(network, management)
+    const started = await management.redecodings.start(abis, networks)
+    const detail = { networks: [...new Set(started.map(({ network }) => network))] }
+    management.note(actorOf(c), { action: 'redecode start', target: abis.join(' '), detail })
+    return json({ redecodings: started }, 202)
+  }
+
+/** `DELETE /redecodings/<id>/`: what is decoded again already stays so. */
+export const stopRedecoding =
+  (management: Management): Handler =>
+  async c => {
+    const id = c.req.param('id')!
+    const stopped = await management.redecodings.stop(id)
+    if (!stopped)
+      throw refuse(
+        'resource_not_found_exception',
+        `There is no re-decoding ${id}: it has ended, or was never asked for. GET /redecodings/ lists those that go on.`,
+      )
+    management.note(actorOf(c), { action: 'redecode stop', target: stopped.abi, detail: { network: stopped.network } })
+    return json(stopped, 202)
+  }

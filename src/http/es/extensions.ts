@@ -43,3 +43,22 @@ export const similarCalls = similarTo(
   'a call by its _id, 0x… _c and the way to it',
   'Calls of the same function, the newest one each, of contracts with similar code.',
 )
+
+export const suggest: Endpoint = {
+  paths: ['suggest'],
+  methods: ['GET'],
+  doc: 'Names that someone who types `q` may mean. Elasticsearch does not have it.',
+  parameters: ['q', 'size'],
+  async handle(call) {
+    const { c, service, log, network, parameters } = call
+    const q = parameters.get('q') ?? ''
+    if (q.length > LONGEST)
+      throw refuse(
+        'illegal_argument_exception',
+        `The URL parameter [q] has ${q.length} characters, and may have ${LONGEST}.`,
+      )
+    return sendAnswer(c, log, await service.suggest({ network, q, size: readSize(call), ...askedBy(c) }))
+  },
+}
+
+const LONGEST = 200

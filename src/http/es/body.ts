@@ -1,8 +1,22 @@
 import { refuse } from '../../lib/errors.ts'
 import { parseJson } from '../../query/json.ts'
-import { bodyNode, type JsonNode } from '../../query/json-node.ts'
+import { bodyNode, elements, type JsonNode, known, string } from '../../query/json-node.ts'
 import { readBody, readWithin } from '../body.ts'
 import type { Call } from './endpoint.ts'
+
+/** The members of a small body, all of which must be known; none without a body. */
+export const keysOf = async <Name extends string>(
+  call: Call,
+  names: readonly Name[],
+): Promise<Partial<Record<Name, JsonNode>>> => known(await jsonOf(call), 'a JSON object', names, [])
+
+/** Undefined where there is none. */
+export const textAt = (place: JsonNode | undefined): string | undefined =>
+  place === undefined || place.value === null ? undefined : string(place, 'text')
+
+/** A text, or a list of texts. */
+export const textsAt = (place: JsonNode | undefined): string[] =>
+  place === undefined || place.value === null ? [] : elements(place).map(at => string(at, 'text, or a list of texts'))
 
 /** URL parameters that hold the body. */
 export const BODY_PARAMETERS = ['source', 'source_content_type'] as const
@@ -15,7 +29,7 @@ export const bodyOf = async ({ c, limits, parameters }: Call): Promise<Uint8Arra
 }
 
 /** The body of what is answered here and not by a thread, as text; undefined where there is none. */
-export const textOf = async (call: Call): Promise<string | undefined> => {
+const textOf = async (call: Call): Promise<string | undefined> => {
   const body = await readWithin(call.c, 'shortBody', call.limits, limits => bodyOf({ ...call, limits }))
   if (body === undefined) return undefined
   try {

@@ -1,21 +1,77 @@
 import * as v from 'valibot'
-import { messageOf, refuse } from '../../lib/errors.ts'
-import { didYouMean } from '../../lib/nearest.ts'
-import { isRecord } from '../../lib/record.ts'
-import type { Limits } from '../../limits/index.ts'
-import { cut } from '../../query/cut.ts'
-import { expected, type Fault, listOf, type Place, placeOf } from '../../rules/place.ts'
-import type { StoredRule } from '../../rules/rule.ts'
-import { readBody, readWithin } from '../body.ts'
-import { type Context, header } from '../context.ts'
-import type { Alerting } from './service.ts'
+import { messageOf, refuse } from '../lib/errors.ts'
+import { didYouMean } from '../lib/nearest.ts'
+import { isRecord } from '../lib/record.ts'
+import { parseTime } from '../lib/time.ts'
+import type { Limits } from '../limits/index.ts'
+import { cut } from '../query/cut.ts'
+import { expected, type Fault, listOf, type Place, placeOf } from '../rules/place.ts'
+import type { StoredRule } from '../rules/rule.ts'
+import type { Alerting } from './alerting/service.ts'
+import { readBody, readWithin } from './body.ts'
+import { type Context, header } from './context.ts'
+
+/** Reads URL parameters that may be left out. What one of them cannot be is refused by its name. */
+
+export const integerOf = (
+  name: string,
+  text: string | undefined,
+  { min = 1, max = Number.MAX_SAFE_INTEGER } = {},
+): number | undefined => {
+  if (text === undefined) return undefined
+  const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
+  if (Number.isSafeInteger(value) && value >= min && value <= max) return value
+  const bounds = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`
+  throw wrong(name, text, `an integer ${bounds}`)
+}
+
+/** Epoch milliseconds. As everywhere, a time without a zone is UTC. */
+export const timeOf = (name: string, text: string | undefined): number | undefined => {
+  if (text === undefined) return undefined
+  const at = parseTime(text)
+  if (at === undefined) throw wrong(name, text, 'a time in ISO 8601 such as "2024-05-17T12:00:00Z"')
+  return at
+}
+
+export const oneOfThese = <const T extends string>(
+  name: string,
+  text: string | undefined,
+  known: readonly T[],
+): T | undefined => {
+  if (text === undefined || known.includes(text as T)) return text as T | undefined
+  throw wrong(name, text, listOf(known, 'or'), didYouMean(cut(text), known))
+}
+
+export const flagOf = (name: string, text: string | undefined): boolean =>
+  text === '' || oneOfThese(name, text, ['true', 'false']) === 'true'
+
+export const addressOf = (name: string, text: string | undefined): string | undefined =>
+  hexOf(name, text, 20, 'an address')
+
+/** Lower case. */
+export const hexOf = (name: string, text: string | undefined, bytes: number, what: string): string | undefined => {
+  if (text === undefined) return undefined
+  if (/^0x[0-9a-f]+$/i.test(text) && text.length === 2 + 2 * bytes) return text.toLowerCase()
+  throw wrong(name, text, `${what} of 0x and ${2 * bytes} hex digits`)
+}
+
+const wrong = (name: string, text: string, what: string, remedy = '') =>
+  refuse(
+    'illegal_argument_exception',
+    `The URL parameter [${name}] must be ${what}, not ${cut(JSON.stringify(text))}.${remedy}`,
+  )
 
 /** The rule of the path; a refusal where there is none, or it is another account's. */
 export const ruleOf = (c: Context, { rules }: Alerting): StoredRule => {
   const id = c.req.param('id')!
-  const rule = /^[1-9]\d{0,14}$/.test(id) ? rules.get(c.get('account').id, Number(id)) : undefined
-  if (!rule) throw absent(id)
-  return rule
+  return storedRule(rules, c.get('account').id, /^[1-9]\d{0,14}$/.test(id) ? Number(id) : id)
+}
+
+/** A refusal where the account has none of this number. */
+export const storedRule = (rules: Alerting['rules'], account: number, id: number | string): StoredRule => {
+  const rule = typeof id === 'number' ? rules.get(account, id) : undefined
+  if (rule) return rule
+  throw refuse('resource_not_found_exception', `This account has no rule ${id}: its rules are at /alerting/rules/.`)
 }
 
 /** The same, where something is to be done by what it says. */
@@ -25,11 +81,8 @@ export const fitRuleOf = (c: Context, alerting: Alerting): StoredRule => {
   return rule
 }
 
-export const absent = (id: string) =>
-  refuse('resource_not_found_exception', `This account has no rule ${id}: its rules are at /alerting/rules/.`)
-
 /** The body as plain values; undefined where there is none. */
-export const readJson = async (c: Context, limits: Limits): Promise<unknown> => {
+const readJson = async (c: Context, limits: Limits): Promise<unknown> => {
   const body = await readBody(c, limits)
   if (body === undefined) return undefined
   try {
@@ -40,7 +93,7 @@ export const readJson = async (c: Context, limits: Limits): Promise<unknown> => 
 }
 
 /** The body as an object. */
-export const readObject = async (c: Context, limits: Limits): Promise<Record<string, unknown>> => {
+const readObject = async (c: Context, limits: Limits): Promise<Record<string, unknown>> => {
   const body = await readJson(c, limits)
   if (isRecord(body)) return body
   throw refuse('parsing_exception', `The body must be a JSON object${body === undefined ? ', and is missing' : ''}.`)

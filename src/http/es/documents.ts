@@ -1,17 +1,68 @@
 import { ChainsieveError, refuse } from '../../lib/errors.ts'
+import { filterJson } from '../../lib/filter-json.ts'
 import { overLimit } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { type JsonNode, known, list, scalar, string, unexpected } from '../../query/json-node.ts'
 import { sourceOf } from '../../query/parameters.ts'
 import type { SourceFilter } from '../../query/request.ts'
 import { parseSource } from '../../query/source.ts'
-import type { Wanted } from '../../search/service.ts'
+import type { Answer, Wanted } from '../../search/service.ts'
 import { sendAnswer } from '../answer.ts'
 import { askedBy } from '../context.ts'
 import { causeOf } from '../errors.ts'
+import { BODY_PARAMETERS, jsonOf } from './body.ts'
 import type { Call, Endpoint } from './endpoint.ts'
-import { targetOf } from './indexes.ts'
-import { BODY_PARAMETERS, jsonOf } from './request-body.ts'
+import { kindOf, targetOf } from './names.ts'
+import { SOURCE_PARAMETERS } from './parameters.ts'
+
+const GET_PARAMETERS = [
+  ...SOURCE_PARAMETERS,
+  ...['preference', 'realtime', 'refresh', 'routing', 'parent', 'type'],
+] as const
+
+export const get: Endpoint = {
+  paths: ['{index}/_doc/{id}', '{index}/{type}/{document}', '{index}/{document}'],
+  methods: ['GET'],
+  doc: 'One document by its id; with HEAD, whether it exists.',
+  limit: '`stored_fields` takes only `_none_`. `version` and `version_type` are refused: a document has one version.',
+  parameters: [...GET_PARAMETERS, 'stored_fields'],
+  async handle(call) {
+    const { c, service, log, network, path, parameters } = call
+    const entity = kindOf(call)
+    const stored = parameters.get('stored_fields')
+    if (stored !== undefined && stored !== '' && stored !== '_none_') throw noStoredFields(stored)
+    const source = stored === '_none_' ? false : sourceFilter(call)
+    const id = path.get('id') ?? path.get('document')!
+    const answer = await service.get({ network, entity, id, ...(source !== true && { source }), ...askedBy(c) })
+    return sendAnswer(c, log, filteredBy(answer, call))
+  },
+}
+
+export const source: Endpoint = {
+  paths: ['{index}/_source/{id}', '{index}/{type}/{id}/_source'],
+  methods: ['GET'],
+  doc: 'The `_source` of one document; with HEAD, whether it exists.',
+  parameters: GET_PARAMETERS,
+  async handle(call) {
+    const { c, service, log, network, path } = call
+    const entity = kindOf(call)
+    const source = sourceFilter(call)
+    if (source === false) throw refuse('illegal_argument_exception', 'fetching source can not be disabled')
+    const answer = await service.get({ network, entity, id: path.get('id')!, source, bare: true, ...askedBy(c) })
+    return sendAnswer(c, log, filteredBy(answer, call))
+  },
+}
+
+const filteredBy = ({ status, body }: Answer, { filterPath }: Call): Answer => ({
+  status,
+  body: body instanceof Uint8Array && filterPath.length > 0 ? filterJson(body, filterPath) : body,
+})
+
+const noStoredFields = (names: string) =>
+  refuse(
+    'illegal_argument_exception',
+    `The URL parameter [stored_fields] is supported as [_none_] alone, not as [${names.slice(0, 80)}]: ask for [_source_includes].`,
+  )
 
 export const mget: Endpoint = {
   paths: ['_mget', '{index}/_mget', '{index}/{type}/_mget'],
@@ -34,7 +85,7 @@ export const mget: Endpoint = {
 }
 
 const idsOf = (call: Call, place: JsonNode): Wanted[] => {
-  const source = sourceFilter(call, undefined)
+  const source = sourceFilter(call)
   return listOf(call, place, 'a list of ids').map(at =>
     wantedOf(call, call.path.get('index'), scalar(at, 'an id'), source),
   )
@@ -46,7 +97,7 @@ const listOf = ({ limits }: Call, place: JsonNode, expected: string): JsonNode[]
 }
 
 const docsOf = (call: Call, place: JsonNode): Wanted[] => {
-  const source = sourceFilter(call, undefined)
+  const source = sourceFilter(call)
   return listOf(call, place, 'a list of documents').map(at => {
     const { _id, _index, _source, stored_fields } = known(
       at,
@@ -67,7 +118,7 @@ const HARMLESS = ['_type', 'routing', '_routing', 'version', 'version_type']
 
 const isGiven = (place: JsonNode | undefined): place is JsonNode => place !== undefined && place.value !== null
 
-const sourceFilter = ({ pairs, limits }: Call, own: JsonNode | undefined): SourceFilter =>
+const sourceFilter = ({ pairs, limits }: Call, own?: JsonNode): SourceFilter =>
   parseSource(own ?? { path: '_source', value: sourceOf(pairs) }, limits)
 
 /** A document of an index that is not there is told so in its place. */
