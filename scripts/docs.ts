@@ -10,7 +10,7 @@ import { openFunctions } from '../src/decode/functions.ts'
 import { parseRegistry, parseTokens } from '../src/decode/registry.ts'
 import { ENDPOINTS } from '../src/http/es/index.ts'
 import { EVERYWHERE, OF_INDEXES, OF_SHARDS } from '../src/http/es/parameters.ts'
-import { READ_ONLY, UNSUPPORTED } from '../src/http/es/refused.ts'
+import { READ_ONLY, UNSUPPORTED } from '../src/http/es/routes.ts'
 import { PROVIDERS } from '../src/limits/credits.ts'
 import { LIMITS, type Limit } from '../src/limits/index.ts'
 import {

@@ -1,9 +1,9 @@
 import type { Readable, Writable } from 'node:stream'
 import type { Config, Flags, NetworkConfig } from '../config/index.ts'
 import type { SettingName, Table, Values } from '../config/settings.ts'
-import { refuse } from '../lib/errors.ts'
+import { ChainsieveError, refuse } from '../lib/errors.ts'
 import type { Output, Progress } from '../lib/progress.ts'
-import type { Run, Services } from './services.ts'
+import type { Run, Services, Summary } from './services.ts'
 
 export interface Streams {
   stdin: Readable & { isTTY?: boolean }
@@ -61,4 +61,25 @@ export const networkOf = ({ network, networks }: Config): NetworkConfig => {
   if (network === undefined && networks.length > 1)
     throw misused(`Which network? Add --network with one of ${networks.map(it => it.network).join(', ')}.`)
   return found
+}
+
+/** What is refused was typed wrongly. */
+export const refusing = async <T>(find: () => T | Promise<T>): Promise<T> => {
+  try {
+    return await find()
+  } catch (error) {
+    throw error instanceof ChainsieveError && error.next === 'refuse' ? misused(error.message) : error
+  }
+}
+
+/** The exit code of a back-fill or an import whose summary was printed; what broke it off is thrown. */
+export const endOf = ({ failure, missing, unread }: Summary, { shutdown, log }: Run): number => {
+  const isUnfinished = missing.length > 0 || unread.length > 0
+  if (failure) {
+    if (isUnfinished) log.warn('Failed before the end; stored blocks are kept, and the same command continues here')
+    throw failure
+  }
+  if (!shutdown.signal.aborted) return 0
+  log.warn('Stopped before the end; the same command continues here')
+  return 1
 }

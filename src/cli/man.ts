@@ -1,6 +1,5 @@
 import { NETWORK_SETTINGS, placesOf, SETTINGS, type Setting } from '../config/settings.ts'
-import { grouped } from './groups.ts'
-import { optionOf } from './usage.ts'
+import { grouped, optionOf } from './usage.ts'
 
 /** The man page chainsieve(1), written when the program is built. */
 export const manPage = (version: string): string =>

@@ -4,10 +4,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { COMMANDS } from '../../src/cli/commands/index.ts'
-import { completions } from '../../src/cli/completion/table.ts'
-import { grouped, OTHERS } from '../../src/cli/groups.ts'
+import { completions } from '../../src/cli/completion.ts'
 import { manPage } from '../../src/cli/man.ts'
-import { wrapped } from '../../src/cli/wrap.ts'
+import { grouped, OTHERS, wrapped } from '../../src/cli/usage.ts'
 import { chainsieve, collector, folder } from './support.ts'
 
 /** Whether a program is on this machine. */
@@ -84,7 +83,7 @@ test('another shell is refused by name', async () => {
 
 test('every command has its group, and one', () => {
   const all = grouped()
-  assert.ok(!all.some(({ title }) => title === OTHERS), 'src/cli/groups.ts has a place for each')
+  assert.ok(!all.some(({ title }) => title === OTHERS), 'src/cli/usage.ts has a place for each')
   assert.deepEqual(
     all.flatMap(({ commands }) => commands.map(({ name }) => name)).toSorted(),
     COMMANDS.map(({ name }) => name).toSorted(),

@@ -9,8 +9,8 @@ export const completion = command({
   arity: [1, 1],
   run: async ({ args: [shell = ''], streams }) => {
     // Imported late, since the scripts are generated from the list of commands, which contains this one.
-    const { SHELLS } = await import('../completion/index.ts')
-    const { completions } = await import('../completion/table.ts')
+    const { SHELLS } = await import('../completion.ts')
+    const { completions } = await import('../completion.ts')
     const script = SHELLS.get(shell)
     if (!script)
       throw misused(`There is no completion for ${JSON.stringify(shell)}: name ${[...SHELLS.keys()].join(', ')}.`)

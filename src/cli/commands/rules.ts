@@ -1,0 +1,363 @@
+import { count, duration, moment, text, toggle } from '../../config/kinds.ts'
+import { setting } from '../../config/settings.ts'
+import type { DeliveryInfo } from '../../delivery/ledger.ts'
+import { refuse } from '../../lib/errors.ts'
+import { didYouMean } from '../../lib/nearest.ts'
+import { type Context, command, misused } from '../command.ts'
+import { bookOf, type Cancelled, type ListedRule, type RuleBook, type ShownRule } from '../rules-service.ts'
+import { count as counted, showTable, showText, showTime } from '../show.ts'
+
+/** What commands on the rules of one account take. */
+export const BOOK = ['server', 'token'] as const
+export const ACCOUNT = {
+  account: setting(
+    text('a name', 'NAME'),
+    undefined,
+    'Account of the rules in the data folder. It is needed if there are several.',
+  ),
+} as const
+
+export const openBook = (
+  { services, config, log, shutdown }: Pick<Context, 'services' | 'config' | 'log' | 'shutdown'>,
+  account: string | undefined,
+): RuleBook => bookOf(config, () => services.openRules(config, { log, shutdown }), account)
+
+/** The rule that a word means: its number, or its whole name. */
+const choose = (rules: readonly ShownRule[], which: string): ShownRule => {
+  const found = /^\d{1,15}$/.test(which) ? rules.filter(({ id }) => id === Number(which)) : []
+  const named = found.length > 0 ? found : rules.filter(({ name }) => name === which)
+  if (named.length === 1) return named[0]!
+  if (named.length > 1)
+    throw refuse(
+      'many_rules',
+      `${named.length} rules are called ${JSON.stringify(which)}: name one of ${idsOf(named)}.`,
+    )
+  const names = rules.map(({ name }) => name)
+  throw refuse('unknown_rule', `There is no rule ${JSON.stringify(which)}.${didYouMean(which, names)}`)
+}
+
+export const idsOf = (rules: readonly ShownRule[]): string => rules.map(({ id }) => id).join(', ')
+
+/** What became of the queued deliveries, as the end of a sentence. */
+export const showCancelled = ({ cancelledDeliveries: cancelled }: Cancelled): string => {
+  if (cancelled === undefined) return ''
+  if (cancelled === null) return ' Its queued deliveries will be cancelled.'
+  return cancelled === 0 ? '' : ` ${counted(cancelled, 'queued delivery was', 'queued deliveries were')} cancelled.`
+}
+
+/** What a server lists at once. */
+const MOST = 1_000
+
+export const listRules = command({
+  name: 'rules list',
+  usage: '[--account NAME] [--limit N] [--after ID]',
+  summary: 'Lists the alert rules of all accounts, and how often each has fired. With --server, those of the token.',
+  settings: BOOK,
+  options: {
+    account: setting(text('a name', 'NAME'), undefined, 'Account whose rules are listed.'),
+    limit: setting(count(1, MOST), undefined, 'Maximum number of rules to list. The default is all.'),
+    after: setting(count(0), '0', 'Only rules with a higher number, for the next page.'),
+  },
+  arity: [0, 0],
+  run: async ({ services, config, log, shutdown, options: { account, limit, after }, print }) => {
+    const page = limit === undefined && after === 0 ? undefined : { size: limit ?? MOST, after }
+    const end = (lastId: number | undefined, length: number) => {
+      if (page && length === page.size && !config.json) print(`There may be more rules: --after ${lastId} lists them.`)
+    }
+    if (config.server !== undefined) {
+      const shown = await openBook({ services, config, log, shutdown }, account).list(page)
+      print(config.json ? JSON.stringify(shown) : shown.length === 0 ? 'There are no rules.' : showBook(shown))
+      return end(shown.at(-1)?.id, shown.length)
+    }
+    const rules = services.openRules(config, { log, shutdown }).list(account, page)
+    print(
+      config.json ? JSON.stringify(rules.map(toJson)) : rules.length === 0 ? 'There are no rules.' : showListed(rules),
+    )
+    end(rules.at(-1)?.rule.id, rules.length)
+  },
+})
+
+const showBook = (rules: ShownRule[]): string =>
+  [
+    showTable(
+      ['ID', 'NAME', 'NETWORK', 'TARGET', 'STATE', 'CONFIRMATIONS', 'FIRED'],
+      rules.map(rule => [
+        ...[String(rule.id), showText(rule.name, 40), `${rule.technology}/${rule.blockchain}/${rule.network}`],
+        ...[rule.config.targetType, bookState(rule)],
+        ...[String(rule.maxConfirmationCount), String(rule.triggerCount)],
+      ]),
+    ),
+    ...rules.flatMap(rule => reasons(rule.id, bookState(rule), rule.idle?.replace(/\.$/, ''), failingIn(rule))),
+  ].join('\n')
+
+const bookState = (rule: ShownRule) => stateFrom(rule.enabled, rule.idle ?? undefined, failingIn(rule))
+
+/** A server says it in the first warnings. */
+const failingIn = ({ failing = [], warnings = [] }: ShownRule): string[] =>
+  warnings.slice(0, failing.length).map(warning => warning.replace(/\.$/, ''))
+
+const stateOf = ({ rule, idle, failing }: ListedRule) => stateFrom(rule.enabled, idle, failing)
+
+const stateFrom = (enabled: boolean, idle: string | undefined, failing: readonly string[]) =>
+  !enabled ? 'paused' : failing.length > 0 ? 'failing' : idle === undefined ? 'active' : 'idle'
+
+const reasons = (id: number, state: string, idle: string | undefined, failing: readonly string[]): string[] =>
+  state === 'paused'
+    ? []
+    : [
+        ...failing.map(why => `Rule ${id} is failing: ${showText(why, 500)}.`),
+        ...(idle === undefined ? [] : [`Rule ${id} is idle: ${idle}.`]),
+      ]
+
+const showListed = (rules: ListedRule[]): string =>
+  [
+    showTable(
+      ['ID', 'ACCOUNT', 'NAME', 'NETWORK', 'TARGET', 'STATE', 'CONFIRMATIONS', 'FIRED'],
+      rules.map(listed => [
+        String(listed.rule.id),
+        showText(listed.account, 40),
+        showText(listed.rule.input.name, 40),
+        listed.rule.network,
+        listed.rule.input.config.targetType,
+        stateOf(listed),
+        String(listed.rule.input.maxConfirmationCount),
+        String(listed.fired),
+      ]),
+    ),
+    ...rules.flatMap(it => reasons(it.rule.id, stateOf(it), it.idle, it.failing)),
+  ].join('\n')
+
+/** The columns of the table, and the rule as its owner wrote it. */
+const toJson = (listed: ListedRule) => {
+  const { rule, account, idle, failing, fired } = listed
+  const { id, network, startBlock, input } = rule
+  const state = stateOf(listed)
+  const why = state === 'paused' ? null : (idle ?? null)
+  return { id, account, network, state, idle: why, failing, startBlock, fired, rule: input }
+}
+
+type Change = (book: RuleBook, rule: ShownRule) => Promise<Cancelled>
+
+const changing = (name: string, done: string, summary: string, change: Change) =>
+  command({
+    name: `rules ${name}`,
+    usage: 'ID|NAME… [--account NAME]',
+    summary,
+    settings: [...BOOK, 'allowTarget'],
+    options: ACCOUNT,
+    arity: [1, Number.POSITIVE_INFINITY],
+    run: async context => {
+      const { args, config, options, print } = context
+      const book = openBook(context, options.account)
+      const all = await book.list()
+      // All are looked up before the first is changed.
+      const chosen = [...new Set(args.map(which => choose(all, which)))]
+      const results: object[] = []
+      for (const rule of chosen) {
+        const { cancelledDeliveries } = await change(book, rule)
+        const result = cancelledDeliveries === undefined ? {} : { cancelledDeliveries }
+        results.push({ id: rule.id, name: rule.name, ...result })
+        if (!config.json) print(`Rule ${rule.id} (${showText(rule.name)}) is ${done}.${showCancelled(result)}`)
+      }
+      if (config.json) print(JSON.stringify(results))
+    },
+  })
+
+export const pauseRules = changing(
+  'pause',
+  'paused',
+  'Pauses rules, and cancels what is queued for them.',
+  (book, { id }) => book.put(id, { enabled: false }),
+)
+
+export const resumeRules = changing('resume', 'active', 'Resumes rules that were paused.', (book, { id }) =>
+  book.put(id, { enabled: true }),
+)
+
+export const deleteRules = changing(
+  'delete',
+  'deleted',
+  'Deletes rules, and cancels what is queued for them.',
+  (book, { id }) => book.remove(id),
+)
+
+export const showRule = command({
+  name: 'rules show',
+  usage: 'ID|NAME [--account NAME]',
+  summary: 'Prints a rule as JSON, as chainsieve rules apply takes it.',
+  settings: BOOK,
+  options: ACCOUNT,
+  arity: [1, 1],
+  run: async context => {
+    const { args, options, print } = context
+    print(JSON.stringify(choose(await openBook(context, options.account).list(), args[0]!), null, 2))
+  },
+})
+
+export const testRule = command({
+  name: 'rules test',
+  usage: 'ID|NAME [--document ID] [--account NAME]',
+  summary: 'Sends each alert of a rule once, marked as a test. Exit code 1 if a receiver did not take it.',
+  settings: [...BOOK, 'allowTarget', 'smtp', 'mailFrom', 'deliveryTimeout', 'queryDeadline', 'limit'],
+  options: {
+    ...ACCOUNT,
+    document: setting(
+      text('the id of a stored document', 'ID'),
+      undefined,
+      'Document to send. The default is the newest that the rule finds.',
+    ),
+  },
+  arity: [1, 1],
+  run: async context => {
+    const { args, config, options, print } = context
+    const book = openBook(context, options.account)
+    const { id } = choose(await book.list(), args[0]!)
+    const tested = await book.test(id, options.document)
+    print(
+      config.json
+        ? JSON.stringify(tested)
+        : [
+            `Sent ${tested.entity._type} ${tested.entity._id}:`,
+            showTable(
+              ['CHANNEL', 'TARGET', 'RESULT', 'STATUS', 'MS', 'ERROR'],
+              tested.deliveries.map(({ type, target, delivered, status, latencyMs, error }) => [
+                ...[type, showText(target, 80), delivered ? 'delivered' : 'failed'],
+                ...[String(status ?? '-'), String(latencyMs), showText(error ?? '-')],
+              ]),
+            ),
+          ].join('\n'),
+    )
+    return tested.deliveries.every(({ delivered }) => delivered) ? 0 : 1
+  },
+})
+
+const DAY_MS = 86_400_000
+
+export const signingSecret = command({
+  name: 'rules secret',
+  usage: '--account NAME [--rotate] [--overlap TIME]',
+  summary: 'Prints the secret that signs the webhooks of an account, and nothing else.',
+  settings: [],
+  options: {
+    account: setting(text('a name', 'NAME'), undefined, 'Account of the secret.'),
+    rotate: setting(toggle, 'false', 'Creates a new secret, and prints it.'),
+    overlap: setting(
+      duration,
+      undefined,
+      'How long the old secret also signs webhooks after --rotate. The default is 24h.',
+    ),
+  },
+  audited: true,
+  arity: [0, 0],
+  run: async ({ services, config, log, shutdown, options: { account, rotate, overlap }, print }) => {
+    if (account === undefined) throw misused('Whose secret? Add --account NAME.')
+    if (overlap !== undefined && !rotate) throw misused('--overlap belongs to --rotate.')
+    const rules = services.openRules(config, { log, shutdown })
+    print(rules.secret(account, rotate ? { overlapMs: overlap ?? DAY_MS } : undefined))
+  },
+})
+
+export const listDeliveries = command({
+  name: 'rules deliveries',
+  usage: '[--dead] [--rule ID] [--alert ID] [--limit N]',
+  summary: 'Lists deliveries that were sent, wait or are dead, newest first.',
+  settings: [],
+  options: {
+    dead: setting(toggle, 'false', 'Only dead deliveries.'),
+    rule: setting(count(1), undefined, 'Only deliveries of the rule with that number.'),
+    alert: setting(text('the id of an alert', 'ID'), undefined, 'Only deliveries of that alert.'),
+    limit: setting(count(1, 100_000), '50', 'Maximum number of deliveries to list.'),
+  },
+  arity: [0, 0],
+  run: async ({ services, config, log, shutdown, options: { limit, ...filter }, print }) => {
+    const found = services.openRules(config, { log, shutdown }).deliveries({ ...filter, limit: limit + 1 })
+    const deliveries = found.slice(0, limit)
+    if (config.json) return print(JSON.stringify(deliveries.map(deliveryJson)))
+    if (deliveries.length === 0) return print('There are no such deliveries.')
+    print(showDeliveries(deliveries))
+    if (found.length > limit) print('There are older deliveries: --limit N lists more.')
+  },
+})
+
+const showDeliveries = (deliveries: DeliveryInfo[]): string =>
+  showTable(
+    ['ID', 'WHEN', 'RULE', 'ALERT', 'TYPE', 'CHANNEL', 'TARGET', 'STATE', 'TRIES', 'NEXT TRY', 'LAST'],
+    deliveries.map(it => [
+      String(it.id),
+      showTime(it.createdAt),
+      String(it.rule),
+      it.alert,
+      it.type,
+      it.channel,
+      showText(it.target, 80),
+      it.state,
+      String(it.tries),
+      showTime(it.nextAt),
+      lastOf(it),
+    ]),
+  )
+
+const lastOf = ({ lastStatus, lastError }: DeliveryInfo): string =>
+  showText(lastError ?? (lastStatus === null ? '-' : String(lastStatus)))
+
+/** Times as elsewhere in answers. */
+const deliveryJson = ({ createdAt, deliveredAt, nextAt, ...delivery }: DeliveryInfo) => ({
+  ...delivery,
+  createdAt: iso(createdAt),
+  deliveredAt: iso(deliveredAt),
+  nextAt: iso(nextAt),
+})
+
+const iso = (at: number | null) => (at === null ? null : new Date(at).toISOString())
+
+export const redeliver = command({
+  name: 'rules redeliver',
+  usage: '[DELIVERY-ID…] [--rule ID] [--alert ID] [--dead] [--after TIME] [--before TIME]',
+  summary: 'Sends deliveries again: those that meet all given conditions, of which at least one is required.',
+  settings: [],
+  options: {
+    rule: setting(count(1), undefined, 'Deliveries of the rule with that number.'),
+    alert: setting(text('the id of an alert', 'ID'), undefined, 'Deliveries of that alert.'),
+    dead: setting(toggle, 'false', 'Dead deliveries.'),
+    after: setting(moment, undefined, 'Deliveries created at that time or later, such as 2024-05-17T12:00:00Z.'),
+    before: setting(moment, undefined, 'Deliveries created at that time or earlier.'),
+  },
+  audited: true,
+  arity: [0, Number.POSITIVE_INFINITY],
+  run: async ({ services, config, log, shutdown, args, options: { rule, alert, dead, after, before }, print }) => {
+    const ids = args.map(idOf)
+    if (ids.length === 0 && !dead && [rule, alert, after, before].every(it => it === undefined))
+      throw misused('Which deliveries? Name them, or add --rule, --alert, --dead, --after or --before.')
+    if (after !== undefined && before !== undefined && before < after)
+      throw misused('--before must not be before --after.')
+    const rules = services.openRules(config, { log, shutdown })
+    const filter = { rule, alert, dead, from: after, to: before }
+    const left: number[] = []
+    let redelivered = ids.length === 0 ? rules.redeliver(filter) : 0
+    for (const delivery of new Set(ids)) {
+      const count = rules.redeliver({ ...filter, delivery })
+      if (count === 0) left.push(delivery)
+      redelivered += count
+    }
+    if (config.json) print(JSON.stringify({ redelivered, left }))
+    else {
+      for (const id of left) print(`Delivery ${id} is not sent again: ${UNFIT}.`)
+      if (ids.length === 0 && redelivered === 0) print(`Nothing is sent again: ${UNFIT}.`)
+      if (redelivered > 0)
+        print(
+          `${counted(redelivered, 'delivery', 'deliveries')} will be sent again, ${rules.serving() ? 'by the running server' : 'when chainsieve serve runs the next time'}.`,
+        )
+    }
+    return left.length === 0 ? 0 : 1
+  },
+})
+
+const UNFIT = 'there is none that fits, or it was cancelled, is a test, or a later message took its place'
+
+const idOf = (text: string): number => {
+  if (!/^[1-9]\d{0,14}$/.test(text))
+    throw misused(
+      `A delivery is named by its number, which chainsieve rules deliveries shows, not ${JSON.stringify(text)}.`,
+    )
+  return Number(text)
+}
