@@ -4,6 +4,7 @@ import { fitting, fittingAny } from '../../lib/wildcard.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { PRODUCT } from '../answer.ts'
 import { askedBy, header } from '../context.ts'
+import { type Answer, JSON_BODY, ref, text } from '../openapi/schema.ts'
 import { healthOf, INFO } from './cluster.ts'
 import { type Call, type Endpoint, type Told, told } from './endpoint.ts'
 import { bytesOf, uuidOf } from './indices.ts'
@@ -160,12 +161,18 @@ const clockColumns = <Row>(now = new Date()): Record<'epoch' | 'timestamp', Colu
   },
 })
 
+const TABLE: Answer = {
+  description: 'A table: as text, or as JSON with `format=json`.',
+  content: { 'text/plain': text, [JSON_BODY]: ref('Table') },
+}
+
 export const catIndices: Endpoint = {
   paths: ['_cat/indices', '_cat/indices/{index}'],
   methods: ['GET'],
   doc: 'A line for each index, with documents and bytes.',
   limit: 'As text or JSON, with the default columns only.',
   parameters: [...TABLE_PARAMETERS, 'health', 'pri', 'include_unloaded_segments', 'expand_wildcards'],
+  answers: { 200: TABLE },
   async handle(call) {
     const { c, service, network } = call
     const kinds = kindsOf(call)
@@ -211,6 +218,7 @@ export const catCount: Endpoint = {
   methods: ['GET', 'POST'],
   doc: 'The number of documents.',
   parameters: TABLE_PARAMETERS,
+  answers: { 200: TABLE },
   async handle(call) {
     const { c, service, network } = call
     const kinds = kindsOf(call)
@@ -229,6 +237,7 @@ export const catHealth: Endpoint = {
   methods: ['GET'],
   doc: 'The health of the cluster, in one line.',
   parameters: [...TABLE_PARAMETERS, 'ts'],
+  answers: { 200: TABLE },
   handle(call) {
     const health = healthOf(kindsOf(call).length)
     const number = (doc: string, value: string): Column<null> => ({ doc, right: true, value: () => value })
@@ -257,6 +266,7 @@ export const catAliases: Endpoint = {
   methods: ['GET'],
   doc: 'A line for each alias.',
   parameters: [...TABLE_PARAMETERS, 'expand_wildcards'],
+  answers: { 200: TABLE },
   handle(call) {
     const isWanted = fittingAny(call.names.listed(call.path.get('names') ?? '*'))
     const rows = kindsOf(call).flatMap(kind =>
@@ -281,5 +291,6 @@ export const cat: Endpoint = {
   paths: ['_cat'],
   methods: ['GET'],
   doc: 'The names of these tables.',
+  answers: { 200: { description: 'The names, as text.', content: { 'text/plain': text } } },
   handle: () => textOf(`=^.^=\n${['aliases', 'count', 'health', 'indices'].map(name => `/_cat/${name}\n`).join('')}`),
 }

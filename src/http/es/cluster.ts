@@ -56,6 +56,7 @@ export const clusterHealth: Endpoint = {
     ...[...OF_CLUSTER, 'level', 'wait_for_status', 'wait_for_nodes', 'wait_for_events', 'wait_for_active_shards'],
     ...['wait_for_no_relocating_shards', 'wait_for_no_initializing_shards'],
   ],
+  answers: 'ClusterHealth',
   handle(call) {
     const kinds = kindsOf(call)
     const detailed = ['indices', 'shards'].includes(call.parameters.get('level') ?? '')
@@ -70,6 +71,7 @@ export const clusterStats: Endpoint = {
   doc: 'Documents and bytes of the network, and the version.',
   limit: 'Without operating system, JVM, caches and plugins.',
   parameters: OF_CLUSTER,
+  answers: 'ClusterStatistics',
   async handle({ c, service, network }) {
     const { counts, bytes } = await service.holdings({ network, ...askedBy(c) })
     const count = KINDS.reduce((sum, kind) => sum + counts[kind], 0)
@@ -88,6 +90,7 @@ export const clusterSettings: Endpoint = {
   methods: ['GET'],
   doc: 'The cluster settings, of which none is set.',
   parameters: [...OF_CLUSTER, 'flat_settings', 'include_defaults'],
+  answers: 'ClusterSettings',
   handle: ({ parameters }) =>
     told({ persistent: {}, transient: {}, ...(parameters.get('include_defaults') === 'true' && { defaults: {} }) }),
 }
@@ -97,6 +100,7 @@ export const nodes: Endpoint = {
   methods: ['GET'],
   doc: 'The one node, without its address, because clients that sniff would drop the path: turn sniffing off.',
   parameters: [...OF_CLUSTER, 'flat_settings'],
+  answers: 'Nodes',
   handle(call) {
     checkNodeNames(call)
     return told({
@@ -131,6 +135,7 @@ export const searchShards: Endpoint = {
   methods: ['GET', 'POST'],
   doc: 'One shard for each index.',
   parameters: ['local', 'preference', 'routing'],
+  answers: 'SearchShards',
   handle(call) {
     const kinds = kindsOf(call)
     return told({
@@ -154,5 +159,6 @@ export const about: Endpoint = {
   methods: ['GET'],
   doc: 'Name and version, which clients ask for first.',
   several: true,
+  answers: 'Information',
   handle: () => told(INFO),
 }

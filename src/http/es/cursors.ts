@@ -2,6 +2,7 @@ import { refuse } from '../../lib/errors.ts'
 import type { OpenedPit, PitOpening } from '../../search/service.ts'
 import { sendAnswer } from '../answer.ts'
 import { askedBy } from '../context.ts'
+import { answer, closed, names, orError, ref, text } from '../openapi/schema.ts'
 import { keysOf, textAt, textsAt } from './body.ts'
 import { type Call, type Endpoint, SHARDS, told } from './endpoint.ts'
 import { targetOf } from './names.ts'
@@ -22,11 +23,15 @@ const opened = async (call: Call, dialect: PitOpening['dialect']): Promise<Opene
 
 const accountOf = ({ c, network }: Call) => ({ network, account: askedBy(c).account })
 
+const CLOSED = { 200: answer(ref('Closed')), 404: orError('Closed', 'There was none.') }
+
 export const openPit: Endpoint = {
   paths: ['{index}/_pit'],
   methods: ['POST'],
   doc: 'Opens a point in time, as Elasticsearch does.',
   parameters: ['keep_alive', 'preference', 'routing'],
+  tag: 'Search',
+  answers: 'PointInTime',
   handle: async call => told({ id: (await opened(call, 'elasticsearch')).id }),
 }
 
@@ -34,6 +39,9 @@ export const closePit: Endpoint = {
   paths: ['_pit'],
   methods: ['DELETE'],
   doc: 'Closes a point in time.',
+  tag: 'Search',
+  body: { schema: closed({ id: text }) },
+  answers: CLOSED,
   async handle(call) {
     const id = textAt((await keysOf(call, ['id'])).id)
     if (!id) throw refuse('illegal_argument_exception', 'search context id is not provided: write {"id": "…"}.')
@@ -47,6 +55,7 @@ export const openPointInTime: Endpoint = {
   methods: ['POST'],
   doc: 'Opens a point in time, as OpenSearch does.',
   parameters: ['keep_alive', 'allow_partial_pit_creation', 'preference', 'routing'],
+  answers: 'OpenedPointInTime',
   async handle(call) {
     const { id, opened: creation_time } = await opened(call, 'opensearch')
     return told({ pit_id: id, _shards: SHARDS, creation_time })
@@ -57,6 +66,8 @@ export const closePointsInTime: Endpoint = {
   paths: ['_search/point_in_time'],
   methods: ['DELETE'],
   doc: 'Closes points in time.',
+  body: { schema: closed({ pit_id: names }) },
+  answers: 'ClosedPointsInTime',
   async handle(call) {
     const ids = textsAt((await keysOf(call, ['pit_id'])).pit_id)
     if (ids.length === 0)
@@ -71,6 +82,7 @@ export const closeAllPointsInTime: Endpoint = {
   paths: ['_search/point_in_time/_all'],
   methods: ['DELETE'],
   doc: 'Closes all points in time of the account.',
+  answers: 'ClosedPointsInTime',
   handle(call) {
     const freed = call.service.cursors.close({ ...accountOf(call), kind: 'pit', ids: 'all' })
     return told({ pits: freed.map(pit_id => ({ successful: true, pit_id })) })
@@ -81,6 +93,7 @@ export const listPointsInTime: Endpoint = {
   paths: ['_search/point_in_time/_all'],
   methods: ['GET'],
   doc: 'The open points in time of the account.',
+  answers: 'PointsInTime',
   handle(call) {
     const pits = call.service.cursors.pits(accountOf(call))
     return told({
@@ -96,6 +109,9 @@ export const scroll: Endpoint = {
   methods: ['GET', 'POST'],
   doc: 'The next page of a scroll. The id is in the body, the URL or the path.',
   parameters: ['scroll', 'scroll_id', 'rest_total_hits_as_int', 'typed_keys'],
+  tag: 'Search',
+  body: { schema: closed({}, { scroll: text, scroll_id: names }) },
+  answers: 'SearchAnswer',
   async handle(call) {
     const { c, service, log, network, path, parameters } = call
     const keys = await keysOf(call, ['scroll_id', 'scroll'])
@@ -111,6 +127,9 @@ export const clearScroll: Endpoint = {
   methods: ['DELETE'],
   doc: 'Closes one scroll, several, or with `_all` all scrolls of the account.',
   parameters: ['scroll_id'],
+  tag: 'Search',
+  body: { schema: closed({}, { scroll_id: names }) },
+  answers: CLOSED,
   async handle(call) {
     const { c, service, network, path, parameters } = call
     const named = textsAt((await keysOf(call, ['scroll_id'])).scroll_id)

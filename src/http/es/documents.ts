@@ -10,6 +10,7 @@ import type { Answer, Wanted } from '../../search/service.ts'
 import { sendAnswer } from '../answer.ts'
 import { askedBy } from '../context.ts'
 import { causeOf } from '../errors.ts'
+import { answer, closed, listOf as listSchema, orError, ref, text } from '../openapi/schema.ts'
 import { BODY_PARAMETERS, jsonOf } from './body.ts'
 import type { Call, Endpoint } from './endpoint.ts'
 import { kindOf, targetOf } from './names.ts'
@@ -26,6 +27,8 @@ export const get: Endpoint = {
   doc: 'One document by its id; with HEAD, whether it exists.',
   limit: '`stored_fields` takes only `_none_`. `version` and `version_type` are refused: a document has one version.',
   parameters: [...GET_PARAMETERS, 'stored_fields'],
+  tag: 'Search',
+  answers: { 200: answer(ref('Document')), 404: orError('Document', 'The document, or the index, is not there.') },
   async handle(call) {
     const { c, service, log, network, path, parameters } = call
     const entity = kindOf(call)
@@ -43,6 +46,8 @@ export const source: Endpoint = {
   methods: ['GET'],
   doc: 'The `_source` of one document; with HEAD, whether it exists.',
   parameters: GET_PARAMETERS,
+  tag: 'Search',
+  answers: { 200: answer(ref('Source')), 404: orError('Document', 'The document, or the index, is not there.') },
   async handle(call) {
     const { c, service, log, network, path } = call
     const entity = kindOf(call)
@@ -73,6 +78,9 @@ export const mget: Endpoint = {
     ...BODY_PARAMETERS,
     ...['_source', '_source_includes', '_source_excludes', 'preference', 'realtime', 'refresh', 'routing', 'type'],
   ],
+  tag: 'Search',
+  body: { schema: closed({}, { docs: listSchema({ type: 'object', required: ['_id'] }), ids: listSchema(text) }) },
+  answers: 'Documents',
   async handle(call) {
     const { c, service, log, network, filterPath } = call
     const body = await jsonOf(call)

@@ -3,6 +3,9 @@ import type { Limits } from '../../limits/index.ts'
 import type { Parameters } from '../../query/parameters.ts'
 import type { SearchService } from '../../search/service.ts'
 import type { Context } from '../context.ts'
+import type { Tag } from '../openapi/operations.ts'
+import type { Answers, Body } from '../openapi/schema.ts'
+import type { ANSWER_SHAPES } from '../shapes/answers.ts'
 import type { Names } from './names.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -23,6 +26,11 @@ export interface Endpoint {
   several?: true
   /** URL parameters that it takes beside those that all take. */
   parameters?: readonly string[]
+  /** Where the description lists it. */
+  tag?: Tag
+  body?: Body
+  /** All of them, or the name of the schema of the one with status 200. */
+  answers: Answers | keyof typeof ANSWER_SHAPES
   handle(call: Call): Told | Response | Promise<Told | Response>
 }
 

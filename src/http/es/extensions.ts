@@ -2,6 +2,7 @@ import { refuse } from '../../lib/errors.ts'
 import type { SearchService } from '../../search/service.ts'
 import { sendAnswer } from '../answer.ts'
 import { askedBy } from '../context.ts'
+import { answer, orError, ref } from '../openapi/schema.ts'
 import type { Endpoint } from './endpoint.ts'
 import { readSize } from './parameters.ts'
 
@@ -15,6 +16,12 @@ const similarTo = (
   methods: ['GET'],
   doc: `${doc} Elasticsearch does not have it.`,
   parameters: ['size'],
+  tag: 'Search',
+  answers: {
+    200: answer(ref('SearchAnswer')),
+    404: orError('Document', `The ${kind} is not there.`),
+    501: answer(ref('Error'), 'sqlite-vec cannot be loaded on the platform of the server.'),
+  },
   async handle(call) {
     const { c, service, log, network, path } = call
     const asked = path.get('id')!
@@ -49,6 +56,8 @@ export const suggest: Endpoint = {
   methods: ['GET'],
   doc: 'Names that someone who types `q` may mean. Elasticsearch does not have it.',
   parameters: ['q', 'size'],
+  tag: 'Search',
+  answers: 'Suggestions',
   async handle(call) {
     const { c, service, log, network, parameters } = call
     const q = parameters.get('q') ?? ''

@@ -8,6 +8,7 @@ import { analyze as words } from '../../query/analysis.ts'
 import { elements, known, scalar, string } from '../../query/json-node.ts'
 import type { Holdings } from '../../search/service.ts'
 import { askedBy } from '../context.ts'
+import { closed, names, text } from '../openapi/schema.ts'
 import { BODY_PARAMETERS, jsonOf } from './body.ts'
 import { ASKED_SHARDS, type Call, type Endpoint, told } from './endpoint.ts'
 import { aliasesOf, byIndex, indexName, indexNames, kindsOf } from './names.ts'
@@ -51,6 +52,7 @@ export const indices: Endpoint = {
   methods: ['GET'],
   doc: 'Aliases, mapping and settings of indices; with HEAD, whether they exist.',
   parameters: [...OF_CLUSTER, 'flat_settings', 'include_defaults', 'include_type_name', 'features'],
+  answers: 'ByIndex',
   handle: call =>
     told(
       byIndex(call, kind => ({
@@ -66,6 +68,7 @@ export const settings: Endpoint = {
   methods: ['GET'],
   doc: 'The settings of indices that clients read. None can be changed.',
   parameters: [...OF_CLUSTER, 'flat_settings', 'include_defaults'],
+  answers: 'ByIndex',
   handle(call) {
     const names = call.names.listed(call.path.get('names') ?? '')
     const isWanted = names.length === 0 || names.includes('_all') ? undefined : fittingAny(names)
@@ -78,6 +81,7 @@ export const alias: Endpoint = {
   methods: ['GET'],
   doc: 'Aliases: the name of the entity, and the name of the network for all of its entities.',
   parameters: OF_CLUSTER,
+  answers: 'ByIndex',
   handle(call) {
     const patterns = call.names.listed(call.path.get('names') ?? '*').map(name => (name === '_all' ? '*' : name))
     const isWanted = fittingAny(patterns)
@@ -102,6 +106,7 @@ export const resolve: Endpoint = {
   paths: ['_resolve/index/{index}'],
   methods: ['GET'],
   doc: 'The indices and aliases that names and patterns match.',
+  answers: 'ResolvedIndexes',
   handle(call) {
     const found = kindsOf(call).map(kind => ({ name: indexName(call, kind), aliases: aliasesOf(call, kind) }))
     const names = [...new Set(found.flatMap(({ aliases }) => aliases))].sort()
@@ -120,6 +125,7 @@ export const refresh: Endpoint = {
   paths: ['_refresh', '{index}/_refresh'],
   methods: ['GET', 'POST'],
   doc: 'Does nothing: a block can be searched as soon as it is stored.',
+  answers: 'Shards',
   handle(call) {
     kindsOf(call)
     return told({ _shards: ASKED_SHARDS })
@@ -152,6 +158,7 @@ export const stats: Endpoint = {
   doc: 'The number of documents and bytes of each index.',
   limit: 'Only `docs` and `store`. All indices share one file; each is credited with its share of the documents.',
   parameters: ['level', 'include_unloaded_segments', 'forbid_closed_indices', 'completion_fields', 'fielddata_fields'],
+  answers: 'Statistics',
   async handle(call) {
     const { c, service, network } = call
     const kinds = kindsOf(call)
@@ -209,6 +216,7 @@ export const mapping: Endpoint = {
   doc: 'The mapping of each index; by document type, as in version 6, with `include_type_name` or a type in the path.',
   parameters: PARAMETERS,
   several: true,
+  answers: 'ByIndex',
   handle: call => told(byIndex(call, kind => ({ mappings: mappingsOf(call, kind) }))),
 }
 
@@ -221,6 +229,7 @@ export const fieldMapping: Endpoint = {
   doc: 'The mapping of single fields.',
   parameters: PARAMETERS,
   several: true,
+  answers: 'ByIndex',
   handle(call) {
     const isWanted = fittingAny(call.names.listed(call.path.get('names')!))
     return told(
@@ -246,6 +255,8 @@ export const fieldCaps: Endpoint = {
   limit: '`index_filter` and `runtime_mappings` are refused.',
   parameters: ['fields', 'include_unmapped'],
   several: true,
+  body: { schema: closed({}, { fields: names }), example: { fields: ['timestamp'] } },
+  answers: 'FieldCapabilities',
   async handle(call) {
     const { fields } = known(await jsonOf(call), 'an object such as {"fields": ["*"]}', ['fields'], [])
     const named = call.names.listed(
@@ -317,6 +328,8 @@ export const analyze: Endpoint = {
   doc: 'The tokens of a text, by the analyzer `standard` or `keyword`, or by that of a field.',
   limit: 'Other analyzers and custom ones, of a tokenizer and filters, are refused.',
   parameters: [...BODY_PARAMETERS, 'analyzer', 'text', 'field', 'prefer_local'],
+  body: { schema: closed({}, { analyzer: text, field: text, text: names }), example: { text: 'One two' } },
+  answers: 'Tokens',
   async handle(call) {
     const { analyzer, field, text } = known(await jsonOf(call), 'an object such as {"text": "…"}', KEYS, [])
     const name = analyzer ? string(analyzer, 'the name of an analyzer') : call.parameters.get('analyzer')

@@ -10,10 +10,10 @@ import type { Target } from '../../search/target.ts'
 import { PRODUCT, sendAnswer } from '../answer.ts'
 import { askedBy, type Ending, factsOf } from '../context.ts'
 import { renderError } from '../errors.ts'
+import { type Body, closed, text } from '../openapi/schema.ts'
 import { BODY_PARAMETERS, bodyOf } from './body.ts'
 import type { Call, Endpoint } from './endpoint.ts'
-import { namesIn } from './names.ts'
-import { isOn, OF_SHARDS } from './parameters.ts'
+import { isOn, namesIn, OF_SHARDS } from './parameters.ts'
 import { dialectOf, searchWith } from './search.ts'
 
 /** Searches of one request that run at the same time, unless it asks for fewer. */
@@ -27,6 +27,14 @@ export const msearch: Endpoint = {
     'An error in one search is reported in its place, where Elasticsearch refuses the whole request. `"size": -1` is refused.',
   parameters: [...OF_SHARDS, 'max_concurrent_searches', 'rest_total_hits_as_int', 'type', 'typed_keys'],
   several: true,
+  tag: 'Search',
+  body: {
+    schema: { type: 'string', description: 'Two lines for each search: a header such as {"index":"tx"}, and a body.' },
+    example: '{"index":"tx"}\n{"size":1}\n',
+    type: 'application/x-ndjson',
+    required: true,
+  },
+  answers: 'MultiSearchAnswer',
   handle: call => searchesWith(call, async body => ({ body })),
 }
 
@@ -207,6 +215,12 @@ const streamed = (
 
 const OF_TEMPLATES = ['rest_total_hits_as_int', 'scroll', 'type', 'typed_keys'] as const
 
+const TEMPLATE: Body = {
+  schema: closed({}, { source: { anyOf: [text, { type: 'object' }] }, params: { type: 'object' } }),
+  required: true,
+  example: { source: { query: { match_all: {} } } },
+}
+
 export const searchTemplate: Endpoint = {
   paths: ['_search/template', '{index}/_search/template', '{index}/{type}/_search/template'],
   methods: ['GET', 'POST'],
@@ -214,6 +228,8 @@ export const searchTemplate: Endpoint = {
   limit: 'Send the template: none are stored. `id`, `profile` and partials are refused.',
   parameters: [...OF_TEMPLATES, 'explain', ...OF_SHARDS, ...BODY_PARAMETERS],
   several: true,
+  body: TEMPLATE,
+  answers: 'SearchAnswer',
   async handle(call) {
     const { body, explain } = await rendered(call, await sent(call))
     const parameters = call.pairs.filter(([name]) => !BODY_PARAMETERS.some(it => it === name))
@@ -229,6 +245,13 @@ export const msearchTemplate: Endpoint = {
   limit: 'As `_msearch` and `_search/template`.',
   parameters: [...OF_SHARDS, 'max_concurrent_searches', 'rest_total_hits_as_int', 'type', 'typed_keys'],
   several: true,
+  body: {
+    schema: { type: 'string', description: 'Two lines for each search: a header, and a template.' },
+    example: '{"index":"tx"}\n{"source":{"size":"{{n}}"},"params":{"n":1}}\n',
+    type: 'application/x-ndjson',
+    required: true,
+  },
+  answers: 'MultiSearchAnswer',
   handle: call =>
     searchesWith(call, async line => {
       const { body, explain } = await rendered(call, line)
@@ -243,6 +266,8 @@ export const renderTemplate: Endpoint = {
   limit: 'The template is sent as `source`: none are stored.',
   parameters: BODY_PARAMETERS,
   several: true,
+  body: TEMPLATE,
+  answers: 'RenderedTemplate',
   async handle(call) {
     const id = call.path.get('id')
     if (id !== undefined)

@@ -4,7 +4,7 @@ import { KINDS, type Kind } from '../../mapping/index.ts'
 import { createNameCounter, type NameCounter } from '../../search/names.ts'
 import { eachOf, findTarget, type IndexOptions, indexOf, type Target } from '../../search/target.ts'
 import type { Call } from './endpoint.ts'
-import { isOn } from './parameters.ts'
+import { isOn, namesIn } from './parameters.ts'
 
 /** The names that one request lists: they are counted together, and each list is looked up once. */
 export interface Names {
@@ -48,12 +48,6 @@ const outcomeOf = <T>(work: () => T): (() => T) => {
     }
   }
 }
-
-export const namesIn = (text: string): string[] =>
-  text
-    .split(',')
-    .map(name => name.trim())
-    .filter(name => name !== '')
 
 /** What the names of indexes in the path mean, all kinds where there is none. */
 export const targetOf = (call: Call, expression = call.path.get('index') ?? '_all'): Target => {

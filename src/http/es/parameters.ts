@@ -5,7 +5,12 @@ import { cut } from '../../query/cut.ts'
 import type { Parameters } from '../../query/parameters.ts'
 import type { Context } from '../context.ts'
 import type { Call } from './endpoint.ts'
-import { namesIn } from './names.ts'
+
+export const namesIn = (text: string): string[] =>
+  text
+    .split(',')
+    .map(name => name.trim())
+    .filter(name => name !== '')
 
 /** The URL parameters of a request, in their order. */
 export const parametersOf = (c: Context): Parameters => {

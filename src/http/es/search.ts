@@ -4,6 +4,7 @@ import { parseSource } from '../../query/source.ts'
 import type { Dialect } from '../../search/dialect.ts'
 import { formatOf, sendAnswer } from '../answer.ts'
 import { askedBy, header } from '../context.ts'
+import { answer, type Answer as Described, JSON_BODY, orError, ref } from '../openapi/schema.ts'
 import { BODY_PARAMETERS, bodyOf } from './body.ts'
 import type { Call, Endpoint } from './endpoint.ts'
 import { kindOf, targetOf } from './names.ts'
@@ -27,12 +28,28 @@ export const totalsFor = (path: string, client: string | undefined): Dialect['to
 const isOld = (client: string | undefined): boolean =>
   client === undefined || client === '' || /^elasticsearch-py\/[0-6]\./.test(client)
 
+const FOUND: Described = {
+  description: 'The hits, in the format that the header Accept asks for.',
+  content: {
+    [JSON_BODY]: ref('SearchAnswer'),
+    'application/x-ndjson': { type: 'string', description: 'A line of JSON for each hit.' },
+    'text/csv': {
+      type: 'string',
+      description:
+        'A line for each hit, under a line of names. Texts that a spreadsheet would run as formulas get an apostrophe in front, unless Accept has formulas=raw.',
+    },
+  },
+}
+
 export const search: Endpoint = {
   paths: ['{index}/search', '_search', '{index}/_search', '{index}/{type}/_search'],
   methods: ['GET', 'POST'],
   doc: 'Searches. `{index}/search` answers the total as a number, as before version 7; `_search` as an object. `scroll` opens a scroll.',
   parameters: [...Object.keys(SEARCH_PARAMETERS), ...OF_SHARDS, ...BODY_PARAMETERS, 'scroll', 'type', 'typed_keys'],
   several: true,
+  tag: 'Search',
+  body: { schema: ref('SearchBody'), example: { query: { match_all: {} }, size: 1 } },
+  answers: { 200: FOUND },
   handle: async call => searchWith(call, await bodyOf(call)),
 }
 
@@ -71,6 +88,9 @@ export const count: Endpoint = {
   doc: 'The number of documents that match a query.',
   parameters: [...QUERY_PARAMETERS, ...OF_SHARDS, ...BODY_PARAMETERS, 'type'],
   several: true,
+  tag: 'Search',
+  body: { schema: ref('QueryBody'), example: { query: { match_all: {} } } },
+  answers: 'CountAnswer',
   async handle(call) {
     const { c, service, log, pairs, filterPath } = call
     const target = targetOf(call)
@@ -88,6 +108,8 @@ export const validate: Endpoint = {
   limit: 'The explanation of a valid query is the query as it was sent.',
   parameters: [...QUERY_PARAMETERS, ...BODY_PARAMETERS, 'explain', 'rewrite', 'all_shards', 'type'],
   several: true,
+  body: { schema: ref('QueryBody'), example: { query: { match_all: {} } } },
+  answers: 'Validity',
   async handle(call) {
     const { c, service, log, pairs, filterPath } = call
     const target = targetOf(call)
@@ -105,6 +127,8 @@ export const explain: Endpoint = {
   doc: 'Whether a document matches a query, and how its score comes about. With `_source`, also the document.',
   limit: 'Neither filter clauses nor reasons why a document does not match are listed. `stored_fields` is refused.',
   parameters: [...QUERY_PARAMETERS, ...SOURCE_PARAMETERS, ...OF_SHARDS, ...BODY_PARAMETERS, 'parent', 'type'],
+  body: { schema: ref('QueryBody'), example: { query: { match_all: {} } } },
+  answers: { 200: answer(ref('Explanation')), 404: orError('Explanation', 'It is not there.') },
   async handle(call) {
     const { c, service, log, network, pairs, filterPath, path } = call
     const kind = kindOf(call)

@@ -11,18 +11,16 @@ import {
   errorHeaders,
   errorResponses,
   errorsOf,
-  JSON_BODY,
   type Operation,
   parametersOf,
   type ShownParameter,
   shownParameters,
   TAGS,
-  type Told,
 } from './operations.ts'
 import { ownOperations } from './own.ts'
 import { querySchemas } from './query.ts'
 import { ruleSchemas } from './rules.ts'
-import type { Schema } from './schema.ts'
+import { type Answer, JSON_BODY, type Schema } from './schema.ts'
 
 /** What a server has: the description has no more. */
 export interface Has {
@@ -163,7 +161,7 @@ const describe = (operation: Operation): Described => {
   }
 }
 
-const responseOf = ({ description, content }: Told): Response => ({
+const responseOf = ({ description, content }: Answer): Response => ({
   description,
   ...(content && { content: Object.fromEntries(Object.entries(content).map(([type, schema]) => [type, { schema }])) }),
 })

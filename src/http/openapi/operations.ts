@@ -3,7 +3,7 @@ import { SEARCH_PARAMETERS } from '../../query/parameters.ts'
 import { UNITS } from '../es/cat.ts'
 import { alertState } from '../shapes/rules.ts'
 import type { Response } from './index.ts'
-import { oneOf, ref, type Schema, text, whole } from './schema.ts'
+import { type Answers, type Body, JSON_BODY, oneOf, ref, type Schema, text, whole } from './schema.ts'
 
 /** One method of one path. */
 export interface Operation {
@@ -21,7 +21,7 @@ export interface Operation {
   headers?: readonly string[]
   body?: Body
   /** By status; all others are errors. */
-  answers: Readonly<Record<number, Told>>
+  answers: Answers
 }
 
 export type Tag = keyof typeof TAGS
@@ -36,27 +36,6 @@ export const TAGS = {
 
 /** URL parameters that clients send everywhere. */
 export const EVERYWHERE = ['access_token', 'pretty', 'human', 'error_trace', 'filter_path'] as const
-
-export interface Body {
-  schema: Schema
-  required?: boolean
-  /** One that works with the demo chain, whatever the rest of the request is. */
-  example?: unknown
-  /** Default: JSON. */
-  type?: string
-}
-
-export interface Told {
-  description: string
-  /** By media type; absent without a body. */
-  content?: Readonly<Record<string, Schema>>
-}
-
-export const JSON_BODY = 'application/json'
-export const told = (schema: Schema, description = 'The answer.'): Told => ({
-  description,
-  content: { [JSON_BODY]: schema },
-})
 
 /** Errors that operations have in common, by the names of their components. */
 const FAULTS = {

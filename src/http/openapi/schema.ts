@@ -29,3 +29,33 @@ export const open = (required: Record<string, Schema>, optional: Record<string, 
   const { additionalProperties: _, ...schema } = closed(required, optional)
   return schema
 }
+
+/** A text, or several. */
+export const names: Schema = { anyOf: [text, listOf(text)] }
+
+export interface Body {
+  schema: Schema
+  required?: boolean
+  /** One that works with the demo chain, whatever the rest of the request is. */
+  example?: unknown
+  /** Default: JSON. */
+  type?: string
+}
+
+export interface Answer {
+  description: string
+  /** By media type; absent without a body. */
+  content?: Readonly<Record<string, Schema>>
+}
+
+/** By status; all others are errors. */
+export type Answers = Readonly<Record<number, Answer>>
+
+export const JSON_BODY = 'application/json'
+export const answer = (schema: Schema, description = 'The answer.'): Answer => ({
+  description,
+  content: { [JSON_BODY]: schema },
+})
+/** An answer that may be an error as well. */
+export const orError = (name: string, description: string): Answer =>
+  answer({ anyOf: [ref(name), ref('Error')] }, description)
