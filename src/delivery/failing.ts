@@ -1,13 +1,8 @@
 import type { Log } from '../lib/log.ts'
-import type { Action, StoredRule } from '../rules/rule.ts'
+import type { StoredRule } from '../rules/rule.ts'
+import { receiverOf } from './channels/index.ts'
 import type { Failed } from './ledger.ts'
 import type { Attempt } from './queue.ts'
-import { plain } from './text.ts'
-import { destinationOf } from './webhook.ts'
-
-/** What tells receivers of a channel apart, and is the same in all rules that notify one: behind a host are many. */
-export const receiverOf = ({ parameters }: Action): string =>
-  'recipients' in parameters ? parameters.recipients.map(plain).join(', ') : destinationOf(parameters.url)
 
 /** A receiver whose last delivery failed, and since when nothing was delivered to it. */
 interface Failing {

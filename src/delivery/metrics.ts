@@ -1,5 +1,5 @@
 import type { MetricSnapshot, Metrics } from '../lib/metrics.ts'
-import { CHANNELS } from './channel.ts'
+import { CHANNEL_TYPES } from '../rules/channels.ts'
 import type { Source } from './intake.ts'
 import type { DeliveryStore } from './store.ts'
 
@@ -60,7 +60,7 @@ const SHARE = 10
 
 const queueMetrics = (store: Pick<DeliveryStore, 'waiting' | 'dead'>, now: number): MetricSnapshot[] => {
   const waiting = new Map(store.waiting().map(one => [one.channel, one]))
-  const queued = CHANNELS.map(channel => waiting.get(channel) ?? { channel, count: 0, dueAt: now })
+  const queued = CHANNEL_TYPES.map(channel => waiting.get(channel) ?? { channel, count: 0, dueAt: now })
   return [
     {
       ...{ type: 'gauge', name: 'chainsieve_deliveries_queued', help: 'Waiting deliveries.' },

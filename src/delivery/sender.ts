@@ -1,6 +1,6 @@
 import type { StoredAlert } from '../alerts/alert.ts'
 import type { Action, StoredRule } from '../rules/rule.ts'
-import type { Message } from './channel.ts'
+import type { Message } from './channels/channel.ts'
 import { readSource } from './payload.ts'
 import { type Attempt, errorOf, type Job, statusOf } from './queue.ts'
 import { headOf, saidBy } from './teller.ts'

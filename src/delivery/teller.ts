@@ -3,7 +3,7 @@ import type { StoredAlert } from '../alerts/alert.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
 import type { Action, StoredRule } from '../rules/rule.ts'
 import type { Lane } from './agenda.ts'
-import type { Channel, Message, MessageType } from './channel.ts'
+import type { Channel, Message, MessageType } from './channels/channel.ts'
 import type { Db } from './file.ts'
 
 /** Channels by the type of an action. */

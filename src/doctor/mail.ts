@@ -1,5 +1,5 @@
 import type { Config } from '../config/index.ts'
-import { checkMailServer } from '../delivery/email.ts'
+import { checkMailServer } from '../delivery/channels/email.ts'
 import { about, type Finding } from './finding.ts'
 import { enabledRules } from './rules.ts'
 

@@ -30,9 +30,8 @@ export async function* checkWebhooks(config: Config, signal: AbortSignal): Async
 const targetsOf = (data: string): Target[] => {
   const found = new Map<string, Target>()
   for (const { id, input } of enabledRules(data))
-    for (const { type, parameters } of input.config.alerts) {
-      if (type === 'Email') continue
-      const url = parseTarget((parameters as { url: string }).url)
+    for (const { parameters } of input.config.alerts) {
+      const url = 'url' in parameters && parseTarget(parameters.url)
       if (!url) continue
       const target = found.get(url.origin) ?? { url, rules: new Set() }
       target.rules.add(id)

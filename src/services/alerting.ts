@@ -1,14 +1,14 @@
 import type { StoredAlert } from '../alerts/alert.ts'
 import { alertId } from '../alerts/alert-store.ts'
 import type { Config } from '../config/index.ts'
-import type { Message } from '../delivery/channel.ts'
+import type { Message } from '../delivery/channels/channel.ts'
+import { preview } from '../delivery/channels/index.ts'
 import { failingOf, sayFailing } from '../delivery/failing.ts'
 import { createGuard } from '../delivery/guard.ts'
 import type { DeliveryInfo, DeliveryRecord } from '../delivery/ledger.ts'
 import type { DestinationInfo } from '../delivery/listing.ts'
 import type { AlertRecord, FailingReceiver } from '../delivery/messages.ts'
 import { readSource } from '../delivery/payload.ts'
-import { render } from '../delivery/rendering.ts'
 import type { RuleSeries } from '../delivery/series.ts'
 import type { Delivery } from '../delivery/service.ts'
 import { headOf, saidBy } from '../delivery/teller.ts'
@@ -110,7 +110,7 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
       }
       const messages = input.config.alerts.map((action, place) => ({
         ...{ action: place, type: action.type },
-        ...render(action, message),
+        ...preview(action, message),
       }))
       return { entity: alert.entity, messages }
     },

@@ -1,7 +1,6 @@
 import { statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CHANNELS } from '../delivery/channel.ts'
 import type { Delivery } from '../delivery/service.ts'
 import { storeFile } from '../engine/files.ts'
 import type { Indexing } from '../ingest/network.ts'
@@ -11,6 +10,7 @@ import { hostsOf } from '../lib/hosts.ts'
 import type { Log } from '../lib/log.ts'
 import { createMetrics, type Labels, type MetricSnapshot, type Metrics } from '../lib/metrics.ts'
 import { coalesceFor } from '../lib/scheduling/coalesce.ts'
+import { CHANNEL_TYPES } from '../rules/channels.ts'
 import type { Pool } from '../search/pool.ts'
 import { NO_ACCOUNT } from '../search/service.ts'
 import { clusterMetrics } from './cluster-metrics.ts'
@@ -89,7 +89,7 @@ const serverGauges = ({ reasons = [], deliveries, readers }: Status): MetricSnap
         gauge(
           'chainsieve_receivers_failing',
           'Receivers whose last attempt failed, by channel.',
-          ...CHANNELS.map((channel): [number, Labels] => [
+          ...CHANNEL_TYPES.map((channel): [number, Labels] => [
             deliveries.failing.filter(one => one.channel === channel).length,
             { channel },
           ]),

@@ -158,7 +158,7 @@ export const createRuleBook = (options: RuleBookOptions): RuleBook => {
       const { network, alert } = await alertFor({ networks, pool: openPool() }, rule, document, signal)
       // HTTP and mail take a while to load, which a server's start does not wait for.
       const [{ createChannels }, { createSender }] = await Promise.all([
-        import('../delivery/index.ts'),
+        import('../delivery/channels/index.ts'),
         import('../delivery/sender.ts'),
       ])
       const { allowTarget, smtp, mailFrom, deliveryTimeout } = config

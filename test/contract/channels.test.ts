@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
-import { CHANNELS, type Channel, type Message, type SendContext } from '../../src/delivery/channel.ts'
-import { createChannels } from '../../src/delivery/index.ts'
+import { readSources } from '../../scripts/layers.ts'
+import type { Channel, Message, SendContext } from '../../src/delivery/channels/channel.ts'
+import { createChannels } from '../../src/delivery/channels/index.ts'
 import { secret } from '../../src/lib/secret.ts'
+import { CHANNEL_TYPES } from '../../src/rules/channels.ts'
 import type { Action } from '../../src/rules/rule.ts'
 import { startMailServer } from '../support/mail.ts'
 import { startReceiver } from '../support/receiver.ts'
@@ -44,7 +46,7 @@ const startSilent = async (t: TestContext): Promise<number> => {
   return (server.address() as { port: number }).port
 }
 
-for (const type of CHANNELS)
+for (const type of CHANNEL_TYPES)
   describe(`${type}, as every channel`, () => {
     const open = (
       t: TestContext,
@@ -107,3 +109,27 @@ for (const type of CHANNELS)
       assert.equal((await open(t).send(ACTIONS[type]('ftp://x.test/'), [MESSAGE], context())).type, 'refused')
     })
   })
+
+/** Where a channel may be named: its own file and line, what rules ask for it, and what tells of its settings. */
+const NAMES_CHANNELS = [
+  /^src\/delivery\/channels\//,
+  /^src\/rules\/(rule|channels|check-alerts)\.ts$/,
+  // What was stored before.
+  /^src\/delivery\/migrations\.ts$/,
+  // What the operator has to set for emails.
+  /^src\/(doctor\/mail|services\/advice)\.ts$/,
+  // An example of a rule.
+  /^src\/http\/openapi\//,
+  // Asks as clients do.
+  /^src\/console\//,
+]
+
+test('a channel is a file and a line: nothing else names one', () => {
+  const named = [...readSources()].flatMap(([path, text]) =>
+    /'(Chat|Email|Webhook \((GET|POST)\))'|\bChat: |\bEmail: /.test(text) ? [path] : [],
+  )
+  assert.deepEqual(
+    named.filter(path => !NAMES_CHANNELS.some(place => place.test(path))),
+    [],
+  )
+})

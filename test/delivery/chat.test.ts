@@ -3,9 +3,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Message } from '../../src/delivery/channel.ts'
-import { chatBody } from '../../src/delivery/chat.ts'
-import { createChannels } from '../../src/delivery/index.ts'
+import type { Message } from '../../src/delivery/channels/channel.ts'
+import { chatBody } from '../../src/delivery/channels/chat.ts'
+import { createChannels } from '../../src/delivery/channels/index.ts'
 import type { Action, PayloadItem } from '../../src/rules/rule.ts'
 
 type Chat = Extract<Action, { type: 'Chat' }>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { createRandom } from '../../scripts/demo/random.ts'
-import type { Outcome } from '../../src/delivery/channel.ts'
+import type { Outcome } from '../../src/delivery/channels/channel.ts'
 import { openDeliveries } from '../../src/delivery/store.ts'
 import { createWorker } from '../../src/delivery/worker.ts'
 import { silent } from '../../src/lib/log.ts'

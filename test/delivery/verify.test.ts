@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { Webhook } from 'standardwebhooks'
-import { sign } from '../../src/delivery/sign.ts'
-import { faultOf } from '../../src/delivery/verify.ts'
+import { faultOf, sign } from '../../src/delivery/verify.ts'
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 const OTHER = `whsec_${Buffer.alloc(32, 8).toString('base64')}`

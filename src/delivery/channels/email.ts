@@ -1,30 +1,24 @@
 import { createHash } from 'node:crypto'
 import { domainToASCII } from 'node:url'
-import { createTransport, type SendMailOptions } from 'nodemailer'
-import { withTimeout } from '../lib/retry.ts'
-import type { Secret } from '../lib/secret.ts'
-import type { Action } from '../rules/rule.ts'
-import type { Channel, Message, Outcome } from './channel.ts'
-import { faultOf, headOf } from './http.ts'
+import type { SendMailOptions } from 'nodemailer'
+import { lazy } from '../../lib/lazy.ts'
+import { withTimeout } from '../../lib/retry.ts'
+import type { Secret } from '../../lib/secret.ts'
+import type { Action } from '../../rules/rule.ts'
+import { faultOf, headOf } from '../http.ts'
+import { plain } from '../text.ts'
+import type { Channel, ChannelKind, Message, Outcome, Transports } from './channel.ts'
 import { renderMail } from './mail.ts'
-import { plain } from './text.ts'
 
 type Email = Extract<Action, { type: 'Email' }>
 
-export interface MailOptions {
-  /**
-   * `smtp://user:password@host:port` (STARTTLS where the server has it) or `smtps://…`, with nodemailer's options in the query,
-   * such as `?tls.rejectUnauthorized=false`. Credentials travel only encrypted, except to this machine or with `?requireTLS=false`.
-   */
-  smtp: Secret | undefined
-  /** `Name <address>` or an address. */
-  mailFrom: string | undefined
-  /** Longest time for one attempt. */
-  timeoutMs: number
-}
-
-export interface EmailChannel extends Channel<Email> {
-  close(): void
+export const email: ChannelKind<Email> = {
+  receiver: ({ parameters }) => parameters.recipients.map(plain).join(', '),
+  preview(action, message) {
+    const { subject, text } = renderMail(action, [message])
+    return { to: action.parameters.recipients.map(it => plain(it).trim()), subject, text }
+  },
+  open: transports => createEmail(transports),
 }
 
 /**
@@ -32,14 +26,14 @@ export interface EmailChannel extends Channel<Email> {
  * the program runs; after a restart all get it again, with the same `Message-ID`. Recipients that it will never take (550, 551, 553)
  * are named in the ledger; when there are no others the delivery is refused.
  */
-export const createEmail = ({ smtp, mailFrom, timeoutMs }: MailOptions): EmailChannel => {
+export const createEmail = ({ smtp, mailFrom, timeoutMs }: Omit<Transports, 'http'>) => {
   const server = smtp && URL.parse(smtp.reveal())
   /** One for each account: recipients that hang hold no other's connections. */
   const transports = new Map<number, ReturnType<typeof open>>()
-  const transportOf = (account: number) => {
+  const transportOf = (mailer: Mailer, account: number) => {
     let found = transports.get(account)
     if (!found && server) {
-      found = open(server, timeoutMs)
+      found = open(mailer, server, timeoutMs)
       transports.set(account, found)
     }
     return found
@@ -47,17 +41,17 @@ export const createEmail = ({ smtp, mailFrom, timeoutMs }: MailOptions): EmailCh
   /** By Message-ID, who has it already; the oldest ones are forgotten. */
   const partly = new Map<string, Set<string>>()
 
-  return {
+  const channel: Channel<Email> & { close(): void } = {
     combines: true,
     destination: () => (server ? `${server.protocol}//${server.host}` : 'smtp:'),
-    shown: ({ parameters }) => parameters.recipients.map(plain).join(', '),
+    shown: email.receiver,
     close() {
       for (const transport of transports.values())
         (transport as { close(options: { force: boolean }): void }).close({ force: true })
     },
 
     async send(action, messages, { account, signal }) {
-      const transport = transportOf(account)
+      const transport = transportOf(await mailer(), account)
       if (!transport || mailFrom === undefined) return { type: 'refused', why: UNCONFIGURED }
       const recipients = [...new Set(action.parameters.recipients.map(normal))]
       const bad = recipients.filter(it => !ADDRESS.test(it))
@@ -116,6 +110,7 @@ export const createEmail = ({ smtp, mailFrom, timeoutMs }: MailOptions): EmailCh
       }
     },
   }
+  return channel
 }
 
 /** Connects to the server and logs in, and sends nothing: why that failed, without secrets. `encrypted`: a server without TLS fails, too. */
@@ -128,7 +123,7 @@ export const checkMailServer = async ({
   timeoutMs: number
   encrypted: boolean
 }): Promise<string | undefined> => {
-  const transport = open(new URL(smtp.reveal()), timeoutMs, encrypted)
+  const transport = open(await mailer(), new URL(smtp.reveal()), timeoutMs, encrypted)
   try {
     await withTimeout(timeoutMs, new AbortController().signal, late, () => transport.verify())
     return undefined
@@ -140,7 +135,11 @@ export const checkMailServer = async ({
   }
 }
 
-const open = (server: URL, timeoutMs: number, encrypted = false) => {
+/** Takes a while to load, which neither a start nor a preview waits for. */
+const mailer = lazy(() => import('nodemailer'))
+type Mailer = Awaited<ReturnType<typeof mailer>>
+
+const open = ({ createTransport }: Mailer, server: URL, timeoutMs: number, encrypted = false) => {
   const local = /^(localhost|127\.[\d.]+|\[::1\])$/.test(server.hostname)
   const requireTLS = encrypted || (server.username !== '' && !local && !server.searchParams.has('requireTLS'))
   return createTransport({
@@ -154,7 +153,7 @@ const open = (server: URL, timeoutMs: number, encrypted = false) => {
     socketTimeout: timeoutMs,
     dnsTimeout: timeoutMs,
     ...(requireTLS && { requireTLS }),
-  } as Parameters<typeof createTransport>[0] & { pool: true })
+  } as Parameters<Mailer['createTransport']>[0] & { pool: true })
 }
 
 /** An error of nodemailer. */

@@ -1,7 +1,7 @@
-import type { Action, Confirmations } from '../rules/rule.ts'
+import type { Action, Confirmations } from '../../rules/rule.ts'
+import { asLines, select } from '../payload.ts'
+import { cutText, escapeHtml, LONGEST_VALUE, plain } from '../text.ts'
 import { type Message, type MessageType, pendingNote } from './channel.ts'
-import { asLines, select } from './payload.ts'
-import { cutText, escapeHtml, LONGEST_VALUE, plain } from './text.ts'
 
 /** Subject and both bodies of a mail about messages of one rule. Header lines cannot be broken: no text keeps its line breaks. */
 export const renderMail = (action: Action, messages: readonly Message[]) => {

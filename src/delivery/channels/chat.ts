@@ -1,22 +1,23 @@
-import type { Action, Confirmations } from '../rules/rule.ts'
-import { type Channel, type Message, type MessageType, pendingNote } from './channel.ts'
-import { type Http, parseTarget } from './http.ts'
-import { asLines, select } from './payload.ts'
-import { chatValue, cutEscaped, plain, plainLines } from './text.ts'
-import { destinationOf, shownOrigin } from './webhook.ts'
+import type { Action, Confirmations } from '../../rules/rule.ts'
+import { parseTarget } from '../http.ts'
+import { asLines, select } from '../payload.ts'
+import { chatValue, cutEscaped, plain, plainLines } from '../text.ts'
+import { type Message, type MessageType, pendingNote } from './channel.ts'
+import { byRequest, HIDDEN } from './request.ts'
 
 type Chat = Extract<Action, { type: 'Chat' }>
 
 /** Incoming webhooks as Slack has them; Mattermost, Rocket.Chat and Discord (path `/slack`) take the same. */
-export const createChat = (http: Http): Channel<Chat> => ({
-  destination: ({ parameters }) => destinationOf(parameters.url),
-  shown: ({ parameters }) => shownOrigin(parameters.url),
-
-  async send(action, [message], context) {
+export const chat = byRequest<Chat>({
+  /** The path is the password. */
+  shown({ parameters }) {
+    const url = parseTarget(parameters.url)
+    return url ? `${url.origin}/${HIDDEN}` : HIDDEN
+  },
+  request(action, message) {
     const url = parseTarget(action.parameters.url)
-    if (!url) return { type: 'refused', why: 'its URL is neither http nor https' }
-    const headers = { 'content-type': 'application/json' }
-    return http.attempt({ method: 'POST', url, headers, body: JSON.stringify(chatBody(action, message!)) }, context)
+    if (!url) return { refused: 'its URL is neither http nor https' }
+    return { method: 'POST', url, body: chatBody(action, message) }
   },
 })
 

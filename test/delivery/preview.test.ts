@@ -3,11 +3,10 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import type { Message } from '../../src/delivery/channel.ts'
-import { createChannels } from '../../src/delivery/index.ts'
-import { renderMail } from '../../src/delivery/mail.ts'
+import type { Message } from '../../src/delivery/channels/channel.ts'
+import { createChannels, preview } from '../../src/delivery/channels/index.ts'
+import { renderMail } from '../../src/delivery/channels/mail.ts'
 import { readSource } from '../../src/delivery/payload.ts'
-import { render } from '../../src/delivery/rendering.ts'
 import type { Action } from '../../src/rules/rule.ts'
 
 const MESSAGE: Message = {
@@ -45,18 +44,18 @@ test('what is shown is what is sent, to the letter', async t => {
       .of(action)
       .send(action, [MESSAGE], { account: 1, secrets: [], signal: AbortSignal.timeout(5_000), now: Date.now() })
     assert.equal(outcome.type, 'delivered')
-    const shown = render(action, MESSAGE) as { method: string; url: string; body: object | null }
+    const shown = preview(action, MESSAGE) as { method: string; url: string; body: object | null }
     assert.deepEqual(
       { ...shown, body: shown.body === null ? '' : JSON.stringify(shown.body) },
       { ...sent.at(-1)!, url: origin + sent.at(-1)!.url },
     )
   }
-  assert.match(JSON.stringify(render(actions[1]!, MESSAGE)), /18446744073709551615/)
+  assert.match(JSON.stringify(preview(actions[1]!, MESSAGE)), /18446744073709551615/)
 
   const mail = { type: 'Email', parameters: { recipients: ['a@example.org', 'b@example.org\n'] } } as Action
   const { subject, text } = renderMail(mail, [MESSAGE])
-  assert.deepEqual(render(mail, MESSAGE), { to: ['a@example.org', 'b@example.org'], subject, text })
-  assert.deepEqual(render({ type: 'Webhook (GET)', parameters: { url: 'https://{event}/' } } as Action, MESSAGE), {
+  assert.deepEqual(preview(mail, MESSAGE), { to: ['a@example.org', 'b@example.org'], subject, text })
+  assert.deepEqual(preview({ type: 'Webhook (GET)', parameters: { url: 'https://{event}/' } } as Action, MESSAGE), {
     refused: 'its URL has a token before the path: only path and query may have tokens',
   })
 })

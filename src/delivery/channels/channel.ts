@@ -1,4 +1,6 @@
-import type { Action, Confirmations, TargetType } from '../rules/rule.ts'
+import type { Secret } from '../../lib/secret.ts'
+import type { Action, Confirmations, TargetType } from '../../rules/rule.ts'
+import type { Http } from '../http.ts'
 
 /** The outcome of one attempt. `head`: the beginning of the receiver's answer, one line of at most 1,000 characters. */
 export type Outcome =
@@ -61,7 +63,34 @@ export interface Channel<A extends Action = Action> {
    * the signal's reason when that aborts, and then it is not known whether the receiver got it. Any other rejection is a bug.
    */
   send(action: A, messages: readonly Message[], context: SendContext): Promise<Outcome>
+  close?(): void
 }
 
-/** All of them, by the types of actions. */
-export { CHANNEL_TYPES as CHANNELS } from '../rules/channels.ts'
+/** What a receiver would get, or why nothing would be sent to it. */
+export type Preview =
+  | { method: 'GET' | 'POST'; url: string; body: object | null }
+  | { to: string[]; subject: string; text: string }
+  | { refused: string }
+
+/** What channels send by. */
+export interface Transports {
+  http: Http
+  /**
+   * `smtp://user:password@host:port` (STARTTLS where the server has it) or `smtps://…`, with nodemailer's options in the query,
+   * such as `?tls.rejectUnauthorized=false`. Credentials travel only encrypted, except to this machine or with `?requireTLS=false`.
+   */
+  smtp: Secret | undefined
+  /** Sender of emails, `Name <address>` or an address. */
+  mailFrom: string | undefined
+  /** Longest time for one attempt. */
+  timeoutMs: number
+}
+
+/** A type of action: a file in this folder, and a line in `index.ts`. */
+export interface ChannelKind<A extends Action = Action> {
+  /** What tells its receivers apart. */
+  receiver(action: A): string
+  /** Sends nothing. A URL is whole: for who wrote it. */
+  preview(action: A, message: Message): Preview
+  open(transports: Transports): Channel<A>
+}

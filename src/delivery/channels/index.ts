@@ -1,0 +1,54 @@
+import type { Log } from '../../lib/log.ts'
+import type { Secret } from '../../lib/secret.ts'
+import { CHANNEL_TYPES } from '../../rules/channels.ts'
+import type { Action } from '../../rules/rule.ts'
+import { createGuard } from '../guard.ts'
+import { createHttp } from '../http.ts'
+import type { Lookup } from '../names.ts'
+import type { Channel, ChannelKind, Message, Preview } from './channel.ts'
+import { chat } from './chat.ts'
+import { email } from './email.ts'
+import { webhook } from './webhook.ts'
+
+/** All of them. What each asks for of its receivers, and how that is checked, stands with the rules. */
+const TYPES = {
+  'Webhook (GET)': webhook('GET'),
+  'Webhook (POST)': webhook('POST'),
+  Email: email,
+  Chat: chat,
+} satisfies { [T in Action['type']]: ChannelKind<Extract<Action, { type: T }>> }
+
+const typeOf = ({ type }: Pick<Action, 'type'>) => TYPES[type] as ChannelKind
+
+/** What a receiver would get. */
+export const preview = (action: Action, message: Message): Preview => typeOf(action).preview(action, message)
+
+/** What tells receivers of a channel apart, and is the same in all rules that notify one: behind a host are many. */
+export const receiverOf = (action: Action): string => typeOf(action).receiver(action)
+
+export interface ChannelOptions {
+  /** Address ranges that webhooks and chats may reach although they are not public. */
+  allowed: readonly string[]
+  /** URL of the SMTP server. */
+  smtp: Secret | undefined
+  /** Sender of emails. */
+  mailFrom: string | undefined
+  /** Longest time for one attempt. */
+  timeoutMs?: number
+  lookup?: Lookup
+  log?: Log
+}
+
+export const createChannels = ({ allowed, smtp, mailFrom, timeoutMs = 20_000, lookup, log }: ChannelOptions) => {
+  const http = createHttp({ guard: createGuard(allowed), timeoutMs, lookup, log })
+  const channels = new Map(
+    CHANNEL_TYPES.map(type => [type, typeOf({ type }).open({ http, smtp, mailFrom, timeoutMs })]),
+  )
+  return {
+    of: ({ type }: Pick<Action, 'type'>): Channel => channels.get(type)!,
+    async close() {
+      for (const channel of channels.values()) channel.close?.()
+      await http.close()
+    },
+  }
+}

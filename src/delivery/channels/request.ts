@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto'
+import type { Action } from '../../rules/rule.ts'
+import { parseTarget } from '../http.ts'
+import type { ChannelKind, Message, SendContext } from './channel.ts'
+
+type ToUrl = Extract<Action, { parameters: { url: string } }>
+
+/** The request that tells a receiver of a message; `refused`: why none can. */
+export type Request = { method: 'GET' | 'POST'; url: URL; body: object | null } | { refused: string }
+
+/** A channel that tells of each message by one HTTP request to the URL of the action. */
+export const byRequest = <A extends ToUrl>({
+  shown,
+  request,
+  headers = () => ({}),
+}: {
+  shown(action: A): string
+  request(action: A, message: Message): Request
+  headers?(message: Message, body: string, context: SendContext): Record<string, string>
+}): ChannelKind<A> => ({
+  receiver: ({ parameters }) => destinationOf(parameters.url),
+
+  preview(action, message) {
+    const made = request(action, message)
+    return 'refused' in made ? made : { ...made, url: made.url.href }
+  },
+
+  open: ({ http }) => ({
+    destination: ({ parameters }) => destinationOf(parameters.url),
+    shown,
+    async send(action, [message], context) {
+      const made = request(action, message!)
+      if ('refused' in made) return { type: 'refused', why: made.refused }
+      const { method, url } = made
+      const body = made.body === null ? '' : JSON.stringify(made.body)
+      const own = { 'content-type': 'application/json', ...headers(message!, body, context) }
+      return http.attempt({ method, url, headers: own, ...(made.body !== null && { body }) }, context)
+    },
+  }),
+})
+
+/**
+ * A URL whose origin is the target's, and whose path stands for the rest of it: behind one host (Slack's, Discord's) are many
+ * receivers, of which one that is gone or broken says nothing of the others.
+ */
+const destinationOf = (template: string): string => {
+  const url = parseTarget(template)
+  const rest = createHash('sha256').update(template).digest('hex').slice(0, 12)
+  return url ? `${url.origin}/~${rest}` : `invalid:${rest}`
+}
+
+/** In the place of what is not shown. */
+export const HIDDEN = '[secret]'

@@ -1,0 +1,58 @@
+import type { Action } from '../../rules/rule.ts'
+import { parseTarget } from '../http.ts'
+import { fillUrl, select } from '../payload.ts'
+import { sign } from '../verify.ts'
+import type { Message } from './channel.ts'
+import { byRequest, HIDDEN } from './request.ts'
+
+type Webhook = Extract<Action, { type: 'Webhook (GET)' | 'Webhook (POST)' }>
+
+/** Standard Webhooks 1.0: a POST tells of the alert in its body, a GET in its headers and by what its URL's tokens take. */
+export const webhook = (method: 'GET' | 'POST') =>
+  byRequest<Webhook>({
+    shown: ({ parameters }) => shownUrl(parameters.url),
+    request({ parameters, payload }, message) {
+      const url = fillUrl(parameters.url, message.source)
+      if (typeof url === 'string') return { refused: url }
+      return { method, url, body: method === 'POST' ? bodyOf(message, payload) : null }
+    },
+    headers({ id, type }, body, { secrets, now }) {
+      const seconds = Math.floor(now / 1000)
+      return {
+        'webhook-id': id,
+        'webhook-timestamp': String(seconds),
+        'webhook-type': type,
+        ...(secrets.length > 0 && { 'webhook-signature': sign(secrets, id, seconds, body) }),
+      }
+    },
+  })
+
+/** Everything but `payload` is the same for every action of a rule, and all of it for every attempt. */
+const bodyOf = (
+  { id, type, timestamp, rule, network, targetType, confirmations, entity, source }: Message,
+  payload: Action['payload'],
+) => ({
+  id,
+  type,
+  timestamp: new Date(timestamp).toISOString(),
+  rule: { id: rule.id, name: rule.name, version: rule.version },
+  network,
+  targetType,
+  confirmations,
+  entity: { _id: entity._id, _type: entity._type },
+  payload: select(source, payload),
+})
+
+/** Without credentials, values of the query, and whatever in its path is long enough for a key. Tokens stay. */
+const shownUrl = (template: string): string => {
+  const url = parseTarget(template)
+  if (!url) return HIDDEN
+  const path = url.pathname
+    .split('/')
+    .map(part => (isToken(part) ? decodeURIComponent(part) : part.length >= KEY_LENGTH ? HIDDEN : part))
+  const query = [...url.searchParams].map(([name, value]) => `${name}=${isToken(value) ? value : HIDDEN}`)
+  return `${url.origin}${path.join('/')}${query.length > 0 ? `?${query.join('&')}` : ''}`
+}
+
+const isToken = (text: string): boolean => /^(\{|%7b)[\w$.]+(\}|%7d)$/i.test(text)
+const KEY_LENGTH = 16
