@@ -1,4 +1,5 @@
 import { type Breakers, createBreakers } from '../lib/scheduling/breaker.ts'
+import { createFairQueue, type Queued } from '../lib/scheduling/fair-queue.ts'
 import { createHeap } from '../lib/scheduling/heap.ts'
 
 /** The state of a destination after its last attempt. */
@@ -47,7 +48,6 @@ interface Running {
 
 interface Account {
   places: Places
-  ready: Record<Health, Destination[]>
   /** The oldest first. */
   running: Running[]
 }
@@ -62,14 +62,14 @@ export const createAgenda = ({ total, byAccount = total, slowMs = 1_000 }: Agend
   const destinations = new Map<string, Destination>()
   const timers = createHeap<{ at: number; destination: Destination }>()
   const all = createPlaces(total)
-  /** In the order of their turns. */
   const accounts = new Map<number, Account>()
+  const ready = createFairQueue<Queued<Health> & { destination: Destination }>()
   let fromBack = false
 
   const accountOf = (id: number): Account => {
     let found = accounts.get(id)
     if (!found) {
-      found = { places: createPlaces(byAccount), ready: { well: [], unknown: [], failing: [] }, running: [] }
+      found = { places: createPlaces(byAccount), running: [] }
       accounts.set(id, found)
     }
     return found
@@ -96,7 +96,7 @@ export const createAgenda = ({ total, byAccount = total, slowMs = 1_000 }: Agend
       // A later offer was earlier in time, and has had its turn.
       if (destination.ready || destination.turnAt !== at) continue
       destination.ready = true
-      accountOf(destination.account).ready[destination.health].push(destination)
+      ready.add({ account: destination.account, lane: destination.health, destination })
     }
   }
 
@@ -127,18 +127,15 @@ export const createAgenda = ({ total, byAccount = total, slowMs = 1_000 }: Agend
       for (const account of accounts.values()) setSlowApart(account, now)
       callUp(now)
       for (const health of HEALTHS) {
-        for (const [id, account] of accounts) {
-          const list = account.ready[health]
-          if (list.length === 0 || roomOf(account, health) <= 0) continue
-          accounts.delete(id)
-          accounts.set(id, account)
-          // Among many that were never tried, the newest need not wait for all that came before.
-          fromBack = health === 'unknown' && !fromBack
-          const destination = (fromBack ? list.pop() : list.shift())!
-          destination.ready = false
-          destination.turnAt = Number.POSITIVE_INFINITY
-          return destination
-        }
+        // Among many that were never tried, the newest need not wait for all that came before.
+        const newest = health === 'unknown' && !fromBack
+        const next = ready.take(health, { serves: account => roomOf(accountOf(account), health) > 0, newest })
+        if (!next) continue
+        fromBack = newest
+        const { destination } = next
+        destination.ready = false
+        destination.turnAt = Number.POSITIVE_INFINITY
+        return destination
       }
       return undefined
     },
@@ -161,13 +158,14 @@ export const createAgenda = ({ total, byAccount = total, slowMs = 1_000 }: Agend
 
     /** When something is to be done next without anything happening before. */
     nextAt(): number {
-      const known = [...accounts.values()]
-      const waiting = known.some(({ ready }) => HEALTHS.some(health => ready[health].length > 0))
-      const slowAt = known.map(({ places, running }) => {
+      const slowAt = [...accounts.values()].map(({ places, running }) => {
         const oldest = places.hasSlowRoom() ? running.find(({ state }) => state === 'young') : undefined
         return oldest ? oldest.at + slowMs : Number.POSITIVE_INFINITY
       })
-      return Math.min(timers.peek()?.at ?? Number.POSITIVE_INFINITY, ...(waiting && all.hasSlowRoom() ? slowAt : []))
+      return Math.min(
+        timers.peek()?.at ?? Number.POSITIVE_INFINITY,
+        ...(ready.size > 0 && all.hasSlowRoom() ? slowAt : []),
+      )
     },
 
     /** Destinations that nothing is known of but that they are well are forgotten. */

@@ -7,20 +7,6 @@ export interface TimedBlock {
   time: number
 }
 
-/** How fast a chain makes blocks, and when its last one came. */
-export interface Pace {
-  /** A block of the head came, maybe in the place of others. */
-  came(block: TimedBlock): void
-  /** The chain lost all blocks above this one. */
-  lost(to: number): void
-  /** The newest block that came, and when, as epoch milliseconds. */
-  newest(): (TimedBlock & { at: number }) | null
-  /** Seconds in which nine of ten blocks follow the one before; null where too few are known. */
-  blockTime(): number | null
-  /** The trouble to report if no block came for too long; `head` is the newest block that nodes tell, where they are followed. */
-  stale(head?: number | null): Waiting | undefined
-}
-
 export interface PaceOptions {
   /** The newest blocks that are stored, ascending. */
   stored: readonly TimedBlock[]
@@ -41,7 +27,10 @@ const BLOCK_TIMES = 3
 /** Most blocks follow each other by the chain's pace; of ten, one may take longer. */
 const SHARE = 0.9
 
-export const createPace = ({ stored, staleMs, clock = systemClock }: PaceOptions): Pace => {
+export type Pace = ReturnType<typeof createPace>
+
+/** How fast a chain makes blocks, and when its last one came. */
+export const createPace = ({ stored, staleMs, clock = systemClock }: PaceOptions) => {
   let blocks: TimedBlock[] = stored.slice(-KEPT)
   const startedAt = clock.elapsed()
   let came: { at: number; elapsed: number } | undefined
@@ -66,21 +55,26 @@ export const createPace = ({ stored, staleMs, clock = systemClock }: PaceOptions
   }
 
   return {
-    came(block) {
+    /** A block of the head came, maybe in the place of others. */
+    came(block: TimedBlock) {
       this.lost(block.number - 1)
       blocks.push(block)
       if (blocks.length > KEPT) blocks.shift()
       came = { at: clock.now(), elapsed: clock.elapsed() }
     },
-    lost(to) {
+    /** The chain lost all blocks above this one. */
+    lost(to: number) {
       blocks = blocks.filter(({ number }) => number <= to)
     },
-    newest() {
+    /** The newest block that came, and when, as epoch milliseconds. */
+    newest(): (TimedBlock & { at: number }) | null {
       const last = blocks.at(-1)
       return last && came ? { ...last, at: came.at } : null
     },
+    /** Seconds in which nine of ten blocks follow the one before; null where too few are known. */
     blockTime,
-    stale(head) {
+    /** The trouble to report if no block came for too long; `head` is the newest block that nodes tell, where they are followed. */
+    stale(head?: number | null): Waiting | undefined {
       const quietMs = clock.elapsed() - (came?.elapsed ?? startedAt)
       const last = blocks.at(-1)
       const isBehind = typeof head === 'number' && head > (last?.number ?? -1)

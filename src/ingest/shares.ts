@@ -12,19 +12,16 @@ const PARTS: Record<LaneName, number> = { head: 0.68, fill: 0.32 }
  */
 const CREDIT: Record<LaneName, number> = { head: 1000, fill: 30 }
 
-/** Divides the time of a thread between two lanes. */
-export interface Shares {
-  /** Which one goes next, where both wait. */
-  next(): LaneName
-  spend(lane: LaneName, ms: number): void
-}
+export type Shares = ReturnType<typeof createShares>
 
-export const createShares = (): Shares => {
+/** Divides the time of a thread between two lanes. */
+export const createShares = () => {
   /** Thread time that each has used. */
   const used: Record<LaneName, number> = { head: 0, fill: 0 }
   return {
-    next: () => (used.head <= used.fill ? 'head' : 'fill'),
-    spend(lane, ms) {
+    /** Which one goes next, where both wait. */
+    next: (): LaneName => (used.head <= used.fill ? 'head' : 'fill'),
+    spend(lane: LaneName, ms: number) {
       used[lane] += ms / PARTS[lane]
       const other = otherOf(lane)
       used[other] = Math.max(used[other], used[lane] - CREDIT[other])

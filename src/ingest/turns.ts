@@ -1,19 +1,14 @@
 import type { LaneName } from './messages.ts'
 import { createShares } from './shares.ts'
 
-/** Has the lanes take turns, a block each, by their shares. */
-export interface Turns {
-  /** Resolves when it is this lane's turn, after whatever else the thread has at hand; the function that comes back ends it. */
-  enter(lane: LaneName): Promise<() => void>
-  /** The lane used so much time outside of its turns. */
-  spend(lane: LaneName, ms: number): void
-}
-
 /** A turn that lasts as long waits for something itself, a node say: the other lane goes on beside it. */
 const STUCK_MS = 100
 
+/** Has the lanes take turns, a block each, by their shares. */
+export type Turns = ReturnType<typeof createTurns>
+
 /** `now` in milliseconds. */
-export const createTurns = (now: () => number = () => performance.now()): Turns => {
+export const createTurns = (now: () => number = () => performance.now()) => {
   const shares = createShares()
   const waiting: Record<LaneName, (() => void)[]> = { head: [], fill: [] }
   let current: { lane: LaneName; since: number } | undefined
@@ -54,7 +49,8 @@ export const createTurns = (now: () => number = () => performance.now()): Turns 
   }
 
   return {
-    async enter(lane) {
+    /** Resolves when it is this lane's turn, after whatever else the thread has at hand; the function that comes back ends it. */
+    async enter(lane: LaneName): Promise<() => void> {
       await new Promise<void>(resolve => {
         waiting[lane].push(() => {
           current = { lane, since: now() }
@@ -68,6 +64,7 @@ export const createTurns = (now: () => number = () => performance.now()): Turns 
         if (isAwaited()) admitLater()
       }
     },
+    /** The lane used so much time outside of its turns. */
     spend: shares.spend,
   }
 }

@@ -15,15 +15,6 @@ export interface RestartStatus {
   nextAt: string | null
 }
 
-export interface Restarts {
-  /** It has ended: it is started again after a wait, which doubles up to a minute for what ends again and again. */
-  ended(error: unknown): void
-  /** Undefined where it never ended. */
-  status(): RestartStatus | undefined
-  /** It is not started any more. */
-  stop(): void
-}
-
 export interface RestartsOptions {
   start(): void
   log: Log
@@ -38,7 +29,7 @@ const LONGEST_MS = 60_000
 const STEADY_MS = 2 * LONGEST_MS
 
 /** Starts again what ends by itself, and keeps account of it. */
-export const createRestarts = ({ start, log, what, baseMs = 500 }: RestartsOptions): Restarts => {
+export const createRestarts = ({ start, log, what, baseMs = 500 }: RestartsOptions) => {
   let count = 0
   let inRow = 0
   let last: { error: string; diskFull?: true; at: number; nextAt: number | null } | undefined
@@ -53,28 +44,32 @@ export const createRestarts = ({ start, log, what, baseMs = 500 }: RestartsOptio
     try {
       start()
     } catch (error) {
-      restarts.ended(error)
+      ended(error)
     }
   }
 
-  const restarts: Restarts = {
-    ended(error) {
-      if (stopped || timer !== undefined) return
-      count++
-      inRow = performance.now() - startedAt >= STEADY_MS ? 1 : inRow + 1
-      const waitMs = backoff(inRow, { baseMs, capMs: LONGEST_MS, random: () => 1 })
-      const at = Date.now()
-      last = {
-        error: messageOf(error).split('\n')[0]!,
-        ...(systemFault(error)?.code === 'disk_full' && { diskFull: true }),
-        at,
-        nextAt: at + waitMs,
-      }
-      log.error(`${what} failed and restarts`, { seconds: waitMs / 1000, error: systemFault(error) ?? error })
-      timer = setTimeout(begin, waitMs)
-      timer.unref()
-    },
-    status: () =>
+  /** It has ended: it is started again after a wait, which doubles up to a minute for what ends again and again. */
+  const ended = (error: unknown) => {
+    if (stopped || timer !== undefined) return
+    count++
+    inRow = performance.now() - startedAt >= STEADY_MS ? 1 : inRow + 1
+    const waitMs = backoff(inRow, { baseMs, capMs: LONGEST_MS, random: () => 1 })
+    const at = Date.now()
+    last = {
+      error: messageOf(error).split('\n')[0]!,
+      ...(systemFault(error)?.code === 'disk_full' && { diskFull: true }),
+      at,
+      nextAt: at + waitMs,
+    }
+    log.error(`${what} failed and restarts`, { seconds: waitMs / 1000, error: systemFault(error) ?? error })
+    timer = setTimeout(begin, waitMs)
+    timer.unref()
+  }
+
+  return {
+    ended,
+    /** Undefined where it never ended. */
+    status: (): RestartStatus | undefined =>
       last && {
         count,
         error: last.error,
@@ -82,10 +77,10 @@ export const createRestarts = ({ start, log, what, baseMs = 500 }: RestartsOptio
         endedAt: new Date(last.at).toISOString(),
         nextAt: last.nextAt === null ? null : new Date(last.nextAt).toISOString(),
       },
+    /** It is not started any more. */
     stop() {
       stopped = true
       clearTimeout(timer)
     },
   }
-  return restarts
 }

@@ -1,4 +1,7 @@
-import type { Waiting } from '../lib/scheduling/fair-queue.ts'
+import type { Queued } from '../lib/scheduling/fair-queue.ts'
+
+/** `first` goes before everything; `cheap` is what may take little time; `dear` is what has turned out to take much. */
+export type Waiting = Queued<'first' | 'cheap' | 'dear'>
 
 export interface SharesOptions {
   threads: number

@@ -4,10 +4,10 @@ import { retry, stop } from '../lib/errors.ts'
 import { fromFailure } from '../lib/failure.ts'
 import { isMemorySmall } from '../lib/granted-memory.ts'
 import { startWorker } from '../lib/runtime.ts'
-import { createFairQueue, type Waiting } from '../lib/scheduling/fair-queue.ts'
+import { createFairQueue } from '../lib/scheduling/fair-queue.ts'
 import { type Limits, overNow } from '../limits/index.ts'
 import type { FromReader, ToReader } from './reader-messages.ts'
-import { createShares } from './shares.ts'
+import { createShares, type Waiting } from './shares.ts'
 
 /**
  * The threads that answer queries, and who gets one next. What a query costs is known only as it runs: each begins as a cheap one, and one
@@ -182,10 +182,10 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
     const cheap = (task: Task) => fits(task) && shares.mayRun(task)
     const dear = (task: Task) => cheap(task) && (shares.noneDear() || now - task.since > PATIENCE_MS)
     return (
-      queue.take('first', fits) ??
-      (size > 1 ? queue.take('dear', dear) : undefined) ??
-      queue.take('cheap', cheap) ??
-      queue.take('dear', cheap)
+      queue.take('first', { allows: fits }) ??
+      (size > 1 ? queue.take('dear', { allows: dear }) : undefined) ??
+      queue.take('cheap', { allows: cheap }) ??
+      queue.take('dear', { allows: cheap })
     )
   }
 
@@ -268,11 +268,11 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
   return {
     busy,
     state: () => ({
-      ...{ most: size, started: threads.length, busy: busy(), waiting: queue.all().length },
+      ...{ most: size, started: threads.length, busy: busy(), waiting: queue.size },
       ...{ lost, error: startFault },
     }),
     isSpare: () =>
-      !closed && queue.all().length === 0 && (threads.length < size || threads.some(({ state }) => state === 'idle')),
+      !closed && queue.size === 0 && (threads.length < size || threads.some(({ state }) => state === 'idle')),
     start() {
       if (threads.length === 0 && !closed) start()
     },

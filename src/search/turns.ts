@@ -13,7 +13,6 @@ export type Turns = ReturnType<typeof createTurns>
  */
 export const createTurns = () => {
   const queue = createFairQueue<{ account: number; lane: 'cheap'; run(): void }>()
-  let waiting = 0
   let spent = 0
   let ending = false
 
@@ -26,19 +25,18 @@ export const createTurns = () => {
     ending = false
     spent = 0
     while (spent < TURN_MS && runNext());
-    if (waiting > 0) endLater()
+    if (queue.size > 0) endLater()
   }
   const runNext = (): boolean => {
-    const task = queue.take('cheap', () => true)
+    const task = queue.take('cheap')
     if (!task) return false
-    waiting--
     task.run()
     return true
   }
 
   return {
     /** Whether there is time left in this turn, and nobody waits for it. */
-    isFree: (): boolean => waiting === 0 && spent < TURN_MS,
+    isFree: (): boolean => queue.size === 0 && spent < TURN_MS,
     /** So much of it was used. */
     spend(ms: number) {
       spent += ms
@@ -46,9 +44,8 @@ export const createTurns = () => {
     },
     /** Calls `run`, which throws nothing, when it is the account's turn; false where too many wait. */
     wait(account: number, run: () => void): boolean {
-      if (waiting >= MOST || queue.waiting(account) >= MOST_OF_ONE) return false
+      if (queue.size >= MOST || queue.waiting(account) >= MOST_OF_ONE) return false
       queue.add({ account, lane: 'cheap', run })
-      waiting++
       endLater()
       return true
     },

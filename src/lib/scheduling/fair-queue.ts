@@ -1,56 +1,59 @@
-/**
- * In which order tasks wait: `first` goes before everything; `cheap` is what may take little time; `dear` is what has turned out to take
- * much.
- */
-export type Lane = 'first' | 'cheap' | 'dear'
-
-/** Something that waits for its turn. */
-export interface Waiting {
-  /** Whose turn it uses up. */
+/** Something that waits in a lane, and uses up the turn of an account. */
+export interface Queued<L extends string> {
   account: number
-  lane: Lane
+  lane: L
 }
 
 /** Tasks by lane; in each, the accounts take turns, and one account's tasks stay in their order. */
-export interface FairQueue<T extends Waiting> {
-  add(task: T): void
-  /** Whether it was there. */
-  remove(task: T): boolean
-  /** Removes and gives the next one in a lane of those that are allowed now. */
-  take(lane: Lane, allowed: (task: T) => boolean): T | undefined
-  /** How many of an account wait. */
-  waiting(account: number): number
-  all(): T[]
-}
-
-export const createFairQueue = <T extends Waiting>(): FairQueue<T> => {
+export const createFairQueue = <T extends Queued<string>>() => {
   /** By account, whose turn it is first. */
-  const lanes: Record<Lane, Map<number, T[]>> = { first: new Map(), cheap: new Map(), dear: new Map() }
+  const lanes = new Map<T['lane'], Map<number, T[]>>()
+  let size = 0
 
   const removeAt = (lane: Map<number, T[]>, account: number, index: number): T => {
     const tasks = lane.get(account)!
     const [task] = tasks.splice(index, 1)
     if (tasks.length === 0) lane.delete(account)
+    size--
     return task!
   }
 
   return {
-    add(task) {
-      const lane = lanes[task.lane]
+    get size(): number {
+      return size
+    },
+
+    add(task: T) {
+      const lane = lanes.get(task.lane) ?? new Map<number, T[]>()
+      lanes.set(task.lane, lane)
       const tasks = lane.get(task.account)
       if (tasks) tasks.push(task)
       else lane.set(task.account, [task])
+      size++
     },
-    remove(task) {
-      const lane = lanes[task.lane]
-      const index = lane.get(task.account)?.indexOf(task) ?? -1
-      if (index >= 0) removeAt(lane, task.account, index)
+
+    /** Whether it was there. */
+    remove(task: T): boolean {
+      const lane = lanes.get(task.lane)
+      const index = lane?.get(task.account)?.indexOf(task) ?? -1
+      if (lane && index >= 0) removeAt(lane, task.account, index)
       return index >= 0
     },
-    take(name, allowed) {
-      const lane = lanes[name]
+
+    /** Removes and gives the next one in a lane: of an account that is served now, and allowed itself; or the account's newest. */
+    take(
+      name: T['lane'],
+      {
+        serves,
+        allows,
+        newest = false,
+      }: { serves?(account: number): boolean; allows?(task: T): boolean; newest?: boolean } = {},
+    ): T | undefined {
+      const lane = lanes.get(name)
+      if (!lane) return undefined
       for (const [account, tasks] of lane) {
-        const index = tasks.findIndex(allowed)
+        if (serves?.(account) === false) continue
+        const index = newest ? tasks.length - 1 : allows ? tasks.findIndex(allows) : 0
         if (index < 0) continue
         const task = removeAt(lane, account, index)
         // An account that had its turn goes to the end.
@@ -60,7 +63,14 @@ export const createFairQueue = <T extends Waiting>(): FairQueue<T> => {
       }
       return undefined
     },
-    waiting: account => Object.values(lanes).reduce((sum, lane) => sum + (lane.get(account)?.length ?? 0), 0),
-    all: () => Object.values(lanes).flatMap(lane => [...lane.values()].flat()),
+
+    /** How many of an account wait. */
+    waiting(account: number): number {
+      let count = 0
+      for (const lane of lanes.values()) count += lane.get(account)?.length ?? 0
+      return count
+    },
+
+    all: (): T[] => [...lanes.values()].flatMap(lane => [...lane.values()].flat()),
   }
 }
