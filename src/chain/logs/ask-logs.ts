@@ -7,18 +7,13 @@ import type { Endpoint } from '../endpoint.ts'
 import { LACKS_METHOD, type Rpc } from '../rpc.ts'
 import { type BlockLogs, checkLogs, mergeLogs } from './check-logs.ts'
 import { filterParams, fitsAny } from './log-filter.ts'
-import { type Asked, isMissingLogs, type LogLimit, limitOf } from './log-limit.ts'
-import { checkReached, createReached, type Reached } from './reached.ts'
+import { type Asked, isMissingLogs, limitOf } from './log-limit.ts'
+import { createRangeAsker, type Refusal } from './reached.ts'
 import type { LogFilter } from './scoped-source.ts'
 
-/** A node will not answer so much at once. */
-export interface Refusal {
-  limit: LogLimit
-  why: string
-}
-
 /** Puts single questions to single nodes. What it gives has been checked. */
-export interface Asker extends Pick<Reached, 'awaitHead'> {
+export interface Asker {
+  awaitHead(endpoint: Endpoint, to: number, signal: AbortSignal): Promise<void>
   /** Logs of a range for each part of a filter. */
   ask(
     endpoint: Endpoint,
@@ -36,52 +31,18 @@ export interface Asker extends Pick<Reached, 'awaitHead'> {
 }
 
 export const createAsker = (rpc: Rpc, limits: Limits): Asker => {
-  const { awaitHead, isNear: isNearHead } = createReached(rpc, 'logs')
-  /** Nodes of which the logs and the block at their end are asked for one by one. */
-  const alone = new Set<Endpoint>()
-
-  /** One call. Near the head, the last block is asked for with it: one of several nodes behind an address may not have it yet. */
-  const askOne = async (
-    endpoint: Endpoint,
-    filter: LogFilter,
-    asked: Asked,
-    signal: AbortSignal,
-  ): Promise<BlockLogs[] | Refusal> => {
-    const where = `eth_getLogs of ${rangeOf(asked)}`
-    const range = { fromBlock: toQuantity(asked.from), toBlock: toQuantity(asked.to) }
-    const call: Call = { method: GET_LOGS, params: [{ ...range, ...filterParams(filter) }] }
-    const isNear = isNearHead(endpoint, asked.to)
-    const header = { method: 'eth_getBlockByNumber', params: [range.toBlock, false] }
-    const heard = (error: RpcError) => limitOf(error, asked) !== undefined
-    const isPair = isNear && endpoint.batch > 1 && !alone.has(endpoint)
-    let answers = await endpoint.sendOnce(isPair ? [call, header] : [call], signal, { heard })
-    if (answers === 'too large' && isPair) {
-      // Or the node takes no batches.
-      answers = await endpoint.sendOnce([call], signal, { heard })
-      if (answers !== 'too large') alone.add(endpoint)
-    }
-    if (answers === 'too large') return { limit: { of: 'work' }, why: `${where}: the answer is too large` }
-    const [answer, last] = answers
-    if (answer!.error !== undefined) {
-      const limit = limitOf(answer!.error, asked)
-      if (limit !== undefined) return { limit, why: `${where}: ${answer!.error.message}` }
-      throw faultOf(endpoint, answer!.error, where)
-    }
-    if (isNear) {
-      const [told] = last === undefined ? await endpoint.send([header], signal) : [last]
-      checkReached(told!, asked.to)
-    }
-    return checkLogs(answer!.result, asked, fitsAny([filter]), where, limits)
-  }
+  const { awaitHead, ask: askRange } = createRangeAsker(rpc, 'logs')
 
   /** All parts of a filter, each by a call. */
   const ask: Asker['ask'] = async (endpoint, parts, asked, signal) => {
     checkHas(endpoint)
     const answers: BlockLogs[][] = []
+    const range = { fromBlock: toQuantity(asked.from), toBlock: toQuantity(asked.to) }
     for (const part of parts) {
-      const answer = await askOne(endpoint, part, asked, signal)
+      const call: Call = { method: GET_LOGS, params: [{ ...range, ...filterParams(part) }] }
+      const answer = await askRange(endpoint, call, asked, signal, (error, where) => faultOf(endpoint, error, where))
       if ('limit' in answer) return answer
-      answers.push(answer)
+      answers.push(checkLogs(answer.result, asked, fitsAny([part]), answer.where, limits))
     }
     return answers
   }
@@ -129,7 +90,5 @@ const lacksLogs = (why: string) =>
     LACKS_METHOD,
     `does not have ${GET_LOGS} (${why}), which contracts and events are found by: add another endpoint`,
   )
-
-export const rangeOf = ({ from, to }: Asked): string => (from === to ? `block ${from}` : `blocks ${from} to ${to}`)
 
 const GET_LOGS = 'eth_getLogs'

@@ -3,12 +3,13 @@ import { backoff, type Clock } from '../../lib/retry.ts'
 import type { Limits } from '../../limits/index.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { LACKS_METHOD, type Rpc } from '../rpc.ts'
-import { createAsker, rangeOf } from './ask-logs.ts'
+import { createAsker } from './ask-logs.ts'
 import { type BlockLogs, logsIn, mergeLogs } from './check-logs.ts'
 import { compare, type Found } from './claims.ts'
 import { splitFilter } from './log-filter.ts'
-import type { Asked, LogLimit } from './log-limit.ts'
-import { createReach, type Density, newDensity, type Reach } from './reach.ts'
+import type { Asked } from './log-limit.ts'
+import { askWithin, createReaches, type Density, newDensity, type Reach } from './reach.ts'
+import { rangeOf } from './reached.ts'
 import type { LogFilter } from './scoped-source.ts'
 
 export interface LogReaderOptions {
@@ -33,60 +34,27 @@ export type LogReader = ReturnType<typeof createLogReader>
 /** Asks nodes by `eth_getLogs`, for as much at once as each of them bears. */
 export const createLogReader = ({ rpc, verify, clock, random, limits }: LogReaderOptions) => {
   const asker = createAsker(rpc, limits)
-  const reaches = new Map<Endpoint, Reach>()
+  const reachOf = createReaches()
   let last = rpc.endpoints[0]!
 
-  const reachOf = (endpoint: Endpoint): Reach => {
-    let reach = reaches.get(endpoint)
-    if (reach === undefined) {
-      reach = createReach()
-      reaches.set(endpoint, reach)
-    }
-    return reach
-  }
-
   /** The first blocks of a range, as many as the node bears. */
-  const readSome = async (
-    endpoint: Endpoint,
-    filter: LogFilter,
-    range: Asked,
-    density: Density,
-    signal: AbortSignal,
-  ) => {
-    await asker.awaitHead(endpoint, range.to, signal)
-    const reach = reachOf(endpoint)
-    let most = reach.span(density)
-    for (let tries = 0; ; tries++) {
-      const asked = { from: range.from, to: cut(range, most) }
-      const parts = splitFilter(filter, reach.values)
-      try {
-        const answer = await asker.ask(endpoint, parts, asked, signal)
-        if (!('limit' in answer)) {
-          reach.passed(asked, Math.max(...answer.map(logsIn)), density)
-          return trusted(answer, asked)
-        }
-        const limit: LogLimit = answer.limit.of === 'values' && isSingle(parts) ? { of: 'work' } : answer.limit
-        // The node will not even tell one block's: then that is read as a whole.
-        if (asked.from === asked.to && limit.of !== 'values') return { to: asked.to, blocks: undefined }
-        if (tries === MOST_TRIES) throw retry('node_error', answer.why)
-        most = reach.learn(limit, asked, density) ?? reach.span(density)
-      } catch (error) {
-        if (error instanceof ChainsieveError && MAY_BE_SIZE.has(error.code)) reach.suspect(asked)
-        throw error
-      }
-    }
-  }
-
   const someFrom = async (
     endpoint: Endpoint,
     filter: LogFilter,
     range: Asked,
     density: Density,
     signal: AbortSignal,
-  ) => {
-    const { to, blocks } = await readSome(endpoint, filter, range, density, signal)
-    const found = blocks?.map((it): Found => foundBy(endpoint, it)) ?? [{ number: range.from, claims: [] }]
-    return { endpoint, to, found }
+  ): Promise<Some> => {
+    await asker.awaitHead(endpoint, range.to, signal)
+    const { asked, found } = await askWithin(reachOf(endpoint), filter, range, density, async (parts, asked) => {
+      const answer = await asker.ask(endpoint, parts, asked, signal)
+      return 'limit' in answer ? answer : { found: answer, count: Math.max(...answer.map(logsIn)) }
+    })
+    const { to, blocks } = found ? trusted(found, asked) : { to: asked.to, blocks: undefined }
+    return {
+      ...{ endpoint, to },
+      found: blocks?.map((it): Found => foundBy(endpoint, it)) ?? [{ number: range.from, claims: [] }],
+    }
   }
 
   /** What another node than the first says of the first blocks of a range. */
@@ -184,21 +152,7 @@ const trusted = (parts: readonly BlockLogs[][], asked: Asked) => {
   return { to: end - 1, blocks: blocks.filter(it => it.number < end) }
 }
 
-/** The last block of a question: a range that takes several is cut into equal ones. */
-const cut = ({ from, to }: Asked, most: number): number => {
-  const blocks = to - from + 1
-  return from + Math.ceil(blocks / Math.ceil(blocks / most)) - 1
-}
-
-const isSingle = (parts: readonly LogFilter[]) =>
-  parts.every(({ addresses, topics }) => addresses.length <= 1 && topics.length <= 1)
-
-/** Errors of nodes that may mean that too much was asked for at once, though they do not say so. */
-const MAY_BE_SIZE = new Set(['node_error', 'node_timeout', 'node_http_status'])
-
 const ROUND_COUNT = 1_000
-/** Limits that a node may state in a row. */
-const MOST_TRIES = 64
 /** A block whose logs take more calls than this is read as a whole. */
 const MOST_PARTS = 2
 /** Tries for a block of the head: it may be gone. */

@@ -1,4 +1,9 @@
+import { ChainsieveError, retry } from '../../lib/errors.ts'
+import type { Endpoint } from '../endpoint.ts'
+import { splitFilter } from './log-filter.ts'
 import type { Asked, LogLimit } from './log-limit.ts'
+import type { Refusal } from './reached.ts'
+import type { LogFilter } from './scoped-source.ts'
 
 /** How many logs a block of a filter has: what the next blocks are expected to have, a little more rather than less. */
 export interface Density {
@@ -114,6 +119,62 @@ export const createReach = () => {
     suspect: cut,
   }
 }
+
+/** What each node bears. */
+export const createReaches = (): ((endpoint: Endpoint) => Reach) => {
+  const reaches = new Map<Endpoint, Reach>()
+  return endpoint => {
+    const reach = reaches.get(endpoint) ?? createReach()
+    reaches.set(endpoint, reach)
+    return reach
+  }
+}
+
+/**
+ * Asks for the first blocks of a range, as many as a node bears: for fewer of them until it answers. Nothing is found where it will not even tell one
+ * block's: then that has to be read. `count`: how many things the answer has that are limited.
+ */
+export const askWithin = async <T>(
+  reach: Reach,
+  filter: LogFilter,
+  range: Asked,
+  density: Density,
+  ask: (parts: readonly LogFilter[], asked: Asked) => Promise<{ found: T; count: number } | Refusal>,
+): Promise<{ asked: Asked; found: T | undefined }> => {
+  let most = reach.span(density)
+  for (let tries = 0; ; tries++) {
+    const asked = { from: range.from, to: cut(range, most) }
+    const parts = splitFilter(filter, reach.values)
+    try {
+      const answer = await ask(parts, asked)
+      if (!('limit' in answer)) {
+        reach.passed(asked, answer.count, density)
+        return { asked, found: answer.found }
+      }
+      const limit: LogLimit = answer.limit.of === 'values' && isSingle(parts) ? { of: 'work' } : answer.limit
+      if (asked.from === asked.to && limit.of !== 'values') return { asked, found: undefined }
+      if (tries === MOST_TRIES) throw retry('node_error', answer.why)
+      most = reach.learn(limit, asked, density) ?? reach.span(density)
+    } catch (error) {
+      if (error instanceof ChainsieveError && MAY_BE_SIZE.has(error.code)) reach.suspect(asked)
+      throw error
+    }
+  }
+}
+
+/** The last block of a question: a range that takes several is cut into equal ones. */
+const cut = ({ from, to }: Asked, most: number): number => {
+  const blocks = to - from + 1
+  return from + Math.ceil(blocks / Math.ceil(blocks / most)) - 1
+}
+
+const isSingle = (parts: readonly LogFilter[]) =>
+  parts.every(({ addresses, topics }) => addresses.length <= 1 && topics.length <= 1)
+
+/** Errors of nodes that may mean that too much was asked for at once, though they do not say so. */
+const MAY_BE_SIZE = new Set(['node_error', 'node_timeout', 'node_http_status'])
+/** Limits that a node may state in a row. */
+const MOST_TRIES = 64
 
 /** Blocks of which so many logs are expected with some certainty: twice the deviation of what comes by chance. */
 const noteDensity = (density: Density, logs: number, blocks: number) => {

@@ -1,11 +1,10 @@
 import { retry } from '../../lib/errors.ts'
-import { type Call, type RpcError, resultOf } from '../answers.ts'
+import type { Call, RpcError } from '../answers.ts'
 import { toQuantity } from '../blocks.ts'
 import { inconsistent, isHash } from '../check.ts'
 import type { Endpoint } from '../endpoint.ts'
-import { type Refusal, rangeOf } from '../logs/ask-logs.ts'
-import { type Asked, isMissingLogs, limitOf } from '../logs/log-limit.ts'
-import { checkReached, createReached } from '../logs/reached.ts'
+import { type Asked, isMissingLogs } from '../logs/log-limit.ts'
+import { createRangeAsker, type Refusal, rangeOf } from '../logs/reached.ts'
 import { LACKS_METHOD, type Rpc } from '../rpc.ts'
 import type { SearchMethod } from './transaction-source.ts'
 
@@ -22,40 +21,14 @@ export type TransactionAsker = ReturnType<typeof createTransactionAsker>
 
 /** Puts single questions to single nodes. */
 export const createTransactionAsker = (rpc: Pick<Rpc, 'headOf'>) => {
-  const { awaitHead, isNear } = createReached(rpc, 'transactions')
+  const { awaitHead, ask: askRange } = createRangeAsker(rpc, 'transactions')
 
-  /** The result of one call, or a limit of the node. Near the head, the last block is asked for with it. */
-  const ask = async (
-    endpoint: Endpoint,
-    call: Call,
-    asked: Asked,
-    signal: AbortSignal,
-  ): Promise<{ result: unknown } | Refusal> => {
-    const where = `${call.method} of ${rangeOf(asked)}`
-    const heard = (error: RpcError) => limitOf(error, asked) !== undefined
-    const isAtHead = isNear(endpoint, asked.to)
-    const header = headerCall(asked.to)
-    const isPair = isAtHead && endpoint.batch > 1
-    let answers = await endpoint.sendOnce(isPair ? [call, header] : [call], signal, { heard })
-    // Or the node takes no batches.
-    if (answers === 'too large' && isPair) answers = await endpoint.sendOnce([call], signal, { heard })
-    if (answers === 'too large') return { limit: { of: 'work' }, why: `${where}: the answer is too large` }
-    const { error } = answers[0]!
-    if (error !== undefined) {
-      const limit = limitOf(error, asked)
-      if (limit !== undefined) return { limit, why: `${where}: ${error.message}` }
-      if (isMissingSearch(call.method, error)) {
-        endpoint.lacks.add(call.method)
-        throw retry(LACKS_METHOD, `does not have ${call.method} (${error.message} (${error.code}))`)
-      }
-    }
-    const result = resultOf(answers[0]!, where)
-    if (isAtHead) {
-      const last = answers[1] ?? (await endpoint.send([header], signal))[0]!
-      checkReached(last, asked.to)
-    }
-    return { result }
-  }
+  const ask = (endpoint: Endpoint, call: Call, asked: Asked, signal: AbortSignal) =>
+    askRange(endpoint, call, asked, signal, error => {
+      if (!isMissingSearch(call.method, error)) return undefined
+      endpoint.lacks.add(call.method)
+      return retry(LACKS_METHOD, `does not have ${call.method} (${error.message} (${error.code}))`)
+    })
 
   /** Page by page. Where pages do not go on, fewer blocks have to do. */
   const askSide = async (
@@ -185,8 +158,6 @@ const memberOf = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null ? (value as Item)[name] : undefined
 
 const lower = (value: unknown): string => (typeof value === 'string' ? value.toLowerCase() : '')
-
-const headerCall = (number: number): Call => ({ method: 'eth_getBlockByNumber', params: [toQuantity(number), false] })
 
 export const OTS = 'ots_searchTransactionsAfter' satisfies SearchMethod
 /** Most that Erigon gives. */

@@ -5,9 +5,8 @@ import { type Call, isMissingBlock, resultOf } from '../answers.ts'
 import { toQuantity } from '../blocks.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { readWindows } from '../logs/create-scoped-source.ts'
-import { splitFilter } from '../logs/log-filter.ts'
-import type { Asked, LogLimit } from '../logs/log-limit.ts'
-import { createReach, type Density, newDensity, type Reach } from '../logs/reach.ts'
+import type { Asked } from '../logs/log-limit.ts'
+import { askWithin, createReaches, type Density, newDensity } from '../logs/reach.ts'
 import { LACKS_METHOD, type Rpc } from '../rpc.ts'
 import { type ByBlock, createTransactionAsker, type FoundBlock, isMissingSearch, OTS } from './ask-transactions.ts'
 import type { Searching, SearchMethod } from './transaction-source.ts'
@@ -36,13 +35,8 @@ export interface TransactionSearch {
 
 export const createTransactionSearch = ({ rpc, concurrency, clock, random }: SearchOptions): TransactionSearch => {
   const asker = createTransactionAsker(rpc)
-  const reaches = new Map<Endpoint, Reach>()
+  const reachOf = createReaches()
   let last = rpc.endpoints[0]!
-  const reachOf = (endpoint: Endpoint): Reach => {
-    const reach = reaches.get(endpoint) ?? createReach()
-    reaches.set(endpoint, reach)
-    return reach
-  }
 
   /** The work of a node that has the method; one that is not there now is waited for. */
   const attempt = async <T>(work: (endpoint: Endpoint) => Promise<T>, method: SearchMethod, signal: AbortSignal) => {
@@ -65,41 +59,20 @@ export const createTransactionSearch = ({ rpc, concurrency, clock, random }: Sea
     density: Density,
     signal: AbortSignal,
   ): Promise<{ to: number; found: FoundBlock[] }> => {
-    const reach = reachOf(endpoint)
     last = endpoint
-    let most = reach.span(density)
-    for (let tries = 0; ; tries++) {
-      const asked = { from: range.from, to: Math.min(range.to, range.from + most - 1) }
-      const parts = splitFilter({ addresses, topics: [] }, reach.values)
-      try {
-        const found: ByBlock = new Map()
-        let traces = 0
-        let refusal: { limit: LogLimit; why: string } | undefined
-        for (const part of parts) {
-          const answer = await asker.askTraces(endpoint, part.addresses, asked, signal)
-          if ('limit' in answer) {
-            refusal = answer
-            break
-          }
-          traces = Math.max(traces, answer.traces)
-          for (const [number, hashes] of answer.found) found.set(number, (found.get(number) ?? new Set()).union(hashes))
-        }
-        if (refusal === undefined) {
-          reach.passed(asked, traces, density)
-          return { to: asked.to, found: blocksOf(found) }
-        }
-        const isAlone = refusal.limit.of === 'values' && addresses.length === 1
-        const limit: LogLimit = isAlone ? { of: 'work' } : refusal.limit
-        // The node will not even tell one block's: then that is read.
-        if (asked.from === asked.to && limit.of !== 'values')
-          return { to: asked.to, found: [{ number: asked.to, hashes: [] }] }
-        if (tries === MOST_TRIES) throw retry('node_error', refusal.why)
-        most = reach.learn(limit, asked, density) ?? reach.span(density)
-      } catch (error) {
-        if (error instanceof ChainsieveError && MAY_BE_SIZE.has(error.code)) reach.suspect(asked)
-        throw error
+    const filter = { addresses, topics: [] }
+    const { asked, found } = await askWithin(reachOf(endpoint), filter, range, density, async (parts, asked) => {
+      const found: ByBlock = new Map()
+      let count = 0
+      for (const part of parts) {
+        const answer = await asker.askTraces(endpoint, part.addresses, asked, signal)
+        if ('limit' in answer) return answer
+        count = Math.max(count, answer.traces)
+        for (const [number, hashes] of answer.found) found.set(number, (found.get(number) ?? new Set()).union(hashes))
       }
-    }
+      return { found, count }
+    })
+    return { to: asked.to, found: found ? blocksOf(found) : [{ number: asked.to, hashes: [] }] }
   }
 
   const readTraces = async (addresses: readonly string[], range: Asked, density: Density, signal: AbortSignal) => {
@@ -210,7 +183,3 @@ const METHODS: readonly SearchMethod[] = ['trace_filter', OTS]
 const NOBODY = `0x${'0'.repeat(39)}1`
 /** Rounds in which nodes are asked what they have, as long as some do not answer. */
 const PROBES = 5
-/** Limits that a node may state in a row. */
-const MOST_TRIES = 64
-/** Errors of nodes that may mean that too much was asked for at once, though they do not say so. */
-const MAY_BE_SIZE = new Set(['node_error', 'node_timeout', 'node_http_status'])
