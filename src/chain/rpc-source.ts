@@ -4,10 +4,10 @@ import type { Metrics } from '../lib/metrics.ts'
 import { type Clock, systemClock } from '../lib/retry.ts'
 import type { Allowance } from '../limits/credits.ts'
 import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
-import { ANSWER_TOO_LARGE, type Answer, isMissingMethod, isRevert, resultOf } from './answers.ts'
+import { ANSWER_TOO_LARGE, type Answer, type Call, isMissingMethod, isRevert, resultOf } from './answers.ts'
+import { toHead } from './blocks.ts'
 import { createBudget } from './budget.ts'
-import { createEndpoint } from './endpoint.ts'
-import { readFinality } from './finality-tags.ts'
+import { createEndpoint, type Endpoint } from './endpoint.ts'
 import { followChain } from './follow.ts'
 import { createHeadBudget } from './head-budget.ts'
 import { createAnnouncer, createHeads } from './heads.ts'
@@ -15,9 +15,9 @@ import { createScopedSource } from './logs/create-scoped-source.ts'
 import { createMemory } from './memory.ts'
 import { announces, NODE_PROTOCOLS, parseNodeUrl } from './node-url.ts'
 import { fetchParts, fetchRange } from './range.ts'
-import { createRpc, LACKS_METHOD } from './rpc.ts'
+import { createRpc, LACKS_METHOD, type Rpc } from './rpc.ts'
 import { createRpcMetrics } from './rpc-metrics.ts'
-import type { ChainEvent, ChainSource, FollowOptions, StateQuestion } from './source.ts'
+import type { BlockRef, ChainEvent, ChainSource, FinalityBlocks, FollowOptions, StateQuestion } from './source.ts'
 import type { SpentFile } from './spent-file.ts'
 import { surveyNodes } from './survey.ts'
 import { createTransactionSource } from './transactions/create-transaction-source.ts'
@@ -236,3 +236,33 @@ const toMessage = (question: StateQuestion): Message =>
 
 /** A call that one node cannot run for reasons of its own must not hold up its caller for ever. */
 const CALL_TRIES = 3
+
+/**
+ * The newest blocks that nodes tell to be safe and finalized. Where the first node lacks one of both tags, the others are asked for it;
+ * null is what none of them has. Throws `retry` where that cannot be told now.
+ */
+export const readFinality = async (rpc: Rpc, signal: AbortSignal): Promise<FinalityBlocks> => {
+  let best: FinalityBlocks = { safe: null, finalized: null }
+  const asked = new Set<Endpoint>()
+  const ask = async (endpoint: Endpoint): Promise<FinalityBlocks> => {
+    const [safe, finalized] = (await endpoint.send(CALLS, signal)).map(toMark)
+    best = { safe: best.safe ?? safe!, finalized: best.finalized ?? finalized! }
+    asked.add(endpoint)
+    const isWhole = best.safe !== null && best.finalized !== null
+    if (isWhole || asked.size === rpc.endpoints.length) return best
+    throw retry(LACKS_METHOD, 'it has no block that is tagged as safe and finalized')
+  }
+  return rpc.attempt(ask, signal, { tries: rpc.endpoints.length })
+}
+
+const CALLS: readonly Call[] = ['safe', 'finalized'].map(tag => ({
+  method: 'eth_getBlockByNumber',
+  params: [tag, false],
+}))
+
+/** Nodes that do not have a tag answer null or with an error, in many words. */
+const toMark = (answer: Answer): BlockRef | null => {
+  if (answer.error !== undefined || answer.result === null) return null
+  const { number, hash } = toHead(answer.result)
+  return { number, hash }
+}

@@ -2,8 +2,8 @@ import type { PieceContext } from '../engine/documents/piece.ts'
 import { logsBloomOf } from '../lib/bloom.ts'
 import { createHash } from '../lib/hash.ts'
 import { keepLatest } from '../lib/latest.ts'
+import { createSignatures, UNKNOWN_SIGNATURES } from './dictionaries.ts'
 import type { JoinedDictionaries } from './shared/dictionaries.ts'
-import { createSignatures, UNKNOWN_SIGNATURES } from './signatures.ts'
 
 export interface PieceContextOptions extends JoinedDictionaries {
   /** The keys of the store's hashes. */

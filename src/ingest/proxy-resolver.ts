@@ -4,7 +4,7 @@ import type { Delegation, Target } from '../decode/proxies.ts'
 import type { BlockContract } from '../documents/contracts.ts'
 import { type Upgrade, upgradesIn } from '../documents/upgrades.ts'
 import type { LearntLink } from '../engine/documents/additions.ts'
-import type { Lookups, StoredLink } from '../engine/port.ts'
+import type { Lookups, StoredLink, StoredUpgrade } from '../engine/port.ts'
 import { blockOf, positionOf } from '../engine/schema.ts'
 import type { Log } from '../lib/log.ts'
 import { createRecent } from '../lib/recent.ts'
@@ -12,7 +12,6 @@ import type { Clock } from '../lib/retry.ts'
 import { createLinkInquiry, type LinkInquiryOptions } from './link-inquiry.ts'
 import { createNodeLookup } from './node-lookup.ts'
 import type { Similarity } from './similarity.ts'
-import { createUpgradeHistory, type UpgradeHistory } from './upgrade-history.ts'
 
 /** Knows the codes of contracts, and whose code proxies run: from the store, from logs, and from the chain itself where it can be asked. */
 export interface ProxyResolver {
@@ -320,4 +319,48 @@ const concernedIn = (
   for (const trace of traces) if (trace.type === 'call') called(trace.action.to, trace.action.input)
   for (const { address, code } of created) if (code?.proxy) found.add(address.toLowerCase())
   return found
+}
+
+/** Upgrades of one contract in the order of the chain. */
+export interface UpgradeHistory {
+  add(upgrade: StoredUpgrade): void
+  /** The last one before a position that tells whose code it is. */
+  named(at: number): StoredUpgrade | undefined
+  /** The last one before a position that does not. */
+  unnamed(at: number): StoredUpgrade | undefined
+  /** Whose code it is in a range, as far as it is told there. */
+  within(from: number, to: number): string[]
+  forget(from: number): void
+}
+
+export const createUpgradeHistory = (stored: readonly StoredUpgrade[]): UpgradeHistory => {
+  const named: StoredUpgrade[] = []
+  const unnamed: StoredUpgrade[] = []
+  const listOf = ({ implementation }: StoredUpgrade) => (implementation === null ? unnamed : named)
+  /** Those of a list that stand before a position. */
+  const before = (list: readonly StoredUpgrade[], at: number): number => {
+    let [low, high] = [0, list.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (list[middle]!.position < at) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+  const history: UpgradeHistory = {
+    add(upgrade) {
+      const list = listOf(upgrade)
+      const place = before(list, upgrade.position)
+      if (list[place]?.position !== upgrade.position) list.splice(place, 0, upgrade)
+    },
+    named: at => named[before(named, at) - 1],
+    unnamed: at => unnamed[before(unnamed, at) - 1],
+    within: (from, to) =>
+      named.slice(before(named, from), before(named, to)).map(({ implementation }) => implementation!),
+    forget(from) {
+      for (const list of [named, unnamed]) list.length = before(list, from)
+    },
+  }
+  for (const upgrade of stored) history.add(upgrade)
+  return history
 }

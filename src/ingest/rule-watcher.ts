@@ -9,7 +9,6 @@ import { isWide } from '../rules/networks.ts'
 import type { StoredRule } from '../rules/rule.ts'
 import type { Rules } from '../rules/store.ts'
 import { createRuleMatching, type RuleMatching, type RuleMatchingOptions } from './rule-matching.ts'
-import { createTroubles } from './troubles.ts'
 
 /** The rules of one network, as its indexing thread knows them. */
 export interface RuleWatcher extends Pick<RuleMatching, 'complete' | 'match'> {
@@ -231,4 +230,33 @@ const withoutActions = (rule: StoredRule): StoredRule => {
   const { name, technology, blockchain, network, maxConfirmationCount, notifyPending, config } = rule.input
   const input = { name, technology, blockchain, network, maxConfirmationCount, config: { ...config, alerts: [] } }
   return { ...rule, input: notifyPending === undefined ? input : { ...input, notifyPending } }
+}
+
+/** Why rules, or all rules of an account, did not do all that they should. Each is logged once, however often it happens, until they are changed. */
+export interface Troubles {
+  readonly all: ReadonlyMap<number, string>
+  add(id: number, why: string, error?: unknown): void
+  forget(id: number): void
+}
+
+/** More are logged, and no longer kept: they go to the main thread with every report. */
+const MOST = 1_000
+
+const MESSAGES = {
+  rule: 'A rule does not work as it should',
+  account: 'The rules of an account do not work as they should',
+}
+
+export const createTroubles = (log: Log, of: 'rule' | 'account'): Troubles => {
+  const all = new Map<number, string>()
+  return {
+    all,
+    add(id, why, error) {
+      const known = all.delete(id)
+      all.set(id, why)
+      if (!known) log.error(MESSAGES[of], { [of]: id, why, ...(error !== undefined && { error }) })
+      if (all.size > MOST) for (const oldest of all.keys()) return void all.delete(oldest)
+    },
+    forget: id => void all.delete(id),
+  }
 }

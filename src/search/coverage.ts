@@ -4,7 +4,7 @@ import { toldCoverage } from '../engine/shelf-mirror.ts'
 import { perVersion } from '../engine/versioned.ts'
 import { partsIn, type Range } from '../lib/ranges.ts'
 import { filterOf } from '../scopes/filter.ts'
-import { isOfTransactions } from '../scopes/transactions.ts'
+import { isOfTransactions } from '../scopes/questions.ts'
 
 /** Logs that are looked for, for the status. */
 export interface ShownFilter {

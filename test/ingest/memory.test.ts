@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { memoryOf } from '../../src/ingest/memory.ts'
+import { memoryOf } from '../../src/ingest/network.ts'
 
 test('few networks have as much memory as one alone, and many share it', () => {
   const one = memoryOf('follow', 1, false)

@@ -3,8 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { cutTo } from '../../src/ingest/scoped/narrowing.ts'
 import { filterFor, filterOf, textOf } from '../../src/scopes/filter.ts'
-import { keptOf } from '../../src/scopes/narrow.ts'
-import type { Question } from '../../src/scopes/questions.ts'
+import { keptOf, type Question } from '../../src/scopes/questions.ts'
 import { makeChain } from '../support/pack.ts'
 
 const [ADDRESSES, TOPICS] = [

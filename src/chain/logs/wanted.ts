@@ -6,8 +6,7 @@ import { checkBlock, inconsistent } from '../check.ts'
 import type { Endpoint } from '../endpoint.ts'
 import type { Rpc } from '../rpc.ts'
 import type { RawBlock, RpcBlock, RpcLog, RpcReceipt } from '../wire.ts'
-import { areSameLogs, isSameLog } from './check-logs.ts'
-import type { Claim, Found } from './claims.ts'
+import { areSameLogs, type Claim, type Found, isSameLog } from './check-logs.ts'
 import { type Fits, mayHold } from './log-filter.ts'
 
 export interface WantedOptions {

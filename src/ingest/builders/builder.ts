@@ -1,10 +1,15 @@
+import { type Question, readBodyOf } from '../../chain/blocks.ts'
+import type { CheckOptions } from '../../chain/check.ts'
 import { parseBlockLine } from '../../chain/files.ts'
 import type { PackLine, PackOptions } from '../../chain/pack.ts'
 import type { RawBlock } from '../../chain/wire.ts'
 import { creationsIn } from '../../documents/contracts.ts'
 import type { DecodedDocuments } from '../../documents/decoded-block.ts'
-import { createPiece, type PieceBuilder, type PieceContext } from '../../engine/documents/piece.ts'
+import { hasInteger } from '../../documents/logs.ts'
+import { digitsOf } from '../../engine/documents/additions.ts'
+import { createPiece, type Piece, type PieceBuilder, type PieceContext } from '../../engine/documents/piece.ts'
 import { type BlockFacts, type BuiltPiece, factsOf } from './facts.ts'
+import type { Read } from './messages.ts'
 
 export interface BuilderOptions {
   context: PieceContext
@@ -37,3 +42,56 @@ export const createBuilder =
     close()
     return built
   }
+
+export interface AnswerBuilderOptions {
+  /** But for the decimals, which are told for each piece. */
+  context: PieceContext
+  decode(raw: RawBlock): DecodedDocuments
+  check: CheckOptions
+}
+
+interface Held {
+  body: Uint8Array
+  blocks: DecodedDocuments[]
+}
+
+/** Reads what nodes answer and builds it in two steps: between them the chain is asked what tokens in it tell of themselves. */
+export const createAnswerBuilder = ({ context, decode, check }: AnswerBuilderOptions) => {
+  const held = new Map<number, Held>()
+  return {
+    /** Throws where anything about the answer is not plain and good. */
+    read(id: number, body: Uint8Array, question: Question): Omit<Read, 'abis'> {
+      const raws = readBodyOf(body, question, check)
+      const blocks = raws.map(decode)
+      held.set(id, { body, blocks })
+      return { blocks: raws.map(raw => factsOf(raw, creationsIn(raw))), decimals: [...new Set(blocks.flatMap(scaled))] }
+    },
+    build(id: number, decimals: ReadonlyMap<string, number>): Piece {
+      const { blocks, body } = held.get(id)!
+      // The bytes are all that may still be wanted.
+      held.set(id, { body, blocks: [] })
+      const piece = createPiece({ ...context, decimals: address => decimals.get(address) })
+      for (const block of blocks) piece.add(block)
+      return piece.finish()
+    },
+    giveBack(id: number): Uint8Array {
+      const { body } = held.get(id)!
+      held.delete(id)
+      return body
+    },
+    drop: (id: number) => void held.delete(id),
+  }
+}
+
+/** Addresses of which something in a block has amounts. */
+const scaled = ({ raw, logs, calls }: DecodedDocuments): string[] => {
+  const found: string[] = []
+  let index = 0
+  for (const receipt of raw.receipts)
+    for (const { address } of receipt.logs) {
+      const { args } = logs[index++]!
+      if (args && hasInteger(args)) found.push(digitsOf(address))
+    }
+  for (const { to, args } of calls) if (args && hasInteger(args)) found.push(digitsOf(to))
+  return found
+}

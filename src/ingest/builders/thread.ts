@@ -14,8 +14,7 @@ import { openSignatures } from '../open-decoding.ts'
 import { createPieceContext } from '../piece-context.ts'
 import { joinDictionaries } from '../shared/dictionaries.ts'
 import { createTokens } from '../tokens.ts'
-import { createAnswerBuilder } from './answers.ts'
-import { createBuilder } from './builder.ts'
+import { createAnswerBuilder, createBuilder } from './builder.ts'
 import type { BuilderData, FromBuilder, ToBuilder } from './messages.ts'
 
 /**

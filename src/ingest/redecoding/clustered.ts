@@ -1,14 +1,16 @@
 import type { Asker } from '../../cluster/asker.ts'
 import type { ClusterHit } from '../../cluster/hits/found.ts'
+import { withMembers } from '../../cluster/members.ts'
 import type { PatchLine } from '../../cluster/ship/line.ts'
 import type { Visible } from '../../cluster/visible.ts'
 import type { OwnAbi } from '../../decode/declarations.ts'
 import type { Decoding } from '../../decode/decoding.ts'
+import type { Document } from '../../documents/document.ts'
 import type { Revision, RevisionBuilder } from '../../engine/index/revision.ts'
 import { type Reader, readingIn } from '../../engine/reader.ts'
 import { createUpgrades } from '../../engine/redecode/upgrades.ts'
 import { blockOf, positionOf } from '../../engine/schema.ts'
-import { createChanges } from './changes.ts'
+import type { Kind } from '../../mapping/index.ts'
 import { createCallComparison, createLogComparison, type Quantity } from './compare.ts'
 import { createFailureComparison } from './failures.ts'
 import { createFinder, type Finder } from './finder.ts'
@@ -109,3 +111,55 @@ export interface Step {
 
 const placeIn = (source: string): number =>
   Number((JSON.parse(source) as { transactionIndex: Quantity }).transactionIndex.raw)
+
+/** Documents of a cluster that are to be others. */
+export interface Changes {
+  /** Another value of a member. */
+  set(hit: ClusterHit, name: string, value: unknown): void
+  /** A document that stands where another one does; `was`: what there was of it. */
+  put(kind: Kind, beside: ClusterHit, document: Document, was: ClusterHit | undefined): void
+  /** Those that differ from what is there. */
+  lines(): PatchLine[]
+}
+
+export const createChanges = (): Changes => {
+  const changed = new Map<string, { hit: ClusterHit; members: Map<string, string> }>()
+  const lines: PatchLine[] = []
+  return {
+    set(hit, name, value) {
+      const key = `${hit.kind} ${hit.position}`
+      const one = changed.get(key) ?? { hit, members: new Map<string, string>() }
+      changed.set(key, one)
+      one.members.set(name, JSON.stringify(value))
+    },
+    put(kind, beside, { _id: id, _parent: parent, _source }, was) {
+      const source = JSON.stringify(_source)
+      if (source !== was?.source) lines.push(lineOf({ ...beside, kind, id, parent }, source))
+    },
+    lines() {
+      for (const { hit, members } of changed.values()) {
+        const source = withMembers(hit.kind, hit.source, members)
+        if (source !== hit.source) lines.push(lineOf(hit, source))
+      }
+      return lines
+    },
+  }
+}
+
+const ENCODER = new TextEncoder()
+
+const lineOf = (
+  {
+    kind,
+    id,
+    position,
+    routing,
+    parent,
+    batch,
+  }: Pick<ClusterHit, 'kind' | 'id' | 'position' | 'routing' | 'parent' | 'batch'>,
+  source: string,
+): PatchLine => ({
+  ...{ kind, id, position, routing, parent, batch },
+  block: blockOf(position),
+  source: ENCODER.encode(source),
+})

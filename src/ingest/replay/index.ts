@@ -1,15 +1,17 @@
+import { resultOf } from '../../chain/answers.ts'
 import { createBudget } from '../../chain/budget.ts'
+import { checkBlock, inconsistent } from '../../chain/check.ts'
 import { BUDGET_USED, createEndpoint, type Endpoint } from '../../chain/endpoint.ts'
 import { createMemory } from '../../chain/memory.ts'
 import { createRpc } from '../../chain/rpc.ts'
 import { openSpent } from '../../chain/spent-file.ts'
-import type { RawBlock } from '../../chain/wire.ts'
+import type { RawBlock, RpcBlock, RpcReceipt, RpcTransaction } from '../../chain/wire.ts'
 import { createDecoding } from '../../decode/decoding.ts'
 import { createBlockDocuments } from '../../documents/build.ts'
 import type { Document } from '../../documents/document.ts'
 import { asBigint } from '../../documents/show.ts'
 import { spentStem } from '../../engine/files.ts'
-import { ChainsieveError, retry } from '../../lib/errors.ts'
+import { ChainsieveError, refuse, retry } from '../../lib/errors.ts'
 import { type Log, silent } from '../../lib/log.ts'
 import { systemClock } from '../../lib/retry.ts'
 import type { Allowance } from '../../limits/credits.ts'
@@ -18,7 +20,6 @@ import type { StoredAbi } from '../abis.ts'
 import { createDocumentDecoder } from '../decode-documents.ts'
 import { openSignatures } from '../open-decoding.ts'
 import { addTraces } from './tracing.ts'
-import { readTransaction } from './transaction.ts'
 
 export interface ReplayOptions {
   /** Nodes; one stands in for another. */
@@ -133,4 +134,33 @@ const codesOf = async (
         codes.set(missing[i]!, answer.result)
   }
   return codes
+}
+
+/** The block of a transaction, cut down to that one. */
+export const readTransaction = async (
+  endpoint: Endpoint,
+  hash: string,
+  { signal, limits }: { signal: AbortSignal; limits: Limits },
+): Promise<RawBlock> => {
+  const ask = async (method: string, ...params: unknown[]) => {
+    const [answer] = await endpoint.send([{ method, params }], signal)
+    return resultOf(answer!, method)
+  }
+  const tx = (await ask('eth_getTransactionByHash', hash)) as RpcTransaction | null
+  if (tx === null)
+    throw refuse(
+      'unknown_transaction',
+      `${endpoint.name} does not have the transaction ${hash}: check the hash, and name its node with --rpc.`,
+    )
+  if (typeof tx.blockHash !== 'string')
+    throw refuse('pending_transaction', `The transaction ${hash} is not in a block yet: try again when it is.`)
+  const block = (await ask('eth_getBlockByHash', tx.blockHash, false)) as RpcBlock | null
+  const receipt = (await ask('eth_getTransactionReceipt', hash)) as RpcReceipt | null
+  if (block === null || receipt === null || !Array.isArray(block.transactions))
+    throw retry('block_missing', `${endpoint.name} does not have block ${tx.blockHash} of the transaction any more`)
+  if (tx.hash !== hash) throw inconsistent(`${endpoint.name} answers for ${hash} with the transaction ${tx.hash}`)
+  const excerpt = { ...block, transactions: [tx], transactionCount: Math.max(2, block.transactions.length) }
+  const raw: RawBlock = { block: excerpt, receipts: [receipt] }
+  checkBlock(raw, { excerpts: true, bloom: false, limits })
+  return raw
 }
