@@ -64,19 +64,6 @@ const forget = async ({ store, network, pipeline, state, log }: Work, naming: Cl
   }
 }
 
-/** The same beside other work. */
-export const watchForgetting = async (work: Work): Promise<void> => {
-  const { signal } = work
-  while (!signal.aborted) {
-    try {
-      await forgetAsAsked(work)
-      await systemClock.sleep(LOOK_MS, signal)
-    } catch (error) {
-      if (!signal.aborted) throw error
-    }
-  }
-}
-
 export const FORGOTTEN = 'blocks_forgotten'
 
 /** Rejects when blocks were forgotten: then what is missing is looked for anew. */

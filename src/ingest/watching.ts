@@ -6,6 +6,7 @@ import type { DocumentReader } from '../engine/port.ts'
 import { createShelfReader } from '../engine/shelf.ts'
 import { systemClock } from '../lib/retry.ts'
 import { nativeBinding } from '../lib/runtime.ts'
+import { forgetAsAsked } from './forgetting.ts'
 import { createHistory } from './history.ts'
 import { redecode } from './redecode.ts'
 import { redecodingInCluster } from './redecoding/open.ts'
@@ -13,93 +14,71 @@ import { redecodeFolder } from './redecodings.ts'
 import { narrowAsAsked } from './scoped/narrowing.ts'
 import { type Work, yieldToHead } from './work.ts'
 
+/** Does something again and again until the program stops, so many milliseconds after it was done. */
+const repeat = async ({ signal }: Pick<Work, 'signal'>, ms: number, run: () => Promise<void>) => {
+  while (!signal.aborted) {
+    try {
+      await run()
+      await systemClock.sleep(ms, signal)
+    } catch (error) {
+      if (!signal.aborted) throw error
+    }
+  }
+}
+
 /** Time between two looks at whether rules have changed, where no block comes. */
 const RULES_MS = 200
+/** The same of other things that may be asked for. */
+const REQUESTS_MS = 1000
 
 /** Has rules take effect also where no block comes, and what is stored gone through where they ask for it. */
 export const watchRules = async (work: Work) => {
   const { network, pipeline, ruleWatcher, log, signal } = work
   const refresh = () => ruleWatcher.refresh(pipeline.seen())
   const scanHistory = createHistory({
-    network,
+    ...{ network, ruleWatcher, refresh, log, signal },
     open: () => openHistoryReader(work),
-    ruleWatcher,
-    refresh,
     tell: pipeline.tell,
     settled: pipeline.flush,
-    log,
-    signal,
   })
   // Also what changed before a crash, and was not told any more.
   let told = 0
-  while (!signal.aborted) {
+  await repeat(work, RULES_MS, async () => {
     refresh()
     const { generation } = ruleWatcher
     if (generation !== told) await pipeline.tell({ hits: [] })
     told = generation
-    try {
-      await scanHistory()
-      await systemClock.sleep(RULES_MS, signal)
-    } catch (error) {
-      if (!signal.aborted) throw error
-    }
-  }
+    await scanHistory()
+  })
 }
-
-/** Time between two checks for data to decode again. */
-const REDECODE_MS = 1000
 
 /** Decodes stored data again if that was requested. */
-export const watchAbis = async (work: Work) => {
+export const watchAbis = (work: Work) => {
   const { network, data, store, abis, pipeline, preparer, links, decoding, state, log, signal } = work
-  while (!signal.aborted) {
-    try {
-      // Documents come back as the cluster has them: it is their file that is to be gone through then.
-      if (work.returning && work.cluster) {
-        await systemClock.sleep(REDECODE_MS, signal)
-        continue
-      }
-      await redecode({
-        network,
-        store,
-        native: nativeBinding(),
-        abis,
-        folder: redecodeFolder(data),
-        decoding,
-        preparer,
-        askLinks: addresses => links.know(addresses, state.head ?? pipeline.seen().at(-1)?.to ?? 0, signal),
-        revise: pipeline.revise,
-        clustered: redecodingInCluster(work),
-        caughtUp: pipeline.caughtUp,
-        yieldToHead: () => yieldToHead(state, signal),
-        onReport: report => {
-          state.redecoding = report
-        },
-        log,
-        signal,
-      })
-      await systemClock.sleep(REDECODE_MS, signal)
-    } catch (error) {
-      if (!signal.aborted) throw error
-    }
-  }
+  return repeat(work, REQUESTS_MS, async () => {
+    // Documents come back as the cluster has them: it is their file that is to be gone through then.
+    if (work.returning && work.cluster) return
+    await redecode({
+      ...{ network, store, abis, decoding, preparer, log, signal },
+      native: nativeBinding(),
+      folder: redecodeFolder(data),
+      askLinks: addresses => links.know(addresses, state.head ?? pipeline.seen().at(-1)?.to ?? 0, signal),
+      revise: pipeline.revise,
+      clustered: redecodingInCluster(work),
+      caughtUp: pipeline.caughtUp,
+      yieldToHead: () => yieldToHead(state, signal),
+      onReport: report => {
+        state.redecoding = report
+      },
+    })
+  })
 }
-
-/** Time between two looks at whether scopes were narrowed. */
-const NARROW_MS = 1000
 
 /** Removes what is outside of scopes where that was requested. */
-export const watchNarrowing = async (work: Work) => {
-  const { signal } = work
-  while (!signal.aborted) {
-    try {
-      await narrowAsAsked(work)
-      await systemClock.sleep(NARROW_MS, signal)
-    } catch (error) {
-      if (!signal.aborted) throw error
-    }
-  }
-}
+export const watchNarrowing = (work: Work) => repeat(work, REQUESTS_MS, () => narrowAsAsked(work))
+
+/** Forgets blocks of which a cluster lost documents where that was requested. */
+export const watchForgetting = (work: Work) => repeat(work, REQUESTS_MS, () => forgetAsAsked(work))
 
 export interface HistoryPlace {
   network: string
