@@ -1,15 +1,9 @@
-import type { Bulk } from '../../cluster/bulk.ts'
 import type { ClusterOptions } from '../../cluster/options.ts'
 import type { PartialBlocks } from '../../engine/partial.ts'
-import type { Shelf } from '../../engine/shelf.ts'
-import type { BatchNumbers, ShelfWriter } from '../../engine/shelf-writer.ts'
-import type { DocumentLines } from '../../engine/show/lines.ts'
-import type { Metrics } from '../../lib/metrics.ts'
+import type { BatchNumbers } from '../../engine/shelf-writer.ts'
 import { holds, type Range } from '../../lib/ranges.ts'
-import type { Finish } from './finishing.ts'
-import { linesOf, type Sending } from './sending.ts'
-import type { Telling } from './telling.ts'
-import type { Tenure } from './tenure.ts'
+import { finish, type ShipContext } from './context.ts'
+import { linesOf, type Send } from './sending.ts'
 
 /**
  * Ships runs of blocks, each as a batch, from its number to the note that it is there. While the cluster takes the rest of one batch and shows it, the next
@@ -33,23 +27,12 @@ export interface Batches {
   giveUp(): Promise<void>
 }
 
-export interface BatchesOptions extends Pick<PartialBlocks, 'next'> {
-  naming: Pick<ClusterOptions, 'blocksPerIndex'>
-  shelf: ShelfWriter
-  lines: DocumentLines
-  visible(): Shelf
-  tenure: Pick<Tenure, 'persist' | 'note'>
-  telling: Pick<Telling, 'tell'>
-  sending: Sending
-  bulk(): Pick<Bulk, 'flush'>
-  finish: Finish
+export interface BatchesOptions {
+  send: Send
   /** Creates the indices of a block; undefined: that of tokens. */
   ensure(block: number | undefined): Promise<void> | undefined
-  metrics: Metrics
   /** Bytes from which on a batch takes no further block. */
   batchBytes?: number | undefined
-  /** Called when blocks came to be there. */
-  onProgress(): void
 }
 
 /** Each time that documents are shown the cluster has more and smaller segments to merge. */
@@ -71,12 +54,12 @@ interface Sent {
   isThere: boolean
 }
 
-export const createBatches = (options: BatchesOptions): Batches => {
-  const { naming, shelf, lines, visible, telling, bulk, finish, next, onProgress } = options
-  const { batchBytes = BATCH_BYTES } = options
-  const { persist, note } = options.tenure
-  const { send } = options.sending
-  const count = options.metrics.counter(
+export const createBatches = (ship: ShipContext, options: BatchesOptions): Batches => {
+  const { naming, shelf, lines, visible, telling, bulk, onProgress } = ship
+  const { send, batchBytes = BATCH_BYTES } = options
+  const { persist, note } = ship.tenure
+  const { next } = ship.partial
+  const count = ship.metrics.counter(
     'chainsieve_cluster_batches_total',
     'Batches of documents that were shipped to the cluster.',
   ).add
@@ -118,7 +101,7 @@ export const createBatches = (options: BatchesOptions): Batches => {
   const settle = async (sent: Sent, flushed: Promise<void>) => {
     const { batch, done, touched, change, isWhole } = sent
     const commit = () => shelf.commit(batch, done, isWhole ? change : shelf.shippedChange())
-    sent.isThere = await finish(touched, commit, { flushed })
+    sent.isThere = await finish(ship, touched, commit, { flushed })
     if (last === sent) last = undefined
     count({ outcome: sent.isThere ? 'there' : 'reorganised' })
     room = Math.min(batchBytes, room * 2)

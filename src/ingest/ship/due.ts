@@ -1,6 +1,5 @@
-import type { PartialBlocks } from '../../engine/partial.ts'
 import { gapsIn, merged, type Range } from '../../lib/ranges.ts'
-import { pickRun } from './pick.ts'
+import type { ShipContext } from './context.ts'
 
 /** Blocks that are stored and are not in the cluster yet, and which of them go next. */
 export interface DueBlocks {
@@ -20,16 +19,11 @@ export interface DueRun {
   givesWay(): boolean
 }
 
-export interface DueOptions {
-  /** Blocks that are stored whole. */
-  whole(): Range[]
-  /** Blocks that are stored in part. */
-  partial: PartialBlocks
-  /** What is in the cluster. */
-  visible(): { ranges: readonly Range[] }
-}
-
-export const createDueBlocks = ({ whole, partial, visible }: DueOptions): DueBlocks => {
+/** `whole`: blocks that are stored whole. */
+export const createDueBlocks = (
+  { partial, visible }: Pick<ShipContext, 'partial' | 'visible'>,
+  whole: () => Range[],
+): DueBlocks => {
   /** Of the head since the start. */
   let headFrom = Number.POSITIVE_INFINITY
   /** Blocks of the head came since it was last looked what goes next. */
@@ -64,3 +58,19 @@ export const createDueBlocks = ({ whole, partial, visible }: DueOptions): DueBlo
     },
   }
 }
+
+/** Blocks of which a batch takes as many as it has room for. */
+const MOST_BLOCKS = 4_096
+
+/**
+ * The blocks that are shipped next, lowest first: of the head, which begins at `headFrom`, before those of a back-fill. Undefined where all that are held are
+ * there. Lists of ranges ascend.
+ */
+const pickRun = (held: readonly Range[], there: readonly Range[], headFrom: number): Range | undefined => {
+  const gaps = held.flatMap(({ from, to }) => gapsIn(there, from, to))
+  const ofHead = gaps.find(({ to }) => to >= headFrom)
+  if (ofHead) return cut({ from: Math.max(ofHead.from, headFrom), to: ofHead.to })
+  return gaps[0] && cut(gaps[0])
+}
+
+const cut = ({ from, to }: Range): Range => ({ from, to: Math.min(to, from + MOST_BLOCKS - 1) })

@@ -1,27 +1,9 @@
 import type { Indices } from '../../cluster/indices.ts'
 import { aliasIn, type WantedIndex } from '../../cluster/lost.ts'
 import { aliasOf } from '../../cluster/names.ts'
-import type { ClusterOptions } from '../../cluster/options.ts'
-import type { KnownIndicesWriter } from '../../engine/known-indices.ts'
 import type { Shelf } from '../../engine/shelf.ts'
-import type { ShelfWriter } from '../../engine/shelf-writer.ts'
-import type { Log } from '../../lib/log.ts'
+import type { ShipContext } from './context.ts'
 import type { Restoring } from './restoring.ts'
-import type { Telling } from './telling.ts'
-import type { Tenure } from './tenure.ts'
-
-export interface MendingOptions {
-  network: string
-  naming: ClusterOptions
-  indices: Pick<Indices, 'look' | 'ensure' | 'renew' | 'forsake'>
-  visible(): Shelf
-  shelf: Pick<ShelfWriter, 'lose' | 'renew' | 'toRenew' | 'renewed'>
-  known: Pick<KnownIndicesWriter, 'of' | 'learn' | 'forget'>
-  restoring: Restoring
-  tenure: Pick<Tenure, 'persist' | 'note'>
-  telling: Pick<Telling, 'changed'>
-  log: Log
-}
 
 /** Looks for lost indices, and has them hold documents again. */
 export interface Mending {
@@ -38,14 +20,14 @@ export interface Mending {
   mend(): Promise<void>
 }
 
-export const createMending = (options: MendingOptions): Mending => {
-  const { network, naming, indices, visible, shelf, known, restoring, telling, log } = options
-  const { persist, note } = options.tenure
+export const createMending = (ship: ShipContext, indices: Indices, restoring: Restoring): Mending => {
+  const { network, naming, visible, shelf, known, telling, log } = ship
+  const { persist, note } = ship.tenure
   /** What indices are known by is to be noted: those that were just made. */
   let isUnknown = false
   let isLacking = false
   /** Notes that what it held is shipped again; false where the store does not have all of it. */
-  const ship = (index: string, blocks: Shelf['ranges']): boolean => {
+  const shipAgain = (index: string, blocks: Shelf['ranges']): boolean => {
     // Tokens lie in one index, wherever they were first seen.
     const isToken = aliasIn(index) === aliasOf(naming, network, 'token')
     const isHeld = shelf.lose(isToken ? undefined : blocks)
@@ -68,7 +50,7 @@ export const createMending = (options: MendingOptions): Mending => {
   const mendOne = async (lost: WantedIndex) => {
     const { index, blocks, instead } = lost
     if (instead !== undefined) await restoring.compare({ index, blocks, instead })
-    else if (!(await note(() => ship(index, blocks)))) indices.forsake(index)
+    else if (!(await note(() => shipAgain(index, blocks)))) indices.forsake(index)
   }
   const learn = async (found: ReadonlyMap<string, string | undefined>) => {
     const fresh = new Map<string, string>()

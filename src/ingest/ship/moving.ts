@@ -1,14 +1,9 @@
-import type { ShipRequests } from '../../cluster/ship/requests.ts'
 import { addTo, differingKinds, type Tally, tallies } from '../../cluster/ship/tally.ts'
 import { createMoveWriter } from '../../engine/moved.ts'
-import type { Shelf } from '../../engine/shelf.ts'
-import type { ShelfWriter } from '../../engine/shelf-writer.ts'
-import type { DocumentLines } from '../../engine/show/lines.ts'
-import type { Log } from '../../lib/log.ts'
 import { gapsIn, merged, partsIn, type Range } from '../../lib/ranges.ts'
 import type { Kind } from '../../mapping/index.ts'
-import type { Db } from '../../sqlite/database.ts'
 import type { MovingReport as Report } from '../messages.ts'
+import type { ShipContext } from './context.ts'
 
 /**
  * Moves a store that held documents before it had a cluster: when all of them are shipped, runs of blocks are compared with the cluster one after the other, and
@@ -25,26 +20,6 @@ export interface Moving {
   report(): MovingReport | undefined
 }
 
-export interface MovingOptions {
-  db: Db
-  /** Blocks that the store holds. */
-  ranges(): Range[]
-  visible(): Shelf
-  lines: Pick<DocumentLines, 'places'>
-  reader: { begin(): void; end(): void }
-  requests: Pick<ShipRequests, 'tally' | 'remove'>
-  shelf: Pick<ShelfWriter, 'lose' | 'batches' | 'hasChangedTokens'>
-  blocksPerIndex: number
-  log: Log
-  turn(): Promise<void>
-  persist<T>(work: () => T | Promise<T>): Promise<T>
-  note<T>(change: () => T): Promise<T>
-  /** Waits before the same run is shipped once more. */
-  pause(failures: number): Promise<void>
-  /** Called in the transaction from which on searches go to the cluster. */
-  onMove(): void
-}
-
 type MovingReport = Omit<Report, 'to'>
 
 /** Blocks that are compared at once. */
@@ -54,10 +29,12 @@ const FEW_BLOCKS = 64
 /** Time that a turn may take. */
 const TURN_MS = 4
 
-export const createMoving = (options: MovingOptions): Moving => {
-  const { db, ranges, visible, lines, reader, requests, shelf, log, turn, persist, note } = options
-  const mark = createMoveWriter(db)
-  const size = Math.min(MOST_BLOCKS, options.blocksPerIndex)
+/** `ranges`: blocks that the store holds. `onMove` is called in the transaction from which on searches go to the cluster. */
+export const createMoving = (ship: ShipContext, ranges: () => Range[], onMove: () => void): Moving => {
+  const { visible, lines, reader, requests, shelf, log } = ship
+  const { turn, persist, note, pause } = ship.tenure
+  const mark = createMoveWriter(ship.db)
+  const size = Math.min(MOST_BLOCKS, ship.naming.blocksPerIndex)
   let verified: Range[] = []
   /** What is being compared, as long as none of it was removed. */
   let comparing: Range | undefined
@@ -76,6 +53,7 @@ export const createMoving = (options: MovingOptions): Moving => {
   const count = async ({ from, to }: Range): Promise<Map<Kind, Tally>> => {
     const all = tallies()
     for (let block = from; block <= to; ) {
+      await ship.telling.tellChanges()
       await turn()
       const end = performance.now() + TURN_MS
       reader.begin()
@@ -118,14 +96,14 @@ export const createMoving = (options: MovingOptions): Moving => {
     })
     // What is too much there would stay.
     await persist(() => requests.remove({ batches: { from: 0, to: written }, above: run.from - 1, below: run.to }))
-    if (failures++ > 0) await options.pause(failures)
+    if (failures++ > 0) await pause(failures)
   }
 
   const switchOver = async () => {
     const isDone = await note(() => {
       if (blocksIn(left()) > FEW_BLOCKS || next()) return false
       mark.move()
-      options.onMove()
+      onMove()
       return true
     })
     if (isDone) log.info('Searches go to the cluster from now on', { blocks: blocksIn(ranges()) })

@@ -1,12 +1,6 @@
-import type { Bulk } from '../../cluster/bulk.ts'
-import type { ClusterOptions } from '../../cluster/options.ts'
 import { type PatchLine, patchLine } from '../../cluster/ship/line.ts'
-import type { Shelf } from '../../engine/shelf.ts'
-import type { ShelfWriter } from '../../engine/shelf-writer.ts'
 import { holds } from '../../lib/ranges.ts'
-import type { Finish } from './finishing.ts'
-import type { Telling } from './telling.ts'
-import type { Tenure } from './tenure.ts'
+import { finish, type ShipContext } from './context.ts'
 
 /**
  * Writes documents in place of some that are there. They are seen as soon as they are written, and belong to the batches of those: what hides these hides them.
@@ -20,27 +14,17 @@ export interface Patching {
   step(): Promise<boolean>
 }
 
-export interface PatchingOptions {
-  naming: Pick<ClusterOptions, 'prefix' | 'blocksPerIndex'>
-  network: string
-  visible(): Shelf
-  /** Of a stored block. */
-  hashOf(number: number): string | undefined
-  shelf: Pick<ShelfWriter, 'begin' | 'commit' | 'shippedChange'>
-  bulk(): Pick<Bulk, 'put'>
-  finish: Finish
-  tenure: Pick<Tenure, 'turn' | 'note'>
-  telling: Pick<Telling, 'tell'>
-  /** Something is to be written. */
-  wake(): void
-}
-
 /** Lines that are put in one turn. */
 const TOGETHER = 100
 
-export const createPatching = (options: PatchingOptions): Patching => {
-  const { naming, network, visible, hashOf, shelf, bulk, finish, telling, wake } = options
-  const { turn, note } = options.tenure
+/** `hashOf` a stored block. `wake` is called when something is to be written. */
+export const createPatching = (
+  ship: ShipContext,
+  hashOf: (number: number) => string | undefined,
+  wake: () => void,
+): Patching => {
+  const { naming, network, visible, shelf, bulk, telling } = ship
+  const { turn, note } = ship.tenure
   const waiting: { lines: readonly PatchLine[]; resolve(done: boolean): void }[] = []
 
   const areThere = (lines: readonly PatchLine[]): boolean => {
@@ -62,7 +46,7 @@ export const createPatching = (options: PatchingOptions): Patching => {
         await bulk().put(bulkLine)
       }
     }
-    return finish(touched, () => shelf.commit(batch, undefined, shelf.shippedChange()))
+    return finish(ship, touched, () => shelf.commit(batch, undefined, shelf.shippedChange()))
   }
 
   return {

@@ -1,17 +1,11 @@
 import { kindOfIndex } from '../../cluster/indices.ts'
 import type { WantedIndex } from '../../cluster/lost.ts'
-import type { ClusterOptions } from '../../cluster/options.ts'
 import { isStill } from '../../cluster/settled.ts'
-import type { ShipRequests } from '../../cluster/ship/requests.ts'
-import type { Expected } from '../../engine/expected.ts'
-import type { KnownIndicesWriter } from '../../engine/known-indices.ts'
+import { createExpected, type Expected } from '../../engine/expected.ts'
 import type { Shelf } from '../../engine/shelf.ts'
-import type { ShelfWriter } from '../../engine/shelf-writer.ts'
-import type { Log } from '../../lib/log.ts'
-import { gapsIn, merged, partsIn, type Range } from '../../lib/ranges.ts'
-import { createComparing } from './comparing.ts'
-import type { Telling } from './telling.ts'
-import type { Tenure } from './tenure.ts'
+import { gapsIn, holds, merged, partsIn, type Range } from '../../lib/ranges.ts'
+import type { Kind } from '../../mapping/index.ts'
+import type { ShipContext } from './context.ts'
 
 /**
  * An index was restored from a snapshot, or made anew, in the place of one that documents were shipped to. It counts once it holds what that one held: what it
@@ -22,25 +16,12 @@ export interface Restoring {
   compare(restored: Required<WantedIndex>): Promise<void>
 }
 
-export interface RestoringOptions {
-  network: string
-  naming: ClusterOptions
-  visible(): Shelf
-  expected: Expected
-  requests: Pick<ShipRequests, 'counts' | 'remove' | 'refresh'>
-  shelf: Pick<ShelfWriter, 'lose' | 'batches'>
-  known: Pick<KnownIndicesWriter, 'accept'>
-  /** Until all that was sent is noted. */
-  settled(): Promise<void>
-  tenure: Pick<Tenure, 'persist' | 'note'>
-  telling: Pick<Telling, 'changed' | 'tell'>
-  log: Log
-}
-
-export const createRestoring = (options: RestoringOptions): Restoring => {
-  const { network, naming, visible, expected, requests, shelf, known, settled, telling, log } = options
-  const { persist, note } = options.tenure
-  const compare = createComparing({ expected, requests })
+/** `settled`: until all that was sent is noted. */
+export const createRestoring = (ship: ShipContext, settled: () => Promise<void>): Restoring => {
+  const { network, naming, visible, requests, shelf, known, telling, log } = ship
+  const { persist, note } = ship.tenure
+  const expected = createExpected(ship.db)
+  const compare = createComparing(expected, requests)
   /** Those that lack what no store has, by name: they are compared once. */
   const lacking = new Map<string, string>()
 
@@ -98,4 +79,51 @@ export const createRestoring = (options: RestoringOptions): Restoring => {
       })
     },
   }
+}
+
+/** Blocks that are read from the store at once. */
+const TOGETHER = 4096
+
+/**
+ * Compares what an index holds with what the store knows of it: how many documents of each block, and of which branch. Tells the blocks of which these differ, and
+ * those of which it holds something that should not be there. It is of no worth where the chain left blocks meanwhile.
+ */
+const createComparing =
+  (expected: Expected, requests: ShipContext['requests']) =>
+  async (
+    index: string,
+    kind: Exclude<Kind, 'token'>,
+    blocks: readonly Range[],
+    { hidden }: Shelf,
+  ): Promise<Range[]> => {
+    const wrong: Range[] = []
+    const differs = (block: number, to = block) => void wrong.push({ from: block, to })
+    const due = kind === 'event' ? undefined : dueOf(expected, kind, blocks)
+    let next = due?.next().value
+    const runs = kind === 'event' ? blocks.flatMap(expected.events) : []
+    const found = runs.map(() => 0)
+    let run = 0
+
+    for await (const page of requests.counts(index, kind, hidden))
+      for (const { block, hash, count } of page) {
+        for (; next && next.block < block; next = due!.next().value) differs(next.block)
+        const isRight = hash !== undefined && hash === (next?.block === block ? next.hash : expected.hash(block))
+        if (!holds(blocks, block) || !isRight) differs(block)
+        else if (due) {
+          if (next?.block !== block || next.count !== count) differs(block)
+          if (next?.block === block) next = due.next().value
+        } else {
+          while (run < runs.length && runs[run]!.to < block) run++
+          if (runs[run] && runs[run]!.from <= block) found[run]! += count
+        }
+      }
+    for (; next; next = due!.next().value) differs(next.block)
+    for (const [i, { from, to, count }] of runs.entries()) if (found[i]! < count) differs(from, to)
+    return merged(wrong.toSorted((a, b) => a.from - b.from))
+  }
+
+function* dueOf(expected: Expected, kind: Exclude<Kind, 'token' | 'event'>, blocks: readonly Range[]) {
+  for (const { from, to } of blocks)
+    for (let at = from; at <= to; at += TOGETHER)
+      yield* expected.counts(kind, { from: at, to: Math.min(to, at + TOGETHER - 1) })
 }

@@ -1,78 +1,68 @@
-import type { Bulk } from '../../cluster/bulk.ts'
-import type { ClusterOptions } from '../../cluster/options.ts'
 import { bulkLine } from '../../cluster/ship/line.ts'
 import type { PartialBlocks } from '../../engine/partial.ts'
-import type { BatchNumbers, ShelfWriter } from '../../engine/shelf-writer.ts'
+import type { BatchNumbers } from '../../engine/shelf-writer.ts'
 import type { DocumentLine } from '../../engine/show/lines.ts'
-import type { Metrics } from '../../lib/metrics.ts'
 import type { Range } from '../../lib/ranges.ts'
+import type { ShipContext } from './context.ts'
 
-/** Sends the documents of a batch, a few milliseconds at a time. */
-export interface Sending {
-  /**
-   * Sends lines as long as the batch counts; `touched` takes the indices that they go to. Each step sees another state of the store, in which its documents are
-   * the same. Documents belong to the batch, or to `numbers`.
-   */
-  send(
-    lines: Iterator<DocumentLine, void>,
-    batch: BatchNumbers,
-    touched: Set<string>,
-    numbers?: BatchNumbers,
-  ): Promise<void>
-}
-
-export interface SendingOptions {
-  network: string
-  naming: ClusterOptions
-  reader: { begin(): void; end(): void }
-  shelf: Pick<ShelfWriter, 'isUnderWay'>
-  metrics: Metrics
-  bulk(): Pick<Bulk, 'put'>
-  turn(): Promise<void>
-  /** Others have to know what changed before the next document. */
-  tellChanges(): Promise<void>
-}
+/**
+ * Sends lines as long as the batch counts, a few milliseconds at a time; `touched` takes the indices that they go to. Each step sees another state of the store,
+ * in which its documents are the same. Documents belong to the batch, or to `numbers`.
+ */
+export type Send = (
+  lines: Iterator<DocumentLine, void>,
+  batch: BatchNumbers,
+  touched: Set<string>,
+  numbers?: BatchNumbers,
+) => Promise<void>
 
 /** Time that a turn may take: no block of the head waits longer. */
 const TURN_MS = 4
 
-export const createSending = (options: SendingOptions): Sending => {
-  const { network, naming, reader, shelf, metrics, bulk, turn, tellChanges } = options
+export const createSending = ({
+  network,
+  naming,
+  reader,
+  shelf,
+  metrics,
+  bulk,
+  tenure,
+  telling,
+}: ShipContext): Send => {
   const countDocuments = metrics
     .counter('chainsieve_cluster_documents_total', 'Documents that were sent to the cluster.')
     .of({})
   const countBytes = metrics
     .counter('chainsieve_cluster_bytes_total', 'Bytes of documents that were sent to the cluster.')
     .of({})
-  return {
-    async send(lines, batch, touched, numbers = batch) {
-      for (;;) {
-        await tellChanges()
-        await turn()
-        if (!shelf.isUnderWay(batch.number)) return
-        const end = performance.now() + TURN_MS
-        let room: Promise<void> | undefined
-        let isDone = false
-        reader.begin()
-        try {
-          while (!room && !isDone && performance.now() < end) {
-            const { value, done } = lines.next()
-            if (done) isDone = true
-            else {
-              const line = bulkLine(naming, network, numbers, value)
-              touched.add(line.index)
-              countDocuments()
-              countBytes(line.source.length + line.tail.length)
-              room = bulk().put(line) ?? undefined
-            }
+  return async (lines, batch, touched, numbers = batch) => {
+    for (;;) {
+      // Others have to know what changed before the next document.
+      await telling.tellChanges()
+      await tenure.turn()
+      if (!shelf.isUnderWay(batch.number)) return
+      const end = performance.now() + TURN_MS
+      let room: Promise<void> | undefined
+      let isDone = false
+      reader.begin()
+      try {
+        while (!room && !isDone && performance.now() < end) {
+          const { value, done } = lines.next()
+          if (done) isDone = true
+          else {
+            const line = bulkLine(naming, network, numbers, value)
+            touched.add(line.index)
+            countDocuments()
+            countBytes(line.source.length + line.tail.length)
+            room = bulk().put(line) ?? undefined
           }
-        } finally {
-          reader.end()
         }
-        await room
-        if (isDone) return
+      } finally {
+        reader.end()
       }
-    },
+      await room
+      if (isDone) return
+    }
   }
 }
 

@@ -2,7 +2,6 @@ import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Cluster } from '../../cluster/cluster.ts'
 import { createLease, type Lease } from '../../cluster/lease.ts'
-import type { ClusterOptions } from '../../cluster/options.ts'
 import {
   firstOfTerm,
   makeStateIndex,
@@ -15,12 +14,10 @@ import {
 } from '../../cluster/state.ts'
 import { createBlocks, hashKeys } from '../../engine/blocks.ts'
 import { createChangedBlocks } from '../../engine/changed.ts'
-import type { KnownIndicesWriter, ToldIndices } from '../../engine/known-indices.ts'
-import { createPartialBlocks } from '../../engine/partial.ts'
+import type { ToldIndices } from '../../engine/known-indices.ts'
 import { createShelfReader, type KnownBlock } from '../../engine/shelf.ts'
-import type { ShelfWriter } from '../../engine/shelf-writer.ts'
 import { coverageIn } from '../../search/coverage.ts'
-import type { Db } from '../../sqlite/database.ts'
+import type { ShipContext } from './context.ts'
 
 /** What processes that share a network's documents tell each other: which one writes, and what may be shown. */
 export interface Sharing {
@@ -38,18 +35,7 @@ export interface Sharing {
 }
 
 export interface SharingOptions {
-  db: Db
   cluster: Cluster
-  naming: Pick<ClusterOptions, 'prefix' | 'replicas'>
-  network: string
-  known: Pick<KnownIndicesWriter, 'adopt' | 'all' | 'serial'>
-  shelf: Pick<ShelfWriter, 'meet' | 'advance' | 'adopt' | 'batches' | 'rollback' | 'abandon' | 'lose' | 'follow'>
-  /** Until it does not fail in a way that may pass. */
-  persist<T>(work: () => Promise<T>): Promise<T>
-  /** Writes to the store in a transaction. */
-  note<T>(change: () => T): Promise<T>
-  /** Greatest number of a batch in the cluster. */
-  greatestBatch(): Promise<number>
   /** Which process writes, where it is another one. */
   onWait(holder: string | undefined): void
   /** The store has what another process tells. */
@@ -63,26 +49,13 @@ const LOOK_MS = 2_000
 /** States of a process that may still be on their way when it has ended: one for each time that it tried. */
 const IN_FLIGHT = 2 ** 16
 
-export const createSharing = (options: SharingOptions): Sharing => {
-  const {
-    db,
-    cluster,
-    naming,
-    network,
-    known,
-    shelf,
-    note,
-    persist,
-    greatestBatch,
-    onWait,
-    onAdopt,
-    ttlMs,
-    lookMs = LOOK_MS,
-  } = options
+export const createSharing = (ship: Omit<ShipContext, 'telling'>, options: SharingOptions): Sharing => {
+  const { db, naming, network, known, shelf, partial, requests } = ship
+  const { persist, note } = ship.tenure
+  const { cluster, onWait, onAdopt, ttlMs, lookMs = LOOK_MS } = options
   const index = stateIndexOf(naming, network)
   const { shared } = createShelfReader(db)
   const blocks = createBlocks(db)
-  const partial = createPartialBlocks(db)
   const changed = createChangedBlocks(db)
   /** The data folder is locked by one process: after a crash the next one on it goes on at once. */
   const id = `${hostname()} ${db.name} ${hashKeys(db).join('-')}`
@@ -195,7 +168,7 @@ export const createSharing = (options: SharingOptions): Sharing => {
       // What a process that crashed told last may still arrive.
       sequence = state?.term === term ? state.sequence + IN_FLIGHT : 0
       // Documents that were written anew have numbers of batches as their versions alone, which are told before they are sent.
-      const greatest = Math.max(await persist(greatestBatch), state?.committed ?? 0)
+      const greatest = Math.max(await persist(requests.greatestBatch), state?.committed ?? 0)
       const indices = state && (await persist(() => readIndices(cluster, index, state, known.serial())))
       const isKnown = await note(() => takeOver(state, indices, greatest))
       toldSerial = undefined

@@ -6,7 +6,6 @@ import type { ClusterOptions } from '../../cluster/options.ts'
 import { patient } from '../../cluster/patient.ts'
 import { createShipRequests } from '../../cluster/ship/requests.ts'
 import { createBlocks } from '../../engine/blocks.ts'
-import { createExpected } from '../../engine/expected.ts'
 import { createKnownIndices } from '../../engine/known-indices.ts'
 import { createMoveWriter } from '../../engine/moved.ts'
 import { createPartialBlocks } from '../../engine/partial.ts'
@@ -19,8 +18,8 @@ import type { Log } from '../../lib/log.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import type { Db } from '../../sqlite/database.ts'
 import { createBatches } from './batches.ts'
+import { type ShipContext, sweep } from './context.ts'
 import { createDueBlocks } from './due.ts'
-import { createFinish } from './finishing.ts'
 import { createMending } from './mending.ts'
 import { createMoving, type Moving } from './moving.ts'
 import { createPatching, type Patching } from './patching.ts'
@@ -28,7 +27,6 @@ import { createRenewing } from './renewing.ts'
 import { createRestoring } from './restoring.ts'
 import { createSending } from './sending.ts'
 import { createSharing } from './sharing.ts'
-import { createSweeping } from './sweeping.ts'
 import { createTelling } from './telling.ts'
 import { createTenure } from './tenure.ts'
 
@@ -107,12 +105,11 @@ export const createShipper = (options: ShipperOptions): Shipper => {
   const { visible } = createShelfReader(db)
   const { ranges: wholeRanges, hash: hashOf } = createBlocks(db)
   const partial = createPartialBlocks(db)
-  const due = createDueBlocks({ whole: wholeRanges, partial, visible })
   const requests = createShipRequests(cluster, naming, network, () => tenure.signal())
   const known = createKnownIndices(db)
   const indices = createIndices(patient(cluster), naming, network, log, known.of)
   const tenure = createTenure({ signal, waits, also: writer.also, onReady, onTrouble })
-  const { persist, note, turn } = tenure
+  const { persist, note } = tenure
   /** What was learnt of a slow cluster holds, whatever begins again. */
   const pace = createPace(waits)
   const newBulk = (): Bulk => createBulk(cluster, { signal: tenure.signal(), onTrouble, pace })
@@ -123,52 +120,31 @@ export const createShipper = (options: ShipperOptions): Shipper => {
   let isPrepared = false
   let lookedAt = 0
 
-  const sharing = createSharing({
-    ...options.sharing,
-    ...{ db, cluster, naming, network, known, shelf, note, persist },
-    greatestBatch: requests.greatestBatch,
-    onWait: holder => onTrouble(holder === undefined ? null : `${holder} writes the documents of ${network}`),
-    onAdopt() {
-      telling.known()
-      onProgress()
+  const parts = { network, naming, db, reader, lines, visible, shelf, known, partial, requests, bulk, tenure }
+  const sharing = createSharing(
+    { ...parts, onProgress, metrics, log },
+    {
+      ...options.sharing,
+      cluster,
+      onWait: holder => onTrouble(holder === undefined ? null : `${holder} writes the documents of ${network}`),
+      onAdopt() {
+        telling.known()
+        onProgress()
+      },
     },
-  })
+  )
   const telling = createTelling(sharing.tell)
-  const { tellChanges } = telling
-  const sending = createSending({ network, naming, reader, shelf, metrics, bulk, turn, tellChanges })
-  const finish = createFinish({ bulk, requests, tenure, telling })
-  const batches = createBatches({
-    ...{ naming, shelf, lines, visible, tenure, telling, sending, bulk, finish, metrics, onProgress },
-    ...{ next: partial.next, ensure: block => mending.ensure(block), batchBytes: options.batchBytes },
+  const ship: ShipContext = { ...parts, telling, onProgress, metrics, log }
+  const due = createDueBlocks(ship, wholeRanges)
+  const send = createSending(ship)
+  const batches = createBatches(ship, { send, ensure: block => mending.ensure(block), batchBytes: options.batchBytes })
+  const mending = createMending(ship, indices, createRestoring(ship, batches.settled))
+  const moving = createMoving(ship, due.ranges, onMove)
+  const patching = createPatching(ship, hashOf, () => {
+    isResting = false
+    wake()
   })
-  const sweep = createSweeping({ shelf, batches, requests, tenure, telling })
-  const restoring = createRestoring({
-    ...{ network, naming, visible, requests, shelf, known, tenure, telling, log },
-    ...{ expected: createExpected(db), settled: batches.settled },
-  })
-  const mending = createMending({
-    ...{ network, naming, indices, visible, shelf, known, restoring, tenure, telling, log },
-  })
-  const moving = createMoving({
-    ...{ db, ranges: due.ranges, visible, lines, reader, requests, shelf, log, persist, note, onMove },
-    ...{ blocksPerIndex: naming.blocksPerIndex, pause: tenure.pause },
-    async turn() {
-      await tellChanges()
-      await turn()
-    },
-  })
-
-  const patching = createPatching({
-    ...{ naming, network, visible, hashOf, shelf, bulk, finish, tenure, telling },
-    wake() {
-      isResting = false
-      wake()
-    },
-  })
-  const renewing = createRenewing({
-    ...{ db, shelf, lines, requests, sending, finish, tenure, telling, onProgress },
-    ...{ next: partial.next, ensure: batches.ensure, room: batches.room },
-  })
+  const renewing = createRenewing(ship, send, batches)
 
   /** Writes anew what is there, if anything is due; whether there was. */
   const writeAnew = async (): Promise<boolean> => {
@@ -191,7 +167,7 @@ export const createShipper = (options: ShipperOptions): Shipper => {
     if (!next) await batches.settled()
     const isBehind = next !== undefined || shelf.hasChangedTokens()
     if (isBehind) await batches.ship(next?.run, next?.givesWay)
-    const hasSwept = await sweep()
+    const hasSwept = await sweep(ship, batches.settled)
     const isMoving = await moving.step()
     // Where anything was waited for, there may be more by now.
     if (isBehind || hasSwept || isMoving) return

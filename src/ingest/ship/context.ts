@@ -1,0 +1,79 @@
+import type { Bulk } from '../../cluster/bulk.ts'
+import type { ClusterOptions } from '../../cluster/options.ts'
+import type { ShipRequests } from '../../cluster/ship/requests.ts'
+import type { KnownIndicesWriter } from '../../engine/known-indices.ts'
+import type { PartialBlocks } from '../../engine/partial.ts'
+import type { Shelf } from '../../engine/shelf.ts'
+import type { ShelfWriter } from '../../engine/shelf-writer.ts'
+import type { DocumentLines } from '../../engine/show/lines.ts'
+import type { Log } from '../../lib/log.ts'
+import type { Metrics } from '../../lib/metrics.ts'
+import type { Db } from '../../sqlite/database.ts'
+import type { Telling } from './telling.ts'
+import type { Tenure } from './tenure.ts'
+
+/** What all parts of shipping work with. */
+export interface ShipContext {
+  network: string
+  naming: ClusterOptions
+  db: Db
+  reader: { begin(): void; end(): void }
+  lines: DocumentLines
+  /** What is in the cluster, and may be shown. */
+  visible(): Shelf
+  shelf: ShelfWriter
+  known: KnownIndicesWriter
+  /** Blocks that are stored in part. */
+  partial: PartialBlocks
+  requests: ShipRequests
+  /** The one of this tenure. */
+  bulk(): Bulk
+  tenure: Tenure
+  telling: Telling
+  /** Called when blocks came to be there. */
+  onProgress(): void
+  metrics: Metrics
+  log: Log
+}
+
+/**
+ * The end of a batch whose documents were put: the cluster has acknowledged them, searches of these indices see them, the store notes `change`, and others
+ * have to be told.
+ */
+export const finish = async <T>(
+  { bulk, requests, tenure, telling }: ShipContext,
+  touched: ReadonlySet<string>,
+  change: () => T,
+  { flushed = bulk().flush(), before }: Also = {},
+): Promise<T> => {
+  await flushed
+  await tenure.persist(() => requests.refresh(touched))
+  if (before) await tenure.persist(before)
+  const done = await tenure.note(change)
+  telling.changed()
+  return done
+}
+
+interface Also {
+  /** Resolves when the cluster has acknowledged all; without it, what was put until now is flushed. */
+  flushed?: Promise<void>
+  /** What has to be done in the cluster before the store notes anything. */
+  before?(): Promise<void>
+}
+
+/** Removes what counts for nothing, if anything is due; whether there was. `settled`: until all that was sent is noted. */
+export const sweep = async (
+  { shelf, requests, tenure, telling }: ShipContext,
+  settled: () => Promise<void>,
+): Promise<boolean> => {
+  const [due] = shelf.sweeps()
+  if (!due) return false
+  // What comes after it would stay until the second time.
+  await settled()
+  // Whoever takes over, and whoever searches there, must not count on what is removed.
+  await telling.tell()
+  const begun = Date.now()
+  await tenure.persist(() => requests.remove(due))
+  await tenure.note(() => shelf.swept(due, begun))
+  return true
+}
