@@ -94,7 +94,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
   const since = createSince()
   const head = () => source?.highest?.() ?? state.head
   const waiting = () =>
-    since(pipeline?.stuck ?? forRules(ruleWatcher)) ??
+    since(pipeline?.stuck() ?? forRules(ruleWatcher)) ??
     forBudget(source?.waitsForBudget?.()) ??
     silence(source?.endpoints() ?? [], {
       answered: state.head !== null,
@@ -121,7 +121,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
     missing: state.missing,
     finality: finality?.report() ?? null,
     shipping: shippingOf(pipeline, state),
-    metrics: [...metrics.snapshot(), ...(pipeline?.metrics ?? [])],
+    metrics: [...metrics.snapshot(), ...(pipeline?.metrics() ?? [])],
     troubles: ruleWatcher?.troubles ?? new Map(),
     accountTroubles: ruleWatcher?.accountTroubles ?? new Map(),
   })
@@ -254,7 +254,7 @@ const withoutTraces = (source: ChainSource | undefined): string | null => {
 }
 
 const shippingOf = (pipeline: Pipeline | undefined, { trouble }: State): ShippingReport | null => {
-  const shipping = pipeline?.shipping
+  const shipping = pipeline?.shipping()
   if (!shipping) return null
   return trouble && shipping.trouble === null
     ? { ...shipping, trouble: trouble.why, troubleSince: trouble.since }

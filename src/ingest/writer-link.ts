@@ -19,11 +19,11 @@ export interface WriterLink {
   /** Alerts that came into each state since the start. */
   alerts(): AlertCounts
   /** Why the writer waits. */
-  readonly stuck: Omit<Waiting, 'since'> | undefined
+  stuck(): Omit<Waiting, 'since'> | undefined
   /** Undefined where nothing is shipped to a cluster, and while it is not known. */
-  readonly shipping: ShippingReport | undefined
+  shipping(): ShippingReport | undefined
   /** Metrics of the writer. */
-  readonly metrics: readonly MetricSnapshot[]
+  metrics(): readonly MetricSnapshot[]
 }
 
 export interface WriterLinkOptions {
@@ -37,7 +37,7 @@ export const createWriterLink = ({ port, log, onFailure }: WriterLinkOptions): W
   const waiting = new Map<number, { resolve(revised: Revised): void; reject(error: Error): void }>()
   const open = new Set<Promise<unknown>>()
   let alerts: AlertCounts = {}
-  let stuck: WriterLink['stuck']
+  let stuck: ReturnType<WriterLink['stuck']>
   let metrics: readonly MetricSnapshot[] = []
   let shipping: ShippingReport | undefined
   let failed: Error | undefined
@@ -103,15 +103,9 @@ export const createWriterLink = ({ port, log, onFailure }: WriterLinkOptions): W
     },
     isSettled: () => open.size === 0,
     alerts: () => alerts,
-    get stuck() {
-      return stuck
-    },
-    get metrics() {
-      return metrics
-    },
-    get shipping() {
-      return shipping
-    },
+    stuck: () => stuck,
+    metrics: () => metrics,
+    shipping: () => shipping,
   }
 }
 

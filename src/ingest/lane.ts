@@ -1,0 +1,211 @@
+import type { RuleMatch } from '../alerts/alert.ts'
+import type { RawBlock } from '../chain/wire.ts'
+import type { DecodedBlock } from '../documents/decoded-block.ts'
+import { type CoverageNotes, NO_NOTES } from '../engine/coverage.ts'
+import type { Additions } from '../engine/documents/additions.ts'
+import { transferables } from '../engine/documents/batch.ts'
+import { FULL_SEGMENT } from '../engine/index/segments.ts'
+import { holds, type Range } from '../lib/ranges.ts'
+import type { BuiltPiece } from './builders/facts.ts'
+import type { LaneName } from './messages.ts'
+import type { Neighbours } from './neighbours.ts'
+import type { PipelineOptions } from './pipeline.ts'
+import type { Run } from './prepare.ts'
+import { joinStored, type Replacing, type ReplacingOptions } from './scoped/replacing.ts'
+import type { Turns } from './turns.ts'
+import type { WriterLink } from './writer-link.ts'
+
+export interface Lane {
+  /** Resolves when there is room for the next block. */
+  add(raw: RawBlock): Promise<void>
+  /**
+   * The same of neighbouring blocks that were built elsewhere. False where a rule looks at one of them, or one is stored or does not link
+   * to what is: then nothing is taken.
+   */
+  addBuilt(built: BuiltPiece): Promise<boolean>
+  /** Takes what scopes want of some blocks, and what was looked at for it. Resolves when that is committed. */
+  addScoped(change: ScopedChange): Promise<void>
+  /** Ends the run: what was added is committed as soon as may be. */
+  flush(): Promise<void>
+}
+
+export interface ScopedChange {
+  /** Partial ones, ascending. */
+  blocks: readonly RawBlock[]
+  notes: CoverageNotes
+}
+
+/** What the lanes of a pipeline share. */
+export interface LaneContext
+  extends Pick<PipelineOptions, 'preparer' | 'ruleWatcher' | 'blocks' | 'signal' | 'storeBatch'>,
+    Pick<WriterLink, 'send'> {
+  neighbours: Neighbours
+  turns: Turns
+  joining: ReplacingOptions
+  /** Ranges that are stored or on their way, and the newest block that is stored in part. */
+  seen(): Range[]
+  noteScoped(number: number): void
+  /** Updates go before all batches that wait, in their own order: an older one must not have the last word. */
+  tellUpdate(): void
+  /** Blocks in place of what is stored of them in part. Merging may have changed the segments meanwhile: then they are read again. */
+  replace(lane: LaneName, build: () => Replacing, notes: CoverageNotes, hits: readonly RuleMatch[]): Promise<void>
+  committed(additions: readonly Additions[]): void
+  count(more: { blocks: number; logs: number; events: number }): void
+  noteAdded(range: Range): void
+  /** Runs where no one wants that nothing is on its way. */
+  track<T>(take: () => Promise<T>): Promise<T>
+}
+
+/** Batches of each lane that may wait for the writer. */
+const WAITING: Record<LaneName, number> = { fill: 2, head: 64 }
+
+export const createLane = (name: LaneName, context: LaneContext): Lane => {
+  const { preparer, ruleWatcher, blocks, signal, storeBatch, send, neighbours, turns, joining } = context
+  const { seen, noteScoped, tellUpdate, replace, committed, count, noteAdded, track } = context
+  const { held } = neighbours
+  let run: Run | undefined
+  let hits: RuleMatch[] = []
+  let last = -1
+  const sent: Promise<void>[] = []
+
+  const handOver = () => {
+    if (!run || run.blocks === 0) return
+    const batch = run.finish()
+    const found = hits
+    const update = found.length > 0 ? { hits: found } : undefined
+    tellUpdate()
+    run = undefined
+    hits = []
+    const { first, last: to, log: logs, events, added: additions } = batch
+    const isPartly = blocks.partial({ from: first, to }).length > 0
+    let whole = batch
+    const build = (): Replacing => {
+      const { batches, replaces } = joinStored([], { from: first, to }, held(), joining)
+      const all = [...batches, whole].sort((a, b) => a.first - b.first)
+      // The writer keeps what is new in the dictionaries, whether or not it can take the blocks.
+      whole = { ...batch, added: nothingNew(additions) }
+      return { batches: all, replaces }
+    }
+    const sending = isPartly
+      ? replace(name, build, NO_NOTES, found)
+      : send({ type: 'batch', lane: name, batch, update }, transferables(batch)).then(() => committed([additions]))
+    const done = sending.then(() => {
+      count({ blocks: to - first + 1, logs, events })
+      noteAdded({ from: first, to })
+    })
+    done.catch(() => {})
+    sent.push(done)
+  }
+
+  const room = async () => {
+    while (sent.length > WAITING[name]) await sent.shift()
+  }
+
+  const flush = async () => {
+    const started = performance.now()
+    handOver()
+    turns.spend(name, performance.now() - started)
+    await room()
+  }
+
+  /** `taken` must count the block as held: it is called at once. */
+  const look = async (raw: RawBlock, taken: (decoded: DecodedBlock, found: readonly RuleMatch[]) => void) => {
+    // By the rules of this moment: what came up while it was waited for is looked for as well. From the last look at them until the
+    // block counts as held, nothing is waited for: a rule that comes up has either looked at the block, or knows that it is there.
+    let decoded: DecodedBlock
+    let found: RuleMatch[]
+    let generation: number
+    do {
+      ruleWatcher.refresh(seen())
+      ;({ generation } = ruleWatcher)
+      await ruleWatcher.complete(raw, signal)
+      decoded = preparer.decode(raw)
+      found = await ruleWatcher.match(decoded, signal)
+    } while (generation !== ruleWatcher.generation)
+    taken(decoded, found)
+  }
+
+  const take = async (raw: RawBlock) => {
+    const number = Number(raw.block.number)
+    if (run && number !== last + 1) handOver()
+    await look(raw, (decoded, found) => {
+      const ref = { number, hash: raw.block.hash, parentHash: raw.block.parentHash }
+      neighbours.check(ref)
+      run ??= preparer.start()
+      run.add(decoded)
+      for (const hit of found) hits.push(hit)
+      neighbours.take([ref])
+      last = number
+      handOverFull()
+    })
+  }
+
+  const takeScoped = async ({ blocks: all, notes }: ScopedChange) => {
+    handOver()
+    const fresh = all.filter(({ block }) => !holds(held(), Number(block.number)))
+    const hits: RuleMatch[] = []
+    for (const raw of fresh)
+      await look(raw, (_, found) => {
+        hits.push(...found)
+        noteScoped(Number(raw.block.number))
+      })
+    tellUpdate()
+    const from = Number(fresh[0]?.block.number ?? 0)
+    const to = Number(fresh.at(-1)?.block.number ?? -1)
+    const nothing = { batches: [], replaces: [] }
+    const build = () => (fresh.length === 0 ? nothing : joinStored(fresh, { from, to }, held(), joining))
+    await replace(name, build, notes, hits)
+    const logs = fresh.flatMap(({ receipts }) => receipts).reduce((sum, it) => sum + it.logs.length, 0)
+    count({ blocks: fresh.length, logs, events: 0 })
+  }
+
+  const takeBuilt = (built: BuiltPiece): boolean => {
+    const { blocks } = built
+    const [from, to] = [blocks[0]!, blocks.at(-1)!]
+    if (run && (from.number !== last + 1 || run.blocks + blocks.length > storeBatch)) handOver()
+    ruleWatcher.refresh(seen())
+    if (blocks.some(({ number }) => ruleWatcher.wants(number) || holds(held(), number))) return false
+    if ([from, to].some(ref => neighbours.linkFault(ref) !== undefined)) return false
+    run ??= preparer.start()
+    run.addPiece(built)
+    neighbours.take(blocks)
+    last = to.number
+    handOverFull()
+    return true
+  }
+
+  const handOverFull = () => {
+    if (run && (run.blocks >= storeBatch || run.documents >= FULL_SEGMENT)) handOver()
+  }
+
+  const inTurn = async <T>(take: () => T | Promise<T>): Promise<T> => {
+    const leave = await turns.enter(name)
+    try {
+      return await take()
+    } finally {
+      leave()
+    }
+  }
+  const whileTaking = async <T>(take: () => T | Promise<T>): Promise<T> => {
+    const taken = await track(() => inTurn(take))
+    await room()
+    return taken
+  }
+
+  return {
+    add: raw => whileTaking(() => take(raw)),
+    addBuilt: built => whileTaking(() => takeBuilt(built)),
+    addScoped: change => whileTaking(() => takeScoped(change)),
+    flush,
+  }
+}
+
+/** Of the same place in the dictionaries. */
+const nothingNew = ({ addresses, names, signatures }: Additions): Additions => ({
+  addresses: { first: addresses.first + addresses.texts.length, texts: [] },
+  names: { first: names.first + names.texts.length, texts: [] },
+  signatures: { first: signatures.first + signatures.entries.length, entries: [] },
+  codes: [],
+  tokens: [],
+  links: [],
+})
