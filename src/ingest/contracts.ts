@@ -7,28 +7,7 @@ import type { Log } from '../lib/log.ts'
 import type { Clock } from '../lib/retry.ts'
 import { createNodeLookup } from './node-lookup.ts'
 
-/** Knows the contracts that blocks create: from their traces, and from the chain itself where these do not tell. */
-export interface Contracts {
-  /**
-   * Asks the chain for the codes of the contracts in these blocks that their traces do not tell. Waits while no node can be reached; where
-   * nodes do not answer this question, goes on without.
-   */
-  prefetch(blocks: readonly RawBlock[], signal: AbortSignal): Promise<void>
-  /** The same of creations, which take note of what is answered. */
-  prefetchCodes(creations: readonly Creation[], signal: AbortSignal): Promise<void>
-  /** Whether there is a node to be asked for the code of a contract in this block, and no answer yet. */
-  isOpen(raw: RawBlock): boolean
-  /** Asks for them, whether or not nodes have answered lately; resolves a while later where they do not. */
-  require(raw: RawBlock, signal: AbortSignal): Promise<void>
-  /** Contracts that a block creates, in the order of its execution. */
-  in(raw: RawBlock): BlockContract[]
-  /** What was asked for a block holds for another form of it as well. */
-  carry(from: RawBlock, to: RawBlock): void
-  /** The contracts that a block creates, with the codes that are known by now. */
-  creations(raw: RawBlock): Creation[]
-  /** The contracts of these creations in the block of that number. */
-  of(creations: readonly Creation[], number: number): BlockContract[]
-}
+export type Contracts = ReturnType<typeof createContracts>
 
 export interface ContractsOptions {
   state: ChainSource['state']
@@ -47,15 +26,8 @@ export interface ContractsOptions {
 /** Contracts that are asked in one go. */
 const CONTRACTS = 50
 
-export const createContracts = ({
-  state,
-  readCode,
-  abiOf,
-  implementationOf,
-  log,
-  now,
-  clock,
-}: ContractsOptions): Contracts => {
+/** Knows the contracts that blocks create: from their traces, and from the chain itself where these do not tell. */
+export const createContracts = ({ state, readCode, abiOf, implementationOf, log, now, clock }: ContractsOptions) => {
   /** Codes by the address, for blocks that are on their way. */
   const asked = new WeakMap<RawBlock, Map<string, string>>()
 
@@ -90,11 +62,13 @@ export const createContracts = ({
   }
   const lookup = createNodeLookup({ ask, most: CONTRACTS, what: 'for the codes of contracts', log, now, clock })
 
+  /** The contracts that a block creates, with the codes that are known by now. */
   const creations = (raw: RawBlock): Creation[] => {
     const answers = asked.get(raw)
     return creationsIn(raw).map(it => ({ ...it, code: it.code ?? answers?.get(it.address.toLowerCase()) }))
   }
 
+  /** The contracts of these creations in the block of that number. */
   const of = (created: readonly Creation[], number: number): BlockContract[] => {
     // As it stands when its creation is over, which may end with logs of what it runs.
     const at = positionOf(number + 1, 0)
@@ -102,10 +76,15 @@ export const createContracts = ({
   }
 
   return {
-    async prefetch(blocks, signal) {
+    /**
+     * Asks the chain for the codes of the contracts in these blocks that their traces do not tell. Waits while no node can be reached; where
+     * nodes do not answer this question, goes on without.
+     */
+    async prefetch(blocks: readonly RawBlock[], signal: AbortSignal) {
       if (state) await lookup.prefetch(blocks.flatMap(openIn), signal)
     },
-    async prefetchCodes(creations, signal) {
+    /** The same of creations, which take note of what is answered. */
+    async prefetchCodes(creations: readonly Creation[], signal: AbortSignal) {
       const open = creations.filter(({ code }) => code === undefined)
       const opens = open.map(
         (creation): Open => ({
@@ -117,13 +96,17 @@ export const createContracts = ({
       )
       if (state) await lookup.prefetch(opens, signal)
     },
-    isOpen: raw => state !== undefined && openIn(raw).length > 0,
-    require: (raw, signal) => lookup.require(openIn(raw), signal),
-    carry(from, to) {
+    /** Whether there is a node to be asked for the code of a contract in this block, and no answer yet. */
+    isOpen: (raw: RawBlock) => state !== undefined && openIn(raw).length > 0,
+    /** Asks for them, whether or not nodes have answered lately; resolves a while later where they do not. */
+    require: (raw: RawBlock, signal: AbortSignal) => lookup.require(openIn(raw), signal),
+    /** What was asked for a block holds for another form of it as well. */
+    carry(from: RawBlock, to: RawBlock) {
       const known = asked.get(from)
       if (known) asked.set(to, known)
     },
-    in: raw => of(creations(raw), Number(raw.block.number)),
+    /** Contracts that a block creates, in the order of its execution. */
+    in: (raw: RawBlock) => of(creations(raw), Number(raw.block.number)),
     creations,
     of,
   }

@@ -13,19 +13,7 @@ export interface FinalityReport extends Readonly<Record<FinalityTag, number | nu
   depth: number
 }
 
-/** The finality of a chain, as the thread that follows it knows it. */
-export interface Finality {
-  /** Asks the nodes once, and has the writer know what is new. */
-  look(signal: AbortSignal): Promise<void>
-  /** The finalized block that nodes tell, null where they tell none: asks until that is known. */
-  known(signal: AbortSignal): Promise<number | null>
-  /** Whether it is known by now what nodes tell. */
-  isKnown(): boolean
-  /** The highest block that is finalized and is the stored one. */
-  finalized(): number | undefined
-  /** Null until it is known. */
-  report(): FinalityReport | null
-}
+export type Finality = ReturnType<typeof createFinality>
 
 export interface FinalityOptions {
   source: Pick<ChainSource, 'finality'> | undefined
@@ -44,13 +32,15 @@ const AGAIN_MS = 250
 
 export const depthOf = (job: Job): number => ('finality' in job ? job.finality : DEFAULT_DEPTH)
 
-export const createFinality = ({ source, stored, tell, depth, clock = systemClock }: FinalityOptions): Finality => {
+/** The finality of a chain, as the thread that follows it knows it. */
+export const createFinality = ({ source, stored, tell, depth, clock = systemClock }: FinalityOptions) => {
   const newest: FinalityBlocks = { safe: null, finalized: null }
   const missed: Record<FinalityTag, number> = { safe: 0, finalized: 0 }
   let told = ''
   let verified: number | undefined
 
   const isStored = (ref: BlockRef) => stored(ref.number)?.hash === ref.hash
+  /** Whether it is known by now what nodes tell. */
   const isKnown = () => FINALITY_TAGS.every(tag => newest[tag] !== null || missed[tag] >= BELIEVED)
 
   /** A node that lags does not lower a mark; one that is of a branch that was left is replaced. */
@@ -60,6 +50,7 @@ export const createFinality = ({ source, stored, tell, depth, clock = systemCloc
     else if (before === null || found.number >= before.number || !isStored(before)) newest[tag] = found
   }
 
+  /** The highest block that is finalized and is the stored one. */
   const finalized = (): number | undefined => {
     const mark = newest.finalized
     if (verified !== undefined && stored(verified) === undefined) verified = undefined
@@ -67,6 +58,7 @@ export const createFinality = ({ source, stored, tell, depth, clock = systemCloc
     return verified
   }
 
+  /** Asks the nodes once, and has the writer know what is new. */
   const look = async (signal: AbortSignal) => {
     const found = source?.finality ? await source.finality(signal) : undefined
     // Before another block takes the place of the one that was told.
@@ -86,7 +78,8 @@ export const createFinality = ({ source, stored, tell, depth, clock = systemCloc
   return {
     look,
     isKnown,
-    async known(signal) {
+    /** The finalized block that nodes tell, null where they tell none: asks until that is known. */
+    async known(signal: AbortSignal) {
       while (!isKnown()) {
         await look(signal)
         if (!isKnown()) await clock.sleep(AGAIN_MS, signal)
@@ -94,6 +87,7 @@ export const createFinality = ({ source, stored, tell, depth, clock = systemCloc
       return newest.finalized?.number ?? null
     },
     finalized,
+    /** Null until it is known. */
     report: () =>
       isKnown() ? { safe: newest.safe?.number ?? null, finalized: newest.finalized?.number ?? null, depth } : null,
   }

@@ -15,19 +15,7 @@ import { joinStored, type Replacing, type ReplacingOptions } from './scoped/repl
 import type { Turns } from './turns.ts'
 import type { WriterLink } from './writer-link.ts'
 
-export interface Lane {
-  /** Resolves when there is room for the next block. */
-  add(raw: RawBlock): Promise<void>
-  /**
-   * The same of neighbouring blocks that were built elsewhere. False where a rule looks at one of them, or one is stored or does not link
-   * to what is: then nothing is taken.
-   */
-  addBuilt(built: BuiltPiece): Promise<boolean>
-  /** Takes what scopes want of some blocks, and what was looked at for it. Resolves when that is committed. */
-  addScoped(change: ScopedChange): Promise<void>
-  /** Ends the run: what was added is committed as soon as may be. */
-  flush(): Promise<void>
-}
+export type Lane = ReturnType<typeof createLane>
 
 export interface ScopedChange {
   /** Partial ones, ascending. */
@@ -59,7 +47,7 @@ export interface LaneContext
 /** Batches of each lane that may wait for the writer. */
 const WAITING: Record<LaneName, number> = { fill: 2, head: 64 }
 
-export const createLane = (name: LaneName, context: LaneContext): Lane => {
+export const createLane = (name: LaneName, context: LaneContext) => {
   const { preparer, ruleWatcher, blocks, signal, storeBatch, send, neighbours, turns, joining } = context
   const { seen, noteScoped, tellUpdate, replace, committed, count, noteAdded, track } = context
   const { held } = neighbours
@@ -101,6 +89,7 @@ export const createLane = (name: LaneName, context: LaneContext): Lane => {
     while (sent.length > WAITING[name]) await sent.shift()
   }
 
+  /** Ends the run: what was added is committed as soon as may be. */
   const flush = async () => {
     const started = performance.now()
     handOver()
@@ -193,9 +182,15 @@ export const createLane = (name: LaneName, context: LaneContext): Lane => {
   }
 
   return {
-    add: raw => whileTaking(() => take(raw)),
-    addBuilt: built => whileTaking(() => takeBuilt(built)),
-    addScoped: change => whileTaking(() => takeScoped(change)),
+    /** Resolves when there is room for the next block. */
+    add: (raw: RawBlock) => whileTaking(() => take(raw)),
+    /**
+     * The same of neighbouring blocks that were built elsewhere. False where a rule looks at one of them, or one is stored or does not link
+     * to what is: then nothing is taken.
+     */
+    addBuilt: (built: BuiltPiece) => whileTaking(() => takeBuilt(built)),
+    /** Takes what scopes want of some blocks, and what was looked at for it. Resolves when that is committed. */
+    addScoped: (change: ScopedChange) => whileTaking(() => takeScoped(change)),
     flush,
   }
 }

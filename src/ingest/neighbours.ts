@@ -9,27 +9,13 @@ export interface Ref {
   parentHash: string
 }
 
-/** Blocks that are stored whole or on their way there, as far as they have to link to each other. */
-export interface Neighbours {
-  held(): Range[]
-  hashOf(number: number): string | undefined
-  /** A block next to one of them must link to it; what is wrong where it does not. */
-  linkFault(ref: Ref): string | undefined
-  check(ref: Ref): void
-  /** Neighbouring blocks that are on their way from now on. */
-  take(refs: readonly Ref[]): void
-  /** Those that are committed. */
-  forget(range: Range): void
-  /** They are held no more. */
-  lose(ranges: readonly Range[]): void
-  /** All above this one are gone. */
-  rollback(to: number): void
-}
+export type Neighbours = ReturnType<typeof createNeighbours>
 
 /** Code of the error of a block that does not link to a stored one; its number is in `details.block`. */
 export const UNLINKED = 'block_unlinked'
 
-export const createNeighbours = (blocks: Pick<Blocks, 'hash' | 'parentHash' | 'ranges'>): Neighbours => {
+/** Blocks that are stored whole or on their way there, as far as they have to link to each other. */
+export const createNeighbours = (blocks: Pick<Blocks, 'hash' | 'parentHash' | 'ranges'>) => {
   /** Hash and parent's hash by number. */
   const underWay = new Map<number, { hash: string; parentHash: string }>()
   let held = blocks.ranges()
@@ -37,6 +23,7 @@ export const createNeighbours = (blocks: Pick<Blocks, 'hash' | 'parentHash' | 'r
   const hashOf = (number: number): string | undefined => underWay.get(number)?.hash ?? blocks.hash(number)
   const parentOf = (number: number): string | undefined => underWay.get(number)?.parentHash ?? blocks.parentHash(number)
 
+  /** A block next to one of them must link to it; what is wrong where it does not. */
   const linkFault = ({ number, hash, parentHash }: Ref): string | undefined => {
     const below = holds(held, number - 1) ? hashOf(number - 1) : undefined
     if (below !== undefined && below !== parentHash)
@@ -51,7 +38,7 @@ export const createNeighbours = (blocks: Pick<Blocks, 'hash' | 'parentHash' | 'r
     held: () => held,
     hashOf,
     linkFault,
-    check(ref) {
+    check(ref: Ref) {
       const fault = linkFault(ref)
       if (fault !== undefined)
         throw new ChainsieveError(
@@ -61,17 +48,21 @@ export const createNeighbours = (blocks: Pick<Blocks, 'hash' | 'parentHash' | 'r
           { details: { block: ref.number } },
         )
     },
-    take(refs) {
+    /** Neighbouring blocks that are on their way from now on. */
+    take(refs: readonly Ref[]) {
       for (const { number, hash, parentHash } of refs) underWay.set(number, { hash, parentHash })
       held = merged([...held, { from: refs[0]!.number, to: refs.at(-1)!.number }])
     },
-    forget({ from, to }) {
+    /** Those that are committed. */
+    forget({ from, to }: Range) {
       for (let number = from; number <= to; number++) underWay.delete(number)
     },
-    lose(ranges) {
+    /** They are held no more. */
+    lose(ranges: readonly Range[]) {
       held = held.flatMap(({ from, to }) => gapsIn(ranges, from, to))
     },
-    rollback(to) {
+    /** All above this one are gone. */
+    rollback(to: number) {
       for (const number of underWay.keys()) if (number > to) underWay.delete(number)
       held = held.filter(({ from }) => from <= to).map(range => ({ from: range.from, to: Math.min(range.to, to) }))
     },

@@ -13,29 +13,7 @@ import { createLinkInquiry, type LinkInquiryOptions } from './link-inquiry.ts'
 import { createNodeLookup } from './node-lookup.ts'
 import type { Similarity } from './similarity.ts'
 
-/** Knows the codes of contracts, and whose code proxies run: from the store, from logs, and from the chain itself where it can be asked. */
-export interface ProxyResolver {
-  of: LinksOf
-  /** The one contract that calls of a proxy are passed on to; null where it is none, or not known. */
-  implementationOf(address: string, at: number): string | null
-  /**
-   * Takes note of upgrades in these blocks, which are ascending, and asks those contracts that ABIs may be of and have not answered yet. `head` is how far
-   * the chain is known to reach. Waits while no node can be reached; where nodes do not answer this question, goes on without.
-   */
-  prefetch(blocks: readonly RawBlock[], head: number, signal: AbortSignal): Promise<void>
-  /** Takes note of upgrades in a block; all there is to do where no ABI is of single contracts. */
-  note(number: number, upgrades: readonly Upgrade[]): void
-  /** Whether there is a node to be asked what a block is to be decoded by, and no answer yet. */
-  isOpen(raw: RawBlock): boolean
-  /** Asks for it, whether or not nodes have answered lately; resolves a while later where they do not. */
-  require(raw: RawBlock, signal: AbortSignal): Promise<void>
-  /** Asks these, and those whose code they run, unless they have answered; waits, or goes on without, in the same way. */
-  know(addresses: readonly string[], head: number, signal: AbortSignal): Promise<void>
-  /** Facts learnt since the last call. */
-  takeLearnt(): LearntLink[]
-  /** Blocks from this position on are gone, and what was known of contracts as of then. */
-  forget(from: number): void
-}
+export type ProxyResolver = ReturnType<typeof createProxyResolver>
 
 export interface ProxyResolverOptions extends LinkInquiryOptions {
   stored: Pick<Lookups, 'link' | 'upgrades'>
@@ -61,7 +39,8 @@ const OUTDATED = -1
 /** Contracts that one generation of what is remembered holds. */
 const GENERATION = 100_000
 
-export const createProxyResolver = (options: ProxyResolverOptions): ProxyResolver => {
+/** Knows the codes of contracts, and whose code proxies run: from the store, from logs, and from the chain itself where it can be asked. */
+export const createProxyResolver = (options: ProxyResolverOptions) => {
   const { stored, keys, holders, likeness, created, log, now, clock } = options
   const askLinks = createLinkInquiry(options)
   /** Null where the store has none. */
@@ -241,6 +220,7 @@ export const createProxyResolver = (options: ProxyResolverOptions): ProxyResolve
     }
   }
 
+  /** Takes note of upgrades in a block; all there is to do where no ABI is of single contracts. */
   const note = (number: number, upgrades: readonly Upgrade[]) => {
     for (const { address, place, implementation } of upgrades)
       historyOf(address).add({ position: positionOf(number, place), implementation })
@@ -250,11 +230,16 @@ export const createProxyResolver = (options: ProxyResolverOptions): ProxyResolve
   return {
     of,
     note,
-    implementationOf(address, at) {
+    /** The one contract that calls of a proxy are passed on to; null where it is none, or not known. */
+    implementationOf(address: string, at: number) {
       const [target, ...others] = targetsOf(address.toLowerCase(), at)
       return target && others.length === 0 ? target.address : null
     },
-    async prefetch(blocks, head, signal) {
+    /**
+     * Takes note of upgrades in these blocks, which are ascending, and asks those contracts that ABIs may be of and have not answered yet. `head` is how far
+     * the chain is known to reach. Waits while no node can be reached; where nodes do not answer this question, goes on without.
+     */
+    async prefetch(blocks: readonly RawBlock[], head: number, signal: AbortSignal) {
       const [first, last] = [blocks.at(0), blocks.at(-1)]
       if (!first || !last) return
       for (const raw of blocks) note(Number(raw.block.number), upgradesIn(raw))
@@ -267,23 +252,28 @@ export const createProxyResolver = (options: ProxyResolverOptions): ProxyResolve
       await knowWithin(concernedOf(blocks), from, to, signal)
       compareCodes()
     },
-    isOpen: raw => openIn(raw).length > 0,
-    async require(raw, signal) {
+    /** Whether there is a node to be asked what a block is to be decoded by, and no answer yet. */
+    isOpen: (raw: RawBlock) => openIn(raw).length > 0,
+    /** Asks for it, whether or not nodes have answered lately; resolves a while later where they do not. */
+    async require(raw: RawBlock, signal: AbortSignal) {
       reached = Math.max(reached, Number(raw.block.number))
       await lookup.require(openIn(raw), signal)
       compareCodes()
     },
-    async know(addresses, head, signal) {
+    /** Asks these, and those whose code they run, unless they have answered; waits, or goes on without, in the same way. */
+    async know(addresses: readonly string[], head: number, signal: AbortSignal) {
       reached = Math.max(reached, head)
       if (askLinks) await knowWithin(addresses, 0, Number.MAX_SAFE_INTEGER, signal)
       compareCodes()
     },
+    /** Facts learnt since the last call. */
     takeLearnt() {
       const taken = learnt
       learnt = []
       return taken
     },
-    forget(from) {
+    /** Blocks from this position on are gone, and what was known of contracts as of then. */
+    forget(from: number) {
       epoch++
       reached = Math.min(reached, blockOf(from) - 1)
       // Blocks of a back-fill are still decoded by what was known, until it is asked again.

@@ -4,11 +4,7 @@ import type { Log } from '../lib/log.ts'
 import type { Range } from '../lib/ranges.ts'
 import { type OpenRequest, openPruneRequest, type PruneRequest } from './prune-requests.ts'
 
-/** Does what prune requests ask for, a few milliseconds at a time. */
-export interface Pruner {
-  /** One step; returns whether there may be more to do. */
-  step(): boolean
-}
+export type Pruner = ReturnType<typeof createPruner>
 
 export interface PrunerOptions {
   store: string
@@ -20,7 +16,8 @@ export interface PrunerOptions {
 /** Time between two looks at whether something is asked for. */
 export const LOOK_MS = 1_000
 
-export const createPruner = ({ store, writer, alerts, log }: PrunerOptions): Pruner => {
+/** Does what prune requests ask for, a few milliseconds at a time. */
+export const createPruner = ({ store, writer, alerts, log }: PrunerOptions) => {
   let open: OpenRequest | undefined
   let steps: Iterator<void> | undefined
   let lookAt = 0
@@ -51,6 +48,7 @@ export const createPruner = ({ store, writer, alerts, log }: PrunerOptions): Pru
   }
 
   return {
+    /** One step; returns whether there may be more to do. */
     step() {
       if (!steps) {
         if (performance.now() < lookAt) return false

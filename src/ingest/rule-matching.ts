@@ -15,18 +15,7 @@ import type { Contracts } from './contracts.ts'
 import type { ProxyResolver } from './proxy-resolver.ts'
 import type { Tokens } from './tokens.ts'
 
-/** Matches blocks with rules, once all is known that these need. */
-export interface RuleMatching {
-  /** Waits until everything is known that only the chain tells of a block's contracts and tokens, and that rules on these, or on what is decoded, may need. */
-  complete(raw: RawBlock, signal: AbortSignal): Promise<void>
-  /**
-   * What the rules find in a block that is about to be stored. Where that cannot be decided yet, because the decimals of a token cannot be
-   * asked, it waits until it can: that is no "no match".
-   */
-  match(block: DecodedBlock, signal: AbortSignal): Promise<RuleMatch[]>
-  /** Why matching waits; null if it does not. */
-  waiting(): string | null
-}
+export type RuleMatching = ReturnType<typeof createRuleMatching>
 
 export interface RuleMatchingOptions {
   network: string
@@ -45,7 +34,8 @@ export interface RuleMatchingOptions {
 /** What is decoded, and so may depend on whose code a proxy runs. */
 const DECODED: readonly Kind[] = ['event', 'call', 'tx', 'contract']
 
-export const createRuleMatching = (options: RuleMatchingOptions): RuleMatching => {
+/** Matches blocks with rules, once all is known that these need. */
+export const createRuleMatching = (options: RuleMatchingOptions) => {
   const { network, matcher, tokens, contracts, links, onTrouble, log, clock, metrics } = options
   const blocksMatched = metrics.counter('chainsieve_matcher_blocks_total', 'Blocks that were matched with rules.')
   const matchesFound = metrics.counter('chainsieve_matcher_matches_total', 'Matches of rules in blocks.')
@@ -101,7 +91,8 @@ export const createRuleMatching = (options: RuleMatchingOptions): RuleMatching =
   }
 
   return {
-    async complete(raw, signal) {
+    /** Waits until everything is known that only the chain tells of a block's contracts and tokens, and that rules on these, or on what is decoded, may need. */
+    async complete(raw: RawBlock, signal: AbortSignal) {
       const number = Number(raw.block.number)
       if (!matcher.wants(number)) return
       const newTokens = () =>
@@ -127,7 +118,11 @@ export const createRuleMatching = (options: RuleMatchingOptions): RuleMatching =
         'the name, symbol and decimals of a new token',
       )
     },
-    async match(block, signal) {
+    /**
+     * What the rules find in a block that is about to be stored. Where that cannot be decided yet, because the decimals of a token cannot be
+     * asked, it waits until it can: that is no "no match".
+     */
+    async match(block: DecodedBlock, signal: AbortSignal) {
       const { raw } = block
       const number = Number(raw.block.number)
       if (!matcher.wants(number)) return []
@@ -165,6 +160,7 @@ export const createRuleMatching = (options: RuleMatchingOptions): RuleMatching =
         waits.delete(number)
       }
     },
+    /** Why matching waits; null if it does not. */
     waiting() {
       const [first] = waits.values()
       return first ?? null

@@ -3,15 +3,7 @@ import { similarityOf } from '../decode/features.ts'
 import type { Lookups } from '../engine/port.ts'
 import { createRecent } from '../lib/recent.ts'
 
-/** Knows which codes are like one that an ABI was given for. Proxies are not compared: it says nothing that they are alike. */
-export interface Similarity {
-  /** Takes note of a code that was read. */
-  note(code: Code): void
-  /** The codes that ABIs were given for, by their hashes: each with the address, or the hash, that its ABI is for. */
-  compareWith(holders: ReadonlyMap<string, string>): void
-  /** Which of them is nearest to a code of another hash; null where none is near, or the code is not known. */
-  nearest(codeHash: string): Like | null
-}
+export type Similarity = ReturnType<typeof createSimilarity>
 
 export interface Like {
   holder: string
@@ -24,7 +16,8 @@ const LEAST = 0.5
 /** Codes that one generation of what is remembered holds. */
 const GENERATION = 5_000
 
-export const createSimilarity = (stored: Lookups['features']): Similarity => {
+/** Knows which codes are like one that an ABI was given for. Proxies are not compared: it says nothing that they are alike. */
+export const createSimilarity = (stored: Lookups['features']) => {
   const vectors = createRecent<Int8Array>(GENERATION)
   const answers = createRecent<{ like: Like | null }>(GENERATION)
   let holders: { codeHash: string; holder: string }[] = []
@@ -36,16 +29,19 @@ export const createSimilarity = (stored: Lookups['features']): Similarity => {
   }
 
   return {
-    note({ hash, proxy, features }) {
+    /** Takes note of a code that was read. */
+    note({ hash, proxy, features }: Code) {
       if (proxy === null) vectors.set(hash, features)
     },
-    compareWith(given) {
+    /** The codes that ABIs were given for, by their hashes: each with the address, or the hash, that its ABI is for. */
+    compareWith(given: ReadonlyMap<string, string>) {
       const same = given.size === holders.length && holders.every(it => given.get(it.codeHash) === it.holder)
       if (same) return
       holders = [...given].map(([codeHash, holder]) => ({ codeHash, holder }))
       answers.clear()
     },
-    nearest(codeHash) {
+    /** Which of them is nearest to a code of another hash; null where none is near, or the code is not known. */
+    nearest(codeHash: string) {
       if (holders.length === 0) return null
       const before = answers.get(codeHash)
       if (before) return before.like

@@ -1,38 +1,12 @@
 import type { ChainSource } from '../chain/source.ts'
 import { isVault, readDecimals, readTokenText, TOKEN_CALLS } from '../decode/token-answers.ts'
-import type { TokenFacts, TokenStandard } from '../documents/tokens.ts'
 import type { LearntToken } from '../engine/documents/additions.ts'
 import type { Lookups, StoredToken } from '../engine/port.ts'
 import type { Log } from '../lib/log.ts'
 import type { Clock } from '../lib/retry.ts'
 import { createNodeLookup } from './node-lookup.ts'
 
-/** Knows tokens: from the bundled list, from the store, and from the chain itself where it can be asked. Addresses are 40 lower-case digits. */
-export interface Tokens {
-  /** Decimals of the token at an address, undefined where unknown or no token. */
-  of(address: string): number | undefined
-  /** All that is known of it. */
-  facts(address: string): TokenFacts & { standard: TokenStandard | null }
-  /** Position of the lowest stored block in which it was seen, or of one that is on its way. */
-  seen(address: string): number | undefined
-  /** It was seen at this position. */
-  sighted(address: string, position: number): void
-  /**
-   * Asks those that have not answered yet. Waits while no node can be reached, as for blocks; where nodes do not answer this question, goes on
-   * without, and asks again after a while.
-   */
-  prefetch(addresses: Iterable<string>, signal: AbortSignal): Promise<void>
-  /** Whether there is a node to be asked for the decimals of this address, and no answer yet, not even that there are none. */
-  isUndecided(address: string): boolean
-  /** The same of everything that tokens tell. */
-  isUnasked(address: string): boolean
-  /** Asks for these, whether or not nodes have answered lately; resolves a while later where one is not answered. */
-  require(addresses: readonly string[], signal: AbortSignal): Promise<void>
-  /** Facts learnt since the last call. */
-  takeLearnt(): LearntToken[]
-  /** Blocks from this position on are gone, and what was seen in them alone: the chain may have other contracts at the same addresses now. */
-  forget(from: number): void
-}
+export type Tokens = ReturnType<typeof createTokens>
 
 export interface TokensOptions {
   listed(address: string): { decimals: number; symbol: string } | undefined
@@ -57,7 +31,8 @@ const MAX_KNOWN = 200_000
 
 const CALLS = Object.values(TOKEN_CALLS)
 
-export const createTokens = (options: TokensOptions): Tokens => {
+/** Knows tokens: from the bundled list, from the store, and from the chain itself where it can be asked. Addresses are 40 lower-case digits. */
+export const createTokens = (options: TokensOptions) => {
   const { listed, onKnown, stored, call, log, now, clock } = options
   const known = new Map<string, Known>()
   let learnt: LearntToken[] = []
@@ -106,30 +81,43 @@ export const createTokens = (options: TokensOptions): Tokens => {
   const unasked = (addresses: Iterable<string>) => [...new Set(addresses)].filter(address => !find(address).asked)
 
   return {
+    /** Decimals of the token at an address, undefined where unknown or no token. */
     of: decimalsOf,
-    facts(address) {
+    /** All that is known of it. */
+    facts(address: string) {
       const token = find(address)
       const { name = null, error = null, standard = null } = token
       return { name, ...told(token, token), error, standard }
     },
-    seen: address => find(address).position,
-    sighted(address, position) {
+    /** Position of the lowest stored block in which it was seen, or of one that is on its way. */
+    seen: (address: string) => find(address).position,
+    /** It was seen at this position. */
+    sighted(address: string, position: number) {
       const token = find(address)
       token.position = Math.min(position, token.position ?? position)
       onKnown?.(address)
     },
-    async prefetch(addresses, signal) {
+    /**
+     * Asks those that have not answered yet. Waits while no node can be reached, as for blocks; where nodes do not answer this question, goes on
+     * without, and asks again after a while.
+     */
+    async prefetch(addresses: Iterable<string>, signal: AbortSignal) {
       if (call) await lookup.prefetch(unasked(addresses), signal)
     },
-    isUndecided: address => call !== undefined && decimalsOf(address) === undefined && !find(address).asked,
-    isUnasked: address => call !== undefined && !find(address).asked,
-    require: (addresses, signal) => lookup.require(unasked(addresses), signal),
+    /** Whether there is a node to be asked for the decimals of this address, and no answer yet, not even that there are none. */
+    isUndecided: (address: string) => call !== undefined && decimalsOf(address) === undefined && !find(address).asked,
+    /** The same of everything that tokens tell. */
+    isUnasked: (address: string) => call !== undefined && !find(address).asked,
+    /** Asks for these, whether or not nodes have answered lately; resolves a while later where one is not answered. */
+    require: (addresses: readonly string[], signal: AbortSignal) => lookup.require(unasked(addresses), signal),
+    /** Facts learnt since the last call. */
     takeLearnt() {
       const taken = learnt
       learnt = []
       return taken
     },
-    forget(from) {
+    /** Blocks from this position on are gone, and what was seen in them alone: the chain may have other contracts at the same addresses now. */
+    forget(from: number) {
       for (const [address, { position }] of known)
         if (from <= 0 || (position !== undefined && position >= from)) known.delete(address)
       if (from <= 0) learnt = []

@@ -5,26 +5,7 @@ import type { Log } from '../lib/log.ts'
 import type { MetricSnapshot } from '../lib/metrics.ts'
 import type { FromWriter, Request, Revised, ShippingReport, ToWriter, Waiting } from './messages.ts'
 
-/** The way to the thread that writes: what is sent to it, and what it tells by itself. */
-export interface WriterLink {
-  /** Resolves when it is committed. */
-  send(message: Request, transfer?: ArrayBuffer[]): Promise<Revised>
-  /** The same, but it counts for neither of those who ask whether all is committed. */
-  post(message: Request, transfer?: ArrayBuffer[]): Promise<Revised>
-  close(): void
-  /** Resolves when all that was sent is committed. */
-  settled(): Promise<void>
-  /** Whether nothing was sent that is not committed. */
-  isSettled(): boolean
-  /** Alerts that came into each state since the start. */
-  alerts(): AlertCounts
-  /** Why the writer waits. */
-  stuck(): Omit<Waiting, 'since'> | undefined
-  /** Undefined where nothing is shipped to a cluster, and while it is not known. */
-  shipping(): ShippingReport | undefined
-  /** Metrics of the writer. */
-  metrics(): readonly MetricSnapshot[]
-}
+export type WriterLink = ReturnType<typeof createWriterLink>
 
 export interface WriterLinkOptions {
   port: MessagePort
@@ -33,11 +14,12 @@ export interface WriterLinkOptions {
   onFailure(error: Error): void
 }
 
-export const createWriterLink = ({ port, log, onFailure }: WriterLinkOptions): WriterLink => {
+/** The way to the thread that writes: what is sent to it, and what it tells by itself. */
+export const createWriterLink = ({ port, log, onFailure }: WriterLinkOptions) => {
   const waiting = new Map<number, { resolve(revised: Revised): void; reject(error: Error): void }>()
   const open = new Set<Promise<unknown>>()
   let alerts: AlertCounts = {}
-  let stuck: ReturnType<WriterLink['stuck']>
+  let stuck: Omit<Waiting, 'since'> | undefined
   let metrics: readonly MetricSnapshot[] = []
   let shipping: ShippingReport | undefined
   let failed: Error | undefined
@@ -77,14 +59,16 @@ export const createWriterLink = ({ port, log, onFailure }: WriterLinkOptions): W
     }
   })
 
-  const post: WriterLink['post'] = (message, transfer = []) => {
+  /** The same, but it counts for neither of those who ask whether all is committed. */
+  const post = (message: Request, transfer: ArrayBuffer[] = []): Promise<Revised> => {
     if (failed) return Promise.reject(failed)
     const id = ++ids
     const done = new Promise<Revised>((resolve, reject) => waiting.set(id, { resolve, reject }))
     port.postMessage({ ...message, id } satisfies ToWriter, transfer)
     return done
   }
-  const send: WriterLink['send'] = (message, transfer) => {
+  /** Resolves when it is committed. */
+  const send = (message: Request, transfer?: ArrayBuffer[]) => {
     const done = post(message, transfer)
     open.add(done)
     done.then(
@@ -97,14 +81,20 @@ export const createWriterLink = ({ port, log, onFailure }: WriterLinkOptions): W
   return {
     ...{ send, post },
     close: () => port.postMessage({ type: 'close' } satisfies ToWriter),
+    /** Resolves when all that was sent is committed. */
     async settled() {
       await Promise.all(open)
       if (failed) throw failed
     },
+    /** Whether nothing was sent that is not committed. */
     isSettled: () => open.size === 0,
+    /** Alerts that came into each state since the start. */
     alerts: () => alerts,
+    /** Why the writer waits. */
     stuck: () => stuck,
+    /** Metrics of the writer. */
     metrics: () => metrics,
+    /** Undefined where nothing is shipped to a cluster, and while it is not known. */
     shipping: () => shipping,
   }
 }

@@ -9,7 +9,7 @@ import type { Asked } from '../logs/log-limit.ts'
 import { askWithin, createReaches, type Density, newDensity } from '../logs/reach.ts'
 import { LACKS_METHOD, type Rpc } from '../rpc.ts'
 import { type ByBlock, createTransactionAsker, type FoundBlock, isMissingSearch, OTS } from './ask-transactions.ts'
-import type { Searching, SearchMethod } from './transaction-source.ts'
+import type { SearchMethod } from './transaction-source.ts'
 
 export interface SearchOptions {
   rpc: Rpc
@@ -25,15 +25,9 @@ export interface SearchWindow {
   found: FoundBlock[]
 }
 
-export interface TransactionSearch {
-  searching(from: number, signal: AbortSignal): Promise<Searching>
-  /** Window by window, ascending without gaps. */
-  search(by: SearchMethod, addresses: readonly string[], range: Asked, signal: AbortSignal): AsyncIterable<SearchWindow>
-  /** The same of one window, at once. */
-  searchAll(by: SearchMethod, addresses: readonly string[], range: Asked, signal: AbortSignal): Promise<FoundBlock[]>
-}
+export type TransactionSearch = ReturnType<typeof createTransactionSearch>
 
-export const createTransactionSearch = ({ rpc, concurrency, clock, random }: SearchOptions): TransactionSearch => {
+export const createTransactionSearch = ({ rpc, concurrency, clock, random }: SearchOptions) => {
   const asker = createTransactionAsker(rpc)
   const reachOf = createReaches()
   let last = rpc.endpoints[0]!
@@ -112,7 +106,8 @@ export const createTransactionSearch = ({ rpc, concurrency, clock, random }: Sea
     }
   }
 
-  const search: TransactionSearch['search'] = (by, addresses, range, signal) =>
+  /** Window by window, ascending without gaps. */
+  const search = (by: SearchMethod, addresses: readonly string[], range: Asked, signal: AbortSignal) =>
     by === OTS
       ? searchPages(addresses, range, signal)
       : readWindows({ reach: () => reachOf(last), read: readTraces }, addresses, range, concurrency, signal)
@@ -137,13 +132,14 @@ export const createTransactionSearch = ({ rpc, concurrency, clock, random }: Sea
 
   return {
     search,
-    async searchAll(by, addresses, range, signal) {
+    /** The same of one window, at once. */
+    async searchAll(by: SearchMethod, addresses: readonly string[], range: Asked, signal: AbortSignal) {
       if (by !== OTS) return readTraces(addresses, range, newDensity(), signal)
       const found: FoundBlock[] = []
       for await (const window of searchPages(addresses, range, signal)) found.push(...window.found)
       return found
     },
-    async searching(from, signal) {
+    async searching(from: number, signal: AbortSignal) {
       const refusals = new Map<string, string>()
       for (const method of METHODS)
         for (let failures = 1; failures <= PROBES; failures++) {

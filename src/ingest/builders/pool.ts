@@ -6,17 +6,7 @@ import { startWorker } from '../../lib/runtime.ts'
 import type { Group } from './groups.ts'
 import type { BuilderData, Built, FromBuilder, Read, ToBuilder } from './messages.ts'
 
-/** Threads that build pieces of batches side by side. */
-export interface Builders {
-  /** Groups of lines with what was made of them, in their order, however many are under way. Nothing is made where it is of no use. */
-  each(groups: AsyncIterable<Group>, isOfUse: () => boolean): AsyncIterable<BuiltGroup>
-  /** Has what a node answered read; gives the bytes back where that cannot be done. */
-  read(body: Uint8Array, question: Question): Promise<ReadAnswer | Uint8Array>
-  readonly threads: number
-  /** Resolves when nothing is under way; what `each` gives next is begun later. */
-  idle(): Promise<void>
-  close(): Promise<void>
-}
+export type Builders = ReturnType<typeof createBuilders>
 
 export interface BuiltGroup extends Group {
   built: Built | undefined
@@ -39,7 +29,8 @@ const AHEAD = 3
 /** Longest wait for what a thread was asked, before it is ended. */
 const PATIENCE_MS = 1000
 
-export const createBuilders = (count: number, data: BuilderData): Builders => {
+/** Threads that build pieces of batches side by side. */
+export const createBuilders = (count: number, data: BuilderData) => {
   const threads = Array.from({ length: count }, () => createThread(data))
   const waiting: (() => void)[] = []
   const open = new Set<Promise<unknown>>()
@@ -67,6 +58,7 @@ export const createBuilders = (count: number, data: BuilderData): Builders => {
   /** Answers that each thread holds. */
   const holds = new Map(threads.map(thread => [thread, 0]))
   let ids = 0
+  /** Has what a node answered read; gives the bytes back where that cannot be done. */
   const read = async (body: Uint8Array, question: Question): Promise<ReadAnswer | Uint8Array> => {
     const [thread] = [...holds].reduce((least, next) => (next[1] < least[1] ? next : least))
     const hold = (by: number) => holds.set(thread, holds.get(thread)! + by)
@@ -95,7 +87,8 @@ export const createBuilders = (count: number, data: BuilderData): Builders => {
   }
 
   return {
-    async *each(groups, isOfUse) {
+    /** Groups of lines with what was made of them, in their order, however many are under way. Nothing is made where it is of no use. */
+    async *each(groups: AsyncIterable<Group>, isOfUse: () => boolean) {
       const source = groups[Symbol.asyncIterator]()
       const under: Promise<BuiltGroup>[] = []
       let fault: { error: unknown } | undefined
@@ -124,6 +117,7 @@ export const createBuilders = (count: number, data: BuilderData): Builders => {
     },
     read,
     threads: count,
+    /** Resolves when nothing is under way; what `each` gives next is begun later. */
     async idle() {
       await Promise.allSettled(open)
     },

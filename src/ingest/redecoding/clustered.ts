@@ -15,11 +15,7 @@ import { createCallComparison, createLogComparison, type Quantity } from './comp
 import { createFailureComparison } from './failures.ts'
 import { createFinder, type Finder } from './finder.ts'
 
-/** Finds what an ABI decodes otherwise of documents that lie in a cluster. */
-export interface ClusterRedecoder {
-  /** Looks at about `size` documents, the newest up to a block first. */
-  take(from: number, size: number, decoding: Decoding): Promise<ClusterStep>
-}
+export type ClusterRedecoder = ReturnType<typeof createClusterRedecoder>
 
 export interface ClusterStep {
   /** Documents that change, and those that come up. */
@@ -50,7 +46,8 @@ export type BeginningOf = (block: number, tx: number) => number
 /** No segment has this number. */
 const NO_SEGMENT = -1
 
-export const createClusterRedecoder = (options: ClusterRedecoderOptions): ClusterRedecoder => {
+/** Finds what an ABI decodes otherwise of documents that lie in a cluster. */
+export const createClusterRedecoder = (options: ClusterRedecoderOptions) => {
   const { asker, reader, abi, owners, decimals } = options
   const finder = createFinder(asker, abi, owners)
   const compareLogs = createLogComparison(abi, decimals)
@@ -74,7 +71,8 @@ export const createClusterRedecoder = (options: ClusterRedecoderOptions): Cluste
   }
 
   return {
-    async take(from, size, decoding) {
+    /** Looks at about `size` documents, the newest up to a block first. */
+    async take(from: number, size: number, decoding: Decoding) {
       const visible = options.visible()
       const { hits, to } = await finder.find(from, size, visible)
       const of = (kind: ClusterHit['kind']) => hits.filter(hit => hit.kind === kind)
@@ -112,30 +110,26 @@ export interface Step {
 const placeIn = (source: string): number =>
   Number((JSON.parse(source) as { transactionIndex: Quantity }).transactionIndex.raw)
 
-/** Documents of a cluster that are to be others. */
-export interface Changes {
-  /** Another value of a member. */
-  set(hit: ClusterHit, name: string, value: unknown): void
-  /** A document that stands where another one does; `was`: what there was of it. */
-  put(kind: Kind, beside: ClusterHit, document: Document, was: ClusterHit | undefined): void
-  /** Those that differ from what is there. */
-  lines(): PatchLine[]
-}
+export type Changes = ReturnType<typeof createChanges>
 
-export const createChanges = (): Changes => {
+/** Documents of a cluster that are to be others. */
+export const createChanges = () => {
   const changed = new Map<string, { hit: ClusterHit; members: Map<string, string> }>()
   const lines: PatchLine[] = []
   return {
-    set(hit, name, value) {
+    /** Another value of a member. */
+    set(hit: ClusterHit, name: string, value: unknown) {
       const key = `${hit.kind} ${hit.position}`
       const one = changed.get(key) ?? { hit, members: new Map<string, string>() }
       changed.set(key, one)
       one.members.set(name, JSON.stringify(value))
     },
-    put(kind, beside, { _id: id, _parent: parent, _source }, was) {
+    /** A document that stands where another one does; `was`: what there was of it. */
+    put(kind: Kind, beside: ClusterHit, { _id: id, _parent: parent, _source }: Document, was: ClusterHit | undefined) {
       const source = JSON.stringify(_source)
       if (source !== was?.source) lines.push(lineOf({ ...beside, kind, id, parent }, source))
     },
+    /** Those that differ from what is there. */
     lines() {
       for (const { hit, members } of changed.values()) {
         const source = withMembers(hit.kind, hit.source, members)

@@ -10,23 +10,15 @@ import type { Kind } from '../../mapping/index.ts'
 import { parseSearch } from '../../query/parse.ts'
 import type { RequestPart, Run } from '../../query/request.ts'
 
-/** Finds documents in a cluster that an ABI may have decoded otherwise, the newest first. */
-export interface Finder {
-  /** About so many of blocks up to one, and the newest block of which some may be left; -1: none are. */
-  find(up: number, size: number, visible: Visible): Promise<{ hits: ClusterHit[]; to: number }>
-  byId(kind: Kind, ids: readonly string[], visible: Visible): Promise<ReadonlyMap<string, ClusterHit>>
-  /** The logs at some places. */
-  logsAt(positions: readonly number[], visible: Visible): Promise<ClusterHit[]>
-  /** All steps of some transactions, in the order of their execution. */
-  stepsOf(transactions: readonly string[], visible: Visible): Promise<ClusterHit[]>
-}
+export type Finder = ReturnType<typeof createFinder>
 
 /** Names that one request asks for; where there are more, it is the documents that are asked. */
 const MOST_NAMES = 5_000
 const DEADLINE_MS = 60_000
 const PAGE = 1_000
 
-export const createFinder = (asker: Pick<Asker, 'page'>, abi: OwnAbi, owners: readonly string[] | null): Finder => {
+/** Finds documents in a cluster that an ABI may have decoded otherwise, the newest first. */
+export const createFinder = (asker: Pick<Asker, 'page'>, abi: OwnAbi, owners: readonly string[] | null) => {
   const parts = candidatesOf(abi, owners)
   const options = () => ({ deadline: performance.now() + DEADLINE_MS })
 
@@ -52,7 +44,8 @@ export const createFinder = (asker: Pick<Asker, 'page'>, abi: OwnAbi, owners: re
   }
 
   return {
-    async find(up, size, visible) {
+    /** About so many of blocks up to one, and the newest block of which some may be left; -1: none are. */
+    async find(up: number, size: number, visible: Visible) {
       const within = visible.ranges
         .filter(({ from }) => from <= up)
         .map(({ from, to }): Run => [from, Math.min(to, up)])
@@ -68,8 +61,10 @@ export const createFinder = (asker: Pick<Asker, 'page'>, abi: OwnAbi, owners: re
         if (whole.length > 0) return { hits: whole, to: last }
       }
     },
-    byId: (kind, ids, visible) => documentsById(kind, ids, { asker: asker as Asker, options: options(), visible }),
-    async logsAt(positions, visible) {
+    byId: (kind: Kind, ids: readonly string[], visible: Visible) =>
+      documentsById(kind, ids, { asker: asker as Asker, options: options(), visible }),
+    /** The logs at some places. */
+    async logsAt(positions: readonly number[], visible: Visible) {
       if (positions.length === 0) return []
       const { hits } = await ask(
         [partOf('log', { match_all: {} })],
@@ -79,7 +74,8 @@ export const createFinder = (asker: Pick<Asker, 'page'>, abi: OwnAbi, owners: re
       )
       return hits
     },
-    stepsOf: async (transactions, visible) =>
+    /** All steps of some transactions, in the order of their execution. */
+    stepsOf: async (transactions: readonly string[], visible: Visible) =>
       transactions.length === 0 ? [] : all([partOf('trace', { terms: { transactionHash: transactions } })], visible),
   }
 }

@@ -34,17 +34,10 @@ export interface Declared {
   decimals: number | null
 }
 
-/** Finds the declarations by which documents were decoded, among those that the store knows of a topic or selector. */
-export interface Declarations {
-  log(
-    shown: ShownDecoding,
-    log: { topics: readonly string[]; data: string },
-    likely: number | undefined,
-  ): Declared | undefined
-  call(shown: ShownDecoding, input: string, likely: number | undefined): Declared | undefined
-}
+export type Declarations = ReturnType<typeof createDeclarations>
 
-export const createDeclarations = (signatures: (of: Signature['of']) => readonly Signature[]): Declarations => {
+/** Finds the declarations by which documents were decoded, among those that the store knows of a topic or selector. */
+export const createDeclarations = (signatures: (of: Signature['of']) => readonly Signature[]) => {
   const known = {
     log: createByTopic(() => signatures('log')),
     call: createByTopic(() => signatures('call')),
@@ -75,7 +68,11 @@ export const createDeclarations = (signatures: (of: Signature['of']) => readonly
   }
 
   return {
-    log(shown, { topics, data }, likely) {
+    log(
+      shown: ShownDecoding,
+      { topics, data }: { topics: readonly string[]; data: string },
+      likely: number | undefined,
+    ) {
       const topic = topics[0]!.toLowerCase()
       const candidates = known.log(topic).filter(({ indexed }) => indexed === topics.length - 1)
       return find(
@@ -85,7 +82,7 @@ export const createDeclarations = (signatures: (of: Signature['of']) => readonly
         likely,
       )
     },
-    call(shown, input, likely) {
+    call(shown: ShownDecoding, input: string, likely: number | undefined) {
       return find(
         known.call(input.slice(0, 10).toLowerCase()),
         shown,

@@ -1,4 +1,3 @@
-import type { RawBlock } from '../../chain/wire.ts'
 import type { Document } from '../../documents/document.ts'
 import { createSearcher } from '../../engine/query/execute.ts'
 import { openReader } from '../../engine/reader.ts'
@@ -7,18 +6,12 @@ import { nativeBinding } from '../../lib/runtime.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { parseSearch } from '../../query/parse.ts'
 
-/** Reads stored blocks as a node would tell them. */
-export interface StoredBlocks {
-  /** Those of a range that are stored in part, ascending. */
-  read(from: number, to: number): RawBlock[]
-  /** Which of these transactions are stored. */
-  transactions(hashes: readonly string[]): Set<string>
-  close(): void
-}
+export type StoredBlocks = ReturnType<typeof openStoredBlocks>
 
 const PAGE = 5_000
 
-export const openStoredBlocks = (store: string, chainId: number | undefined): StoredBlocks => {
+/** Reads stored blocks as a node would tell them. */
+export const openStoredBlocks = (store: string, chainId: number | undefined) => {
   const reader = openReader(store, nativeBinding())
   const { search } = createSearcher(reader)
   const within = (kind: Kind, from: number, to: number): Source[] => {
@@ -37,7 +30,8 @@ export const openStoredBlocks = (store: string, chainId: number | undefined): St
     }
   }
   return {
-    read(from, to) {
+    /** Those of a range that are stored in part, ascending. */
+    read(from: number, to: number) {
       const [txsOf, logsOf, tracesOf] = (['tx', 'log', 'trace'] as const).map(kind =>
         Map.groupBy(within(kind, from, to), hashOf),
       )
@@ -49,7 +43,8 @@ export const openStoredBlocks = (store: string, chainId: number | undefined): St
           return rawOfDocuments(block, { chainId, txs, logs, traces })
         })
     },
-    transactions(hashes) {
+    /** Which of these transactions are stored. */
+    transactions(hashes: readonly string[]) {
       const query = { terms: { hash: hashes } }
       const request = parseSearch(JSON.stringify({ query, size: hashes.length }), ['tx'], Date.now())
       const { hits } = search(request, { deadline: Number.POSITIVE_INFINITY })

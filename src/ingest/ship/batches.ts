@@ -5,27 +5,7 @@ import { holds, type Range } from '../../lib/ranges.ts'
 import { finish, type ShipContext } from './context.ts'
 import { linesOf, type Send } from './sending.ts'
 
-/**
- * Ships runs of blocks, each as a batch, from its number to the note that it is there. While the cluster takes the rest of one batch and shows it, the next
- * one is sent. They are noted in their order.
- */
-export interface Batches {
-  /**
-   * Sends as many of these blocks as a batch has room for, and tokens that changed; undefined: these alone. It takes no further block when others are `urgent`.
-   * It is noted later that they are there.
-   */
-  ship(run: Range | undefined, urgent?: () => boolean): Promise<void>
-  /** Creates the indices that these blocks go to; without blocks those of tokens. */
-  ensure(run: Range | undefined): Promise<void>
-  /** Blocks that were sent and are not noted yet. */
-  underWay(): Range | undefined
-  /** Until all that was sent is noted; rejects where that cannot be. */
-  settled(): Promise<void>
-  /** Bytes from which on a batch takes no further block: fewer after one that was given up, so that the next one comes to its end. */
-  room(): number
-  /** What was sent and is not noted is not waited for any more. */
-  giveUp(): Promise<void>
-}
+export type Batches = ReturnType<typeof createBatches>
 
 export interface BatchesOptions {
   send: Send
@@ -54,7 +34,11 @@ interface Sent {
   isThere: boolean
 }
 
-export const createBatches = (ship: ShipContext, options: BatchesOptions): Batches => {
+/**
+ * Ships runs of blocks, each as a batch, from its number to the note that it is there. While the cluster takes the rest of one batch and shows it, the next
+ * one is sent. They are noted in their order.
+ */
+export const createBatches = (ship: ShipContext, options: BatchesOptions) => {
   const { naming, shelf, lines, visible, telling, bulk, onProgress } = ship
   const { send, batchBytes = BATCH_BYTES } = options
   const { persist, note } = ship.tenure
@@ -108,13 +92,18 @@ export const createBatches = (ship: ShipContext, options: BatchesOptions): Batch
     if (sent.isThere && done) onProgress()
   }
 
-  const ensure: Batches['ensure'] = async run => {
+  /** Creates the indices that these blocks go to; without blocks those of tokens. */
+  const ensure = async (run: Range | undefined) => {
     for (const block of eachIndex(run, naming, next)) await persist(() => options.ensure(block))
   }
 
   return {
     ensure,
-    async ship(run, urgent = () => false) {
+    /**
+     * Sends as many of these blocks as a batch has room for, and tokens that changed; undefined: these alone. It takes no further block when others are `urgent`.
+     * It is noted later that they are there.
+     */
+    async ship(run: Range | undefined, urgent = () => false) {
       await ensure(run)
       const batch = await note(() => shelf.begin(run))
       // Who does not know of a batch would show none of its tokens.
@@ -129,9 +118,13 @@ export const createBatches = (ship: ShipContext, options: BatchesOptions): Batch
       settling = settle(sent, flushed)
       settling.catch(() => {})
     },
+    /** Blocks that were sent and are not noted yet. */
     underWay: () => last?.done,
+    /** Until all that was sent is noted; rejects where that cannot be. */
     settled: () => settling,
+    /** Bytes from which on a batch takes no further block: fewer after one that was given up, so that the next one comes to its end. */
     room: () => room,
+    /** What was sent and is not noted is not waited for any more. */
     async giveUp() {
       room = Math.max(Math.min(LEAST_BYTES, batchBytes), room / 4)
       await settling.catch(() => {})

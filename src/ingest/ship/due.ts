@@ -2,16 +2,7 @@ import { gapsIn, merged, type Range } from '../../lib/ranges.ts'
 import type { ShipContext } from './context.ts'
 
 /** Blocks that are stored and are not in the cluster yet, and which of them go next. */
-export interface DueBlocks {
-  /** All that are stored, whole or in part. */
-  ranges(): Range[]
-  /** Blocks from this one on were written; those of the head go before others. */
-  wrote(first: number, isHead: boolean): void
-  /** What goes after the blocks that are under way; undefined where there is nothing. */
-  next(underWay: Range | undefined): DueRun | undefined
-  /** How many there are. */
-  count(): number
-}
+export type DueBlocks = ReturnType<typeof createDueBlocks>
 
 export interface DueRun {
   run: Range
@@ -23,11 +14,12 @@ export interface DueRun {
 export const createDueBlocks = (
   { partial, visible }: Pick<ShipContext, 'partial' | 'visible'>,
   whole: () => Range[],
-): DueBlocks => {
+) => {
   /** Of the head since the start. */
   let headFrom = Number.POSITIVE_INFINITY
   /** Blocks of the head came since it was last looked what goes next. */
   let hasHead = false
+  /** All that are stored, whole or in part. */
   const ranges = () => merged([...whole(), ...partial.ranges()])
 
   /** Of scopes the newest first, however many blocks that hold nothing lie between. */
@@ -38,18 +30,21 @@ export const createDueBlocks = (
 
   return {
     ranges,
-    wrote(first, isHead) {
+    /** Blocks from this one on were written; those of the head go before others. */
+    wrote(first: number, isHead: boolean) {
       if (!isHead) return
       headFrom = Math.min(headFrom, first)
       hasHead = true
     },
-    next(underWay) {
+    /** What goes after the blocks that are under way; undefined where there is nothing. */
+    next(underWay: Range | undefined) {
       hasHead = false
       const run = pick(merged([...visible().ranges, ...(underWay ? [underWay] : [])]))
       if (!run) return undefined
       const isFill = run.from < headFrom
       return { run, givesWay: () => isFill && hasHead }
     },
+    /** How many there are. */
     count() {
       const { ranges: there } = visible()
       return ranges()

@@ -5,22 +5,10 @@ import type { Shelf } from '../../engine/shelf.ts'
 import type { ShipContext } from './context.ts'
 import type { Restoring } from './restoring.ts'
 
-/** Looks for lost indices, and has them hold documents again. */
-export interface Mending {
-  /** Whether some are new, or begin anew, which should not wait. */
-  isDue(): boolean
-  /** Whether some were lost when it was looked last. */
-  isLacking(): boolean
-  /** Creates the indices of a block. */
-  ensure: Indices['ensure']
-  /**
-   * What indices lost is shipped again, as far as the store has it. Searches that need the rest fail, and tell why, until an index is back or the store
-   * forgets its blocks: see `forgetting.ts`.
-   */
-  mend(): Promise<void>
-}
+export type Mending = ReturnType<typeof createMending>
 
-export const createMending = (ship: ShipContext, indices: Indices, restoring: Restoring): Mending => {
+/** Looks for lost indices, and has them hold documents again. */
+export const createMending = (ship: ShipContext, indices: Indices, restoring: Restoring) => {
   const { network, naming, visible, shelf, known, telling, log } = ship
   const { persist, note } = ship.tenure
   /** What indices are known by is to be noted: those that were just made. */
@@ -60,13 +48,20 @@ export const createMending = (ship: ShipContext, indices: Indices, restoring: Re
     telling.changed()
   }
   return {
+    /** Whether some are new, or begin anew, which should not wait. */
     isDue: () => isUnknown || shelf.toRenew().length > 0,
+    /** Whether some were lost when it was looked last. */
     isLacking: () => isLacking,
-    ensure(block) {
+    /** Creates the indices of a block. */
+    ensure(block: number | undefined): Promise<void> | undefined {
       const made = indices.ensure(block)
       if (made !== undefined) isUnknown = true
       return made
     },
+    /**
+     * What indices lost is shipped again, as far as the store has it. Searches that need the rest fail, and tell why, until an index is back or the store
+     * forgets its blocks: see `forgetting.ts`.
+     */
     async mend() {
       await renewAll()
       isUnknown = false

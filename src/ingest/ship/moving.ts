@@ -11,14 +11,7 @@ import type { ShipContext } from './context.ts'
  *
  * What was compared is not stored: after a restart it is compared again, which takes a small part of the time that shipping takes.
  */
-export interface Moving {
-  /** Compares one run of blocks, or switches over; whether there was anything to do. */
-  step(): Promise<boolean>
-  /** Blocks above this one were removed. */
-  removed(to: number): void
-  /** Undefined where searches go to the cluster. */
-  report(): MovingReport | undefined
-}
+export type Moving = ReturnType<typeof createMoving>
 
 type MovingReport = Omit<Report, 'to'>
 
@@ -30,7 +23,7 @@ const FEW_BLOCKS = 64
 const TURN_MS = 4
 
 /** `ranges`: blocks that the store holds. `onMove` is called in the transaction from which on searches go to the cluster. */
-export const createMoving = (ship: ShipContext, ranges: () => Range[], onMove: () => void): Moving => {
+export const createMoving = (ship: ShipContext, ranges: () => Range[], onMove: () => void) => {
   const { visible, lines, reader, requests, shelf, log } = ship
   const { turn, persist, note, pause } = ship.tenure
   const mark = createMoveWriter(ship.db)
@@ -109,6 +102,7 @@ export const createMoving = (ship: ShipContext, ranges: () => Range[], onMove: (
     if (isDone) log.info('Searches go to the cluster from now on', { blocks: blocksIn(ranges()) })
   }
 
+  /** Undefined where searches go to the cluster. */
   const report = (): MovingReport | undefined => {
     if (mark.since() !== undefined) return undefined
     const blocks = blocksIn(ranges())
@@ -124,6 +118,7 @@ export const createMoving = (ship: ShipContext, ranges: () => Range[], onMove: (
   }
 
   return {
+    /** Compares one run of blocks, or switches over; whether there was anything to do. */
     async step() {
       if (mark.since() !== undefined) return false
       tell()
@@ -133,7 +128,8 @@ export const createMoving = (ship: ShipContext, ranges: () => Range[], onMove: (
       else await switchOver()
       return true
     },
-    removed(to) {
+    /** Blocks above this one were removed. */
+    removed(to: number) {
       if (comparing && to < comparing.to) comparing = undefined
       verified = verified.flatMap(({ from, to: last }) => (from > to ? [] : [{ from, to: Math.min(last, to) }]))
     },

@@ -6,23 +6,13 @@ import { finish, type ShipContext } from './context.ts'
  * Writes documents in place of some that are there. They are seen as soon as they are written, and belong to the batches of those: what hides these hides them.
  * Each tells the truth by itself, so half of them do no harm. Between two batches, so that no batch is under way.
  */
-export interface Patching {
-  /** False where the chain has left one of their blocks, or the cluster has no documents of it yet: then nothing is written. */
-  patch(lines: readonly PatchLine[]): Promise<boolean>
-  isDue(): boolean
-  /** Writes what was asked for first; whether there was anything. */
-  step(): Promise<boolean>
-}
+export type Patching = ReturnType<typeof createPatching>
 
 /** Lines that are put in one turn. */
 const TOGETHER = 100
 
 /** `hashOf` a stored block. `wake` is called when something is to be written. */
-export const createPatching = (
-  ship: ShipContext,
-  hashOf: (number: number) => string | undefined,
-  wake: () => void,
-): Patching => {
+export const createPatching = (ship: ShipContext, hashOf: (number: number) => string | undefined, wake: () => void) => {
   const { naming, network, visible, shelf, bulk, telling } = ship
   const { turn, note } = ship.tenure
   const waiting: { lines: readonly PatchLine[]; resolve(done: boolean): void }[] = []
@@ -50,12 +40,14 @@ export const createPatching = (
   }
 
   return {
-    patch: lines =>
-      new Promise(resolve => {
+    /** False where the chain has left one of their blocks, or the cluster has no documents of it yet: then nothing is written. */
+    patch: (lines: readonly PatchLine[]) =>
+      new Promise<boolean>(resolve => {
         waiting.push({ lines, resolve })
         wake()
       }),
     isDue: () => waiting.length > 0,
+    /** Writes what was asked for first; whether there was anything. */
     async step() {
       const [first] = waiting
       if (!first) return false

@@ -11,13 +11,10 @@ import type { ShipContext } from './context.ts'
  * An index was restored from a snapshot, or made anew, in the place of one that documents were shipped to. It counts once it holds what that one held: what it
  * lacks is shipped again, as far as the store has it, and what it has too much is removed. Until then searches that need it fail.
  */
-export interface Restoring {
-  /** Compares it, and takes it for the right one if it is. */
-  compare(restored: Required<WantedIndex>): Promise<void>
-}
+export type Restoring = ReturnType<typeof createRestoring>
 
 /** `settled`: until all that was sent is noted. */
-export const createRestoring = (ship: ShipContext, settled: () => Promise<void>): Restoring => {
+export const createRestoring = (ship: ShipContext, settled: () => Promise<void>) => {
   const { network, naming, visible, requests, shelf, known, telling, log } = ship
   const { persist, note } = ship.tenure
   const expected = createExpected(ship.db)
@@ -52,7 +49,8 @@ export const createRestoring = (ship: ShipContext, settled: () => Promise<void>)
   }
 
   return {
-    async compare({ index, blocks, instead }) {
+    /** Compares it, and takes it for the right one if it is. */
+    async compare({ index, blocks, instead }: Required<WantedIndex>) {
       if (lacking.get(index) === instead) return
       await settled()
       const kind = kindOfIndex(naming, network, index)

@@ -19,20 +19,7 @@ import { createShelfReader, type KnownBlock } from '../../engine/shelf.ts'
 import { coverageIn } from '../../search/coverage.ts'
 import type { ShipContext } from './context.ts'
 
-/** What processes that share a network's documents tell each other: which one writes, and what may be shown. */
-export interface Sharing {
-  /**
-   * Waits until this process may write; until then it goes by what the other one tells. Resolves to the greatest number of a batch that others
-   * wrote and did not tell of; undefined where there is none.
-   */
-  begin(signal: AbortSignal): Promise<number | undefined>
-  /** Tells what may be shown from now on. */
-  tell(): Promise<void>
-  /** Aborts when another process may write. */
-  lost(): AbortSignal
-  /** Another process need not wait until this one counts as gone. */
-  end(): Promise<void>
-}
+export type Sharing = ReturnType<typeof createSharing>
 
 export interface SharingOptions {
   cluster: Cluster
@@ -49,7 +36,8 @@ const LOOK_MS = 2_000
 /** States of a process that may still be on their way when it has ended: one for each time that it tried. */
 const IN_FLIGHT = 2 ** 16
 
-export const createSharing = (ship: Omit<ShipContext, 'telling'>, options: SharingOptions): Sharing => {
+/** What processes that share a network's documents tell each other: which one writes, and what may be shown. */
+export const createSharing = (ship: Omit<ShipContext, 'telling'>, options: SharingOptions) => {
   const { db, naming, network, known, shelf, partial, requests } = ship
   const { persist, note } = ship.tenure
   const { cluster, onWait, onAdopt, ttlMs, lookMs = LOOK_MS } = options
@@ -131,6 +119,7 @@ export const createSharing = (ship: Omit<ShipContext, 'telling'>, options: Shari
     return isTold
   }
 
+  /** Tells what may be shown from now on. */
   const tell = () =>
     persist(async () => {
       const told = shared()
@@ -142,7 +131,11 @@ export const createSharing = (ship: Omit<ShipContext, 'telling'>, options: Shari
     })
 
   return {
-    async begin(signal) {
+    /**
+     * Waits until this process may write; until then it goes by what the other one tells. Resolves to the greatest number of a batch that others
+     * wrote and did not tell of; undefined where there is none.
+     */
+    async begin(signal: AbortSignal) {
       await note(() => shelf.follow(true))
       await persist(async () => {
         // It takes its turn in the node that leads the cluster, which may be long while the cluster is in trouble.
@@ -176,7 +169,9 @@ export const createSharing = (ship: Omit<ShipContext, 'telling'>, options: Shari
       return isKnown ? undefined : greatest
     },
     tell,
+    /** Aborts when another process may write. */
     lost: () => AbortSignal.any([lease!.lost, losing.signal]),
+    /** Another process need not wait until this one counts as gone. */
     end: async () => lease?.release(),
   }
 }

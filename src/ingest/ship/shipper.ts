@@ -21,8 +21,8 @@ import { createBatches } from './batches.ts'
 import { type ShipContext, sweep } from './context.ts'
 import { createDueBlocks } from './due.ts'
 import { createMending } from './mending.ts'
-import { createMoving, type Moving } from './moving.ts'
-import { createPatching, type Patching } from './patching.ts'
+import { createMoving } from './moving.ts'
+import { createPatching } from './patching.ts'
 import { createRenewing } from './renewing.ts'
 import { createRestoring } from './restoring.ts'
 import { createSending } from './sending.ts'
@@ -30,34 +30,7 @@ import { createSharing } from './sharing.ts'
 import { createTelling } from './telling.ts'
 import { createTenure } from './tenure.ts'
 
-/**
- * Ships what a store holds to a cluster, one batch after the other: documents are shown as JSON, sent, and seen by searches of the cluster; then the store notes
- * in one transaction that these blocks are there. It works in the thread that writes, a few milliseconds at a time, when that thread gives it a turn.
- */
-export interface Shipper {
-  /** Whether it waits for a turn. */
-  isReady(): boolean
-  /** Gives it a turn: what it does then is done before the next timer. */
-  turn(): void
-  /** Blocks were written; those of the head go before others. */
-  wrote(first: number, isHead: boolean): void
-  /** Blocks were looked at for scopes. */
-  looked(): void
-  /** Blocks above this one were removed. */
-  removed(to: number): void
-  /** Whether all that is stored is there, and nothing is to be removed now. */
-  isResting(): boolean
-  /** Whether others know what is there: whoever takes over ships the rest from a store of its own, and this one has to be able to do the same. */
-  isTold(): boolean
-  /** How many stored blocks are not there. */
-  lag(): number
-  /** How moving the store to the cluster goes on; undefined where searches go there. */
-  moving: Moving['report']
-  /** Writes documents in place of some that are there. */
-  patch: Patching['patch']
-  /** Ends at once: what is under way is begun again at the next start. */
-  close(): Promise<void>
-}
+export type Shipper = ReturnType<typeof createShipper>
 
 export interface ShipperOptions {
   /** File of the store. */
@@ -94,7 +67,11 @@ const WAITS = { baseMs: 250, capMs: 10_000 }
 /** Time between two looks at what is to be removed again, and at indices; and while some are lost. */
 const [LOOK_MS, LACKING_MS] = [30_000, 5_000]
 
-export const createShipper = (options: ShipperOptions): Shipper => {
+/**
+ * Ships what a store holds to a cluster, one batch after the other: documents are shown as JSON, sent, and seen by searches of the cluster; then the store notes
+ * in one transaction that these blocks are there. It works in the thread that writes, a few milliseconds at a time, when that thread gives it a turn.
+ */
+export const createShipper = (options: ShipperOptions) => {
   const { store, native, db, writer, network, cluster, options: naming, waits = WAITS, log, metrics } = options
   const { onReady, onTrouble, onProgress, onRest, onMove = () => {} } = options
   const { shelf } = writer
@@ -244,28 +221,39 @@ export const createShipper = (options: ShipperOptions): Shipper => {
   })
 
   return {
+    /** Whether it waits for a turn. */
     isReady: tenure.turns.isReady,
+    /** Gives it a turn: what it does then is done before the next timer. */
     turn: tenure.turns.give,
-    wrote(first, isHead) {
+    /** Blocks were written; those of the head go before others. */
+    wrote(first: number, isHead: boolean) {
       due.wrote(first, isHead)
       isResting = false
       wake()
     },
+    /** Blocks were looked at for scopes. */
     looked() {
       telling.changedALittle()
       isResting = false
       wake()
     },
-    removed(to) {
+    /** Blocks above this one were removed. */
+    removed(to: number) {
       moving.removed(to)
       telling.changed()
       wake()
     },
+    /** Whether all that is stored is there, and nothing is to be removed now. */
     isResting: () => isResting,
+    /** Whether others know what is there: whoever takes over ships the rest from a store of its own, and this one has to be able to do the same. */
     isTold: telling.isTold,
+    /** How moving the store to the cluster goes on; undefined where searches go there. */
     moving: moving.report,
+    /** Writes documents in place of some that are there. */
     patch: patching.patch,
+    /** How many stored blocks are not there. */
     lag: due.count,
+    /** Ends at once: what is under way is begun again at the next start. */
     async close() {
       closing.abort()
       tenure.turns.give()

@@ -4,34 +4,14 @@ import { createJournal } from '../../engine/journal.ts'
 import { createMoved, KEPT_AFTER_MS } from '../../engine/moved.ts'
 import { createReturnReader } from '../../engine/returning.ts'
 import type { Writer } from '../../engine/writer.ts'
-import { type ChainsieveError, retry } from '../../lib/errors.ts'
+import { retry } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import type { Db } from '../../sqlite/database.ts'
-import type { MovingReport, ShippingReport } from '../messages.ts'
-import { createShipper, type Shipper } from './shipper.ts'
+import type { MovingReport } from '../messages.ts'
+import { createShipper } from './shipper.ts'
 
-/** What the writing thread does for a network whose documents go to a cluster. */
-export interface Shipping {
-  /** One step of a few milliseconds: ships, or removes from the store what is there; whether there was anything to do. */
-  step(): boolean
-  /** Whether it has to catch up: then it gets as much time as what is written. */
-  owes(): boolean
-  /** So many milliseconds went to something else. */
-  spent(ms: number): void
-  wrote(first: number, isHead: boolean): void
-  /** Blocks were looked at for scopes. */
-  looked(): void
-  /** Blocks above this one were removed. */
-  removed(to: number): void
-  patch: Shipper['patch']
-  /** Why no further blocks are written for now. */
-  full(): ChainsieveError | undefined
-  /** Whether all is done. */
-  isDone(): boolean
-  report(): ShippingReport
-  close(): Promise<void>
-}
+export type Shipping = ReturnType<typeof createShipping>
 
 export interface ShippingOptions {
   store: string
@@ -58,7 +38,8 @@ export interface ShippingOptions {
 /** Time that is made up for at most. */
 const MOST_OWED_MS = 1_000
 
-export const createShipping = (options: ShippingOptions): Shipping => {
+/** What the writing thread does for a network whose documents go to a cluster. */
+export const createShipping = (options: ShippingOptions) => {
   const {
     store,
     native,
@@ -134,23 +115,29 @@ export const createShipping = (options: ShippingOptions): Shipping => {
     return true
   }
   return {
+    /** One step of a few milliseconds: ships, or removes from the store what is there; whether there was anything to do. */
     step() {
       const began = performance.now()
       const did = step()
       owed = did ? Math.max(0, owed - (performance.now() - began)) : owed
       return did
     },
+    /** Whether it has to catch up: then it gets as much time as what is written. */
     owes: () => owed > 0,
-    spent(ms) {
+    /** So many milliseconds went to something else. */
+    spent(ms: number) {
       owed = Math.min(MOST_OWED_MS, owed + ms)
     },
-    wrote(first, isHead) {
+    wrote(first: number, isHead: boolean) {
       mayEmpty = true
       shipper.wrote(first, isHead)
     },
+    /** Blocks were looked at for scopes. */
     looked: shipper.looked,
+    /** Blocks above this one were removed. */
     removed: shipper.removed,
     patch: shipper.patch,
+    /** Why no further blocks are written for now. */
     full: () =>
       !returning && since() !== undefined && journal.isFull()
         ? retry(
@@ -159,6 +146,7 @@ export const createShipping = (options: ShippingOptions): Shipping => {
               'indexing continues by itself when the cluster has taken some',
           )
         : undefined,
+    /** Whether all is done. */
     isDone: () => shipper.isResting() && !mayEmptyNow(),
     report() {
       const blocksLeft = shipper.lag()

@@ -1,20 +1,7 @@
-/** Whether other processes know what may be shown, and telling them. */
-export interface Telling {
-  /** They have to be told. */
-  changed(): void
-  /** They are to be told when there is nothing more to ship. */
-  changedALittle(): void
-  /** They know: what this process has is what it was told. */
-  known(): void
-  tell(): Promise<void>
-  /** Tells what changed, if anything did. */
-  tellChanges(): Promise<void>
-  isUntold(): boolean
-  /** Whether they know for certain. */
-  isTold(): boolean
-}
+export type Telling = ReturnType<typeof createTelling>
 
-export const createTelling = (send: () => Promise<void>): Telling => {
+/** Whether other processes know what may be shown, and telling them. */
+export const createTelling = (send: () => Promise<void>) => {
   let isUntold = true
   let isTelling = false
   let isOld = false
@@ -33,19 +20,24 @@ export const createTelling = (send: () => Promise<void>): Telling => {
   }
   return {
     tell,
+    /** They have to be told. */
     changed() {
       isUntold = true
     },
+    /** They are to be told when there is nothing more to ship. */
     changedALittle() {
       isOld = true
     },
+    /** They know: what this process has is what it was told. */
     known() {
       isUntold = false
     },
+    /** Tells what changed, if anything did. */
     tellChanges: async () => {
       if (isUntold) await tell()
     },
     isUntold: () => isUntold || isOld,
+    /** Whether they know for certain. */
     isTold: () => !isUntold && !isTelling,
   }
 }
