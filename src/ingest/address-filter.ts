@@ -1,11 +1,7 @@
 import { createHash } from '../lib/hash.ts'
 
 /** Tells of most addresses that are not among some stored ones that they are not. Addresses are 40 lower-case digits. */
-export interface AddressFilter {
-  mayHave(digits: string): boolean
-  /** It is about to be stored. Returns what `mayHave` said before. */
-  add(digits: string): boolean
-}
+export type AddressFilter = ReturnType<typeof openAddressFilter>
 
 /** Addresses up to which the filter is worth its memory and the time to fill it: 40 MB and three seconds. */
 const MAX_FILTERED = 20_000_000
@@ -40,7 +36,7 @@ export const createAddressFilter = (stored: number, addresses: Iterable<string>)
 }
 
 /** The filter that memory holds. Where threads share it, only one at a time may add to it. */
-export const openAddressFilter = (memory: FilterMemory | undefined): AddressFilter => {
+export const openAddressFilter = (memory: FilterMemory | undefined) => {
   if (!memory) return { mayHave: () => true, add: () => true }
   const bits = new Uint32Array(memory.bits)
   const counted = new Uint32Array(memory.count)
@@ -53,7 +49,8 @@ export const openAddressFilter = (memory: FilterMemory | undefined): AddressFilt
     bits[place >>> 5]! |= 1 << (place & 31)
   }
   return {
-    add(digits) {
+    /** It is about to be stored. Returns what `mayHave` said before. */
+    add(digits: string) {
       if (isFull()) return true
       const { high, low } = hash(digits)
       const [a, b] = [high & (size - 1), low & (size - 1)]
@@ -63,7 +60,7 @@ export const openAddressFilter = (memory: FilterMemory | undefined): AddressFilt
       counted[0]!++
       return false
     },
-    mayHave(digits) {
+    mayHave(digits: string) {
       if (isFull()) return true
       const { high, low } = hash(digits)
       return has(high & (size - 1)) && has(low & (size - 1))

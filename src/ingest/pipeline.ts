@@ -1,5 +1,4 @@
 import type { AlertUpdate } from '../alerts/alert-store.ts'
-import type { BlockRef } from '../chain/source.ts'
 import type { PatchLine } from '../cluster/ship/line.ts'
 import { type Narrowed, NO_NOTES } from '../engine/coverage.ts'
 import type { Additions } from '../engine/documents/additions.ts'
@@ -9,64 +8,16 @@ import type { Blocks, Lookups } from '../engine/port.ts'
 import { gapsIn, holds, merged, type Range } from '../lib/ranges.ts'
 import { aborted } from '../lib/shutdown.ts'
 import { createLane, type Lane, type LaneContext } from './lane.ts'
-import type { LaneName, Revised } from './messages.ts'
+import type { LaneName } from './messages.ts'
 import { createNeighbours } from './neighbours.ts'
 import type { Preparer } from './prepare.ts'
 import type { RuleWatcher } from './rule-watcher.ts'
 import { type Cut, cutStored } from './scoped/replacing.ts'
 import type { StoredBlocks } from './scoped/stored.ts'
 import { createTurns } from './turns.ts'
-import { createWriterLink, type WriterLink, type WriterLinkOptions } from './writer-link.ts'
+import { createWriterLink, type WriterLinkOptions } from './writer-link.ts'
 
-/**
- * The way of a block into the store: checked against its stored neighbours, added to the run at hand, handed to the writer as one
- * transaction, and counted when that is committed.
- */
-export interface Pipeline extends Omit<WriterLink, 'send' | 'post'> {
-  /** A lane takes blocks in ascending order; a block that is not next to the last one starts another run. */
-  lane(name: LaneName): Lane
-  /** Removes all blocks above this one, after what was handed to the writer before. */
-  rollback(to: number): Promise<void>
-  /** The block of this number that is stored or on its way. */
-  stored(number: number): BlockRef | undefined
-  /** Ranges that are stored whole, or on their way. */
-  held(): Range[]
-  /** The same, with the newest block that is stored in part. */
-  seen(): Range[]
-  readonly counts: { blocks: number; logs: number; events: number }
-  added(): Range[]
-  /** Hands on hits in what is stored already. */
-  tell(update: AlertUpdate): Promise<void>
-  /** Has what is stored decoded otherwise; resolves when that is committed, or its segment is found to be no more. */
-  revise(revision: Revision): Promise<Revised>
-  /**
-   * Puts blocks back into the store whose documents lay in a cluster, in place of the end of an emptied segment; `build` is called when the dictionaries may be
-   * asked. False where that segment is no more.
-   */
-  restore(segment: number, build: () => Batch): Promise<boolean>
-  /** What was restored last is the same as in the cluster. Whether the store answers searches from now on. */
-  verified(): Promise<boolean>
-  /**
-   * Has documents of the cluster be others; resolves when that is done, or a block is found to be no more. Nobody else waits for that. Rejects when the
-   * program stops.
-   */
-  patch(lines: readonly PatchLine[]): Promise<Revised>
-  /**
-   * Forgets blocks of which these indices of a cluster lost documents that the store no longer has: see `Writer.forget`. Resolves when they are gone; what is
-   * held then is what the store holds.
-   */
-  forget(blocks: readonly Range[], indices: readonly string[]): Promise<void>
-  /** Takes out of the partial blocks of a range what is not to stay, and notes what goes on to count. Resolves when that is committed. */
-  cut(range: Range, cut: Cut, narrowed?: Narrowed): Promise<void>
-  /** Resolves when every block that was decoded before now is committed. */
-  caughtUp(): Promise<void>
-  /** Calls `run` when no block is on its way; no lane takes any meanwhile. Decoding again may still be under way. */
-  rest(run: () => void): Promise<void>
-  /** Ends all runs at hand, and resolves when they are committed. */
-  flush(): Promise<void>
-  /** Resolves when all that is stored lies in the cluster, or the program stops. */
-  shipped(): Promise<void>
-}
+export type Pipeline = ReturnType<typeof createPipeline>
 
 export interface PipelineOptions extends WriterLinkOptions {
   preparer: Preparer
@@ -81,7 +32,11 @@ export interface PipelineOptions extends WriterLinkOptions {
   storeBatch: number
 }
 
-export const createPipeline = (options: PipelineOptions): Pipeline => {
+/**
+ * The way of a block into the store: checked against its stored neighbours, added to the run at hand, handed to the writer as one
+ * transaction, and counted when that is committed.
+ */
+export const createPipeline = (options: PipelineOptions) => {
   const { preparer, ruleWatcher, blocks, signal, onAlerts } = options
   const link = createWriterLink(options)
   const { send } = link
@@ -93,6 +48,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   let added: Range[] = []
   /** The newest block that is stored in part. */
   let scopedTop = blocks.partial({ from: 0, to: Number.MAX_SAFE_INTEGER }).at(-1)?.last ?? -1
+  /** The same, with the newest block that is stored in part. */
   const seen = (): Range[] => (scopedTop < 0 ? held() : merged([...held(), { from: scopedTop, to: scopedTop }]))
   const committed = (all: readonly Additions[]) => {
     for (const additions of all) preparer.committed(additions)
@@ -144,34 +100,40 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     await link.settled()
   }
 
+  /** Resolves when every block that was decoded before now is committed. */
   const caughtUp = async () => {
     await Promise.allSettled(taking)
     await flushAll()
   }
 
   return {
-    lane(name) {
+    /** A lane takes blocks in ascending order; a block that is not next to the last one starts another run. */
+    lane(name: LaneName) {
       const lane = createLane(name, context)
       lanes.set(name, lane)
       return lane
     },
-    async rollback(to) {
+    /** Removes all blocks above this one, after what was handed to the writer before. */
+    async rollback(to: number) {
       await send({ type: 'rollback', to })
       onAlerts()
       neighbours.rollback(to)
       scopedTop = Math.min(scopedTop, to)
     },
-    stored(number) {
+    /** The block of this number that is stored or on its way. */
+    stored(number: number) {
       const hash = holds(held(), number) ? neighbours.hashOf(number) : undefined
       return hash === undefined ? undefined : { number, hash }
     },
+    /** Ranges that are stored whole, or on their way. */
     held,
     seen,
     counts,
     alerts: link.alerts,
     added: () => added,
     ...{ stuck: link.stuck, metrics: link.metrics, shipping: link.shipping },
-    async tell({ hits, scans = [], marks }) {
+    /** Hands on hits in what is stored already. */
+    async tell({ hits, scans = [], marks }: AlertUpdate) {
       const update = ruleWatcher.takeUpdate()
       await send({
         type: 'update',
@@ -180,12 +142,17 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       })
       onAlerts()
     },
-    async revise(revision) {
+    /** Has what is stored decoded otherwise; resolves when that is committed, or its segment is found to be no more. */
+    async revise(revision: Revision) {
       const revised = await send({ type: 'revise', revision })
       preparer.committed(revision.added)
       return revised
     },
-    restore: (segment, build) =>
+    /**
+     * Puts blocks back into the store whose documents lay in a cluster, in place of the end of an emptied segment; `build` is called when the dictionaries may be
+     * asked. False where that segment is no more.
+     */
+    restore: (segment: number, build: () => Batch) =>
       track(async () => {
         const batch = build()
         restoredAdditions.push(batch.added)
@@ -194,28 +161,39 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
         if (done) for (const added of restoredAdditions.splice(0)) preparer.committed(added)
         return done
       }),
+    /** What was restored last is the same as in the cluster. Whether the store answers searches from now on. */
     async verified() {
       return (await send({ type: 'verified' })).done
     },
-    async forget(lost, indices) {
+    /**
+     * Forgets blocks of which these indices of a cluster lost documents that the store no longer has: see `Writer.forget`. Resolves when they are gone; what is
+     * held then is what the store holds.
+     */
+    async forget(lost: readonly Range[], indices: readonly string[]) {
       const before = blocks.ranges()
       let step = await send({ type: 'forget', blocks: lost, indices })
       const after = blocks.ranges()
       neighbours.lose(before.flatMap(({ from, to }) => gapsIn(after, from, to)))
       while (!step.done) step = await send({ type: 'forget', blocks: [], indices: [] })
     },
-    async patch(lines) {
+    /**
+     * Has documents of the cluster be others; resolves when that is done, or a block is found to be no more. Nobody else waits for that. Rejects when the
+     * program stops.
+     */
+    async patch(lines: readonly PatchLine[]) {
       const stopped = aborted(signal).then((): never => {
         throw signal.reason
       })
       return Promise.race([link.post({ type: 'patch', lines }), stopped])
     },
-    cut(range, keep, narrowed) {
+    /** Takes out of the partial blocks of a range what is not to stay, and notes what goes on to count. Resolves when that is committed. */
+    cut(range: Range, keep: Cut, narrowed?: Narrowed) {
       const notes = narrowed ? { ...NO_NOTES, narrowed } : NO_NOTES
       return track(() => replace('fill', () => cutStored(range, keep, held(), joining), notes, []))
     },
     caughtUp,
-    async rest(run) {
+    /** Calls `run` when no block is on its way; no lane takes any meanwhile. Decoding again may still be under way. */
+    async rest(run: () => void) {
       while (resting) await resting
       const { promise, resolve } = Promise.withResolvers<void>()
       resting = promise
@@ -229,7 +207,9 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     },
     settled: link.settled,
     isSettled: link.isSettled,
+    /** Ends all runs at hand, and resolves when they are committed. */
     flush: flushAll,
+    /** Resolves when all that is stored lies in the cluster, or the program stops. */
     async shipped() {
       await send({ type: 'ship' })
     },

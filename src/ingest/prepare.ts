@@ -6,7 +6,7 @@ import type { Additions } from '../engine/documents/additions.ts'
 import { type BatchBuilder, type BatchContext, createBatch } from '../engine/documents/batch.ts'
 import type { Findings } from '../engine/documents/findings.ts'
 import { createDictionary } from '../engine/index/dictionary.ts'
-import { createRevision, type RevisionBuilder } from '../engine/index/revision.ts'
+import { createRevision } from '../engine/index/revision.ts'
 import { createStoredDictionaries, type StoredDictionaries } from '../engine/lookups/dictionaries.ts'
 import { positionOf } from '../engine/schema.ts'
 import type { Db } from '../sqlite/database.ts'
@@ -18,18 +18,7 @@ import { createPieceContext } from './piece-context.ts'
 import type { ProxyResolver } from './proxy-resolver.ts'
 import type { Tokens } from './tokens.ts'
 
-/** Turns checked blocks into batches that the writer takes as they are: decodes, numbers and sorts. */
-export interface Preparer {
-  decode(block: RawBlock): DecodedBlock
-  /** What was asked for a block holds for another form of it as well. */
-  carry: Contracts['carry']
-  /** Starts a run of neighbouring blocks. Several may be under way at once. */
-  start(): Run
-  /** Starts a revision of what a segment holds; `digitsOf` tells the address of a dictionary id. */
-  revise(segment: number, digitsOf: (address: number) => string): RevisionBuilder
-  /** The writer has committed what this batch added to the dictionaries. */
-  committed(added: Pick<Additions, 'addresses' | 'names' | 'codes'>): void
-}
+export type Preparer = ReturnType<typeof createPreparer>
 
 export interface Run extends Pick<BatchBuilder, 'blocks' | 'documents' | 'finish'> {
   add(block: DecodedBlock): void
@@ -56,6 +45,7 @@ export interface PreparerOptions extends Omit<DocumentDecoderOptions, 'traces'> 
   dictionaries?: Dictionaries | undefined
 }
 
+/** Turns checked blocks into batches that the writer takes as they are: decodes, numbers and sorts. */
 export const createPreparer = ({
   db,
   decoding,
@@ -67,7 +57,7 @@ export const createPreparer = ({
   bloomsChecked = false,
   listedSignatures,
   dictionaries,
-}: PreparerOptions): Preparer => {
+}: PreparerOptions) => {
   const stored = createStoredDictionaries(db)
   const { addresses, names, signatures } = dictionaries ?? createDictionaries(stored)
   const decodeDocuments = createDocumentDecoder({ decoding, traces })
@@ -101,7 +91,7 @@ export const createPreparer = ({
     })
 
   return {
-    decode(raw) {
+    decode(raw: RawBlock) {
       const created = contracts.in(raw)
       return {
         ...decodeDocuments(raw),
@@ -109,8 +99,10 @@ export const createPreparer = ({
         tokens: newTokens(Number(raw.block.number), tokensIn(raw, created)),
       }
     },
+    /** What was asked for a block holds for another form of it as well. */
     carry: contracts.carry,
-    start() {
+    /** Starts a run of neighbouring blocks. Several may be under way at once. */
+    start(): Run {
       const batch = createBatch(context)
       const noteTokens = (number: number, shown: readonly BlockToken[]) => {
         for (const { address, place } of shown) tokens.sighted(address.slice(2), positionOf(number, place))
@@ -138,8 +130,10 @@ export const createPreparer = ({
         finish: batch.finish,
       }
     },
-    revise: (segment, digitsOf) => createRevision(context, segment, digitsOf),
-    committed({ addresses, names, codes: added }) {
+    /** Starts a revision of what a segment holds; `digitsOf` tells the address of a dictionary id. */
+    revise: (segment: number, digitsOf: (address: number) => string) => createRevision(context, segment, digitsOf),
+    /** The writer has committed what this batch added to the dictionaries. */
+    committed({ addresses, names, codes: added }: Pick<Additions, 'addresses' | 'names' | 'codes'>) {
       codes.written(added)
       context.addresses.written(addresses.first + addresses.texts.length - 1)
       context.names.written(names.first + names.texts.length - 1)

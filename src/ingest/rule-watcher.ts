@@ -1,4 +1,4 @@
-import type { AlertUpdate, Scan } from '../alerts/alert-store.ts'
+import type { Scan } from '../alerts/alert-store.ts'
 import type { Log } from '../lib/log.ts'
 import { createMetrics, type Metrics } from '../lib/metrics.ts'
 import type { Range } from '../lib/ranges.ts'
@@ -8,33 +8,9 @@ import { createMatcher, type Matches } from '../rules/matcher.ts'
 import { isWide } from '../rules/networks.ts'
 import type { StoredRule } from '../rules/rule.ts'
 import type { Rules } from '../rules/store.ts'
-import { createRuleMatching, type RuleMatching, type RuleMatchingOptions } from './rule-matching.ts'
+import { createRuleMatching, type RuleMatchingOptions } from './rule-matching.ts'
 
-/** The rules of one network, as its indexing thread knows them. */
-export interface RuleWatcher extends Pick<RuleMatching, 'complete' | 'match'> {
-  /** Takes up what was changed of the rules; costs next to nothing where nothing was. `held`: blocks that are stored or on their way. */
-  refresh(held: readonly Range[]): void
-  /** Grows with each change: what was matched before knows nothing of it. */
-  readonly generation: number
-  /** Whether any rule looks at the block of that number. */
-  wants(number: number): boolean
-  /** Changes that the writer does not know yet; they must come with, or before, the first block that was matched by them. */
-  takeUpdate(): Omit<AlertUpdate, 'hits'> | undefined
-  /** Histories that rules asked for and that are still to be gone through. */
-  readonly scans: ReadonlyMap<number, Scan>
-  rule(id: number): StoredRule | undefined
-  /** Whether a rule's alerts wait for what nodes tell to be safe or finalized. */
-  readonly waitsForMarks: boolean
-  /** The head is known now: rules that were created before begin above it, even if they are read later. */
-  fixStarts(head: number): void
-  /** Why matching waits; null if it does not. */
-  readonly waiting: string | null
-  /** Why rules did not do all that they should, in sentences, until they are changed. */
-  readonly troubles: ReadonlyMap<number, string>
-  /** Why the rules of an account did not, until one of them is changed. */
-  readonly accountTroubles: ReadonlyMap<number, string>
-  close(): void
-}
+export type RuleWatcher = ReturnType<typeof createRuleWatcher>
 
 export interface RuleWatcherOptions extends Pick<RuleMatchingOptions, 'tokens' | 'contracts' | 'links'> {
   network: string
@@ -49,6 +25,7 @@ export interface RuleWatcherOptions extends Pick<RuleMatchingOptions, 'tokens' |
 
 const FIX_AGAIN_MS = 10_000
 
+/** The rules of one network, as its indexing thread knows them. */
 export const createRuleWatcher = ({
   network,
   rules,
@@ -60,7 +37,7 @@ export const createRuleWatcher = ({
   limits = DEFAULT_LIMITS,
   clock = systemClock,
   metrics = createMetrics(),
-}: RuleWatcherOptions): RuleWatcher => {
+}: RuleWatcherOptions) => {
   const matcher = createMatcher({ most: limits.ruleMatches })
   const rulesKnown = metrics.gauge('chainsieve_rules', 'Rules of the network, active and paused.')
   const troubles = createTroubles(log, 'rule')
@@ -154,6 +131,7 @@ export const createRuleWatcher = ({
     if (account !== undefined) accountTroubles.forget(account)
   }
 
+  /** Takes up what was changed of the rules; costs next to nothing where nothing was. `held`: blocks that are stored or on their way. */
   const refresh = (held: readonly Range[]) => {
     if (open.size > 0 && clock.elapsed() >= fixAt)
       for (const id of open.keys()) {
@@ -195,31 +173,40 @@ export const createRuleWatcher = ({
 
   return {
     refresh,
+    /** Grows with each change: what was matched before knows nothing of it. */
     get generation() {
       return generation
     },
     complete: matching.complete,
     match: matching.match,
+    /** Whether any rule looks at the block of that number. */
     wants: matcher.wants,
+    /** Changes that the writer does not know yet; they must come with, or before, the first block that was matched by them. */
     takeUpdate() {
       const { paused, gone, scans } = update
       if (!paused && gone.length === 0 && scans.size === 0) return undefined
       update = { gone: [], scans: new Map() }
       return { ...(paused && { paused }), gone, scans: [...scans.values()] }
     },
+    /** Histories that rules asked for and that are still to be gone through. */
     scans,
-    rule: id => known.get(id),
+    rule: (id: number) => known.get(id),
+    /** Whether a rule's alerts wait for what nodes tell to be safe or finalized. */
     get waitsForMarks() {
       return waitsForMarks
     },
-    fixStarts(at) {
+    /** The head is known now: rules that were created before begin above it, even if they are read later. */
+    fixStarts(at: number) {
       head = at
       for (const rule of known.values()) fixStart(rule, -1)
     },
+    /** Why matching waits; null if it does not. */
     get waiting() {
       return matching.waiting()
     },
+    /** Why rules did not do all that they should, in sentences, until they are changed. */
     troubles: troubles.all,
+    /** Why the rules of an account did not, until one of them is changed. */
     accountTroubles: accountTroubles.all,
     close: rules.close,
   }
