@@ -4,8 +4,6 @@ import type { Log } from '../lib/log.ts'
 import type { Range } from '../lib/ranges.ts'
 import { type OpenRequest, openPruneRequest, type PruneRequest } from './prune-requests.ts'
 
-export type Pruner = ReturnType<typeof createPruner>
-
 export interface PrunerOptions {
   store: string
   writer: Pick<Writer, 'prune' | 'also'>

@@ -15,8 +15,6 @@ import type { Contracts } from './contracts.ts'
 import type { ProxyResolver } from './proxy-resolver.ts'
 import type { Tokens } from './tokens.ts'
 
-export type RuleMatching = ReturnType<typeof createRuleMatching>
-
 export interface RuleMatchingOptions {
   network: string
   matcher: Pick<Matcher, 'match' | 'wants' | 'looksAt'>

@@ -219,8 +219,6 @@ const withoutActions = (rule: StoredRule): StoredRule => {
   return { ...rule, input: notifyPending === undefined ? input : { ...input, notifyPending } }
 }
 
-export type Troubles = ReturnType<typeof createTroubles>
-
 /** More are logged, and no longer kept: they go to the main thread with every report. */
 const MOST = 1_000
 

@@ -320,40 +320,34 @@ test('a development chain that was begun anew is taken from its first block on, 
 test('every lie at the head is asked again until it is true, and rewinds nothing', async t => {
   const other = makeChain({ from: 0, blocks: 21, salt: 'other' })
   const next = makeChain({ parent: trunk[19]!, blocks: 1 })[0]!
-  const lies: [string, FakeNode['lie'], RegExp][] = [
+  const ofReceipts =
+    (lied: unknown): FakeNode['lie'] =>
+    ({ method }, it) =>
+      method === 'eth_getBlockReceipts' ? lied : it
+  const ofLatest =
+    (lied: unknown): FakeNode['lie'] =>
+    ({ params }, it) =>
+      params[0] === 'latest' ? lied : it
+  const lies: [RegExp, FakeNode['lie']][] = [
     [
-      'null for the block that it announced',
-      ({ method, params }, it) => (method === 'eth_getBlockByNumber' && params[1] === true ? null : it),
       /does not have it/,
+      ({ method, params }, it) => (method === 'eth_getBlockByNumber' && params[1] === true ? null : it),
     ],
-    ['no receipts', ({ method }, it) => (method === 'eth_getBlockReceipts' ? null : it), /does not have them \(null\)/],
+    [/does not have them \(null\)/, ofReceipts(null)],
+    [/receipt 0 is of block/, ofReceipts(other[20]!.receipts)],
     [
-      "another fork's receipts",
-      ({ method }, it) => (method === 'eth_getBlockReceipts' ? other[20]!.receipts : it),
-      /receipt 0 is of block/,
-    ],
-    [
-      'a parent that is not its own',
-      ({ method, params }, it) => {
-        if (method === 'eth_getBlockByNumber' && Number(params[0]) === 20)
-          Object.assign(it as object, { parentHash: other[19]!.block.hash })
-        return it
-      },
       /^block 20 0x\w+ ?names|names 0x\w+ as its parent, but the node's block 19 is/,
+      ({ method, params }, it) =>
+        method === 'eth_getBlockByNumber' && Number(params[0]) === 20
+          ? Object.assign(it as object, { parentHash: other[19]!.block.hash })
+          : it,
     ],
-    [
-      'null for the latest block',
-      ({ params }, it) => (params[0] === 'latest' ? null : it),
-      /the latest block: the node does not have it/,
-    ],
-    [
-      'an error',
-      ({ method }, it) => (method === 'eth_getBlockReceipts' ? new NodeError(-32000, 'header not found') : it),
-      /header not found/,
-    ],
-    ['a sibling of our tip, once', ({ params }, it) => (params[0] === 'latest' ? other[19]!.block : it), /^$/],
+    [/the latest block: the node does not have it/, ofLatest(null)],
+    [/header not found/, ofReceipts(new NodeError(-32000, 'header not found'))],
+    // A sibling of our tip, once.
+    [/^$/, ofLatest(other[19]!.block)],
   ]
-  for (const [name, lie, message] of lies) {
+  for (const [message, lie] of lies) {
     const node = await startNode(t, [...trunk, next])
     const telling = firstTimes(3)
     node.lie = (call, result) => {
@@ -361,8 +355,8 @@ test('every lie at the head is asked again until it is true, and rewinds nothing
       return JSON.stringify(lied) !== JSON.stringify(result) && telling() ? lied : result
     }
     const follower = startFollower(t, node, { held: trunk })
-    assert.equal(await follower.until(next), "20'", name)
-    assert.match(follower.error() ?? '', message, name)
+    assert.equal(await follower.until(next), "20'", `${message}`)
+    assert.match(follower.error() ?? '', message)
     await follower.stop()
   }
 })

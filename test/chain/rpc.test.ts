@@ -61,101 +61,63 @@ test('calls go in batches, several at once, no larger than allowed', async t => 
 
 test('every lie of a node is asked again until it is true, and shows in its status', async t => {
   const other = makeChain({ from: 0, blocks: 40, salt: 'other' })
-  const isBlock = (method: string, params: unknown[]) => method === 'eth_getBlockByNumber' && params[0] === '0x7'
-  const isReceipts = (method: string, params: unknown[]) => method === 'eth_getBlockReceipts' && params[0] === '0x7'
-  const edit = <T>(result: unknown, change: (it: T) => void) => {
-    change(result as T)
-    return result
-  }
-  const lies: [string, (method: string, params: unknown[], result: unknown) => unknown, RegExp | undefined][] = [
+  type Lie = (result: unknown) => unknown
+  /** About block 7. */
+  const of = (asked: string, lie: Lie) => (method: string, params: unknown[], result: unknown) =>
+    method === asked && params[0] === '0x7' ? lie(result) : result
+  const ofBlock = (lie: Lie) => of('eth_getBlockByNumber', lie)
+  const ofReceipts = (lie: Lie) => of('eth_getBlockReceipts', lie)
+  const edit =
+    <T>(change: (it: T) => void): Lie =>
+    result => {
+      change(result as T)
+      return result
+    }
+  const unlinked = ofBlock(edit<RpcBlock>(block => void Object.assign(block, { parentHash: `0x${'34'.repeat(32)}` })))
+  const lies: [said: RegExp | undefined, lie: ReturnType<typeof of>][] = [
     // It is no fault of a node that it does not have a block.
-    ['null block', (m, p, it) => (isBlock(m, p) ? null : it), undefined],
-    ['null receipts', (m, p, it) => (isReceipts(m, p) ? null : it), undefined],
+    [undefined, ofBlock(() => null)],
+    [undefined, ofReceipts(() => null)],
+    [undefined, ofReceipts(() => new NodeError(-32000, 'pruned history unavailable'))],
+    [/^block 7 0x\w+: receipt 0 is of block 0x7 0x\w+$/, ofReceipts(() => other[7]!.receipts)],
+    [/^block 7 0x\w+: receipt 0 is of block 0x8 0x\w+$/, ofReceipts(() => chain[8]!.receipts)],
+    [/^block 7 has 2 transactions but 0 receipts$/, ofReceipts(() => [])],
     [
-      "another fork's receipts",
-      (m, p, it) => (isReceipts(m, p) ? other[7]!.receipts : it),
-      /^block 7 0x\w+: receipt 0 is of block 0x7 0x\w+$/,
-    ],
-    [
-      "another block's receipts",
-      (m, p, it) => (isReceipts(m, p) ? chain[8]!.receipts : it),
-      /^block 7 0x\w+: receipt 0 is of block 0x8 0x\w+$/,
-    ],
-    ['no receipts', (m, p, it) => (isReceipts(m, p) ? [] : it), /^block 7 has 2 transactions but 0 receipts$/],
-    [
-      'no logs',
-      (m, p, it) =>
-        isReceipts(m, p)
-          ? edit<RpcReceipt[]>(it, receipts => {
-              for (const receipt of receipts) receipt.logs = []
-            })
-          : it,
       /^block 7: its logs bloom has more logs than the 0 received/,
+      ofReceipts(edit<RpcReceipt[]>(receipts => receipts.forEach(it => void Object.assign(it, { logs: [] })))),
     ],
     [
-      'forged logs',
-      (m, p, it) =>
-        isReceipts(m, p)
-          ? edit<RpcReceipt[]>(it, receipts => {
-              receipts[0]!.logs[0]!.address = `0x${'12'.repeat(20)}`
-            })
-          : it,
       /^block 7: its logs bloom does not cover its 4 logs/,
+      ofReceipts(edit<RpcReceipt[]>(all => void Object.assign(all[0]!.logs[0]!, { address: `0x${'12'.repeat(20)}` }))),
     ],
-    ['another block', (m, p, it) => (isBlock(m, p) ? chain[8]!.block : it), /^block 7: the node gave block 8$/],
+    [/^block 7: the node gave block 8$/, ofBlock(() => chain[8]!.block)],
     [
-      'transaction hashes alone',
-      (m, p, it) =>
-        isBlock(m, p)
-          ? edit<RpcBlock>(it, block => {
-              Object.assign(block, { transactions: block.transactions.map(tx => tx.hash) })
-            })
-          : it,
       /^block 7 has only the hash/,
+      ofBlock(edit<RpcBlock>(it => void Object.assign(it, { transactions: it.transactions.map(tx => tx.hash) }))),
     ],
-    [
-      'wrong parent',
-      (m, p, it) =>
-        isBlock(m, p)
-          ? edit<RpcBlock>(it, block => {
-              block.parentHash = `0x${'34'.repeat(32)}`
-            })
-          : it,
-      /^block 7 0x\w+ names 0x3434\w+ as its parent, but block 6 is 0x\w+$/,
-    ],
-    [
-      'an error',
-      (m, p, it) => (isReceipts(m, p) ? new NodeError(-32000, 'went wrong') : it),
-      /^receipts of block 7: went wrong \(-32000\)$/,
-    ],
-    [
-      'that it does not have receipts',
-      (m, p, it) => (isReceipts(m, p) ? new NodeError(-32000, 'pruned history unavailable') : it),
-      undefined,
-    ],
+    [/^block 7 0x\w+ names 0x3434\w+ as its parent, but block 6 is 0x\w+$/, unlinked],
+    [/^receipts of block 7: went wrong \(-32000\)$/, ofReceipts(() => new NodeError(-32000, 'went wrong'))],
   ]
-  for (const [name, lie, message] of lies) {
+  for (const [said, lie] of lies) {
     for (const order of ['oldest', 'newest'] as const) {
+      const what = `${said} ${order}`
       const node = await startNode(t, chain)
-      const telling = firstTimes(name === 'wrong parent' || message === undefined ? 2 : 3)
+      const telling = firstTimes(lie === unlinked || said === undefined ? 2 : 3)
       node.lie = ({ method, params }, result) => {
         const lied = lie(method, params, structuredClone(result))
         return JSON.stringify(lied) !== JSON.stringify(result) && telling() ? lied : result
       }
       const source = sourceOf(t, node)
-      const runs = await runsOf(source, 2, 19, { order })
-      assert.deepEqual(
-        runs.flat().sort((a, b) => Number(a.block.number) - Number(b.block.number)),
-        chain.slice(2, 20),
-        `${name} ${order}`,
-      )
+      const blocks = (await runsOf(source, 2, 19, { order })).flat()
+      const sorted = blocks.sort((a, b) => Number(a.block.number) - Number(b.block.number))
+      assert.deepEqual(sorted, chain.slice(2, 20), what)
       const [status] = source.endpoints()
-      if (message === undefined) {
-        assert.deepEqual([status!.lastError, status!.errors], [null, 0], `${name} ${order}`)
+      if (said === undefined) {
+        assert.deepEqual([status!.lastError, status!.errors], [null, 0], what)
         continue
       }
-      assert.match(status!.lastError ?? '', message, `${name} ${order}`)
-      assert.equal(status!.errors, name === 'wrong parent' ? 1 : 3, `${name} ${order}`)
+      assert.match(status!.lastError ?? '', said, what)
+      assert.equal(status!.errors, lie === unlinked ? 1 : 3, what)
       assert.match(status!.lastErrorAt ?? '', /^\d{4}-\d\d-\d\dT.*Z$/)
     }
   }
@@ -179,42 +141,32 @@ test('a run that never links ends the range: what was yielded has to be reconcil
 })
 
 test('trouble of every kind is survived, seen and told', async t => {
-  const troubles: [string, Trouble, string][] = [
-    ['500', { status: 500, body: 'oops\n<html>' }, 'HTTP 500: oops <html>'],
-    [
-      '502 with an error object',
-      { status: 502, body: '{"error":{"code":-32603,"message":"upstream"}}' },
-      'HTTP 502: upstream',
-    ],
-    ['401', { status: 401 }, 'refuses access (HTTP 401): check the key or password in its URL'],
-    ['402', { status: 402 }, 'says that its quota is used up (HTTP 402)'],
-    ['404', { status: 404, body: 'nothing here' }, 'HTTP 404: nothing here: is this the URL of a JSON-RPC endpoint?'],
-    ['redirect', { status: 302, headers: { location: 'http://127.0.0.1:1/' } }, 'HTTP 302'],
-    ['reset', 'reset', 'other side closed (UND_ERR_SOCKET)'],
-    ['hang', 'hang', 'no answer within 60 ms'],
-    ['no JSON', { garbage: '<!doctype html>' }, 'HTTP 200 with a body that is not a JSON-RPC answer: <!doctype html>'],
-    ['no answer', { garbage: '{}' }, 'HTTP 200 with a body that is not a JSON-RPC answer: {}'],
-    ['empty', { garbage: '' }, 'HTTP 200 with a body that is not a JSON-RPC answer: empty'],
-    [
-      'rate limit in the body',
-      { garbage: '{"id":null,"error":{"code":-32005,"message":"daily limit"}}' },
-      'asks to slow down (-32005: daily limit)',
-    ],
-    [
-      'rate limit inside a batch',
-      { garbage: '[{"id":1,"error":{"code":429,"message":"too many"}}]' },
-      'asks to slow down (429: too many)',
-    ],
-  ]
-  for (const [name, trouble, message] of troubles) {
+  const troubles: Record<string, Trouble> = {
+    'HTTP 500: oops <html>': { status: 500, body: 'oops\n<html>' },
+    'HTTP 502: upstream': { status: 502, body: '{"error":{"code":-32603,"message":"upstream"}}' },
+    'refuses access (HTTP 401): check the key or password in its URL': { status: 401 },
+    'says that its quota is used up (HTTP 402)': { status: 402 },
+    'HTTP 404: nothing here: is this the URL of a JSON-RPC endpoint?': { status: 404, body: 'nothing here' },
+    'HTTP 302': { status: 302, headers: { location: 'http://127.0.0.1:1/' } },
+    'other side closed (UND_ERR_SOCKET)': 'reset',
+    'no answer within 60 ms': 'hang',
+    'HTTP 200 with a body that is not a JSON-RPC answer: <!doctype html>': { garbage: '<!doctype html>' },
+    'HTTP 200 with a body that is not a JSON-RPC answer: {}': { garbage: '{}' },
+    'HTTP 200 with a body that is not a JSON-RPC answer: empty': { garbage: '' },
+    'asks to slow down (-32005: daily limit)': {
+      garbage: '{"id":null,"error":{"code":-32005,"message":"daily limit"}}',
+    },
+    'asks to slow down (429: too many)': { garbage: '[{"id":1,"error":{"code":429,"message":"too many"}}]' },
+  }
+  for (const [message, trouble] of Object.entries(troubles)) {
     const node = await startNode(t, chain)
     const troubled = firstTimes(2)
     node.trouble = () => (troubled() ? trouble : undefined)
     const source = sourceOf(t, node, trouble === 'hang' ? { timeoutMs: 60 } : {})
-    assert.deepEqual(await rangeOf(source, 0, 9), chain.slice(0, 10), name)
+    assert.deepEqual(await rangeOf(source, 0, 9), chain.slice(0, 10), message)
     const [status] = source.endpoints()
-    assert.equal(status!.lastError, message, name)
-    assert.equal(status!.errors, 2, name)
+    assert.equal(status!.lastError, message)
+    assert.equal(status!.errors, 2, message)
   }
 })
 

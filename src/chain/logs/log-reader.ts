@@ -28,8 +28,6 @@ interface Some {
   found: Found[]
 }
 
-export type LogReader = ReturnType<typeof createLogReader>
-
 /** Asks nodes by `eth_getLogs`, for as much at once as each of them bears. */
 export const createLogReader = ({ rpc, verify, clock, random, limits }: LogReaderOptions) => {
   const asker = createAsker(rpc, limits)

@@ -17,8 +17,6 @@ export interface FoundBlock {
 /** Transactions by their block. */
 export type ByBlock = Map<number, Set<string>>
 
-export type TransactionAsker = ReturnType<typeof createTransactionAsker>
-
 /** Puts single questions to single nodes. */
 export const createTransactionAsker = (rpc: Pick<Rpc, 'headOf'>) => {
   const { awaitHead, ask: askRange } = createRangeAsker(rpc, 'transactions')

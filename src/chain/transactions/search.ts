@@ -25,8 +25,6 @@ export interface SearchWindow {
   found: FoundBlock[]
 }
 
-export type TransactionSearch = ReturnType<typeof createTransactionSearch>
-
 export const createTransactionSearch = ({ rpc, concurrency, clock, random }: SearchOptions) => {
   const asker = createTransactionAsker(rpc)
   const reachOf = createReaches()

@@ -2,8 +2,6 @@ import { gapsIn, merged, type Range } from '../../lib/ranges.ts'
 import type { ShipContext } from './context.ts'
 
 /** Blocks that are stored and are not in the cluster yet, and which of them go next. */
-export type DueBlocks = ReturnType<typeof createDueBlocks>
-
 export interface DueRun {
   run: Range
   /** Whether blocks of the head came since, to which a back-fill gives way. */

@@ -5,8 +5,6 @@ import type { Shelf } from '../../engine/shelf.ts'
 import type { ShipContext } from './context.ts'
 import type { Restoring } from './restoring.ts'
 
-export type Mending = ReturnType<typeof createMending>
-
 /** Looks for lost indices, and has them hold documents again. */
 export const createMending = (ship: ShipContext, indices: Indices, restoring: Restoring) => {
   const { network, naming, visible, shelf, known, telling, log } = ship

@@ -6,8 +6,6 @@ import { finish, type ShipContext } from './context.ts'
  * Writes documents in place of some that are there. They are seen as soon as they are written, and belong to the batches of those: what hides these hides them.
  * Each tells the truth by itself, so half of them do no harm. Between two batches, so that no batch is under way.
  */
-export type Patching = ReturnType<typeof createPatching>
-
 /** Lines that are put in one turn. */
 const TOGETHER = 100
 

@@ -133,66 +133,47 @@ const ofLogs = (change: (logs: RpcLog[]) => unknown): Lie => {
 }
 const isOfSome = (method: string, result: unknown) => method === 'eth_getLogs' && (result as RpcLog[]).length > 4
 
-const lies: [string, Lie, RegExp][] = [
-  [
-    'logs of another contract',
-    ofLogs(logs => Object.assign(logs[3]!, { address: token0! })),
-    /contract 0x\w+ .* not asked for/,
-  ],
-  ['logs twice', ofLogs(logs => void logs.splice(3, 0, { ...logs[3]! })), /twice/],
-  ['removed logs', ofLogs(logs => Object.assign(logs[3]!, { removed: true })), /removed/],
-  ['logs of another range', ofLogs(logs => Object.assign(logs[3]!, { blockNumber: '0xffff' })), /is of block 0xffff/],
-  [
-    'logs of another fork',
+const assigned = (index: number, members: object): Lie => ofLogs(logs => Object.assign(logs[index]!, members))
+const isWholeBlock = (method: string, params: unknown[]) => method === 'eth_getBlockByNumber' && params[1] === true
+const ofBlocks = (members: object): Lie => {
+  return (method, result, params) =>
+    isWholeBlock(method, params) ? edit<RpcBlock>(result, it => Object.assign(it, members)) : result
+}
+
+const lies: Record<string, [Lie, RegExp]> = {
+  'logs of another contract': [assigned(3, { address: token0! }), /contract 0x\w+ .* not asked for/],
+  'logs twice': [ofLogs(logs => void logs.splice(3, 0, { ...logs[3]! })), /twice/],
+  'removed logs': [assigned(3, { removed: true }), /removed/],
+  'logs of another range': [assigned(3, { blockNumber: '0xffff' }), /is of block 0xffff/],
+  'logs of another fork': [
     ofLogs(logs => Object.assign(logs[0]!, { blockHash: hashOf(7) })),
     /logs of block|name 0x0+7 as their/,
   ],
-  [
-    'logs of one more transaction',
+  'logs of one more transaction': [
     ofLogs(logs => Object.assign(logs[3]!, { transactionHash: hashOf(8) })),
     /is of another transaction|receipt|transaction/,
   ],
-  [
-    'other data',
-    ofLogs(logs => Object.assign(logs[3]!, { data: '0x1234' })),
-    /eth_getLogs gave is not in its receipts/,
-  ],
-  ['malformed logs', ofLogs(logs => Object.assign(logs[3]!, { topics: 'none' })), /logs\[3\]\.topics/],
-  ['no list', (method, result) => (isOfSome(method, result) ? {} : result), /logs is \{\}, not a list/],
-  ['null', (method, result) => (isOfSome(method, result) ? null : result), /logs is null/],
-  [
-    'null blocks',
-    (method, result, params) => (method === 'eth_getBlockByNumber' && params[1] === true ? null : result),
+  'other data': [assigned(3, { data: '0x1234' }), /eth_getLogs gave is not in its receipts/],
+  'malformed logs': [assigned(3, { topics: 'none' }), /logs\[3\]\.topics/],
+  'no list': [(method, result) => (isOfSome(method, result) ? {} : result), /logs is \{\}, not a list/],
+  null: [(method, result) => (isOfSome(method, result) ? null : result), /logs is null/],
+  'null blocks': [
+    (method, result, params) => (isWholeBlock(method, params) ? null : result),
     /does not have it \(null\)/,
   ],
-  ['null receipts', (method, result) => (/Receipt/.test(method) ? null : result), /receipts(\[0\])? is (null|nothing)/],
-  [
-    'receipts without logs',
+  'null receipts': [(method, result) => (/Receipt/.test(method) ? null : result), /receipts(\[0\])? is (null|nothing)/],
+  'receipts without logs': [
     (method, result) =>
       method === 'eth_getTransactionReceipt' ? edit<RpcReceipt>(result, it => Object.assign(it, { logs: [] })) : result,
     /is not in its receipts|bloom/,
   ],
-  [
-    'blocks of another hash',
-    (method, result, params) =>
-      method === 'eth_getBlockByNumber' && params[1] === true
-        ? edit<RpcBlock>(result, it => Object.assign(it, { hash: hashOf(9) }))
-        : result,
-    /it is 0x0+9, but its logs name/,
-  ],
-  [
-    'blocks without transactions',
-    (method, result, params) =>
-      method === 'eth_getBlockByNumber' && params[1] === true
-        ? edit<RpcBlock>(result, it => Object.assign(it, { transactions: [] }))
-        : result,
-    /transactions/,
-  ],
-]
+  'blocks of another hash': [ofBlocks({ hash: `0x${'9'.padStart(64, '0')}` }), /it is 0x0+9, but its logs name/],
+  'blocks without transactions': [ofBlocks({ transactions: [] }), /transactions/],
+}
 
 const hashOf = (value: number) => `0x${value.toString(16).padStart(64, '0')}`
 
-for (const [name, lie, said] of lies) {
+for (const [name, [lie, said]] of Object.entries(lies)) {
   test(`a node that gives ${name} is asked again until it is right, and shows why`, async t => {
     const node = await startNode(t, chain)
     const isFirst = firstTimes(name === 'null blocks' ? 2 : 3)
