@@ -47,14 +47,8 @@ export interface HeadsInlet {
   push(head: Head): void
 }
 
-export const createHeads = ({
-  rpc,
-  budget,
-  pollMs,
-  safetyPollMs = SAFETY_POLL_MS,
-  announcing,
-  clock,
-}: HeadsOptions): Heads & HeadsInlet => {
+export const createHeads = (options: HeadsOptions): Heads & HeadsInlet => {
+  const { rpc, budget, pollMs, safetyPollMs = SAFETY_POLL_MS, announcing, clock } = options
   let pushed: Head | undefined
   let highest = -1
   /** Times by which polls are planned, as of `clock.elapsed`. */

@@ -16,10 +16,8 @@ export interface DocumentDecoderOptions {
 }
 
 /** Decodes the logs and calls of blocks. */
-export const createDocumentDecoder = ({
-  decoding,
-  traces,
-}: DocumentDecoderOptions): ((raw: RawBlock) => DecodedDocuments) => {
+export const createDocumentDecoder = (options: DocumentDecoderOptions): ((raw: RawBlock) => DecodedDocuments) => {
+  const { decoding, traces } = options
   const callSignature = createCallSignatures()
   return raw => {
     const { log, call, revert, methodOf } = decoding()

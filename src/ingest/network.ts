@@ -136,22 +136,9 @@ const isInCluster = (store: string): boolean => {
 /** The writer handles large arrays and few objects. */
 const WRITER_YOUNG_MB = 12
 
-export const startIndexing = ({
-  data,
-  network,
-  job,
-  storeBatch,
-  indexers = 1,
-  sharing = {},
-  networks = 1,
-  limits = DEFAULT_LIMITS,
-  cluster: place,
-  returning = false,
-  journalMax,
-  log,
-  onReport,
-  onAlerts,
-}: IndexingOptions): Indexing => {
+export const startIndexing = (options: IndexingOptions): Indexing => {
+  const { data, network, job, storeBatch, indexers = 1, sharing = {}, networks = 1, limits = DEFAULT_LIMITS } = options
+  const { cluster: place, returning = false, journalMax, log, onReport, onAlerts } = options
   const { store } = prepareStore(data, network, log)
   const cluster = returning && !isInCluster(store) ? undefined : place
   const letGo = holdOpen(store, nativeBinding())

@@ -16,15 +16,9 @@ export interface PieceContextOptions extends JoinedDictionaries {
 }
 
 /** The context in which any thread builds documents. */
-export const createPieceContext = ({
-  addresses,
-  names,
-  signatures,
-  hashKeys,
-  decimals,
-  bloomsChecked,
-  listedSignatures = UNKNOWN_SIGNATURES,
-}: PieceContextOptions): PieceContext => {
+export const createPieceContext = (options: PieceContextOptions): PieceContext => {
+  const { addresses, names, signatures, hashKeys, decimals, bloomsChecked } = options
+  const { listedSignatures = UNKNOWN_SIGNATURES } = options
   const withId = (digitsFrom: number) =>
     keepLatest(text => ({ text, id: addresses.id(text.slice(digitsFrom).toLowerCase()) }))
   const [ofAddress, ofTopic] = [withId(2), withId(26)]

@@ -46,18 +46,9 @@ export interface PreparerOptions extends Omit<DocumentDecoderOptions, 'traces'> 
 }
 
 /** Turns checked blocks into batches that the writer takes as they are: decodes, numbers and sorts. */
-export const createPreparer = ({
-  db,
-  decoding,
-  tokens,
-  contracts,
-  links,
-  traces = 'all',
-  chainId,
-  bloomsChecked = false,
-  listedSignatures,
-  dictionaries,
-}: PreparerOptions) => {
+export const createPreparer = (options: PreparerOptions) => {
+  const { db, decoding, tokens, contracts, links, traces = 'all', chainId, bloomsChecked = false } = options
+  const { listedSignatures, dictionaries } = options
   const stored = createStoredDictionaries(db)
   const { addresses, names, signatures } = dictionaries ?? createDictionaries(stored)
   const decodeDocuments = createDocumentDecoder({ decoding, traces })

@@ -26,18 +26,9 @@ export interface RuleWatcherOptions extends Pick<RuleMatchingOptions, 'tokens' |
 const FIX_AGAIN_MS = 10_000
 
 /** The rules of one network, as its indexing thread knows them. */
-export const createRuleWatcher = ({
-  network,
-  rules,
-  scans,
-  tokens,
-  contracts,
-  links,
-  log,
-  limits = DEFAULT_LIMITS,
-  clock = systemClock,
-  metrics = createMetrics(),
-}: RuleWatcherOptions) => {
+export const createRuleWatcher = (options: RuleWatcherOptions) => {
+  const { network, rules, scans, tokens, contracts, links, log, limits = DEFAULT_LIMITS, clock = systemClock } = options
+  const { metrics = createMetrics() } = options
   const matcher = createMatcher({ most: limits.ruleMatches })
   const rulesKnown = metrics.gauge('chainsieve_rules', 'Rules of the network, active and paused.')
   const troubles = createTroubles(log, 'rule')

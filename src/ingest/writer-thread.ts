@@ -28,15 +28,8 @@ const MAX_UNMERGED = 256
 const STEPS = 8
 
 /** The one thread that writes a network's store. What comes of the head and what waits of a back-fill share its time. */
-export const runWriter = ({
-  store,
-  port,
-  cacheMb,
-  network,
-  cluster,
-  returning = false,
-  journalMax = DEFAULT_JOURNAL,
-}: WriterData) => {
+export const runWriter = (options: WriterData) => {
+  const { store, port, cacheMb, network, cluster, returning = false, journalMax = DEFAULT_JOURNAL } = options
   const db = openForWriting(store, nativeBinding())
   if (cacheMb !== undefined) keepPages(db, cacheMb)
   const writer = createWriter(db)

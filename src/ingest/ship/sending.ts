@@ -19,16 +19,8 @@ export type Send = (
 /** Time that a turn may take: no block of the head waits longer. */
 const TURN_MS = 4
 
-export const createSending = ({
-  network,
-  naming,
-  reader,
-  shelf,
-  metrics,
-  bulk,
-  tenure,
-  telling,
-}: ShipContext): Send => {
+export const createSending = (options: ShipContext): Send => {
+  const { network, naming, reader, shelf, metrics, bulk, tenure, telling } = options
   const countDocuments = metrics
     .counter('chainsieve_cluster_documents_total', 'Documents that were sent to the cluster.')
     .of({})
