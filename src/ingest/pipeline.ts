@@ -42,8 +42,6 @@ export const createPipeline = (options: PipelineOptions) => {
   const { send } = link
   const neighbours = createNeighbours(blocks)
   const { held } = neighbours
-  /** Blocks that are being taken in. */
-  const taking = new Set<Promise<unknown>>()
   const counts = { blocks: 0, logs: 0, events: 0 }
   let added: Range[] = []
   /** The newest block that is stored in part. */
@@ -54,14 +52,7 @@ export const createPipeline = (options: PipelineOptions) => {
     for (const additions of all) preparer.committed(additions)
     onAlerts()
   }
-  /** Until it resolves, no lane takes a block. */
-  let resting: Promise<void> | undefined
-  const track = async <T>(take: () => Promise<T>): Promise<T> => {
-    while (resting) await resting
-    const taken = take()
-    taking.add(taken)
-    return taken.finally(() => taking.delete(taken))
-  }
+  const { track, tracked, pause } = createGate()
   const replace: LaneContext['replace'] = async (lane, build, notes, hits) => {
     const additions: Additions[] = []
     const update = hits.length > 0 ? { hits } : undefined
@@ -102,7 +93,7 @@ export const createPipeline = (options: PipelineOptions) => {
 
   /** Resolves when every block that was decoded before now is committed. */
   const caughtUp = async () => {
-    await Promise.allSettled(taking)
+    await tracked()
     await flushAll()
   }
 
@@ -137,7 +128,6 @@ export const createPipeline = (options: PipelineOptions) => {
       const update = ruleWatcher.takeUpdate()
       await send({
         type: 'update',
-
         update: { ...update, hits, scans: [...(update?.scans ?? []), ...scans], ...(marks && { marks }) },
       })
       onAlerts()
@@ -193,18 +183,11 @@ export const createPipeline = (options: PipelineOptions) => {
     },
     caughtUp,
     /** Calls `run` when no block is on its way; no lane takes any meanwhile. Decoding again may still be under way. */
-    async rest(run: () => void) {
-      while (resting) await resting
-      const { promise, resolve } = Promise.withResolvers<void>()
-      resting = promise
-      try {
+    rest: (run: () => void) =>
+      pause(async () => {
         await caughtUp()
         run()
-      } finally {
-        resting = undefined
-        resolve()
-      }
-    },
+      }),
     settled: link.settled,
     isSettled: link.isSettled,
     /** Ends all runs at hand, and resolves when they are committed. */
@@ -214,5 +197,33 @@ export const createPipeline = (options: PipelineOptions) => {
       await send({ type: 'ship' })
     },
     close: link.close,
+  }
+}
+
+/** Knows what is being taken in, and lets nothing in for a while. */
+const createGate = () => {
+  const taking = new Set<Promise<unknown>>()
+  /** Until it resolves, nothing is let in. */
+  let paused: Promise<void> | undefined
+  return {
+    async track<T>(take: () => Promise<T>): Promise<T> {
+      while (paused) await paused
+      const taken = take()
+      taking.add(taken)
+      return taken.finally(() => taking.delete(taken))
+    },
+    /** Resolves when all is through that was let in before. */
+    tracked: () => Promise.allSettled(taking),
+    async pause(run: () => Promise<void>) {
+      while (paused) await paused
+      const { promise, resolve } = Promise.withResolvers<void>()
+      paused = promise
+      try {
+        await run()
+      } finally {
+        paused = undefined
+        resolve()
+      }
+    },
   }
 }

@@ -39,18 +39,12 @@ const OUTDATED = -1
 /** Contracts that one generation of what is remembered holds. */
 const GENERATION = 100_000
 
-/** Knows the codes of contracts, and whose code proxies run: from the store, from logs, and from the chain itself where it can be asked. */
-export const createProxyResolver = (options: ProxyResolverOptions) => {
-  const { stored, keys, holders, likeness, created, log, now, clock } = options
-  const askLinks = createLinkInquiry(options)
+/** What is known of contracts, and of those whose code they run. */
+const createLinkGraph = (stored: ProxyResolverOptions['stored']) => {
   /** Null where the store has none. */
   const known = createRecent<StoredLink | null>(GENERATION)
   const histories = createRecent<UpgradeHistory>(GENERATION)
   let learnt: LearntLink[] = []
-  /** Up to where the chain is known to reach. */
-  let reached = -1
-  /** Grows where blocks go away: what was asked before may be of their chain. */
-  let epoch = 0
 
   const find = (address: string): StoredLink | null => {
     let link = known.get(address)
@@ -116,28 +110,10 @@ export const createProxyResolver = (options: ProxyResolverOptions) => {
     return found
   }
 
-  const of: LinksOf = (address, at, selector) => {
-    const found = followed(address, at, selector)
-    const likes = found.flatMap(({ codeHash }) => (codeHash === null ? [] : (likeness.nearest(codeHash) ?? [])))
-    for (const { holder, similarity } of likes)
-      if (!found.some(it => it.address === holder || it.codeHash === holder))
-        found.push({ ...heldBy(holder), likeness: similarity })
-    return found
-  }
-
   const remember = (address: string, link: StoredLink) => {
     known.set(address, link)
     learnt.push({ address, ...link })
   }
-
-  const ask = async (addresses: readonly string[], signal: AbortSignal): Promise<void> => {
-    const [position, asked] = [positionOf(reached + 1, 0) - 1, epoch]
-    const beacons = addresses.filter(address => find(address)?.delegation?.kind === 'offer')
-    const answers = await askLinks!(addresses, beacons, signal)
-    if (epoch !== asked) return ask(addresses, signal)
-    for (const [address, link] of answers) remember(address, { ...link, position })
-  }
-  const lookup = createNodeLookup({ ask, most: CONTRACTS, what: 'for the targets of proxies', log, now, clock })
 
   /** Whether a contract has not answered, or may answer something else from these blocks on. */
   const isOpen = (address: string, from: number, to: number): boolean => {
@@ -161,6 +137,55 @@ export const createProxyResolver = (options: ProxyResolverOptions) => {
       ...(kind === 'beacon' || kind === 'upgradeable' ? within : []),
     ]
   }
+
+  return {
+    ...{ find, historyOf, targetsOf, followed, remember, isOpen, nextOf },
+    /** Facts learnt since the last call. */
+    takeLearnt() {
+      const taken = learnt
+      learnt = []
+      return taken
+    },
+    /** Blocks from this position on are gone, and what was known of contracts as of then. */
+    forget(from: number) {
+      // Blocks of a back-fill are still decoded by what was known, until it is asked again.
+      for (const [address, link] of known.entries())
+        if (link && link.position >= from) known.set(address, { ...link, position: OUTDATED })
+      if (from <= 0) known.clear()
+      learnt = learnt.filter(({ position }) => position < from)
+      for (const [, history] of histories.entries()) history.forget(from)
+    },
+  }
+}
+
+/** Knows the codes of contracts, and whose code proxies run: from the store, from logs, and from the chain itself where it can be asked. */
+export const createProxyResolver = (options: ProxyResolverOptions) => {
+  const { stored, keys, holders, likeness, created, log, now, clock } = options
+  const graph = createLinkGraph(stored)
+  const { find, historyOf, targetsOf, followed, remember, isOpen, nextOf } = graph
+  const askLinks = createLinkInquiry(options)
+  /** Up to where the chain is known to reach. */
+  let reached = -1
+  /** Grows where blocks go away: what was asked before may be of their chain. */
+  let epoch = 0
+
+  const of: LinksOf = (address, at, selector) => {
+    const found = followed(address, at, selector)
+    const likes = found.flatMap(({ codeHash }) => (codeHash === null ? [] : (likeness.nearest(codeHash) ?? [])))
+    for (const { holder, similarity } of likes)
+      if (!found.some(it => it.address === holder || it.codeHash === holder))
+        found.push({ ...heldBy(holder), likeness: similarity })
+    return found
+  }
+
+  const ask = async (addresses: readonly string[], signal: AbortSignal): Promise<void> => {
+    const [position, asked] = [positionOf(reached + 1, 0) - 1, epoch]
+    const beacons = addresses.filter(address => find(address)?.delegation?.kind === 'offer')
+    const answers = await askLinks!(addresses, beacons, signal)
+    if (epoch !== asked) return ask(addresses, signal)
+    for (const [address, link] of answers) remember(address, { ...link, position })
+  }
+  const lookup = createNodeLookup({ ask, most: CONTRACTS, what: 'for the targets of proxies', log, now, clock })
 
   /** Facts that the code of a new contract tells need no question. */
   const noteCreated = (blocks: readonly RawBlock[]) => {
@@ -266,22 +291,12 @@ export const createProxyResolver = (options: ProxyResolverOptions) => {
       if (askLinks) await knowWithin(addresses, 0, Number.MAX_SAFE_INTEGER, signal)
       compareCodes()
     },
-    /** Facts learnt since the last call. */
-    takeLearnt() {
-      const taken = learnt
-      learnt = []
-      return taken
-    },
+    takeLearnt: graph.takeLearnt,
     /** Blocks from this position on are gone, and what was known of contracts as of then. */
     forget(from: number) {
       epoch++
       reached = Math.min(reached, blockOf(from) - 1)
-      // Blocks of a back-fill are still decoded by what was known, until it is asked again.
-      for (const [address, link] of known.entries())
-        if (link && link.position >= from) known.set(address, { ...link, position: OUTDATED })
-      if (from <= 0) known.clear()
-      learnt = learnt.filter(({ position }) => position < from)
-      for (const [, history] of histories.entries()) history.forget(from)
+      graph.forget(from)
     },
   }
 }
