@@ -136,26 +136,13 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
       )
     if (!data.cluster) checkWhole(db)
     const chainId = await chainIdOf(data, source, lookups.chainId(), signal)
-    const { tokens, contracts, links, preparer, decoding, dictionaries } = openDecoding(
-      data,
-      db,
-      lookups,
-      chainId,
-      source,
-      log,
-    )
-    const { port, storeBatch } = data
+    const opened = openDecoding(data, db, lookups, chainId, source, log)
+    const { tokens, contracts, links, preparer } = opened
     const rules = openRules(data.data, { ...nativeOption(), limits: data.limits })
+    const { network, limits, port, storeBatch } = data
     ruleWatcher = createRuleWatcher({
-      network: data.network,
-      rules,
+      ...{ network, rules, tokens, contracts, links, log, limits, metrics },
       scans: readScans(db),
-      tokens,
-      contracts,
-      links,
-      log,
-      limits: data.limits,
-      metrics,
     })
     // What was changed since the last run is taken up at once: blocks that are stored already are those from before.
     const newestPartial = lookups.partial({ from: 0, to: Number.MAX_SAFE_INTEGER }).at(-1)
@@ -163,14 +150,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
     ruleWatcher.refresh(merged([...lookups.ranges(), ...partly]))
     const openStored = () => (storedBlocks ??= openStoredBlocks(data.store, chainId))
     pipeline = createPipeline({
-      port,
-      preparer,
-      ruleWatcher,
-      blocks: lookups,
-      storedBlocks: openStored,
-      signal,
-      storeBatch,
-      log,
+      ...{ port, preparer, ruleWatcher, blocks: lookups, storedBlocks: openStored, signal, storeBatch, log },
       onAlerts: () => tell({ type: 'alerts' }),
       onFailure: error => failing.abort(error),
     })
@@ -182,25 +162,9 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
       tell: marks => tellWriter({ hits: [], marks }),
       depth: depthOf(data.job),
     })
-    const work = {
-      ...data,
-      pipeline,
-      ruleWatcher,
-      tokens,
-      contracts,
-      links,
-      lookups,
-      preparer,
-      storedBlocks: openStored,
-      decoding,
-      dictionaries,
-      source,
-      chainId,
-      state,
-      pace,
-      finality,
-      log,
-      signal,
+    const work: Work = {
+      ...{ ...data, ...opened, pipeline, ruleWatcher, lookups, storedBlocks: openStored },
+      ...{ source, chainId, state, pace, finality, log, signal },
     }
     if (source === undefined) await finality.look(signal)
     // A job that ends by itself takes up rules and ABIs with its blocks; only a job that goes on searches history.
