@@ -34,7 +34,7 @@ export const openClusterReader = (
   const store = openDocumentReader(path, given)
   const reader = openReader(path, native)
   const visible = shelf(reader.db)
-  const { run, asker, settle } = createClusterSearcher({ cluster, naming, network, visible, reader, limits })
+  const { searcherOf, asker, settle } = createClusterSearcher({ cluster, naming, network, visible, reader, limits })
 
   const timed = ({ deadline }: SearchOptions): AskOptions => ({
     deadline: Math.min(deadline, performance.now() + MOST_MS),
@@ -101,12 +101,10 @@ export const openClusterReader = (
       return pages(request, options)
     },
     async get(kind, id) {
-      const { value } = await run(searcher => searcher.get(kind, id), { deadlineMs: MOST_MS })
-      return value ?? store.get(kind, id)
+      return (await searcherOf({ deadlineMs: MOST_MS }).get(kind, id)) ?? store.get(kind, id)
     },
     suggest: request => store.suggest(request),
-    similar: async (request, options) =>
-      (await run(searcher => searcher.similar(request, options), { deadlineMs: MOST_MS })).value,
+    similar: async (request, options) => searcherOf({ deadlineMs: MOST_MS }).similar(request, options),
     ranges: () => store.ranges(),
     async close() {
       reader.close()

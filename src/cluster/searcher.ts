@@ -1,46 +1,49 @@
+import { asJson } from '../documents/show.ts'
+import { cursorKeyOf } from '../engine/cursor-key.ts'
 import { createKnownIndices } from '../engine/known-indices.ts'
 import { createDecodings } from '../engine/query/decodings.ts'
-import type { Searcher } from '../engine/query/execute.ts'
+import type { Searcher, StoreSearcher, Writing } from '../engine/query/execute.ts'
+import { check, type SearchOptions } from '../engine/query/options.ts'
+import type { Piece, Ranked } from '../engine/query/rank.ts'
+import { type Found, isNewestFirst } from '../engine/query/sort.ts'
+import { comparedValues, endOf } from '../engine/query/sort-values.ts'
 import { type Reader, readingIn } from '../engine/reader.ts'
+import { hidesScores } from '../engine/show/envelope.ts'
+import { createByteWriter } from '../lib/bytes.ts'
 import type { Limits } from '../limits/index.ts'
-import type { Kind } from '../mapping/index.ts'
-import { type Asker, type ClusterNetwork, createAsker } from './asker.ts'
+import { type Kind, lookup } from '../mapping/index.ts'
+import { valuesOf } from '../query/predicate.ts'
+import type { ResumePoint, SearchRequest } from '../query/request.ts'
+import { aggregatedPage } from './aggs/aggregations.ts'
+import { type Asker, type AskOptions, type ClusterNetwork, createAsker, type Page } from './asker.ts'
 import type { ById } from './by-id.ts'
 import { grouping } from './grouped.ts'
 import { guarded } from './guarded.ts'
+import { ClusterHit, createFoundHits, documentOf } from './hits/found.ts'
+import { loadPage } from './hits/load.ts'
 import { relating } from './hits/related.ts'
-import { createLookups } from './lookups.ts'
-import type { ClusterPages } from './pages.ts'
-import { createReplay } from './replay.ts'
+import { scanList } from './hits/scan.ts'
+import { createClusterHits } from './hits/write.ts'
+import { createLookups, type Lookups } from './lookups.ts'
+import { type ClusterPages, openPages } from './pages.ts'
+import { notInCluster } from './refused.ts'
 import { createSettling, type Settle } from './settled.ts'
 import { testing } from './tested.ts'
-import { searcherFor, type Working } from './work.ts'
 
 /** Searches the documents of a network that lie in a cluster. */
-export interface ClusterSearcher {
-  /**
-   * Has work done with a searcher, as if the cluster answered at once. What is asked of it is learnt from the work itself: it is given up where
-   * an answer is missing, and begun anew once that is there.
-   */
-  run<T>(work: (searcher: Searcher) => T, asking: Running): Promise<Ran<T>>
-  /** For work that is done with several: see `Replay`. */
-  searcherOf(working: Working): Searcher
+export interface ClusterSearcher extends Pick<Lookups, 'documents' | 'seen'> {
+  /** For one request: it has a writer of its own, since others are answered while it waits. */
+  searcherOf(asking: Asking): StoreSearcher
+  /** Writes documents that are there. */
+  writerOf(byId: ReadonlyMap<Kind, ById>): Pick<Searcher, 'writeDocument'>
   asker: Asker
   settle: Settle
 }
 
-export interface Running {
+export interface Asking {
   signal?: AbortSignal | undefined
   /** Of each request for a page of a long answer. */
   deadlineMs: number
-  /** Documents that the work will ask for. */
-  wanted?: readonly { kind: Kind; id: string }[] | undefined
-}
-
-export interface Ran<T> {
-  value: T
-  /** Of a long answer: its pages, which have to be ready before they are read. */
-  pages: ClusterPages | undefined
 }
 
 export interface ClusterSearcherOptions extends ClusterNetwork {
@@ -57,29 +60,184 @@ export const createClusterSearcher = (options: ClusterSearcherOptions): ClusterS
   const plain = createAsker({ ...options, cluster: guarded(options, createKnownIndices(reader.db).of) })
   const asker = testing(relating(grouping(plain)), (kind, source) => inStore(() => decodings.of(kind, source)))
   const lookups = createLookups({ asker, reader, visible, settle })
+  const { documents, seen } = lookups
 
-  const searcherOf = (working: Working): Searcher =>
-    searcherFor({ ...{ asker, lookups, visible, settle, limits, reader }, ...working })
+  return {
+    ...{ documents, seen, asker, settle },
+    searcherOf: asking => searcherFor({ asker, lookups, visible, settle, reader, limits, ...asking }),
+    writerOf(byId) {
+      const found = createFoundHits()
+      const hits = createClusterHits(found)
+      return {
+        writeDocument(kind, id, { index, out }, how) {
+          const hit = byId.get(kind)?.get(id.toLowerCase())
+          if (!hit) return false
+          found.add([hit])
+          hits.document(hit, index, out, how)
+          return true
+        },
+      }
+    },
+  }
+}
 
-  const run: ClusterSearcher['run'] = async (work, { signal, deadlineMs, wanted = [] }) => {
-    const anew = () => ({ signal, deadline: performance.now() + deadlineMs })
-    const byId = wanted.length > 0 ? await lookups.documents(wanted, anew()) : NONE
-    let pages: ClusterPages | undefined
-    const opened = (it: ClusterPages) => {
-      pages = it
-    }
-    const replay = createReplay()
-    const searcher = searcherOf({ need: replay.need, signal, anew, byId, opened })
-    try {
-      const value = await replay.run(() => work(searcher))
-      return { value, pages }
-    } catch (error) {
-      pages?.close()
-      throw error
+interface Searching extends Asking, Pick<ClusterSearcherOptions, 'visible' | 'reader' | 'limits'> {
+  asker: Asker
+  lookups: Lookups
+  settle: Settle
+}
+
+type WritePage = (page: Pick<Page, 'hits' | 'sortOf'>, out: Writing['out']) => number
+
+const searcherFor = ({
+  asker,
+  lookups,
+  visible,
+  settle,
+  reader,
+  limits,
+  signal,
+  deadlineMs,
+}: Searching): StoreSearcher => {
+  const found = createFoundHits()
+  const hits = createClusterHits(found)
+  const timed = ({ deadline }: SearchOptions): AskOptions => ({ deadline, signal })
+  const anew = (): AskOptions => ({ signal, deadline: performance.now() + deadlineMs })
+  const from = { documents: found.exact, reader: undefined }
+
+  const writerOf = (request: SearchRequest, { index, totals, between }: Writing, options: SearchOptions): WritePage => {
+    const writing = { index, totals, between, check: () => check(options) }
+    return (page, out) => {
+      found.add(page.hits)
+      return hits.writer(request, { ...writing, sortOf: page.sortOf })(page.hits, out)
     }
   }
 
-  return { run, searcherOf, asker, settle }
+  /** With what stands under `aggregations`. */
+  const aggregatedBy =
+    (writing: Writing, options: SearchOptions): Asker['page'] =>
+    (request, asking, visible, paging) => {
+      const { aggregations } = request
+      if (!aggregations) return asker.page(request, asking, visible, paging)
+      const aggregated = {
+        ...{ request: { ...request, aggregations }, limits, typedKeys: writing.typedKeys ?? false },
+        check: () => check(options),
+        total: (count: number) => (writing.totals === 'object' ? `{"value":${count},"relation":"eq"}` : `${count}`),
+        write(inner: SearchRequest, text: string, uniform: number | undefined) {
+          const hits = scanList(Buffer.from(text)).map(hit => new ClusterHit(hit, uniform))
+          const out = createByteWriter()
+          writerOf(inner, writing, options)({ hits }, out)
+          return out.view().toString()
+        },
+      }
+      return aggregatedPage(aggregated, { asker, options: asking, visible, paging })
+    }
+
+  const writeResumed = async (
+    request: SearchRequest,
+    point: ResumePoint | 'now',
+    options: SearchOptions,
+    writing: Writing,
+  ) => {
+    const { page, resumed } = await lookups.resumed(request, point, timed(options))
+    return { ...told(request, page), hits: writerOf(request, writing, options)(page, writing.out), resumed }
+  }
+
+  /** `take` is handed each page when it is read. */
+  const openedPages = async <T>(request: SearchRequest, take: (page: Page) => T) => {
+    const pages = await openPages(request, { asker, options: anew, visible, settle })
+    const { total, maxScore, ready, close } = pages
+    return {
+      ...{ total, ready, close, at: () => undefined, pages: paged(pages, take) },
+      ...(maxScore !== undefined && !hidesScores(request) && { maxScore }),
+    }
+  }
+
+  const documentAt = async (kind: Kind, id: string): Promise<ClusterHit | undefined> => {
+    const hit = (await lookups.byIds(kind, [id], anew())).get(id.toLowerCase())
+    if (hit) found.add([hit])
+    return hit
+  }
+
+  /** What hits are compared by with those of other networks. */
+  const rankerOf = (request: SearchRequest): ((hit: ClusterHit) => Ranked) => {
+    const valuesAt = comparedValues(request, from)
+    return hit => {
+      const [document] = found.exact.load(hit.kind, [hit.position])
+      const [time] = valuesOf(lookup(hit.kind, 'timestamp')!, document!._source)
+      return { found: hit, values: valuesAt(hit), time: Number(time) / 1000 }
+    }
+  }
+
+  return {
+    out: createByteWriter(),
+    async write(request, options, writing) {
+      if (typeof request.resume === 'object') return writeResumed(request, request.resume.point, options, writing)
+      const page = await lookups.page(request, timed(options), aggregatedBy(writing, options))
+      const count = writerOf(request, writing, options)(page, writing.out)
+      const last = page.hits.at(-1)
+      return {
+        ...{ ...told(request, page), hits: count },
+        ...(page.aggregations !== undefined && { aggregations: page.aggregations }),
+        ...(request.seen && { seen: page.seen, end: last && endOf({ ...request, sort: page.sort }, last, from) }),
+      }
+    },
+    writePages(request, options, writing) {
+      const write = writerOf(request, writing, options)
+      return openedPages(request, page => write(page, writing.out))
+    },
+    async search(request, options) {
+      const page = await lookups.page(request, timed(options), asker.page)
+      return { total: page.total, hits: loadPage(request, page, found) }
+    },
+    pages: request => openedPages(request, page => loadPage(request, page, found)),
+    async writeDocument(kind, id, { index, out }, how) {
+      const hit = await documentAt(kind, id)
+      if (hit) hits.document(hit, index, out, how)
+      return hit !== undefined
+    },
+    async get(kind, id) {
+      const hit = await documentAt(kind, id)
+      return hit && documentOf(hit, asJson)
+    },
+    seen: lookups.seen,
+    cursorKey: cursorKeyOf(reader.db),
+    similar: (request, options) => lookups.similar(request, timed(options)),
+    async rank(request, options, writing) {
+      if (request.aggregations) throw notInCluster('Aggregations of several networks', 'ask each network')
+      const page = await settle(visible => asker.page(request, timed(options), visible), timed(options))
+      const { sort, sortOf } = page
+      const ordered = { ...request, sort }
+      found.add(page.hits)
+      const write = writerOf(request, writing, options)
+      return {
+        ...{ ...told(request, page), ranked: page.hits.map(rankerOf(ordered)) },
+        ...{ sort, descending: isNewestFirst(ordered) },
+        write: chosen => write({ hits: chosen as readonly Found[] as ClusterHit[], sortOf }, writing.out),
+        close() {},
+      }
+    },
+    pieces(request, options, writing) {
+      const write = writerOf(request, writing, options)
+      const out = createByteWriter()
+      return openedPages(request, ({ hits, sort, ...about }) => {
+        found.add(hits)
+        return hits.map(rankerOf({ ...request, sort })).map((one): Piece => {
+          out.clear()
+          write({ ...about, hits: [one.found as ClusterHit] }, out)
+          return { ...one, bytes: out.take() }
+        })
+      })
+    },
+  }
 }
 
-const NONE: ReadonlyMap<Kind, ById> = new Map()
+function* paged<T>(pages: ClusterPages, take: (page: Page) => T): Generator<T> {
+  for (let page = pages.take(); page; page = pages.take()) yield take(page)
+}
+
+const told = (request: SearchRequest, { total, hits, maxScore, isEarly }: Page) => ({
+  total,
+  ...(maxScore !== undefined && hits.length > 0 && !hidesScores(request) && { maxScore }),
+  ...(isEarly !== undefined && { isEarly }),
+})

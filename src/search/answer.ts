@@ -1,12 +1,13 @@
-import type { Searcher, Written, WrittenPages } from '../engine/query/execute.ts'
+import type { Searcher, StoreSearcher, Waiting, Written, WrittenPages } from '../engine/query/execute.ts'
 import { check, type SearchOptions } from '../engine/query/options.ts'
 import type { Cursor } from '../engine/query/pages.ts'
 import type { SimilarRequest } from '../engine/query/similar.ts'
 import type { Suggester, SuggestRequest } from '../engine/query/suggest.ts'
 import type { Reader } from '../engine/reader.ts'
 import { hidesScores } from '../engine/show/envelope.ts'
-import { createByteWriter, newBytes } from '../lib/bytes.ts'
+import { type ByteWriter, createByteWriter, newBytes } from '../lib/bytes.ts'
 import { refuse } from '../lib/errors.ts'
+import { type Eventually, whenThere } from '../lib/eventually.ts'
 import { filterJson } from '../lib/filter-json.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit, overNow } from '../limits/index.ts'
 import { KINDS, type Kind } from '../mapping/index.ts'
@@ -39,7 +40,7 @@ export interface Reply {
 }
 
 /** A long answer. */
-export interface Parts {
+export interface Parts extends Waiting {
   /** The bytes of each hold until something else is written. */
   parts: Iterable<Uint8Array>
   /** The last hit of those that were taken so far. */
@@ -67,31 +68,37 @@ export interface AnswerOptions extends SearchOptions {
   after?: Cursor | undefined
   /** When it was asked for, as of `performance.now`; now by default. */
   started?: number
-  /** What was read of the body when the same work was begun before. */
-  readBefore?: { request?: SearchRequest }
+  /** Is told the request of the body. */
+  read?: { request?: SearchRequest }
 }
 
-/** `index` is the network's name with dashes: `ethereum-ethereum-mainnet`. */
-export const answerSearch = (
-  searcher: Searcher,
-  index: string,
-  entities: string,
-  body: string | undefined,
-  options: AnswerOptions,
-): Reply => {
-  const { limits = DEFAULT_LIMITS, now = Date.now(), started = performance.now(), scroll, isNamed } = options
-  const key = () => searcher.cursorKey()
-  const pit = openedPit(body, index, { limits, key, now, isNamed, inScroll: scroll !== undefined })
-  const cursor = scroll ? 'hidden' : pit?.tiebreak
-  const request = readSearch(body, { index, entities: pit?.state.entities ?? entities }, options, cursor)
-  const answer = (page: SearchRequest, lead?: Lead) => answerRequest(searcher, index, page, options, started, lead)
-  const reply = pit
-    ? answerPit(pit, { ...request, seen: pit.state.seen }, answer)
-    : scroll
-      ? answerScroll(scroll, scrollRequest(request, scroll, limits), { now, key: key(), answer })
-      : answer(request)
-  return filtered(reply, options.dialect ?? NATIVE, options)
+/** Answers at once from a store that does. */
+export interface Answering<A extends unknown[]> {
+  (searcher: Searcher, ...args: A): Reply
+  (searcher: StoreSearcher, ...args: A): Eventually<Reply>
 }
+
+export const answering = <A extends unknown[]>(
+  answer: (searcher: StoreSearcher, ...args: A) => Eventually<Reply>,
+): Answering<A> => answer as Answering<A>
+
+/** `index` is the network's name with dashes: `ethereum-ethereum-mainnet`. */
+export const answerSearch = answering(
+  (searcher, index: string, entities: string, body: string | undefined, options: AnswerOptions) => {
+    const { limits = DEFAULT_LIMITS, now = Date.now(), started = performance.now(), scroll, isNamed } = options
+    const key = () => searcher.cursorKey()
+    const pit = openedPit(body, index, { limits, key, now, isNamed, inScroll: scroll !== undefined })
+    const cursor = scroll ? 'hidden' : pit?.tiebreak
+    const request = readSearch(body, { index, entities: pit?.state.entities ?? entities }, options, cursor)
+    const answer = (page: SearchRequest, lead?: Lead) => answerRequest(searcher, index, page, options, started, lead)
+    const reply = pit
+      ? answerPit(pit, { ...request, seen: pit.state.seen }, answer)
+      : scroll
+        ? answerScroll(scroll, scrollRequest(request, scroll, limits), { now, key: key(), answer })
+        : answer(request)
+    return whenThere(reply, reply => filtered(reply, options.dialect ?? NATIVE, options))
+  },
+)
 
 /** A body as it reads on the kinds; where these are none, as it does on all, so that what is wrong with it is told and nothing is found. */
 export const readSearch = (
@@ -100,8 +107,7 @@ export const readSearch = (
   options: AnswerOptions,
   cursor?: ParseOptions['cursor'],
 ): SearchRequest => {
-  const { limits, parameters, now = Date.now(), readBefore = {} } = options
-  if (readBefore.request) return readBefore.request
+  const { limits, parameters, now = Date.now(), read: told = {} } = options
   const names = entities.split(',')
   const kinds = KINDS.filter(kind => names.includes(kind))
   const read = (index: string) =>
@@ -111,7 +117,7 @@ export const readSearch = (
     })
   const whole = readSeveral(index, read, options)
   const request = kinds.length > 0 ? whole : nothingOf(whole)
-  readBefore.request = request
+  told.request = request
   return request
 }
 
@@ -133,48 +139,56 @@ interface Led {
 /** Tells what others than those that were found count in the head. */
 export type Lead = (found: Written) => Led
 
-export const answerRequest = (
-  searcher: Searcher,
-  index: string,
-  asked: SearchRequest,
-  options: AnswerOptions,
-  started = options.started ?? performance.now(),
-  lead: Lead = ({ total, hits, maxScore }) => ({ ...{ text: '', total, maxScore }, any: hits > 0 }),
-): Reply => {
-  const { dialect = NATIVE } = options
-  const request = resuming(countedFor(asked, dialect), index)
-  if (options.format) return answerLines(searcher, index, request, endingBy(options, started, request), out)
-  /** 1 if no greatest score is known; null without hits. */
-  const head = ({ text, total, any, maxScore = 1 }: Led, isEarly?: boolean) =>
-    headOf({
-      isEarly,
-      ...{ started, lead: text, total: totalOf(total, asked, dialect) },
-      score: any && !asked.collapse && !hidesScores(request) ? asFloat(maxScore) : null,
-    })
-  const writing = { index, out, ...dialect }
-  const { limits = DEFAULT_LIMITS, mayStream = true, after } = options
-  const fail = () => overLimit('answer', limits, tooMuchOf(request))
-  out.clear({ most: limits.answer, fail })
-  if (request.size >= 0) {
-    const written = searcher.write(request, endingBy(options, started, request), writing)
-    if (out.length + (written.aggregations?.length ?? 0) > limits.answer) throw fail()
-    // The head tells how long all of it took: it is known last.
-    return {
-      status: 200,
-      body: joined(encode(head(lead(written), written.isEarly)), out.view(), tailOf(written, index)),
+const PLAIN: Lead = ({ total, hits, maxScore }) => ({ ...{ text: '', total, maxScore }, any: hits > 0 })
+
+export const answerRequest = answering(
+  (
+    searcher,
+    index: string,
+    asked: SearchRequest,
+    options: AnswerOptions,
+    started: number = options.started ?? performance.now(),
+    lead: Lead = PLAIN,
+  ) => {
+    const { dialect = NATIVE } = options
+    const out = searcher.out ?? shared
+    const request = resuming(countedFor(asked, dialect), index)
+    if (options.format) return answerLines(searcher, index, request, endingBy(options, started, request), out)
+    /** 1 if no greatest score is known; null without hits. */
+    const head = ({ text, total, any, maxScore = 1 }: Led, isEarly?: boolean) =>
+      headOf({
+        isEarly,
+        ...{ started, lead: text, total: totalOf(total, asked, dialect) },
+        score: any && !asked.collapse && !hidesScores(request) ? asFloat(maxScore) : null,
+      })
+    const writing = { index, out, ...dialect }
+    const { limits = DEFAULT_LIMITS, mayStream = true, after } = options
+    const fail = () => overLimit('answer', limits, tooMuchOf(request))
+    out.clear({ most: limits.answer, fail })
+    if (request.size >= 0) {
+      return whenThere(searcher.write(request, endingBy(options, started, request), writing), (written): Reply => {
+        if (out.length + (written.aggregations?.length ?? 0) > limits.answer) throw fail()
+        // The head tells how long all of it took: it is known last.
+        return {
+          status: 200,
+          body: joined(encode(head(lead(written), written.isEarly)), out.view(), tailOf(written, index)),
+        }
+      })
     }
-  }
-  if (!mayStream) throw overNow('streams', limits)
-  const { total, pages, at, maxScore, goTo } = searcher.writePages(request, options, writing, after)
-  const begun = after
-    ? undefined
-    : head(lead({ ...{ total, hits: total === 0 ? 0 : 1 }, ...(maxScore !== undefined && { maxScore }) }))
-  let ended = false
-  const parts = streamed(begun, pages, () => {
-    ended = true
-  })
-  return { status: 200, body: { parts, at, goTo, ended: () => ended } }
-}
+    if (!mayStream) throw overNow('streams', limits)
+    return whenThere(searcher.writePages(request, options, writing, after), (found): Reply => {
+      const { total, pages, at, maxScore, goTo, ready, close } = found
+      const begun = after
+        ? undefined
+        : head(lead({ ...{ total, hits: total === 0 ? 0 : 1 }, ...(maxScore !== undefined && { maxScore }) }))
+      let ended = false
+      const parts = streamed(begun, pages, out, () => {
+        ended = true
+      })
+      return { status: 200, body: { parts, at, goTo, ready, close, ended: () => ended } }
+    })
+  },
+)
 
 /** What each hit of an answer that is too long repeats, where that is much. */
 const tooMuchOf = ({ parts, names = [], shown, size }: SearchRequest): string => {
@@ -203,12 +217,13 @@ const endingBy = (options: AnswerOptions, started: number, { timeout, size }: Se
     : { ...options, deadline: started + timeout }
 
 export const answerGet = (
-  searcher: Searcher,
+  searcher: Pick<Searcher, 'writeDocument'>,
   index: string,
   kind: Kind,
   id: string,
   { source, bare = false }: Getting = {},
 ): Reply => {
+  const out = shared
   out.clear()
   if (searcher.writeDocument(kind, id, { index, out }, { source, bare })) return { status: 200, body: out.take() }
   if (bare) throw refuse('resource_not_found_exception', `Document not found [${index}-${kind}]/[${kind}]/[${id}]`)
@@ -217,12 +232,13 @@ export const answerGet = (
 
 /** Documents one after another; whoever asks for many is stopped between two of them. */
 export const answerDocuments = (
-  searcher: Searcher,
+  searcher: Pick<Searcher, 'writeDocument'>,
   index: string,
   wanted: readonly Wanted[],
   options: AnswerOptions,
 ): Reply => {
   const { limits = DEFAULT_LIMITS, dialect = NATIVE } = options
+  const out = shared
   out.clear()
   out.ascii('{"docs":[')
   for (const [i, one] of wanted.entries()) {
@@ -252,30 +268,28 @@ export const filtered = (reply: Reply, { filterPath, isItem = false }: Dialect, 
 }
 
 /** The likeness stands in place of the score. */
-export const answerSimilar = (
-  searcher: Searcher,
-  index: string,
-  request: SimilarRequest,
-  options: SearchOptions & Pick<AnswerOptions, 'started'>,
-): Reply => {
-  const { started = performance.now() } = options
-  const { kind, id } = request
-  const envelope = { _index: `${index}-${kind}`, _type: kind }
-  const found = searcher.similar(request, options)
-  if (!found) return json(404, { ...envelope, _id: id, found: false })
-  const hits = found.map(({ document: { _id, _source }, similarity }) => ({
-    ...envelope,
-    _id,
-    _score: Math.round(similarity * 10_000) / 10_000,
-    _source,
-  }))
-  const took = Math.round(performance.now() - started)
-  const shards = { total: 1, successful: 1, skipped: 0, failed: 0 }
-  return json(200, {
-    ...{ took, timed_out: false, _shards: shards },
-    hits: { total: hits.length, max_score: hits[0]?._score ?? null, hits },
-  })
-}
+export const answerSimilar = answering(
+  (searcher, index: string, request: SimilarRequest, options: SearchOptions & Pick<AnswerOptions, 'started'>) => {
+    const { started = performance.now() } = options
+    const { kind, id } = request
+    const envelope = { _index: `${index}-${kind}`, _type: kind }
+    return whenThere(searcher.similar(request, options), found => {
+      if (!found) return json(404, { ...envelope, _id: id, found: false })
+      const hits = found.map(({ document: { _id, _source }, similarity }) => ({
+        ...envelope,
+        _id,
+        _score: Math.round(similarity * 10_000) / 10_000,
+        _source,
+      }))
+      const took = Math.round(performance.now() - started)
+      const shards = { total: 1, successful: 1, skipped: 0, failed: 0 }
+      return json(200, {
+        ...{ took, timed_out: false, _shards: shards },
+        hits: { total: hits.length, max_score: hits[0]?._score ?? null, hits },
+      })
+    })
+  },
+)
 
 export const answerSuggest = (reader: Reader, suggester: Suggester, request: SuggestRequest): Reply => {
   const started = performance.now()
@@ -292,7 +306,12 @@ export const answerSuggest = (reader: Reader, suggester: Suggester, request: Sug
  * The parts of a long answer. They are put together as bytes: text of that size would be kept until V8 cleans its whole heap, and long
  * streams take little memory only if each part is forgotten as it goes.
  */
-function* streamed(head: string | undefined, pages: WrittenPages['pages'], onEnd: () => void): Generator<Uint8Array> {
+function* streamed(
+  head: string | undefined,
+  pages: WrittenPages['pages'],
+  out: ByteWriter,
+  onEnd: () => void,
+): Generator<Uint8Array> {
   // The continuation of an answer comes after a hit.
   let before = head ?? ','
   const rest = pages[Symbol.iterator]()
@@ -309,8 +328,8 @@ function* streamed(head: string | undefined, pages: WrittenPages['pages'], onEnd
   yield out.view()
 }
 
-/** Answers are written here one after another: each, or each part of it, is taken before the next is begun. */
-const out = createByteWriter(1 << 16)
+/** Answers of stores are written here one after another: each, or each part of it, is taken before the next is begun. */
+const shared = createByteWriter(1 << 16)
 
 const joined = (...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> => {
   const whole = newBytes(parts.reduce((sum, { length }) => sum + length, 0))

@@ -1,15 +1,15 @@
 import { statSync } from 'node:fs'
 import { holdingsInCluster } from '../cluster/holdings.ts'
-import type { ClusterPages } from '../cluster/pages.ts'
 import { createClusterSearcher } from '../cluster/searcher.ts'
 import { newestShelved } from '../cluster/shelved.ts'
 import { timeOfBlock } from '../engine/blocks.ts'
 import { createKeptMemory } from '../engine/kept.ts'
-import type { Searcher } from '../engine/query/execute.ts'
+import type { Searcher, StoreSearcher } from '../engine/query/execute.ts'
 import type { SimilarRequest } from '../engine/query/similar.ts'
 import { isMirror } from '../engine/shelf-mirror.ts'
 import { perVersion } from '../engine/versioned.ts'
 import { refuse } from '../lib/errors.ts'
+import type { Eventually } from '../lib/eventually.ts'
 import type { Limits } from '../limits/index.ts'
 import type { Kind } from '../mapping/index.ts'
 import type { SearchRequest, Seen } from '../query/request.ts'
@@ -78,7 +78,6 @@ interface How {
   now?: number
   /** When it was asked for, as of `performance.now`. */
   started?: number
-  wanted?: { kind: Kind; id: string }[]
 }
 
 export const createClustered = ({
@@ -93,7 +92,7 @@ export const createClustered = ({
   const state = createClusterStates(reader.db, shelf(reader.db))
   const hasMoved = perVersion(reader.db, place.moved?.(reader.db) ?? always)
   const visible = () => state().visible
-  const { run, asker } = createClusterSearcher({
+  const { searcherOf, writerOf, documents, seen, asker } = createClusterSearcher({
     ...{ ...place, network, visible, reader, limits },
     told: told?.(reader.db),
   })
@@ -102,41 +101,56 @@ export const createClustered = ({
   const isSearchOnly = isMirror(reader.db)
   const coverage = createCoverageHeader(reader)
 
+  const optionsOf = (
+    { signal }: Whose,
+    { now = Date.now(), started = performance.now() }: How = {},
+  ): AnswerOptions => ({
+    ...{ started, deadline: started + deadlineMs, limits, now },
+    cancelled: () => signal.aborted,
+  })
+
   const answer = async (
-    work: (searcher: Searcher, options: AnswerOptions) => Reply,
-    { account, signal }: Whose,
-    { now = Date.now(), started = performance.now(), wanted }: How = {},
+    work: (searcher: StoreSearcher, options: AnswerOptions) => Eventually<Reply>,
+    asking: Whose,
+    how?: How,
   ): Promise<InlineAnswer> => {
-    const asked = {
-      started,
-      readBefore: {},
-      deadline: started + deadlineMs,
-      limits,
-      now,
-      cancelled: () => signal.aborted,
-    }
-    const { value, pages } = await run(searcher => work(searcher, { ...asked, mayStream: streams.mayOpen(account) }), {
-      signal,
-      deadlineMs,
-      wanted,
-    })
-    const { body, ...reply } = value
+    const { account, signal } = asking
+    const options = { ...optionsOf(asking, how), mayStream: streams.mayOpen(account) }
+    const { body, ...reply } = await work(searcherOf({ signal, deadlineMs }), options)
     if (body instanceof Uint8Array) return { ...reply, body }
-    return { ...reply, ...(await stream(body, pages!, { account, format: reply.format })) }
+    return { ...reply, ...(await stream(body, { account, format: reply.format })) }
   }
 
-  const stream = async (body: Parts, pages: ClusterPages, told: Pick<Opening, 'account' | 'format'>) => {
+  /** Documents that are there, one after another. */
+  const answerWith = async (
+    wanted: readonly { kind: Kind; id: string }[],
+    asking: Whose,
+    work: (searcher: Pick<Searcher, 'writeDocument'>, options: AnswerOptions) => Reply,
+  ): Promise<InlineAnswer> => {
+    const options = optionsOf(asking)
+    const byId = await documents(wanted, { signal: asking.signal, deadline: options.deadline })
+    const { body, ...reply } = work(writerOf(byId), options)
+    return { ...reply, body: body as Uint8Array }
+  }
+
+  const stream = async (body: Parts, told: Pick<Opening, 'account' | 'format'>) => {
+    const close = () => body.close?.()
     const rest = body.parts[Symbol.iterator]()
     const next = async () => {
-      await pages.ready()
+      await body.ready?.()
       const { value } = rest.next()
       // What writes parts is shared with other answers.
       return { body: new Uint8Array(value ?? []), more: !body.ended() }
     }
-    const first = await next()
-    if (!first.more) return { body: first.body }
-    const ahead = (): Ahead => ({ next, end: pages.close })
-    return streams.open({ ...told, body: first.body, ahead, drop: pages.close })
+    try {
+      const first = await next()
+      if (!first.more) return { body: first.body }
+      const ahead = (): Ahead => ({ next, end: close })
+      return streams.open({ ...told, body: first.body, ahead, drop: close })
+    } catch (error) {
+      close()
+      throw error
+    }
   }
 
   return {
@@ -150,13 +164,15 @@ export const createClustered = ({
     request: (request, asking) =>
       answer((searcher, options) => answerRequest(searcher, index, request, options), asking),
     get: ({ entity, id, source, bare, ...asking }) =>
-      answer(searcher => answerGet(searcher, index, entity as Kind, id, { source, bare }), asking, {
-        wanted: [{ kind: entity as Kind, id }],
-      }),
+      answerWith([{ kind: entity as Kind, id }], asking, searcher =>
+        answerGet(searcher, index, entity as Kind, id, { source, bare }),
+      ),
     documents: (wanted, { dialect, ...asking }) =>
-      answer((searcher, options) => answerDocuments(searcher, index, wanted, { ...options, dialect }), asking, {
-        wanted: wanted.flatMap(one => ('instead' in one ? [] : [one])),
-      }),
+      answerWith(
+        wanted.flatMap(one => ('instead' in one ? [] : [one])),
+        asking,
+        (searcher, options) => answerDocuments(searcher, index, wanted, { ...options, dialect }),
+      ),
     similar: (request, asking) =>
       answer((searcher, options) => answerSimilar(searcher, index, request, options), asking),
     async holdings({ signal }) {
@@ -167,7 +183,7 @@ export const createClustered = ({
       )
       return { counts, bytes: bytes + statSync(store).size }
     },
-    seen: async () => (await run(searcher => searcher.seen(), { deadlineMs })).value,
+    seen: async () => seen(),
     held() {
       const now = visible()
       const number = newestShelved(now)

@@ -1,6 +1,7 @@
-import type { Searcher } from '../engine/query/execute.ts'
+import type { StoreSearcher } from '../engine/query/execute.ts'
 import { createByteWriter } from '../lib/bytes.ts'
 import { ChainsieveError, refuse } from '../lib/errors.ts'
+import { type Eventually, whenThere } from '../lib/eventually.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { DEFAULT_LIMITS, overLimit } from '../limits/index.ts'
 import { type Explanation, explanation as explained } from '../query/explanation.ts'
@@ -10,7 +11,7 @@ import { canonicalId } from '../query/meta.ts'
 import type { SearchRequest } from '../query/request.ts'
 import { NOTHING_SHOWN } from '../query/shown.ts'
 import { and, ids } from '../query/simplify.ts'
-import { type AnswerOptions, answerSearch, filtered, type Reply, readSearch } from './answer.ts'
+import { type AnswerOptions, answering, answerSearch, filtered, type Reply, readSearch } from './answer.ts'
 import type { ScrollState } from './cursors/state.ts'
 import { NATIVE } from './dialect.ts'
 import type { Form, Searching } from './service.ts'
@@ -20,27 +21,25 @@ import { eachOf } from './target.ts'
 export type Asked = Omit<Searching, 'body' | 'scroll'> & { index: string; scroll?: ScrollState | undefined }
 
 /** Answers a search in the form in which it was asked for. */
-export const answerForm = (
-  searcher: Searcher,
-  { index, entities, form, parameters, dialect, isNamed, format, scroll }: Asked,
-  body: string | undefined,
-  given: AnswerOptions,
-): Reply => {
+export const answerForm = answering((searcher, asked: Asked, body: string | undefined, given: AnswerOptions) => {
+  const { index, entities, form, parameters, dialect, isNamed, format, scroll } = asked
+  const read: AnswerOptions['read'] = {}
   // The same object, since its deadline restarts with each part of a long answer.
-  const { readBefore = {} } = given
-  const options = Object.assign(given, { parameters, dialect, isNamed, format, scroll, readBefore })
+  const options = Object.assign(given, { parameters, dialect, isNamed, format, scroll, read })
   const reply = form
-    ? filtered(inForm(form)(searcher, { index, entities, body }, options), dialect ?? NATIVE, options)
+    ? whenThere(inForm(form)(searcher, { index, entities, body }, options), reply =>
+        filtered(reply, dialect ?? NATIVE, options),
+      )
     : answerSearch(searcher, index, entities, body, options)
-  return readBefore.request?.readsNow ? { ...reply, readsNow: true } : reply
-}
+  return whenThere(reply, reply => (read.request?.readsNow ? { ...reply, readsNow: true } : reply))
+})
 
 /** Of a search that is a query alone. */
 type Answerer = (
-  searcher: Searcher,
+  searcher: StoreSearcher,
   asked: { index: string; entities: string; body: string | undefined },
   options: AnswerOptions,
-) => Reply
+) => Eventually<Reply>
 
 const inForm = (form: Form): Answerer => {
   switch (form.tell) {
@@ -55,8 +54,9 @@ const inForm = (form: Form): Answerer => {
 
 const count: Answerer = (searcher, { index, entities, body }, options) => {
   const request = { ...readQuery(body, { index, entities }, options), size: 0, trackTotal: true }
-  const { total } = searcher.write(request, options, { index, out: createByteWriter(64) })
-  return json(200, { count: total, _shards: SHARDS })
+  return whenThere(searcher.write(request, options, { index, out: createByteWriter(64) }), ({ total }) =>
+    json(200, { count: total, _shards: SHARDS }),
+  )
 }
 
 const validity =
@@ -92,22 +92,27 @@ const match =
     const told = { _index: `${index}-${kind}`, _type: kind, _id: id }
     const request = readQuery(body, { index, entities: kind }, options)
     const out = createByteWriter(1024)
-    if (!searcher.writeDocument(kind, id, { index, out }, { source: source ?? false, bare: true }))
-      return json(404, { ...told, matched: false })
-    const document = out.view().toString()
-    out.clear()
-    const only = ids([canonicalId(id)])
-    const parts = request.parts.map(({ query, ...part }) => ({ ...part, query: and([only, query]) }))
-    const shown = { ...NOTHING_SHOWN, explain: true }
-    const { hits } = searcher.write({ ...request, parts, shown, source: false, size: 1 }, options, { index, out })
-    const matched = hits > 0
-    const explanation = matched
-      ? (JSON.parse(out.view().toString()) as { _explanation: Explanation })._explanation
-      : explained(0, 'no matching clause')
-    const text = JSON.stringify({ ...told, matched, explanation })
-    // Numbers of a document may be greater than a double holds: it stays as it is written.
-    const get = source === undefined ? '' : `,"get":{"found":true${document === '' ? '' : `,"_source":${document}`}}`
-    return { status: 200, body: new TextEncoder().encode(`${text.slice(0, -1)}${get}}`) }
+    const showing = { source: source ?? false, bare: true }
+    return whenThere(searcher.writeDocument(kind, id, { index, out }, showing), isThere => {
+      if (!isThere) return json(404, { ...told, matched: false })
+      const document = out.view().toString()
+      out.clear()
+      const only = ids([canonicalId(id)])
+      const parts = request.parts.map(({ query, ...part }) => ({ ...part, query: and([only, query]) }))
+      const shown = { ...NOTHING_SHOWN, explain: true }
+      const asked = { ...request, parts, shown, source: false, size: 1 }
+      return whenThere(searcher.write(asked, options, { index, out }), ({ hits }) => {
+        const matched = hits > 0
+        const explanation = matched
+          ? (JSON.parse(out.view().toString()) as { _explanation: Explanation })._explanation
+          : explained(0, 'no matching clause')
+        const text = JSON.stringify({ ...told, matched, explanation })
+        // Numbers of a document may be greater than a double holds: it stays as it is written.
+        const get =
+          source === undefined ? '' : `,"get":{"found":true${document === '' ? '' : `,"_source":${document}`}}`
+        return { status: 200, body: new TextEncoder().encode(`${text.slice(0, -1)}${get}}`) }
+      })
+    })
   }
 
 /** A body that holds a query and nothing else. */

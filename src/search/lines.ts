@@ -1,7 +1,8 @@
-import type { Searcher } from '../engine/query/execute.ts'
+import type { StoreSearcher, Waiting } from '../engine/query/execute.ts'
 import type { Hit } from '../engine/query/hits.ts'
 import type { ByteWriter } from '../lib/bytes.ts'
 import { refuse } from '../lib/errors.ts'
+import { type Eventually, whenThere } from '../lib/eventually.ts'
 import { DEFAULT_LIMITS, overLimit, overNow } from '../limits/index.ts'
 import type { SearchRequest } from '../query/request.ts'
 import type { AnswerOptions, Parts, Reply } from './answer.ts'
@@ -12,24 +13,25 @@ const NEWLINE = 10
 
 /** Hits alone, one a line: as JSON, or as rows of a table. */
 export const answerLines = (
-  searcher: Searcher,
+  searcher: StoreSearcher,
   index: string,
   request: SearchRequest,
   options: AnswerOptions,
   out: ByteWriter,
-): Reply => {
+): Eventually<Reply> => {
   const { format = 'ndjson', limits = DEFAULT_LIMITS, mayStream = true, after } = options
   checkShown(request, format)
   const asked = { ...request, trackTotal: false }
   if (request.size < 0 && !mayStream) throw overNow('streams', limits)
   const lines = format === 'ndjson' ? ndjson() : csv()
-  if (request.size < 0) return { status: 200, format, body: streamed(lines, out) }
+  if (request.size < 0) return whenThere(streamed(lines, out), body => ({ status: 200, format, body }))
   const fail = () => overLimit('answer', limits)
   out.clear({ most: limits.answer, fail })
   lines.head()
-  lines.all()
-  if (out.length > limits.answer) throw fail()
-  return { status: 200, format, body: out.take() }
+  return whenThere(lines.all(), () => {
+    if (out.length > limits.answer) throw fail()
+    return { status: 200, format, body: out.take() }
+  })
 
   function ndjson(): Lines {
     const writing = { index, out, between: NEWLINE }
@@ -38,11 +40,11 @@ export const answerLines = (
     }
     return {
       head() {},
-      all: () => end(searcher.write(asked, options, writing).hits),
-      begin() {
-        const { pages, at, goTo } = searcher.writePages(asked, options, writing, after)
-        return { at, goTo, pages: each(pages, end) }
-      },
+      all: () => whenThere(searcher.write(asked, options, writing), ({ hits }) => end(hits)),
+      begin: () =>
+        whenThere(searcher.writePages(asked, options, writing, after), found => ({
+          ...{ ...found, pages: each(found.pages, end) },
+        })),
     }
   }
 
@@ -55,11 +57,11 @@ export const answerLines = (
       head() {
         if (!after) table.head(out)
       },
-      all: () => write(searcher.search(asked, options).hits),
-      begin() {
-        const { pages, at, goTo } = searcher.pages(asked, options, after)
-        return { at, goTo, pages: each(pages, write) }
-      },
+      all: () => whenThere(searcher.search(asked, options), ({ hits }) => write(hits)),
+      begin: () =>
+        whenThere(searcher.pages(asked, options, after), found => ({
+          ...{ ...found, pages: each(found.pages, write) },
+        })),
     }
   }
 }
@@ -82,10 +84,12 @@ export const checkTable = ({ shown, collapse, parts }: SearchRequest): void => {
   )
 }
 
+type Begun = Pick<Parts, 'at' | 'goTo'> & Waiting & { pages: Iterable<unknown> }
+
 interface Lines {
   head(): void
-  all(): void
-  begin(): Pick<Parts, 'at' | 'goTo'> & { pages: Iterable<unknown> }
+  all(): Eventually<void>
+  begin(): Eventually<Begun>
 }
 
 function* each<T>(pages: Iterable<T>, write: (page: T) => void): Generator<T> {
@@ -96,9 +100,11 @@ function* each<T>(pages: Iterable<T>, write: (page: T) => void): Generator<T> {
 }
 
 /** A part for each page; the one writer is used by others in between. */
-const streamed = (lines: Lines, out: ByteWriter): Parts => {
+const streamed = (lines: Lines, out: ByteWriter): Eventually<Parts> =>
+  whenThere(lines.begin(), begun => partsOf(begun, lines, out))
+
+const partsOf = ({ pages, at, goTo, ready, close }: Begun, lines: Lines, out: ByteWriter): Parts => {
   let ended = false
-  const { pages, at, goTo } = lines.begin()
   function* parts() {
     const rest = pages[Symbol.iterator]()
     let isFirst = true
@@ -112,5 +118,5 @@ const streamed = (lines: Lines, out: ByteWriter): Parts => {
     ended = true
     yield out.view()
   }
-  return { parts: parts(), at, goTo, ended: () => ended }
+  return { parts: parts(), at, goTo, ready, close, ended: () => ended }
 }

@@ -1,13 +1,12 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { ClusterNetwork } from '../cluster/asker.ts'
-import type { ClusterPages } from '../cluster/pages.ts'
-import { createReplay } from '../cluster/replay.ts'
 import { createClusterSearcher } from '../cluster/searcher.ts'
 import { createTold } from '../cluster/told.ts'
+import type { StoreSearcher } from '../engine/query/execute.ts'
 import type { Member } from '../engine/query/joined.ts'
 import { createShelfReader } from '../engine/shelf.ts'
+import { createByteWriter } from '../lib/bytes.ts'
 import type { Limits } from '../limits/index.ts'
-import type { Reply } from './answer.ts'
 import { createCalls } from './cluster-calls.ts'
 import type { OpenStore } from './open-store.ts'
 import { searchSeveral } from './several.ts'
@@ -31,10 +30,7 @@ export interface MixedOptions {
 
 /** A search of several networks of which some lie in clusters. */
 export interface Mixed {
-  /** Has work done with all of them as one: again and again, until all that it needs of clusters is there. */
-  run(work: (searcher: Member['searcher']) => Reply): Promise<Reply>
-  /** Resolves when the next part of a long answer can be made. */
-  ready(): Promise<void>
+  searcher: StoreSearcher
   /** Nobody wants the answer any more, or all of it is there. */
   close(): void
 }
@@ -43,42 +39,21 @@ export const openMixed = ({ inClusters, stores, index, deadlineMs, limits }: Mix
   const calls = createCalls(inClusters.port)
   const ending = new AbortController()
   const { signal } = ending
-  const pages = new Set<ClusterPages>()
   const indexes = eachOf(index)
-  const clustered = inClusters.networks.map((one, i) => {
-    if (!one) return undefined
+  const members = inClusters.networks.map((one, i): Member => {
+    if (!one) return { searcher: stores[i]!().searcher, index: indexes[i]! }
     const { reader } = stores[i]!()
     const { visible, isFollowing } = createShelfReader(reader.db)
     const cluster = { ...calls.of(one.network), close: async () => {} }
     const told = createTold({ ...one, cluster, isFollowing })
-    return createClusterSearcher({ ...one, cluster, visible, told, reader, limits })
+    const { searcherOf } = createClusterSearcher({ ...one, cluster, visible, told, reader, limits })
+    return { searcher: searcherOf({ signal, deadlineMs }), index: indexes[i]!, isAway: true }
   })
-  const anew = () => ({ signal, deadline: performance.now() + deadlineMs })
-  const close = () => {
-    for (const one of pages) one.close()
-    ending.abort()
-    calls.close()
-  }
   return {
-    async run(work) {
-      try {
-        const { need, run } = createReplay()
-        return await run(() => {
-          const opened = (one: ClusterPages) => void pages.add(one)
-          const members = stores.map((store, i): Member => {
-            const away = clustered[i]?.searcherOf({ need, signal, anew, byId: new Map(), opened })
-            return { searcher: away ?? store().searcher, index: indexes[i]!, isAway: away !== undefined }
-          })
-          return work(searchSeveral(members))
-        })
-      } catch (error) {
-        close()
-        throw error
-      }
+    searcher: { ...searchSeveral(members), out: createByteWriter() },
+    close() {
+      ending.abort()
+      calls.close()
     },
-    async ready() {
-      await Promise.all(Array.from(pages, one => one.ready()))
-    },
-    close,
   }
 }

@@ -1,14 +1,13 @@
 import { newBytes } from '../lib/bytes.ts'
 import type { AnswerOptions, Parts, Reply } from './answer.ts'
-import type { Mixed } from './mixed.ts'
 import type { FromReader, ToReader } from './reader-messages.ts'
 
 /** Answers of a reading thread; long ones are kept, and given part by part, as they are asked for. */
 export interface ReaderParts {
   /** Tells an answer that has no parts. */
   replyWhole(id: number, reply: Reply): void
-  /** Tells an answer, or the first part of a long one. */
-  reply(id: number, reply: Reply, options: Running, mixed?: Mixed): void
+  /** Tells an answer, or the first part of a long one; `close` is called when all of it is there. */
+  reply(id: number, reply: Reply, options: Running, close?: () => void): void
   /** Tells the next part; a promise where clusters are asked for it. */
   more(message: More): Promise<void> | void
   /** Tells the next part of an answer that another thread began, and goes on with it. */
@@ -29,8 +28,6 @@ type More = Pick<Extract<ToReader, { type: 'more' }>, 'id' | 'stream' | 'after' 
 interface Stream extends Parts {
   rest: Iterator<Uint8Array>
   options: Running
-  /** Of several networks of which some lie in clusters. */
-  mixed?: Mixed | undefined
 }
 
 export const createReaderParts = (tell: (message: FromReader, transfer?: ArrayBuffer[]) => void): ReaderParts => {
@@ -55,7 +52,7 @@ export const createReaderParts = (tell: (message: FromReader, transfer?: ArrayBu
     } finally {
       if (part === undefined || one.ended()) {
         streams.delete(stream)
-        one.mixed?.close()
+        one.close?.()
       }
     }
     const state = { type: 'part', id, more: !one.ended(), at: one.at() } as const
@@ -65,13 +62,13 @@ export const createReaderParts = (tell: (message: FromReader, transfer?: ArrayBu
     tell({ ...state, body: bytes.length })
   }
 
-  const nextOfMixed = async (message: More, { options }: Stream, mixed: Mixed) => {
+  const nextOfWaiting = async (message: More, { options, ready, close }: Stream) => {
     options.begin(message.id)
     try {
-      await mixed.ready()
+      await ready!()
     } catch (error) {
       streams.delete(message.stream)
-      mixed.close()
+      close?.()
       throw error
     }
     next(message)
@@ -79,19 +76,23 @@ export const createReaderParts = (tell: (message: FromReader, transfer?: ArrayBu
 
   return {
     replyWhole,
-    reply(id, { body, ...answer }, options, mixed) {
+    reply(id, { body, ...answer }, options, closed) {
       if (body instanceof Uint8Array) return replyWhole(id, { ...answer, body })
       const rest = body.parts[Symbol.iterator]()
       const { value } = rest.next()
       const goesOn = !body.ended()
-      if (goesOn) streams.set(id, { ...body, rest, options, mixed })
-      else mixed?.close()
+      const close = () => {
+        body.close?.()
+        closed?.()
+      }
+      if (goesOn) streams.set(id, { ...body, rest, options, close })
+      else close()
       const isApart = body.goTo !== undefined
       send({ type: 'answer', id, ...answer, body: owned(value), more: goesOn, at: body.at(), isApart })
     },
     more(message) {
       const one = streams.get(message.stream)
-      return one?.mixed ? nextOfMixed(message, one, one.mixed) : next(message)
+      return one?.ready ? nextOfWaiting(message, one) : next(message)
     },
     resume(message, { body }, options) {
       if (body instanceof Uint8Array) throw new Error('an answer without parts cannot be continued')
@@ -101,7 +102,7 @@ export const createReaderParts = (tell: (message: FromReader, transfer?: ArrayBu
     drop(stream) {
       const one = streams.get(stream)
       one?.rest.return?.()
-      one?.mixed?.close()
+      one?.close?.()
       streams.delete(stream)
     },
   }

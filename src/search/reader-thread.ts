@@ -68,7 +68,7 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
     const { id, index, now, mayStream, deadlineMs } = search
     const options = createOptions(deadlineMs)
     options.begin(id)
-    const asked: AnswerOptions = Object.assign(options, { limits, now, mayStream, readBefore: {} })
+    const asked: AnswerOptions = Object.assign(options, { limits, now, mayStream })
     const stores = [search.store, ...(search.more ?? [])]
     const mixed = openMixed({
       ...{ inClusters, index, deadlineMs, limits },
@@ -76,16 +76,15 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
     })
     underWay.set(id, mixed)
     try {
-      const answered = await mixed.run(searcher =>
-        search.type === 'request'
-          ? answerRequest(searcher, index, search.request, asked)
-          : answerForm(searcher, search, textOf(search.body), asked),
-      )
+      const { searcher } = mixed
+      const answered = await (search.type === 'request'
+        ? answerRequest(searcher, index, search.request, asked)
+        : answerForm(searcher, search, textOf(search.body), asked))
       if (answered.body instanceof Uint8Array) mixed.close()
-      else await mixed.ready()
+      else await answered.body.ready?.()
       // What was begun with clusters is not begun anew.
       options.yields = () => false
-      parts.reply(id, answered, options, mixed)
+      parts.reply(id, answered, options, mixed.close)
     } catch (error) {
       mixed.close()
       throw error

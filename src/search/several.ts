@@ -1,4 +1,4 @@
-import type { Searcher } from '../engine/query/execute.ts'
+import type { Searcher, StoreSearcher } from '../engine/query/execute.ts'
 import { type Joined, joinSearchers, type Member } from '../engine/query/joined.ts'
 import { refuse } from '../lib/errors.ts'
 import type { Aggregation, AggregationType } from '../query/aggs/ast.ts'
@@ -9,7 +9,7 @@ import { eachOf } from './target.ts'
 /** Searches of several networks at once. Their names stand together, with commas between them, in paths and in what is asked of the search room. */
 
 /** Several networks as one. What asks for a single document is asked of one network alone. */
-export const searchSeveral = (members: readonly Member[]): Searcher => {
+export const searchSeveral = ((members: readonly Member[]): StoreSearcher => {
   const [only, ...others] = members
   if (only && others.length === 0) return only.searcher
   const joined: Joined = joinSearchers(members)
@@ -22,6 +22,12 @@ export const searchSeveral = (members: readonly Member[]): Searcher => {
     ...{ get: alone('A document'), writeDocument: alone('A document'), similar: alone('Similarity') },
     ...{ rank: alone('A search within a search'), pieces: alone('A search within a search') },
   }
+}) as SearchSeveral
+
+/** Answers at once from stores that do. */
+interface SearchSeveral {
+  (members: readonly (Member & { searcher: Searcher })[]): Searcher
+  (members: readonly Member[]): StoreSearcher
 }
 
 const CURSOR = 'A scroll or a point in time'

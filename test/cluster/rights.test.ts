@@ -82,9 +82,9 @@ test('docs/opensearch.md names the rights for all that is asked of a cluster, an
   await holdingsInCluster(searcher.asker, deadline, visible())
   const parts = [{ kind: 'block' as const, query: ALL }]
   const request = { parts, sort: [], from: 0, size: -1, source: true, trackTotal: true as const }
-  const { value, pages } = await searcher.run(searcher => searcher.pages(request, deadline), { deadlineMs: 5_000 })
-  assert.equal(value.total, 1)
-  pages!.close()
+  const pages = await searcher.searcherOf({ deadlineMs: 5_000 }).pages(request, deadline)
+  assert.equal(pages.total, 1)
+  pages.close!()
   await createHealth(recorded, options, NETWORK, () => visible().ranges)()
   await requests.remove({ batches: { from: 0, to: 1 }, above: -1 })
   await lease.release()

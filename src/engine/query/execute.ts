@@ -1,6 +1,7 @@
 import type { Document } from '../../documents/document.ts'
 import { asBigint, asJson } from '../../documents/show.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
+import type { Eventually } from '../../lib/eventually.ts'
 import { DEFAULT_LIMITS, type Limits } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { parseSearch } from '../../query/parse.ts'
@@ -51,6 +52,23 @@ export interface Searcher extends Pick<DocumentReader, 'search' | 'pages' | 'get
   pieces(request: SearchRequest, options: SearchOptions, writing: Writing, after?: Cursor): PiecePages
   /** Appends what is answered to who asks for one document; false where there is none. */
   writeDocument(kind: Kind, id: string, writing: Writing, how?: DocumentShowing): boolean
+}
+
+/** A searcher of any store: what is found may have to be waited for. Where it is, others are answered meanwhile, so that it has a writer of its own. */
+export type StoreSearcher = Pick<Searcher, 'cursorKey' | 'seen'> & {
+  [Name in Exclude<keyof Searcher, 'cursorKey' | 'seen'>]: (
+    ...args: Parameters<Searcher[Name]>
+  ) => Eventually<ReturnType<Searcher[Name]> & Awaiting<ReturnType<Searcher[Name]>>>
+} & { out?: ByteWriter }
+
+/** Of a long answer that is fetched page by page. */
+type Awaiting<T> = T extends { pages: unknown } ? Waiting : unknown
+
+export interface Waiting {
+  /** Resolves when the next page can be taken. */
+  ready?: (() => Promise<void>) | undefined
+  /** Nobody wants the rest. */
+  close?: (() => void) | undefined
 }
 
 export interface Written {

@@ -1,26 +1,27 @@
 import { createByteWriter } from '../../lib/bytes.ts'
 import { refuse } from '../../lib/errors.ts'
+import { type Eventually, whenThere } from '../../lib/eventually.ts'
 import type { SearchRequest, Sort } from '../../query/request.ts'
 import { asFloat } from '../../query/similarity.ts'
 import { renderJoined } from '../aggs/joined.ts'
-import type { Searcher, Writing, Written, WrittenPages } from './execute.ts'
+import type { StoreSearcher, Waiting, Writing, Written, WrittenPages } from './execute.ts'
 import type { SearchOptions } from './options.ts'
 import type { Cursor } from './pages.ts'
-import type { Piece, Ranked, Ranking } from './rank.ts'
+import type { Piece, PiecePages, Ranked, Ranking } from './rank.ts'
 import { BEST_FIRST } from './score/scoring.ts'
 import { compareKeys, isNewestFirst } from './sort.ts'
 
 /** One of several networks that are searched together. */
 export interface Member {
-  searcher: Searcher
+  searcher: StoreSearcher
   /** The network's name as it stands in `_index`. */
   index: string
-  /** Whether its documents lie elsewhere. It is asked first: where it cannot answer yet, nothing was done in vain. */
+  /** Whether its documents lie elsewhere. It is asked first, so that no state of a store is held while it is waited for. */
   isAway?: boolean | undefined
 }
 
 /** What writes what several networks find in one answer. */
-export type Joined = Pick<Searcher, 'write' | 'writePages'>
+export type Joined = Pick<StoreSearcher, 'write' | 'writePages'>
 
 /** Networks of a cluster are not gone on with elsewhere. */
 const beginOf = ({ at }: { at(): Cursor | undefined }): Cursor => at() ?? { last: undefined, hits: 0 }
@@ -35,42 +36,48 @@ const PAGE = 500
 export const joinSearchers = (members: readonly Member[]): Joined => {
   const scratch = createByteWriter(1 << 16)
 
-  const write = (request: SearchRequest, options: SearchOptions, writing: Writing): Written => {
-    const { from, size, trackTotal } = request
-    const open: Ranking[] = []
-    try {
-      const rankings = eachAwayFirst(members, ({ searcher, index }, i) => {
-        const asked = { ...asRead(request, i), from: 0, size: from + size }
-        const ranking = searcher.rank(asked, options, { ...writing, index })
-        open.push(ranking)
-        return ranking
+  const write: Joined['write'] = (request, options, writing) => {
+    const rank = ({ searcher, index }: Member, i: number) =>
+      searcher.rank({ ...asRead(request, i), from: 0, size: request.from + request.size }, options, {
+        ...writing,
+        index,
       })
-      const chosen = mergedAll(rankings, orderOf(request, rankings), { from, to: from + size })
-      return {
-        total: sumOf(rankings, trackTotal),
-        hits: writeChosen(chosen, rankings, writing),
-        ...bestOf(rankings),
-        ...(rankings.some(({ isEarly }) => isEarly !== undefined) && {
-          isEarly: rankings.some(({ isEarly }) => isEarly === true),
-        }),
-        ...(request.aggregations && {
-          aggregations: renderJoined(
-            rankings.map(({ aggregating }) => aggregating!),
-            writing.typedKeys ?? false,
-          ),
-        }),
+    return whenThere(awayOf(members, rank), away => {
+      const open: Ranking[] = []
+      try {
+        const rankings = members.map((member, i) => {
+          // A store answers at once.
+          const ranking = away[i] ?? (rank(member, i) as Ranking)
+          open.push(ranking)
+          return ranking
+        })
+        return writeRanked(request, rankings, writing)
+      } finally {
+        for (const { close } of open) close()
       }
-    } finally {
-      for (const { close } of open) close()
+    })
+  }
+
+  const writeRanked = (request: SearchRequest, rankings: readonly Ranking[], writing: Writing): Written => {
+    const { from, size, trackTotal } = request
+    const chosen = mergedAll(rankings, orderOf(request, rankings), { from, to: from + size })
+    return {
+      total: sumOf(rankings, trackTotal),
+      hits: writeChosen(chosen, rankings, writing),
+      ...bestOf(rankings),
+      ...(rankings.some(({ isEarly }) => isEarly !== undefined) && {
+        isEarly: rankings.some(({ isEarly }) => isEarly === true),
+      }),
+      ...(request.aggregations && {
+        aggregations: renderJoined(
+          rankings.map(({ aggregating }) => aggregating!),
+          writing.typedKeys ?? false,
+        ),
+      }),
     }
   }
 
-  const writePages = (
-    request: SearchRequest,
-    options: SearchOptions,
-    writing: Writing,
-    after?: Cursor,
-  ): WrittenPages => {
+  const writePages: Joined['writePages'] = (request, options, writing, after) => {
     if (request.from > 0 && members.some(({ isAway }) => isAway))
       throw refuse(
         'illegal_argument_exception',
@@ -78,11 +85,32 @@ export const joinSearchers = (members: readonly Member[]): Joined => {
       )
     // What comes behind one network's page depends on the others.
     const alone = withoutReached(options)
-    const streams = eachAwayFirst(members, ({ searcher, index }, i) => {
-      const asked = asRead(request, i)
-      const { pages, ...found } = searcher.pieces(asked, alone, { ...writing, index, out: scratch }, after?.each?.[i])
-      return { ...found, ...headOf(pages[Symbol.iterator]()) }
+    const begin = ({ searcher, index }: Member, i: number) =>
+      searcher.pieces(asRead(request, i), alone, { ...writing, index, out: scratch }, after?.each?.[i])
+    return whenThere(awayOf(members, begin), away => {
+      const begun = members.map((member, i) => away[i] ?? (begin(member, i) as PiecePages & Waiting))
+      const waiting = begun.filter(({ ready }) => ready)
+      return {
+        ...pagesOf(begun, request, writing, after),
+        ...(waiting.length > 0 && {
+          async ready() {
+            await Promise.all(waiting.map(({ ready }) => ready!()))
+          },
+          close() {
+            for (const { close } of waiting) close?.()
+          },
+        }),
+      }
     })
+  }
+
+  const pagesOf = (
+    begun: readonly PiecePages[],
+    request: SearchRequest,
+    writing: Writing,
+    after: Cursor | undefined,
+  ): WrittenPages => {
+    const streams = begun.map(({ pages, ...found }) => ({ ...found, ...headOf(pages[Symbol.iterator]()) }))
     let at: Cursor = after ?? { last: undefined, hits: 0, each: streams.map(beginOf) }
     function* pages(): Generator<number> {
       const compare = comparing(request.sort, isNewestFirst(request.each![0]!))
@@ -120,13 +148,14 @@ export const joinSearchers = (members: readonly Member[]): Joined => {
 
 const COMMA = 0x2c
 
-/** In the order of the members, whichever is asked first. */
-const eachAwayFirst = <T>(members: readonly Member[], make: (member: Member, i: number) => T): T[] => {
-  const made = new Map<number, T>()
-  for (const away of [true, false])
-    for (const [i, member] of members.entries()) if ((member.isAway ?? false) === away) made.set(i, make(member, i))
-  return members.map((_, i) => made.get(i)!)
-}
+/** What members give that have to be waited for, by their places; of others nothing. */
+const awayOf = <T>(
+  members: readonly Member[],
+  ask: (member: Member, i: number) => Eventually<T>,
+): Eventually<readonly (T | undefined)[]> =>
+  members.some(({ isAway }) => isAway)
+    ? Promise.all(members.map((member, i) => (member.isAway ? ask(member, i) : undefined)))
+    : []
 
 /** The request as one of the networks reads it. */
 const asRead = ({ each, ...request }: SearchRequest, i: number): SearchRequest => {

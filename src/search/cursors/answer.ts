@@ -1,4 +1,5 @@
 import { refuse } from '../../lib/errors.ts'
+import { type Eventually, whenThere } from '../../lib/eventually.ts'
 import type { Limits } from '../../limits/index.ts'
 import { pitOf } from '../../query/pit.ts'
 import type { After, SearchRequest } from '../../query/request.ts'
@@ -15,14 +16,14 @@ export interface UsedCursor extends CursorHead {
   after: After | undefined
 }
 
-type Answering = (request: SearchRequest, lead: Lead) => Reply
+type Answer = (request: SearchRequest, lead: Lead) => Eventually<Reply>
 
 /** A page of a scroll, with the id that the next one is asked for by. */
 export const answerScroll = (
   state: ScrollState,
   request: SearchRequest,
-  { now, key: signing, answer }: { now: number; key: Buffer; answer: Answering },
-): Reply => {
+  { now, key: signing, answer }: { now: number; key: Buffer; answer: Answer },
+): Eventually<Reply> => {
   let next = state
   const reply = answer(request, ({ total, maxScore, seen = state.seen, end = state.after }) => {
     const first = state.page === 0 ? { total, maxScore } : {}
@@ -30,8 +31,10 @@ export const answerScroll = (
     const text = `"_scroll_id":"${encodeState(next, signing)}",`
     return { text, total: next.total, any: next.total > 0, maxScore: next.maxScore }
   })
-  const { kind, key, network, until, page, after } = next
-  return { ...reply, cursor: { kind, key, network, was: now, until, id: '', page, after } }
+  return whenThere(reply, reply => {
+    const { kind, key, network, until, page, after } = next
+    return { ...reply, cursor: { kind, key, network, was: now, until, id: '', page, after } }
+  })
 }
 
 /** The point in time of a search, its keep-alive renewed. */
@@ -88,11 +91,14 @@ export const elsewhere = ({ kind, key, network }: CursorHead) =>
   )
 
 /** A search within a point in time, with its id. */
-export const answerPit = ({ state, id, was }: UsedPit, request: SearchRequest, answer: Answering): Reply => {
+export const answerPit = ({ state, id, was }: UsedPit, request: SearchRequest, answer: Answer): Eventually<Reply> => {
   const reply = answer(request, ({ total, hits, maxScore }) => ({
     ...{ text: `"pit_id":"${id}",`, total, maxScore },
     any: hits > 0,
   }))
   const { kind, key, network, until } = state
-  return { ...reply, cursor: { kind, key, network, was, until, id, page: 0, after: undefined } }
+  return whenThere(reply, reply => ({
+    ...reply,
+    cursor: { kind, key, network, was, until, id, page: 0, after: undefined },
+  }))
 }

@@ -1,5 +1,5 @@
 import { createClusterSearcher } from '../../../src/cluster/searcher.ts'
-import { createSearcher, type Searcher } from '../../../src/engine/query/execute.ts'
+import { createSearcher, type StoreSearcher } from '../../../src/engine/query/execute.ts'
 import { createByteWriter } from '../../../src/lib/bytes.ts'
 import { ChainsieveError } from '../../../src/lib/errors.ts'
 import { DEFAULT_LIMITS } from '../../../src/limits/index.ts'
@@ -20,10 +20,10 @@ export const askBoth = async (
   request: SearchRequest,
 ): Promise<Answers> => {
   const place = { cluster, naming, network, visible: () => visible }
-  const { run } = createClusterSearcher({ ...place, reader: store.reader, limits: DEFAULT_LIMITS })
-  const ours = rounded(aggregationsOf(createSearcher(store.reader), request))
+  const { searcherOf } = createClusterSearcher({ ...place, reader: store.reader, limits: DEFAULT_LIMITS })
+  const ours = rounded(await aggregationsOf(createSearcher(store.reader), request))
   try {
-    const { value } = await run(searcher => aggregationsOf(searcher, request), { deadlineMs: 30_000 })
+    const value = await aggregationsOf(searcherOf({ deadlineMs: 30_000 }), request)
     return { cluster: rounded(value), store: ours, refused: undefined }
   } catch (error) {
     if (!(error instanceof ChainsieveError) || !REFUSED.test(error.message)) throw error
@@ -37,7 +37,7 @@ const REFUSED = / does not work on a network whose documents lie in a cluster: |
 export const rounded = (text: string): string =>
   text.replace(/\d+\.\d+(?:E-?\d+)?/g, number => String(Number(Number(number).toPrecision(14))))
 
-const aggregationsOf = (searcher: Searcher, request: SearchRequest): string => {
+const aggregationsOf = async (searcher: StoreSearcher, request: SearchRequest): Promise<string> => {
   const writing = { index: INDEX, out: createByteWriter(), totals: 'object', typedKeys: true } as const
-  return searcher.write(request, { deadline: Number.POSITIVE_INFINITY }, writing).aggregations!
+  return (await searcher.write(request, { deadline: Number.POSITIVE_INFINITY }, writing)).aggregations!
 }
