@@ -1,11 +1,11 @@
-import { type FieldPath, type Kind, lookup, type RowKind } from '../../mapping/index.ts'
+import { type Kind, lookup, type RowKind } from '../../mapping/index.ts'
 import type { Node, Value } from '../../query/ast.ts'
 import { isIn } from '../../query/simplify.ts'
 import { findFieldId } from '../index/terms.ts'
 import type { Reader } from '../reader.ts'
 import { blockOf, PLACES, placeOf, positionOf } from '../schema.ts'
 import { addressIds, conditionOf } from './column-conditions.ts'
-import { columnSource, hasColumn } from './column-source.ts'
+import { columnSource } from './column-source.ts'
 import { commonStart, type Leaf, testOf } from './leaf.ts'
 import { findBlock, findTransaction, positionsOfIds } from './lookup.ts'
 import { planNested } from './nested.ts'
@@ -14,7 +14,7 @@ import { blockNumber, time } from './plan-blocks.ts'
 import { byPostings } from './plan-postings.ts'
 import { byName, bySignature, firstTopic, ofSignatures, selector, topics } from './plan-signatures.ts'
 import { EVERYTHING, NOTHING, type Plan, type Planner } from './plan-type.ts'
-import { isSparse, positionsBy, sparsePositions } from './sparse.ts'
+import { positionsBy, sparsePositions } from './sparse.ts'
 import { dictionaryOf, expandAllFuzzy, expandFuzzy, idsByWord } from './term-dictionary.ts'
 
 export const planQuery = (kind: Kind, node: Node, reader: Reader): Plan => {
@@ -309,20 +309,5 @@ const INDEXED_FIELDS: Partial<Record<Kind, Record<string, Planner>>> = {
   contract: { transactionHash: contractTransaction, name: byWords('contract') },
   token: { firstSeen: blockNumber, name: byWords('token'), symbol: byWords('token') },
 }
-
-/**
- * Whether index or columns tell how many documents have a value: by others, which only the documents themselves tell, scores count
- * nothing but boosts.
- */
-export const tellsFrequency = (kind: Kind, field: FieldPath, value: Value): boolean => {
-  const { field: name, list } = field
-  if (list?.nested) return ['args.name', 'args.value.type', 'args.value.hex'].includes(name)
-  if (kind === 'event' && name === 'str') return false
-  if (INDEXED_FIELDS[kind]?.[name] ?? IN_ALL_KINDS[name]) return true
-  const isPosted = POSTED.has(field.kind) || (field.kind === 'boolean' && value === false)
-  if (isPosted && findFieldId(kind, name) !== undefined) return true
-  return isRowKind(kind) ? isSparse(kind, field) : hasColumn(kind, field)
-}
-const POSTED: ReadonlySet<FieldPath['kind']> = new Set(['address', 'keyword', 'hex'])
 
 const ascending = (positions: number[]): number[] => [...new Set(positions)].sort((a, b) => a - b)

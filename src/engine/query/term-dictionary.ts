@@ -26,13 +26,6 @@ export const dictionaryOf = (kind: Kind, field: FieldPath, reader: Reader): stri
   return [...new Set(known)].filter(value => !tooLong(field, value))
 }
 
-/** Whether there is such a list, in any store. */
-export const hasDictionary = (kind: Kind, { kind: type, field, list }: FieldPath): boolean => {
-  if (type !== 'keyword' && type !== 'text') return false
-  if (kind === 'log' || kind === 'event') return Object.hasOwn(OF_LOGS, field)
-  return kind === 'call' ? Object.hasOwn(OF_CALLS, field) : list === undefined
-}
-
 /** What the events' declarations tell. */
 const OF_LOGS: Record<string, (reader: Reader) => string[]> = {
   event: reader => reader.signatures('log').flatMap(({ event }) => event?.name ?? []),
