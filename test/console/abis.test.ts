@@ -22,11 +22,7 @@ const file = (name: string, content: unknown) => ({
 
 describe('ABIs', { skip }, () => {
   const bench = useConsole()
-  const enter = async (t: TestContext, path = '/abis', options?: BrowserContextOptions) => {
-    const page = await bench.open(t, `/console${path}`, options)
-    await signIn(page, tokenOf(bench.data, SCOPES))
-    return page
-  }
+  const enter = (t: TestContext, options?: BrowserContextOptions) => bench.enter(t, '/console/abis', options, SCOPES)
 
   test('several files are added, a bad one is told, one is found, opened, and removed by a second click', async t => {
     const page = await enter(t)
@@ -122,7 +118,7 @@ describe('ABIs', { skip }, () => {
 
   for (const colorScheme of ['light', 'dark'] as const)
     test(`axe finds nothing, wide and narrow (${colorScheme})`, async t => {
-      const page = await enter(t, '/abis', { colorScheme })
+      const page = await enter(t, { colorScheme })
       await page.getByRole('grid', { name: 'ABIs' }).getByText('Plain', { exact: true }).click()
       await see(page, 'event Plained')
       await checkLayout(page)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { checkLayout, DEMO, press, see, skip, useConsole, violations } from './support.ts'
+import { checkLayout, DEMO, press, see, signIn, skip, useConsole, violations } from './support.ts'
 
 /** Headless browsers cannot show the dialog for a file. */
 const withoutPicker = (page: Page) =>
@@ -124,8 +124,7 @@ describe('Explore: hits and what is done with them', { skip }, () => {
     const page = await bench.open(t)
     await withoutPicker(page)
     await page.goto(`${bench.server.url}/console/explore?kinds=event,log`)
-    await page.getByLabel('Token', { exact: true }).fill(bench.server.token)
-    await button(page, 'Sign in').click()
+    await signIn(page, bench.server.token)
     await page.getByRole('grid').waitFor()
     const all = await total('event,log', { match_all: {} })
     await button(page, 'Download').click()
@@ -174,8 +173,7 @@ describe('Explore: hits and what is done with them', { skip }, () => {
       Object.assign(window, { file, showSaveFilePicker: async () => ({ createWritable: async () => sink }) })
     })
     await page.goto(`${bench.server.url}/console/explore?kinds=event,log,call,trace`)
-    await page.getByLabel('Token', { exact: true }).fill(bench.server.token)
-    await button(page, 'Sign in').click()
+    await signIn(page, bench.server.token)
     await page.getByRole('grid').waitFor()
     await button(page, 'Download').click()
     const dialog = page.getByRole('dialog', { name: 'Download' })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { checkLayout, DEMO, overhang, press, see, skip, turnTo, useConsole, violations } from './support.ts'
+import { checkLayout, DEMO, overhang, press, see, signIn, skip, turnTo, useConsole, violations } from './support.ts'
 
 const DOLLAR = '0x252bFe6BA05B239912fE0F8f514b3564F40A7A96'
 
@@ -93,8 +93,7 @@ describe('Explore', { skip }, () => {
       route.fulfill({ json: { took: 1, hits: { total: 1, hits: [hit] }, aggregations: {} } }),
     )
     await page.route('**/es/event/*/', route => route.fulfill({ json: hit }))
-    await page.getByLabel('Token', { exact: true }).fill(bench.server.token)
-    await press(page, 'Sign in')
+    await signIn(page, bench.server.token)
     const cell = page.getByRole('grid').getByText('<script>')
     await cell.waitFor()
     assert.match((await cell.textContent())!, /U\+202E.*U\+0000.*U\+2066/s)

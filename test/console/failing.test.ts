@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { until } from '../e2e/program.ts'
 import { startReceiver } from '../support/receiver.ts'
-import { checkLayout, counted, DEMO, follow, press, see, skip, useConsole, violations } from './support.ts'
+import { checkLayout, counted, DEMO, follow, press, see, signIn, skip, useConsole, violations } from './support.ts'
 
 const RULES = '/alerting/rules'
 
@@ -116,8 +116,7 @@ describe('what fails is seen in the console', { skip }, () => {
         await route.fulfill({ response: answer, json: { ...(await answer.json()), reasons } })
       },
     )
-    await page.getByLabel('Token', { exact: true }).fill(bench.server.token)
-    await press(page, 'Sign in')
+    await signIn(page, bench.server.token)
     await see(page, 'No transactions and events so far: these are the blocks.')
     const grid = page.getByRole('grid', { name: 'Hits' })
     await grid.getByText('420').first().waitFor()

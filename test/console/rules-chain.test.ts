@@ -1,30 +1,17 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { until } from '../e2e/program.ts'
-import { type Anvil, anvilPath, startAnvil } from '../support/anvil.ts'
 import { startReceiver } from '../support/receiver.ts'
-import { skip as noBrowser, press, see, useConsole } from './support.ts'
+import { press, see, skipChain as skip, useChain } from './support.ts'
 
-const skip = noBrowser || (anvilPath === undefined && 'there is no anvil for this platform')
 const NETWORK = 'ethereum/anvil/local'
 
 describe('rules in the console, on a chain that grows and reorganises', { skip }, () => {
-  const args: string[] = []
-  const ends: (() => unknown)[] = []
-  let anvil: Anvil
-  before(async () => {
-    if (skip) return
-    anvil = await startAnvil({ after: end => void ends.push(end) })
-    args.push('--network', NETWORK, '--rpc', anvil.url, '--poll-interval', '20ms', '--allow-target', '127.0.0.1/32')
-  })
-  after(async () => {
-    for (const end of ends) await end()
-  })
-  const bench = useConsole(args)
+  const { bench, chain } = useChain(NETWORK, '--allow-target', '127.0.0.1/32')
 
   const isStored = async () => {
-    const { hash } = await anvil.call<{ hash: string }>('eth_getBlockByNumber', 'latest', false)
+    const { hash } = await chain.anvil.call<{ hash: string }>('eth_getBlockByNumber', 'latest', false)
     const ids = { ids: { values: [hash] } }
     await until(
       () => bench.server.total(NETWORK, 'block', ids),
@@ -32,12 +19,12 @@ describe('rules in the console, on a chain that grows and reorganises', { skip }
     )
   }
   const mine = async (blocks: number) => {
-    for (let i = 0; i < blocks; i++) await anvil.call('evm_mine')
+    for (let i = 0; i < blocks; i++) await chain.anvil.call('evm_mine')
     await isStored()
   }
   const send = async (from: string, to: string) => {
     const gas = { gas: '0x5208', gasPrice: '0x12a05f200' }
-    const hash = await anvil.call<string>('eth_sendTransaction', { from, to, value: '0xde0b6b3a7640000', ...gas })
+    const hash = await chain.anvil.call<string>('eth_sendTransaction', { from, to, value: '0xde0b6b3a7640000', ...gas })
     await isStored()
     return hash
   }
@@ -46,7 +33,7 @@ describe('rules in the console, on a chain that grows and reorganises', { skip }
 
   test('an alert is pending, is confirmed and arrives, and is retracted; another one is withdrawn', async t => {
     const receiver = await startReceiver(t)
-    const [, wallet, other] = (await anvil.call<string[]>('eth_accounts')) as [string, string, string]
+    const [, wallet, other] = (await chain.anvil.call<string[]>('eth_accounts')) as [string, string, string]
     await mine(1)
     const from = JSON.stringify({ query: { term: { from: wallet } } })
     const page = await bench.enter(
@@ -75,7 +62,7 @@ describe('rules in the console, on a chain that grows and reorganises', { skip }
     const told = JSON.parse(receiver.calls[0]!.body) as { type: string; entity: { _id: string } }
     assert.deepEqual([told.type, told.entity._id], ['alert.confirmed', hash])
 
-    await anvil.call('anvil_reorg', 3, [])
+    await chain.anvil.call('anvil_reorg', 3, [])
     await isStored()
     await says(page, 'reorganised away after it had fired')
     await until(
@@ -86,7 +73,7 @@ describe('rules in the console, on a chain that grows and reorganises', { skip }
     await page.keyboard.press('Escape')
     await send(wallet, other)
     await see(grid, 'pending')
-    await anvil.call('anvil_reorg', 1, [])
+    await chain.anvil.call('anvil_reorg', 1, [])
     await isStored()
     await grid.getByText('withdrawn').click()
     await says(page, 'so that it never fires')

@@ -2,13 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import type { BrowserContextOptions, Locator } from 'playwright-core'
 import { SCOPES, type Scope } from '../../src/accounts/index.ts'
-import { tokenOf } from '../e2e/program.ts'
 import {
   checkLayout,
   counted,
   DEMO,
   follow,
-  overhang,
   press,
   see,
   signIn,
@@ -18,20 +16,19 @@ import {
   violations,
 } from './support.ts'
 
-const NARROW = { width: 360, height: 740 }
 const HOSTILE = `<img src=x onerror="document.title='x'">\u202e\u0000${'A'.repeat(32_768)}`
 const AT = '2026-01-02T03:04:05.000Z'
 
 describe('the state of the service', { skip }, () => {
   const bench = useConsole()
-  const enter = async (
-    t: TestContext,
-    path: string,
-    scopes: readonly Scope[] = SCOPES,
-    options?: BrowserContextOptions,
-  ) => {
-    const page = await bench.open(t, `/console${path}`, options)
-    await signIn(page, tokenOf(bench.data, scopes))
+  const enter = (t: TestContext, path: string, scopes: readonly Scope[] = SCOPES, options?: BrowserContextOptions) =>
+    bench.enter(t, `/console${path}`, options, scopes)
+  /** The page of a server that is in such a state. */
+  const told = async (t: TestContext, status: object) => {
+    const page = await bench.open(t, '/console/status')
+    await page.route('**/status', route => route.fulfill({ json: status }))
+    await page.route('**/status/rates', route => route.fulfill({ json: RATES }))
+    await signIn(page, bench.server.token)
     return page
   }
 
@@ -46,10 +43,7 @@ describe('the state of the service', { skip }, () => {
   })
 
   test('networks: gaps, rates, nodes with their errors, decoding again, and what keeps the server from being ready', async t => {
-    const page = await bench.open(t, '/console/status')
-    await page.route('**/status', route => route.fulfill({ json: BUSY_STATUS }))
-    await page.route('**/status/rates', route => route.fulfill({ json: RATES }))
-    await signIn(page, bench.server.token)
+    const page = await told(t, BUSY_STATUS)
     const network = page.getByRole('region', { name: 'ethereum/ethereum/mainnet', exact: true })
     await see(network, 'Missing: 21–29, 31.')
     await counted(network.locator('.range-bar .gap'), 1)
@@ -66,9 +60,7 @@ describe('the state of the service', { skip }, () => {
   })
 
   test('networks: what budgets have left, what scopes cover, and what is still looked for', async t => {
-    const page = await bench.open(t, '/console/status')
-    await page.route('**/status', route => route.fulfill({ json: { ...BUSY_STATUS, networks: [SCOPED], reasons: [] } }))
-    await signIn(page, bench.server.token)
+    const page = await told(t, { ...BUSY_STATUS, networks: [SCOPED], reasons: [] })
     const budgets = page.getByRole('region', { name: `Budgets of ${SCOPED.network}` })
     await see(budgets, '2,999,000 of 3,000,000')
     assert.deepEqual(await cellsOf(budgets), [
@@ -95,9 +87,7 @@ describe('the state of the service', { skip }, () => {
   })
 
   test('networks: where documents lie, where they move to, and why they stand still', async t => {
-    const page = await bench.open(t, '/console/status')
-    await page.route('**/status', route => route.fulfill({ json: { ...BUSY_STATUS, networks: PLACES, reasons: [] } }))
-    await signIn(page, bench.server.token)
+    const page = await told(t, { ...BUSY_STATUS, networks: PLACES, reasons: [] })
     const facts = async (network: string) => {
       const region = page.getByRole('region', { name: network, exact: true })
       await region.waitFor()
@@ -229,10 +219,7 @@ describe('the state of the service', { skip }, () => {
     test(`axe finds nothing on any page, wide and narrow (${colorScheme})`, async t => {
       const page = await enter(t, '/status', SCOPES, { colorScheme })
       const look = async (what: string) => {
-        assert.deepEqual(await violations(page), [], what)
-        await page.setViewportSize(NARROW)
-        assert.deepEqual(await violations(page), [], `${what}, narrow`)
-        assert.equal(await overhang(page), 0, what)
+        await checkLayout(page, what)
         await page.setViewportSize({ width: 1_280, height: 720 })
       }
       await see(page, 'The server is ready.')
@@ -255,33 +242,22 @@ const cellsOf = async (table: Locator): Promise<string[][]> => {
   return Promise.all(rows.map(row => row.locator('td').allTextContents()))
 }
 
+const range = (from: number, to: number) => ({ from, to })
+const endpoint = (url: string, more: object) => ({
+  ...{ url, requests: 9, errors: 0, lastError: null, lastErrorAt: null },
+  ...more,
+})
+
 const BUSY = {
   network: 'ethereum/ethereum/mainnet',
   state: 'filling',
-  ranges: [
-    { from: 10, to: 20 },
-    { from: 30, to: 30 },
-    { from: 32, to: 20_000 },
-  ],
-  head: 25_000,
-  lag: 5_000,
-  lastBlock: { number: 20_000, time: AT, receivedAt: AT },
-  headAge: 4,
-  blockTime: 12.04,
-  blocksPerSecond: 12,
-  eventsPerSecond: 1234.5,
-  secondsLeft: 7_260,
-  error: null,
+  ranges: [range(10, 20), range(30, 30), range(32, 20_000)],
+  ...{ head: 25_000, lag: 5_000, lastBlock: { number: 20_000, time: AT, receivedAt: AT }, headAge: 4 },
+  ...{ blockTime: 12.04, blocksPerSecond: 12, eventsPerSecond: 1234.5, secondsLeft: 7_260, error: null },
   endpoints: [
-    {
-      ...{ url: 'https://one.example', requests: 1_000, errors: 0, lastError: null, lastErrorAt: null },
-      ...{ responseMs: { median: 8_003, p95: 9_000 }, slow: true },
-    },
-    {
-      ...{ url: 'https://three.example', requests: 9, errors: 0, lastError: null, lastErrorAt: null },
-      otherBranch: { number: 20_000, hash: '0x12', since: AT },
-    },
-    { url: 'https://two.example', requests: 9, errors: 9, lastError: HOSTILE, lastErrorAt: AT, failingSince: AT },
+    endpoint('https://one.example', { requests: 1_000, responseMs: { median: 8_003, p95: 9_000 }, slow: true }),
+    endpoint('https://three.example', { otherBranch: { number: 20_000, hash: '0x12', since: AT } }),
+    endpoint('https://two.example', { errors: 9, lastError: HOSTILE, lastErrorAt: AT, failingSince: AT }),
   ],
   redecoding: { abi: HOSTILE.slice(0, 60), blocksLeft: 7_000 },
   alerts: {},
@@ -308,14 +284,11 @@ const SCOPED = {
   coverage: [
     {
       ...{ addresses: ['1', '2', '3', '4'].map(addressOf), addressCount: 100, topics: [], topicCount: 0 },
-      ranges: [
-        { from: 100, to: 199 },
-        { from: 250, to: 999 },
-      ],
+      ranges: [range(100, 199), range(250, 999)],
     },
     {
       ...{ addresses: [], addressCount: 0, topics: [`0x${'d'.repeat(64)}`], topicCount: 1 },
-      ranges: [{ from: 7, to: 7 }],
+      ranges: [range(7, 7)],
     },
   ],
   filling: {
@@ -373,15 +346,6 @@ const delivery = (id: number) => ({
   ...{ createdAt: AT, deliveredAt: null, lastStatus: 500, lastError: HOSTILE },
 })
 const ATTEMPT = {
-  ...{
-    n: 1,
-    at: AT,
-    latencyMs: 12,
-    outcome: 'failed',
-    status: 500,
-    error: HOSTILE,
-    head: HOSTILE,
-    nextAt: AT,
-    combined: 1,
-  },
+  ...{ n: 1, at: AT, latencyMs: 12, outcome: 'failed', status: 500 },
+  ...{ error: HOSTILE, head: HOSTILE, nextAt: AT, combined: 1 },
 }

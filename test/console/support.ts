@@ -6,8 +6,9 @@ import { join } from 'node:path'
 import { after, before, type TestContext } from 'node:test'
 import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core'
 import { buildConsole } from '../../scripts/console/build.ts'
-import { openAccounts } from '../../src/accounts/index.ts'
-import { type Server, serve, start, until } from '../e2e/program.ts'
+import { openAccounts, type Scope } from '../../src/accounts/index.ts'
+import { type Server, serve, start, tokenOf, until } from '../e2e/program.ts'
+import { type Anvil, anvilPath, startAnvil } from '../support/anvil.ts'
 import { CHROMIUM, skip } from './chromium.ts'
 
 export { CHROMIUM, skip }
@@ -21,8 +22,8 @@ export interface Bench {
   restart(): Promise<void>
   /** A page of its own, which is not signed in. What its scripts throw, and what its policy refuses, fails the test. */
   open(t: TestContext, path?: string, options?: BrowserContextOptions): Promise<Page>
-  /** The same, signed in. */
-  enter(t: TestContext, path?: string, options?: BrowserContextOptions): Promise<Page>
+  /** The same, signed in, with a token of these scopes where they are named. */
+  enter(t: TestContext, path?: string, options?: BrowserContextOptions, scopes?: readonly Scope[]): Promise<Page>
 }
 
 /** For a `describe`: a browser and a server of the demo chain, or of what `args` say, while its tests run. */
@@ -68,9 +69,9 @@ export const useConsole = (args: readonly string[] = []): Bench => {
     await page.goto(bench.server.url + path)
     return page
   }
-  bench.enter = async (t, path, options) => {
+  bench.enter = async (t, path, options, scopes) => {
     const page = await bench.open(t, path, options)
-    await signIn(page, bench.server.token)
+    await signIn(page, scopes ? tokenOf(bench.data, scopes) : bench.server.token)
     return page
   }
   return bench
@@ -112,6 +113,24 @@ export const counted = (locator: Locator, count: number): Promise<number> =>
 /** By how many pixels the page is wider than the window. */
 export const overhang = (page: Page): Promise<number> =>
   page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+
+/** The same on a chain of its own, which a node of a test runs; `network` is its name. */
+export const useChain = (network: string, ...more: readonly string[]) => {
+  const args: string[] = []
+  const ends: (() => unknown)[] = []
+  const chain = {} as { anvil: Anvil }
+  before(async () => {
+    if (skipChain) return
+    chain.anvil = await startAnvil({ after: end => void ends.push(end) })
+    args.push('--network', network, '--rpc', chain.anvil.url, '--poll-interval', '20ms', ...more)
+  })
+  after(async () => {
+    for (const end of ends) await end()
+  })
+  return { bench: useConsole(args), chain }
+}
+
+export const skipChain = skip || (anvilPath === undefined && 'there is no anvil for this platform')
 
 type Root = Page | Locator
 type Name = string | RegExp

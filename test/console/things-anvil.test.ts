@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { keccak256 } from 'viem'
 import { until } from '../e2e/program.ts'
-import { type Anvil, anvilPath, startAnvil } from '../support/anvil.ts'
 import { codeOf, initCodeOf, type Receipt, send } from '../support/deploy.ts'
-import { skip as noBrowser, see, useConsole, violations } from './support.ts'
+import { see, skipChain as skip, useChain, violations } from './support.ts'
 
 const NETWORK = 'ethereum/anvil/local'
 const AT = `/console/${NETWORK}`
-const skip = noBrowser || (anvilPath === undefined && 'there is no anvil for this platform')
 
 /** Where ERC-1967 keeps the implementation. */
 const IMPLEMENTATION = '0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc'
@@ -27,23 +25,14 @@ const stored = (text: string) => {
 const transferTo = (to: string, units: bigint) => `0xa9059cbb${pad(to)}${units.toString(16).padStart(64, '0')}`
 
 describe('pages of things on a running node', { skip }, () => {
-  const args: string[] = []
-  const ends: (() => Promise<void>)[] = []
-  let anvil: Anvil
+  const { bench, chain } = useChain(NETWORK, '--traces', 'all')
   let [wallet, other] = ['', '']
   before(async () => {
-    if (skip) return
-    anvil = await startAnvil({ after: end => void ends.push(end) })
-    ;[wallet, other] = (await anvil.call<string[]>('eth_accounts')) as [string, string]
-    args.push('--network', NETWORK, '--rpc', anvil.url, '--poll-interval', '20ms', '--traces', 'all')
-  })
-  const bench = useConsole(args)
-  after(async () => {
-    for (const end of ends) await end()
+    if (!skip) [wallet, other] = (await chain.anvil.call<string[]>('eth_accounts')) as [string, string]
   })
 
   const deploy = async (code: string, storage: Record<string, bigint | string> = {}) =>
-    (await send(anvil, { from: wallet, data: initCodeOf(code, storage) })).contractAddress!
+    (await send(chain.anvil, { from: wallet, data: initCodeOf(code, storage) })).contractAddress!
   const indexed = ({ transactionHash }: Receipt) =>
     until(
       () => bench.server.total(NETWORK, 'tx', { ids: { values: [transactionHash] } }),
@@ -53,8 +42,8 @@ describe('pages of things on a running node', { skip }, () => {
   test('a transaction that fails by a custom error, and a step that fails inside of one that succeeds', async t => {
     const refuser = await deploy(REFUSER)
     const forwarder = await deploy(forwarderTo(refuser))
-    const failed = await send(anvil, { from: wallet, to: refuser })
-    const partly = await send(anvil, { from: wallet, to: forwarder })
+    const failed = await send(chain.anvil, { from: wallet, to: refuser })
+    const partly = await send(chain.anvil, { from: wallet, to: forwarder })
     await indexed(partly)
     const page = await bench.enter(t, `${AT}/tx/${failed.transactionHash}`)
     const result = page.locator('.thing-facts > div').filter({ hasText: 'Result' })
@@ -75,8 +64,8 @@ describe('pages of things on a running node', { skip }, () => {
       [IMPLEMENTATION]: BigInt(token),
       [balanceOf(wallet)]: 10n ** 21n,
     })
-    const direct = await send(anvil, { from: wallet, to: token, data: transferTo(other, 15n * 10n ** 17n) })
-    const through = await send(anvil, { from: wallet, to: proxy, data: transferTo(other, 7n) })
+    const direct = await send(chain.anvil, { from: wallet, to: token, data: transferTo(other, 15n * 10n ** 17n) })
+    const through = await send(chain.anvil, { from: wallet, to: proxy, data: transferTo(other, 7n) })
     await indexed(through)
     const page = await bench.enter(t, `${AT}/tx/${direct.transactionHash}?tab=movements`)
     const moved = page.getByRole('list', { name: 'Movements' }).getByRole('listitem').first()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { counted, DEMO, follow, overhang, see, skip, useConsole, violations } from './support.ts'
+import { checkLayout, counted, DEMO, follow, overhang, see, skip, useConsole } from './support.ts'
 
 const AT = `/console/${DEMO}`
 const DOLLAR = '0x252bFe6BA05B239912fE0F8f514b3564F40A7A96'
@@ -219,10 +219,7 @@ describe('pages of things', { skip }, () => {
         await page.setViewportSize({ width: 1280, height: 860 })
         await page.goto(`${bench.server.url}${AT}/${path}`)
         await page.getByText(shown).first().waitFor({ state: 'attached' })
-        assert.deepEqual(await violations(page), [], path)
-        await page.setViewportSize({ width: 360, height: 740 })
-        assert.equal(await overhang(page), 0, path)
-        assert.deepEqual(await violations(page), [], path)
+        await checkLayout(page, path)
       }
     })
 })

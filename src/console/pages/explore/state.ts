@@ -6,7 +6,7 @@ import { at, type Json, toJson } from '../../api/json.ts'
 import { type Hit, KINDS, type Kind, type SearchAnswer } from '../../api/wire.ts'
 import type { Series } from '../../parts/chart.tsx'
 import { dateOf } from '../../parts/format.ts'
-import { setQuery, useQueryState } from '../../shell/router.tsx'
+import { setQuery, usePlace } from '../../shell/router.tsx'
 import { type Catalogue, sortPath } from './fields.ts'
 import {
   type Asked,
@@ -43,23 +43,16 @@ export interface Search {
 }
 
 export const useSearch = (networks: readonly string[]): Search => {
-  const [network] = useQueryState('network')
-  const [text] = useQueryState('q')
-  const [kinds] = useQueryState('kinds', DEFAULT_KINDS)
-  const [columns] = useQueryState('columns', DEFAULT_COLUMNS)
-  const [sort] = useQueryState('sort')
-  const [from] = useQueryState('from')
-  const [to] = useQueryState('to')
-  const [follow] = useQueryState('follow')
-  const [open] = useQueryState('open')
-  const [view] = useQueryState('view')
-  const [, field, order] = /^(.*):(asc|desc)$/s.exec(sort) ?? []
+  const query = new URLSearchParams(usePlace().query)
+  const get = (name: string, fallback = '') => query.get(name) ?? fallback
+  const kinds = get('kinds', DEFAULT_KINDS).split(',')
+  const [, field, order] = /^(.*):(asc|desc)$/s.exec(get('sort')) ?? []
   return {
-    ...{ network: network || networks[0] || '', text, from, to, open, view },
-    kinds: KINDS.filter(kind => kinds.split(',').includes(kind)),
-    columns: [...new Set(columns.split(',').filter(name => name !== ''))],
+    ...{ network: get('network') || networks[0] || '', text: get('q'), from: get('from'), to: get('to') },
+    ...{ open: get('open'), view: get('view'), follows: get('follow') === '1' },
+    kinds: KINDS.filter(kind => kinds.includes(kind)),
+    columns: [...new Set(get('columns', DEFAULT_COLUMNS).split(',').filter(Boolean))],
     sort: field === undefined ? undefined : { field, order: order as Sort['order'] },
-    follows: follow === '1',
   }
 }
 

@@ -134,48 +134,33 @@ export const saying = (condition: Json): string => {
 export const DEMO = 'ethereum/demo/local'
 
 /** Where `chainsieve receive` listens. */
-export const DEMO_RECEIVER = 'http://127.0.0.1:8700/alerts'
+const DEMO_RECEIVER = 'http://127.0.0.1:8700/alerts'
 
-const own = { technology: 'ethereum', blockchain: 'demo', network: 'local', maxConfirmationCount: 3, startBlock: 0 }
-const alerts = [{ type: 'Webhook (POST)', parameters: { url: DEMO_RECEIVER } }]
+const offered = (name: string, targetType: string, targetMap: readonly Json[]): JsonObject => ({
+  ...{ name, technology: 'ethereum', blockchain: 'demo', network: 'local', maxConfirmationCount: 3, startBlock: 0 },
+  config: { targetType, targetMap: [...targetMap], alerts: [{ type: USUAL, parameters: { url: DEMO_RECEIVER } }] },
+})
+
+const equals = (name: string, value: string) => ({ name, operator: 'Equals', value })
+const ABOVE_2500 = { name: 'value', operator: 'Greater', value: '2500', useScaledValue: true }
 
 export const OFFERS: readonly { name: string; what: string; rule: JsonObject }[] = [
   {
     name: 'alice',
     what: 'Alice sends two ether or more',
-    rule: {
-      name: 'Alice spends',
-      ...own,
-      config: {
-        targetType: 'Transaction',
-        targetMap: [
-          { name: 'from', operator: 'Equals', value: '0x0D3eB21b6b21833A4939Cfff4810E9AE0758e12C' },
-          { name: 'value.coin', operator: 'Greater or Equal', value: '2' },
-        ],
-        alerts,
-      },
-    },
+    rule: offered('Alice spends', 'Transaction', [
+      equals('from', '0x0D3eB21b6b21833A4939Cfff4810E9AE0758e12C'),
+      { name: 'value.coin', operator: 'Greater or Equal', value: '2' },
+    ]),
   },
   {
     name: 'dollars',
     what: 'More than 2,500 demo dollars move',
-    rule: {
-      name: 'Large transfers of the demo dollar',
-      ...own,
-      config: {
-        targetType: 'Event',
-        targetMap: [
-          { name: 'event', operator: 'Equals', value: 'Transfer' },
-          { name: 'address', operator: 'Equals', value: '0x252bFe6BA05B239912fE0F8f514b3564F40A7A96' },
-          {
-            name: 'args',
-            operator: 'Inspect',
-            operatorParameters: [{ name: 'value', operator: 'Greater', value: '2500', useScaledValue: true }],
-          },
-        ],
-        alerts,
-      },
-    },
+    rule: offered('Large transfers of the demo dollar', 'Event', [
+      equals('event', 'Transfer'),
+      equals('address', '0x252bFe6BA05B239912fE0F8f514b3564F40A7A96'),
+      { name: 'args', operator: INSPECT, operatorParameters: [ABOVE_2500] },
+    ]),
   },
 ]
 
