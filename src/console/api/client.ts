@@ -16,7 +16,7 @@ export class ApiError extends Error {
   }
 }
 
-export interface AskOptions {
+interface AskOptions {
   method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** Text is sent as it is, anything else as JSON; with one, the method is POST by default. */
   body?: unknown

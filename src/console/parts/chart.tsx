@@ -79,7 +79,7 @@ export const Spark = ({ title, values, show = showNumber }: SparkProps) => {
 }
 
 /** The values between those that are not known. */
-export const runsOf = (values: readonly (number | null)[]): { from: number; run: number[] }[] => {
+const runsOf = (values: readonly (number | null)[]): { from: number; run: number[] }[] => {
   const runs: { from: number; run: number[] }[] = []
   let open: number[] | undefined
   for (const [i, value] of values.entries()) {

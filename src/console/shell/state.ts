@@ -45,7 +45,7 @@ export const rootUrl = pathname.slice(0, pathname.indexOf('/console') + 1)
 export const consoleUrl = `${rootUrl}console`
 
 /** The token that requests show. It lives as long as the tab; it is never in an address, in a cookie or in a store of all tabs. */
-export interface Session {
+interface Session {
   token: string | undefined
   /** Why it ended, where the user did not end it. */
   reason?: string
@@ -66,7 +66,7 @@ export const signOut = (reason?: string) => {
 }
 
 /** Whether the server answers. When it does again, `since` changes, and what is shown is asked for anew. */
-export interface Connection {
+interface Connection {
   state: 'up' | 'down'
   since: number
 }

@@ -147,7 +147,7 @@ export interface Read {
 const MOST = 2_000
 
 /** The files that were chosen or dropped, also in folders, such as Foundry's `out`, without what holds no ABI. */
-export const filesOf = async (transfer: DataTransfer): Promise<Read[]> => {
+const filesOf = async (transfer: DataTransfer): Promise<Read[]> => {
   // The list is empty once the event is over.
   const entries = [...transfer.items].map(item => item.webkitGetAsEntry()).filter(entry => entry !== null)
   const found: File[] = []
@@ -155,7 +155,7 @@ export const filesOf = async (transfer: DataTransfer): Promise<Read[]> => {
   return (entries.length > 0 ? found : [...transfer.files]).map(readOf)
 }
 
-export const readOf = (file: File): Read => ({ name: file.name, text: () => file.text() })
+const readOf = (file: File): Read => ({ name: file.name, text: () => file.text() })
 
 const collect = async (entry: FileSystemEntry, found: File[]): Promise<void> => {
   if (found.length >= MOST) return

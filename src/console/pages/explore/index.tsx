@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { useAsk, useLive } from '../../api/ask.ts'
 import { getDocument, getStatus } from '../../api/index.ts'
@@ -9,7 +10,7 @@ import { Aside, Button, CheckField, Tabs } from '../../parts/controls.tsx'
 import { plain } from '../../parts/format.ts'
 import { JsonView } from '../../parts/json-view.tsx'
 import { Table } from '../../parts/table.tsx'
-import { Hash, Network, say, Text, Time } from '../../parts/text.tsx'
+import { Facts, Hash, Network, say, Text, Time } from '../../parts/text.tsx'
 import { Link, setQuery } from '../../shell/router.tsx'
 import { AskBox, askSuggestions } from './ask-box.tsx'
 import { Builder } from './builder.tsx'
@@ -320,7 +321,11 @@ const Opened = ({ network, kind, id }: { network: string; kind: string; id: stri
   const title = say`${kind} ${<Hash value={id} />}`
   const source = data?._id === id ? data._source : undefined
   const tabs = source && [
-    { name: 'fields', title: 'Fields', show: () => <Fields source={source} /> },
+    {
+      name: 'fields',
+      title: 'Fields',
+      show: () => <Facts class="fields" of={Object.fromEntries(leavesOf(source, ''))} />,
+    },
     { name: 'json', title: 'JSON', show: () => <JsonView value={source} label="The document" /> },
   ]
   return (
@@ -332,19 +337,8 @@ const Opened = ({ network, kind, id }: { network: string; kind: string; id: stri
   )
 }
 
-const Fields = ({ source }: { source: Json }) => (
-  <dl class="fields">
-    {leavesOf(source, '').flatMap(([path, value]) => [
-      <dt key={path}>{path}</dt>,
-      <dd key={`${path} value`}>
-        <Text value={typeof value === 'string' ? value : toJson(value)} />
-      </dd>,
-    ])}
-  </dl>
-)
-
 /** The values by their path; a list is one value. */
-const leavesOf = (value: Json, path: string): [path: string, value: Json][] =>
+const leavesOf = (value: Json, path: string): [path: string, shown: ComponentChildren][] =>
   isObject(value)
     ? Object.entries(value).flatMap(([name, inner]) => leavesOf(inner, path === '' ? name : `${path}.${name}`))
-    : [[path, value]]
+    : [[path, <Text key={path} value={typeof value === 'string' ? value : toJson(value)} />]]

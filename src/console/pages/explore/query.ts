@@ -149,7 +149,7 @@ const sortOf = ({ sort }: Asked): string =>
     { [PLACE]: sort?.field === PLACE ? sort.order : 'desc' },
   ])
 
-export const queryOf = ({ query, from, to }: Asked): string => {
+const queryOf = ({ query, from, to }: Asked): string => {
   const own = query ?? '{"match_all":{}}'
   if (from === undefined && to === undefined) return own
   const range = JSON.stringify({ range: { timestamp: { gte: from, lt: to, format: 'epoch_millis' } } })

@@ -76,7 +76,7 @@ export const sortBy = (field: string, { sort }: Search) => {
   setQuery({ sort: order && `${field}:${order}`, follow: '' })
 }
 
-export interface Understood {
+interface Understood {
   question?: Question
   asked?: Asked
   error?: unknown
@@ -107,7 +107,7 @@ export const useAsked = (search: Search, catalogue: Catalogue | undefined): Unde
 
 const millis = (text: string): number | undefined => (/^\d{1,16}$/.test(text) ? Number(text) : undefined)
 
-export type View = 'box' | 'conditions' | 'json'
+type View = 'box' | 'conditions' | 'json'
 
 /** The query while it is written: box, conditions and JSON are views of its one text. */
 export interface Draft {

@@ -67,7 +67,7 @@ const urlOf = ({ network, kinds }: Search): string =>
   new URL(`${rootUrl}${network}/es/${kinds.join()}/search/`, location.href).href
 
 /** For a shell; the token stays out of it. */
-export const curlOf = (search: Search, asked: Asked): string =>
+const curlOf = (search: Search, asked: Asked): string =>
   [
     `curl -s ${quoted(urlOf(search))} \\`,
     `  -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \\`,
@@ -77,7 +77,7 @@ export const curlOf = (search: Search, asked: Asked): string =>
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
 
 /** The editor of rules takes what a rule can have of the query, and says what it cannot. */
-export const ruleHref = ({ network, kinds }: Search, { query = '' }: Asked): string =>
+const ruleHref = ({ network, kinds }: Search, { query = '' }: Asked): string =>
   `/rules/new?${new URLSearchParams({ from: query, network, kinds: kinds.join() })}`
 
 interface ChooserProps {
@@ -187,7 +187,7 @@ const queryNow = (): string => {
 }
 
 /** Searches by name, as this browser keeps them. */
-export const SavedSearches = ({ network, onClose }: { network: string; onClose(): void }) => {
+const SavedSearches = ({ network, onClose }: { network: string; onClose(): void }) => {
   const [searches, setSearches] = useState(read)
   const [name, setName] = useState('')
   const [error, setError] = useState<string>()

@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject, member, parseJson } from '../../api/json.ts'
 
 /** What of a search can stand in a rule, and in sentences what cannot. */
-export interface Taken {
+interface Taken {
   conditions: JsonObject[]
   left: string[]
 }

@@ -227,7 +227,7 @@ export const toggle = (ways: readonly Way[], way: Way, chosen: boolean): Way[] =
 export const MOST_LEVELS = 3
 
 /** A part of a rule that two people have written differently. */
-export interface Difference {
+interface Difference {
   path: string
   base: Json | undefined
   mine: Json | undefined
