@@ -5,7 +5,7 @@ import { getAccount } from '../api/index.ts'
 import { SCOPES, type Scope } from '../api/wire.ts'
 import { Button } from './controls.tsx'
 import { plain } from './format.ts'
-import { Command } from './text.tsx'
+import { Command, say } from './text.tsx'
 
 /** In place of what is not there: says why, and what can be done. */
 export const Empty = ({ title, children }: { title: string; children?: ComponentChildren }) => (
@@ -74,9 +74,7 @@ export const NeedsScope = ({ scope, to, children }: { scope: Scope; to: string; 
         children
       ) : (
         <Empty title={`Your token lacks the scope ${scope}`}>
-          <p>
-            You need the scope <code>{scope}</code> to {to}. Your token has: {scopes.join(', ')}.
-          </p>
+          <p>{say`You need the scope ${<code>{scope}</code>} to ${to}. Your token has: ${scopes.join(', ')}.`}</p>
           <p>The operator of the server creates a token that may:</p>
           <CreateToken account={account} scopes={SCOPES.filter(it => it === scope || scopes.includes(it))} />
           <p>Then sign out, and sign in with it.</p>

@@ -125,9 +125,7 @@ const OneAbi = ({ id, onRemoved, onDecode }: OneProps) => {
       <Await asked={asked} busy="Reading the ABI">
         {data => (
           <>
-            <p>
-              For <For abi={data} />, on {data.network ?? 'all networks'}.
-            </p>
+            <p>{say`For ${<For abi={data} />}, on ${data.network ?? 'all networks'}.`}</p>
             <p class="actions">
               <Button
                 label="Decode stored blocks again"

@@ -84,11 +84,7 @@ export const DownloadDialog = ({ search, asked, total, onClose }: Props) => {
         </Form>
       )}
       <div role="status">
-        {state.is === 'done' && (
-          <p class="good">
-            Downloaded {count(state.hits, 'hit')}, {sizeOf(state.bytes)}.
-          </p>
-        )}
+        {state.is === 'done' && <p class="good">{`Downloaded ${count(state.hits, 'hit')}, ${sizeOf(state.bytes)}.`}</p>}
       </div>
       {state.is === 'failed' && <Fault title="The download failed" error={state.error} />}
     </Dialog>

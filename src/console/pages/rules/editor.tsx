@@ -8,7 +8,7 @@ import { Await, Busy, Fault } from '../../parts/answer.tsx'
 import { announce, Button, confirm, Dialog, Form, SelectField, Tabs } from '../../parts/controls.tsx'
 import { Editor } from '../../parts/editor.tsx'
 import { plain } from '../../parts/format.ts'
-import { Facts, Text } from '../../parts/text.tsx'
+import { Facts, say, Text } from '../../parts/text.tsx'
 import { Link, navigate, useQueryState } from '../../shell/router.tsx'
 import { createRule, faultsOf, getRule, isConflict, replaceRule, type Tagged } from './api.ts'
 import { RuleForm } from './form.tsx'
@@ -151,9 +151,7 @@ const EditForm = ({ first }: { first: Tagged }) => {
   return (
     <>
       <Back to={away}>Back to the rule</Back>
-      <h1>
-        Edit <Text value={rule.name} most={80} brief />
-      </h1>
+      <h1>{say`Edit ${<Text value={rule.name} most={80} brief />}`}</h1>
       {theirs && (
         <Conflict
           base={ownOf(base.rule)}

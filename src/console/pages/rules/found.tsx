@@ -6,7 +6,7 @@ import { Await, Empty } from '../../parts/answer.tsx'
 import { Aside, Button, type Option, SelectField } from '../../parts/controls.tsx'
 import { count, plain } from '../../parts/format.ts'
 import { type Column, Table } from '../../parts/table.tsx'
-import { Hash, say, Text, Time } from '../../parts/text.tsx'
+import { dim, Hash, say, Text, Time } from '../../parts/text.tsx'
 import { Link, setQuery, useQueryState } from '../../shell/router.tsx'
 import { getAlerts, getDeliveries, getDelivery, redeliver } from './api.ts'
 import { networkOf } from './model.ts'
@@ -109,9 +109,7 @@ const OpenAlert = ({ alert, rule, again }: { alert: Alert; rule: Rule; again(): 
       <p>
         <Link to={`/explore?${where}`}>Show the document in Explore</Link>
       </p>
-      <p class="dim">
-        Alert <Text value={alert.id} />
-      </p>
+      <p class="dim">{say`Alert ${<Text value={alert.id} />}`}</p>
       <h3>Deliveries</h3>
       {alert.deliveries.length === 0 && <p>Nothing was to be sent so far.</p>}
       {alert.deliveries.map(delivery => (
@@ -129,9 +127,7 @@ const Life = ({ alert, network }: { alert: Alert; network: string }) => {
   const head = status.data?.networks.find(it => it.network === network)?.lastBlock?.number
   return (
     <ol class="life" aria-label="The life of the alert">
-      <li>
-        Found in block {block.toLocaleString()}, which was received <Time value={receivedAt} />
-      </li>
+      <li>{say`Found in block ${block.toLocaleString()}, which was received ${<Time value={receivedAt} />}`}</li>
       {state === 'pending' ? (
         <li>{waitsFor(confirmations, head === undefined ? undefined : Math.max(head - block, 0))}</li>
       ) : (
@@ -243,14 +239,8 @@ const DeliveryView = ({ delivery, again }: { delivery: Delivery; again(): void }
   const canRepeat = type !== 'alert.test' && state !== 'cancelled' && (state !== 'queued' || tries > 0)
   return (
     <article class="delivery" aria-label={`Delivery ${id}`}>
-      <p>
-        <strong>{state}</strong>: {type} by {channel} to <Text value={target} />
-      </p>
-      {state === 'queued' && nextAt !== null && (
-        <p class="dim">
-          Next attempt: <Time value={nextAt} due />
-        </p>
-      )}
+      <p>{say`${<strong>{state}</strong>}: ${type} by ${channel} to ${<Text value={target} />}`}</p>
+      {state === 'queued' && nextAt !== null && <p class="dim">{say`Next attempt: ${<Time value={nextAt} due />}`}</p>}
       {attempts.length === 0 && lastError !== null && (
         <p class="bad">
           <Text value={lastError} />
@@ -284,12 +274,7 @@ const AttemptView = ({ attempt: { at, outcome, status, error, head, latencyMs, n
         <Text value={head} />
       </q>
     )}
-    {nextAt !== null && (
-      <span class="dim">
-        {' '}
-        Next attempt due <Time value={nextAt} brief />
-      </span>
-    )}
+    {nextAt !== null && dim` Next attempt due ${<Time value={nextAt} brief />}`}
   </li>
 )
 

@@ -6,7 +6,7 @@ import { Fault } from '../../parts/answer.tsx'
 import { Chart, type Series } from '../../parts/chart.tsx'
 import { Button, SelectField } from '../../parts/controls.tsx'
 import { JsonView } from '../../parts/json-view.tsx'
-import { Hash, Text, Time } from '../../parts/text.tsx'
+import { Hash, say, Text, Time } from '../../parts/text.tsx'
 import { faultsOf, previewTest, simulate } from './api.ts'
 import { emptyAction, isWhole, networkOf, put, putConfig } from './model.ts'
 import { Warnings } from './rule.tsx'
@@ -163,11 +163,7 @@ export const TestPreview = ({ rule, disabled }: { rule: JsonObject; disabled: bo
 const Message = ({ message }: { message: PreviewedMessage }) => {
   const { action, type, method, url = '', body, to, subject = '', text = '', refused } = message
   if (refused !== undefined)
-    return (
-      <p class="bad">
-        {type}: nothing would be sent, since <Text value={refused} />.
-      </p>
-    )
+    return <p class="bad">{say`${type}: nothing would be sent, since ${<Text value={refused} />}.`}</p>
   if (!to)
     return (
       <>
@@ -180,9 +176,7 @@ const Message = ({ message }: { message: PreviewedMessage }) => {
   const lines = text.trim().split('\n')
   return (
     <>
-      <p>
-        {type} to <Text value={to.join(', ')} />: <Text value={subject} />
-      </p>
+      <p>{say`${type} to ${<Text value={to.join(', ')} />}: ${<Text value={subject} />}`}</p>
       <pre>
         {lines.map((line, i) => (
           <span key={i}>

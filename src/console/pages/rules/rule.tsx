@@ -8,7 +8,7 @@ import { Chart, type Series } from '../../parts/chart.tsx'
 import { announce, Button, confirm, SelectField, Tabs } from '../../parts/controls.tsx'
 import { count, plain } from '../../parts/format.ts'
 import { JsonView } from '../../parts/json-view.tsx'
-import { Facts, Text, Time } from '../../parts/text.tsx'
+import { Facts, say, Text, Time } from '../../parts/text.tsx'
 import { Link, navigate, setQuery, useQueryState } from '../../shell/router.tsx'
 import { deleteRule, enableRule, getDeliveries, getRule, getSeries, isConflict, type Tagged, testRule } from './api.ts'
 import { Alerts, Deliveries, sendDeadOf } from './found.tsx'
@@ -50,11 +50,7 @@ export const RulePage = ({ id }: { id: string }) => {
       {error !== undefined && <Fault error={error} again={again} />}
       {rule.failing.length > 0 && <Failing rule={rule} again={again} />}
       {!rule.enabled && <p class="notice">Paused: it finds nothing until it is resumed.</p>}
-      {idle !== null && (
-        <p class="notice">
-          It finds nothing now: <Text value={idle} />
-        </p>
-      )}
+      {idle !== null && <p class="notice">{say`It finds nothing now: ${<Text value={idle} />}`}</p>}
       <Warnings of={rule.warnings.slice(rule.failing.length)} />
       <Facts of={factsOf(rule)} />
       <Test rule={rule} />
@@ -76,9 +72,7 @@ export const RulePage = ({ id }: { id: string }) => {
 export const Warnings = ({ of }: { of: readonly string[] }) => (
   <>
     {of.map(warning => (
-      <p class="notice" key={warning}>
-        Warning: <Text value={warning} />
-      </p>
+      <p class="notice" key={warning}>{say`Warning: ${<Text value={warning} />}`}</p>
     ))}
   </>
 )

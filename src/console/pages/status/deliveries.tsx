@@ -184,14 +184,8 @@ const Attempts = ({ id, onClose }: { id: number; onClose(): void }) => {
       <Await asked={asked} busy="Reading the attempts">
         {({ type, channel, target, state, nextAt, attempts }) => (
           <>
-            <p>
-              {type} to {channel} <Text value={target} most={120} />, {state}.
-            </p>
-            {nextAt !== null && state === 'queued' && (
-              <p>
-                Next try: <Time value={nextAt} due />
-              </p>
-            )}
+            <p>{say`${type} to ${channel} ${<Text value={target} most={120} />}, ${state}.`}</p>
+            {nextAt !== null && state === 'queued' && <p>{say`Next try: ${<Time value={nextAt} due />}`}</p>}
             {attempts.length === 0 && <p>It has not been tried yet.</p>}
             <ol class="attempts">
               {attempts.map(({ n, at, outcome, status, latencyMs, error, head }) => (

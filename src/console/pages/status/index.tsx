@@ -77,9 +77,7 @@ const Networks = () => {
             </p>
           ))}
           {deliveries && deliveries.state !== 'delivering' && (
-            <p class="notice">
-              Deliveries: {deliveries.state}. {plain(deliveries.error ?? '')}
-            </p>
+            <p class="notice">{`Deliveries: ${deliveries.state}. ${plain(deliveries.error ?? '')}`}</p>
           )}
           {networks.length === 0 && (
             <Empty title="There is no network yet">

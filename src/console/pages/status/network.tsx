@@ -12,7 +12,7 @@ import type {
 import { Spark, showNumber } from '../../parts/chart.tsx'
 import { plain } from '../../parts/format.ts'
 import { type Column, PlainTable } from '../../parts/table.tsx'
-import { Facts, Hash, Network as InNetwork, say, Time } from '../../parts/text.tsx'
+import { dim, Facts, Hash, Network as InNetwork, say, Time } from '../../parts/text.tsx'
 import { Link } from '../../shell/router.tsx'
 
 /** What each state means, and its tone. */
@@ -150,9 +150,7 @@ const NODES: readonly Column<Endpoint>[] = [
     title: 'State',
     cell: ({ failingSince, slow, otherBranch }) =>
       failingSince !== undefined ? (
-        <span class="bad">
-          fails since <Time value={failingSince} />
-        </span>
+        <span class="bad">{say`fails since ${<Time value={failingSince} />}`}</span>
       ) : otherBranch ? (
         <span class="bad" title={`Its block ${otherBranch.number} is ${plain(otherBranch.hash)}`}>
           on another branch since <Time value={otherBranch.since} />
@@ -352,9 +350,7 @@ const Left = ({ of, period }: { of: string; period: Period | undefined }) => {
           {left.toLocaleString()} of {limit.toLocaleString()}
         </span>
       </span>
-      <span class="dim">
-        until <Time value={endsAt} brief />
-      </span>
+      {dim`until ${<Time value={endsAt} brief />}`}
     </>
   )
 }

@@ -92,11 +92,7 @@ const Contents = ({ block, height, counts: [txs, events, calls, failed = 0] }: C
   const list = { query: inside(height), sort: OLDEST, without: ['Time', 'Block'] }
   const transactions = () => (
     <>
-      {failed > 0 && (
-        <p class="bad">
-          {failed.toLocaleString()} of {txs?.toLocaleString()} failed
-        </p>
-      )}
+      {failed > 0 && <p class="bad">{`${failed.toLocaleString()} of ${txs?.toLocaleString()} failed`}</p>}
       <List {...list} of="transactions" none="The block has no transactions." />
     </>
   )

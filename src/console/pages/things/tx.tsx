@@ -68,9 +68,7 @@ const factsOf = (source: JsonObject) => {
     return length > 0 && `${length.toLocaleString()} ${what}`
   }
   const authorizations = listAt(source, 'authorizationList').map((it, i) => (
-    <li key={i}>
-      to that of <Address value={textAt(it, 'address')} />
-    </li>
+    <li key={i}>{say`to that of ${<Address value={textAt(it, 'address')} />}`}</li>
   ))
   return {
     Result: <Result source={source} />,
@@ -341,9 +339,7 @@ const Input = ({ tx, call }: { tx: JsonObject; call: Step | undefined }) => {
         <section aria-label="Decoded">
           <h2>Decoded</h2>
           {call?.method === undefined ? (
-            <p class="dim">
-              No function is known by the selector <code>{input.slice(0, 10)}</code>.
-            </p>
+            <p class="dim">{say`No function is known by the selector ${<code>{input.slice(0, 10)}</code>}.`}</p>
           ) : (
             <p>
               <strong>{textOf(call.method, 120)}</strong> <code class="dim">{call.selector}</code>
@@ -353,9 +349,7 @@ const Input = ({ tx, call }: { tx: JsonObject; call: Step | undefined }) => {
         </section>
       )}
       <section aria-label="Raw">
-        <h2>
-          Raw, {bytes.toLocaleString()} bytes <Copy text={input} what="the input" />
-        </h2>
+        <h2>{say`Raw, ${bytes.toLocaleString()} bytes ${<Copy text={input} what="the input" />}`}</h2>
         {isCreation || bytes < 4 ? (
           <Raw hex={input} most={2_000} />
         ) : (
