@@ -14,7 +14,6 @@ import {
 } from '../mapping/index.ts'
 import { type Compare, compareValues, type Exact, type Operand } from './ast.ts'
 import { compareExact, integer, parseExact, showExact, simplest } from './exact.ts'
-import { eachLeaf } from './flattened.ts'
 
 export { compareExact, parseExact, simplest } from './exact.ts'
 
@@ -367,3 +366,32 @@ export const integerOf = ({ type, hex }: Pick<Element, 'type' | 'hex'>): bigint 
 
 const shownHex = ({ type, hex }: Element): string =>
   type === 'address' && hex.length === 42 ? checksumAddress(hex.toLowerCase()) : hex
+
+/** The integer that `_source` shows in encodings, or as an argument's value; also of its digits. Undefined where it is none. */
+export const integerIn = (shown: unknown): bigint | undefined => {
+  if (typeof shown === 'string') return BigInt(shown)
+  const { raw, type, hex } = shown as Record<string, unknown>
+  if (typeof raw === 'string') return BigInt(raw)
+  return typeof type === 'string' && typeof hex === 'string' ? integerOf({ type, hex }) : undefined
+}
+
+/**
+ * Hands over the values of an object that may have any members, as Elasticsearch's `flattened` does: without steps all of them, and with
+ * steps those that stand right there. Lists on the way are gone through, null is no value, and an object is none either.
+ */
+export const eachLeaf = (value: unknown, steps: readonly string[], found: (leaf: unknown) => void, step = 0): void => {
+  if (value === null || value === undefined) return
+  if (Array.isArray(value)) {
+    for (const element of value) eachLeaf(element, steps, found, step)
+    return
+  }
+  if (typeof value !== 'object') {
+    if (step === steps.length) found(value)
+    return
+  }
+  // Names come from outside.
+  if (step < steps.length) {
+    const name = steps[step]!
+    if (Object.hasOwn(value, name)) eachLeaf((value as Record<string, unknown>)[name], steps, found, step + 1)
+  } else if (steps.length === 0) for (const inner of Object.values(value)) eachLeaf(inner, steps, found)
+}

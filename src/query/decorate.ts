@@ -1,5 +1,5 @@
 import { isList, type Kind, MAPPING, nestedPaths } from '../mapping/index.ts'
-import { integerIn } from './digits.ts'
+import { integerIn } from './compare.ts'
 import type { Shown, SourceFilter } from './request.ts'
 import { compileSourceFilter, globMatches } from './source-filter.ts'
 

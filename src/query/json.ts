@@ -169,3 +169,12 @@ const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y
 const QUOTE = 34
 const BACKSLASH = 92
 const SPACE = 32
+
+/** JSON as text, its numbers as they were written. */
+export const textOfJson = (value: Json): string => {
+  if (value instanceof Numeral) return value.text
+  if (value instanceof Map)
+    return `{${Array.from(value as ReadonlyMap<string, Json>, ([name, inner]) => `${JSON.stringify(name)}:${textOfJson(inner)}`).join()}}`
+  if (Array.isArray(value)) return `[${value.map(textOfJson).join()}]`
+  return JSON.stringify(value)
+}

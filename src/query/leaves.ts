@@ -7,7 +7,7 @@ import { type Fuzziness, readFuzziness } from './fuzzy.ts'
 import { boolean, integer, type JsonNode, scalar, unexpected, where } from './json-node.ts'
 import { expressionOf, type Pattern } from './pattern.ts'
 import { constant, EVERY, NEVER, type Scored } from './score.ts'
-import { exists, fuzzy, pattern } from './simplify.ts'
+import { exists, fuzzy, pattern, range } from './simplify.ts'
 
 /** Conditions on one field with their scores: what clauses and query strings are made of. */
 
@@ -167,4 +167,31 @@ export const fuzzingOf = (
     const editsOf = (text: string) => (number >= 1 ? number : number === 0 ? 0 : (1 - number) * Array.from(text).length)
     return { ...near, fuzziness: text => Math.min(2, Math.floor(editsOf(text))) }
   }
+}
+
+/** A keyword begins with this text, or a word of a text field does. */
+export const prefixOn = (field: FieldPath, given: string): Scored =>
+  constant(
+    // The order of digits is none of numbers.
+    field.compare === 'integer' && given !== ''
+      ? pattern(field, Object.freeze({ how: 'prefix', text: given, ignoreCase: false }))
+      : beginsWith(field, ignoresCase(field) ? given.toLowerCase() : given),
+  )
+
+/** What begins with a text lies between it and the text whose last character is the next one. */
+const beginsWith = (field: FieldPath, text: string): Node => {
+  if (text === '') return exists(field)
+  const characters = Array.from(text)
+  while (characters.at(-1) === LAST_CHARACTER) characters.pop()
+  const last = characters.pop()
+  if (last === undefined) return range(field, { gte: text })
+  return range(field, { gte: text, lt: characters.join('') + after(last) })
+}
+
+const LAST_CHARACTER = '\u{10ffff}'
+
+/** The next character; surrogates are none. */
+const after = (character: string) => {
+  const code = character.codePointAt(0)! + 1
+  return String.fromCodePoint(code === 0xd800 ? 0xe000 : code)
 }

@@ -2,10 +2,10 @@ import { refuse } from '../lib/errors.ts'
 import { KINDS, type Kind } from '../mapping/index.ts'
 import type { Value } from './ast.ts'
 import { integer, type JsonNode, known, list, scalar, string, unexpected, where } from './json-node.ts'
+import { readDouble } from './numbers.ts'
 import type { After, Collapse, Place, SearchRequest, Slice, Sort } from './request.ts'
 import type { SortScope } from './sort.ts'
-import { readScore, readSortValue } from './sort-value.ts'
-import { sortDateWriter, standInOf, standsForMissing } from './stand-in.ts'
+import { readScore, readSortValue, sortDateWriter, standInOf, standsForMissing } from './sort-value.ts'
 
 /** Keys of the body that say from where on hits are looked for, and those that do not go with them. */
 export type PagingKeys = Partial<
@@ -154,4 +154,32 @@ export const placeOf = (number: bigint, kinds: readonly Kind[]): Place => {
   const kind = ((number % count) + count) % count
   const position = Number((number - kind) / count)
   return { kind: kinds[Number(kind)]!, position: Math.max(-1, Math.min(position, Number.MAX_SAFE_INTEGER)) }
+}
+
+/** What does not go with a search that ends early. */
+export interface Beside {
+  size: number
+  cursor: unknown
+  collapse: Collapse | undefined
+  given: Partial<Record<'slice' | 'resume' | 'post_filter' | 'aggs' | 'aggregations', JsonNode>>
+}
+
+/** How many matches of each kind count; undefined where all do. As Elasticsearch does it, fractions are cut off. */
+export const parseTerminateAfter = (place: JsonNode, { size, cursor, collapse, given }: Beside): number | undefined => {
+  scalar(place, 'the number of matches after which the search ends')
+  const most = Math.trunc(readDouble(place))
+  if (most < 0) throw refuse('illegal_argument_exception', `${where(place)}: terminateAfter must be > 0.`)
+  if (most === 0) return undefined
+  const others = [
+    ...(size < 0 ? ['"size": -1'] : []),
+    ...(cursor === undefined ? [] : ['scroll or pit']),
+    ...(['slice', 'resume'] as const).filter(name => given[name]),
+    ...(collapse && collapse.innerHits.length > 0 ? ['inner_hits of collapse'] : []),
+    ...(given.post_filter && (given.aggs ?? given.aggregations) ? ['post_filter with aggregations'] : []),
+  ]
+  if (others.length === 0) return most
+  throw refuse(
+    'illegal_argument_exception',
+    `${where(place)}: [terminate_after] is not supported beside ${others.join(', ')}: leave one of the two out.`,
+  )
 }

@@ -2,7 +2,7 @@ import type { EsType, FieldPath, Kind } from '../mapping/index.ts'
 import type { Aggregations } from './aggs/ast.ts'
 import type { LastingTexts } from './aggs/lasting-text.ts'
 import type { Node, Value } from './ast.ts'
-import type { Named } from './collected.ts'
+import type { Named } from './scope.ts'
 import type { Score } from './score.ts'
 
 /** A checked search: what `parseSearch` makes of a request body. */

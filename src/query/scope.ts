@@ -3,7 +3,6 @@ import { nearest } from '../lib/nearest.ts'
 import { type FieldPath, type Kind, lookup, queryPaths } from '../mapping/index.ts'
 import type { Node } from './ast.ts'
 import type { Budget } from './budget.ts'
-import type { Collected } from './collected.ts'
 import { type JsonNode, named, where } from './json-node.ts'
 import { META_FIELDS } from './meta.ts'
 import type { InnerHits } from './request.ts'
@@ -89,3 +88,15 @@ const below = (kind: Kind, name: string): FieldPath[] =>
 
 export const isInSight = ({ list }: FieldPath, { nested }: Scope): boolean =>
   nested === undefined ? list?.nested !== true : list?.nested === true && list.name === nested
+
+/** What a query says of its hits, beside which they are. */
+export interface Collected {
+  names: Named[]
+}
+
+/** A clause that has a name: hits show the names of those that they match. */
+export interface Named {
+  name: string
+  kind: Kind
+  query: Node
+}

@@ -1,6 +1,7 @@
 import type { FieldPath, Kind } from '../mapping/index.ts'
 import { ALL, NONE, type Node, type Value } from './ast.ts'
 import type { Nearness } from './fuzzy.ts'
+import { asFloat } from './statistics.ts'
 
 /**
  * How well a document that matches fits, as Elasticsearch 7.17 counts it. It says nothing of which documents match. Makers fold as they
@@ -153,3 +154,16 @@ const multiplied = (score: Score, factor: number): Score => {
       return { ...score, of: { ...score.of, score: times(score.of.score, factor) } }
   }
 }
+
+/** How a score comes about, as `_explanation` shows it. */
+export interface Explanation {
+  readonly value: number
+  readonly description: string
+  readonly details: readonly Explanation[]
+}
+
+export const explanation = (
+  value: number,
+  description = 'the score of the document',
+  details: readonly Explanation[] = [],
+): Explanation => ({ value: asFloat(value), description, details })

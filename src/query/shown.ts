@@ -6,7 +6,7 @@ import { parseFieldAsks } from './field-asks.ts'
 import { parseHighlight } from './highlight-options.ts'
 import { boolean, elements, isObject, type JsonNode, string, where } from './json-node.ts'
 import type { Shown, SourceFilter } from './request.ts'
-import { parseSource } from './source.ts'
+import { parseSource } from './source-filter.ts'
 
 /** Keys of a search, and of `inner_hits`, that say what a hit shows. */
 export const SHOWN_KEYS = [

@@ -1,15 +1,25 @@
 import { refuse } from '../lib/errors.ts'
+import { didYouMean } from '../lib/nearest.ts'
 import { overLimit } from '../limits/index.ts'
-import { type EsType, type FieldPath, type Kind, lookup } from '../mapping/index.ts'
-import type { Node } from './ast.ts'
+import { type EsType, type FieldPath, type Kind, lookup, nestedPaths } from '../mapping/index.ts'
+import { ALL, type Node } from './ast.ts'
+import { createBudget } from './budget.ts'
 import { dateWriterOf } from './date-text.ts'
-import { elements, isObject, type JsonNode, known, members, string, unexpected, where } from './json-node.ts'
-import { parseNested } from './nested-sort.ts'
-import type { Sort, SortMode } from './request.ts'
+import {
+  elements,
+  integer,
+  isObject,
+  type JsonNode,
+  known,
+  members,
+  named,
+  string,
+  unexpected,
+  where,
+} from './json-node.ts'
+import type { NestedSort, Sort, SortMode } from './request.ts'
 import { checkKnown, type Scope } from './scope.ts'
-import { idSort } from './sort-id.ts'
-import { readSortValue } from './sort-value.ts'
-import { standsForMissing } from './stand-in.ts'
+import { readSortValue, standsForMissing } from './sort-value.ts'
 import { UTC } from './time-zone.ts'
 
 /** What sort keys are read against. */
@@ -213,4 +223,78 @@ const checkSortable = (field: FieldPath, nested: string | undefined, place: Json
       ? `${where(place)}: [${field.path}] is not a member of the nested list [${nested}]: leave out [nested].`
       : `${where(place)}: it is mandatory to set the [nested] context on the nested sort field: [${field.path}]. Write "nested": {"path": "${list}"}, and perhaps a filter on its elements.`,
   )
+}
+
+interface NestedKeys {
+  nested?: JsonNode
+  nested_path?: JsonNode
+  nested_filter?: JsonNode
+}
+
+/** `nested`, or what it was called before: of which elements of a list the values are that are sorted by. */
+export const parseNested = (given: NestedKeys, { kinds, now, budget, lower }: SortScope): NestedSort | undefined => {
+  const keys = given.nested
+    ? known(given.nested, 'an object such as {"path": "args"}', ['path', 'filter', 'max_children', 'nested'], [])
+    : { path: given.nested_path, filter: given.nested_filter }
+  const { path: pathPlace, filter, max_children, nested } = { max_children: undefined, nested: undefined, ...keys }
+  if (pathPlace === undefined) {
+    if (given.nested === undefined && filter === undefined) return undefined
+    throw unexpected(given.nested ?? filter!, 'an object with [path], such as {"path": "args"}')
+  }
+  if (given.nested !== undefined && (given.nested_path ?? given.nested_filter) !== undefined)
+    throw refuse('parsing_exception', `${where(given.nested)}: write [nested] alone, without [nested_path].`)
+  const path = string(pathPlace, 'the name of a nested list')
+  const lists = [...new Set(kinds.flatMap(nestedPaths))]
+  if (!lists.includes(path)) {
+    throw refuse(
+      'query_shard_exception',
+      `${where(pathPlace)}: [nested] failed to find nested object under path ${named(path)}.${didYouMean(path, lists)} Nested lists of ${kinds.join(', ')}: ${lists.join(', ') || 'none'}.`,
+    )
+  }
+  if (!isUnset(nested))
+    throw refuse(
+      'query_shard_exception',
+      `${where(nested)}: there is no nested list inside of [${path}]: leave it out.`,
+    )
+  const conditions: Partial<Record<Kind, Node>> = {}
+  for (const kind of kinds) {
+    if (!nestedPaths(kind).includes(path)) continue
+    // Each kind reads the same clauses, which count once.
+    const own = kind === kinds[0] ? budget : createBudget({ limits: budget.limits })
+    conditions[kind] = isUnset(filter) ? ALL : lower(filter, { kind, kinds, now, nested: path, budget: own })
+  }
+  return { path, filter: conditions, most: max_children === undefined ? Number.POSITIVE_INFINITY : most(max_children) }
+}
+
+const isUnset = (place: JsonNode | undefined): place is (JsonNode & { value: null }) | undefined =>
+  place === undefined || place.value === null
+
+const most = (place: JsonNode): number => {
+  const count = integer(place, 'an integer: how many elements are looked at')
+  if (count < 0) throw unexpected(place, 'an integer from 0 on')
+  return count === 2 ** 31 - 1 ? Number.POSITIVE_INFINITY : count
+}
+
+type IdKeys = Partial<Record<'mode' | 'nested' | 'nested_path' | 'nested_filter' | 'format' | 'numeric_type', JsonNode>>
+
+/** Every document has one id, so that what is said of missing values, of several values, and of lists changes nothing. */
+export const idSort = (order: Sort['order'], given: IdKeys, scope: SortScope): Sort => {
+  const { mode, format, numeric_type } = given
+  if (mode && !['min', 'max'].includes(string(mode, '"min" or "max"').toLowerCase()))
+    throw refuse(
+      'query_shard_exception',
+      `${where(mode)}: we only support AVG, MEDIAN and SUM on number based fields, and [_id] is not one. Its modes are min and max.`,
+    )
+  if (numeric_type)
+    throw refuse(
+      'query_shard_exception',
+      `${where(numeric_type)}: [numeric_type] option cannot be set on a non-numeric field, got _id. Leave it out.`,
+    )
+  if (format)
+    throw refuse(
+      'illegal_argument_exception',
+      `${where(format)}: Field [_id] of type [_id] does not support custom formats: leave the format out.`,
+    )
+  parseNested(given, scope)
+  return { by: '_id', fields: {}, order, missing: '_last' }
 }

@@ -1,3 +1,5 @@
+import { type Limits, overLimit } from '../limits/index.ts'
+import { elements, isObject, type JsonNode, known, string, where } from './json-node.ts'
 import type { SourceFilter } from './request.ts'
 
 type Source = Record<string, unknown>
@@ -66,7 +68,7 @@ const filtersOf = ({ includes, excludes }: Exclude<SourceFilter, boolean>) => {
       const kept = value.map(element => filterValue(element, path)).filter(element => !isEmpty(element))
       return included || kept.length > 0 ? kept : undefined
     }
-    if (isObject(value)) {
+    if (isRecord(value)) {
       const kept = filterObject(value, `${path}.`)
       return included || Object.keys(kept).length > 0 ? kept : undefined
     }
@@ -80,10 +82,10 @@ const filtersOf = ({ includes, excludes }: Exclude<SourceFilter, boolean>) => {
 export const isRawJson = (value: unknown): value is { rawJSON: string } =>
   (JSON as unknown as { isRawJSON(value: unknown): boolean }).isRawJSON(value)
 
-const isObject = (value: unknown): value is Source =>
+const isRecord = (value: unknown): value is Source =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawJson(value)
 
-const isEmpty = (value: unknown) => value === undefined || (isObject(value) && Object.keys(value).length === 0)
+const isEmpty = (value: unknown) => value === undefined || (isRecord(value) && Object.keys(value).length === 0)
 
 /** Whether one of the patterns names the path or something above it. */
 const selects = (patterns: readonly string[], path: string): boolean => {
@@ -125,4 +127,32 @@ const memoize = (decide: (path: string) => boolean): ((path: string) => boolean)
     }
     return answer
   }
+}
+
+/** `true`, `"pattern"`, `["pattern"]` or `{"includes": …, "excludes": …}`. */
+export const parseSource = (place: JsonNode, limits: Limits): SourceFilter => {
+  const { value } = place
+  if (typeof value === 'boolean') return value
+  if (!isObject(value)) return checkedPatterns({ includes: elements(place), excludes: [] }, limits)
+  const { includes, include, excludes, exclude } = known(
+    place,
+    'an object such as {"includes": ["event", "args"]}',
+    ['includes', 'excludes', 'include', 'exclude'],
+    [],
+  )
+  const all = (...places: (JsonNode | undefined)[]) => places.flatMap(at => (at === undefined ? [] : elements(at)))
+  return checkedPatterns({ includes: all(includes, include), excludes: all(excludes, exclude) }, limits)
+}
+
+const checkedPatterns = (
+  { includes, excludes }: { includes: JsonNode[]; excludes: JsonNode[] },
+  limits: Limits,
+): SourceFilter => {
+  if (includes.length + excludes.length > limits.sourcePatterns) throw overLimit('sourcePatterns', limits)
+  const read = (at: JsonNode) => {
+    const pattern = string(at, 'the name of a field, or a list of names')
+    if (pattern.length > limits.text) throw overLimit('text', limits, where(at))
+    return pattern
+  }
+  return { includes: includes.map(read), excludes: excludes.map(read) }
 }

@@ -3,9 +3,21 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { lookup } from '../../src/mapping/index.ts'
 import { ALL, type Bounds, compareValues, NONE, type Node } from '../../src/query/ast.ts'
-import { mapChildren } from '../../src/query/passes.ts'
 import { compile } from '../../src/query/predicate.ts'
-import { and, atLeast, child, exists, ids, isIn, nested, not, or, parent, range } from '../../src/query/simplify.ts'
+import {
+  and,
+  atLeast,
+  child,
+  exists,
+  ids,
+  isIn,
+  mapChildren,
+  nested,
+  not,
+  or,
+  parent,
+  range,
+} from '../../src/query/simplify.ts'
 
 const gas = lookup('tx', 'gas.num')!
 const from = lookup('tx', 'from')!

@@ -1,5 +1,5 @@
 import { CLOSE, CLOSE_LIST, COMMA, OPEN, OPEN_LIST, QUOTE } from '../../engine/show/pieces.ts'
-import type { Explanation } from '../../query/explanation.ts'
+import type { Explanation } from '../../query/score.ts'
 
 /**
  * Reads the answer of a cluster to a search without parsing the documents in it, nor making text of them: their bytes go to whoever asked as they

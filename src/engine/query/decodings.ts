@@ -3,7 +3,7 @@ import type { EventAbi } from '../../decode/types.ts'
 import type { Decoding } from '../../documents/document.ts'
 import { scaled } from '../../documents/show.ts'
 import type { Kind } from '../../mapping/index.ts'
-import { integerIn } from '../../query/digits.ts'
+import { integerIn } from '../../query/compare.ts'
 import type { Reader } from '../reader.ts'
 
 /** How a document was decoded, told from what it shows and from the declarations that a store knows. */

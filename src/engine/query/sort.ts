@@ -1,7 +1,7 @@
 import { KINDS, type Kind } from '../../mapping/index.ts'
 import { compareValues } from '../../query/ast.ts'
-import type { Explanation } from '../../query/explanation.ts'
 import type { After, SearchRequest, Sort } from '../../query/request.ts'
+import type { Explanation } from '../../query/score.ts'
 import type { Reader, Segment } from '../reader.ts'
 import { blockOf } from '../schema.ts'
 import { type Behind, behindKeys, behindPlace, NOTHING } from './behind.ts'

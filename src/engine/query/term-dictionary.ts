@@ -3,8 +3,7 @@ import type { FieldPath, Kind } from '../../mapping/index.ts'
 import { analyze } from '../../query/analysis.ts'
 import type { Node } from '../../query/ast.ts'
 import { nearTo } from '../../query/fuzzy.ts'
-import { mapChildren } from '../../query/passes.ts'
-import { isIn, tooLong } from '../../query/simplify.ts'
+import { isIn, mapChildren, tooLong } from '../../query/simplify.ts'
 import type { Reader } from '../reader.ts'
 
 /**

@@ -1,7 +1,7 @@
 import type { ByteWriter } from '../../lib/bytes.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { SearchRequest } from '../../query/request.ts'
-import { asFloat } from '../../query/similarity.ts'
+import { asFloat } from '../../query/statistics.ts'
 import type { Found } from '../query/sort.ts'
 import { piece } from './pieces.ts'
 import type { Show } from './show.ts'

@@ -1,17 +1,13 @@
 import { AGGREGATIONS } from '../../query/aggs/kinds/index.ts'
 import { PIPELINES } from '../../query/aggs/pipelines/index.ts'
-import { BODY_KEYS, type BodyKey, IGNORED_KEYS } from '../../query/body-keys.ts'
+import { BODY_KEYS, IGNORED_KEYS } from '../../query/body-keys.ts'
 import type { Clause } from '../../query/dsl/clause.ts'
 import { CLAUSES } from '../../query/dsl/index.ts'
 import { REFUSED_KEYS } from '../../query/refused.ts'
-import { flag, listOf, mapOf, ref, type Schema, text, whole } from './schema.ts'
+import { mapOf, ref, type Schema } from './schema.ts'
 
 const query = ref('Query')
 const object: Schema = { type: 'object' }
-const names: Schema = { anyOf: [text, listOf(text)] }
-/** Clients write numbers and switches as text, too. */
-const wholeOrText: Schema = { type: ['integer', 'string'] }
-const flagOrText: Schema = { type: ['boolean', 'string'] }
 
 const open = (properties: Record<string, Schema>): Schema => ({ type: 'object', properties })
 
@@ -28,7 +24,7 @@ const clauseSchema = (name: keyof typeof CLAUSES): Schema => {
 interface Documented {
   doc: string
   limit?: string
-  example: unknown
+  example?: unknown
 }
 
 const aggregationSchema = ({ doc, limit, example }: Documented): Schema => ({
@@ -37,51 +33,15 @@ const aggregationSchema = ({ doc, limit, example }: Documented): Schema => ({
   examples: [example],
 })
 
-const source: Schema = { anyOf: [flag, names, object] }
-
 /** What is not supported may be there where it asks for nothing. */
 const NOT_ASKED: Schema = { enum: [null, false, 0, {}, []] }
 
-/** Asks for all documents, as no query does. */
-const NOTHING: Schema = { type: ['object', 'null'], maxProperties: 0 }
-
-const KEYS: Record<BodyKey, Schema> = {
-  query: { anyOf: [query, NOTHING] },
-  post_filter: { anyOf: [query, NOTHING] },
-  collapse: object,
-  sort: { type: ['string', 'object', 'array'] },
-  size: wholeOrText,
-  from: wholeOrText,
-  search_after: { type: 'array' },
-  pit: open({ id: text, keep_alive: text }),
-  slice: open({ id: whole, max: whole }),
-  resume: text,
-  track_total_hits: { type: ['boolean', 'integer', 'string'] },
-  _source: source,
-  fields: { type: ['array', 'string'] },
-  docvalue_fields: { type: ['array', 'string'] },
-  stored_fields: names,
-  highlight: object,
-  version: flagOrText,
-  seq_no_primary_term: flagOrText,
-  explain: flagOrText,
-  track_scores: flagOrText,
-  min_score: { type: ['number', 'string'] },
-  script_fields: object,
-  decimals: flagOrText,
-  args_by_name: flagOrText,
-  aggs: mapOf(ref('Aggregation')),
-  aggregations: mapOf(ref('Aggregation')),
-  timeout: text,
-  terminate_after: wholeOrText,
-}
-
 const bodyProperties = (): Record<string, Schema> =>
   Object.fromEntries(
-    Object.entries(KEYS).map(([name, schema]) => {
-      const { doc, limit } = BODY_KEYS[name as BodyKey]
-      return [name, { ...schema, description: limit === undefined ? doc : `${doc} ${limit}` }]
-    }),
+    Object.entries<Documented & { schema: object }>(BODY_KEYS).map(([name, { doc, limit, schema }]) => [
+      name,
+      { ...schema, description: limit === undefined ? doc : `${doc} ${limit}` },
+    ]),
   )
 
 /** Schemas of what searches are asked, from the tables that they are read by. */
@@ -133,6 +93,6 @@ export const querySchemas = (): Record<string, Schema> => ({
   QueryBody: {
     type: 'object',
     description: 'A query alone.',
-    properties: { query: KEYS.query },
+    properties: { query: BODY_KEYS.query.schema },
   },
 })

@@ -1,8 +1,7 @@
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../../limits/index.ts'
 import { javaDouble } from '../aggs/java-double.ts'
-import { type Json, Numeral } from '../json.ts'
+import { type Json, Numeral, textOfJson } from '../json.ts'
 import { isObject } from '../json-node.ts'
-import { textOfJson } from '../json-text.ts'
 import { faulty, type Piece, parseTemplate } from './parse.ts'
 
 /**

@@ -1,5 +1,6 @@
 import { refuse } from '../../lib/errors.ts'
 import type { Limits } from '../../limits/index.ts'
+import { textOfJson } from '../json.ts'
 import {
   boolean,
   isObject,
@@ -12,7 +13,6 @@ import {
   unexpected,
   where,
 } from '../json-node.ts'
-import { textOfJson } from '../json-text.ts'
 import { renderTemplate } from './render.ts'
 
 /** What a template makes of its parameters, and what is to be told of what it finds. */

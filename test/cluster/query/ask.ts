@@ -8,7 +8,7 @@ import { ChainsieveError } from '../../../src/lib/errors.ts'
 import { KINDS, type Kind } from '../../../src/mapping/index.ts'
 import { parseSearch } from '../../../src/query/parse.ts'
 import type { SearchRequest } from '../../../src/query/request.ts'
-import { asFloat } from '../../../src/query/similarity.ts'
+import { asFloat } from '../../../src/query/statistics.ts'
 import type { FilledCluster } from '../../support/cluster-fill.ts'
 import { parseLossless, stringifyLossless } from '../../support/scenarios.ts'
 

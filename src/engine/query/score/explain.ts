@@ -1,5 +1,4 @@
-import { type Explanation, explanation } from '../../../query/explanation.ts'
-import type { Score, Scored } from '../../../query/score.ts'
+import { type Explanation, explanation, type Score, type Scored } from '../../../query/score.ts'
 import type { Segment } from '../../reader.ts'
 import { count, listed } from '../sets.ts'
 import { createScorer, matchesOf, type ScorerOptions } from './scorer.ts'

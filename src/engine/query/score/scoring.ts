@@ -1,6 +1,6 @@
 import type { Kind } from '../../../mapping/index.ts'
 import type { RequestPart, SearchRequest, Shown, Sort } from '../../../query/request.ts'
-import { asFloat } from '../../../query/similarity.ts'
+import { asFloat } from '../../../query/statistics.ts'
 import type { Reader, Segment } from '../../reader.ts'
 import type { Part } from '../best.ts'
 import type { Evaluation } from '../evaluate.ts'

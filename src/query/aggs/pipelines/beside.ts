@@ -1,28 +1,128 @@
-import type { JsonNode } from '../../json-node.ts'
+import { refuse } from '../../../lib/errors.ts'
+import { elements, type JsonNode, list, unexpected, where } from '../../json-node.ts'
+import { flag, type Keys, key, optional, readKeys, SCHEMAS, type ValuesOf } from '../../keys.ts'
+import { readDouble } from '../../numbers.ts'
+import type { Digest } from '../metrics/digest.ts'
+import { extendedStatsOf } from '../metrics/extended-stats.ts'
 import type { Format } from '../metrics/metric.ts'
+import type { Totals } from '../metrics/moments.ts'
+import { percentilesOf } from '../metrics/percentiles.ts'
+import { statsOf } from '../metrics/stats.ts'
 import type { Bucket, Metric } from '../result.ts'
-import { bodyOf, collect, formatOf, gapPolicyOf, onePath, type PipelineKind } from './pipeline.ts'
+import { keyText } from './path.ts'
+import { COMMON, collect, EXPECTED, onePath, type PipelineKind, simpleValue } from './pipeline.ts'
 
-/** One that stands beside an aggregation with buckets, and looks at a number of each. */
-export const besideBuckets = <Name extends string>(
+/** Pipeline aggregations that stand beside an aggregation with buckets, and look at a number of each. */
+
+type Found = readonly { bucket: Bucket; value: number }[]
+
+const besideBuckets = <const K extends Keys>(
   doc: string,
-  options: readonly Name[],
-  read: (
-    options: Partial<Record<Name, JsonNode>>,
-    format: Format,
-  ) => (found: { bucket: Bucket; value: number }[]) => Metric,
+  keys: K,
+  read: (options: ValuesOf<K>, format: Format) => (found: Found) => Metric,
   example: object = {},
 ): PipelineKind => ({
   doc,
   example: { buckets_path: 'days>gas', ...example },
   stands: 'beside',
   read(place) {
-    const body = bodyOf(place, ['gap_policy', 'format', ...options])
-    const path = onePath(place, body)
-    const gaps = gapPolicyOf(body.gap_policy)
-    const find = read(body as Partial<Record<Name, JsonNode>>, formatOf(body.format))
-    return { paths: [path], beside: results => find(collect(results, path, gaps)) }
+    const body = readKeys(place, EXPECTED, { ...COMMON, ...keys }, []) as ValuesOf<typeof COMMON> & ValuesOf<K>
+    const path = onePath(place, body.buckets_path)
+    const find = read(body, body.format)
+    return { paths: [path], beside: results => find(collect(results, path, body.gap_policy)) }
   },
 })
 
-export const sum = (found: readonly { value: number }[]): number => found.reduce((sum, { value }) => sum + value, 0)
+const sum = (found: Found): number => found.reduce((sum, { value }) => sum + value, 0)
+
+export const avgBucket = besideBuckets(
+  'The mean of a number over the buckets.',
+  {},
+  (_, format) => found => simpleValue(sum(found) / found.length, format),
+)
+
+export const sumBucket = besideBuckets(
+  'The sum of a number of the buckets.',
+  {},
+  (_, format) => found => simpleValue(sum(found), format),
+)
+
+export const maxBucket = besideBuckets(
+  'The largest number of the buckets, and the keys of the buckets that have it.',
+  {},
+  (_, format) => found => withKeys(found, extreme(found, Math.max), format),
+)
+
+export const minBucket = besideBuckets(
+  'The smallest number of the buckets, and the keys of the buckets that have it.',
+  {},
+  (_, format) => found => withKeys(found, extreme(found, Math.min), format),
+)
+
+/** Of none an infinite one, which is shown as null. */
+const extreme = (found: Found, pick: (...numbers: number[]) => number): number =>
+  found.reduce((best, { value }) => pick(best, value), pick())
+
+const withKeys = (found: Found, value: number, format: Format): Metric => {
+  const metric = simpleValue(value, format, 'bucket_metric_value')
+  const keys = found.filter(one => one.value === value).map(({ bucket }) => keyText(bucket))
+  return { ...metric, body: [...metric.body, ['keys', keys]] }
+}
+
+export const statsBucket = besideBuckets(
+  'Count, minimum, maximum, mean and sum of a number over the buckets.',
+  {},
+  (_, format) => found => statsOf(totalsOf(found), format, 'stats_bucket'),
+)
+
+export const extendedStatsBucket = besideBuckets(
+  'As stats_bucket, with squares, variances and standard deviations.',
+  {
+    sigma: key(place => {
+      const sigma = place === undefined ? 2 : readDouble(place)
+      if (sigma < 0) throw unexpected(place!, 'a number from 0 on')
+      return sigma
+    }, SCHEMAS.number),
+  },
+  ({ sigma }, format) =>
+    found =>
+      extendedStatsOf(totalsOf(found), sigma, format, 'extended_stats_bucket'),
+  { sigma: 3 },
+)
+
+/** Added up without compensation, as Elasticsearch does here. */
+const totalsOf = (found: Found): Totals => ({
+  count: found.length,
+  sum: sum(found),
+  sumOfSquares: found.reduce((sum, { value }) => sum + value * value, 0),
+  min: extreme(found, Math.min),
+  max: extreme(found, Math.max),
+})
+
+const percents = (place: JsonNode): number[] => {
+  const percents = list(place, 'a list of percents').map(readDouble)
+  for (const [i, percent] of percents.entries()) {
+    if (percent >= 0 && percent <= 100) continue
+    throw refuse(
+      'action_request_validation_exception',
+      `${where(elements(place)[i]!)}: percents must only contain non-null doubles from 0.0-100.0 inclusive.`,
+    )
+  }
+  return percents
+}
+
+export const percentilesBucket = besideBuckets(
+  'Percentiles of a number of the buckets: each is the number of a bucket.',
+  { percents: optional(percents), keyed: flag },
+  ({ percents = [1, 5, 25, 50, 75, 95, 99], keyed = true }, format) =>
+    found => {
+      const sorted = found.map(({ value }) => value).sort((a, b) => a - b)
+      const options = { keyed, format, namesTexts: true }
+      const metric = percentilesOf({ quantile: part => nearest(sorted, part) } as Digest, percents, options)
+      return { ...metric, type: 'percentiles_bucket' }
+    },
+  { percents: [50, 95] },
+)
+
+const nearest = (sorted: readonly number[], part: number): number =>
+  sorted.length === 0 ? Number.NaN : sorted[Math.round(part * (sorted.length - 1))]!

@@ -1,20 +1,18 @@
 import { refuse } from '../../../lib/errors.ts'
 import type { Budget } from '../../budget.ts'
 import { type JsonNode, where } from '../../json-node.ts'
-import { avgBucket } from './avg-bucket.ts'
-import { bucketScript, bucketSelector } from './bucket-script.ts'
-import { bucketSort } from './bucket-sort.ts'
-import { cumulativeSum } from './cumulative-sum.ts'
-import { derivative } from './derivative.ts'
-import { extendedStatsBucket } from './extended-stats-bucket.ts'
-import { maxBucket } from './max-bucket.ts'
-import { minBucket } from './min-bucket.ts'
-import { movingFn } from './moving-fn.ts'
-import { percentilesBucket } from './percentiles-bucket.ts'
+import {
+  avgBucket,
+  extendedStatsBucket,
+  maxBucket,
+  minBucket,
+  percentilesBucket,
+  statsBucket,
+  sumBucket,
+} from './beside.ts'
+import { bucketScript, bucketSelector, bucketSort } from './buckets.ts'
+import { cumulativeSum, derivative, movingFn, serialDiff } from './histogram.ts'
 import type { Pipeline, PipelineKind } from './pipeline.ts'
-import { serialDiff } from './serial-diff.ts'
-import { statsBucket } from './stats-bucket.ts'
-import { sumBucket } from './sum-bucket.ts'
 
 /** Every pipeline aggregation by its name in the body. */
 export const PIPELINES = {

@@ -1,7 +1,8 @@
 import { refuse } from '../../../lib/errors.ts'
 import type { Budget } from '../../budget.ts'
 import type { Json } from '../../json.ts'
-import { elements, isObject, type JsonNode, known, members, named, string, unexpected, where } from '../../json-node.ts'
+import { elements, isObject, type JsonNode, members, named, string, unexpected, where } from '../../json-node.ts'
+import { given, key, SCHEMAS } from '../../keys.ts'
 import type { Format } from '../metrics/metric.ts'
 import { numberWriterOf } from '../number-text.ts'
 import type { Bucket, Buckets, Metric, Results } from '../result.ts'
@@ -42,42 +43,32 @@ export interface Pipeline extends Work {
   meta?: Json
 }
 
-/** The members of a body, with `buckets_path`, `gap_policy` and `format` among them. */
-export const bodyOf = <Name extends string>(
-  place: JsonNode,
-  names: readonly Name[],
-): Partial<Record<Name | 'buckets_path' | 'gap_policy' | 'format', JsonNode>> =>
-  known<Name | 'buckets_path' | 'gap_policy' | 'format'>(
-    place,
-    'an object such as {"buckets_path": "the_sum"}',
-    ['buckets_path', ...names],
-    [],
-  )
+/** What stands under a pipeline's name. */
+export const EXPECTED = 'an object such as {"buckets_path": "the_sum"}'
 
-export const onePath = (place: JsonNode, body: { buckets_path?: JsonNode }): BucketsPath => {
-  const paths = listOfPaths(place, body)
-  if (paths.length !== 1) throw unexpected(body.buckets_path!, 'one path')
+export const onePath = (place: JsonNode, at: JsonNode | undefined): BucketsPath => {
+  const paths = listOfPaths(place, at)
+  if (paths.length !== 1) throw unexpected(at!, 'one path')
   return paths[0]!
 }
 
-const listOfPaths = (place: JsonNode, { buckets_path }: { buckets_path?: JsonNode }): BucketsPath[] => {
-  if (buckets_path === undefined) {
+const listOfPaths = (place: JsonNode, at: JsonNode | undefined): BucketsPath[] => {
+  if (at === undefined) {
     throw refuse('parsing_exception', `${where(place)}: Missing required field [buckets_path].`)
   }
-  return elements(buckets_path).map(at => parsePath(at, string(at, 'a path, such as "the_sum"')))
+  return elements(at).map(at => parsePath(at, string(at, 'a path, such as "the_sum"')))
 }
 
 /** Paths by the names under which a script knows them; a single one is `_value`, those of a list are `_value0`, `_value1` and so on. */
-export const namedPaths = (place: JsonNode, body: { buckets_path?: JsonNode }): Map<string, BucketsPath> => {
-  const { buckets_path: at } = body
+export const namedPaths = (place: JsonNode, at: JsonNode | undefined): Map<string, BucketsPath> => {
   if (at === undefined || !isObject(at.value)) {
-    if (typeof at?.value === 'string') return new Map([['_value', onePath(place, body)]])
-    return new Map(listOfPaths(place, body).map((path, i) => [`_value${i}`, path]))
+    if (typeof at?.value === 'string') return new Map([['_value', onePath(place, at)]])
+    return new Map(listOfPaths(place, at).map((path, i) => [`_value${i}`, path]))
   }
   return new Map(members(at, 'paths').map(([name, at]) => [name, parsePath(at, string(at, 'a path'))]))
 }
 
-export const gapPolicyOf = (place: JsonNode | undefined): GapPolicy => {
+const gapPolicyOf = (place: JsonNode | undefined): GapPolicy => {
   if (place === undefined) return 'skip'
   const text = string(place, 'a gap policy')
   if (text === 'skip' || text === 'insert_zeros' || text === 'keep_values') return text
@@ -87,8 +78,15 @@ export const gapPolicyOf = (place: JsonNode | undefined): GapPolicy => {
   )
 }
 
-export const formatOf = (place: JsonNode | undefined): Format =>
+const formatOf = (place: JsonNode | undefined): Format =>
   place && numberWriterOf(place, string(place, 'a format of numbers, such as "#,##0.00"'))
+
+/** What most of them take. */
+export const COMMON = {
+  buckets_path: given,
+  gap_policy: key(gapPolicyOf, SCHEMAS.text),
+  format: key(formatOf, SCHEMAS.text),
+}
 
 /** What most of them find: one number, null where it is none. */
 export const simpleValue = (value: number, format: Format, type = 'simple_value'): Metric => {

@@ -1,0 +1,180 @@
+import { refuse } from '../../../lib/errors.ts'
+import {
+  elements,
+  integer,
+  isObject,
+  type JsonNode,
+  known,
+  members,
+  string,
+  unexpected,
+  where,
+} from '../../json-node.ts'
+import { given, optional, readKeys, SCHEMAS, type ValuesOf } from '../../keys.ts'
+import type { Bucket, Value } from '../result.ts'
+import { type BucketsPath, type GapPolicy, keyText, parsePath, valueIn } from './path.ts'
+import { COMMON, EXPECTED, namedPaths, type PipelineKind, simpleValue } from './pipeline.ts'
+import { compileScript, type Given, type Variables } from './script.ts'
+import { readSource } from './source.ts'
+
+/** Pipeline aggregations inside of one with several buckets. */
+
+const { buckets_path, gap_policy, format } = COMMON
+const SCRIPTED = { buckets_path, script: given, gap_policy }
+
+export const bucketScript: PipelineKind = {
+  doc: 'Arithmetic with the numbers of each bucket.',
+  limit: 'Scripts are arithmetic, not Painless.',
+  example: { buckets_path: { gas: 'gas', n: '_count' }, script: 'params.gas / params.n' },
+  stands: 'in buckets',
+  read(place) {
+    const body = readKeys(place, EXPECTED, { ...SCRIPTED, format }, [])
+    const { paths, gaps, run } = scripted(place, body, 'number')
+    return {
+      paths: [...paths.values()],
+      inside({ buckets }, put) {
+        for (const bucket of buckets) {
+          const variables = variablesOf(bucket, paths, gaps)
+          const isGap = [...variables.values()].some(value => value === null || Number.isNaN(value))
+          if (gaps !== 'insert_zeros' && isGap) continue
+          const value = run(variables)
+          if (value !== null) put(bucket, simpleValue(Number(value), body.format))
+        }
+      },
+    }
+  },
+}
+
+export const bucketSelector: PipelineKind = {
+  doc: 'Keeps the buckets whose numbers meet a condition.',
+  limit: 'Scripts are arithmetic, not Painless.',
+  example: { buckets_path: { gas: 'gas' }, script: 'params.gas > 1000000' },
+  stands: 'in buckets',
+  read(place) {
+    const { paths, gaps, run } = scripted(place, readKeys(place, EXPECTED, SCRIPTED, []), 'boolean')
+    return {
+      paths: [...paths.values()],
+      inside(parent) {
+        parent.buckets = parent.buckets.filter(bucket => run(variablesOf(bucket, paths, gaps)) === true)
+      },
+    }
+  },
+}
+
+interface Scripted {
+  paths: ReadonlyMap<string, BucketsPath>
+  gaps: GapPolicy
+  run(variables: Variables): Given
+}
+
+const scripted = (place: JsonNode, body: ValuesOf<typeof SCRIPTED>, wanted: 'number' | 'boolean'): Scripted => {
+  const paths = namedPaths(place, body.buckets_path)
+  if (body.script === undefined) throw refuse('illegal_argument_exception', `${where(place)}: Required [script].`)
+  const run = compileScript(readSource(body.script), new Set(paths.keys()), wanted)
+  return { paths, gaps: body.gap_policy, run }
+}
+
+const variablesOf = (bucket: Bucket, paths: ReadonlyMap<string, BucketsPath>, gaps: GapPolicy): Variables => {
+  const variables = new Map<string, number | null>()
+  for (const [name, path] of paths) variables.set(name, valueIn(bucket, path, gaps) ?? null)
+  return variables
+}
+
+export const bucketSort: PipelineKind = {
+  doc: 'Sorts the buckets by numbers in them or by `_key`, and keeps `size` of them, starting at `from`.',
+  example: { sort: [{ gas: 'desc' }], size: 3 },
+  stands: 'in buckets',
+  read(place) {
+    const body = readKeys(place, 'an object such as {"sort": [{"the_sum": "desc"}], "size": 3}', SORTED, [])
+    const { sort: orders = [], from = 0, size = Number.POSITIVE_INFINITY, gap_policy: gaps } = body
+    if (orders.length === 0 && body.from === undefined && body.size === undefined) {
+      throw refuse(
+        'action_request_validation_exception',
+        `${where(place)}: it is configured to perform nothing. Please set either of [sort, size, from] to use bucket_sort.`,
+      )
+    }
+    return {
+      paths: orders.map(({ path }) => path),
+      inside(parent) {
+        const sorted = orders.length === 0 ? parent.buckets : inOrder(parent.buckets, orders, gaps)
+        parent.buckets = sorted.slice(from, from + size)
+      },
+    }
+  },
+}
+
+interface Order {
+  path: BucketsPath
+  descending: boolean
+}
+
+const ordersOf = (place: JsonNode): Order[] => {
+  if (!isObject(place.value)) return [{ path: parsePath(place, string(place, ORDER)), descending: false }]
+  return members(place, ORDER).map(([name, at]) => {
+    const order = isObject(at.value) ? known(at, ORDER, ['order'], []).order : at
+    const direction = order === undefined ? 'asc' : string(order, '"asc" or "desc"').toLowerCase()
+    if (direction !== 'asc' && direction !== 'desc') throw unexpected(order!, '"asc" or "desc"')
+    return { path: parsePath(at, name), descending: direction === 'desc' }
+  })
+}
+
+const ORDER = 'a path, or an object such as {"the_sum": "desc"}'
+
+/** What has none of the numbers is left out, what lacks one comes last. */
+const inOrder = (buckets: readonly Bucket[], orders: readonly Order[], gaps: GapPolicy): Bucket[] => {
+  const sortable = buckets.map(bucket => ({
+    bucket,
+    values: orders.map(({ path }) => (path.text === '_key' ? sortKey(bucket) : numberOf(bucket, path, gaps))),
+  }))
+  return sortable
+    .filter(({ values }) => values.some(value => value !== undefined))
+    .sort((a, b) => {
+      for (const [i, { descending }] of orders.entries()) {
+        const order = compare(a.values[i], b.values[i], descending)
+        if (order !== 0) return order
+      }
+      return 0
+    })
+    .map(({ bucket }) => bucket)
+}
+
+type SortValue = number | bigint | string | undefined
+
+const numberOf = (bucket: Bucket, path: BucketsPath, gaps: GapPolicy): SortValue => {
+  const value = valueIn(bucket, path, gaps)
+  return gaps !== 'insert_zeros' && Number.isNaN(value) ? undefined : value
+}
+
+const sortKey = (bucket: Bucket): SortValue => {
+  if (bucket.number !== undefined) return bucket.number
+  const key: Value | undefined = new Map<string, Value>(bucket.key).get('key')
+  return typeof key === 'number' || typeof key === 'bigint' ? key : keyText(bucket)
+}
+
+const compare = (a: SortValue, b: SortValue, descending: boolean): number => {
+  if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined)
+  const order =
+    isNoNumber(a) || isNoNumber(b) ? Number(isNoNumber(a)) - Number(isNoNumber(b)) : a < b ? -1 : a > b ? 1 : 0
+  return descending ? -order : order
+}
+
+const isNoNumber = (value: SortValue): boolean => typeof value === 'number' && Number.isNaN(value)
+
+const from = (place: JsonNode): number => {
+  const from = integer(place, 'an integer from 0 on')
+  if (from < 0) throw unexpected(place, 'an integer from 0 on')
+  return from
+}
+
+const size = (place: JsonNode): number => {
+  const size = integer(place, 'a positive integer')
+  if (size < 1) throw unexpected(place, 'a positive integer')
+  return size
+}
+
+const SORTED = {
+  sort: optional(place => elements(place).flatMap(ordersOf)),
+  from: optional(from, SCHEMAS.whole),
+  size: optional(size, SCHEMAS.whole),
+  gap_policy,
+}

@@ -1,0 +1,197 @@
+import { refuse } from '../../../lib/errors.ts'
+import { integer, type JsonNode, named, string, unexpected, where } from '../../json-node.ts'
+import { given, type Keys, key, optional, readKeys, SCHEMAS, type ValuesOf } from '../../keys.ts'
+import { DAY, SECOND } from '../../time-zone.ts'
+import { CALENDAR_UNITS, type CalendarUnit } from '../calendar.ts'
+import { lengthOf } from '../intervals.ts'
+import type { Format } from '../metrics/metric.ts'
+import type { Bucket, Member, Metric } from '../result.ts'
+import { valueIn } from './path.ts'
+import { COMMON, EXPECTED, onePath, type PipelineKind, simpleValue } from './pipeline.ts'
+import { readSource } from './source.ts'
+
+/** Pipeline aggregations inside of a histogram, which go along its buckets. */
+
+/** Told the number of each bucket, it finds something or nothing. */
+type Along = (value: number | undefined, bucket: Bucket) => Metric | undefined
+
+const alongHistogram = <const K extends Keys>(
+  doc: string,
+  keys: K,
+  read: (options: ValuesOf<K>, format: Format, place: JsonNode) => (values: () => (number | undefined)[]) => Along,
+  example: object = {},
+): PipelineKind => ({
+  doc,
+  example: { buckets_path: 'gas', ...example },
+  stands: 'in histogram',
+  read(place) {
+    const { gap_policy, ...common } = COMMON
+    // What takes no policy takes nothing for gaps.
+    const takesGaps = Object.keys(keys).length > 0
+    const all = { ...common, ...keys, ...(takesGaps && { gap_policy }) }
+    const body = readKeys(place, EXPECTED, all, []) as ValuesOf<typeof COMMON> & ValuesOf<K>
+    const gaps = takesGaps ? body.gap_policy : 'insert_zeros'
+    const path = onePath(place, body.buckets_path)
+    const start = read(body, body.format, place)
+    return {
+      paths: [path],
+      inside({ buckets }, put) {
+        const along = start(() => buckets.map(bucket => valueIn(bucket, path, gaps)))
+        for (const bucket of buckets) {
+          const found = along(valueIn(bucket, path, gaps), bucket)
+          if (found) put(bucket, found)
+        }
+      },
+    }
+  },
+})
+
+export const cumulativeSum = alongHistogram('The running total, including the bucket.', {}, (_, format) => () => {
+  let sum = 0
+  return value => {
+    sum += value ?? 0
+    return simpleValue(sum, format)
+  }
+})
+
+const unit = (place: JsonNode): number => {
+  const text = string(place, 'a unit, such as "1h"')
+  const calendar = CALENDAR_UNITS.get(text)
+  const length = calendar ? (MEAN[calendar.name] ?? calendar.least) : lengthOf(text)
+  if (length !== undefined && length > 0) return length
+  throw refuse(
+    'illegal_argument_exception',
+    `${where(place)}: failed to parse ${named(text)} as a time value. Write a length such as "90m" or a unit of the calendar such as "day".`,
+  )
+}
+
+/** A mean year has 365.2425 days. */
+const YEAR = 365.2425 * DAY
+const MEAN: Partial<Record<CalendarUnit['name'], number>> = {
+  month: YEAR / 12,
+  quarter: YEAR / 4,
+  year: YEAR,
+  second: SECOND,
+}
+
+export const derivative = alongHistogram(
+  'The difference to the previous bucket; with `unit`, also per unit of time.',
+  { unit: optional(unit, SCHEMAS.text) },
+  ({ unit }, format) =>
+    () => {
+      let [last, lastKey]: [number | undefined, number] = [undefined, 0]
+      return (value, { number = 0 }) => {
+        const before = last
+        const units = unit === undefined ? undefined : (number - lastKey) / unit
+        ;[last, lastKey] = [value, number]
+        if (before === undefined || value === undefined) return undefined
+        const found = simpleValue(value - before, format, 'derivative')
+        return units === undefined ? found : normalized(found, simpleValue((value - before) / units, format))
+      }
+    },
+  { unit: '1h' },
+)
+
+const normalized = (found: Metric, perUnit: Metric): Metric => ({
+  ...found,
+  body: [...found.body, ...perUnit.body.map(([name, value]): Member => [`normalized_${name}`, value])],
+  number: rest => (rest === 'normalized_value' ? perUnit.number(undefined) : found.number(rest)),
+})
+
+const lag = key(place => {
+  const lag = place === undefined ? 1 : integer(place, LAG)
+  if (lag < 1) throw unexpected(place!, LAG)
+  return lag
+}, SCHEMAS.whole)
+const LAG = 'a positive, non-zero integer'
+
+export const serialDiff = alongHistogram(
+  'The difference to the bucket `lag` places earlier.',
+  { lag },
+  ({ lag }, format) =>
+    () => {
+      const before: (number | undefined)[] = []
+      return value => {
+        const earlier = before.length < lag ? undefined : before.shift()
+        before.push(value)
+        const difference = (value ?? Number.NaN) - (earlier ?? Number.NaN)
+        return Number.isNaN(difference) ? undefined : simpleValue(difference, format)
+      }
+    },
+  { lag: 7 },
+)
+
+export const movingFn = alongHistogram(
+  'A function over the numbers of the previous `window` buckets, one of `MovingFunctions`: max, min, sum, stdDev, unweightedAvg and linearWeightedAvg.',
+  { script: given, window: given, shift: optional(place => integer(place, 'an integer'), SCHEMAS.whole) },
+  ({ script, window, shift: by = 0 }, format, place) => {
+    const size = windowOf(window, place)
+    const moving = functionOf(script, place)
+    return values => {
+      const numbers = values().filter(value => value !== undefined && !Number.isNaN(value)) as number[]
+      const within = (at: number) => Math.min(Math.max(at, 0), numbers.length)
+      let index = 0
+      return value => {
+        if (value === undefined || Number.isNaN(value)) return undefined
+        const found = moving(numbers.slice(within(index - size + by), within(index + by)))
+        index++
+        return simpleValue(found, format)
+      }
+    }
+  },
+  { window: 7, script: 'MovingFunctions.unweightedAvg(values)' },
+)
+
+const windowOf = (given: JsonNode | undefined, place: JsonNode): number => {
+  if (given === undefined) throw refuse('illegal_argument_exception', `${where(place)}: Required [window].`)
+  const size = integer(given, WINDOW)
+  if (size < 1 || size > WIDEST) throw unexpected(given, WINDOW)
+  return size
+}
+
+/** As many buckets as a search answers. */
+const WIDEST = 65_536
+const WINDOW = `an integer from 1 to ${WIDEST}`
+
+type MovingFunction = (values: readonly number[]) => number
+
+const functionOf = (given: JsonNode | undefined, place: JsonNode): MovingFunction => {
+  if (given === undefined) throw refuse('illegal_argument_exception', `${where(place)}: Required [script].`)
+  const { text, at } = readSource(given)
+  const call = text.replaceAll(/\s+/g, '').replace(/^return(?=Moving)|;$/g, '')
+  const moving = FUNCTIONS.get(call.replaceAll('MovingFunctions.', ''))
+  if (moving && call.startsWith('MovingFunctions.')) return moving
+  throw refuse(
+    'illegal_argument_exception',
+    `${where(at)}: this script is not supported. A moving_fn takes one call of MovingFunctions: ${[...FUNCTIONS.keys()].join(', ')}.`,
+  )
+}
+
+const total: MovingFunction = values => values.reduce((sum, value) => sum + value, 0)
+
+const unweightedAvg: MovingFunction = values => (values.length === 0 ? Number.NaN : total(values) / values.length)
+
+const linearWeightedAvg: MovingFunction = values => {
+  // Elasticsearch counts one more than the weights add up to.
+  const weights = 1 + (values.length * (values.length + 1)) / 2
+  return values.length === 0 ? Number.NaN : total(values.map((value, i) => value * (i + 1))) / weights
+}
+
+const stdDev: MovingFunction = values => {
+  const mean = unweightedAvg(values)
+  return Math.sqrt(total(values.map(value => (value - mean) ** 2)) / values.length)
+}
+
+const extreme =
+  (pick: (a: number, b: number) => number): MovingFunction =>
+  values =>
+    values.length === 0 ? Number.NaN : values.reduce((a, b) => pick(a, b))
+
+const FUNCTIONS: ReadonlyMap<string, MovingFunction> = new Map([
+  ['max(values)', extreme(Math.max)],
+  ['min(values)', extreme(Math.min)],
+  ['sum(values)', total],
+  ['stdDev(values,unweightedAvg(values))', stdDev],
+  ['unweightedAvg(values)', unweightedAvg],
+  ['linearWeightedAvg(values)', linearWeightedAvg],
+])
