@@ -1,37 +1,10 @@
 import type { Clock } from '../lib/retry.ts'
-import { createPace, type Pace } from '../lib/scheduling/rate.ts'
+import { createPace } from '../lib/scheduling/rate.ts'
 import { secretUrl } from '../lib/secret.ts'
 import type { Allowance } from '../limits/credits.ts'
 import type { Call } from './answers.ts'
 import { createCosts } from './costs.ts'
 import { exact, type SpentFile, spentInMemory } from './spent-file.ts'
-
-/** What one endpoint may still be asked for. */
-export interface Budget {
-  /** Of each second; undefined where that is not limited. */
-  readonly pace: Pace | undefined
-  /** What calls count in a second, and what they are charged with. */
-  costOf(calls: readonly Call[], chainId: number | undefined): Cost
-  /** Most of such calls in one request, so that no request takes a large part of what a second has. */
-  mostCalls(calls: readonly Call[], chainId: number | undefined): number
-  /** Whether so much is left. Where it is not, `closedUntil` says so from then on. */
-  affords(credits: number, urgent: boolean): boolean
-  /** Takes it, or gives it back where it is negative; for blocks of the head, or for anything else. */
-  charge(credits: number, forHead?: boolean): void
-  /** What was spent for the head since the start. */
-  headSpent(): number
-  /** Has others leave to the head what it needs until a day and a month are over, where that is more than a tenth. */
-  keep(perMs: number): void
-  /** What may be spent in each millisecond so that it lasts, and until when; undefined where no day or month is limited. */
-  spendable(): { perMs: number; endsAt: number } | undefined
-  /** When something may be asked again, as epoch milliseconds; 0 where it may now. What is urgent may use what is kept for the head. */
-  closedUntil(urgent: boolean): number
-  /** How much faster it is spent than its days and months go by; 1 and less where it will do. */
-  strain(): number
-  status(): BudgetStatus
-  /** Writes down what was spent. */
-  close(): void
-}
 
 export interface Cost {
   perSecond: number
@@ -65,11 +38,14 @@ export interface BudgetOptions {
   spent?: SpentFile | undefined
 }
 
+/** What one endpoint may still be asked for. */
+export type Budget = NonNullable<ReturnType<typeof createBudget>>
+
 /** Undefined where nothing is limited. */
 export const createBudget = (
   { rate, daily, month, costs: entries }: Allowance,
   { url, clock, spent = spentInMemory() }: BudgetOptions,
-): Budget | undefined => {
+) => {
   if (rate === undefined && daily === undefined && month === undefined) return undefined
   const { now } = clock
   const costs = createCosts(entries, new URL(url).hostname)
@@ -102,16 +78,20 @@ export const createBudget = (
   const methodsOf = (calls: readonly Call[]) => calls.map(({ method }) => method)
 
   return {
+    /** Of each second; undefined where that is not limited. */
     pace,
-    costOf(calls, chainId) {
+    /** What calls count in a second, and what they are charged with. */
+    costOf(calls: readonly Call[], chainId: number | undefined): Cost {
       const methods = methodsOf(calls)
       return { perSecond: perSecond(methods, chainId), credits: costs.credits(methods, chainId) }
     },
-    mostCalls(calls, chainId) {
+    /** Most of such calls in one request, so that no request takes a large part of what a second has. */
+    mostCalls(calls: readonly Call[], chainId: number | undefined): number {
       const each = perSecond(methodsOf(calls), chainId) / calls.length
       return rate && each > 0 ? Math.max(1, Math.floor(rate.most / PARTS / each)) : Number.POSITIVE_INFINITY
     },
-    affords(credits, urgent) {
+    /** Whether so much is left. Where it is not, `closedUntil` says so from then on. */
+    affords(credits: number, urgent: boolean): boolean {
       const short = periods.filter(period => usedOf(period) + credits > (urgent ? period.limit : forOthers(period)))
       if (short.length === 0) return true
       const until = short.map(period => {
@@ -122,7 +102,8 @@ export const createBudget = (
       closed[urgent ? 'urgent' : 'others'] = Math.max(...until)
       return false
     },
-    charge(credits, forHead = false) {
+    /** Takes it, or gives it back where it is negative; for blocks of the head, or for anything else. */
+    charge(credits: number, forHead: boolean = false) {
       total += credits
       if (forHead) headSpent += credits
       if (periods.length === 0) return
@@ -135,11 +116,14 @@ export const createBudget = (
       account.add(day, more)
       ahead.credits += more
     },
-    headSpent: () => headSpent,
-    keep(perMs) {
+    /** What was spent for the head since the start. */
+    headSpent: (): number => headSpent,
+    /** Has others leave to the head what it needs until a day and a month are over, where that is more than a tenth. */
+    keep(perMs: number) {
       headNeeds = perMs
     },
-    spendable() {
+    /** What may be spent in each millisecond so that it lasts, and until when; undefined where no day or month is limited. */
+    spendable(): { perMs: number; endsAt: number } | undefined {
       const [tightest] = periods
         .map(period => ({
           perMs: Math.max(0, period.limit - usedOf(period)) / Math.max(1, period.endsAt - now()),
@@ -148,14 +132,16 @@ export const createBudget = (
         .sort((a, b) => a.perMs - b.perMs)
       return tightest
     },
-    closedUntil(urgent) {
+    /** When something may be asked again, as epoch milliseconds; 0 where it may now. What is urgent may use what is kept for the head. */
+    closedUntil(urgent: boolean): number {
       const until = urgent ? closed.urgent : closed.others
       // A clock that was set back has days and months begin that end before.
       return until > now() && periods.some(({ endsAt }) => until <= endsAt) ? until : 0
     },
-    strain: () =>
+    /** How much faster it is spent than its days and months go by; 1 and less where it will do. */
+    strain: (): number =>
       Math.max(0, ...periods.map(period => usedOf(period) / period.limit / Math.max(period.elapsed(), LEAST_ELAPSED))),
-    status() {
+    status(): BudgetStatus {
       const of = Object.fromEntries(
         periods.map(period => {
           const { name, limit, endsAt } = period
@@ -169,6 +155,7 @@ export const createBudget = (
       )
       return { costs: costs.name, ...(rate && { rate: `${rate.most} ${rate.of}/s` }), spent: Math.round(total), ...of }
     },
+    /** Writes down what was spent. */
     close: giveBack,
   }
 }

@@ -18,58 +18,12 @@ export interface RuleChanges {
   removed: number[]
 }
 
-export interface Rules {
-  list(account: number): StoredRule[]
-  /** Ids of an account's rules, or of all, ascending; of a page, those after an id. */
-  ids(account: number | undefined, page?: { after: number; size: number }): number[]
-  /** What an account has: how many rules, and bytes of their JSON. */
-  sizeOf(account: number): { rules: number; bytes: number }
-  /** Undefined also where the rule is another account's. */
-  get(account: number, id: number): StoredRule | undefined
-  /** Whosever it is. */
-  find(id: number): StoredRule | undefined
-  /** Costs far less than to read all of it. */
-  revisionOf(id: number): number | undefined
-  /**
-   * `input` is valid. `startBlock` null: it is fixed by `fixStart` when the network's head is first known. `by`, here and below: who does it,
-   * for the audit trail; by default, whoever sits at the command line.
-   */
-  create(account: number, input: RuleInput, startBlock: number | null, by?: Actor): StoredRule
-  /** All or none, in their order. */
-  createAll(account: number, list: readonly NewRule[], by?: Actor): StoredRule[]
-  /**
-   * Puts a whole valid `input` in the place of the stored one: `changed` where the rule is no longer of `ifRevision`, so that nothing is
-   * lost that another has written meanwhile. Without `startBlock` it stays as it is.
-   */
-  update(
-    account: number,
-    id: number,
-    input: RuleInput,
-    options?: { ifRevision?: number | undefined; startBlock?: number | null | undefined; by?: Actor | undefined },
-  ): StoredRule | 'absent' | 'changed'
-  remove(account: number, id: number, ifRevision?: number, by?: Actor): 'removed' | 'absent' | 'changed'
-  /** What happened to the rules of a network, also to those of several, after `since`; 0: all that it has. Paused rules are among them. */
-  changes(network: string, since: number): RuleChanges
-  /** Notes something else that was done with a rule, or with several. */
-  note(by: Actor, id: number | null, action: string, detail?: Readonly<Record<string, unknown>>): void
-  /** Where the rule has no start yet. */
-  fixStart(id: number, startBlock: number): void
-  /** Another number whenever anybody, in any process, has written to the accounts file. Costs a look at shared memory. */
-  version(): number
-  all(): StoredRule[]
-  /** Networks that there are rules for, and patterns of several. */
-  networks(): string[]
-  /** Commits what `work` does at once, which is far quicker than one by one. */
-  together<T>(work: () => T): T
-  /** Resolves when all that was committed before outlives a power cut; until then it outlives only the process. */
-  synced(): Promise<void>
-  close(): void
-}
-
 export interface NewRule {
   input: RuleInput
   startBlock: number | null
 }
+
+export type Rules = ReturnType<typeof openRules>
 
 /** Opens the rules of a data folder, which several processes and threads may do at once. `native` is the path of SQLite's binding. */
 export const openRules = (
@@ -79,7 +33,7 @@ export const openRules = (
     now = Date.now,
     limits = DEFAULT_LIMITS,
   }: { native?: string; now?: () => number; limits?: Limits | undefined } = {},
-): Rules => {
+) => {
   // The disk may take long: whoever has to, waits for it by `synced`, and no thread stands still.
   const db = connect(folder, native, { lasting: false })
   // A rule beyond the limit was stored by another version, and would fill the memory.
@@ -161,7 +115,7 @@ export const openRules = (
     return result
   }
 
-  const createAll: Rules['createAll'] = (account, list, by = thisUser()) =>
+  const createAll = (account: number, list: readonly NewRule[], by: Actor = thisUser()): StoredRule[] =>
     write(() => {
       const at = now()
       // One number for all: they are one change.
@@ -186,18 +140,44 @@ export const openRules = (
     })
 
   return {
-    list: account => byAccount.all(account).map(toRule),
-    ids: (account, { after, size } = { after: 0, size: -1 }) =>
-      account === undefined ? allIds.all(after, size) : idsOf.all(account, after, size),
-    sizeOf: account => size.get(account)!,
+    list: (account: number): StoredRule[] => byAccount.all(account).map(toRule),
+    /** Ids of an account's rules, or of all, ascending; of a page, those after an id. */
+    ids: (
+      account: number | undefined,
+      { after, size }: { after: number; size: number } = { after: 0, size: -1 },
+    ): number[] => (account === undefined ? allIds.all(after, size) : idsOf.all(account, after, size)),
+    /** What an account has: how many rules, and bytes of their JSON. */
+    sizeOf: (account: number): { rules: number; bytes: number } => size.get(account)!,
+    /** Undefined also where the rule is another account's. */
     get,
+    /** Whosever it is. */
     find,
-    revisionOf: id => revision.get(id),
+    /** Costs far less than to read all of it. */
+    revisionOf: (id: number): number | undefined => revision.get(id),
 
-    create: (account, input, startBlock, by) => createAll(account, [{ input, startBlock }], by)[0]!,
+    /**
+     * `input` is valid. `startBlock` null: it is fixed by `fixStart` when the network's head is first known. `by`, here and below: who does it,
+     * for the audit trail; by default, whoever sits at the command line.
+     */
+    create: (account: number, input: RuleInput, startBlock: number | null, by?: Actor): StoredRule =>
+      createAll(account, [{ input, startBlock }], by)[0]!,
+    /** All or none, in their order. */
     createAll,
 
-    update: (account, id, input, { ifRevision, startBlock, by = thisUser() } = {}) =>
+    /**
+     * Puts a whole valid `input` in the place of the stored one: `changed` where the rule is no longer of `ifRevision`, so that nothing is
+     * lost that another has written meanwhile. Without `startBlock` it stays as it is.
+     */
+    update: (
+      account: number,
+      id: number,
+      input: RuleInput,
+      {
+        ifRevision,
+        startBlock,
+        by = thisUser(),
+      }: { ifRevision?: number | undefined; startBlock?: number | null | undefined; by?: Actor | undefined } = {},
+    ): StoredRule | 'absent' | 'changed' =>
       write(() => {
         const row = byId.get(id)
         if (row?.account !== account) return 'absent'
@@ -224,7 +204,12 @@ export const openRules = (
         return rule
       }),
 
-    remove: (account, id, ifRevision, by = thisUser()) =>
+    remove: (
+      account: number,
+      id: number,
+      ifRevision?: number,
+      by: Actor = thisUser(),
+    ): 'removed' | 'absent' | 'changed' =>
       write(() => {
         const rule = get(account, id)
         if (!rule) return 'absent'
@@ -235,7 +220,8 @@ export const openRules = (
         return 'removed'
       }),
 
-    changes: (network, since) =>
+    /** What happened to the rules of a network, also to those of several, after `since`; 0: all that it has. Paused rules are among them. */
+    changes: (network: string, since: number): RuleChanges =>
       db.transaction(() => ({
         seq: lastSeq.get()!,
         changed: namesFor(network, networks).flatMap(name => changedSince.all(name, since).map(toRule)),
@@ -244,20 +230,26 @@ export const openRules = (
           .filter(id => !stillCovers(id, network)),
       }))(),
 
-    note: (by, id, action, detail) =>
+    /** Notes something else that was done with a rule, or with several. */
+    note: (by: Actor, id: number | null, action: string, detail?: Readonly<Record<string, unknown>>) =>
       write(() => trail.record(by, { action, ...(id !== null && { target: String(id) }), ...(detail && { detail }) })),
 
-    fixStart: (id, startBlock) =>
+    /** Where the rule has no start yet. */
+    fixStart: (id: number, startBlock: number) =>
       write(() => {
         if (find(id)?.startBlock === null) start.run(startBlock, nextSeq.get(), id)
       }),
 
+    /** Another number whenever anybody, in any process, has written to the accounts file. Costs a look at shared memory. */
     // Both only grow, so no two different states have the same sum.
-    version: () => dataVersion.get()! + written,
+    version: (): number => dataVersion.get()! + written,
 
-    all: () => everything.all().map(toRule),
-    networks: () => networks.all(),
+    all: (): StoredRule[] => everything.all().map(toRule),
+    /** Networks that there are rules for, and patterns of several. */
+    networks: (): string[] => networks.all(),
+    /** Commits what `work` does at once, which is far quicker than one by one. */
     together: write,
+    /** Resolves when all that was committed before outlives a power cut; until then it outlives only the process. */
     synced: createSynced(syncLog(join(folder, ACCOUNTS_FILE))),
     close: () => void db.close(),
   }
