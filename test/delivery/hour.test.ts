@@ -2,21 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { createRandom } from '../../scripts/demo/random.ts'
 import type { Outcome } from '../../src/delivery/channels/channel.ts'
-import { openDeliveries } from '../../src/delivery/store.ts'
-import { createWorker } from '../../src/delivery/worker.ts'
-import { silent } from '../../src/lib/log.ts'
-import {
-  DELIVERED,
-  dataFolder,
-  FAILED,
-  makeAlert,
-  makeChannels,
-  makeOutbox,
-  makeRule,
-  NETWORK,
-  post,
-} from '../support/delivery.ts'
-import { createVirtualClock } from '../support/virtual-clock.ts'
+import { DELIVERED, FAILED, makeChannels, makeRule, post, setUpWorker } from '../support/delivery.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -31,8 +17,6 @@ type Receiver = (n: number, at: number) => Outcome | 'hang'
 
 /** Alerts of an hour to one receiver: many in one block, and then now and then one. */
 const simulate = async (t: TestContext, receiver: Receiver) => {
-  const clock = createVirtualClock()
-  const began = clock.now()
   const tries = new Map<number, number>()
   let [requests, wasted] = [0, 0]
   const channels = makeChannels(async ({ messages }) => {
@@ -50,32 +34,25 @@ const simulate = async (t: TestContext, receiver: Receiver) => {
   })
   const arrived = new Map<number, number>()
   const made = new Map<number, number>()
-  const outbox = makeOutbox()
+  const options = {
+    channels,
+    rules: (id: number) => makeRule(id, [post(URL)]),
+    options: { random: createRandom(1).next },
+  }
+  const { clock, start, stop, confirm } = await setUpWorker(t, options)
+  const began = clock.now()
   const add = (n: number) => {
-    outbox.add('confirmed', makeAlert(`alert-${n}`, { receivedAt: clock.now() }))
+    confirm(`alert-${n}`)
     made.set(n, clock.now())
   }
-  const store = openDeliveries(await dataFolder(t), { now: clock.now })
-  const worker = createWorker({
-    store,
-    outboxes: () => new Map([[NETWORK, outbox]]),
-    rules: id => makeRule(id, [post(URL)]),
-    channels,
-    secrets: () => [],
-    clock,
-    log: silent,
-    options: { digestMs: 0, random: createRandom(1).next },
-  })
+  const worker = start()
   for (let n = 1; n <= BURST; n++) add(n)
   for (let n = BURST + 1; n <= ALERTS; n++) {
     add(n)
     worker.wake()
     await clock.run(HOUR / (ALERTS - BURST))
   }
-  const stopped = worker.stop()
-  await clock.run(MINUTE)
-  await stopped
-  store.close()
+  await stop(worker)
   const waits = [...arrived].map(([n, at]) => at - made.get(n)!)
   const late = waits.filter(wait => wait > 2_000).length
   const longest = Math.round(Math.max(...waits) / 1000)

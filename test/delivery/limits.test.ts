@@ -8,8 +8,6 @@ import { upgradeDeliveries } from '../../src/delivery/file.ts'
 import { MIGRATIONS } from '../../src/delivery/migrations.ts'
 import { SCHEDULE_MS } from '../../src/delivery/schedule.ts'
 import { openDeliveries } from '../../src/delivery/store.ts'
-import { createWorker } from '../../src/delivery/worker.ts'
-import { silent } from '../../src/lib/log.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import type { StoredRule } from '../../src/rules/rule.ts'
 import {
@@ -25,9 +23,9 @@ import {
   NETWORK,
   post,
   REFUSED,
+  setUpWorker,
   statesIn,
 } from '../support/delivery.ts'
-import { createVirtualClock } from '../support/virtual-clock.ts'
 
 const A = 'https://a.example/'
 const B = 'https://b.example/'
@@ -178,25 +176,13 @@ describe('an account that has much to tell', () => {
 
 describe('a rule that is deleted', () => {
   it('has nothing more sent, also of what is tried again, but retractions of what may have arrived', async t => {
-    const clock = createVirtualClock()
     const channels = makeChannels(({ messages }) => (messages[0]!.id === 'alert-1' ? DELIVERED : FAILED))
-    const outbox = makeOutbox()
     const rules = new Map([[1, makeRule(1, [post(A)])]])
     let version = 1
-    const store = openDeliveries(await dataFolder(t), { now: clock.now })
-    const worker = createWorker({
-      store,
-      outboxes: () => new Map([[NETWORK, outbox]]),
-      rules: id => rules.get(id),
-      rulesVersion: () => version,
-      channels,
-      secrets: () => [],
-      clock,
-      log: silent,
-      options: { digestMs: 0 },
-    })
-    for (const id of ['alert-1', 'alert-2', 'alert-3'])
-      outbox.add('confirmed', makeAlert(id, { receivedAt: clock.now() }))
+    const options = { channels, rules: (id: number) => rules.get(id), rulesVersion: () => version }
+    const { clock, outbox, store, start, stop, confirm } = await setUpWorker(t, options)
+    const worker = start()
+    confirm('alert-1', 'alert-2', 'alert-3')
     await clock.run(2_000)
     assert.equal(channels.sent.length, 3)
     rules.delete(1)
@@ -220,54 +206,31 @@ describe('a rule that is deleted', () => {
     // What belonged to it is forgotten when no block can be lost any more.
     await clock.run(2 * DAY)
     assert.deepEqual(store.list({ limit: 9 }), [])
-    const stopped = worker.stop()
-    await clock.run(5_000)
-    await stopped
-    store.close()
+    await stop(worker)
   })
 })
 
 describe('a rule that is paused', () => {
   const setUp = async (t: TestContext) => {
-    const clock = createVirtualClock()
     const answers = new Map<string, Outcome>()
     const channels = makeChannels(({ messages }) => answers.get(messages[0]!.id) ?? DELIVERED)
-    const outbox = makeOutbox()
     const state = { rule: makeRule(1, [post(A)]), version: 1 }
-    const store = openDeliveries(await dataFolder(t), { now: clock.now })
-    const start = () =>
-      createWorker({
-        store,
-        outboxes: () => new Map([[NETWORK, outbox]]),
-        rules: () => state.rule,
-        rulesVersion: () => state.version,
-        channels,
-        secrets: () => [],
-        clock,
-        log: silent,
-        options: { digestMs: 0 },
-      })
+    const options = { channels, rules: () => state.rule, rulesVersion: () => state.version }
+    const made = await setUpWorker(t, options)
     const set = (enabled: boolean) => {
       state.rule = { ...state.rule, enabled, revision: state.rule.revision + 1 }
       state.version++
     }
-    const stop = async (worker: ReturnType<typeof start>) => {
-      const stopped = worker.stop()
-      await clock.run(5_000)
-      await stopped
-    }
-    const shown = () => store.list({ limit: 9 }).map(it => [it.alert, it.type, it.state, it.lastError])
-    t.after(() => store.close())
-    return { clock, answers, channels, outbox, store, start, set, stop, shown }
+    const shown = () => made.store.list({ limit: 9 }).map(it => [it.alert, it.type, it.state, it.lastError])
+    return { ...made, answers, channels, set, shown }
   }
   const PAUSED = 'its rule was paused'
 
   it('has nothing more sent until it is resumed, but retractions, and what is asked for', async t => {
-    const { clock, answers, channels, outbox, store, start, set, stop, shown } = await setUp(t)
+    const { clock, answers, channels, outbox, store, start, set, stop, shown, confirm } = await setUp(t)
     for (const id of ['alert-2', 'alert-3']) answers.set(id, FAILED)
     const worker = start()
-    for (const id of ['alert-1', 'alert-2', 'alert-3'])
-      outbox.add('confirmed', makeAlert(id, { receivedAt: clock.now() }))
+    confirm('alert-1', 'alert-2', 'alert-3')
     await clock.run(2_000)
     const since = clock.now()
     set(false)
@@ -335,24 +298,11 @@ describe('a rule that is paused', () => {
 
 describe('tests of rules', () => {
   it('are forgotten, the oldest first', async t => {
-    const clock = createVirtualClock()
-    const channels = makeChannels(() => DELIVERED)
-    const store = openDeliveries(await dataFolder(t), { now: clock.now })
-    const worker = createWorker({
-      store,
-      outboxes: () => new Map(),
-      rules: () => undefined,
-      channels,
-      secrets: () => [],
-      clock,
-      log: silent,
-    })
+    const { store, start, stop } = await setUpWorker(t)
+    const worker = start()
     const { signal } = new AbortController()
     for (let n = 0; n < 120; n++) await worker.testFire(makeRule(1, [post(A)]), makeAlert('alert-1'), signal)
     assert.equal(store.list({ rule: 1, limit: 500 }).length, 101)
-    const stopped = worker.stop()
-    await clock.run(5_000)
-    await stopped
-    store.close()
+    await stop(worker)
   })
 })

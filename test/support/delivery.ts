@@ -6,9 +6,12 @@ import type { Outbox } from '../../src/alerts/outbox.ts'
 import type { Channel, Message, Outcome, SendContext } from '../../src/delivery/channels/channel.ts'
 import type { DeliveryState } from '../../src/delivery/ledger.ts'
 import type { Due, Queue } from '../../src/delivery/queue.ts'
-import type { DeliveryStore } from '../../src/delivery/store.ts'
+import { type DeliveryStore, openDeliveries } from '../../src/delivery/store.ts'
 import type { ChannelOf } from '../../src/delivery/teller.ts'
+import { createWorker, type DeliveryWorker, type WorkerOptions } from '../../src/delivery/worker.ts'
+import { silent } from '../../src/lib/log.ts'
 import type { Action, StoredRule } from '../../src/rules/rule.ts'
+import { createVirtualClock } from './virtual-clock.ts'
 
 /** Builders with defaults for what goes into a delivery, and receivers that need no network. */
 
@@ -144,4 +147,31 @@ export const dataFolder = async (t: { after(fn: () => Promise<void>): void }): P
 export const statesIn = (store: Pick<DeliveryStore, 'list'>): Partial<Record<DeliveryState, number>> => {
   const told = store.list({ limit: 1_000_000 }).filter(({ type }) => type !== 'alert.test')
   return Object.fromEntries([...Map.groupBy(told, ({ state }) => state)].map(([state, list]) => [state, list.length]))
+}
+
+/** Workers over one store and an outbox in memory, in time that is let go by. */
+export const setUpWorker = async (
+  t: { after(fn: () => void | Promise<void>): void },
+  options: Partial<Omit<WorkerOptions, 'clock' | 'store'>> = {},
+) => {
+  const clock = createVirtualClock()
+  const outbox = makeOutbox()
+  const store = openDeliveries(await dataFolder(t), { now: clock.now })
+  t.after(() => store.close())
+  const start = () =>
+    createWorker({
+      ...{ store, clock, log: silent, channels: makeChannels(), outboxes: () => new Map([[NETWORK, outbox]]) },
+      ...{ rules: () => undefined, secrets: () => [] },
+      ...options,
+      options: { digestMs: 0, ...options.options },
+    })
+  const stop = async (worker: DeliveryWorker) => {
+    const stopped = worker.stop()
+    await clock.run(60_000)
+    await stopped
+  }
+  const confirm = (...ids: string[]) => {
+    for (const id of ids) outbox.add('confirmed', makeAlert(id, { receivedAt: clock.now() }))
+  }
+  return { clock, outbox, store, start, stop, confirm }
 }
