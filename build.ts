@@ -95,7 +95,7 @@ const buildBundle = async () => {
 /** The store of the demo chain, which both forms ship, so that a first start need not import it. */
 const makeDemo = async (): Promise<string> => {
   const { makeDemoStore } = await import('./scripts/demo/store.ts')
-  const { DEMO_STORE } = await import('./src/services/demo-store.ts')
+  const { DEMO_STORE } = await import('./src/services/demo.ts')
   const output = `dist/${DEMO_STORE}`
   await makeDemoStore(output)
   return output

@@ -5,7 +5,7 @@ import { storeFile } from '../../src/engine/files.ts'
 import { openForWriting } from '../../src/engine/open.ts'
 import { startIndexing } from '../../src/ingest/network.ts'
 import { silent } from '../../src/lib/log.ts'
-import { DEMO, DEMO_BATCH, packDemo } from '../../src/services/demo-store.ts'
+import { DEMO, DEMO_BATCH, packDemo } from '../../src/services/demo.ts'
 
 /** Imports the demo chain as a server would, and writes what comes of it to a file that the program ships. */
 export const makeDemoStore = async (output: string) => {

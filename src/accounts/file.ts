@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto'
+import { closeSync, ftruncateSync, openSync, promises, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { messageOf, stop, systemFault } from '../lib/errors.ts'
@@ -15,7 +17,76 @@ import {
   upgrade,
 } from '../sqlite/steps.ts'
 import { vacuum } from '../sqlite/vacuum.ts'
-import { MIGRATIONS } from './migrations.ts'
+
+/** Step n brings the accounts file from version n to n + 1. What was released is never edited: changes are further steps. */
+export const MIGRATIONS: readonly string[] = [
+  `CREATE TABLE accounts (
+     id INTEGER PRIMARY KEY,
+     name TEXT NOT NULL UNIQUE,
+     created_at INTEGER NOT NULL
+   ) STRICT;
+   CREATE TABLE tokens (
+     id INTEGER PRIMARY KEY AUTOINCREMENT,
+     account INTEGER NOT NULL REFERENCES accounts,
+     hash BLOB NOT NULL UNIQUE,
+     hint TEXT NOT NULL,
+     created_at INTEGER NOT NULL,
+     expires_at INTEGER,
+     revoked_at INTEGER,
+     used_at INTEGER
+   ) STRICT`,
+  // What a rule says is one JSON text: it is read whole or not at all. `seq` counts changes of all rules, so that whoever follows a
+  // network's rules reads those alone that changed since; one that left the network leaves its number behind in rules_gone.
+  `CREATE TABLE rules (
+     id INTEGER PRIMARY KEY AUTOINCREMENT,
+     account INTEGER NOT NULL REFERENCES accounts,
+     revision INTEGER NOT NULL,
+     matching INTEGER NOT NULL,
+     enabled INTEGER NOT NULL,
+     network TEXT NOT NULL,
+     start_block INTEGER,
+     input TEXT NOT NULL,
+     created_at INTEGER NOT NULL,
+     updated_at INTEGER NOT NULL,
+     seq INTEGER NOT NULL
+   ) STRICT;
+   CREATE INDEX rules_by_network ON rules (network, seq);
+   CREATE INDEX rules_by_account ON rules (account);
+   CREATE TABLE rules_gone (
+     network TEXT NOT NULL,
+     rule INTEGER NOT NULL,
+     seq INTEGER NOT NULL,
+     PRIMARY KEY (network, rule)
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE rule_changes (last INTEGER NOT NULL) STRICT;
+   INSERT INTO rule_changes VALUES (0);
+   CREATE TABLE webhook_secrets (
+     id INTEGER PRIMARY KEY AUTOINCREMENT,
+     account INTEGER NOT NULL REFERENCES accounts,
+     secret TEXT NOT NULL,
+     created_at INTEGER NOT NULL,
+     expires_at INTEGER
+   ) STRICT;
+   CREATE INDEX webhook_secrets_by_account ON webhook_secrets (account)`,
+  // A token could do everything before there were scopes. Entries of the audit trail are added and, when they are old, removed; none is changed.
+  `ALTER TABLE tokens ADD COLUMN scopes TEXT NOT NULL DEFAULT 'search,rules,admin';
+   ALTER TABLE tokens ADD COLUMN replaced_by INTEGER REFERENCES tokens;
+   CREATE TABLE audit (
+     id INTEGER PRIMARY KEY AUTOINCREMENT,
+     at INTEGER NOT NULL,
+     account INTEGER REFERENCES accounts,
+     token INTEGER,
+     user TEXT,
+     address TEXT,
+     action TEXT NOT NULL,
+     target TEXT,
+     detail TEXT,
+     count INTEGER NOT NULL
+   ) STRICT;
+   CREATE INDEX audit_by_account ON audit (account, id);
+   CREATE TRIGGER audit_stays BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'the audit trail is not changed'); END`,
+  'ALTER TABLE tokens ADD COLUMN rate INTEGER',
+]
 
 /** Accounts, their tokens, rules and signing secrets. Several processes may have it open. */
 export const ACCOUNTS_FILE = 'accounts.sqlite'
@@ -105,3 +176,87 @@ export const checkAccounts = (folder: string, native: string | undefined): strin
 /** Gives room back that is free in the file. */
 export const compactAccounts = (folder: string, native: string | undefined) =>
   vacuum(join(folder, ACCOUNTS_FILE), () => connect(folder, native))
+
+const FILE = 'accounts.reserve'
+const SIZE = 1 << 20
+/** More than SQLite needs to open the file and to commit a small change. */
+const STEP = 128 << 10
+
+const pathIn = (folder: string) => join(folder, FILE)
+
+/** Takes room on the disk while there is some, for what must be written when there is none. */
+export const keepReserve = (folder: string): void => {
+  try {
+    const fd = openSync(pathIn(folder), 'a', 0o600)
+    try {
+      // Not zeros, which some file systems store in no room at all.
+      for (let size = statSync(pathIn(folder)).size; size < SIZE; size += STEP) writeSync(fd, randomBytes(STEP))
+    } finally {
+      closeSync(fd)
+    }
+  } catch {
+    // The disk is full or not writable: the next write says so.
+  }
+}
+
+/** Does what must be done also on a full disk, such as a revocation: the room that was kept for it is given up bit by bit. */
+export const withReserve = <T>(folder: string, work: () => T): T => {
+  for (;;) {
+    try {
+      return work()
+    } catch (error) {
+      if (systemFault(error)?.code !== 'disk_full' || !giveUp(folder)) throw error
+    }
+  }
+}
+
+/** Returns whether there was something left to give up. */
+const giveUp = (folder: string): boolean => {
+  try {
+    const { size } = statSync(pathIn(folder))
+    if (size === 0) return false
+    const fd = openSync(pathIn(folder), 'r+')
+    try {
+      ftruncateSync(fd, Math.max(0, size - STEP))
+    } finally {
+      closeSync(fd)
+    }
+    return true
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Resolves when all that was written before the call outlives a power cut. Whoever asks while the disk works waits for one more turn of it,
+ * together with all others who ask meanwhile.
+ */
+export const createSynced = (sync: () => Promise<void>): (() => Promise<void>) => {
+  let running: Promise<void> | undefined
+  let next: Promise<void> | undefined
+
+  const start = (): Promise<void> => {
+    next = undefined
+    const now = sync().finally(() => {
+      if (running === now) running = undefined
+    })
+    running = now
+    return now
+  }
+
+  return () => {
+    if (!running) return start()
+    next ??= running.then(start, start)
+    return next
+  }
+}
+
+/** Has the disk take what SQLite has written to a log of commits, on a thread that nobody waits for. */
+export const syncLog = (database: string) => async (): Promise<void> => {
+  const log = await promises.open(`${database}-wal`, 'r+')
+  try {
+    await log.datasync()
+  } finally {
+    await log.close()
+  }
+}

@@ -1,16 +1,11 @@
 import { hash, randomBytes } from 'node:crypto'
 import { refuse } from '../lib/errors.ts'
-import { type Actor, createTrail, type Trail, thisUser } from './audit.ts'
-import { connect } from './file.ts'
-import { createRefusals, type Refusals } from './refusals.ts'
-import { keepReserve, withReserve } from './reserve.ts'
-import { readScopes, type Scope, USUAL_SCOPES, writeScopes } from './scopes.ts'
+import { type Actor, createRefusals, createTrail, type Refusals, type Trail, thisUser } from './audit.ts'
+import { connect, keepReserve, withReserve } from './file.ts'
 
-export type { Actor, AuditEntry, Trail } from './audit.ts'
-export type { Refusals } from './refusals.ts'
-export { SCOPES, type Scope } from './scopes.ts'
+export type { Actor, AuditEntry, Refusals, Trail } from './audit.ts'
 
-export interface Account {
+interface Account {
   id: number
   name: string
 }
@@ -42,7 +37,7 @@ export interface TokenInfo {
   replacedBy: number | null
 }
 
-export interface TokenOptions {
+interface TokenOptions {
   /** Milliseconds. */
   expiresIn?: number | undefined
   scopes?: readonly Scope[] | undefined
@@ -54,7 +49,7 @@ export interface TokenOptions {
   lasting?: boolean
 }
 
-export interface Rotated {
+interface Rotated {
   id: number
   token: string
   /** Until then the old one is valid. */
@@ -305,3 +300,18 @@ const checkName = (name: string) => {
       `An account's name has 1 to 200 printable characters, not ${JSON.stringify(name)}.`,
     )
 }
+
+/** What a token may be used for. */
+export const SCOPES = ['search', 'rules', 'admin'] as const
+export type Scope = (typeof SCOPES)[number]
+
+/** The scopes of a token unless others are given: all that an account needs for itself. */
+const USUAL_SCOPES: readonly Scope[] = ['search', 'rules']
+
+/** As they are stored: each once, in the order of the list. */
+const writeScopes = (scopes: readonly Scope[]): string => {
+  if (scopes.length === 0) throw refuse('no_scope', `A token needs a scope: ${SCOPES.join(', ')}.`)
+  return SCOPES.filter(scope => scopes.includes(scope)).join(',')
+}
+
+const readScopes = (text: string): Scope[] => SCOPES.filter(scope => text.split(',').includes(scope))

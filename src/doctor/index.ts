@@ -1,15 +1,11 @@
 import type { Config } from '../config/index.ts'
 import { messageOf } from '../lib/errors.ts'
 import { redact } from '../lib/secret.ts'
-import { checkClock, type Watch } from './clock.ts'
-import { checkClusters } from './cluster.ts'
-import { checkDisk } from './disk.ts'
 import { about, type Check, type Finding, type Findings } from './finding.ts'
-import { checkMail } from './mail.ts'
-import { checkModes } from './modes.ts'
+import { checkClock, checkDisk, checkModes, type Watch } from './machine.ts'
 import { checkNodes } from './node.ts'
-import { checkStores } from './store.ts'
-import { checkWebhooks } from './webhooks.ts'
+import { checkMail, checkWebhooks } from './receivers.ts'
+import { checkClusters, checkStores } from './store.ts'
 
 export type { Finding } from './finding.ts'
 

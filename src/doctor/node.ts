@@ -1,11 +1,13 @@
+import { type MessageEvent, WebSocket } from 'undici'
 import { type Answer, type Call, isMissingMethod } from '../chain/answers.ts'
-import { type Budget, createBudget } from '../chain/budget.ts'
+import { type Budget, type BudgetStatus, createBudget } from '../chain/budget.ts'
 import { BUDGET_USED, createEndpoint, type Endpoint } from '../chain/endpoint.ts'
 import { createMemory } from '../chain/memory.ts'
+import { authorization, createHider, parseNodeUrl } from '../chain/node-url.ts'
 import { openSpent } from '../chain/spent-file.ts'
 import { isMissingTraces } from '../chain/tracing.ts'
-import { allowancesOf } from '../config/allowance.ts'
 import type { Config, NetworkConfig } from '../config/index.ts'
+import { allowancesOf } from '../config/kinds.ts'
 import { createBlocks } from '../engine/blocks.ts'
 import { spentStem, storedNetworks, storeFile } from '../engine/files.ts'
 import { openForReading } from '../engine/open.ts'
@@ -14,10 +16,9 @@ import { silent } from '../lib/log.ts'
 import { timeOf } from '../lib/progress.ts'
 import { systemClock } from '../lib/retry.ts'
 import { nativeBinding } from '../lib/runtime.ts'
-import { leftOf, usedUp } from './budget.ts'
-import type { Watch } from './clock.ts'
+import type { Secret } from '../lib/secret.ts'
 import { about, type Finding } from './finding.ts'
-import { checkWebSocket } from './websocket.ts'
+import type { Watch } from './machine.ts'
 
 /** The nodes of each network: what they are, how far they are, and what they can. */
 export async function* checkNodes(config: Config, watch: Watch, signal: AbortSignal): AsyncGenerator<Finding> {
@@ -268,3 +269,73 @@ const STALE_S = 600
 const SAMPLES = 5
 const BURST = 40
 const SLOW_MS = 500
+
+/** Whether the node announces new blocks there. */
+const checkWebSocket = async (address: Secret, timeoutMs: number): Promise<Finding> => {
+  const { ok, warn } = about('node', `WebSocket at ${address}`)
+  const why = await subscribe(address.reveal(), timeoutMs)
+  return why === undefined
+    ? ok('takes a subscription to new blocks')
+    : warn(why, 'Check --ws. Until it works, the head is polled, and blocks come a little later.')
+}
+
+/** Undefined where it worked. */
+const subscribe = (text: string, timeoutMs: number): Promise<string | undefined> =>
+  new Promise(resolve => {
+    const url = parseNodeUrl(text, ['ws:', 'wss:'])
+    const hide = createHider(url)
+    const socket = new WebSocket(bare(url), { headers: authorization(url) })
+    const settle = (why?: string) => {
+      clearTimeout(timer)
+      socket.close()
+      resolve(why)
+    }
+    const timer = setTimeout(() => settle(`does not answer within ${timeoutMs / 1_000} s`), timeoutMs)
+    socket.onopen = () =>
+      socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params: ['newHeads'] }))
+    socket.onmessage = ({ data }: MessageEvent) => settle(refusalIn(String(data), hide))
+    socket.onerror = () => settle('cannot be connected to')
+    socket.onclose = () => settle('closed the connection')
+  })
+
+/** Credentials go in a header. */
+const bare = (url: URL): string => {
+  const copy = new URL(url)
+  copy.username = ''
+  copy.password = ''
+  return copy.href
+}
+
+const refusalIn = (text: string, hide: (text: string) => string): string | undefined => {
+  try {
+    const { result, error } = JSON.parse(text) as { result?: unknown; error?: { message?: unknown } }
+    if (typeof result === 'string') return undefined
+    return `refuses a subscription to new blocks: ${hide(String(error?.message ?? 'no reason'))}`
+  } catch {
+    return 'answers what is not JSON'
+  }
+}
+
+/** What is left of the budget of a node; undefined where nothing of a day or a month is limited. */
+const leftOf = (subject: string, status: BudgetStatus | undefined): Finding | undefined =>
+  status && (status.day || status.month) ? about('node', subject).ok(textOf(status)) : undefined
+
+/** That the budget has nothing left for being looked at, where that is the error. */
+const usedUp = (subject: string, error: ChainsieveError, status: BudgetStatus | undefined): Finding | undefined => {
+  if (error.code !== BUDGET_USED || !status) return undefined
+  return about('node', subject).warn(
+    `its budget is used up, but for what is kept for the head, so it is not looked at: ${textOf(status)}`,
+    'Wait until then, or raise --rpc-daily and --rpc-month.',
+  )
+}
+
+const textOf = ({ costs, day, month }: BudgetStatus): string => {
+  const unit = costs === 'calls' ? 'calls' : 'credits'
+  const parts = [
+    { period: day, when: 'today' },
+    { period: month, when: 'this month' },
+  ].flatMap(({ period, when }) =>
+    period ? [`${period.left} of ${period.limit} ${unit} left ${when} (until ${period.endsAt.slice(0, 16)}Z)`] : [],
+  )
+  return parts.join(', ')
+}

@@ -25,8 +25,8 @@ import type { Pool } from '../search/pool.ts'
 import { NO_ACCOUNT } from '../search/service.ts'
 import { indexOf } from '../search/target.ts'
 import { idleReason, networkWarnings, warningsOf } from './advice.ts'
-import { createOwnAbis } from './own-abis.ts'
 import { simulate } from './simulate.ts'
+import { createOwnAbis } from './stores.ts'
 
 export interface AlertingOptions {
   config: Config

@@ -1,7 +1,7 @@
 import type { DevNews } from '../cli/index.ts'
 import type { Pool } from '../search/pool.ts'
 import { NO_ACCOUNT } from '../search/service.ts'
-import { type Creation, type Item, itemsOf, numberOf, type Source } from './dev-items.ts'
+import { type Creation, type Item, itemsOf, numberOf, type Source } from './dev.ts'
 
 export interface ChainNewsOptions {
   pool: Pick<Pool, 'search'>

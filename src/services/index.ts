@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { withReserve } from '../accounts/file.ts'
 import { openAccounts, SCOPES } from '../accounts/index.ts'
-import { withReserve } from '../accounts/reserve.ts'
 import type { AbiFile, AbiPlace, Run, Services, Summary, Unread } from '../cli/index.ts'
 import { depthOfChain } from '../config/chains.ts'
 import type { Config, NetworkConfig } from '../config/index.ts'
@@ -25,8 +25,7 @@ import { nativeBinding, nativeOption } from '../lib/runtime.ts'
 import { aborted } from '../lib/shutdown.ts'
 import { isDamage } from '../sqlite/damage.ts'
 import { lockedFor } from '../sqlite/lock.ts'
-import { DEMO_TOKEN_MS, importDemo, welcome } from './demo.ts'
-import { DEMO, placeDemo } from './demo-store.ts'
+import { DEMO, DEMO_TOKEN_MS, importDemo, placeDemo, welcome } from './demo.ts'
 import { networksOf, nodeOptions, openParts, openPool, startServer } from './parts.ts'
 import { receive } from './receive.ts'
 import { startRetention } from './retention.ts'
@@ -137,13 +136,13 @@ export const services: Services = {
   backup: async (...asked) => (await import('./backup.ts')).backup(...asked),
   restore: async (...asked) => (await import('./backup.ts')).restore(...asked),
 
-  prune: async (...asked) => (await import('./prune.ts')).prune(...asked),
-  forget: async (...asked) => (await import('./prune.ts')).forget(...asked),
-  narrow: async (...asked) => (await import('./prune.ts')).narrow(...asked),
-  move: async (...asked) => (await import('./move.ts')).move(...asked),
-  compact: async (...asked) => (await import('./compact.ts')).compact(...asked),
-  stats: async (...asked) => (await import('./stats.ts')).stats(...asked),
-  salvage: async (...asked) => (await import('./salvage.ts')).salvage(...asked),
+  prune: async (...asked) => (await import('./maintenance.ts')).prune(...asked),
+  forget: async (...asked) => (await import('./maintenance.ts')).forget(...asked),
+  narrow: async (...asked) => (await import('./maintenance.ts')).narrow(...asked),
+  move: async (...asked) => (await import('./maintenance.ts')).move(...asked),
+  compact: async (...asked) => (await import('./maintenance.ts')).compact(...asked),
+  stats: async (...asked) => (await import('./maintenance.ts')).stats(...asked),
+  salvage: async (...asked) => (await import('./maintenance.ts')).salvage(...asked),
 
   async addAbis(config, files, place, redecode, log) {
     const abis = addAbis(abiFolder(config.data), files, toWhere(place), config.limits, log)

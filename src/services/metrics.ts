@@ -1,11 +1,14 @@
 import { statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { ClusterHealth } from '../cluster/health.ts'
 import type { Delivery } from '../delivery/service.ts'
 import { storeFile } from '../engine/files.ts'
 import type { Indexing } from '../ingest/network.ts'
 import type { NetworkStatus, Status } from '../ingest/status.ts'
 import { exposition, labelled } from '../lib/exposition.ts'
+import { mostFiles, openFiles } from '../lib/files.ts'
 import { hostsOf } from '../lib/hosts.ts'
 import type { Log } from '../lib/log.ts'
 import { createMetrics, type Labels, type MetricSnapshot, type Metrics } from '../lib/metrics.ts'
@@ -13,10 +16,8 @@ import { coalesceFor } from '../lib/scheduling/coalesce.ts'
 import { CHANNEL_TYPES } from '../rules/channels.ts'
 import type { Pool } from '../search/pool.ts'
 import { NO_ACCOUNT } from '../search/service.ts'
-import { clusterMetrics } from './cluster-metrics.ts'
-import { processMetrics, watchEventLoop } from './process-metrics.ts'
 
-export interface MetricsOptions {
+interface MetricsOptions {
   /** The data folder. */
   data: string
   status(): Promise<Status>
@@ -28,7 +29,7 @@ export interface MetricsOptions {
   log: Log
 }
 
-export interface ServerMetrics {
+interface ServerMetrics {
   /** Those of the main thread, for whoever counts there. */
   metrics: Metrics
   /** All that is known of the server, in Prometheus's text format. */
@@ -275,4 +276,101 @@ const countIn = async (pool: Pick<Pool, 'holdings'>, network: string): Promise<M
   const { counts } = await pool.holdings({ network, account: NO_ACCOUNT, signal: AbortSignal.timeout(COUNT_MS) })
   const series = Object.entries(counts).map(([entity, count]): [number, Labels] => [count, { network, entity }])
   return [gauge('chainsieve_documents', 'Stored documents, by entity.', ...series)]
+}
+
+/** What is known of the cluster of a network. */
+export const clusterMetrics = (health: ClusterHealth): MetricSnapshot[] => {
+  const { state, nodes, unassignedShards, pendingTasks, diskFree, watermark, rejected, lost } = health
+  return [
+    one('gauge', 'chainsieve_cluster_state', 'State of the cluster: 1 for the present state.', 1, { state }),
+    one('gauge', 'chainsieve_cluster_nodes', 'Nodes of the cluster.', nodes),
+    one('gauge', 'chainsieve_cluster_unassigned_shards', 'Shards of the network without a node.', unassignedShards),
+    one(
+      'gauge',
+      'chainsieve_cluster_lost_indices',
+      'Indices that hold documents and that no search reaches.',
+      lost.length,
+    ),
+    one('gauge', 'chainsieve_cluster_pending_tasks', 'Changes that the cluster has yet to make.', pendingTasks),
+    one('gauge', 'chainsieve_cluster_disk_free_bytes', 'Free space of the node that has the least.', diskFree),
+    one(
+      'gauge',
+      'chainsieve_cluster_watermark',
+      'The worst disk watermark that a node of the cluster is over.',
+      watermark && 1,
+      watermark ? { watermark } : {},
+    ),
+    ...(rejected
+      ? [
+          {
+            ...{ type: 'counter' as const, name: 'chainsieve_cluster_rejected_total' },
+            help: 'Requests that nodes of the cluster rejected since they started, by kind.',
+            series: Object.entries(rejected).map(([kind, value]) => ({ labels: { kind }, value })),
+          },
+        ]
+      : []),
+  ].filter(metric => metric !== undefined)
+}
+
+const one = (
+  type: 'gauge',
+  name: string,
+  help: string,
+  value: number | null,
+  labels: Labels = {},
+): MetricSnapshot | undefined => (value === null ? undefined : { type, name, help, series: [{ labels, value }] })
+
+/** What other programs tell of themselves under the same names. */
+const processMetrics = (version: string): MetricSnapshot[] => {
+  const { rss, heapUsed, heapTotal, external } = process.memoryUsage()
+  const { user, system } = process.cpuUsage()
+  const one = (type: 'gauge' | 'counter', name: string, help: string, value: number | undefined): MetricSnapshot[] =>
+    value === undefined ? [] : [{ type, name, help, series: [{ labels: {}, value }] }]
+  return [
+    {
+      ...{ type: 'gauge', name: 'chainsieve_build_info', help: 'The running version: 1.' },
+      series: [{ labels: { version, node: process.versions.node }, value: 1 }],
+    },
+    ...one('counter', 'process_cpu_seconds_total', 'Processor time of all threads.', (user + system) / 1e6),
+    ...one('gauge', 'process_resident_memory_bytes', 'Memory of all threads.', rss),
+    ...one('gauge', 'process_start_time_seconds', 'Start of the process, in seconds since 1970.', STARTED),
+    ...one('gauge', 'process_open_fds', 'Open files and connections.', openFiles()),
+    ...one('gauge', 'process_max_fds', 'Limit of open files and connections.', MOST_FILES()),
+    ...one('gauge', 'nodejs_heap_size_used_bytes', 'Used heap of the main thread.', heapUsed),
+    ...one('gauge', 'nodejs_heap_size_total_bytes', 'Heap of the main thread.', heapTotal),
+    ...one('gauge', 'nodejs_external_memory_bytes', 'Memory of JavaScript outside of heaps.', external),
+    ...one(
+      'counter',
+      'chainsieve_event_loop_busy_seconds_total',
+      'Time that the main thread was busy.',
+      performance.eventLoopUtilization().active / 1_000,
+    ),
+  ]
+}
+
+const STARTED = Math.round(performance.timeOrigin) / 1_000
+
+let most: number | undefined
+/** It does not change; not every system tells it in no time. */
+const MOST_FILES = () => {
+  most ??= mostFiles()
+  return most
+}
+
+const BOUNDS_S = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
+const TICK_MS = 100
+
+/** Whatever comes waits for the event loop's next turn: how long, is measured ten times a second. */
+const watchEventLoop = (metrics: Metrics): void => {
+  const delay = metrics
+    .histogram('chainsieve_event_loop_delay_seconds', 'Delay of a timer in the main thread.', BOUNDS_S)
+    .of({})
+  let due = performance.now() + TICK_MS
+  const tick = () => {
+    const now = performance.now()
+    delay(Math.max(0, now - due) / 1_000)
+    due = now + TICK_MS
+    setTimeout(tick, TICK_MS).unref()
+  }
+  setTimeout(tick, TICK_MS).unref()
 }

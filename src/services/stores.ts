@@ -1,13 +1,18 @@
+import { promises } from 'node:fs'
+import { join } from 'node:path'
 import { createBlocks } from '../engine/blocks.ts'
 import { storedNetworks, storeFile } from '../engine/files.ts'
 import { createMoved } from '../engine/moved.ts'
 import { openForReading } from '../engine/open.ts'
+import type { NamedContract } from '../engine/query/suggest.ts'
+import { abiFolder, fileNames, findAbi, type StoredAbi } from '../ingest/abis.ts'
 import { refuse } from '../lib/errors.ts'
 import type { Range } from '../lib/ranges.ts'
 import { nativeBinding } from '../lib/runtime.ts'
+import type { OwnAbis } from '../rules/declared.ts'
 
 /** The stores of a data folder: file by network. */
-export type Stores = (wanted?: string) => ReadonlyMap<string, string>
+type Stores = (wanted?: string) => ReadonlyMap<string, string>
 
 /** How old the list may be: other processes may add to the folder and take from it. */
 const FRESH_MS = 250
@@ -53,5 +58,55 @@ export const rangesOf = (store: string): Range[] => {
     return createBlocks(db).ranges()
   } finally {
     db.close()
+  }
+}
+
+/** A contract's own ABI is far smaller; lists of signatures are not of a contract. */
+const LARGEST = 8 * 2 ** 20
+
+/** The contracts of a network that ABIs were given for, under their names. Files are read once each, as they come. */
+export const createContracts = (data: string): ((network: string) => Promise<NamedContract[]>) => {
+  const folder = abiFolder(data)
+  /** By file, whose name changes with its content; null where it is of no contract, or cannot be read. */
+  const known = new Map<string, Pick<StoredAbi, 'name' | 'address' | 'network'> | null>()
+
+  const read = async (file: string) => {
+    try {
+      const path = join(folder, file)
+      if ((await promises.stat(path)).size > LARGEST) return null
+      const { name, address, network } = JSON.parse(await promises.readFile(path, 'utf8')) as StoredAbi
+      return { name, address, network }
+    } catch {
+      // Indexing says what is wrong with it.
+      return null
+    }
+  }
+
+  return async network => {
+    const files = (await promises.readdir(folder).catch(() => [])).filter(file => file.endsWith('.json')).sort()
+    for (const file of files) if (!known.has(file)) known.set(file, await read(file))
+    return files.flatMap(file => {
+      const abi = known.get(file)
+      if (typeof abi?.address !== 'string' || (abi.network !== null && abi.network !== network)) return []
+      return [{ name: abi.name, address: abi.address }]
+    })
+  }
+}
+
+/** The ABIs that the user gave, of all networks. Each file is read once: its name changes with its content. */
+export const createOwnAbis = (data: string): OwnAbis => {
+  const folder = abiFolder(data)
+  let known = new Map<string, StoredAbi | undefined>()
+  const read = (file: string): StoredAbi | undefined => {
+    try {
+      return findAbi(folder, file)
+    } catch {
+      // Indexing says what is wrong with it.
+      return undefined
+    }
+  }
+  return () => {
+    known = new Map(fileNames(folder).map(file => [file, known.get(file) ?? read(file)]))
+    return [...known.values()].filter(abi => abi !== undefined)
   }
 }

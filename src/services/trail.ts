@@ -1,6 +1,6 @@
 import { thisUser } from '../accounts/audit.ts'
+import { withReserve } from '../accounts/file.ts'
 import type { Accounts } from '../accounts/index.ts'
-import { withReserve } from '../accounts/reserve.ts'
 import type { Config } from '../config/index.ts'
 import { systemFault } from '../lib/errors.ts'
 import { ageClock } from '../lib/last-clock.ts'

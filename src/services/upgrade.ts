@@ -1,6 +1,5 @@
 import { basename } from 'node:path'
-import { ACCOUNTS_FILE, isAccountsOlder, upgradeAccounts } from '../accounts/file.ts'
-import { withReserve } from '../accounts/reserve.ts'
+import { ACCOUNTS_FILE, isAccountsOlder, upgradeAccounts, withReserve } from '../accounts/file.ts'
 import { DELIVERIES_FILE, isDeliveriesOlder, upgradeDeliveries } from '../delivery/file.ts'
 import { storedNetworks, storeFile } from '../engine/files.ts'
 import { isStoreOlder, openForWriting } from '../engine/open.ts'

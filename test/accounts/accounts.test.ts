@@ -6,9 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import Database from 'better-sqlite3'
-import { upgradeAccounts } from '../../src/accounts/file.ts'
+import { MIGRATIONS, upgradeAccounts } from '../../src/accounts/file.ts'
 import { type Caller, openAccounts, type Scope } from '../../src/accounts/index.ts'
-import { MIGRATIONS } from '../../src/accounts/migrations.ts'
 import { processorTime } from '../support/processor.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'chainsieve-accounts-'))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createSynced } from '../../src/accounts/synced.ts'
+import { createSynced } from '../../src/accounts/file.ts'
 
 test('whoever asks while the disk works waits for one more turn of it, with all others', async () => {
   const turns: PromiseWithResolvers<void>[] = []

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { DEFAULT_CLUSTER } from '../../src/cluster/options.ts'
 import { indexBody } from '../../src/cluster/template.ts'
-import { checkClusters } from '../../src/doctor/cluster.ts'
+import { checkClusters } from '../../src/doctor/store.ts'
 import { configOf, linesOf, type Test } from './support.ts'
 
 const NETWORK = 'a/b/c'

@@ -6,7 +6,7 @@ import type { ClusterHealth } from '../../src/cluster/health.ts'
 import { loadConfig } from '../../src/config/index.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { createShutdown } from '../../src/lib/shutdown.ts'
-import { clusterMetrics } from '../../src/services/cluster-metrics.ts'
+import { clusterMetrics } from '../../src/services/metrics.ts'
 import { watchClusters } from '../../src/services/clusters.ts'
 
 const HEALTH: ClusterHealth = {

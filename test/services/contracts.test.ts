@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { abiFolder, addAbis } from '../../src/ingest/abis.ts'
-import { createContracts } from '../../src/services/contracts.ts'
+import { createContracts } from '../../src/services/stores.ts'
 import { tempFolder } from '../e2e/program.ts'
 
 const NETWORK = 'ethereum/ethereum/mainnet'

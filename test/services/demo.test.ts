@@ -13,7 +13,7 @@ import { silent } from '../../src/lib/log.ts'
 import { readAsset } from '../../src/lib/runtime.ts'
 import { KINDS } from '../../src/mapping/index.ts'
 import { answerSearch } from '../../src/search/answer.ts'
-import { DEMO, DEMO_BATCH, packDemo, placeDemo, unpackDemo } from '../../src/services/demo-store.ts'
+import { DEMO, DEMO_BATCH, packDemo, placeDemo, unpackDemo } from '../../src/services/demo.ts'
 import { tempFolder } from '../support/pack.ts'
 
 /** Whole answers: all documents of each kind, and what is computed over them. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RuleInput } from '../../src/rules/rule.ts'
-import { outsideScopes } from '../../src/services/scope-advice.ts'
+import { outsideScopes } from '../../src/services/advice.ts'
 import { scoping } from '../support/scoped.ts'
 
 const [INSIDE, OUTSIDE] = [`0x${'1'.repeat(40)}`, `0x${'2'.repeat(40)}`]

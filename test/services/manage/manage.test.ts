@@ -11,9 +11,7 @@ import { NOTHING } from '../../../src/ingest/network.ts'
 import { isStopped, noteProgress, openRedecodings } from '../../../src/ingest/redecodings.ts'
 import type { NetworkStatus } from '../../../src/ingest/status.ts'
 import { silent } from '../../../src/lib/log.ts'
-import { createAbiShelf } from '../../../src/services/manage/abi-shelf.ts'
-import { createRates } from '../../../src/services/manage/rates.ts'
-import { createRedecodings } from '../../../src/services/manage/redecodings.ts'
+import { createAbiShelf, createRates, createRedecodings } from '../../../src/services/manage.ts'
 import { createStorage } from '../../../src/services/manage/storage.ts'
 
 const folderOf = (t: TestContext) => {

@@ -4,9 +4,12 @@ import {
   constants,
   existsSync,
   fdatasyncSync,
+  lstatSync,
   openSync,
+  readdirSync,
   readFileSync,
   rmSync,
+  type Stats,
   statfsSync,
   writeSync,
 } from 'node:fs'
@@ -14,6 +17,100 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Config } from '../config/index.ts'
 import { about, type Finding } from './finding.ts'
+import { newestStored } from './store.ts'
+
+/** Times that the other checks saw. */
+export interface Watch {
+  /** Epoch milliseconds, and `performance.now()`, at the start. */
+  startedAt: number
+  started: number
+  /** Newest blocks of nodes: epoch seconds, and when they came, in epoch milliseconds. */
+  heads: { node: string; time: number; at: number }[]
+}
+
+/** The clock of this machine. Blocks are never from the future, so that what is newer than now says that it is slow. */
+export function* checkClock({ data }: Pick<Config, 'data'>, { startedAt, started, heads }: Watch): Generator<Finding> {
+  const { ok, warn, fail } = about('clock', 'clock of this machine')
+  const jumped = Date.now() - startedAt - (performance.now() - started)
+  if (Math.abs(jumped) > JUMP_MS)
+    yield warn(
+      `it jumped by ${seconds(jumped)} s while it was looked at`,
+      'Let the clock follow a time server (chrony).',
+    )
+  const stored = newestStored(data)
+  const ahead = [
+    ...heads.map(({ node, time, at }) => ({ what: `the newest block of ${node}`, ms: time * 1_000 - at })),
+    ...(stored === undefined ? [] : [{ what: 'the newest stored block', ms: stored * 1_000 - Date.now() }]),
+  ].toSorted((a, b) => b.ms - a.ms)[0]
+  if (ahead === undefined) return yield ok('there is no block to compare it with')
+  if (ahead.ms > AHEAD_MS)
+    return yield fail(
+      `${ahead.what} is ${seconds(ahead.ms)} s ahead of it: the clock is slow, or that chain's is fast`,
+      'Set the clock, and let it follow a time server (chrony). Signatures of webhooks are refused by receivers whose clock differs.',
+    )
+  yield ok('no block is ahead of it')
+}
+
+const seconds = (ms: number): string => (ms / 1_000).toFixed(1)
+
+const JUMP_MS = 500
+/** Chains allow blocks some seconds ahead of their time: Ethereum before the merge 15. */
+const AHEAD_MS = 15_000
+
+/** Whether others may read or change what is kept, and the config file, where keys stand. */
+export function* checkModes({ data, file }: Pick<Config, 'data' | 'file'>): Generator<Finding> {
+  if (process.platform === 'win32') return
+  const { ok, warn, fail } = about('files', data)
+  const all = [...filesIn(data)]
+  const own = process.getuid?.()
+  const foreign = all.filter(({ stats }) => own !== 0 && stats.uid !== own)
+  const readable = all.filter(({ stats }) => stats.isFile() && (stats.mode & 0o077) !== 0)
+  const writable = all.filter(({ stats }) => stats.isDirectory() && (stats.mode & 0o022) !== 0)
+  if (foreign.length > 0)
+    yield fail(
+      `${listed(foreign)} ${foreign.length === 1 ? 'belongs' : 'belong'} to another user`,
+      `Run chainsieve as that user, or give this one the folder: chown -R ${own} ${data}`,
+    )
+  if (readable.length > 0)
+    yield warn(`other users may open ${listed(readable)}`, `Keep others out: chmod -R go= ${data}`)
+  if (writable.length > 0)
+    yield warn(`other users may create files in ${listed(writable)}`, `Keep others out: chmod -R go-w ${data}`)
+  if (foreign.length + readable.length + writable.length === 0 && all.length > 0)
+    yield ok('nobody else may open what is stored')
+  if (file !== undefined) yield configFile(file)
+}
+
+const configFile = (file: string) => {
+  const { ok, warn } = about('files', file)
+  const mode = lstatSync(file).mode & 0o777
+  return (mode & 0o077) === 0
+    ? ok('nobody else may open the config file')
+    : warn(
+        `other users may open the config file (mode ${mode.toString(8)}), which may hold keys of nodes and passwords`,
+        `Keep others out: chmod 600 ${file}`,
+      )
+}
+
+interface Found {
+  path: string
+  stats: Stats
+}
+
+/** The folder and its content two levels deep, which is all of it. */
+function* filesIn(folder: string, levels = 2): Generator<Found> {
+  const stats = lstatSync(folder, { throwIfNoEntry: false })
+  if (!stats) return
+  yield { path: folder, stats }
+  if (!stats.isDirectory() || levels === 0) return
+  for (const name of readdirSync(folder)) yield* filesIn(join(folder, name), levels - 1)
+}
+
+const SHOWN = 3
+
+const listed = (found: readonly Found[]): string => {
+  const names = found.slice(0, SHOWN).map(({ path }) => path)
+  return found.length > SHOWN ? `${names.join(', ')} and ${found.length - SHOWN} more` : names.join(', ')
+}
 
 /** The disk of the data folder: its kind, its space, and how soon it keeps what is written. */
 export function* checkDisk({ data }: Pick<Config, 'data'>): Generator<Finding> {
@@ -81,7 +178,7 @@ const syncTime = (folder: string): number => {
 }
 
 /** The folder itself, or the one that it would be created in. */
-export const nearest = (folder: string): string => {
+const nearest = (folder: string): string => {
   let at = folder
   while (!existsSync(at) && dirname(at) !== at) at = dirname(at)
   return at

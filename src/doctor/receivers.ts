@@ -1,11 +1,17 @@
+import { existsSync } from 'node:fs'
 import { connect } from 'node:net'
+import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
+import { ACCOUNTS_FILE } from '../accounts/file.ts'
 import type { Config } from '../config/index.ts'
+import { checkMailServer } from '../delivery/channels/email.ts'
 import { createGuard, type Guard } from '../delivery/guard.ts'
 import { faultOf, parseTarget } from '../delivery/http.ts'
 import { createNames } from '../delivery/names.ts'
+import { nativeOption } from '../lib/runtime.ts'
+import type { StoredRule } from '../rules/rule.ts'
+import { openRules } from '../rules/store.ts'
 import { about, type Finding } from './finding.ts'
-import { enabledRules } from './rules.ts'
 
 interface Target {
   url: URL
@@ -93,3 +99,43 @@ const PATIENCE_MS = 5_000
 const AT_ONCE = 8
 const MOST = 200
 const SHOWN = 5
+
+/** The mail server: whether it takes a connection, encrypts it, and knows user and password. No mail is sent. */
+export async function* checkMail({ data, smtp, deliveryTimeout }: Config): AsyncGenerator<Finding> {
+  if (!smtp) {
+    const { ok, fail } = about('mail', 'mail server')
+    const rules = enabledRules(data).filter(({ input }) => input.config.alerts.some(({ type }) => type === 'Email'))
+    yield rules.length === 0
+      ? ok('none is configured, and no rule sends email')
+      : fail(
+          `none is configured, and ${rules.length === 1 ? 'rule' : 'rules'} ${rules.map(({ id }) => id).join(', ')} would send email`,
+          'Set --smtp, or change the rules.',
+        )
+    return
+  }
+  const { ok, warn, fail } = about('mail', String(smtp))
+  const timeoutMs = Math.min(deliveryTimeout, MAIL_PATIENCE_MS)
+  const fault = await checkMailServer({ smtp, timeoutMs, encrypted: true })
+  if (fault === undefined) return yield ok('takes a connection, encrypts it, and accepts the credentials, if any')
+  const other = await checkMailServer({ smtp, timeoutMs, encrypted: false })
+  if (other !== undefined) return yield fail(other, REMEDY)
+  yield warn(
+    'takes a connection and accepts the credentials, if any, but does not encrypt it',
+    'Use a server with STARTTLS, or smtps:// if it has it: alerts travel in plain text.',
+  )
+}
+
+const REMEDY =
+  'Check host, port, user and password in --smtp: smtp://user:password@host:587, or smtps://… for TLS from the start (465).'
+const MAIL_PATIENCE_MS = 10_000
+
+/** Rules that are at work, of all accounts. */
+const enabledRules = (data: string): StoredRule[] => {
+  if (!existsSync(join(data, ACCOUNTS_FILE))) return []
+  const rules = openRules(data, nativeOption(data))
+  try {
+    return rules.all().filter(({ enabled, unfit }) => enabled && unfit === undefined)
+  } finally {
+    rules.close()
+  }
+}
