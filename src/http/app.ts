@@ -19,6 +19,7 @@ import { authenticate, createDoor, createRates, type DoorOptions, needs, type Ra
 import { type Bodies, limitBodies } from './body.ts'
 import { consolePages, leadsToConsole } from './console.ts'
 import { type Env, type Handler, pathOf } from './context.ts'
+import { createDirect, type Direct } from './direct.ts'
 import { renderError, unknownRoute, wrongMethod } from './errors.ts'
 import { info } from './es/cluster.ts'
 import { dispatch } from './es/dispatch.ts'
@@ -44,7 +45,6 @@ import { health, ready, status } from './status.ts'
 export interface Services {
   search: SearchService
   accounts: DoorOptions['accounts']
-  /** Shared with what answers before the app. */
   rates?: Rates | undefined
   status(): Status | Promise<Status>
   /** Absent where none are served. */
@@ -60,7 +60,10 @@ export interface Services {
   log: Log
 }
 
-/** Every route of the server. A path is good with and without a slash at its end, and `//` in it is `/`. */
+/**
+ * Every route of the server, and the short way of a search, through the same door. A path is good with and without a slash at its end, and `//` in it
+ * is `/`.
+ */
 export const createApp = ({
   search: service,
   accounts,
@@ -73,7 +76,7 @@ export const createApp = ({
   limits,
   log,
   rates = createRates(limits),
-}: Services): Hono<Env> => {
+}: Services): { app: Hono<Env>; direct: Direct } => {
   const app = new Hono<Env>({ getPath: pathOf })
   app.onError(renderError(log))
   app.notFound(unknownRoute)
@@ -154,5 +157,5 @@ export const createApp = ({
     resource('/alerting/deliveries/:id', { GET: getDelivery(alerting) })
   }
 
-  return app
+  return { app, direct: createDirect({ search: service, door, bodies, limits, log }) }
 }

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { MiddlewareHandler } from 'hono'
 import type { Accounts, Caller, Scope } from '../accounts/index.ts'
 import { refuse, retry } from '../lib/errors.ts'
@@ -10,8 +11,19 @@ import { errorResponse } from './errors.ts'
 export interface Door {
   /** Whose valid token a request shows; a refusal where it shows none, or where that has had its requests. */
   enter(c: Context): Caller
+  /**
+   * The same of a plain bearer token with a scope, without a refusal: undefined where there is any doubt, so that `enter` says more. Of such a caller
+   * `hold` takes what the request needs, or refuses, before the request is counted.
+   */
+  pass(incoming: IncomingMessage, scope: Scope, hold: (caller: Caller) => void): Passed | undefined
   /** The answer to a caller who may not do something. */
   forbid(c: Context, caller: Caller, scope: Scope): Response
+}
+
+export interface Passed {
+  caller: Caller
+  /** Names and values of headers that tell how many requests are left. */
+  left: readonly string[]
 }
 
 export interface DoorOptions {
@@ -38,6 +50,21 @@ export const createDoor = ({ accounts, rates }: DoorOptions): Door => ({
     const { headers, error } = rates.exceeded(caller)
     if (outgoing) tellRate(outgoing, headers)
     throw error
+  },
+
+  pass(incoming, scope, hold) {
+    const [, token] = BEARER.exec(incoming.headers.authorization ?? '') ?? []
+    if (token === undefined) return undefined
+    try {
+      const caller = accounts.verify(token)
+      if (!caller?.scopes.has(scope)) return undefined
+      factsOf(incoming).account = caller.name
+      hold(caller)
+      const left = rates.take(caller)
+      return left && { caller, left }
+    } catch {
+      return undefined
+    }
   },
 
   forbid(c, caller, scope) {
@@ -94,6 +121,8 @@ const tokenOf = (c: Context): string => {
     'The Authorization header is not understood: send "Bearer <token>", "Basic" with the token as password, or "ApiKey" with the token as key.',
   )
 }
+
+const BEARER = /^Bearer ([\w-]+)$/
 
 const denied = (why: string) =>
   refuse(

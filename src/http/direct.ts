@@ -1,12 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Caller } from '../accounts/index.ts'
 import type { Log } from '../lib/log.ts'
 import type { Limits } from '../limits/index.ts'
 import type { SearchService } from '../search/service.ts'
 import { findTarget, type Target } from '../search/target.ts'
 import { nodeListener, PRODUCT, sendAnswer, sendPieces } from './answer.ts'
-import type { Rates } from './auth.ts'
+import type { Door } from './auth.ts'
 import type { Bodies } from './body.ts'
 import { type Exchange, factsOf, nameRequest, REQUEST_ID, tellRate } from './context.ts'
 import { renderError } from './errors.ts'
@@ -21,14 +20,13 @@ export type Direct = (incoming: IncomingMessage, outgoing: ServerResponse) => bo
 
 export interface DirectOptions {
   search: Pick<SearchService, 'networks' | 'search' | 'coverage'>
-  accounts: { verify(token: string): Caller | undefined }
-  rates: Rates
+  door: Door
   bodies: Bodies
   limits: Pick<Limits, 'body'>
   log: Log
 }
 
-export const createDirect = ({ search, accounts, rates, bodies, limits, log }: DirectOptions): Direct => {
+export const createDirect = ({ search, door, bodies, limits, log }: DirectOptions): Direct => {
   const toError = renderError(log)
   const most = Math.min(limits.body, SMALL)
 
@@ -54,33 +52,21 @@ export const createDirect = ({ search, accounts, rates, bodies, limits, log }: D
     return size > 0 && size <= most ? size : undefined
   }
 
-  const callerOf = ({ headers: { authorization } }: IncomingMessage): Caller | undefined => {
-    const [, token] = BEARER.exec(authorization ?? '') ?? []
-    try {
-      return token === undefined ? undefined : accounts.verify(token)
-    } catch {
-      return undefined
-    }
-  }
-
   return (incoming, outgoing) => {
     const size = sizeOf(incoming)
     const target = size === undefined ? undefined : targetOf(incoming.url ?? '')
-    const account = target && callerOf(incoming)
-    if (size === undefined || target === undefined || !account?.scopes.has('search')) return false
-    factsOf(incoming).account = account.name
-    const held = bodies.open(account.id)
-    try {
-      held.check(size)
+    if (size === undefined || target === undefined) return false
+    let held: ReturnType<Bodies['open']> | undefined
+    const passed = door.pass(incoming, 'search', ({ id }) => {
+      held = bodies.open(id)
       held.add(size)
-    } catch {
+    })
+    const close = () => held?.close()
+    if (!passed) {
+      close()
       return false
     }
-    const rate = rates.take(account)
-    if (rate === undefined) {
-      held.close()
-      return false
-    }
+    const { caller, left } = passed
 
     const exchange: Exchange = {
       req: { method: incoming.method!, path: incoming.url!, raw: { signal: signalOf(incoming.socket) } },
@@ -88,19 +74,19 @@ export const createDirect = ({ search, accounts, rates, bodies, limits, log }: D
     }
     const answer = async (body: Uint8Array) => {
       try {
-        const { id } = account
+        const { id } = caller
         const dialect = { totals: totalsFor(exchange.req.path, incoming.headers['user-agent']), typedKeys: false }
         const found = await search.search({ ...target, body, dialect, account: id, signal: exchange.req.raw.signal })
         if (found.body instanceof Uint8Array && found.status === 200)
-          sendWhole(exchange.env!, rate, found.status, found.body)
+          sendWhole(exchange.env!, left, found.status, found.body)
         else if (found.pieces) {
-          outgoing.writeHead(found.status, headersOf(incoming, rate))
+          outgoing.writeHead(found.status, headersOf(incoming, left))
           await sendPieces(outgoing, found.pieces, { log, path: exchange.req.path })
-        } else await respond(exchange, rate, sendAnswer(exchange, log, found))
+        } else await respond(exchange, left, sendAnswer(exchange, log, found))
       } catch (error) {
-        await respond(exchange, rate, toError(error, exchange))
+        await respond(exchange, left, toError(error, exchange))
       } finally {
-        held.close()
+        close()
       }
     }
     const body = new Uint8Array(size)
@@ -111,8 +97,8 @@ export const createDirect = ({ search, accounts, rates, bodies, limits, log }: D
     })
     incoming.on('end', () => void answer(body))
     // In the middle of the body: nobody is there to be answered.
-    incoming.on('error', held.close)
-    incoming.on('close', () => length < size && held.close())
+    incoming.on('error', close)
+    incoming.on('close', () => length < size && close())
     return true
   }
 }
@@ -121,7 +107,6 @@ export const createDirect = ({ search, accounts, rates, bodies, limits, log }: D
 const SMALL = 16_384
 const PATH = /^\/([\w.~-]+)\/([\w.~-]+)\/([\w.~-]+)\/es\/([\w,-]+)\/_?search\/?$/
 const OTHER_FORMS = /csv|ndjson/i
-const BEARER = /^Bearer ([\w-]+)$/
 
 const sendWhole = (
   { incoming, outgoing }: Exchange['env'] & {},

@@ -6,10 +6,8 @@ import { allowancesOf } from '../config/kinds.ts'
 import { type Delivery, startDelivery } from '../delivery/service.ts'
 import { storedNetworks } from '../engine/files.ts'
 import { createApp } from '../http/app.ts'
-import { createRates } from '../http/auth.ts'
 import { createBodies } from '../http/body.ts'
 import { createCors, createProxies, NO_PROXIES } from '../http/connections.ts'
-import { createDirect } from '../http/direct.ts'
 import { watchRequests } from '../http/metrics.ts'
 import { type HttpServer, listen } from '../http/server.ts'
 import type { LogLoss } from '../ingest/log-loss.ts'
@@ -127,17 +125,16 @@ const startListening = async (
   const more = further({ status })
   const { limits } = config
   const search = measuredSearch(pool, metrics)
-  const shared = { search, accounts, rates: createRates(limits), bodies: createBodies(limits), limits, log }
   const served = { text, access: config.metrics }
-  const app = createApp({
-    ...shared,
+  const { app, direct } = createApp({
+    ...{ search, accounts, bodies: createBodies(limits), limits, log },
     status,
     metrics: served,
     ...more,
   })
   const onRequest = watchRequests(metrics, config.logRequests ? log : undefined)
   const server = await listen(app, {
-    ...{ host: config.host, port: config.port, limits, direct: createDirect(shared), log, onRequest },
+    ...{ host: config.host, port: config.port, limits, direct, log, onRequest },
     certificate: await openTls(config, log),
     cors: createCors(config.corsOrigin),
     proxies: config.trustProxy.length === 0 ? NO_PROXIES : createProxies(config.trustProxy, config.proxyHeader),

@@ -3,9 +3,7 @@ import { type ClientRequest, type IncomingMessage, type RequestOptions, request 
 import { isDeepStrictEqual } from 'node:util'
 import type { Caller } from '../../src/accounts/index.ts'
 import { createApp, type Services } from '../../src/http/app.ts'
-import { createRates, type Rates } from '../../src/http/auth.ts'
 import { createBodies } from '../../src/http/body.ts'
-import { createDirect } from '../../src/http/direct.ts'
 import { silent } from '../../src/lib/log.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import { byKind, KINDS } from '../../src/mapping/index.ts'
@@ -64,7 +62,7 @@ const asked = <T extends Asking>({ signal: _, account, ...call }: T) => {
   return call
 }
 
-const servicesOf = (services: Partial<Services>): Services & { rates: Rates } => {
+const servicesOf = (services: Partial<Services>): Services => {
   const limits = services.limits ?? { ...DEFAULT_LIMITS, body: 1_000 }
   return {
     search: echo,
@@ -73,18 +71,14 @@ const servicesOf = (services: Partial<Services>): Services & { rates: Rates } =>
     bodies: createBodies(limits),
     log: silent,
     ...services,
-    rates: services.rates ?? createRates(limits),
     limits,
   }
 }
 
-export const appOf = (services: Partial<Services> = {}) => createApp(servicesOf(services))
+export const appOf = (services: Partial<Services> = {}) => createApp(servicesOf(services)).app
 
 /** The app, and what answers before it, as they stand in a server. */
-export const bothOf = (services: Partial<Services> = {}) => {
-  const all = servicesOf(services)
-  return { app: createApp(all), direct: createDirect(all) }
-}
+export const bothOf = (services: Partial<Services> = {}) => createApp(servicesOf(services))
 
 export interface Reply {
   status: number
