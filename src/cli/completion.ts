@@ -5,7 +5,7 @@ import type { Command } from './command.ts'
 import { COMMANDS } from './commands/index.ts'
 
 /** A command as shells complete it. */
-export interface Completed {
+interface Completed {
   /** One word or two. */
   words: readonly string[]
   summary: string
@@ -46,13 +46,13 @@ const flagOf = (name: string, { kind, meaning, list }: Setting): Flag => {
 }
 
 /** First words, in their order, each with the commands that begin with it. */
-export const byFirstWord = (all: readonly Completed[]): [first: string, commands: Completed[]][] => {
+const byFirstWord = (all: readonly Completed[]): [first: string, commands: Completed[]][] => {
   const found = new Map<string, Completed[]>()
   for (const one of all) found.set(one.words[0]!, [...(found.get(one.words[0]!) ?? []), one])
   return [...found]
 }
 
-export const isGroup = (commands: readonly Completed[]): boolean => commands.some(({ words }) => words.length > 1)
+const isGroup = (commands: readonly Completed[]): boolean => commands.some(({ words }) => words.length > 1)
 
 /** What the first word of a command means. */
 export const summaryOf = (commands: readonly Completed[]): string =>

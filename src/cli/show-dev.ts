@@ -1,7 +1,7 @@
 import type { DevFailure, DevNews, DevStep } from './dev-news.ts'
 import { count, showText } from './show.ts'
 
-export interface Style {
+interface Style {
   /** Whether colours may be used, as on a terminal. */
   colours: boolean
 }

@@ -48,7 +48,7 @@ export const showSummary = (network: string, summary: Summary, json: boolean): s
   ].join('\n')
 }
 
-export const holesOf = (held: Range[]): Range[] =>
+const holesOf = (held: Range[]): Range[] =>
   held.slice(1).map((range, i) => ({ from: held[i]!.to + 1, to: range.from - 1 }))
 
 export const showStatus = ({ networks, deliveries, reasons, warnings = [], silent }: Status): string =>

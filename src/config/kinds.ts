@@ -237,7 +237,7 @@ export const wsUrl = url(['ws:', 'wss:'])
 export const smtpUrl = url(['smtp:', 'smtps:'])
 
 /** The address of a node, with what it may be asked for where that differs from what is set for all. */
-export type NodeUrl = Secret & { allowance?: Allowance }
+type NodeUrl = Secret & { allowance?: Allowance }
 
 const ALLOWED = {
   ...{ rate, daily: amount, month: amount },

@@ -18,7 +18,7 @@ import { totalsFor } from './es/search.ts'
  */
 export type Direct = (incoming: IncomingMessage, outgoing: ServerResponse) => boolean
 
-export interface DirectOptions {
+interface DirectOptions {
   search: Pick<SearchService, 'networks' | 'search' | 'coverage'>
   door: Door
   bodies: Bodies

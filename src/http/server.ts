@@ -31,7 +31,7 @@ export interface HttpServer {
   close(graceMs?: number): Promise<void>
 }
 
-export interface ListenOptions {
+interface ListenOptions {
   /** What may answer before the app. */
   direct?: Direct
   host: string

@@ -29,7 +29,7 @@ const LOOK_MS = 2_000
 /** A certificate and its key are not replaced at the same moment: so many looks may find them apart. */
 const PATIENCE = 3
 
-export interface CertificateOptions {
+interface CertificateOptions {
   log: Log
   lookMs?: number
 }

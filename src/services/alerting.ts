@@ -28,7 +28,7 @@ import { idleReason, networkWarnings, warningsOf } from './advice.ts'
 import { simulate } from './simulate.ts'
 import { createOwnAbis } from './stores.ts'
 
-export interface AlertingOptions {
+interface AlertingOptions {
   config: Config
   networks(): readonly string[]
   indexings: readonly Indexing[]

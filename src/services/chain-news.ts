@@ -3,7 +3,7 @@ import type { Pool } from '../search/pool.ts'
 import { NO_ACCOUNT } from '../search/service.ts'
 import { type Creation, type Item, itemsOf, numberOf, type Source } from './dev.ts'
 
-export interface ChainNewsOptions {
+interface ChainNewsOptions {
   pool: Pick<Pool, 'search'>
   network: string
   /** Name of the contract that a creation transaction's input makes, where it is known. */

@@ -17,7 +17,7 @@ const BLOCK_AGE_MS = 3_600_000
 /** Where no chain goes on that could tell, a clock is believed that stays the same for so long. */
 const BELIEVED_MS = 24 * 3_600_000
 
-export interface ClockOptions {
+interface ClockOptions {
   data: string
   /** Time of the newest stored block in epoch seconds; undefined where there is none. */
   newestBlock(): Promise<number | undefined>

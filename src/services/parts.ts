@@ -32,7 +32,7 @@ import { openTls } from './tls.ts'
 import { keepTrail } from './trail.ts'
 
 /** What a server has open while it answers searches. */
-export interface SearchParts {
+interface SearchParts {
   accounts: Accounts
   pool: Pool
 }

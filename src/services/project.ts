@@ -4,7 +4,7 @@ import { addAbis, artifactFiles } from '../ingest/abis.ts'
 import { messageOf } from '../lib/errors.ts'
 
 /** The folder where a project's compiler leaves its artifacts. */
-export interface Project {
+interface Project {
   tool: 'Foundry' | 'Hardhat'
   artifacts: string
 }
@@ -33,13 +33,13 @@ export interface Artifact {
   deployed: DeployedCode | undefined
 }
 
-export interface DeployedCode {
+interface DeployedCode {
   code: string
   /** Bytes that the constructor fills in. */
   immutables: readonly { start: number; length: number }[]
 }
 
-export interface Artifacts {
+interface Artifacts {
   artifacts: Artifact[]
   /** Files that could not be read: the compiler may be at them. */
   broken: { file: string; why: string }[]

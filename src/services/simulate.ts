@@ -16,7 +16,7 @@ import {
 import type { Pool } from '../search/pool.ts'
 import type { Asking } from '../search/service.ts'
 
-export interface SimulateOptions {
+interface SimulateOptions {
   pool: Pick<Pool, 'ranges' | 'request'>
   /** What is stored or configured. */
   networks(): readonly string[]

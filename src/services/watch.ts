@@ -10,7 +10,7 @@ import { covers } from '../rules/networks.ts'
 import type { Rules } from '../rules/store.ts'
 import { shippingOf } from './shipping.ts'
 
-export interface WatchOptions {
+interface WatchOptions {
   config: Config
   rules: Pick<Rules, 'version' | 'networks'>
   /** Networks that are indexed have their rules attended to by that. */
@@ -19,7 +19,7 @@ export interface WatchOptions {
   onAlerts(network: string): void
 }
 
-export interface Watching {
+interface Watching {
   of(network: string): Indexing | undefined
   stop(): Promise<void>
 }

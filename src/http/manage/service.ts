@@ -27,7 +27,7 @@ export interface Management {
   storage(network: string): Promise<StorageAnswer>
 }
 
-export interface AbiFilter {
+interface AbiFilter {
   network?: string | undefined
   address?: string | undefined
   codeHash?: string | undefined
