@@ -6,8 +6,8 @@ import type { ClusterHealth } from '../../src/cluster/health.ts'
 import { loadConfig } from '../../src/config/index.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { createShutdown } from '../../src/lib/shutdown.ts'
-import { clusterMetrics } from '../../src/services/metrics.ts'
 import { watchClusters } from '../../src/services/clusters.ts'
+import { clusterMetrics } from '../../src/services/metrics.ts'
 
 const HEALTH: ClusterHealth = {
   ...{ state: 'yellow', since: '2026-03-01T00:00:00Z', error: null, version: 'OpenSearch 3.3.2', nodes: 3 },

@@ -11,8 +11,8 @@ import { NOTHING } from '../../../src/ingest/network.ts'
 import { isStopped, noteProgress, openRedecodings } from '../../../src/ingest/redecodings.ts'
 import type { NetworkStatus } from '../../../src/ingest/status.ts'
 import { silent } from '../../../src/lib/log.ts'
-import { createAbiShelf, createRates, createRedecodings } from '../../../src/services/manage.ts'
 import { createStorage } from '../../../src/services/manage/storage.ts'
+import { createAbiShelf, createRates, createRedecodings } from '../../../src/services/manage.ts'
 
 const folderOf = (t: TestContext) => {
   const folder = mkdtempSync(join(tmpdir(), 'chainsieve-manage-'))
