@@ -2,9 +2,8 @@ import { hash } from 'node:crypto'
 import { createBlocks, knownHash, newestBlock } from '../engine/blocks.ts'
 import type { TargetType } from '../rules/rule.ts'
 import type { Db } from '../sqlite/database.ts'
-import type { AlertState, OutboxEntry, RuleMatch } from './alert.ts'
+import { type AlertState, dueOf, type OutboxEntry, type RuleMatch, STATES, TYPES, toStored } from './alert.ts'
 import { createMarks, type FinalityMarks } from './marks.ts'
-import { dueOf, STATES, TYPES, toStored } from './rows.ts'
 
 export type AlertCounts = Partial<Record<TargetType, Record<AlertState, number>>>
 

@@ -1,5 +1,5 @@
 import type { Kind } from '../mapping/index.ts'
-import type { Confirmations, TargetType } from '../rules/rule.ts'
+import type { Confirmations, FinalityTag, TargetType } from '../rules/rule.ts'
 
 /**
  * `pending` until the head is as far above as the rule asks, then `confirmed`, and fired. `withdrawn`: its block was reorganised away
@@ -42,3 +42,51 @@ export interface OutboxEntry {
   type: 'pending' | 'confirmed' | 'retracted'
   alert: StoredAlert
 }
+
+/** States and types as they are numbered in the store. */
+export const STATES: readonly AlertState[] = ['pending', 'confirmed', 'withdrawn', 'retracted']
+export const TYPES: readonly OutboxEntry['type'][] = ['pending', 'confirmed', 'retracted']
+
+/** Marks of finality as they are numbered among the confirmations in the store. */
+const TAGS: Readonly<Record<FinalityTag, number>> = { safe: -1, finalized: -2 }
+export const toStored = (confirmations: Confirmations): number =>
+  typeof confirmations === 'number' ? confirmations : TAGS[confirmations]
+const fromStored = (stored: number): Confirmations => (stored === -1 ? 'safe' : stored === -2 ? 'finalized' : stored)
+
+/** Where the column `due` has the blocks that wait for a mark, above all numbers of blocks. */
+const DUE: Readonly<Record<FinalityTag, number>> = { safe: 2 ** 40, finalized: 2 ** 41 }
+/** In the column `due`: the head from which an alert of this block is confirmed, or the block itself in the range of its mark. */
+export const dueOf = (block: number, confirmations: Confirmations): number =>
+  typeof confirmations === 'number' ? block + confirmations : DUE[confirmations] + block
+
+export interface AlertRow {
+  n: number
+  id: string
+  rule: number
+  revision: number
+  target: string
+  confirmations: number
+  block: number
+  block_hash: Buffer
+  kind: string
+  document: string
+  source: string
+  state: number
+  received_at: number
+  changed_at: number
+}
+
+export const toAlert = (row: AlertRow): StoredAlert => ({
+  id: row.id,
+  rule: row.rule,
+  revision: row.revision,
+  targetType: row.target as TargetType,
+  confirmations: fromStored(row.confirmations),
+  block: row.block,
+  blockHash: `0x${row.block_hash.toString('hex')}`,
+  entity: { _id: row.document, _type: row.kind as Kind },
+  source: row.source,
+  receivedAt: row.received_at,
+  state: STATES[row.state]!,
+  changedAt: row.changed_at,
+})

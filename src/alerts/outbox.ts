@@ -1,7 +1,6 @@
 import { hashKeys } from '../engine/blocks.ts'
 import { openForReading } from '../engine/open.ts'
-import type { AlertState, OutboxEntry, StoredAlert } from './alert.ts'
-import { type AlertRow, STATES, TYPES, toAlert } from './rows.ts'
+import { type AlertRow, type AlertState, type OutboxEntry, STATES, type StoredAlert, TYPES, toAlert } from './alert.ts'
 
 /** Times are epoch milliseconds. */
 export interface AlertTime {

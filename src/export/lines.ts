@@ -1,9 +1,48 @@
 import { gzipSync } from 'node:zlib'
-import { createByteWriter } from '../lib/bytes.ts'
+import { readDocument } from '../documents/read.ts'
+import { asJson } from '../documents/show.ts'
+import { type ByteWriter, createByteWriter } from '../lib/bytes.ts'
+import type { Kind } from '../mapping/index.ts'
 import type { SearchRequest } from '../query/request.ts'
 import { createCsv } from '../search/csv.ts'
-import { type Encoder, taken } from './encoder.ts'
-import { parseHit } from './hit.ts'
+
+interface ParsedHit {
+  _id: string
+  _type: Kind
+  _source: Record<string, unknown>
+}
+
+/** Integers that a double does not hold stay as they are written (`JSON.rawJSON`). */
+export const parseHit = (hit: Buffer): ParsedHit => readDocument(hit.toString(), asJson) as ParsedHit
+
+/** Makes the bytes of a file of hits, part by part. */
+export interface Encoder {
+  /** Takes the hits of a page. */
+  add(hits: readonly Buffer[], signal: AbortSignal): void | Promise<void>
+  /** Whether what was added is enough for a part. */
+  isFull(): boolean
+  /** Forgets what was added since the last part. */
+  clear(): void
+  /** The bytes of a part, and what `tail` is to know of it. `at`: its place in the file. */
+  take(at: number): Taken | Promise<Taken>
+  /** What ends the file, given what was noted of its parts. */
+  tail?(notes: readonly unknown[], at: number): Promise<Uint8Array>
+}
+
+export interface Taken {
+  part: Uint8Array
+  note?: unknown
+}
+
+/** What was written, which is then forgotten. */
+export const taken = (out: ByteWriter): Uint8Array => {
+  const part = out.take()
+  out.clear()
+  return part
+}
+
+const FORMATS = ['ndjson', 'csv', 'raw-csv', 'parquet'] as const
+export type ExportFormat = (typeof FORMATS)[number]
 
 const NEWLINE = 10
 

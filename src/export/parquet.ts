@@ -3,8 +3,7 @@ import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 import { type Field, fieldsOf, type Kind } from '../mapping/index.ts'
 import type { SearchRequest } from '../query/request.ts'
 import { valuesOf } from '../search/csv.ts'
-import type { Encoder } from './encoder.ts'
-import { parseHit } from './hit.ts'
+import { type Encoder, parseHit } from './lines.ts'
 
 /** Rows and bytes of hits that make a row group: all of them are in memory. */
 const GROUP_ROWS = 100_000

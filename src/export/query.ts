@@ -5,7 +5,7 @@ import { parseJson } from '../query/json.ts'
 import { parseSearch } from '../query/parse.ts'
 import type { SearchRequest } from '../query/request.ts'
 import { checkTable } from '../search/lines.ts'
-import type { ExportFormat } from './encoder.ts'
+import type { ExportFormat } from './lines.ts'
 import { bodyOf } from './run.ts'
 
 /** An export has all hits, in the order of the chain, and nothing beside them. */

@@ -1,7 +1,7 @@
 import { stop } from '../lib/errors.ts'
 import type { Step } from '../lib/progress.ts'
-import type { Encoder, Taken } from './encoder.ts'
 import { START, type Target } from './journal.ts'
+import type { Encoder, Taken } from './lines.ts'
 import { readPage } from './page.ts'
 
 /** Asks for a page of hits: an answer in JSON. */

@@ -1,4 +1,4 @@
-import type { AlertPruning } from '../alerts/prune.ts'
+import type { AlertPruning } from '../alerts/marks.ts'
 import type { Writer } from '../engine/writer.ts'
 import type { Log } from '../lib/log.ts'
 import type { Range } from '../lib/ranges.ts'

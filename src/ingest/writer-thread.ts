@@ -1,5 +1,5 @@
 import { createAlertStore } from '../alerts/alert-store.ts'
-import { createAlertPruning } from '../alerts/prune.ts'
+import { createAlertPruning } from '../alerts/marks.ts'
 import { createMoveWriter } from '../engine/moved.ts'
 import { openForWriting } from '../engine/open.ts'
 import { createWriter } from '../engine/writer.ts'

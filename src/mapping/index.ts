@@ -148,3 +148,8 @@ const NESTED: ReadonlyMap<Kind, readonly string[]> = new Map(KINDS.map(kind => [
 
 /** Names of the lists of a kind that a `nested` clause may name as its path. */
 export const nestedPaths = (kind: Kind): readonly string[] => NESTED.get(kind)!
+
+/** What the documents of a kind may have as their parent, as the mapping declares it. */
+export const parentsOf = (kind: Kind): readonly Kind[] => MAPPING[kind].parents as readonly Kind[]
+
+export const childrenOf = (kind: Kind): Kind[] => KINDS.filter(child => parentsOf(child).includes(kind))

@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isRecord } from '../lib/record.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
-import type { RuleOptions } from './addresses.ts'
-import { checkAlerts } from './check-alerts.ts'
+import { checkAlerts, type RuleOptions } from './check-alerts.ts'
 import { checkConditions } from './check-conditions.ts'
 import type { OwnAbis } from './declared.ts'
 import {
@@ -21,7 +20,7 @@ import {
 } from './place.ts'
 import { FINALITY_TAGS, type FinalityTag, type RuleInput, TARGET_TYPES } from './rule.ts'
 
-export type { RuleOptions } from './addresses.ts'
+export type { RuleOptions } from './check-alerts.ts'
 export type { Fault } from './place.ts'
 
 export type CheckedRule = { rule: RuleInput; faults: [] } | { rule?: undefined; faults: Fault[] }

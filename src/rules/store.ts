@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { type Actor, createTrail, thisUser } from '../accounts/audit.ts'
@@ -7,10 +8,82 @@ import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
 import { covers, isWide, networkOf } from './networks.ts'
 import type { RuleInput, StoredRule } from './rule.ts'
 
+/**
+ * Opens the secrets by which webhooks of an account are signed, as Standard Webhooks writes them: `whsec_<base64 of 32 bytes>`. They sign, so they cannot be kept as hashes: the file is its
+ * owner's alone.
+ */
+export const openSecrets = (
+  folder: string,
+  { native, now = Date.now }: { native?: string; now?: () => number } = {},
+) => {
+  const db = connect(folder, native)
+  const valid = db
+    .prepare<[number, number], string>(
+      `SELECT secret FROM webhook_secrets WHERE account = ? AND (expires_at IS NULL OR expires_at > ?)
+       ORDER BY id DESC`,
+    )
+    .pluck()
+  const insert = db.prepare('INSERT INTO webhook_secrets (account, secret, created_at) VALUES (?, ?, ?)')
+  const expire = db.prepare(
+    'UPDATE webhook_secrets SET expires_at = @at WHERE account = @account AND (expires_at IS NULL OR expires_at > @at)',
+  )
+  const forget = db.prepare('DELETE FROM webhook_secrets WHERE expires_at <= ?')
+
+  const current = (account: number) => valid.all(account, now())
+  const create = (account: number) => {
+    const secret = `whsec_${randomBytes(32).toString('base64')}`
+    insert.run(account, secret, now())
+    return secret
+  }
+
+  return {
+    /** The newest first, then those that a rotation has left valid: a message is signed with each. */
+    current,
+    /** The newest secret, created if there is none. */
+    // Another process may make the first one at the same time: whoever comes second takes it.
+    ensure: (account: number): string =>
+      current(account)[0] ?? db.transaction(() => current(account)[0] ?? create(account)).immediate(),
+    /** Makes a new one; those before it are good for `overlapMs` more. */
+    rotate: (account: number, { overlapMs }: { overlapMs: number }): string =>
+      db
+        .transaction(() => {
+          expire.run({ account, at: now() + overlapMs })
+          forget.run(now())
+          return create(account)
+        })
+        .immediate(),
+    close: () => void db.close(),
+  }
+}
+
+/** Rules in the place of others: new ones without any before, removed ones without any after. */
+interface Exchange {
+  before?: readonly RuleInput[]
+  after?: readonly RuleInput[]
+}
+
+/** Refuses a change that its account has no room for. What becomes no more is let through also where there is too much already. */
+export const checkRoom = (
+  rules: Pick<Rules, 'sizeOf'>,
+  account: number,
+  { before = [], after = [] }: Exchange,
+  limits: Limits,
+) => {
+  const more = after.length - before.length
+  const longer = sizeOf(after) - sizeOf(before)
+  if (more <= 0 && longer <= 0) return
+  const has = rules.sizeOf(account)
+  if (more > 0 && has.rules + more > limits.rules) throw overLimit('rules', limits)
+  if (longer > 0 && has.bytes + longer > limits.ruleBytes) throw overLimit('ruleBytes', limits)
+}
+
+const sizeOf = (inputs: readonly RuleInput[]): number =>
+  inputs.reduce((sum, input) => sum + Buffer.byteLength(JSON.stringify(input)), 0)
+
 export { networkOf } from './networks.ts'
 
 /** The changes of a network's rules: those created or changed, and the ids of those that left it. */
-export interface RuleChanges {
+interface RuleChanges {
   /** Ask with it the next time. */
   seq: number
   changed: StoredRule[]

@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, linkSync } from 'node:fs'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { compactAccounts } from '../accounts/file.ts'
-import { createAlertPruning } from '../alerts/prune.ts'
+import { createAlertPruning } from '../alerts/marks.ts'
 import type { Compacted, ForgetDone, MoveDone, NarrowDone, PruneDone, Run, Salvaged, StoreStats } from '../cli/index.ts'
 import type { Config, NetworkConfig } from '../config/index.ts'
 import type { Scoping } from '../config/scopes.ts'

@@ -4,7 +4,7 @@ import { allowancesOf } from '../config/kinds.ts'
 import { abiFolder, readAbiFile, readOwnAbis, type StoredAbi } from '../ingest/abis.ts'
 import { replayTransaction } from '../ingest/replay/index.ts'
 import { messageOf } from '../lib/errors.ts'
-import { type Creation, itemsOf } from './dev.ts'
+import { type Creation, itemsOf } from './chain-news.ts'
 import { type Artifact, createCodeNaming, createNaming, findProjects, readArtifacts } from './project.ts'
 
 /** Tells what happened in one transaction, by what a node says of it now. Nothing is stored. */

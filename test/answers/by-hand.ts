@@ -1,5 +1,4 @@
-import { KINDS, type Kind } from '../../src/mapping/index.ts'
-import { childrenOf, parentsOf } from '../../src/mapping/joins.ts'
+import { childrenOf, KINDS, type Kind, parentsOf } from '../../src/mapping/index.ts'
 import { CLAUSES } from '../../src/query/dsl/index.ts'
 import { bodyText, loadScenarios } from '../support/scenarios.ts'
 import type { Ask } from './ask.ts'

@@ -1,6 +1,5 @@
 import fc from 'fast-check'
-import { KINDS, type Kind, queryPaths } from '../../src/mapping/index.ts'
-import { childrenOf, parentsOf } from '../../src/mapping/joins.ts'
+import { childrenOf, KINDS, type Kind, parentsOf, queryPaths } from '../../src/mapping/index.ts'
 import { arbitraryQuery, type Clause } from '../support/queries.ts'
 import { type Drawn, some } from './drawn.ts'
 import { type Named, searchOf } from './fields.ts'

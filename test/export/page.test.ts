@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { parseHit } from '../../src/export/hit.ts'
+import { parseHit } from '../../src/export/lines.ts'
 import { readHits, readPage } from '../../src/export/page.ts'
 import { bodyOf } from '../../src/export/run.ts'
 import { ChainsieveError } from '../../src/lib/errors.ts'

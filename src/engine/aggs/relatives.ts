@@ -1,4 +1,4 @@
-import { parentsOf } from '../../mapping/joins.ts'
+import { parentsOf } from '../../mapping/index.ts'
 import type { SpecOf } from '../../query/aggs/ast.ts'
 import { evaluate } from '../query/evaluate.ts'
 import { linkOf, NO_PARENT } from '../query/joins.ts'

@@ -1,6 +1,5 @@
 import { lowerBound } from '../../lib/bounds.ts'
-import type { Kind } from '../../mapping/index.ts'
-import { ROW_KINDS, type RowKind } from '../../mapping/index.ts'
+import { type Kind, ROW_KINDS, type RowKind } from '../../mapping/index.ts'
 import { blockAt, indexFrom } from '../index/segment.ts'
 import { countOf } from '../index/segments.ts'
 import type { Reader, ReadHeader, Segment } from '../reader.ts'

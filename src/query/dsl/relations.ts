@@ -1,7 +1,6 @@
 import { type ChainsieveError, refuse } from '../../lib/errors.ts'
 import { didYouMean } from '../../lib/nearest.ts'
-import { KINDS, type Kind, nestedPaths } from '../../mapping/index.ts'
-import { childrenOf, parentsOf } from '../../mapping/joins.ts'
+import { childrenOf, KINDS, type Kind, nestedPaths, parentsOf } from '../../mapping/index.ts'
 import { NONE } from '../ast.ts'
 import { takeInnerHits } from '../inner-hits.ts'
 import { boolean, integer, type JsonNode, named, scalar, string, unexpected, where } from '../json-node.ts'

@@ -1,7 +1,6 @@
 import { didYouMean } from '../../../lib/nearest.ts'
 import { overLimit } from '../../../limits/index.ts'
-import { type Kind, nestedPaths } from '../../../mapping/index.ts'
-import { childrenOf, parentsOf } from '../../../mapping/joins.ts'
+import { childrenOf, type Kind, nestedPaths, parentsOf } from '../../../mapping/index.ts'
 import { ALL } from '../../ast.ts'
 import { lowerClause } from '../../dsl/index.ts'
 import { kindNamed, noRelation } from '../../dsl/relations.ts'
