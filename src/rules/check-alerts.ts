@@ -118,9 +118,6 @@ const CHECKS: Record<Parameter['holds'], Check> = {
   ...{ text: textOf('ruleText'), name: textOf('ruleName') },
 }
 
-/** Parameters of each type of receiver, all of which it must have. */
-export const RECEIVERS = CHANNEL_TYPES.map(type => ({ type, parameters: Object.keys(CHANNELS[type]) }))
-
 const action = (place: Place, options: AlertOptions) => {
   if (!object(place, { what: 'an alert', known: ['type', 'parameters', 'payload'] })) return
   const type = oneOf(place.member('type'), CHANNEL_TYPES, 'a type of receiver')

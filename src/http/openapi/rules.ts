@@ -1,22 +1,20 @@
-import { RECEIVERS } from '../../rules/check-alerts.ts'
+import { CHANNELS, type Parameter } from '../../rules/channels.ts'
 import { OPERATORS, type Operator } from '../../rules/rule.ts'
 import { closed, flag, listOf, oneOf, orNull, ref, type Schema, text } from './schema.ts'
 
 const link: Schema = { ...text, format: 'uri' }
 
-const PARAMETERS: Record<string, Schema> = { url: link, recipients: listOf(text), text, channel: text, username: text }
+const HELD: Record<Parameter['holds'], Schema> = { url: link, addresses: listOf(text), text, name: text }
 
-/** Each with the parameters that the check knows. */
+/** Each with its parameters, all of which it must have. */
 const action: Schema = {
-  oneOf: RECEIVERS.map(({ type, parameters }) =>
-    closed(
-      {
-        type: { const: type },
-        parameters: closed(Object.fromEntries(parameters.map(name => [name, PARAMETERS[name] ?? text]))),
-      },
+  oneOf: Object.entries<Record<string, Parameter>>(CHANNELS).map(([type, parameters]) => {
+    const held = Object.entries(parameters).map(([name, { holds }]) => [name, HELD[holds]])
+    return closed(
+      { type: { const: type }, parameters: closed(Object.fromEntries(held)) },
       { payload: listOf(ref('PayloadField')) },
-    ),
-  ),
+    )
+  }),
 }
 
 const WITH_LIST: readonly Operator[] = ['Equals any', 'Equals any (ignore case)']
