@@ -6,41 +6,9 @@ import { BLOCK_MISSING, type Call, OTHER_CHAIN, resultOf } from './answers.ts'
 import { CHAIN_ID, type Head, readHead, readHeads, toChainId } from './blocks.ts'
 import { createBudgetWaits } from './budget-waits.ts'
 import { BUDGET_USED, type Endpoint, LEFT_ALONE } from './endpoint.ts'
-import type { BudgetWait, Tracing } from './source.ts'
 import { createTracer } from './tracing.ts'
 
-/** Several nodes of one chain, seen as one that always answers in the end. */
-export interface Rpc {
-  readonly endpoints: readonly Endpoint[]
-  /**
-   * Runs `work` against a node, and again until it succeeds or the signal aborts: the node that is well and likely to be done first,
-   * another one where it throws `retry`. Each failure shows in the status of its node. With `tries`, the last of so many
-   * errors is thrown; `block_missing` is thrown once no node that is well has what is asked for, and counts as no failure of theirs, but for urgent work with `tries`.
-   * Errors other than `retry` are thrown at once. With `traces`, only nodes that give traces are taken, where any
-   * does, and `endpoint.traces` is known when `work` runs. Nodes whose budgets are used up are left out, and waited for where there is no
-   * other; what is urgent may use what is kept for the head.
-   */
-  attempt<T>(work: (endpoint: Endpoint) => Promise<T>, signal: AbortSignal, options?: AttemptOptions): Promise<T>
-  /**
-   * The newest block of a node. One far above all that were read before is believed only if the node shows it by its number too:
-   * whoever makes up a head must not lead everything after it. The block below need not be there: a node may begin with this one.
-   */
-  headOf(endpoint: Endpoint, signal: AbortSignal): Promise<Head>
-  /** The same, of a node that may not have been asked for anything yet. */
-  look(endpoint: Endpoint, signal: AbortSignal): Promise<Head>
-  /** The highest block that any node told last. */
-  highest(): number | undefined
-  /** The chain that all nodes have to be of. */
-  chainId(signal: AbortSignal): Promise<number>
-  /** See `ChainSource.tracing`. */
-  tracing(): Tracing | undefined
-  /** What waits because the budgets of all nodes are used up. */
-  waitsForBudget(): BudgetWait | undefined
-  /** Whether each question counts. */
-  readonly isSparing: boolean
-  /** Asks nothing more by itself. */
-  close(): void
-}
+export type Rpc = ReturnType<typeof createRpc>
 
 export interface AttemptOptions {
   tries?: number | undefined
@@ -60,7 +28,8 @@ export interface RpcOptions {
   random: () => number
 }
 
-export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions): Rpc => {
+/** Several nodes of one chain, seen as one that always answers in the end. */
+export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions) => {
   let expected = chainId
   const tracer = createTracer({ endpoints, clock, log })
 
@@ -173,7 +142,19 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
     }
   }
 
-  const attempt: Rpc['attempt'] = async (work, signal, options = {}) => {
+  /**
+   * Runs `work` against a node, and again until it succeeds or the signal aborts: the node that is well and likely to be done first,
+   * another one where it throws `retry`. Each failure shows in the status of its node. With `tries`, the last of so many
+   * errors is thrown; `block_missing` is thrown once no node that is well has what is asked for, and counts as no failure of theirs, but for urgent work with `tries`.
+   * Errors other than `retry` are thrown at once. With `traces`, only nodes that give traces are taken, where any
+   * does, and `endpoint.traces` is known when `work` runs. Nodes whose budgets are used up are left out, and waited for where there is no
+   * other; what is urgent may use what is kept for the head.
+   */
+  const attempt = async <T>(
+    work: (endpoint: Endpoint) => Promise<T>,
+    signal: AbortSignal,
+    options: AttemptOptions = {},
+  ): Promise<T> => {
     const { tries = Number.POSITIVE_INFINITY, traces = false } = options
     const failed = new Set<Endpoint>()
     let missed = 0
@@ -230,7 +211,11 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
   }
 
   let highest = -1
-  const headOf: Rpc['headOf'] = async (endpoint, signal) => {
+  /**
+   * The newest block of a node. One far above all that were read before is believed only if the node shows it by its number too:
+   * whoever makes up a head must not lead everything after it. The block below need not be there: a node may begin with this one.
+   */
+  const headOf = async (endpoint: Endpoint, signal: AbortSignal): Promise<Head> => {
     const head = await readHead(endpoint, signal)
     if (head.number > highest + STRIDE) {
       const [shown] = (await readHeads(endpoint, head.number, head.number, signal)) as [Head]
@@ -246,18 +231,25 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
     endpoints,
     attempt,
     headOf,
-    async look(endpoint, signal) {
+    /** The same, of a node that may not have been asked for anything yet. */
+    async look(endpoint: Endpoint, signal: AbortSignal) {
       await introduce(endpoint, signal)
       return headOf(endpoint, signal)
     },
+    /** The highest block that any node told last. */
     highest() {
       const told = endpoints.flatMap(({ head, otherChain }) => (head && otherChain === undefined ? [head.number] : []))
       return told.length > 0 ? Math.max(...told) : undefined
     },
-    chainId: signal => attempt(async endpoint => endpoint.chainId!, signal, { urgent: true }),
+    /** The chain that all nodes have to be of. */
+    chainId: (signal: AbortSignal) => attempt(async endpoint => endpoint.chainId!, signal, { urgent: true }),
+    /** See `ChainSource.tracing`. */
     tracing: () => tracer.status(),
+    /** What waits because the budgets of all nodes are used up. */
     waitsForBudget: waits.now,
+    /** Asks nothing more by itself. */
     close: () => closing.abort(),
+    /** Whether each question counts. */
     isSparing: endpoints.some(({ budget }) => budget !== undefined),
   }
 }

@@ -12,29 +12,16 @@ import { createRangeAsker, type Refusal } from './reached.ts'
 import type { LogFilter } from './scoped-source.ts'
 
 /** Puts single questions to single nodes. What it gives has been checked. */
-export interface Asker {
-  awaitHead(endpoint: Endpoint, to: number, signal: AbortSignal): Promise<void>
-  /** Logs of a range for each part of a filter. */
-  ask(
+export const createAsker = (rpc: Rpc, limits: Limits) => {
+  const { awaitHead, ask: askRange } = createRangeAsker(rpc, 'logs')
+
+  /** Logs of a range for each part of a filter, each by a call. */
+  const ask = async (
     endpoint: Endpoint,
     parts: readonly LogFilter[],
     asked: Asked,
     signal: AbortSignal,
-  ): Promise<BlockLogs[][] | Refusal>
-  /** Logs of one block, by its hash, that fit any part; undefined where the node will not tell. */
-  askAt(
-    endpoint: Endpoint,
-    parts: readonly LogFilter[],
-    block: { number: number; hash: string },
-    signal: AbortSignal,
-  ): Promise<BlockLogs | undefined>
-}
-
-export const createAsker = (rpc: Rpc, limits: Limits): Asker => {
-  const { awaitHead, ask: askRange } = createRangeAsker(rpc, 'logs')
-
-  /** All parts of a filter, each by a call. */
-  const ask: Asker['ask'] = async (endpoint, parts, asked, signal) => {
+  ): Promise<BlockLogs[][] | Refusal> => {
     checkHas(endpoint)
     const answers: BlockLogs[][] = []
     const range = { fromBlock: toQuantity(asked.from), toBlock: toQuantity(asked.to) }
@@ -47,7 +34,13 @@ export const createAsker = (rpc: Rpc, limits: Limits): Asker => {
     return answers
   }
 
-  const askAt: Asker['askAt'] = async (endpoint, parts, { number, hash }, signal) => {
+  /** Logs of one block, by its hash, that fit any part; undefined where the node will not tell. */
+  const askAt = async (
+    endpoint: Endpoint,
+    parts: readonly LogFilter[],
+    { number, hash }: { number: number; hash: string },
+    signal: AbortSignal,
+  ): Promise<BlockLogs | undefined> => {
     if (endpoint.lacks.has(GET_LOGS)) return undefined
     const where = `eth_getLogs of block ${number} ${hash}`
     const asked = { from: number, to: number }
