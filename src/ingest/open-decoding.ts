@@ -110,6 +110,7 @@ export const openDecoding = (
     contracts,
     links,
     decoding,
+    /** Undefined where no other threads build documents. */
     dictionaries: shared,
     preparer: {
       ...preparer,
@@ -122,5 +123,4 @@ export const openDecoding = (
   }
 }
 
-/** The declarations that decode a network's blocks at the moment. */
-export type NetworkDecoding = ReturnType<ReturnType<typeof openDecoding>['decoding']>
+export type OpenDecoding = ReturnType<typeof openDecoding>

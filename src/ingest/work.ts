@@ -4,19 +4,14 @@ import type { ChainSource } from '../chain/source.ts'
 import type { Lookups } from '../engine/port.ts'
 import type { Log } from '../lib/log.ts'
 import type { Range } from '../lib/ranges.ts'
-import type { Contracts } from './contracts.ts'
 import type { Finality } from './finality.ts'
 import type { IndexerData, RedecodingReport } from './messages.ts'
 import type { MissingBlocks } from './missing.ts'
-import type { NetworkDecoding } from './open-decoding.ts'
+import type { OpenDecoding } from './open-decoding.ts'
 import type { Pace } from './pace.ts'
 import type { Pipeline } from './pipeline.ts'
-import type { Preparer } from './prepare.ts'
-import type { ProxyResolver } from './proxy-resolver.ts'
 import type { RuleWatcher } from './rule-watcher.ts'
 import type { StoredBlocks } from './scoped/stored.ts'
-import type { OwnedDictionaries } from './shared/dictionaries.ts'
-import type { Tokens } from './tokens.ts'
 
 /** How far the work of a network's thread is. */
 export interface State {
@@ -43,17 +38,10 @@ export interface State {
 }
 
 /** What all jobs of a network's thread work with. */
-export interface Work extends IndexerData {
+export interface Work extends IndexerData, OpenDecoding {
   pipeline: Pipeline
   ruleWatcher: RuleWatcher
-  preparer: Preparer
   storedBlocks(): StoredBlocks
-  decoding(age?: number): NetworkDecoding
-  /** Undefined where no other threads build documents. */
-  dictionaries: OwnedDictionaries | undefined
-  tokens: Tokens
-  contracts: Contracts
-  links: ProxyResolver
   lookups: Lookups
   source: ChainSource | undefined
   chainId: number | undefined

@@ -5,8 +5,8 @@ import { inconsistent, isHash } from '../check.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { type Asked, isMissingLogs } from '../logs/log-limit.ts'
 import { createRangeAsker, type Refusal, rangeOf } from '../logs/reached.ts'
+import type { SearchMethod } from '../logs/scoped-source.ts'
 import { LACKS_METHOD, type Rpc } from '../rpc.ts'
-import type { SearchMethod } from './transaction-source.ts'
 
 /** A block in which a node says that there are transactions. Without hashes, the block has to tell. */
 export interface FoundBlock {

@@ -3,13 +3,12 @@ import type { Log } from '../../lib/log.ts'
 import type { Limits } from '../../limits/index.ts'
 import { BLOCK_MISSING } from '../answers.ts'
 import type { Asked } from '../logs/log-limit.ts'
-import type { ScopedPart } from '../logs/scoped-source.ts'
+import type { FindTransactions, ScopedPart, TransactionSource } from '../logs/scoped-source.ts'
 import { PART_BLOCKS, partsOf, type Slice } from '../logs/slices.ts'
 import type { RawBlock, RpcTransaction } from '../wire.ts'
 import type { FoundBlock } from './ask-transactions.ts'
 import { type FetchOptions, fetchReceipts, fetchTransactions } from './fetch-transactions.ts'
 import { createTransactionSearch, type SearchOptions, type SearchWindow } from './search.ts'
-import type { FindTransactions, TransactionSource } from './transaction-source.ts'
 
 export interface TransactionSourceOptions extends SearchOptions {
   /** Most calls in one request. */

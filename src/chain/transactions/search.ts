@@ -7,9 +7,9 @@ import type { Endpoint } from '../endpoint.ts'
 import { readWindows } from '../logs/create-scoped-source.ts'
 import type { Asked } from '../logs/log-limit.ts'
 import { askWithin, createReaches, type Density, newDensity } from '../logs/reach.ts'
+import type { SearchMethod } from '../logs/scoped-source.ts'
 import { LACKS_METHOD, type Rpc } from '../rpc.ts'
 import { type ByBlock, createTransactionAsker, type FoundBlock, isMissingSearch, OTS } from './ask-transactions.ts'
-import type { SearchMethod } from './transaction-source.ts'
 
 export interface SearchOptions {
   rpc: Rpc

@@ -1,4 +1,5 @@
-import type { Asker } from '../../cluster/asker.ts'
+import { type Asker, createAsker } from '../../cluster/asker.ts'
+import { connect } from '../../cluster/client.ts'
 import type { ClusterHit } from '../../cluster/hits/found.ts'
 import { withMembers } from '../../cluster/members.ts'
 import type { PatchLine } from '../../cluster/ship/line.ts'
@@ -7,10 +8,14 @@ import type { OwnAbi } from '../../decode/declarations.ts'
 import type { Decoding } from '../../decode/decoding.ts'
 import type { Document } from '../../documents/document.ts'
 import type { Revision, RevisionBuilder } from '../../engine/index/revision.ts'
-import { type Reader, readingIn } from '../../engine/reader.ts'
+import { openReader, type Reader, readingIn } from '../../engine/reader.ts'
 import { createUpgrades } from '../../engine/redecode/upgrades.ts'
 import { blockOf, positionOf } from '../../engine/schema.ts'
+import { createShelfReader } from '../../engine/shelf.ts'
+import { nativeBinding } from '../../lib/runtime.ts'
 import type { Kind } from '../../mapping/index.ts'
+import type { Clustered } from '../redecode.ts'
+import type { Work } from '../work.ts'
 import { createCallComparison, createLogComparison, type Quantity } from './compare.ts'
 import { createFailureComparison } from './failures.ts'
 import { createFinder, type Finder } from './finder.ts'
@@ -157,3 +162,32 @@ const lineOf = (
   block: blockOf(position),
   source: ENCODER.encode(source),
 })
+
+/** Decoding again of what lies in the cluster of a network; undefined where it has none. */
+export const redecodingInCluster = ({
+  cluster: naming,
+  network,
+  store,
+  pipeline,
+  preparer,
+  tokens,
+}: Pick<Work, 'cluster' | 'network' | 'store' | 'pipeline' | 'preparer' | 'tokens'>): Clustered | undefined =>
+  naming && {
+    open(abi, owners) {
+      const reader = openReader(store, nativeBinding())
+      const cluster = connect(naming)
+      const redecoder = createClusterRedecoder({
+        asker: createAsker({ cluster, naming, network }),
+        ...{ reader, visible: createShelfReader(reader.db).visible, abi, owners },
+        ...{ decimals: tokens.of, revise: preparer.revise },
+      })
+      return {
+        ...redecoder,
+        async close() {
+          reader.close()
+          await cluster.close()
+        },
+      }
+    },
+    patch: pipeline.patch,
+  }

@@ -10,7 +10,7 @@ import { placeOf } from '../../engine/schema.ts'
 import { rawOfDocuments, type Source } from '../../export/from-documents.ts'
 import { stop } from '../../lib/errors.ts'
 import { type Declarations, type Declared, shownDecoding } from './declared.ts'
-import type { Fetched } from './fetch.ts'
+import type { Fetched } from './returning.ts'
 
 interface Placed {
   place: number

@@ -1,29 +1,38 @@
 import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createAsker } from '../../cluster/asker.ts'
 import { connect } from '../../cluster/client.ts'
+import type { Cluster } from '../../cluster/cluster.ts'
 import type { ClusterOptions } from '../../cluster/options.ts'
+import { openPages } from '../../cluster/pages.ts'
+import { createSettling } from '../../cluster/settled.ts'
 import { createShipRequests } from '../../cluster/ship/requests.ts'
 import type { DecodedBlock } from '../../documents/decoded-block.ts'
 import { createBlocks } from '../../engine/blocks.ts'
 import type { Batch } from '../../engine/documents/batch.ts'
 import { DOCUMENT_BYTES } from '../../engine/journal.ts'
 import { openDocuments, type Reader } from '../../engine/reader.ts'
-import { createReturnReader, type Emptied, type EmptiedRun, type ReturnReader } from '../../engine/returning.ts'
+import {
+  createReturnReader,
+  EMPTIED_KINDS,
+  type Emptied,
+  type EmptiedRun,
+  type ReturnReader,
+} from '../../engine/returning.ts'
 import { blockOf } from '../../engine/schema.ts'
-import { createShelfReader } from '../../engine/shelf.ts'
-import { createDocumentLines } from '../../engine/show/lines.ts'
+import { createShelfReader, type Shelf } from '../../engine/shelf.ts'
+import { createDocumentLines, type DocumentLines } from '../../engine/show/lines.ts'
 import { ChainsieveError, retry, stop } from '../../lib/errors.ts'
 import type { Range } from '../../lib/ranges.ts'
 import { nativeBinding } from '../../lib/runtime.ts'
 import type { Kind } from '../../mapping/index.ts'
+import { parseSearch } from '../../query/parse.ts'
 import type { Pipeline } from '../pipeline.ts'
 import type { Preparer } from '../prepare.ts'
 import { type Work, yieldToHead } from '../work.ts'
 import { createDeclarations } from './declared.ts'
 import { decodedOfDocuments } from './decoded.ts'
-import { createFetch, type Fetch, type Fetched } from './fetch.ts'
-import { differenceIn } from './same.ts'
 
 export interface ReturnOptions {
   store: Pick<ReturnReader, 'next' | 'unverified'>
@@ -218,6 +227,77 @@ export const watchReturn = async (work: Work): Promise<void> => {
       log.error('Cannot bring documents back from the cluster', { error })
       if (error.next !== 'retry') return
       await sleep(error.retryAfterMs ?? AGAIN_MS, undefined, { signal }).catch(() => {})
+    }
+  }
+}
+
+/** What the documents of a block differ in from those that the store shows of it; undefined where they are the same. */
+export const differenceIn = (
+  lines: Pick<DocumentLines, 'block'>,
+  documents: readonly Fetched[],
+): string | undefined => {
+  const left = new Map(documents.map(one => [keyOf(one), one]))
+  for (const { source, ...line } of lines.block(blockOf(documents[0]!.position))) {
+    if (!KINDS.has(line.kind)) continue
+    const there = left.get(keyOf(line))
+    if (!there) return `${nameOf(line)} is not in the cluster`
+    const here = Buffer.from(source).toString()
+    if (here !== there.source) return `${nameOf(line)} is ${shortly(there.source, here)}`
+    left.delete(keyOf(line))
+  }
+  const [lost] = left.values()
+  return lost && `${nameOf(lost)} is not in the file`
+}
+
+const KINDS: ReadonlySet<string> = new Set(EMPTIED_KINDS)
+const keyOf = ({ kind, position, id }: Pick<Fetched, 'kind' | 'position' | 'id'>): string => `${kind} ${position} ${id}`
+const nameOf = ({ kind, id }: Pick<Fetched, 'kind' | 'id'>): string => `the ${kind} ${id}`
+
+/** Both from a little before where they differ. */
+const shortly = (there: string, here: string): string => {
+  let at = 0
+  while (there[at] === here[at] && at < there.length) at++
+  const from = Math.max(0, at - 40)
+  return `…${there.slice(from, at + 40)}… in the cluster, and …${here.slice(from, at + 40)}… in the file`
+}
+
+/** A document as the cluster has it. */
+export interface Fetched {
+  kind: Kind
+  id: string
+  position: number
+  /** `_source` as it was shown before it was shipped. */
+  source: string
+}
+
+/** Documents of some blocks in the order of the chain. */
+export type Fetch = (run: Range) => Promise<Fetched[]>
+
+/** Time for one request. */
+const MOST_MS = 60_000
+
+export const createFetch = (
+  cluster: Cluster,
+  naming: ClusterOptions,
+  { network, visible, signal }: { network: string; visible(): Shelf; signal: AbortSignal },
+): Fetch => {
+  const asker = createAsker({ cluster, naming, network })
+  const settle = createSettling({ visible })
+  const body = JSON.stringify({ sort: [{ _doc: 'asc' }], size: -1 })
+  return async ({ from, to }) => {
+    const request = { ...parseSearch(body, EMPTIED_KINDS, Date.now()), within: [[from, to] as const] }
+    const options = () => ({ deadline: performance.now() + MOST_MS, signal })
+    const pages = await openPages(request, { asker, options, visible, settle })
+    const found: Fetched[] = []
+    try {
+      for (;;) {
+        await pages.ready()
+        const page = pages.take()
+        if (!page) return found
+        for (const { kind, id, position, source } of page.hits) found.push({ kind, id, position, source })
+      }
+    } finally {
+      pages.close()
     }
   }
 }
