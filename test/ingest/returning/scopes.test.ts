@@ -1,19 +1,17 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import type { Scoping } from '../../../src/config/scopes.ts'
 import { createCoverageReader } from '../../../src/engine/coverage.ts'
 import { storeFile } from '../../../src/engine/files.ts'
 import { createMoved } from '../../../src/engine/moved.ts'
-import { openForReading, openForWriting } from '../../../src/engine/open.ts'
+import { openForWriting } from '../../../src/engine/open.ts'
 import { createReturnReader } from '../../../src/engine/returning.ts'
 import { createShelfReader } from '../../../src/engine/shelf.ts'
 import type { Job } from '../../../src/ingest/messages.ts'
 import { startIndexing } from '../../../src/ingest/network.ts'
 import { silent } from '../../../src/lib/log.ts'
-import { serveContracts } from '../../support/indexing.ts'
+import { dataFolder } from '../../support/delivery.ts'
+import { readStore, serveContracts } from '../../support/indexing.ts'
 import { startNode } from '../../support/node.ts'
 import { openTestCluster, withoutOpenSearch } from '../../support/real-opensearch.ts'
 import { random, scoping, serveLogs, unevenChain } from '../../support/scoped.ts'
@@ -35,7 +33,7 @@ test('a store with scopes moves to a cluster and back, and its scopes change the
   const [one, two] = [
     ...new Set(chain.flatMap(({ receipts }) => receipts.flatMap(it => it.logs.map(log => log.address)))),
   ]
-  const [data, plain] = [folderOf(t), folderOf(t)]
+  const [data, plain] = [await dataFolder(t), await dataFolder(t)]
   const run = (data: string, job: Job, place?: typeof options, returning = false) =>
     startIndexing({ data, network: SHIPPED, storeBatch: 20, log: silent, cluster: place, returning, job }).ended
   const index = (data: string, addresses: (string | undefined)[], place?: typeof options) => {
@@ -79,14 +77,8 @@ test('a store with scopes moves to a cluster and back, and its scopes change the
   assert.deepEqual(coverageOf(data), coverageOf(plain))
 })
 
-const stored = <T>(data: string, read: (db: ReturnType<typeof openForReading>) => T): T => {
-  const db = openForReading(storeFile(data, SHIPPED))
-  try {
-    return read(db)
-  } finally {
-    db.close()
-  }
-}
+const stored = <T>(data: string, read: Parameters<typeof readStore<T>>[1]): T =>
+  readStore(storeFile(data, SHIPPED), read)
 const emptiedIn = (data: string): number => stored(data, db => createReturnReader(db).left().emptied)
 const isInCluster = (data: string): boolean => stored(data, db => createMoved(db).since() !== undefined)
 const coverageOf = (data: string) => stored(data, db => createCoverageReader(db).covered())
@@ -98,10 +90,4 @@ const documentsOf = (data: string) => {
   } finally {
     store.close()
   }
-}
-
-const folderOf = (t: TestContext): string => {
-  const folder = mkdtempSync(join(tmpdir(), 'chainsieve-moved-scopes-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
 }

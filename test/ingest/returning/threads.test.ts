@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { ClusterOptions } from '../../../src/cluster/options.ts'
 import { storeFile } from '../../../src/engine/files.ts'
 import { createMoved } from '../../../src/engine/moved.ts'
-import { openForReading } from '../../../src/engine/open.ts'
 import { createReturnReader } from '../../../src/engine/returning.ts'
 import { startIndexing } from '../../../src/ingest/network.ts'
 import { silent } from '../../../src/lib/log.ts'
+import { dataFolder } from '../../support/delivery.ts'
+import { readStore } from '../../support/indexing.ts'
 import { openTestCluster, withoutOpenSearch } from '../../support/real-opensearch.ts'
 import { documentsIn, SHIPPED } from '../../support/ship.ts'
 import { createTestStore } from '../../support/store.ts'
@@ -21,7 +19,7 @@ test('documents that lie in a cluster alone come back, also after a kill, and ca
   skip: withoutOpenSearch,
 }, async t => {
   const { options } = await openTestCluster(t, { blocksPerIndex: 300 })
-  const [data, whole] = [folderOf(t), folderOf(t)]
+  const [data, whole] = [await dataFolder(t), await dataFolder(t)]
   await importInto(whole)
   const expected = documentsOf(whole)
   await importInto(data, options)
@@ -48,14 +46,8 @@ const importInto = (data: string, cluster?: ClusterOptions) =>
     ...{ data, network: SHIPPED, job: { type: 'import', files: [FILE] }, storeBatch: 50, cluster, log: silent },
   }).ended
 
-const stored = <T>(data: string, read: (db: ReturnType<typeof openForReading>) => T): T => {
-  const db = openForReading(storeFile(data, SHIPPED))
-  try {
-    return read(db)
-  } finally {
-    db.close()
-  }
-}
+const stored = <T>(data: string, read: Parameters<typeof readStore<T>>[1]): T =>
+  readStore(storeFile(data, SHIPPED), read)
 const emptiedIn = (data: string): number => stored(data, db => createReturnReader(db).left().emptied)
 const isInCluster = (data: string): boolean => stored(data, db => createMoved(db).since() !== undefined)
 
@@ -66,10 +58,4 @@ const documentsOf = (data: string) => {
   } finally {
     store.close()
   }
-}
-
-const folderOf = (t: TestContext): string => {
-  const folder = mkdtempSync(join(tmpdir(), 'chainsieve-back-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
 }

@@ -5,25 +5,19 @@ import { fileURLToPath } from 'node:url'
 import type { Cluster } from '../../../src/cluster/cluster.ts'
 import { DEFAULT_CLUSTER } from '../../../src/cluster/options.ts'
 import { storeFile } from '../../../src/engine/files.ts'
-import { openForReading } from '../../../src/engine/open.ts'
 import { createShelfReader } from '../../../src/engine/shelf.ts'
 import type { Report } from '../../../src/ingest/messages.ts'
 import { type IndexingOptions, startIndexing } from '../../../src/ingest/network.ts'
 import { silent } from '../../../src/lib/log.ts'
 import { dataFolder } from '../../support/delivery.ts'
+import { readStore, reported } from '../../support/indexing.ts'
 import { memoryCluster, serveCluster } from '../../support/memory-cluster.ts'
 import { SHIPPED } from '../../support/ship.ts'
 
 const FILE = fileURLToPath(new URL('../../../data/demo.ndjson.gz', import.meta.url))
 
-const stored = async <T>(data: string, read: (db: ReturnType<typeof openForReading>) => T): Promise<T> => {
-  const db = openForReading(storeFile(data, SHIPPED))
-  try {
-    return read(db)
-  } finally {
-    db.close()
-  }
-}
+const stored = <T>(data: string, read: Parameters<typeof readStore<T>>[1]): T =>
+  readStore(storeFile(data, SHIPPED), read)
 
 const optionsOf = (data: string, url: string) =>
   ({
@@ -40,12 +34,8 @@ test('indexing waits for a cluster that is away when the journal is full, and en
   // Some 1,000 documents.
   const indexing = startIndexing({ ...optionsOf(data, url), journalMax: 300_000 })
   t.after(() => indexing.stop())
-  const end = Date.now() + 120_000
   const isWaiting = ({ waiting, shipping }: Report) => waiting?.kind === 'cluster' && (shipping?.blocksLeft ?? 0) > 0
-  while (!isWaiting(indexing.report())) {
-    assert.ok(Date.now() < end, JSON.stringify(indexing.report()))
-    await sleep(20)
-  }
+  await reported(indexing, isWaiting)
   const { waiting, shipping, blocks } = indexing.report()
   assert.match(
     waiting!.for,
@@ -55,7 +45,7 @@ test('indexing waits for a cluster that is away when the journal is full, and en
   isAway = false
   const { blocks: all } = await indexing.ended
   assert.equal(all, 421)
-  await stored(data, db => {
+  stored(data, db => {
     const { hidden, ranges } = createShelfReader(db).shared()
     assert.deepEqual({ hidden, ranges }, { hidden: [], ranges: [{ from: 0, to: 420 }] })
     assert.ok((db.prepare('SELECT count(*) FROM segment WHERE emptied = 1').pluck().get() as number) > 0)
@@ -75,10 +65,16 @@ test('a stop does not wait for a cluster that is away; the next start ships the 
   const indexing = startIndexing(options)
   for (let report = indexing.report(); report.blocks < 421; report = indexing.report()) await sleep(20)
   await indexing.stop()
-  assert.deepEqual(await stored(data, db => createShelfReader(db).visible().ranges), [])
+  assert.deepEqual(
+    stored(data, db => createShelfReader(db).visible().ranges),
+    [],
+  )
   isAway = false
   await startIndexing(options).ended
-  assert.deepEqual(await stored(data, db => createShelfReader(db).visible().ranges), [{ from: 0, to: 420 }])
+  assert.deepEqual(
+    stored(data, db => createShelfReader(db).visible().ranges),
+    [{ from: 0, to: 420 }],
+  )
 })
 
 test('an import ends where the cluster refuses it for good', async t => {
