@@ -2,7 +2,6 @@ import type { Limits } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { Aggregation } from '../../query/aggs/ast.ts'
 import type { Result, Results } from '../../query/aggs/result.ts'
-import type { Value } from '../../query/ast.ts'
 import type { SearchRequest } from '../../query/request.ts'
 import type { Scoring } from '../query/score/scoring.ts'
 import type { Ask } from '../query/segment-matcher.ts'
@@ -37,8 +36,6 @@ export interface Aggregator {
   pack?(state: State, order: Uint32Array | undefined): PackedState
   /** By bucket above, what `number` is the sum of over all states; undefined where these are not whole numbers from 0 on. */
   summands?(state: State, rest: string | undefined): Float64Array | undefined
-  /** The number that a value, or some of a combination, has here: of aggregations whose numbers stand for something else than themselves. */
-  keyOf?(values: readonly (Value | null)[]): number
   /** Once all is there; so many are the buckets above. */
   finish(owners: number): void
   result(owner: number): Result

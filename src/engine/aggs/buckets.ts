@@ -7,7 +7,7 @@ import { createKeyed, type Keyed, type Wanted } from './keyed.ts'
 import type { Found } from './values.ts'
 
 /** A kind of aggregation with several buckets: how documents are grouped, and which buckets are shown. */
-export interface Bucketing extends Partial<Pick<Aggregator, 'keyOf' | 'finish' | 'merge'>> {
+export interface Bucketing extends Partial<Pick<Aggregator, 'finish' | 'merge'>> {
   type: string
   /** Whether the answer has buckets by their names. */
   isNamed?: boolean
@@ -54,7 +54,6 @@ export const createBuckets = (kind: Bucketing, inner: Inner, context: Context): 
       }
     },
     number: () => null,
-    ...(kind.keyOf && { keyOf: kind.keyOf }),
     bytes: () => keyed.bytes() + (kind.bytes?.() ?? 0),
   }
 }

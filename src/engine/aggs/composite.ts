@@ -86,8 +86,6 @@ export const createComposite = (spec: SpecOf<'composite'>, inner: Inner, context
         }
       },
       describe: combination => ({ key: [['key', shownOf(combination)]] }),
-      keyOf: values =>
-        parts.reduce((above, part, i) => part.chain.of(above, keyOfAfter(values[i] ?? null, part) + 0), 0),
       bytes: () => parts.reduce((sum, { chain, keys }) => sum + chain.bytes() + keys.bytes(), 0),
     },
     inner,

@@ -21,7 +21,6 @@ export const createCardinality = ({ values, precision }: SpecOf<'cardinality'>, 
     finish: distinct.finish,
     result: owner => cardinalityOf(distinct.count(owner)),
     number: distinct.count,
-    keyOf: ([value]) => keys.of(value!),
     bytes: () => distinct.bytes() + keys.bytes(),
   }
 }

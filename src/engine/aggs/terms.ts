@@ -95,7 +95,6 @@ const bucketsOf = (spec: SpecOf<'terms' | 'rare_terms'>, context: Context) => {
       key: termKey(keys.value(key), spec),
       ...(values.type !== 'keyword' && { number: key }),
     }),
-    keyOf: ([value]: readonly (Value | null)[]) => keys.of(value!),
   }
 }
 

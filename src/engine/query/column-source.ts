@@ -25,10 +25,6 @@ export const columnSource = (kind: Kind, field: FieldPath, reader: Reader): Colu
   )
 }
 
-/** Whether there is a source, in any store. */
-export const hasColumn = (kind: Kind, field: FieldPath): boolean =>
-  OF_PLACE.has(`${kind}.${field.field}`) || columnOf(kind, field) !== undefined
-
 /** Fields that are the document's place in its block. */
 const OF_PLACE: ReadonlySet<string> = new Set(['tx.transactionIndex', 'log.logIndex', 'event.logIndex'])
 

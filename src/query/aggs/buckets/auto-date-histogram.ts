@@ -23,11 +23,6 @@ export interface Scale {
 export interface Scales {
   /** That of buckets between the first and the last time. */
   of(least: number, greatest: number): Scale
-  /**
-   * Beginnings of the units that its buckets consist of, and those of any scale that holds these times and others: each lies within one
-   * bucket of such a scale. The first one holds the first time. `name`: that of the unit.
-   */
-  unitsOf(least: number, greatest: number): Scale
   /** The name of the shortest. */
   shortest: string
 }
@@ -42,12 +37,6 @@ export const scalesOf = ({ buckets, zone, least }: SpecOf<'auto_date_histogram'>
   const roundings = units.map(({ unit }) => createRounding(CALENDAR_UNITS.get(unit)!, zone))
   return {
     of: (least, greatest) => scaleOf(least, greatest, buckets, units, roundings),
-    unitsOf(least, greatest) {
-      const { unit } = scaleOf(least, greatest, buckets, units, roundings)
-      // A day of some zones begins within an hour.
-      const starts = roundings.slice(unit).flatMap(rounding => startsIn(rounding, least, greatest))
-      return { name: units[unit]!.name, starts: [...new Set(starts)].sort((a, b) => a - b) }
-    },
     shortest: `1${units[0]!.letter}`,
   }
 }
@@ -68,7 +57,7 @@ const scaleOf = (
   wanted: number,
   units: readonly (typeof UNITS)[number][],
   roundings: readonly Rounding[],
-): Scale & { unit: number } => {
+): Scale => {
   for (const [i, rounding] of roundings.entries()) {
     const { counts, letter, length } = units[i]!
     const most = wanted * counts.at(-1)!
@@ -79,7 +68,7 @@ const scaleOf = (
     if (!isLast && all.length - 1 > most) continue
     const count =
       counts.find(one => Math.ceil(all.length / one) <= wanted) ?? (all.length <= wanted ? 1 : counts.at(-1)!)
-    return { starts: all.filter((_, place) => place % count === 0), name: `${count}${letter}`, unit: i }
+    return { starts: all.filter((_, place) => place % count === 0), name: `${count}${letter}` }
   }
   throw new Error('the last unit is always long enough')
 }
