@@ -6,6 +6,7 @@ import { storeFile } from '../../src/engine/files.ts'
 import { createSearcher } from '../../src/engine/query/execute.ts'
 import { openReader } from '../../src/engine/reader.ts'
 import type { Indexing } from '../../src/ingest/network.ts'
+import { ChainsieveError } from '../../src/lib/errors.ts'
 import { answerSearch } from '../../src/search/answer.ts'
 import { dataFolder } from '../support/delivery.ts'
 import { followJob, indexIn, logLines, NETWORK } from '../support/indexing.ts'
@@ -116,10 +117,14 @@ const search = (data: string, entities: string, body: object) => {
 }
 
 const stored = (data: string, length: number) => {
-  const blocks = search(data, 'block', { size: -1, sort: { 'number.num': 'asc' }, _source: false }).hits.map(
-    it => it._id,
-  )
-  return { blocks, complete: blocks.length === length }
+  try {
+    const { hits } = search(data, 'block', { size: -1, sort: { 'number.num': 'asc' }, _source: false })
+    return { blocks: hits.map(it => it._id), complete: hits.length === length }
+  } catch (error) {
+    // The chain was reorganised while it was read.
+    if (!(error instanceof ChainsieveError) || error.next !== 'retry') throw error
+    return { blocks: [], complete: false }
+  }
 }
 
 /** The store against the chain: every document's id, and what indexes find. */
