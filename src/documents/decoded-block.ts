@@ -1,7 +1,9 @@
 import type { RawBlock } from '../chain/wire.ts'
 import type { DecodedLog } from '../decode/types.ts'
+import type { Kind } from '../mapping/index.ts'
 import type { BlockCall } from './calls.ts'
 import type { BlockContract } from './contracts.ts'
+import type { Document } from './document.ts'
 import type { Failure } from './failures.ts'
 import type { BlockToken } from './tokens.ts'
 import type { DecodedTrace } from './traces.ts'
@@ -26,3 +28,27 @@ export interface DecodedBlock extends DecodedDocuments {
   /** Those that no lower block has shown. */
   tokens: readonly BlockToken[]
 }
+
+export interface BlockDocumentsInput extends DecodedBlock {
+  /** Decimals of the token at an address (40 lower-case digits), undefined where unknown or no token. */
+  decimals(address: string): number | undefined
+}
+
+/**
+ * The documents of one block, of each kind by the order in which it carries them. Each is built when it is first asked for, and kept. An
+ * event is undefined where no declaration of its log is known.
+ */
+export type BlockDocuments = Readonly<Record<Exclude<Kind, 'event'>, (index: number) => Document>> & {
+  event(index: number): Document | undefined
+}
+
+/** What a block carries, of the kinds that it lists apart from its transactions and their logs, in the order in which rules look at them. */
+export const LISTED = {
+  call: ({ calls }) => calls,
+  contract: ({ contracts }) => contracts,
+  token: ({ tokens }) => tokens,
+  trace: ({ traces }) => traces,
+} as const satisfies Record<
+  Exclude<Kind, 'block' | 'tx' | 'log' | 'event'>,
+  (block: DecodedBlock) => readonly unknown[]
+>

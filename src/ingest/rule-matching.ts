@@ -1,10 +1,10 @@
 import type { RuleMatch } from '../alerts/alert.ts'
 import type { RawBlock } from '../chain/wire.ts'
-import { type BlockDocuments, createBlockDocuments } from '../documents/build.ts'
 import type { DecodedBlock } from '../documents/decoded-block.ts'
 import type { Document } from '../documents/document.ts'
 import { asJson } from '../documents/show.ts'
 import { tokensIn } from '../documents/tokens.ts'
+import { createBlockDocuments, jsonOf } from '../engine/show/block-documents.ts'
 import type { Log } from '../lib/log.ts'
 import type { Metrics } from '../lib/metrics.ts'
 import type { Clock } from '../lib/retry.ts'
@@ -66,7 +66,7 @@ export const createRuleMatching = (options: RuleMatchingOptions) => {
     const sources = new Map<Document, string>()
     return found.map(one => {
       const { document } = one
-      const source = sources.get(document) ?? JSON.stringify(document._source)
+      const source = sources.get(document) ?? jsonOf(document)
       sources.set(document, source)
       return toMatch(one, source, raw, receivedAt)
     })
@@ -129,7 +129,7 @@ export const createRuleMatching = (options: RuleMatchingOptions) => {
       try {
         for (;;) {
           const began = performance.now()
-          const documents: BlockDocuments = createBlockDocuments({ ...block, decimals: tokens.of }, asJson)
+          const documents = createBlockDocuments({ ...block, decimals: tokens.of }, asJson)
           const { found, undecided, ...trouble } = matcher.match({
             ...block,
             decimals: tokens.of,

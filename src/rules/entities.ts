@@ -1,6 +1,6 @@
 import type { RpcLog, RpcReceipt, RpcTransaction } from '../chain/wire.ts'
 import type { DecodedArg, DecodedLog } from '../decode/types.ts'
-import { type BlockDocuments, type BlockDocumentsInput, LISTED } from '../documents/build.ts'
+import { type BlockDocuments, type BlockDocumentsInput, LISTED } from '../documents/decoded-block.ts'
 import type { Document } from '../documents/document.ts'
 import { traceReader } from '../documents/traces.ts'
 import { isTrue } from '../lib/hex.ts'
@@ -129,6 +129,12 @@ type Read = (entity: Entity) => unknown
 
 /** Members of the wire's objects that fields show as they are. What is not listed is read from documents. */
 const READERS: Readonly<Partial<Record<Kind, Readonly<Record<string, Read>>>>> = {
+  block: Object.fromEntries(
+    ['number', 'hash', 'miner', 'gasUsed', 'gasLimit', 'baseFeePerGas'].map(name => [
+      name,
+      ({ block }: Entity) => block.raw.block[name],
+    ]),
+  ),
   tx: {
     hash: ({ tx }) => tx!.hash,
     from: ({ tx }) => tx!.from,

@@ -28,9 +28,9 @@ export type AddressId = (digits: string) => number | undefined
 
 /**
  * Appends the packed form of `0x` hex data. Returns false, having written nothing, where an address in it has no id: then no stored data
- * equals it.
+ * equals it. Large data are compressed by default.
  */
-export const pack = (out: ByteWriter, data: string, addressId: AddressId): boolean => {
+export const pack = (out: ByteWriter, data: string, addressId: AddressId, compresses = true): boolean => {
   const start = out.length
   const size = (data.length - 2) >> 1
   const digits = data.slice(2)
@@ -61,7 +61,8 @@ export const pack = (out: ByteWriter, data: string, addressId: AddressId): boole
     out.varint(size - at)
     out.bytes(bytes, at, size)
   }
-  if (size > COMPARABLE && out.length - start > WORTH_COMPRESSING) compress(out, start, bytes.subarray(0, size))
+  if (compresses && size > COMPARABLE && out.length - start > WORTH_COMPRESSING)
+    compress(out, start, bytes.subarray(0, size))
   return true
 }
 

@@ -66,7 +66,6 @@ export const createRecords = ({ prepare, version }: RecordsOptions): Records => 
   const selectRecord = prepare('SELECT record FROM block WHERE number = ?').pluck()
   const blocks = new Map<number, StoredBlock>()
   const starts = newStarts()
-  const trace = newTraceRecord()
   let seen: unknown
 
   const forgetOthers = () => {
@@ -107,16 +106,9 @@ export const createRecords = ({ prepare, version }: RecordsOptions): Records => 
     return viewOf(row, inside)
   }
 
-  const txInput = (position: number): RecordView | null | undefined => {
-    const view = find('tx', position)
-    if (!view || !seek('tx', INPUT_OF_TX, view.bytes, view.start)) return undefined
-    const length = takeLength(view.bytes)
-    return length === NO_BYTES ? null : { bytes: view.bytes, start: cursor.at, end: cursor.at + length }
-  }
-
   return {
     find,
-    txInput,
+    ...createInputs(find),
     each(kind, from, to, visit) {
       forgetOthers()
       const row = rows[kind]
@@ -154,6 +146,21 @@ export const createRecords = ({ prepare, version }: RecordsOptions): Records => 
       startsIn(bytes, 'block', positionOf(number, 0), starts)
       return { bytes, start: starts[0]!, end: starts[1]! }
     },
+  }
+}
+
+/** What transactions and steps are called with, of records that are found by their positions. */
+export const createInputs = (find: Records['find']): Pick<Records, 'txInput' | 'traceInput'> => {
+  const trace = newTraceRecord()
+  const txInput = (position: number): RecordView | null | undefined => {
+    const view = find('tx', position)
+    if (!view || !seek('tx', INPUT_OF_TX, view.bytes, view.start)) return undefined
+    const length = takeLength(view.bytes)
+    return length === NO_BYTES ? null : { bytes: view.bytes, start: cursor.at, end: cursor.at + length }
+  }
+
+  return {
+    txInput,
     traceInput(position) {
       for (let at = position; ; at--) {
         const view = find('trace', at)

@@ -128,7 +128,7 @@ const INTEGERS = byKind(KINDS, kind =>
 )
 
 /** Parsed numbers beyond 2^53 have lost digits; the hex beside them has all. */
-const restoreIntegers = (kind: Kind, source: Source, big: BigIntegers) => {
+export const restoreIntegers = (kind: Kind, source: Source, big: BigIntegers) => {
   for (const [outer, inner] of INTEGERS[kind]) {
     let shown = source[outer!] as Source | null | undefined
     if (inner !== undefined) shown = shown?.[inner] as Source | null | undefined

@@ -1,6 +1,5 @@
 import { datetime } from '../../documents/show.ts'
 import { type ByteWriter, createByteWriter } from '../../lib/bytes.ts'
-import { present } from '../../sqlite/damage.ts'
 import type { Records } from '../documents/record-reader.ts'
 import { hashStart, type StoredBlock } from '../documents/records/block.ts'
 import type { Reader } from '../reader.ts'
@@ -9,9 +8,14 @@ import { EVERY, writeSmallQuantity } from './numbers.ts'
 import { piece, QUOTE } from './pieces.ts'
 import { always, type FieldPlan, type Write } from './plan.ts'
 
+/** What documents are shown from: a store, or a block that is not stored yet. */
+export interface ShowSource extends Pick<Reader, 'records' | 'addressDigits' | 'name' | 'signature'> {
+  addressBytes(id: number): Uint8Array
+}
+
 /** What the kinds share when they are shown. */
 export interface Context {
-  reader: Reader
+  reader: ShowSource
   records: Records
   addresses: Addresses
   /** Appends a name of the dictionary as JSON text. */
@@ -33,7 +37,7 @@ export interface ShownBlock {
 
 const NAMES = 10_000
 
-export const createContext = (reader: Reader): Context => {
+export const createContext = (reader: ShowSource): Context => {
   const { records } = reader
   const names = new Map<number, Uint8Array>()
   const blocks = new WeakMap<StoredBlock, ShownBlock>()
@@ -54,12 +58,10 @@ export const createContext = (reader: Reader): Context => {
     datetime: piece(`"${datetime(stored.time)}"`),
   })
 
-  const address = reader.prepare('SELECT bytes FROM address WHERE id = ?').pluck()
-
   return {
     reader,
     records,
-    addresses: createAddresses(id => present(address.get(id) as Buffer | undefined, 'the number of an address')),
+    addresses: createAddresses(reader.addressBytes),
     name(out, id) {
       let text = names.get(id)
       if (!text) {

@@ -10,14 +10,14 @@ import { present } from '../../sqlite/damage.ts'
 import { valueReader } from '../documents/record-values.ts'
 import { hashOfTx } from '../documents/records/block.ts'
 import { itemsOf } from '../query/sparse.ts'
+import type { Reader } from '../reader.ts'
 import { blockOf, positionOf } from '../schema.ts'
 import type { Context } from './context.ts'
 import { writeJson } from './pieces.ts'
 import type { Show } from './show.ts'
 
 /** Shows contracts and tokens, which are few and kept in rows, through objects. */
-export const createRowShows = (context: Context): Record<RowKind, Show> => {
-  const { reader } = context
+export const createRowShows = (context: Context, reader: Reader): Record<RowKind, Show> => {
   const readContract = reader
     .prepare('SELECT address, creator, tx, code, implementation, name, abi, probability FROM contract WHERE pos = ?')
     .raw()

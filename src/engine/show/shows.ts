@@ -1,11 +1,13 @@
+import type { Kind, RowKind } from '../../mapping/index.ts'
+import { present } from '../../sqlite/damage.ts'
 import type { Reader } from '../reader.ts'
 import { createBlockShow } from './block.ts'
 import { createCallShow } from './call.ts'
-import { createContext } from './context.ts'
+import { type Context, createContext } from './context.ts'
 import { createEventShow } from './event.ts'
 import { createLogShow } from './log.ts'
 import { createRowShows } from './rows.ts'
-import type { Shows } from './show.ts'
+import type { Show, Shows } from './show.ts'
 import { createTraceShow } from './trace.ts'
 import { createTxShow } from './tx.ts'
 
@@ -22,7 +24,17 @@ export const showsOf = (reader: Reader): Shows => {
 }
 
 const createShows = (reader: Reader): Shows => {
-  const context = createContext(reader)
+  const address = reader.prepare('SELECT bytes FROM address WHERE id = ?').pluck()
+  const context = createContext({
+    ...{ records: reader.records, name: reader.name, signature: reader.signature },
+    addressDigits: reader.addressDigits,
+    addressBytes: id => present(address.get(id) as Buffer | undefined, 'the number of an address'),
+  })
+  return { ...createRecordShows(context), ...createRowShows(context, reader) }
+}
+
+/** How the kinds are shown that lie in records. */
+export const createRecordShows = (context: Context): Record<Exclude<Kind, RowKind>, Show> => {
   return {
     block: createBlockShow(context),
     tx: createTxShow(context),
@@ -30,6 +42,5 @@ const createShows = (reader: Reader): Shows => {
     event: createEventShow(context),
     trace: createTraceShow(context),
     call: createCallShow(context),
-    ...createRowShows(context),
   }
 }

@@ -46,6 +46,7 @@ export const createBlockWriter = (ids: Ids) => {
   const record = createByteWriter(1 << 12)
   const end = new Uint32Array(1)
   return {
+    fields: writeFields,
     hashes(out: ByteWriter, { transactions }: RpcBlock): void {
       const start = out.length
       for (const { hash } of transactions) writeHex(out, hash, 2)

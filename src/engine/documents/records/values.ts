@@ -21,6 +21,8 @@ export interface Ids {
   name(text: string): number
   /** Packed forms of large data, by their text, where a block has the same data twice: compressing takes time. */
   packed: Map<string, Uint8Array> | undefined
+  /** Whether large data are compressed; default true. */
+  compresses?: boolean
 }
 
 /** An integer below this is its own byte. */
@@ -127,7 +129,7 @@ export const writeWords = (out: ByteWriter, data: string, ids: Ids) => {
   const packed = known?.get(data)
   if (packed) return out.bytes(packed)
   const start = out.length
-  pack(out, data, ids.addressOfDigits)
+  pack(out, data, ids.addressOfDigits, ids.compresses)
   known?.set(data, Buffer.from(out.view(start)))
 }
 

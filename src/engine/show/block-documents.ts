@@ -1,0 +1,288 @@
+import type { RpcLog } from '../../chain/wire.ts'
+import type { Signature } from '../../decode/types.ts'
+import { contractDocument } from '../../documents/contracts.ts'
+import type { BlockDocuments, BlockDocumentsInput } from '../../documents/decoded-block.ts'
+import type { Document } from '../../documents/document.ts'
+import { type BlockParts, blockParts, hasInteger } from '../../documents/logs.ts'
+import { placesOf } from '../../documents/places.ts'
+import type { BigIntegers } from '../../documents/show.ts'
+import { tokenDocument } from '../../documents/tokens.ts'
+import { lowerHex } from '../../documents/wire.ts'
+import { type ByteWriter, createByteWriter } from '../../lib/bytes.ts'
+import { checksumAddress } from '../../lib/keccak.ts'
+import { byKind, type Kind, RECORD_KINDS, type RecordKind, type RowKind } from '../../mapping/index.ts'
+import { digitsOf } from '../documents/additions.ts'
+import { packTopic } from '../documents/pack.ts'
+import { createInputs, type Records, type RecordView } from '../documents/record-reader.ts'
+import { createBlockWriter, indexOfTx, type StoredBlock } from '../documents/records/block.ts'
+import { writeCall } from '../documents/records/call.ts'
+import { endTopics, writeLog } from '../documents/records/log.ts'
+import { createTraceWriter } from '../documents/records/trace.ts'
+import { createTxWriter } from '../documents/records/tx.ts'
+import { type Ids, writeWords } from '../documents/records/values.ts'
+import { restoreIntegers } from '../query/documents.ts'
+import { placeOf, positionOf } from '../schema.ts'
+import { createContext } from './context.ts'
+import { createRecordShows } from './shows.ts'
+
+/**
+ * Documents of a block before it is stored, each built when it is first asked for: its record is written and shown as
+ * that of a stored block is. Dictionaries and what is cached by them are those of the thread.
+ */
+export const createBlockDocuments = (input: BlockDocumentsInput, big: BigIntegers): BlockDocuments => {
+  shared ??= createShared()
+  const { show } = shared
+  const { raw, contracts, tokens } = input
+  let open: OpenBlock | undefined
+  const block = (): OpenBlock => (open ??= openBlock(input))
+  const partsOf = (): BlockParts => {
+    const { number, hash, time } = block().stored
+    return blockParts(number, `0x${hash.toString('hex')}`, time)
+  }
+
+  const placeOfIndex = (kind: RecordsKind, index: number): number => {
+    const { places } = block().stored
+    if (kind === 'block' || !places) return index
+    return kind === 'tx' ? places.txs[index]! : kind === 'log' || kind === 'event' ? places.logs[index]! : index
+  }
+  const shown = <T extends Document | undefined>(kind: RecordsKind) =>
+    kept(index => show(block(), kind, placeOfIndex(kind, index), big) as T)
+
+  const contractOf = (index: number): Document => {
+    const { tx, address, creator, implementation, ...rest } = contracts[index]!
+    const { hash, from } = raw.block.transactions[indexOfTx(block().stored, tx)]!
+    const place = { block: partsOf(), transactionHash: lowerHex(hash), origin: checksumAddress(from) }
+    const addresses = {
+      address: checksumAddress(address),
+      creator: checksumAddress(creator),
+      implementation: implementation && checksumAddress(implementation),
+    }
+    return contractDocument(place, { ...addresses, ...rest }, big)
+  }
+  const tokenOf = (index: number): Document => {
+    const { address, ...rest } = tokens[index]!
+    return tokenDocument(partsOf(), { address: checksumAddress(address), ...rest }, big)
+  }
+  return {
+    block: shown('block'),
+    tx: shown('tx'),
+    log: shown('log'),
+    event: shown('event'),
+    trace: shown('trace'),
+    call: shown('call'),
+    contract: kept(contractOf),
+    token: kept(tokenOf),
+  }
+}
+
+/** Kinds that are shown from records. */
+type RecordsKind = Exclude<Kind, RowKind>
+
+/** `_source` of a document as JSON: that of most was written when the document was built. */
+export const jsonOf = (document: Document): string => texts.get(document) ?? JSON.stringify(document._source)
+
+const texts = new WeakMap<Document, string>()
+
+const kept = <T>(build: (index: number) => T): ((index: number) => T) => {
+  const built = new Map<number, { one: T }>()
+  return index => {
+    let known = built.get(index)
+    if (!known) {
+      known = { one: build(index) }
+      built.set(index, known)
+    }
+    return known.one
+  }
+}
+
+/** A block with what its records are written from. */
+interface OpenBlock {
+  input: BlockDocumentsInput
+  stored: StoredBlock
+  logs: readonly RpcLog[]
+  /** Index of the transaction of each log. */
+  owners: readonly number[]
+}
+
+const openBlock = (input: BlockDocumentsInput): OpenBlock => {
+  const { raw } = input
+  const { block, receipts } = raw
+  const stored: StoredBlock = {
+    number: Number(block.number),
+    hash: Buffer.from(block.hash.slice(2), 'hex'),
+    time: Number(block.timestamp),
+    hashes: Buffer.from(block.transactions.map(({ hash }) => hash.slice(2)).join(''), 'hex'),
+    txs: block.transactions.length,
+    // Blooms are written as they are stated: no logs are looked for.
+    logEnds: NO_LOGS,
+    places: placesOf(raw),
+  }
+  return {
+    input,
+    stored,
+    logs: receipts.flatMap(({ logs }) => logs),
+    owners: receipts.flatMap(({ logs }, i) => logs.map(() => i)),
+  }
+}
+const NO_LOGS = new Uint32Array(0)
+
+let shared: ReturnType<typeof createShared> | undefined
+
+const createShared = () => {
+  const addresses = createNumbering<string>()
+  const names = createNumbering<string>()
+  const signatures = createNumbering<Signature>()
+  const ids: Ids = {
+    address: text => addresses.id(digitsOf(text)),
+    addressOfDigits: addresses.id,
+    name: names.id,
+    packed: undefined,
+    compresses: false,
+  }
+  const write = { block: createBlockWriter(ids), tx: createTxWriter(ids), trace: createTraceWriter(ids) }
+  const outs = byKind([...RECORD_KINDS, 'block'], () => createByteWriter(1 << 12))
+  /** Of records that are visited beside the document at hand. */
+  const visited = createByteWriter(1 << 12)
+  /** The records of the document at hand, by kind. */
+  let views: Partial<Record<RecordKind, { position: number; view: RecordView }>> = {}
+  let block: OpenBlock
+  /** A log shows no decimals: nobody is asked for them. */
+  let isLog = false
+
+  const record = (out: ByteWriter, append: (out: ByteWriter) => void): RecordView => {
+    out.truncate(0)
+    append(out)
+    return { bytes: out.reserve(0), start: 0, end: out.length }
+  }
+  const decimalsOf = (args: Parameters<typeof hasInteger>[0] | null, address: string): number | null =>
+    args && hasInteger(args) ? (block.input.decimals(digitsOf(address)) ?? null) : null
+
+  const append = {
+    tx(out, place) {
+      const { raw, methods, failures } = block.input
+      const i = indexOfTx(block.stored, place)
+      const [tx, receipt] = [raw.block.transactions[i]!, raw.receipts[i]!]
+      write.tx(out, { tx, receipt, method: methods[i] ?? undefined, failure: failures[i], bloom: undefined })
+    },
+    log(out, place) {
+      const { places } = block.stored
+      const i = places ? places.logs.indexOf(place) : place
+      const { address, topics, data } = block.logs[i]!
+      const { signature, args } = block.input.logs[i]!
+      const owner = block.owners[i]!
+      const tx = places ? places.txs[owner]! : owner
+      const decimals = isLog ? null : decimalsOf(args, address)
+      const start = writeLog(out, tx, ids.address(address), signatures.id(signature), decimals)
+      for (const topic of signature.topic === null ? topics : topics.slice(1))
+        packTopic(out, topic, text => addresses.id(text.slice(26).toLowerCase()))
+      endTopics(out, start)
+      writeWords(out, data, ids)
+    },
+    trace(out, place) {
+      write.trace(out, block.input.traces[place]!, undefined, true)
+    },
+    call(out, place) {
+      const { trace, signature, args, from, to, callType, ...rest } = block.input.calls[place]!
+      writeCall(out, {
+        ...rest,
+        trace: trace ?? -1,
+        signature: signatures.id(signature),
+        decimals: decimalsOf(args, to),
+        from: ids.address(from),
+        to: ids.address(to),
+        callType: names.id(callType),
+      })
+    },
+  } satisfies Record<RecordKind, (out: ByteWriter, place: number) => void>
+
+  const find: Records['find'] = (kind, position) => {
+    const known = views[kind]
+    if (known?.position === position) return known.view
+    const view = record(outs[kind], out => append[kind](out, placeOf(position)))
+    views[kind] = { position, view }
+    return view
+  }
+  const records: Records = {
+    find,
+    ...createInputs(find),
+    each(kind, from, to, visit) {
+      for (let position = from; position <= to; position++) {
+        const view = record(visited, out => append[kind](out, placeOf(position)))
+        if (visit(position, view) === false) return
+      }
+    },
+    block: () => block.stored,
+    blockRecord: () => record(outs.block, out => write.block.fields(out, block.input.raw.block)),
+  }
+  const shows = createRecordShows(
+    createContext({
+      records,
+      addressBytes: id => Buffer.from(addresses.of(id), 'hex'),
+      addressDigits: addresses.of,
+      name: names.of,
+      signature: id => ({ ...signatures.of(id), id }),
+    }),
+  )
+  const sources = byKind([...RECORD_KINDS, 'block', 'event'], kind => shows[kind].source(true)!)
+  const shown = createByteWriter(1 << 12)
+  const text = (write: (out: ByteWriter) => void): string => {
+    shown.truncate(0)
+    write(shown)
+    return shown.view().toString()
+  }
+
+  return {
+    /** Undefined of a log that is no event. */
+    show(one: OpenBlock, kind: RecordsKind, place: number, big: BigIntegers): Document | undefined {
+      block = one
+      views = {}
+      isLog = kind === 'log'
+      for (const { trim } of [addresses, names, signatures]) trim()
+      const { find, id, routing, parent, decoding } = shows[kind]
+      if (!find(positionOf(one.stored.number, place))) return undefined
+      const json = text(sources[kind])
+      const decoded = decoding?.()
+      let source: Document['_source'] | undefined
+      const document: Document = {
+        _id: text(id),
+        ...(routing && { _routing: text(routing) }),
+        ...(parent && { _parent: text(parent) }),
+        // Most documents are wanted as JSON alone.
+        get _source() {
+          if (!source) {
+            source = JSON.parse(json) as Document['_source']
+            restoreIntegers(kind, source, big)
+          }
+          return source
+        },
+        ...(decoded && { decoding: decoded }),
+      }
+      texts.set(document, json)
+      return document
+    },
+  }
+}
+
+/** Numbers what records name. A number is never given again: what is cached by it holds. */
+const createNumbering = <T>() => {
+  const ids = new Map<T, number>()
+  const values = new Map<number, T>()
+  let last = 0
+  return {
+    id(value: T): number {
+      const known = ids.get(value)
+      if (known !== undefined) return known
+      ids.set(value, ++last)
+      values.set(last, value)
+      return last
+    },
+    of: (id: number): T => values.get(id)!,
+    /** To be called between two documents. */
+    trim() {
+      if (ids.size < NUMBERED) return
+      ids.clear()
+      values.clear()
+    },
+  }
+}
+const NUMBERED = 50_000
