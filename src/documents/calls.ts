@@ -1,11 +1,7 @@
 import type { RawBlock } from '../chain/wire.ts'
 import type { DecodedCall } from '../decode/calls.ts'
 import type { Revert } from '../decode/errors.ts'
-import { renderEvent } from '../decode/render.ts'
-import type { DecodedArg, EventAbi, Signature } from '../decode/types.ts'
-import type { Document } from './document.ts'
-import { type BlockParts, hasInteger } from './logs.ts'
-import * as show from './show.ts'
+import type { DecodedArg, Signature } from '../decode/types.ts'
 import { createFailures, type DecodedTrace, hasFailed, revertOf } from './traces.ts'
 
 /** A call of a function, in the order of the block's execution. */
@@ -86,59 +82,3 @@ export const keepCalls = (
 })
 
 const namesFunction = (input: string): boolean => input.length >= 10
-
-export interface CallParts {
-  block: BlockParts
-  transactionHash: string
-  transactionIndex: number
-  /** Checksummed. */
-  from: string
-  to: string
-  /** As it is shown; null where the node does not tell. */
-  value: unknown
-  callType: string
-  traceAddress: number[]
-  reverted: boolean
-  selector: string
-  event: EventAbi | null
-  args: readonly DecodedArg[] | null
-  error: string | null
-  revertReason: string | null | undefined
-  revertName: string | null | undefined
-  /** Null where no function is known. */
-  probability: number | null
-  decimals: number | null
-}
-
-export const callDocument = (parts: CallParts, big: show.BigIntegers): Document => {
-  const { block, transactionHash, traceAddress, event, args, decimals, probability } = parts
-  const known = args && hasInteger(args) ? decimals : null
-  return {
-    _id: show.callId(transactionHash, traceAddress),
-    _routing: block.hash,
-    _parent: transactionHash,
-    _source: {
-      method: event?.name ?? null,
-      selector: parts.selector,
-      args: (args ?? []).map(arg => show.argument(arg, known, big)),
-      from: parts.from,
-      to: parts.to,
-      value: parts.value,
-      callType: parts.callType,
-      depth: traceAddress.length,
-      traceAddress,
-      reverted: parts.reverted,
-      transactionHash,
-      transactionIndex: show.quantity(parts.transactionIndex, big),
-      blockHash: block.hash,
-      blockNumber: show.quantity(block.number, big),
-      error: parts.error,
-      ...(parts.revertReason != null && { revertReason: parts.revertReason }),
-      ...(parts.revertName != null && { revertName: parts.revertName }),
-      str: args && event ? renderEvent(event, args) : null,
-      timestamp: block.datetime,
-      probability,
-    },
-    ...(event && { decoding: { inputs: event.inputs, decimals: known } }),
-  }
-}

@@ -40,33 +40,6 @@ export interface EventParts {
   decimals: number | null
 }
 
-export const logDocument = (
-  log: LogPlace,
-  topics: readonly string[],
-  data: string,
-  big: show.BigIntegers,
-): Document => {
-  const { block, transactionHash } = log
-  return {
-    _id: show.logId(transactionHash, log.logIndex),
-    _routing: block.hash,
-    _parent: transactionHash,
-    _source: {
-      address: log.address,
-      topics,
-      ...(topics.length ? { signature: topics[0] } : {}),
-      data,
-      logIndex: show.quantity(log.logIndex, big),
-      transactionIndex: show.quantity(log.transactionIndex, big),
-      transactionHash,
-      blockHash: block.hash,
-      blockNumber: show.quantity(block.number, big),
-      timestamp: block.datetime,
-      removed: false,
-    },
-  }
-}
-
 export const eventDocument = (
   log: LogPlace,
   { event, args, error, probability, decimals }: EventParts,

@@ -1,6 +1,5 @@
 import type { DecodedArg } from '../decode/types.ts'
 import { checksumAddress } from '../lib/keccak.ts'
-import type { FieldKind } from '../mapping/index.ts'
 
 /**
  * How values look in `_source`, by kind. Integers come as numbers where these are exact and as bigints beyond.
@@ -29,8 +28,6 @@ export const paddedHex = (value: Integer): string => `0x${value.toString(16).pad
 
 export const quantity = (value: Integer, big: BigIntegers) => ({ num: long(value, big), raw: rawHex(value) })
 
-export const wide = (value: Integer) => ({ padded: paddedHex(value), raw: rawHex(value) })
-
 /** Decimals of the native unit: the same 18 on every EVM chain. */
 export const COIN_DECIMALS = 18
 
@@ -47,45 +44,10 @@ const POWERS = Array.from({ length: 23 }, (_, decimals) => Number(`1e${decimals}
 
 export const coin = (value: Integer): number => scaled(value, COIN_DECIMALS)
 
-export const amount = (value: Integer, big: BigIntegers) => ({
-  num: long(value, big),
-  coin: coin(value),
-  padded: paddedHex(value),
-  raw: rawHex(value),
-})
-
 /** `YYYY-MM-DDThh:mm:ss` in UTC of a time in seconds. */
 export const datetime = (seconds: number): string => new Date(seconds * 1000).toISOString().slice(0, 19)
 
 export const address = checksumAddress
-
-/** How integers look, by the kind of their field. */
-export const INTEGERS: Record<FieldKind, (value: Integer, big: BigIntegers) => unknown> = {
-  quantity,
-  wide,
-  amount,
-  seconds: value => Number(value),
-  datetime: value => datetime(Number(value)),
-  hexNumber: rawHex,
-  long,
-  integers: long,
-  double: Number,
-  integer256: long,
-  decimal: String,
-  address: rawHex,
-  hex: rawHex,
-  hexList: rawHex,
-  boolean: value => value === 1,
-  keyword: String,
-  text: String,
-  flattened: String,
-}
-
-/** A member of an object in a list, of its lower-case hex digits. */
-export const member = (kind: FieldKind, digits: string): string => {
-  if (kind === 'address') return address(`0x${digits}`)
-  return kind === 'hexNumber' ? `0x${digits.replace(/^0+/, '') || '0'}` : `0x${digits}`
-}
 
 /** An argument of an event; `decimals` are those of the emitting token. */
 export const argument = ({ name, pos, type, hex, int }: DecodedArg, decimals: number | null, big: BigIntegers) => ({
@@ -99,8 +61,6 @@ export const argument = ({ name, pos, type, hex, int }: DecodedArg, decimals: nu
   },
 })
 
-/** `_id` of a log, and of the event that it is. */
-export const logId = (transactionHash: string, logIndex: number): string => `${transactionHash}_l_${logIndex}`
 /** The top-level one ends with the letter. */
 export const traceId = (transactionHash: string, traceAddress: readonly number[]): string =>
   [`${transactionHash}_t`, ...traceAddress].join('_')

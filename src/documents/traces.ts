@@ -1,9 +1,6 @@
 import type { RewardTrace, RpcReceipt, RpcTrace } from '../chain/wire.ts'
 import type { Revert } from '../decode/errors.ts'
 import type { trace as mapping } from '../mapping/documents/trace.ts'
-import type { Document } from './document.ts'
-import type { BlockParts } from './logs.ts'
-import * as show from './show.ts'
 
 /** The decoded revert of a failed step; it belongs to the step, and no node can forge it. */
 export const REVERT: unique symbol = Symbol('revert')
@@ -80,45 +77,3 @@ export const createFailures = (): ((trace: Exclude<RpcTrace, RewardTrace>) => bo
 export const hasFailed = ({ status }: RpcReceipt): boolean => status === '0x0' || status === false
 
 export const hasSucceeded = ({ status }: RpcReceipt): boolean => status === '0x1' || status === true
-
-/** Where a trace stands: in a transaction, or as one of the block's rewards. */
-export type TracePlace =
-  | { block: BlockParts; transactionHash: string; transactionIndex: number }
-  | { block: BlockParts; reward: number }
-
-/** `fields` are those that are the trace's own, by their paths in the mapping. */
-export const traceDocument = (
-  place: TracePlace,
-  fields: ReadonlyMap<string, unknown>,
-  big: show.BigIntegers,
-): Document => {
-  const { block } = place
-  const source: Record<string, unknown> = {}
-  for (const [path, value] of fields) {
-    const dot = path.indexOf('.')
-    if (dot < 0) source[path] = value
-    else {
-      const outer = path.slice(0, dot)
-      source[outer] ??= {}
-      ;(source[outer] as Record<string, unknown>)[path.slice(dot + 1)] = value
-    }
-    // Behind the last member of `action`: a step that failed has no result.
-    if (path === 'error') source.result ??= null
-  }
-  const inTransaction = 'transactionHash' in place
-  if (inTransaction) {
-    source.transactionHash = place.transactionHash
-    source.transactionPosition = show.quantity(place.transactionIndex, big)
-  }
-  source.blockHash = block.hash
-  source.blockNumber = show.quantity(block.number, big)
-  source.timestamp = block.datetime
-  return {
-    _id: inTransaction
-      ? show.traceId(place.transactionHash, source.traceAddress as number[])
-      : `${block.hash}_t_${place.reward}`,
-    _routing: block.hash,
-    _parent: inTransaction ? place.transactionHash : block.hash,
-    _source: source,
-  }
-}

@@ -17,6 +17,7 @@ import type { SearchRequest, SourceFilter } from '../../src/query/request.ts'
 import { compileSourceFilter } from '../../src/query/source-filter.ts'
 import { oddBlocks, oddEvents } from '../support/odd.ts'
 import { fullBlock } from '../support/rich.ts'
+import { amount, wide } from '../support/shown.ts'
 import {
   createTestStore,
   demoBlocks,
@@ -197,9 +198,9 @@ it('integers are written from bytes as they are shown', () => {
       const exact = value <= Number.MAX_SAFE_INTEGER ? Number(value) : value
       const bytes = bytesOf(value)
       assert.equal(written(writeQuantity, bytes), JSON.stringify(show.quantity(exact, show.asJson)))
-      assert.equal(written(writeWide, bytes), JSON.stringify(show.wide(exact)))
-      assert.equal(written(writeAmount, bytes), JSON.stringify(show.amount(exact, show.asJson)))
-      assert.equal(written(writeAmount, bytes, members), part(show.amount(exact, show.asJson), members))
+      assert.equal(written(writeWide, bytes), JSON.stringify(wide(exact)))
+      assert.equal(written(writeAmount, bytes), JSON.stringify(amount(exact, show.asJson)))
+      assert.equal(written(writeAmount, bytes, members), part(amount(exact, show.asJson), members))
     }),
     { numRuns: 3000, seed: SEED },
   )

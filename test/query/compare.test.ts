@@ -10,6 +10,7 @@ import type { Kind } from '../../src/mapping/index.ts'
 import type { Compare } from '../../src/query/ast.ts'
 import { compareExact, compileCompare, operandOf, parseExact, simplest, valuesAt } from '../../src/query/compare.ts'
 import { ceil, floor, showExact } from '../../src/query/exact.ts'
+import { amount } from '../support/shown.ts'
 
 type Subject = Pick<Document, '_source' | 'decoding'>
 
@@ -134,7 +135,7 @@ describe('fields of a transaction', () => {
       to: null,
       gas: show.quantity(2n ** 64n, show.asBigint),
       nonce: show.quantity(0, show.asBigint),
-      value: show.amount(1_500_000_000_000_000_001n, show.asBigint),
+      value: amount(1_500_000_000_000_000_001n, show.asBigint),
       v: '0x00',
       r: '0x1c',
       status: true,

@@ -23,23 +23,14 @@ export interface StoredLog {
   data: string
 }
 
-/** A call with what the trace or the transaction keeps of it; addresses and the type are dictionary ids. */
+/** A call with what the trace or the transaction keeps of it; the address is a dictionary id. */
 export interface StoredCall {
   tx: number
-  from: number
   to: number
   signature: number
   decimals: number | null
-  reverted: boolean
-  /** Null where the node does not tell. */
-  value: Integer | null
-  /** Of the dictionary of names. */
-  callType: number
   input: string
   traceAddress: number[]
-  /** Of the dictionary of names; undefined where nothing is known. */
-  revertReason?: number | undefined
-  revertName?: number | undefined
 }
 
 /** A step with what tells why it failed; what was decoded of that are ids of the dictionary of names. */
@@ -56,7 +47,6 @@ export const createStored = (reader: Pick<Reader, 'prepare' | 'records' | 'signa
   const log = newLogRecord()
   const call = newCallRecord()
   const trace = newTraceRecord()
-  const readTxValue = valueReader('tx', 'value', records)!
   const readMethod = valueReader('tx', 'method', records)!
   const upgrades = reader.prepare('SELECT pos FROM upgrade WHERE pos BETWEEN ? AND ? ORDER BY pos').pluck()
 
@@ -88,33 +78,14 @@ export const createStored = (reader: Pick<Reader, 'prepare' | 'records' | 'signa
   const inTrace = (position: number) => {
     const { bytes, start } = present(records.find('trace', position), 'a call')
     readTrace(bytes, start, trace)
-    const id = (index: number): number => {
-      cursor.at = trace.offsets[index]!
-      return takeVarint(bytes)
-    }
+    cursor.at = trace.offsets[TO]!
     return {
       tx: trace.tx,
-      from: id(FROM),
-      to: id(TO),
-      callType: id(CALL_TYPE),
+      to: takeVarint(bytes),
       traceAddress: integersAt(bytes, trace.offsets[TRACE_ADDRESS]!),
-      revertReason: trace.offsets[REVERT_REASON]! < 0 ? undefined : id(REVERT_REASON),
-      revertName: trace.offsets[REVERT_NAME]! < 0 ? undefined : id(REVERT_NAME),
-      value: integerAt(bytes, trace.offsets[VALUE]!),
       input: inputOf(records.traceInput(position)),
     }
   }
-
-  /** Of a transaction's own call, where no traces are known. */
-  const inTransaction = (position: number) => ({
-    tx: call.tx,
-    from: call.from,
-    to: call.to,
-    callType: call.callType,
-    traceAddress: [],
-    value: (readTxValue(position) ?? null) as Integer | null,
-    input: inputOf(records.txInput(position)),
-  })
 
   const idAt = (bytes: Buffer, column: number): number | undefined => {
     if (trace.offsets[column]! < 0) return undefined
@@ -173,10 +144,11 @@ export const createStored = (reader: Pick<Reader, 'prepare' | 'records' | 'signa
       const view = records.find('call', position)
       if (!view) return undefined
       readCall(view.bytes, view.start, call)
-      const { signature, decimals, reverted } = call
+      const { signature, decimals } = call
       const block = blockOf(position)
-      const rest = call.trace >= 0 ? inTrace(positionOf(block, call.trace)) : inTransaction(positionOf(block, call.tx))
-      return { ...rest, signature, decimals, reverted }
+      if (call.trace >= 0) return { ...inTrace(positionOf(block, call.trace)), signature, decimals }
+      const { tx, to } = call
+      return { tx, to, traceAddress: [], input: inputOf(records.txInput(positionOf(block, tx))), signature, decimals }
     },
     /** Id of the name of the function that a transaction calls; null where unknown. */
     method: (position: number): number | null => (readMethod(position) ?? null) as number | null,
@@ -194,8 +166,7 @@ export const createStored = (reader: Pick<Reader, 'prepare' | 'records' | 'signa
 }
 
 const columnOf = (field: string) => columnIndex('trace', field)
-const [FROM, TO, VALUE] = [columnOf('action.from'), columnOf('action.to'), columnOf('action.value')]
-const [CALL_TYPE, TRACE_ADDRESS] = [columnOf('callType'), columnOf('traceAddress')]
+const [TO, TRACE_ADDRESS] = [columnOf('action.to'), columnOf('traceAddress')]
 
 const [TYPE, SUBTRACES, ERROR] = [columnOf('type'), columnOf('subtraces'), columnOf('error')]
 const [OUTPUT, CODE] = [columnOf('result.output'), columnOf('result.code')]

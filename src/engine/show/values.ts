@@ -1,4 +1,3 @@
-import * as show from '../../documents/show.ts'
 import { type ByteWriter, createByteWriter } from '../../lib/bytes.ts'
 import type { Field, FieldKind, List } from '../../mapping/index.ts'
 import type { ValueColumn } from '../documents/forms.ts'
@@ -6,7 +5,7 @@ import { cursor, takeVarint } from '../documents/records/cursor.ts'
 import { FOLLOWS_LOGS, NULL_INTEGER, PADDED, SMALL, takeBoolean, takeLength } from '../documents/records/values.ts'
 import type { Context } from './context.ts'
 import { listWriter } from './lists.ts'
-import { integerOf, writeAmount, writeHexNumber, writeLong, writeQuantity, writeWide } from './numbers.ts'
+import { writeAmount, writeHexNumber, writeLong, writeQuantity, writeWide } from './numbers.ts'
 import { CLOSE_LIST, COMMA, FALSE, HEX, NULL, OPEN_LIST, piece, QUOTE, TRUE, writeHex, writeJson } from './pieces.ts'
 import type { FieldPlan } from './plan.ts'
 import { writeWords } from './words.ts'
@@ -62,7 +61,7 @@ export const createValues = ({ addresses, name }: Pick<Context, 'addresses' | 'n
       case 'uint':
       case 'digits': {
         const { kind } = declaration as Field
-        const write = INTEGERS[kind] ?? generalInteger(kind)
+        const write = INTEGERS[kind] ?? writeLong
         return (out, bytes) => {
           const head = bytes[cursor.at++]!
           if (head < SMALL) {
@@ -131,12 +130,6 @@ const INTEGERS: Partial<Record<FieldKind, WriteInteger>> = {
   hexNumber: writeHexNumber,
   long: writeLong,
 }
-
-/** Whatever else is shown of an integer. */
-const generalInteger =
-  (kind: FieldKind): WriteInteger =>
-  (out, bytes, from, to) =>
-    writeJson(out, show.INTEGERS[kind](integerOf(bytes, from, to), show.asJson))
 
 /** A list of hashes, which lie one behind the other. */
 export const writeHashes = (out: ByteWriter, bytes: Uint8Array, start: number, end: number) => {
