@@ -75,7 +75,7 @@ export const ROOMS: Record<string, Room> = {
     pure: true,
   },
   documents: {
-    is: 'the shape of documents: how values are shown in `_source`, ids; the documents of a block that is not stored yet',
+    is: 'the shape of documents: how values are shown in `_source`, ids; what a block is decoded to',
     may: ['decode', 'mapping', 'lib'],
     types: ['chain'],
     pure: true,
