@@ -3,6 +3,7 @@ import type { Decodings } from '../engine/query/decodings.ts'
 import type { Node } from '../query/ast.ts'
 import { compile } from '../query/predicate.ts'
 import type { RequestPart, SearchRequest } from '../query/request.ts'
+import { innerNodes } from '../query/simplify.ts'
 import type { Asker, AskOptions, Page, Paging } from './asker.ts'
 import { type ClusterHit, documentOf } from './hits/found.ts'
 import { supersetOf } from './query/superset.ts'
@@ -47,23 +48,7 @@ const relaxed = (
   return { request: { ...request, parts }, test: tests.size > 0 ? test : undefined }
 }
 
-const comparesIn = (node: Node): boolean => {
-  switch (node.op) {
-    case 'compare':
-      return true
-    case 'and':
-    case 'or':
-    case 'atLeast':
-      return node.of.some(comparesIn)
-    case 'not':
-    case 'nested':
-    case 'child':
-    case 'parent':
-      return comparesIn(node.of)
-    default:
-      return false
-  }
-}
+const comparesIn = (node: Node): boolean => node.op === 'compare' || innerNodes(node).some(comparesIn)
 
 /** Documents that are tested in one go. */
 const TOGETHER = 1_000

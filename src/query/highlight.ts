@@ -1,12 +1,27 @@
+import { refuse } from '../lib/errors.ts'
+import { overLimit } from '../limits/index.ts'
 import type { FieldPath, Kind } from '../mapping/index.ts'
 import { type Token, tokensOf } from './analysis.ts'
 import type { Node } from './ast.ts'
 import { pathsOf } from './field-asks.ts'
-import { type Fragments, fragmentsOf } from './fragments.ts'
 import { nearTo } from './fuzzy.ts'
+import {
+  boolean,
+  elements,
+  integer,
+  isObject,
+  type JsonNode,
+  known,
+  members,
+  string,
+  unexpected,
+  where,
+} from './json-node.ts'
 import { rawValuesOf } from './predicate.ts'
 import type { HighlightField } from './request.ts'
-import { isWithin } from './simplify.ts'
+import { checkKnown } from './scope.ts'
+import type { ShownScope } from './shown.ts'
+import { innerNodes, isWithin } from './simplify.ts'
 
 type Source = Record<string, unknown>
 type Test = (text: string) => boolean
@@ -58,10 +73,9 @@ const collectTests = (node: Node, tests: Map<string, Test[]>) => {
     case 'and':
     case 'or':
     case 'atLeast':
-      for (const inner of node.of) collectTests(inner, tests)
-      return
     case 'nested':
-      return collectTests(node.of, tests)
+      for (const inner of innerNodes(node)) collectTests(inner, tests)
+      return
     case 'in': {
       const values = new Set<unknown>(node.values)
       return add(node.field, text => values.has(text))
@@ -104,3 +118,208 @@ const marksOf = (field: FieldPath, text: string, matches: Test): Token[] => {
   const word = field.compare === 'hex' ? text.toLowerCase() : text
   return matches(word) ? [{ word, start: 0, end: text.length }] : []
 }
+
+type Options = Omit<HighlightField, 'pattern'>
+
+const DEFAULTS: Options = {
+  before: '<em>',
+  after: '</em>',
+  fragments: 5,
+  fragmentSize: 100,
+  noMatchSize: 0,
+  html: false,
+  byScore: false,
+  requireFieldMatch: true,
+  queries: undefined,
+}
+
+/** `{"fields": {"event": {}, "*": {…}}, …}`; what is given beside `fields` holds for all of them. */
+export const parseHighlight = (place: JsonNode, scope: ShownScope): HighlightField[] => {
+  const { fields, ...given } = known(
+    place,
+    'an object such as {"fields": {"event": {}}}',
+    [...KEYS, ...OUTER, 'fields'],
+    [],
+  )
+  const common = readOptions(given, DEFAULTS, scope)
+  if (fields === undefined) return []
+  const named = (Array.isArray(fields.value) ? elements(fields) : [fields]).flatMap(at =>
+    members(at, 'an object such as {"event": {}}'),
+  )
+  if (named.length > scope.limits.sourcePatterns) throw overLimit('sourcePatterns', scope.limits)
+  return named.map(([pattern, at]) => {
+    if (pattern.length > scope.limits.text) throw overLimit('text', scope.limits, where(at))
+    if (!pattern.includes('*')) checkKnown(pattern, at, scope)
+    const own = known(at, 'an object with options, such as {}', [...KEYS, ...OF_FIELD], [])
+    return { pattern, ...readOptions(own, common, scope) }
+  })
+}
+
+/** Options, beside those that say what Elasticsearch marks with, where one marker does it all. */
+const KEYS = [
+  'pre_tags',
+  'post_tags',
+  'number_of_fragments',
+  'fragment_size',
+  'no_match_size',
+  'order',
+  'require_field_match',
+  'highlight_query',
+  'type',
+  'fragmenter',
+  'boundary_scanner',
+  'boundary_scanner_locale',
+  'boundary_chars',
+  'boundary_max_scan',
+  'phrase_limit',
+  'force_source',
+  'max_analyzed_offset',
+] as const
+const OUTER = ['tags_schema', 'encoder', 'use_explicit_field_order'] as const
+const OF_FIELD = ['matched_fields', 'fragment_offset'] as const
+
+type Places = Partial<Record<(typeof KEYS)[number] | (typeof OUTER)[number] | (typeof OF_FIELD)[number], JsonNode>>
+
+const readOptions = (given: Places, common: Options, scope: ShownScope): Options => {
+  const styled = given.tags_schema !== undefined && oneOf(given.tags_schema, ['styled', 'default']) === 'styled'
+  const base = styled ? { ...common, before: '<em class="hlt1">' } : common
+  if (given.type) oneOf(given.type, ['unified', 'plain', 'fvh'])
+  if (given.boundary_scanner) oneOf(given.boundary_scanner, ['sentence'])
+  if (given.fragment_offset && count(given.fragment_offset) > 0) throw unexpected(given.fragment_offset, '0')
+  if (given.matched_fields) throw notSupported(given.matched_fields)
+  return {
+    before: given.pre_tags ? firstTag(given.pre_tags, scope) : base.before,
+    after: given.post_tags ? firstTag(given.post_tags, scope) : base.after,
+    fragments: given.number_of_fragments ? count(given.number_of_fragments) : base.fragments,
+    fragmentSize: given.fragment_size ? count(given.fragment_size) : base.fragmentSize,
+    noMatchSize: given.no_match_size ? count(given.no_match_size) : base.noMatchSize,
+    html: given.encoder ? oneOf(given.encoder, ['html', 'default']) === 'html' : base.html,
+    byScore: given.order ? oneOf(given.order, ['score', 'none']) === 'score' : base.byScore,
+    requireFieldMatch: given.require_field_match ? boolean(given.require_field_match) : base.requireFieldMatch,
+    queries: given.highlight_query ? scope.queries(given.highlight_query) : base.queries,
+  }
+}
+
+/** All marks are alike, so that the first tag is the one that counts, as for Elasticsearch's own highlighter. */
+const firstTag = (place: JsonNode, { limits }: ShownScope): string => {
+  const [first] = elements(place)
+  if (first === undefined) throw unexpected(place, 'a list of tags, such as ["<em>"]')
+  const tag = string(first, 'a text')
+  if (tag.length > limits.text) throw overLimit('text', limits, where(first))
+  return tag
+}
+
+const count = (place: JsonNode): number => {
+  const number = integer(place, 'an integer from 0 on')
+  if (number < 0) throw unexpected(place, 'an integer from 0 on')
+  return number
+}
+
+const oneOf = <T extends string>(place: JsonNode, texts: readonly T[]): T => {
+  const expected = texts.map(text => JSON.stringify(text)).join(' or ')
+  const text = isObject(place.value) ? undefined : string(place, expected)
+  if (!texts.includes(text as T)) throw unexpected(place, expected)
+  return text as T
+}
+
+const notSupported = (place: JsonNode) =>
+  refuse(
+    'illegal_argument_exception',
+    `${where(place)}: matched_fields is not supported. Name each field in [fields], or set "require_field_match": false.`,
+  )
+
+/** Fragments of the values of a field. */
+export interface Fragments {
+  marked: { text: string; marks: number }[]
+  /** The beginning of the first value, where nothing is marked. */
+  unmarked: string | undefined
+}
+
+type FragmentOptions = Pick<HighlightField, 'before' | 'after' | 'fragments' | 'fragmentSize' | 'noMatchSize' | 'html'>
+
+/** Adds the fragments of a text that have marks: whole sentences, or parts of them that end between two words. */
+export const fragmentsOf = (
+  text: string,
+  marks: readonly Token[],
+  options: FragmentOptions,
+  found: Fragments,
+): void => {
+  const { fragments, fragmentSize, noMatchSize } = options
+  if (marks.length === 0) {
+    if (noMatchSize > 0) found.unmarked ??= encode(text.slice(0, endOfWord(text, noMatchSize)), options)
+    return
+  }
+  let next = 0
+  for (const [start, end] of fragments === 0 ? [[0, text.length] as const] : partsOf(text, fragmentSize)) {
+    const own: Token[] = []
+    while (next < marks.length && marks[next]!.start < end) own.push(marks[next++]!)
+    if (own.length === 0) continue
+    found.marked.push({
+      text: mark(text, fragments === 0 ? [start, end] : trimmed(text, start, end), own, options),
+      marks: own.length,
+    })
+  }
+}
+
+const mark = (
+  text: string,
+  [start, end]: readonly [number, number],
+  marks: readonly Token[],
+  options: FragmentOptions,
+): string => {
+  let shown = ''
+  let at = start
+  for (const { start: from, end: to } of marks) {
+    shown +=
+      encode(text.slice(at, from), options) + options.before + encode(text.slice(from, to), options) + options.after
+    at = to
+  }
+  return shown + encode(text.slice(at, Math.max(at, end)), options)
+}
+
+/** Sentences, those that are too long in parts, which end with the word that reaches that length. */
+function* partsOf(text: string, size: number): Generator<readonly [number, number]> {
+  const most = size === 0 ? Number.POSITIVE_INFINITY : size
+  let start = 0
+  for (const { index } of text.matchAll(SENTENCE_END)) {
+    yield* cut(text, start, index + 1, most)
+    start = index + 1
+  }
+  yield* cut(text, start, text.length, most)
+}
+
+const SENTENCE_END = /[.!?](?=\s)|\n/g
+
+function* cut(text: string, start: number, end: number, most: number): Generator<readonly [number, number]> {
+  let at = start
+  while (at < end) {
+    while (text[at] === ' ' && at < end) at++
+    const to = Math.min(endOfWord(text, at + most), end)
+    yield [at, to]
+    at = to
+  }
+}
+
+/** Where the word ends that a place lies in. */
+const endOfWord = (text: string, at: number): number => {
+  const space = text.indexOf(' ', Math.max(0, at))
+  return at >= text.length || space < 0 ? text.length : space
+}
+
+const trimmed = (text: string, start: number, end: number): readonly [number, number] => {
+  while (start < end && text[start] === ' ') start++
+  while (end > start && text[end - 1] === ' ') end--
+  return [start, end]
+}
+
+const encode = (text: string, { html }: FragmentOptions): string =>
+  html ? text.replace(/[&<>"'/]/g, it => ENTITIES.get(it)!) : text
+
+const ENTITIES: ReadonlyMap<string, string> = new Map([
+  ['&', '&amp;'],
+  ['<', '&lt;'],
+  ['>', '&gt;'],
+  ['"', '&quot;'],
+  ["'", '&#x27;'],
+  ['/', '&#x2F;'],
+])

@@ -1,4 +1,4 @@
-import { boolean, integer, type JsonNode, known, scalar, string, unexpected } from './json-node.ts'
+import { boolean, integer, type JsonNode, known, string, unexpected } from './json-node.ts'
 import { readDouble } from './numbers.ts'
 
 /** How the value of a key is read: once, for what reads a request as well as for the description of the API. */
@@ -48,7 +48,6 @@ export const orNull = <T>(read: (place: JsonNode) => T, schema: Key['schema'] = 
 
 export const itself = (place: JsonNode): JsonNode => place
 export const asText = (expected: string) => (place: JsonNode) => string(place, expected)
-export const asScalar = (expected: string) => (place: JsonNode) => scalar(place, expected)
 export const asInteger = (expected: string) => (place: JsonNode) => integer(place, expected)
 
 const query = { $ref: '#/components/schemas/Query' }

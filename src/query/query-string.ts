@@ -4,19 +4,26 @@ import { analyze } from './analysis.ts'
 import { NONE } from './ast.ts'
 import { type BoundPlaces, isText, within } from './conditions.ts'
 import { createDateReader } from './dates.ts'
-import { ALL_FIELDS, type FieldName, fieldsNamed, type Weighted } from './field-list.ts'
 import { type JsonNode, where } from './json-node.ts'
 import { type Fuzzing, leniently, nearOn, prefixOn } from './leaves.ts'
 import type { Bound, Part, Syntax } from './lucene/parse.ts'
-import { bestOf, inFields, type MatchType, weighted } from './many-fields.ts'
+import {
+  ALL_FIELDS,
+  bestOf,
+  type FieldName,
+  fieldsNamed,
+  inFields,
+  type MatchType,
+  type Weighted,
+  weighted,
+} from './many-fields.ts'
 import { isMeta, onMetaField, testedMetaField } from './meta.ts'
-import { minimumOf } from './minimum.ts'
 import { matcherOf } from './pattern.ts'
 import { OPERATORS } from './regexp/parse.ts'
 import { fieldsBelow, type Scope } from './scope.ts'
 import { constant, EVERY, NEVER, onlyFilters, type Scored, sumOfSome, times } from './score.ts'
 import { and, atLeast, exists, not, or } from './simplify.ts'
-import { type Analyzer, joined, matchOn, shapeOn, type TextOptions } from './text-query.ts'
+import { type Analyzer, joined, matchOn, minimumOf, shapeOn, type TextOptions } from './text-query.ts'
 
 /** How a query string is read. */
 export interface StringOptions {

@@ -46,9 +46,6 @@ export type Score =
 /** A score that follows from those of related documents. */
 export type RelativeScore = Extract<Score, { by: 'child' | 'parent' }>
 
-/** A score that is not put together from others of the same document. */
-export type LeafScore = Exclude<Score, { by: 'sum' | 'best' | 'lowered' | 'nested' }>
-
 export type ScoreMode = 'avg' | 'sum' | 'min' | 'max'
 
 /** A query that is read: which documents match, and how well. Without a score it only filters. */
@@ -119,22 +116,6 @@ export const best = (parts: readonly Scored[], tie = 0): Score | undefined => {
 export const times = (score: Score | undefined, factor: number): Score | undefined =>
   score === undefined || factor === 1 ? score : Object.freeze(multiplied(score, factor))
 
-/** What a score is put together from, in all its parts. */
-export const leavesIn = (score: Score | undefined): LeafScore[] => {
-  if (score === undefined) return []
-  switch (score.by) {
-    case 'sum':
-    case 'best':
-      return score.of.flatMap(part => leavesIn(part.score))
-    case 'lowered':
-      return leavesIn(score.of)
-    case 'nested':
-      return leavesIn(score.of.score)
-    default:
-      return [score]
-  }
-}
-
 const multiplied = (score: Score, factor: number): Score => {
   switch (score.by) {
     case 'same':
@@ -145,13 +126,23 @@ const multiplied = (score: Score, factor: number): Score => {
     case 'child':
     case 'parent':
       return { ...score, boost: score.boost * factor }
-    case 'sum':
-    case 'best':
-      return { ...score, of: score.of.map(({ node, score }) => ({ node, score: times(score, factor) })) }
-    case 'lowered':
-      return { ...score, of: times(score.of, factor)! }
     case 'nested':
       return { ...score, of: { ...score.of, score: times(score.of.score, factor) } }
+    default:
+      return mapParts(score, inner => times(inner, factor)!)
+  }
+}
+
+/** The score with others in place of those of the same document that it is put together from. */
+export const mapParts = (score: Score, change: (inner: Score) => Score): Score => {
+  switch (score.by) {
+    case 'sum':
+    case 'best':
+      return { ...score, of: score.of.map(({ node, score }) => ({ node, score: score && change(score) })) }
+    case 'lowered':
+      return { ...score, of: change(score.of) }
+    default:
+      return score
   }
 }
 

@@ -212,3 +212,7 @@ export const mapChildren = (node: Node, change: (inner: Node, kind?: Kind) => No
       return node
   }
 }
+
+/** The nodes that a node is made of. */
+export const innerNodes = (node: Node): readonly Node[] =>
+  'of' in node ? (Array.isArray(node.of) ? (node.of as readonly Node[]) : [node.of as Node]) : []

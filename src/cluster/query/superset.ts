@@ -17,18 +17,9 @@ export const supersetOf = (node: Node): Superset => {
   let exact = true
   /** Of what is negated twice over, too, at least all is found. */
   const relax = (node: Node, isAbove: boolean): Node => {
-    const inner = (one: Node) => relax(one, isAbove)
     switch (node.op) {
-      case 'and':
-        return make.and(node.of.map(inner))
-      case 'or':
-        return make.or(node.of.map(inner))
-      case 'atLeast':
-        return make.atLeast(node.count, node.of.map(inner))
       case 'not':
         return make.not(relax(node.of, !isAbove))
-      case 'nested':
-        return make.nested(node.path, inner(node.of))
       case 'child':
       case 'parent': {
         const own = supersetOf(node.of)
@@ -42,7 +33,7 @@ export const supersetOf = (node: Node): Superset => {
         exact = false
         return isAbove ? ALL : NONE
       default:
-        return node
+        return make.mapChildren(node, inner => relax(inner, isAbove))
     }
   }
   return { node: relax(node, true), exact }

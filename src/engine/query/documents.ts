@@ -4,6 +4,7 @@ import { type ByteWriter, createByteWriter } from '../../lib/bytes.ts'
 import { byKind, type FieldPath, isList, KINDS, type Kind, MAPPING } from '../../mapping/index.ts'
 import type { Node, Value } from '../../query/ast.ts'
 import { valuesOf } from '../../query/predicate.ts'
+import { innerNodes } from '../../query/simplify.ts'
 import type { Reader } from '../reader.ts'
 import type { Show } from '../show/show.ts'
 import { showsOf } from '../show/shows.ts'
@@ -90,32 +91,10 @@ export const nameOf = ({ list, field }: FieldPath): string => list?.name ?? fiel
 
 /** Fields that a condition reads; undefined where it may read all of them. */
 export const fieldsIn = (node: Node): string[] | undefined => {
-  switch (node.op) {
-    case 'all':
-    case 'none':
-    case 'ids':
-      return []
-    case 'and':
-    case 'or':
-    case 'atLeast': {
-      const parts = node.of.map(fieldsIn)
-      return parts.includes(undefined) ? undefined : [...new Set((parts as string[][]).flat())]
-    }
-    case 'not':
-    case 'nested':
-      return fieldsIn(node.of)
-    case 'in':
-    case 'range':
-    case 'fuzzy':
-    case 'pattern':
-    case 'phrase':
-    case 'exists':
-      return [nameOf(node.field)]
-    case 'child':
-    case 'parent':
-    case 'compare':
-      return undefined
-  }
+  if (node.op === 'child' || node.op === 'parent' || node.op === 'compare') return undefined
+  if ('field' in node) return [nameOf(node.field)]
+  const parts = innerNodes(node).map(fieldsIn)
+  return parts.includes(undefined) ? undefined : [...new Set((parts as string[][]).flat())]
 }
 
 type Source = Record<string, unknown>

@@ -2,7 +2,7 @@ import { fullType } from '../../decode/signature.ts'
 import type { AbiParam } from '../../decode/types.ts'
 import { lookup } from '../../mapping/index.ts'
 import { ALL, NONE, type Node } from '../../query/ast.ts'
-import { GREATEST_LONG, isIn, LEAST_LONG, mapChildren, or } from '../../query/simplify.ts'
+import { GREATEST_LONG, innerNodes, isIn, LEAST_LONG, mapChildren, or } from '../../query/simplify.ts'
 import { argumentSlot, argumentTerms, HASHED, integersOf, OVERFLOW_SLOT, scaledOf, termOf } from '../index/terms.ts'
 import type { Reader } from '../reader.ts'
 import { type Leaf, testOf } from './leaf.ts'
@@ -164,9 +164,8 @@ export const isExact = (node: Node): boolean => {
     case 'and':
     case 'or':
     case 'atLeast':
-      return node.of.every(isExact)
     case 'not':
-      return isExact(node.of)
+      return innerNodes(node).every(isExact)
     case 'range':
       return node.field.field !== 'args.value.hex' && node.field.field !== 'args.value.dec'
     case 'all':

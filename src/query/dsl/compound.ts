@@ -3,10 +3,10 @@ import { NONE } from '../ast.ts'
 import { parseJson } from '../json.ts'
 import { bodyNode, boolean, elements, type JsonNode, string, unexpected, where } from '../json-node.ts'
 import { given, itself, needed, optional, SCHEMAS } from '../keys.ts'
-import { minimumOf } from '../minimum.ts'
 import { readDouble } from '../numbers.ts'
 import { best, constant, EVERY, NEVER, onlyFilters, type Scored, sumOfSome } from '../score.ts'
 import { and, atLeast, not, or } from '../simplify.ts'
+import { minimumOf } from '../text-query.ts'
 import { clause } from './clause.ts'
 
 /** Clauses that hold others, and those that match everything or nothing. */

@@ -1,5 +1,4 @@
 import { refuse } from '../../lib/errors.ts'
-import { ALL_FIELDS, type FieldName, readFieldName, readFieldNames } from '../field-list.ts'
 import { elements, type JsonNode, scalar, string, where } from '../json-node.ts'
 import {
   asInteger,
@@ -17,6 +16,7 @@ import {
 } from '../keys.ts'
 import { fuzzingOf } from '../leaves.ts'
 import { parseLucene } from '../lucene/parse.ts'
+import { ALL_FIELDS, type FieldName, readFieldName, readFieldNames } from '../many-fields.ts'
 import { lowerString, type StringOptions } from '../query-string.ts'
 import type { Scope } from '../scope.ts'
 import { NEVER } from '../score.ts'

@@ -1,15 +1,22 @@
 import { isText } from '../conditions.ts'
-import { ALL_FIELDS, type FieldName, fieldsNamed, readFieldNames, type Weighted } from '../field-list.ts'
 import { boolean, elements, integer, type JsonNode, scalar, unexpected } from '../json-node.ts'
 import { flag, given, itself, needed, optional, orNull, SCHEMAS, type ValuesOf } from '../keys.ts'
 import { fuzzingOf, leniently, nearOn } from '../leaves.ts'
 import { parseSimple, SIMPLE_OPERATORS, type Simple, type SimpleOperator } from '../lucene/simple.ts'
-import { bestOf, inFields, weighted } from '../many-fields.ts'
-import { minimumOf } from '../minimum.ts'
+import {
+  ALL_FIELDS,
+  bestOf,
+  type FieldName,
+  fieldsNamed,
+  inFields,
+  readFieldNames,
+  type Weighted,
+  weighted,
+} from '../many-fields.ts'
 import type { Scope } from '../scope.ts'
 import { EVERY, NEVER, type Scored, sum, sumOfSome } from '../score.ts'
 import { and, atLeast, not } from '../simplify.ts'
-import { boolPrefixOn, type TextOptions } from '../text-query.ts'
+import { boolPrefixOn, minimumOf, type TextOptions } from '../text-query.ts'
 import { clause } from './clause.ts'
 import { analyzer, expansions, minimum, operator } from './texts.ts'
 

@@ -1,9 +1,17 @@
 import { refuse } from '../../lib/errors.ts'
-import { ALL_FIELDS, fieldsNamed, readFieldNames } from '../field-list.ts'
 import { elements, type JsonNode, string, unexpected, where } from '../json-node.ts'
 import { double, flagOr, given, itself, key, needed, optional, orNull, SCHEMAS, type ValuesOf } from '../keys.ts'
 import { checkExpansions, EXACT, notFuzzy, readNear } from '../leaves.ts'
-import { acrossFields, inFields, isMatchType, MATCH_TYPES, type MatchType } from '../many-fields.ts'
+import {
+  ALL_FIELDS,
+  acrossFields,
+  fieldsNamed,
+  inFields,
+  isMatchType,
+  MATCH_TYPES,
+  type MatchType,
+  readFieldNames,
+} from '../many-fields.ts'
 import { isMeta, onMetaField } from '../meta.ts'
 import {
   boolPrefixOn,

@@ -1,4 +1,15 @@
-import { derive, EVERYTHING, type Expression, effort, LAST, NOTHING, tooComplex } from './expression.ts'
+import {
+  ANY,
+  chain,
+  derive,
+  EVERYTHING,
+  type Expression,
+  effort,
+  LAST,
+  literal,
+  NOTHING,
+  tooComplex,
+} from './expression.ts'
 
 /**
  * Whether texts match an expression as a whole. States of the automaton are made as texts come to them: a text takes one step for each of its
@@ -99,4 +110,18 @@ const groupOf = (starts: readonly number[], code: number): number => {
     else high = middle
   }
   return low
+}
+
+/** `*` stands for any characters, `?` for one, and a backslash takes the meaning from what follows. */
+export const parseWildcard = (text: string, ignoreCase: boolean): Expression => {
+  const parts: Expression[] = []
+  const characters = Array.from(text)
+  for (let i = 0; i < characters.length; i++) {
+    const character = characters[i]!
+    if (character === '*') parts.push(EVERYTHING)
+    else if (character === '?') parts.push(ANY)
+    else if (character === '\\' && i + 1 < characters.length) parts.push(literal(characters[++i]!, ignoreCase))
+    else parts.push(literal(character, ignoreCase))
+  }
+  return chain(parts)
 }

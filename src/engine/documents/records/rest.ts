@@ -20,15 +20,6 @@ export const seekRare = (kind: RestKind, number: number, bytes: Uint8Array, end:
   return false
 }
 
-/** Calls for each field, with the cursor before its value, which it has to move behind it. */
-export const eachRare = (bytes: Uint8Array, end: number, call: (number: number) => void): void => {
-  while (cursor.at < end) {
-    const found = takeVarint(bytes)
-    if (found === END_OF_RARE) return
-    call(found)
-  }
-}
-
 /** The members that no field names, as JSON text: where it begins; `end` where there are none. */
 export const startOfExtra = (kind: RestKind, bytes: Uint8Array, end: number): number =>
   seekRare(kind, END_OF_RARE, bytes, end) ? cursor.at : end

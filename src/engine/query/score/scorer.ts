@@ -1,6 +1,6 @@
 import type { Kind } from '../../../mapping/index.ts'
 import type { SearchRequest } from '../../../query/request.ts'
-import type { Score, Scored } from '../../../query/score.ts'
+import { mapParts, type Score, type Scored } from '../../../query/score.ts'
 import { compileScore, together } from '../../../query/score-predicate.ts'
 import { bm25, expandBeginning, expandNear, type Statistics, weightOf } from '../../../query/statistics.ts'
 import type { Reader, Segment } from '../../reader.ts'
@@ -58,22 +58,10 @@ export const createScorer = (score: Score, options: ScorerOptions): Scorer => {
 
 /** Near values and beginnings as the values that they stand for. */
 export const simplified = (score: Score, known: Statistics): Score => {
-  const inner = ({ node, score }: Scored): Scored => ({ node, score: score && simplified(score, known) })
-  switch (score.by) {
-    case 'fuzzy':
-      return expandNear(score, known)
-    case 'phrase':
-      return score.prefix && score.words.length === 1
-        ? expandBeginning(score.field, score.words[0]!, score.boost, known)
-        : score
-    case 'sum':
-    case 'best':
-      return { ...score, of: score.of.map(inner) }
-    case 'lowered':
-      return { ...score, of: simplified(score.of, known) }
-    default:
-      return score
-  }
+  if (score.by === 'fuzzy') return expandNear(score, known)
+  if (score.by === 'phrase' && score.prefix && score.words.length === 1)
+    return expandBeginning(score.field, score.words[0]!, score.boost, known)
+  return mapParts(score, inner => simplified(inner, known))
 }
 
 /** The score that every match has, where that is known before any is read. */
