@@ -2,7 +2,7 @@ import { refuse } from '../lib/errors.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { createRecent } from '../lib/recent.ts'
 import { monthOf, startOfMonth } from './aggs/calendar.ts'
-import { periodsOf } from './aggs/offsets.ts'
+import { periodsOf } from './aggs/rounding.ts'
 import { type JsonNode, show, where } from './json-node.ts'
 import { DAY, HOUR, MINUTE, SECOND, type Zone } from './time-zone.ts'
 

@@ -1,11 +1,15 @@
 import { requestOf } from '../../engine/aggs/top-hits.ts'
 import { hidesScores } from '../../engine/show/envelope.ts'
 import type { AggregationType, CompositeSource, GivenTerms, Order, SpecOf } from '../../query/aggs/ast.ts'
-import { timeKey } from '../../query/aggs/buckets/auto-date-histogram.ts'
-import { compositePart } from '../../query/aggs/buckets/composite.ts'
-import { histogramKey } from '../../query/aggs/buckets/histogram.ts'
-import { rangeKey } from '../../query/aggs/buckets/range.ts'
-import { rareTermsType, TERMS_TYPES, termKey } from '../../query/aggs/buckets/terms.ts'
+import {
+  compositePart,
+  histogramKey,
+  rangeKey,
+  rareTermsType,
+  TERMS_TYPES,
+  termKey,
+  timeKey,
+} from '../../query/aggs/buckets.ts'
 import { javaDouble } from '../../query/aggs/java-double.ts'
 import { pathOf } from '../../query/aggs/options.ts'
 import type { Bucket, Buckets, Member, Value as Shown, SingleBucket } from '../../query/aggs/result.ts'

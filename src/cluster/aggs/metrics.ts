@@ -1,11 +1,16 @@
 import type { FieldPath } from '../../mapping/index.ts'
 import type { AggregationType, SpecOf, Values } from '../../query/aggs/ast.ts'
-import { extendedStatsOf } from '../../query/aggs/metrics/extended-stats.ts'
-import { counting, type Format, single } from '../../query/aggs/metrics/metric.ts'
-import type { Totals } from '../../query/aggs/metrics/moments.ts'
+import type { Totals } from '../../query/aggs/metrics/numbers.ts'
+import {
+  counting,
+  extendedStatsOf,
+  type Format,
+  single,
+  statsOf,
+  sumOf,
+  withBooleans,
+} from '../../query/aggs/metrics/numbers.ts'
 import { percentileRanksOf, percentilesOf } from '../../query/aggs/metrics/percentiles.ts'
-import { statsOf, withBooleans } from '../../query/aggs/metrics/stats.ts'
-import { sumOf } from '../../query/aggs/metrics/sum.ts'
 import type { Metric } from '../../query/aggs/result.ts'
 import { notInCluster } from '../refused.ts'
 import { type Answered, countIn, listIn, numberIn } from './answer.ts'

@@ -1,5 +1,4 @@
-import type { Limits } from '../../limits/index.ts'
-import { overLimit } from '../../limits/index.ts'
+import { type Limits, overLimit } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { Aggregations } from '../../query/aggs/ast.ts'
 import { runPipelines } from '../../query/aggs/pipelines/run.ts'
@@ -15,22 +14,20 @@ import { type Scoring, withScores } from '../query/score/scoring.ts'
 import { type Ask, viewOf } from '../query/segment-matcher.ts'
 import type { Hits } from '../show/hits.ts'
 import { type Context, finishAll, type Inner, resultsOf } from './aggregator.ts'
-import { createAnswers } from './answers.ts'
 import type { At, Batch } from './batch.ts'
-import { createStateCache, type Kept, NOTHING_KEPT } from './cache.ts'
+import { createAnswers, createStateCache, type Kept, NOTHING_KEPT } from './cache.ts'
 import { createMatching } from './matching.ts'
-import { textOf } from './narrow.ts'
-import { type AggregatedPart, batchOf, collect } from './run.ts'
+import { type AggregatedPart, batchOf, collect, textOf } from './run.ts'
 import type { Stores } from './sources.ts'
 import { createInner } from './tree.ts'
 
-export interface AggregatingOptions extends Stores {
+interface AggregatingOptions extends Stores {
   ask: Ask
   limits: Limits
   hits: Hits
 }
 
-export interface AggregateRequest {
+interface AggregateRequest {
   request: SearchRequest
   /** Of its parts, as far as what they find is what is aggregated. */
   evaluations: readonly (Evaluation | undefined)[]
@@ -44,7 +41,7 @@ export interface AggregateRequest {
 }
 
 /** Computes aggregations as JSON text, within a reader's transaction. */
-export interface Aggregating {
+interface Aggregating {
   text(asked: AggregateRequest): string
   /** Their part of what is computed over several stores. */
   joined(asked: AggregateRequest): JoinedAggregating
@@ -54,7 +51,7 @@ export interface Aggregating {
 export type JoinedAggregating = (shared: Context['shared']) => Begun
 
 /** Aggregations that are to be collected. */
-export interface Begun {
+interface Begun {
   inner: Inner
   /** Adds what is found here to what these aggregators have, by default those of its own. */
   collect(into?: Inner): void
@@ -173,4 +170,21 @@ export const createAggregating = (options: AggregatingOptions): Aggregating => {
 const keyOf = ({ parts, within, slice }: SearchRequest): string => {
   const blocks = isEverywhere({ within, slice }) ? '' : JSON.stringify([within, slice])
   return `${parts.map(({ kind }) => kind)} ${blocks}`
+}
+
+/** Aggregations over several stores as JSON text: what is found in each is added to what the first one's aggregators have. */
+export const renderJoined = (each: readonly JoinedAggregating[], typedKeys: boolean): string => {
+  const made: unknown[] = []
+  const [first, ...others] = each.map(begin => {
+    // All ask for the same, in the same order.
+    let asked = 0
+    return begin(<T>(make: () => T): T => {
+      const place = asked++
+      made[place] ??= make()
+      return made[place] as T
+    })
+  })
+  first!.collect()
+  for (const other of others) other.collect(first!.inner)
+  return first!.text(typedKeys)
 }

@@ -7,7 +7,7 @@ import { createKeyed, type Keyed, type Wanted } from './keyed.ts'
 import type { Found } from './values.ts'
 
 /** A kind of aggregation with several buckets: how documents are grouped, and which buckets are shown. */
-export interface Bucketing extends Partial<Pick<Aggregator, 'finish' | 'merge'>> {
+export interface Bucketing {
   type: string
   /** Whether the answer has buckets by their names. */
   isNamed?: boolean

@@ -4,7 +4,7 @@ import type { Reader, Segment } from '../reader.ts'
 import type { State } from './aggregator.ts'
 
 /** What aggregations found in each segment, which stays as it is or is replaced: a dashboard computes new blocks alone. */
-export interface StateCache {
+interface StateCache {
   /** Of the aggregations that a text stands for; undefined where nothing is to be kept. */
   of(text: string | undefined): Kept
 }
@@ -19,7 +19,7 @@ export interface Kept {
   shared<T>(make: () => T): T
 }
 
-export interface KeptPart {
+interface KeptPart {
   segment: Segment
   kind: Kind
   /** Undefined where nothing may be kept. */
@@ -129,3 +129,40 @@ export const createStateCache = (reader: Pick<Reader, 'segments' | 'version' | '
 }
 
 export const NOTHING_KEPT: Kept = { shared: make => make(), states: (_, collect) => collect() }
+
+/** What was answered since the store changed last. */
+interface Answers {
+  /** `question` means the same at any moment; where it is undefined, nothing is kept. */
+  of(question: string | undefined, make: () => string): string
+}
+
+/** Characters that one reader keeps. */
+const CAPACITY = 2 * 2 ** 20
+const LONGEST = CAPACITY / 8
+
+export const createAnswers = (reader: Pick<Reader, 'version'>): Answers => {
+  const known = new Map<string, string>()
+  let held = 0
+  let seen: number | undefined
+  const clear = () => {
+    known.clear()
+    held = 0
+  }
+  return {
+    of(question, make) {
+      if (question === undefined) return make()
+      const version = reader.version()
+      if (version !== seen) clear()
+      seen = version
+      const before = known.get(question)
+      if (before !== undefined) return before
+      const answer = make()
+      const length = question.length + answer.length
+      if (length > LONGEST) return answer
+      if (held + length > CAPACITY) clear()
+      known.set(question, answer)
+      held += length
+      return answer
+    },
+  }
+}

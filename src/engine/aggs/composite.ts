@@ -1,6 +1,6 @@
 import { overLimit } from '../../limits/index.ts'
 import type { CompositeSource, SpecOf } from '../../query/aggs/ast.ts'
-import { compositePart } from '../../query/aggs/buckets/composite.ts'
+import { compositePart } from '../../query/aggs/buckets.ts'
 import type { Value as Shown } from '../../query/aggs/result.ts'
 import type { Value } from '../../query/ast.ts'
 import type { Aggregator, Context, Inner } from './aggregator.ts'

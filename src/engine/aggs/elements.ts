@@ -1,12 +1,19 @@
+import { fullType } from '../../decode/signature.ts'
 import type { AbiParam } from '../../decode/types.ts'
-import { type Kind, lookup } from '../../mapping/index.ts'
+import { checksumAddress } from '../../lib/keccak.ts'
+import { type FieldPath, type Kind, lookup } from '../../mapping/index.ts'
+import type { Value } from '../../query/ast.ts'
+import { rawValuesOf, valuesOf } from '../../query/predicate.ts'
+import { tooLong } from '../../query/simplify.ts'
+import { createStored } from '../documents/stored.ts'
+import { integersOf, OVERFLOW_SLOT, scaledOf } from '../index/terms.ts'
 import { columnSource } from '../query/column-source.ts'
-import { positionOfOrdinal } from '../query/places.ts'
+import { numberedAs, positionOfOrdinal } from '../query/places.ts'
 import type { Reader } from '../reader.ts'
 import { type At, type Batch, ordinalAt } from './batch.ts'
-import { foundIn } from './columns.ts'
-import type { Stores } from './sources.ts'
-import { gathered } from './values.ts'
+import type { Keys } from './keys.ts'
+import type { Source, Stores } from './sources.ts'
+import { type Found, foundIn, gathered } from './values.ts'
 
 /** Arguments of events or calls of one segment. */
 export interface Elements {
@@ -104,3 +111,198 @@ const decoded = (at: At, batch: Batch, { reader, exact }: Stores): boolean[] =>
     const [document] = exact.load('call', [positionOfOrdinal(at.header, 'call', ordinalAt(batch, i))], ['args'])
     return Array.isArray(document?._source.args)
   })
+
+/** The documents of elements, each once in each bucket. */
+export const documentsOf = (at: At, batch: Batch): { at: At; batch: Batch } => {
+  // Of a kind without such a list there are no elements.
+  if (!at.elements) return { at, batch }
+  const { documents } = at.elements
+  const { count, owners, buckets } = batch
+  const list = new Uint32Array(count)
+  const kept = owners && new Uint32Array(count)
+  const seen = new Set<number>()
+  let size = 0
+  for (let i = 0; i < count; i++) {
+    const document = documents[ordinalAt(batch, i)]!
+    const owner = owners ? owners[i]! : 0
+    const key = owner * at.size + document
+    if (seen.has(key)) continue
+    seen.add(key)
+    list[size] = document
+    if (kept) kept[size] = owner
+    size++
+  }
+  return {
+    at: { ...at, elements: undefined },
+    batch: { count: size, list: list.subarray(0, size), from: 0, owners: kept?.subarray(0, size), buckets },
+  }
+}
+
+/** Values of a member of arguments. */
+export const elementSource = (_kind: Kind, field: FieldPath, keys: Keys | undefined, stores: Stores): Source => {
+  const ofRole = OF_ROLE.get(field.field)
+  if (ofRole)
+    return {
+      read({ elements }) {
+        const { role, roles } = elements!
+        return {
+          form: 'few',
+          at: role,
+          keys:
+            roles.length === 0
+              ? Float64Array.of(Number.NaN)
+              : Float64Array.from(roles, one => (tooLong(field, ofRole(one)) ? Number.NaN : keyOf(ofRole(one), keys))),
+          distinct: false,
+        }
+      },
+    }
+  if (field.field === 'args.value.num' || field.field === 'args.value.scaled') return ofPoints(field, keys, stores)
+  return ofDocuments(field, keys, stores)
+}
+
+const OF_ROLE: ReadonlyMap<string, (role: Role) => Value> = new Map([
+  ['args.name', ({ input }: Role): Value => input.name],
+  ['args.pos', ({ position }: Role): Value => BigInt(position)],
+  ['args.value.type', ({ input }: Role): Value => fullType(input)],
+])
+
+const keyOf = (value: Value, keys: Keys | undefined): number => (keys ? keys.of(value) : Number(value))
+
+/** Numbers of arguments are in the index, by signature and position. */
+const ofPoints = (field: FieldPath, keys: Keys | undefined, stores: Stores): Source => {
+  const { reader } = stores
+  const isInteger = field.field === 'args.value.num'
+  const documents = ofDocuments(field, keys, stores)
+  return {
+    read(at, batch) {
+      const { elements } = at
+      const { documents: owners, role, roles } = elements!
+      const wanted = new Uint8Array(roles.length)
+      for (let i = 0; i < batch.count; i++) wanted[role[ordinalAt(batch, i)]!] = 1
+      const all = new Float64Array(role.length).fill(Number.NaN)
+      for (let position = 0; position < OVERFLOW_SLOT; position++) {
+        let scattered: Float64Array | undefined
+        for (const [number, one] of roles.entries()) {
+          if (one.position !== position || !wanted[number]) continue
+          reader.check()
+          const id = (isInteger ? integersOf : scaledOf)(one.signature, position)
+          const values = reader.points.values(at.segment, id)?.values
+          if (!values) continue
+          const ordinals = reader.points.ordinals(at.segment, id)
+          scattered ??= new Float64Array(at.size).fill(Number.NaN)
+          if (values instanceof Float64Array) scatterDoubles(values, ordinals, scattered)
+          else scatterIntegers(values, ordinals, scattered, keys)
+        }
+        if (!scattered) continue
+        for (let i = 0; i < role.length; i++)
+          if (roles[role[i]!]!.position === position) all[i] = scattered[owners[i]!]!
+      }
+      const far = roles.some((one, number) => wanted[number] && one.position >= OVERFLOW_SLOT)
+      if (far) addFar(all, documents.read(at, batch), at, batch)
+      return { form: 'each', keys: all }
+    },
+  }
+}
+
+/** Positions that share a slot of the index. */
+const addFar = (all: Float64Array, found: Found, { elements }: At, batch: Batch) => {
+  if (found.form !== 'several') return
+  for (let i = 0; i < batch.count; i++) {
+    const start = i === 0 ? 0 : found.ends[i - 1]!
+    const element = ordinalAt(batch, i)
+    if (elements!.roles[elements!.role[element]!]!.position >= OVERFLOW_SLOT && start < found.ends[i]!)
+      all[element] = found.keys[start]!
+  }
+}
+
+const scatterDoubles = (values: Float64Array, ordinals: Uint32Array, target: Float64Array) => {
+  for (let i = 0; i < values.length; i++) target[ordinals[i]!] = values[i]!
+}
+
+const scatterIntegers = (
+  values: BigInt64Array,
+  ordinals: Uint32Array,
+  target: Float64Array,
+  keys: Keys | undefined,
+) => {
+  // Read by halves: a bigint for each would take most of the time.
+  const low = new Uint32Array(values.buffer, values.byteOffset, values.length * 2)
+  const high = new Int32Array(values.buffer, values.byteOffset, values.length * 2)
+  for (let i = 0; i < values.length; i++) {
+    const value = high[2 * i + 1]! * 2 ** 32 + low[2 * i]!
+    target[ordinals[i]!] = keys && !Number.isSafeInteger(value) ? keys.of(values[i]!) : value
+  }
+}
+
+const READ = 0x1f
+
+/** From the documents themselves. */
+const ofDocuments = (field: FieldPath, keys: Keys | undefined, { reader, exact }: Stores): Source => {
+  // Addresses are shown with their checksums, but found in any letter case.
+  const read = (source: Record<string, unknown>): Value[] =>
+    field.compare === 'hex'
+      ? rawValuesOf(field, source).flatMap(raw => (typeof raw === 'string' && !tooLong(field, raw) ? [raw] : []))
+      : valuesOf(field, source)
+  const topics = field.field === 'args.value.hex' && keys ? topicReader(keys, reader) : undefined
+  return {
+    read(at, batch) {
+      const { documents, role, roles } = at.elements!
+      const places = topics && at.kind === 'event' ? roles.map(one => topicPlace(one, reader)) : []
+      const ends = new Uint32Array(batch.count)
+      const all: number[] = []
+      let before = -1
+      let args: unknown[] = []
+      for (let i = 0; i < batch.count; i++) {
+        if ((i & READ) === 0) reader.check()
+        const element = ordinalAt(batch, i)
+        const document = documents[element]!
+        const place = places[role[element]!]
+        const known = place && topics!(positionOfOrdinal(at.header, 'log', document), place)
+        if (known !== undefined) {
+          all.push(known)
+          ends[i] = all.length
+          continue
+        }
+        if (document !== before) {
+          const [loaded] = exact.load(at.kind, [positionOfOrdinal(at.header, numberedAs(at.kind), document)], ['args'])
+          args = (loaded?._source.args as unknown[] | null) ?? []
+          before = document
+        }
+        const { position } = roles[role[element]!]!
+        for (const value of read({ args: [args[position]] })) all.push(keyOf(value, keys))
+        ends[i] = all.length
+      }
+      return { form: 'several', keys: Float64Array.from(all), ends }
+    },
+  }
+}
+
+/** Among which topic an address stands; undefined where it is no topic. */
+const topicPlace = ({ signature, position, input }: Role, reader: Reader): number | undefined => {
+  const { topic, event } = reader.signature(signature)
+  if (topic === null || !event || !input.indexed || input.type !== 'address') return undefined
+  return 1 + event.inputs.slice(0, position).filter(({ indexed }) => indexed).length
+}
+
+/** Reads addresses that are topics, which takes much less than the document; undefined where a topic is none. */
+const topicReader = (keys: Keys, reader: Reader): ((position: number, place: number) => number | undefined) => {
+  const stored = createStored(reader)
+  let known = new Map<string, number>()
+  let before: { position: number; topics: readonly string[] } | undefined
+  return (position, place) => {
+    if (before?.position !== position) before = { position, topics: stored.topics(position)?.topics ?? [] }
+    const topic = before.topics[place]
+    if (!topic?.startsWith(EMPTY_HALF)) return undefined
+    let key = known.get(topic)
+    if (key === undefined) {
+      key = keys.of(checksumAddress(`0x${topic.slice(EMPTY_HALF.length)}`))
+      if (known.size >= KNOWN) known = new Map()
+      known.set(topic, key)
+    }
+    return key
+  }
+}
+
+/** What stands before an address in a word. */
+const EMPTY_HALF = `0x${'0'.repeat(24)}`
+const KNOWN = 50_000

@@ -1,7 +1,6 @@
 import type { FieldPath, Kind } from '../../mapping/index.ts'
 import type { SpecOf } from '../../query/aggs/ast.ts'
-import { createExactSum, type ExactSum } from '../../query/aggs/metrics/exact-sum.ts'
-import { sumOf } from '../../query/aggs/metrics/sum.ts'
+import { sumOf } from '../../query/aggs/metrics/numbers.ts'
 import { valueReader } from '../documents/record-values.ts'
 import { columnSource } from '../query/column-source.ts'
 import { INEXACT } from '../query/field-values.ts'
@@ -11,7 +10,7 @@ import { type At, type Batch, ordinalAt } from './batch.ts'
 import { createSource, type Source } from './sources.ts'
 import { eachValue, gathered } from './values.ts'
 
-export interface ExactState extends State {
+interface ExactState extends State {
   totals: bigint[]
 }
 
@@ -24,13 +23,12 @@ export const createExactTotal = ({ values, format }: SpecOf<'sum'>, context: Con
   const totals: bigint[] = []
   return {
     collect(at, batch): ExactState {
-      const sums: ExactSum[] = Array.from({ length: batch.buckets }, () => createExactSum())
+      const sums = Array.from({ length: batch.buckets }, () => createExactSum())
       const seen = missing === undefined ? undefined : new Uint8Array(batch.count)
       const add: Add = (i, value) => {
         const sum = sums[batch.owners ? batch.owners[i]! : 0]!
         if (seen) seen[i] = 1
-        if (typeof value === 'number') sum.add(value)
-        else sum.addBig(value)
+        sum.add(value)
       }
       const field = values.fields[at.kind]
       if (field) addAll(at, batch, { field, source, context }, add)
@@ -113,4 +111,25 @@ const integerAt = (
   // Negative ones are shown in their own width.
   const width = Number(/^int(\d+)$/.exec(type)?.[1] ?? (type === 'int' ? 256 : 0))
   return width > 0 ? BigInt.asIntN(width, value) : value
+}
+
+/** Adds integers of any size without loss: small ones as doubles, as long as their sum is exact. */
+export const createExactSum = () => {
+  let big = 0n
+  let small = 0
+  return {
+    add(value: number | bigint) {
+      if (typeof value === 'bigint') {
+        big += value
+        return
+      }
+      const next = small + value
+      if (Number.isSafeInteger(next)) small = next
+      else {
+        big += BigInt(small) + BigInt(value)
+        small = 0
+      }
+    },
+    total: () => big + BigInt(small),
+  }
 }

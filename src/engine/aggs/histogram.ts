@@ -1,6 +1,5 @@
 import type { SpecOf } from '../../query/aggs/ast.ts'
-import { type Scale, scalesOf, timeKey } from '../../query/aggs/buckets/auto-date-histogram.ts'
-import { filledPlaces, histogramKey, type Steps } from '../../query/aggs/buckets/histogram.ts'
+import { filledPlaces, histogramKey, type Scale, type Steps, scalesOf, timeKey } from '../../query/aggs/buckets.ts'
 import { MISSING } from '../index/column-codec.ts'
 import type { Aggregator, Context, Inner, State } from './aggregator.ts'
 import { createBuckets, type Entry, entriesOf, groupBy } from './buckets.ts'

@@ -10,8 +10,19 @@ import {
 } from './aggregator.ts'
 import type { At, Batch } from './batch.ts'
 import type { Grouped } from './group.ts'
-import { type Leads, leadingKeys, leadsOf } from './leading.ts'
-import { isLed, type KeyedState, type LedState, ledOf, rowsIn, sizeOf, someRowsIn, wholeOf } from './led.ts'
+import {
+  isLed,
+  type KeyedState,
+  type Leads,
+  type LedState,
+  leadingKeys,
+  leadsOf,
+  ledOf,
+  rowsIn,
+  sizeOf,
+  someRowsIn,
+  wholeOf,
+} from './leading.ts'
 import { type Merged, mergeRows, upTo } from './merging.ts'
 import { createPairs, type Pairs } from './pairs.ts'
 

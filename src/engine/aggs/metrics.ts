@@ -1,13 +1,16 @@
 import type { SpecOf } from '../../query/aggs/ast.ts'
-import { avgOf } from '../../query/aggs/metrics/avg.ts'
-import { extendedStatsOf } from '../../query/aggs/metrics/extended-stats.ts'
-import { maxOf } from '../../query/aggs/metrics/max.ts'
-import { single } from '../../query/aggs/metrics/metric.ts'
-import { minOf } from '../../query/aggs/metrics/min.ts'
-import type { Totals } from '../../query/aggs/metrics/moments.ts'
-import { statsOf, withBooleans } from '../../query/aggs/metrics/stats.ts'
-import { sumOf } from '../../query/aggs/metrics/sum.ts'
-import { valueCountOf } from '../../query/aggs/metrics/value-count.ts'
+import type { Totals } from '../../query/aggs/metrics/numbers.ts'
+import {
+  avgOf,
+  extendedStatsOf,
+  maxOf,
+  minOf,
+  single,
+  statsOf,
+  sumOf,
+  valueCountOf,
+  withBooleans,
+} from '../../query/aggs/metrics/numbers.ts'
 import type { Metric } from '../../query/aggs/result.ts'
 import { MISSING } from '../index/column-codec.ts'
 import { type Aggregator, bytesOf, type Context, createNumbers, lengthFor, type State } from './aggregator.ts'

@@ -1,23 +1,67 @@
+import type { SpecOf } from '../../query/aggs/ast.ts'
 import { type Digest, digestOf } from '../../query/aggs/metrics/digest.ts'
-import type { Aggregator, State } from './aggregator.ts'
+import { single } from '../../query/aggs/metrics/numbers.ts'
+import { boxplotOf, percentileRanksOf, percentilesOf } from '../../query/aggs/metrics/percentiles.ts'
+import type { Metric } from '../../query/aggs/result.ts'
+import type { Aggregator, Context, State } from './aggregator.ts'
 import type { At, Batch } from './batch.ts'
 import { group, type Rows } from './group.ts'
 import { inOrder, type Ordered, type Part, upTo } from './merging.ts'
 import { selected, type Words, wordsOf } from './selection.ts'
-import { areWords, quantileOf, rankOf, type Sorted, sortedOf } from './sorted.ts'
+import { areWords, medianDeviationOf, quantileOf, rankOf, type Sorted, sortedOf } from './sorted.ts'
+import { createSource } from './sources.ts'
 import { type Found, gathered } from './values.ts'
 
+type Spec = SpecOf<'percentiles' | 'percentile_ranks' | 'median_absolute_deviation' | 'boxplot'>
+
+/** What follows from where values lie: exact, unless there are too many different ones. */
+export const createPercentiles = (spec: Spec, context: Context): Aggregator => {
+  const source = createSource(spec.values, undefined, context)
+  const { of, ...store } = createQuantiles(source.read, {
+    compression: spec.compression,
+    // As they are written: see `percentilesOf`.
+    parts: spec.kind === 'percentiles' ? spec.of.map(percent => percent / 100) : undefined,
+    most: context.limits.aggregationMemory / KEPT,
+    check: context.reader.check,
+  })
+  const metricOf = (owner: number): Metric => write(spec, of(owner))
+  return { ...store, result: metricOf, number: (owner, _, rest) => metricOf(owner).number(rest) ?? null }
+}
+
+/** The part of the memory of a search that one aggregation takes before it sketches. */
+const KEPT = 8
+
+const write = (spec: Spec, quantiles: Quantiles): Metric => {
+  const { format } = spec
+  switch (spec.kind) {
+    case 'median_absolute_deviation': {
+      const value = medianDeviationOf(quantiles.sorted)
+      return single(spec.kind, Number.isNaN(value) ? null : value, format)
+    }
+    case 'boxplot':
+      return boxplotOf({ values: quantiles.sorted.values, quantile: quantiles.quantile }, format)
+    default: {
+      const { keyed } = spec
+      const metric =
+        spec.kind === 'percentiles'
+          ? percentilesOf(quantiles, spec.of, { keyed, format })
+          : percentileRanksOf(quantiles, spec.of, { keyed, format })
+      return spec.hdrDigits === undefined ? metric : { ...metric, type: `hdr_${spec.kind}` }
+    }
+  }
+}
+
 /** What percentiles are told from. */
-export interface Quantiles extends Pick<Digest, 'quantile' | 'rank'> {
+interface Quantiles extends Pick<Digest, 'quantile' | 'rank'> {
   sorted: Sorted
 }
 
 /** The different values of each bucket above, with their counts. Too many of them are put together by a sketch. */
-export interface QuantileStore extends Pick<Aggregator, 'collect' | 'merge' | 'finish' | 'bytes'> {
+interface QuantileStore extends Pick<Aggregator, 'collect' | 'merge' | 'finish' | 'bytes'> {
   of(owner: number): Quantiles
 }
 
-export interface QuantileOptions {
+interface QuantileOptions {
   compression: number
   /** Bytes up to which all values are kept. */
   most: number

@@ -2,16 +2,16 @@ import { overLimit } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { Aggregation } from '../../query/aggs/ast.ts'
 import type { Node } from '../../query/ast.ts'
+import { and, isWithin } from '../../query/simplify.ts'
+import { termOf, UNDECODED } from '../index/terms.ts'
 import type { Evaluation } from '../query/evaluate.ts'
 import { isRowKind, numberedAs } from '../query/places.ts'
 import { viewOf } from '../query/segment-matcher.ts'
-import type { OrdinalSet } from '../query/sets.ts'
-import { toArray } from '../query/sets.ts'
-import type { Reader, Segment } from '../reader.ts'
+import { type OrdinalSet, toArray } from '../query/sets.ts'
+import { BLOCK_NUMBERS } from '../query/sort-keys.ts'
+import type { Reader, ReadHeader, Segment } from '../reader.ts'
 import { bytesOfAll, type Context, collectAll, type Inner, mergeAll, type State, shrinkAll } from './aggregator.ts'
 import { allBut, type Batch } from './batch.ts'
-import { othersIn } from './events.ts'
-import { narrowed, textOf } from './narrow.ts'
 
 /** The documents of one kind that aggregations look at, segment by segment. */
 export interface AggregatedPart {
@@ -94,3 +94,57 @@ export const batchOf = (set: OrdinalSet): Batch => {
   const list = toArray(set)
   return { ...shared, count: list.length, list, from: 0 }
 }
+
+/**
+ * What a query asks of the documents of a segment that lies as a whole within a range of time or of blocks: a window that moves
+ * on asks the same of most segments.
+ */
+const narrowed = (node: Node, segment: Segment, { times }: ReadHeader): Node => {
+  const ofOne = (one: Node): Node => {
+    if (one.op === 'and') return and(one.of.map(ofOne))
+    if (one.op !== 'range') return one
+    const [first, last] =
+      one.field.field === 'timestamp'
+        ? [Math.min(...times) * 1000, Math.max(...times) * 1000]
+        : BLOCK_NUMBERS.has(one.field.path)
+          ? [BigInt(segment.first), BigInt(segment.last)]
+          : [undefined, undefined]
+    if (first === undefined) return one
+    // A range without a gap holds for all where it holds for both ends.
+    return isWithin(first, one.bounds) && isWithin(last!, one.bounds) ? { op: 'all' } : one
+  }
+  return ofOne(node)
+}
+
+/** The same text for the same condition. */
+export const textOf = (node: Node): string =>
+  JSON.stringify(node, (name, value: unknown) => {
+    if (name === 'field') return (value as { path: string }).path
+    return typeof value === 'bigint' ? `${value}n` : value
+  })
+
+/** The logs of a segment that are no events, ascending; undefined where all are. */
+const othersIn = (segment: Segment, reader: Reader): Uint32Array | undefined => {
+  if (segment.events === segment.log) return undefined
+  let known = undecoded.get(reader)
+  if (!known || known.version !== reader.version()) {
+    const present = new Set(reader.segments().map(({ id }) => id))
+    const left = [...(known?.lists ?? [])].filter(([id]) => present.has(id))
+    known = { version: reader.version(), lists: new Map(left) }
+    undecoded.set(reader, known)
+  }
+  let found = known.lists.get(segment.id)
+  if (found?.revised !== segment.revised) {
+    const term = termOf(0, UNDECODED)
+    const [posting] = reader.termsBetween(segment.id, term, term)
+    found = { revised: segment.revised, others: posting ? reader.ordinals(posting) : new Uint32Array(0) }
+    known.lists.set(segment.id, found)
+  }
+  return found.others
+}
+
+/** Few logs are no events. */
+const undecoded = new WeakMap<
+  Reader,
+  { version: number; lists: Map<number, { revised: number; others: Uint32Array }> }
+>()

@@ -14,10 +14,9 @@ import { sparseReader } from '../query/sparse.ts'
 import type { Reader, StoredSignature } from '../reader.ts'
 import { positionOf } from '../schema.ts'
 import { type At, type Batch, ordinalAt } from './batch.ts'
-import { blockIndexes, foundByBlock, foundIn, foundOnlyIn } from './columns.ts'
-import { elementSource } from './element-values.ts'
+import { elementSource } from './elements.ts'
 import type { Keys } from './keys.ts'
-import { type Found, mapped, NOTHING, withMissing } from './values.ts'
+import { blockIndexes, type Found, foundByBlock, foundIn, foundOnlyIn, mapped, NOTHING, withMissing } from './values.ts'
 
 /** The values that an aggregation looks at, as numbers. */
 export interface Source {

@@ -1,7 +1,7 @@
 import { murmur3 } from '../../lib/murmur.ts'
 import { overLimit } from '../../limits/index.ts'
 import type { SpecOf, ValueType } from '../../query/aggs/ast.ts'
-import { rareTermsType, TERMS_TYPES, termKey } from '../../query/aggs/buckets/terms.ts'
+import { rareTermsType, TERMS_TYPES, termKey } from '../../query/aggs/buckets.ts'
 import { pathOf } from '../../query/aggs/options.ts'
 import type { Value } from '../../query/ast.ts'
 import type { Aggregator, Context, Inner } from './aggregator.ts'

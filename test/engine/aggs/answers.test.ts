@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createAnswers } from '../../../src/engine/aggs/answers.ts'
+import { createAnswers } from '../../../src/engine/aggs/cache.ts'
 
 test('an answer is kept until the store changes, if it is not too long and its question lasts', () => {
   let version = 1

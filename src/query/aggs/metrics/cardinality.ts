@@ -1,52 +1,29 @@
 import type { Metric } from '../result.ts'
-import { counting } from './metric.ts'
+import { counting } from './numbers.ts'
 
 /** Counts distinct values by their hashes of 64 bits: exactly up to so many, beyond with an error of about 0.4%. */
 export interface Distinct {
   /** The two halves of a value's hash, whose bits must be as good as random. */
   add(high: number, low: number): void
-  merge(other: Distinct): void
   count(): number
-  /** What `distinctOf` makes the same of again: it may be stored. */
-  state(): DistinctState
   /** Memory that it takes. */
   bytes(): number
 }
 
-/** The hashes, high before low; or for each register of the sketch the longest row of zeros seen, and one more. */
-export type DistinctState = { hashes: Uint32Array<ArrayBuffer> } | { registers: Uint8Array<ArrayBuffer> }
-
-export const createDistinct = (exactUpTo: number): Distinct => distinctOf({ hashes: new Uint32Array(0) }, exactUpTo)
-
-export const distinctOf = (stored: DistinctState, exactUpTo: number): Distinct => {
-  let set = 'hashes' in stored ? createHashSet() : undefined
-  let registers = 'hashes' in stored ? undefined : stored.registers.slice()
-
-  const toSketch = (): Uint8Array<ArrayBuffer> => {
-    const sketch = registers ?? new Uint8Array(REGISTERS)
-    registers = sketch
-    set?.each((high, low) => addTo(sketch, high, low))
-    set = undefined
-    return sketch
-  }
-  const add = (high: number, low: number) => {
-    if (registers) return addTo(registers, high, low)
-    if (set!.add(high >>> 0, low >>> 0) > exactUpTo) toSketch()
-  }
-  const addState = (more: DistinctState) => {
-    if ('hashes' in more) {
-      for (let i = 0; i < more.hashes.length; i += 2) add(more.hashes[i]!, more.hashes[i + 1]!)
-      return
-    }
-    const sketch = toSketch()
-    for (let i = 0; i < REGISTERS; i++) if (more.registers[i]! > sketch[i]!) sketch[i] = more.registers[i]!
-  }
-  if ('hashes' in stored) addState(stored)
+export const createDistinct = (exactUpTo: number): Distinct => {
+  let set: ReturnType<typeof createHashSet> | undefined = createHashSet()
+  /** For each register the longest row of zeros seen, and one more. */
+  let registers: Uint8Array | undefined
   return {
-    add,
-    merge: other => addState(other.state()),
+    add(high, low) {
+      if (registers) return addTo(registers, high, low)
+      if (set!.add(high >>> 0, low >>> 0) <= exactUpTo) return
+      const sketch = new Uint8Array(REGISTERS)
+      set!.each((high, low) => addTo(sketch, high, low))
+      registers = sketch
+      set = undefined
+    },
     count: () => (registers ? estimate(registers) : set!.size()),
-    state: () => (registers ? { registers: registers.slice() } : { hashes: set!.hashes() }),
     bytes: () => registers?.byteLength ?? set!.bytes(),
   }
 }
@@ -90,15 +67,6 @@ const createHashSet = () => {
     },
     size: () => size,
     each,
-    hashes() {
-      const hashes = new Uint32Array(size * 2)
-      let at = 0
-      each((high, low) => {
-        hashes[at++] = high
-        hashes[at++] = low
-      })
-      return hashes
-    },
     bytes: () => table.byteLength,
   }
 }

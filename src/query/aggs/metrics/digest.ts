@@ -3,15 +3,12 @@
  * them are kept, and percentiles are Hazen's; beyond, neighbours are put together, the fewer the nearer they are to an end.
  */
 export interface Digest {
-  readonly count: number
-  add(value: number, weight?: number): void
-  addMany(values: ArrayLike<number>, start?: number, end?: number): void
   merge(other: Digest): void
   /** The value below which a part (0 to 1) of the values lies; NaN where there are none. */
   quantile(part: number): number
   /** The part (0 to 1) of the values that lies below a value; NaN where there are none. */
   rank(value: number): number
-  /** What `digestOf` makes the same of again: it may be stored. */
+  /** What `digestOf` makes the same of again. */
   state(): DigestState
   /** Memory that it takes. */
   bytes(): number
@@ -30,17 +27,7 @@ export const digestOf = (stored: DigestState): Digest => {
   const most = Math.ceil(Math.min(Math.max(stored.compression, 10), MOST_COMPRESSION) * 20)
   let { min, max, means, weights } = stored
   let size = means.length
-  let count = weights.reduce((sum, weight) => sum + Math.abs(weight), 0)
-  let waiting = new Float64Array(0)
-  let waits = 0
-
-  const flush = () => {
-    if (waits === 0) return
-    const more = waiting.subarray(0, waits).sort()
-    const ones = new Float64Array(waits).fill(1)
-    mergeSorted(more, ones, waits)
-    waits = 0
-  }
+  let count = countOf(stored)
 
   const mergeSorted = (moreMeans: Float64Array, moreWeights: Float64Array, more: number) => {
     const toMeans = new Float64Array(size + more)
@@ -63,59 +50,25 @@ export const digestOf = (stored: DigestState): Digest => {
     weights = size < toWeights.length / 2 ? toWeights.slice(0, size) : toWeights
   }
 
-  const add = (value: number) => {
-    if (waits === waiting.length) {
-      if (waits >= most) flush()
-      else {
-        const larger = new Float64Array(Math.min(most, Math.max(16, waits * 2)))
-        larger.set(waiting)
-        waiting = larger
-      }
-    }
-    waiting[waits++] = value
-    count++
-    if (value < min) min = value
-    if (value > max) max = value
-  }
-
   return {
-    get count() {
-      return count
-    },
-    add(value, weight = 1) {
-      if (weight === 1) return add(value)
-      count += weight
-      min = Math.min(min, value)
-      max = Math.max(max, value)
-      flush()
-      mergeSorted(Float64Array.of(value), Float64Array.of(weight), 1)
-    },
-    addMany(values, start = 0, end = values.length) {
-      for (let i = start; i < end; i++) add(values[i]!)
-    },
     merge(other) {
       const more = other.state()
-      flush()
-      count += other.count
+      count += countOf(more)
       min = Math.min(min, more.min)
       max = Math.max(max, more.max)
       mergeSorted(more.means, more.weights, more.means.length)
     },
-    quantile(part) {
-      flush()
-      return quantile(means, weights, size, { count, min, max }, part * count)
-    },
-    rank(value) {
-      flush()
-      return rank(means, weights, size, count, value)
-    },
-    state() {
-      flush()
-      return { compression: stored.compression, min, max, means: means.slice(0, size), weights: weights.slice(0, size) }
-    },
-    bytes: () => means.byteLength + weights.byteLength + waiting.byteLength,
+    quantile: part => quantile(means, weights, size, { count, min, max }, part * count),
+    rank: value => rank(means, weights, size, count, value),
+    state: () => ({
+      ...{ compression: stored.compression, min, max },
+      ...{ means: means.slice(0, size), weights: weights.slice(0, size) },
+    }),
+    bytes: () => means.byteLength + weights.byteLength,
   }
 }
+
+const countOf = ({ weights }: DigestState): number => weights.reduce((sum, weight) => sum + Math.abs(weight), 0)
 
 /** Bounds the memory of one digest: some 500 kB. */
 const MOST_COMPRESSION = 1000

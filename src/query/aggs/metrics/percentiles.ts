@@ -1,10 +1,10 @@
 import { javaDouble } from '../java-double.ts'
 import type { Member, Metric, Value } from '../result.ts'
 import type { Digest } from './digest.ts'
-import type { Format } from './metric.ts'
+import { type Format, named } from './numbers.ts'
 
 /** `keyed`: as an object by percent, else as a list. */
-export interface PercentileOptions {
+interface PercentileOptions {
   keyed: boolean
   format: Format
   /** Whether texts in a list are named after the percent, as those of percentiles_bucket are. */
@@ -74,3 +74,42 @@ const asList = (numbers: readonly [number, number | null][], format: Format, nam
           : []),
       ]),
   )
+
+/** Values in their order, and what percentiles tell of them. */
+interface Quartiles {
+  values: ArrayLike<number>
+  quantile(part: number): number
+}
+
+/** The whiskers reach to the furthest values within one and a half of the box's height. */
+export const boxplotOf = ({ values, quantile }: Quartiles, format: Format): Metric => {
+  const isEmpty = values.length === 0
+  const [q1, q2, q3] = [quantile(0.25), quantile(0.5), quantile(0.75)] as const
+  const reach = 1.5 * (q3 - q1)
+  const numbers: [name: string, value: number][] = [
+    ['min', isEmpty ? Number.POSITIVE_INFINITY : values[0]!],
+    ['max', isEmpty ? Number.NEGATIVE_INFINITY : values[values.length - 1]!],
+    ['q1', q1],
+    ['q2', q2],
+    ['q3', q3],
+    ['lower', first(values, value => value >= q1 - reach)],
+    ['upper', last(values, value => value <= q3 + reach)],
+  ]
+  const texts = format ? numbers.map(([name, value]): Member => [`${name}_as_string`, format(value)]) : []
+  return {
+    is: 'metric',
+    type: 'boxplot',
+    body: [...numbers, ...texts],
+    number: named(new Map(numbers.map(([name, value]) => [name, Number.isFinite(value) ? value : null]))),
+  }
+}
+
+const first = (values: ArrayLike<number>, holds: (value: number) => boolean): number => {
+  for (let i = 0; i < values.length; i++) if (holds(values[i]!)) return values[i]!
+  return Number.NaN
+}
+
+const last = (values: ArrayLike<number>, holds: (value: number) => boolean): number => {
+  for (let i = values.length - 1; i >= 0; i--) if (holds(values[i]!)) return values[i]!
+  return Number.NaN
+}

@@ -1,0 +1,284 @@
+import type { Kind } from '../../mapping/index.ts'
+import type { Value as Stored } from '../ast.ts'
+import { rawValuesOf, readValue } from '../predicate.ts'
+import type { Sort } from '../request.ts'
+import { tooLong } from '../simplify.ts'
+import { isRawJson } from '../source-filter.ts'
+import type { CompositeSource, Edges, Format, RangeOf, SpecOf, ValueType } from './ast.ts'
+import { CALENDAR_UNITS } from './calendar.ts'
+import { javaDouble } from './java-double.ts'
+import type { Bucket, Member, Value } from './result.ts'
+import { createRounding, type Rounding } from './rounding.ts'
+
+/** What `typed_keys` puts before the name. */
+export const TERMS_TYPES: Readonly<Record<ValueType, string>> = {
+  keyword: 'sterms',
+  long: 'lterms',
+  boolean: 'lterms',
+  date: 'lterms',
+  double: 'dterms',
+}
+
+export const rareTermsType = (type: ValueType): string => (type === 'keyword' ? 'srareterms' : 'lrareterms')
+
+/** A key as Elasticsearch shows one of its type. */
+export const termKey = (
+  value: Stored,
+  { values: { type }, format }: Pick<SpecOf<'terms'>, 'values' | 'format'>,
+): Member[] => {
+  switch (type) {
+    case 'keyword':
+      return [['key', String(value)]]
+    case 'boolean':
+      return [
+        ['key', value ? 1n : 0n],
+        ['key_as_string', value ? 'true' : 'false'],
+      ]
+    case 'double':
+      return [['key', Number(value)], ...(format ? [['key_as_string', format(Number(value))] as Member] : [])]
+    default:
+      return [['key', BigInt(value)], ...(format ? [['key_as_string', format(Number(value))] as Member] : [])]
+  }
+}
+
+/** The steps of a histogram, from bucket to bucket. */
+export interface Steps {
+  round(value: number): number
+  next(key: number): number
+  /** At least as many as lie between two keys. */
+  count(first: number, last: number): number
+}
+
+/** Steps of a number. */
+export const evenSteps = (interval: number, offset: number): Steps => {
+  const keyOf = (index: number) => index * interval + offset
+  const indexOf = (value: number) => Math.floor((value - offset) / interval)
+  return {
+    round: value => keyOf(indexOf(value)),
+    next: key => keyOf(Math.round((key - offset) / interval) + 1),
+    count: (first, last) => Math.round((last - first) / interval) + 1,
+  }
+}
+
+interface Filling {
+  steps: Steps
+  extended: Edges | undefined
+  /** Buckets that an answer may have. */
+  most: number
+  /** Refuses too many before they are made. */
+  room(buckets: number): void
+}
+
+/** Places of buckets, with -1 for those without documents, from the first key to the last, or as far as the bounds go. `keys` ascend. */
+export const filledPlaces = (
+  keys: ArrayLike<number>,
+  { steps, extended, most, room }: Filling,
+): [key: number, place: number][] => {
+  const size = keys.length
+  const bounded = (edge: number | undefined) => (edge === undefined ? undefined : steps.round(edge))
+  const ends = [bounded(extended?.min), bounded(extended?.max), keys[0], keys[size - 1]]
+  const known = ends.filter(end => end !== undefined)
+  // Without documents, both bounds are needed.
+  if (known.length === 0 || (size === 0 && (extended?.min === undefined || extended.max === undefined))) return []
+  const [first, last] = [Math.min(...known), Math.max(...known)]
+  room(countOf(steps, [first, last], most))
+  const all: [number, number][] = []
+  let at = 0
+  for (const key of walkOf(steps, first, last)) {
+    while (at < size && keys[at]! < key) all.push([keys[at]!, at++])
+    if (at < size && keys[at] === key) all.push([key, at++])
+    else all.push([key, -1])
+  }
+  while (at < size) all.push([keys[at]!, at++])
+  return all
+}
+
+/** Where the estimate alone cannot tell whether they are too many, they are counted. */
+const countOf = (steps: Steps, [first, last]: [number, number], most: number): number => {
+  const estimate = steps.count(first, last)
+  if (estimate <= most || estimate > 2 * most) return estimate
+  let size = 0
+  for (const _ of walkOf(steps, first, last)) size++
+  return size
+}
+
+/** Of numbers so large that a step changes nothing there is no next one. */
+function* walkOf(steps: Steps, first: number, last: number): Generator<number> {
+  for (let key = first; key <= last; ) {
+    yield key
+    const next = steps.next(key)
+    if (!(next > key)) return
+    key = next
+  }
+}
+
+/** What tells the bucket of a key. */
+export const histogramKey = (
+  key: number,
+  { isDate, format }: { isDate: boolean; format: Format | undefined },
+): Required<Pick<Bucket, 'name' | 'key' | 'number'>> => {
+  const text = format?.(key)
+  return {
+    name: text ?? javaDouble(key),
+    key: [
+      ...(text === undefined ? [] : [['key_as_string', text] as [string, string]]),
+      ['key', isDate ? BigInt(key) : key],
+    ],
+    number: key,
+  }
+}
+
+/** Units with about their length in milliseconds, and how many of each a bucket may have: those of Elasticsearch. */
+const UNITS = [
+  { name: 'second', unit: '1s', letter: 's', length: 1_000, counts: [1, 5, 10, 30] },
+  { name: 'minute', unit: '1m', letter: 'm', length: 60_000, counts: [1, 5, 10, 30] },
+  { name: 'hour', unit: '1h', letter: 'h', length: 3_600_000, counts: [1, 3, 12] },
+  { name: 'day', unit: '1d', letter: 'd', length: 86_400_000, counts: [1, 7] },
+  { name: 'month', unit: '1M', letter: 'M', length: 2_592_000_000, counts: [1, 3] },
+  { name: 'year', unit: '1y', letter: 'y', length: 31_536_000_000, counts: [1, 5, 10, 20, 50, 100] },
+] as const
+
+/** Beginnings of buckets, from the first to the last. */
+export interface Scale {
+  starts: number[]
+  name: string
+}
+
+interface Scales {
+  /** That of buckets between the first and the last time. */
+  of(least: number, greatest: number): Scale
+  /** The name of the shortest. */
+  shortest: string
+}
+
+export const scalesOf = ({ buckets, zone, least }: SpecOf<'auto_date_histogram'>): Scales => {
+  const units = UNITS.slice(
+    Math.max(
+      0,
+      UNITS.findIndex(({ name }) => name === least),
+    ),
+  )
+  const roundings = units.map(({ unit }) => createRounding(CALENDAR_UNITS.get(unit)!, zone))
+  return {
+    of: (least, greatest) => scaleOf(least, greatest, buckets, units, roundings),
+    shortest: `1${units[0]!.letter}`,
+  }
+}
+
+/** What tells the bucket that begins then. */
+export const timeKey = (
+  start: number,
+  { format }: Pick<SpecOf<'auto_date_histogram'>, 'format'>,
+): Pick<Bucket, 'key' | 'number'> => {
+  const { key, number } = histogramKey(start, { isDate: true, format })
+  return { key, number }
+}
+
+/** The shortest unit of which there are few enough, and how many of it make a bucket. */
+const scaleOf = (
+  least: number,
+  greatest: number,
+  wanted: number,
+  units: readonly (typeof UNITS)[number][],
+  roundings: readonly Rounding[],
+): Scale => {
+  for (const [i, rounding] of roundings.entries()) {
+    const { counts, letter, length } = units[i]!
+    const most = wanted * counts.at(-1)!
+    const isLast = i === roundings.length - 1
+    if (!isLast && (greatest - least) / length > most * 2 + 10) continue
+    const all = startsIn(rounding, least, greatest)
+    // The last one is not counted, as Elasticsearch does not.
+    if (!isLast && all.length - 1 > most) continue
+    const count =
+      counts.find(one => Math.ceil(all.length / one) <= wanted) ?? (all.length <= wanted ? 1 : counts.at(-1)!)
+    return { starts: all.filter((_, place) => place % count === 0), name: `${count}${letter}` }
+  }
+  throw new Error('the last unit is always long enough')
+}
+
+const startsIn = (rounding: Rounding, least: number, greatest: number): number[] => {
+  const all: number[] = []
+  const last = rounding.round(greatest)
+  for (let key = rounding.round(least); key <= last; key = rounding.next(key)) all.push(key)
+  return all
+}
+
+/** What tells the bucket of a range. */
+export const rangeKey = (
+  range: RangeOf,
+  { kind, keyed, format }: Pick<SpecOf<'range' | 'date_range'>, 'kind' | 'keyed' | 'format'>,
+): Pick<Bucket, 'name' | 'key' | 'number'> => {
+  const name = range.key ?? `${edge(range.from, format)}-${edge(range.to, format)}`
+  return {
+    name,
+    key: [
+      ...(keyed ? [] : [['key', name] as Member]),
+      ...edgeMembers('from', range.from, format),
+      ...edgeMembers('to', range.to, format),
+    ],
+    ...(kind === 'date_range' && range.from !== undefined && { number: range.from }),
+  }
+}
+
+const edge = (value: RangeOf['from'], format: Format | undefined): string =>
+  value === undefined ? '*' : (format?.(value) ?? javaDouble(value))
+
+const edgeMembers = (name: string, value: number | undefined, format: Format | undefined): Member[] => {
+  if (value === undefined) return []
+  return format
+    ? [
+        [name, value],
+        [`${name}_as_string`, format(value)],
+      ]
+    : [[name, value]]
+}
+
+/** A part of a key as it is shown; null where it is missing. */
+export const compositePart = (value: Stored | null, source: CompositeSource): Value => {
+  if (value === null) return null
+  if (source.by === 'histogram') return Number(value)
+  if (source.by === 'date_histogram') return source.format ? source.format(Number(value)) : BigInt(value)
+  switch (source.values.type) {
+    case 'keyword':
+      return String(value)
+    case 'double':
+      return Number(value)
+    case 'boolean':
+      return Boolean(value)
+    default:
+      return BigInt(value)
+  }
+}
+
+type TopMetric = SpecOf<'top_metrics'>['metrics'][number]
+
+/** The value that a metric shows of a document; undefined of none. */
+export const topValue = (
+  { values }: TopMetric,
+  kind: Kind,
+  load: () => { _source: Record<string, unknown> } | undefined,
+): Stored | undefined => {
+  const field = values.fields[kind]
+  const document = field && load()
+  const [raw] = field && document ? rawValuesOf(field, document._source) : []
+  if (!field || raw === undefined || raw === null) return values.missing
+  // Texts are shown as documents show them.
+  const value = field.es === 'keyword' ? String(raw) : readValue(field, raw)
+  return value === undefined || tooLong(field, value) ? values.missing : value
+}
+
+export const shownTopValue = (value: Stored | undefined, { format, values }: TopMetric): Value => {
+  if (value === undefined) return null
+  if (format && typeof value === 'number') return format(value)
+  return values.type === 'long' && typeof value === 'number' ? BigInt(value) : value
+}
+
+/** What hits show as `sort`, as these show it. */
+export const shownTopSort = (value: unknown, { fields }: Sort): Value => {
+  const type = Object.values(fields)[0]?.es
+  if (isRawJson(value)) return BigInt(value.rawJSON)
+  if (typeof value !== 'number') return value as Value
+  if (type === 'boolean') return value === 1
+  return type === 'long' || type === 'date' ? BigInt(value) : value
+}

@@ -1,3 +1,0 @@
-import { counting } from './metric.ts'
-
-export const valueCountOf = (count: number) => counting('value_count', count)
