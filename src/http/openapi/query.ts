@@ -1,4 +1,5 @@
 import { AGGREGATIONS } from '../../query/aggs/kinds/index.ts'
+import type { AggregationKind } from '../../query/aggs/kinds/kind.ts'
 import { PIPELINES } from '../../query/aggs/pipelines/index.ts'
 import { BODY_KEYS, IGNORED_KEYS } from '../../query/body-keys.ts'
 import type { Clause } from '../../query/dsl/clause.ts'
@@ -11,11 +12,13 @@ const object: Schema = { type: 'object' }
 
 const open = (properties: Record<string, Schema>): Schema => ({ type: 'object', properties })
 
+const propertiesOf = (keys: NonNullable<AggregationKind['keys']>): Record<string, Schema> =>
+  Object.fromEntries(Object.entries(keys).map(([name, { schema }]) => [name, schema]))
+
 const clauseSchema = (name: keyof typeof CLAUSES): Schema => {
   const { doc, limit, example, fieldwise, keys }: Clause = CLAUSES[name]
-  const properties = Object.fromEntries(Object.entries(keys).map(([name, { schema }]) => [name, schema]))
   return {
-    ...(fieldwise ? { type: 'object', minProperties: 1 } : open(properties)),
+    ...(fieldwise ? { type: 'object', minProperties: 1 } : open(propertiesOf(keys))),
     description: limit === undefined ? doc : `${doc} ${limit}`,
     examples: [example],
   }
@@ -25,10 +28,11 @@ interface Documented {
   doc: string
   limit?: string
   example?: unknown
+  keys?: AggregationKind['keys']
 }
 
-const aggregationSchema = ({ doc, limit, example }: Documented): Schema => ({
-  ...object,
+const aggregationSchema = ({ doc, limit, example, keys = {} }: Documented): Schema => ({
+  ...open(propertiesOf(keys)),
   description: limit === undefined ? doc : `${doc} ${limit}`,
   examples: [example],
 })

@@ -1,5 +1,6 @@
 import { overLimit } from '../../../limits/index.ts'
 import { elements, type JsonNode, known, string, unexpected, where } from '../../json-node.ts'
+import { SCHEMAS } from '../../keys.ts'
 import { readDouble } from '../../numbers.ts'
 import type { Edges, HistogramSpec, RangeOf, Spec } from '../ast.ts'
 import { readInterval, readOffset } from '../calendar.ts'
@@ -10,6 +11,7 @@ import {
   aggregation,
   type Body,
   datesIn,
+  described,
   double,
   field,
   flag,
@@ -22,10 +24,10 @@ import {
 } from './kind.ts'
 
 const order: Reader<HistogramSpec['order']> = at => readOrder(at, [{ by: '_key', ascending: true }])
-export const interval: Reader<number> = (at, { place }) => {
+export const interval: Reader<number> = described(SCHEMAS.number, (at, { place }) => {
   if (at === undefined) throw unexpected(place, 'an object with [interval]')
   return readDouble(at)
-}
+})
 const checkOrderOf = (place: JsonNode, spec: Spec, aggs: Parameters<typeof checkOrder>[2]) =>
   checkOrder(place, (spec as HistogramSpec & Spec).order, aggs)
 

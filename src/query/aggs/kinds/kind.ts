@@ -2,6 +2,7 @@ import { refuse } from '../../../lib/errors.ts'
 import type { Kind } from '../../../mapping/index.ts'
 import { createDateReader } from '../../dates.ts'
 import { boolean, type JsonNode, known, scalar, string, where } from '../../json-node.ts'
+import { type Key, SCHEMAS } from '../../keys.ts'
 import type { Scope } from '../../scope.ts'
 import type { Aggregation, Format, Spec, Values } from '../ast.ts'
 import { readValues, type Wanted } from '../fields.ts'
@@ -23,6 +24,8 @@ export interface AggregationKind {
   on?: Kind
   /** Whether it makes buckets, which others may lie in. */
   buckets: boolean
+  /** What its body may hold; undefined of one whose body is a query. */
+  keys?: Readonly<Record<string, Pick<Key, 'schema'>>>
   /** The meaning of the aggregation's body. */
   read(place: JsonNode, scope: AggregationScope, at: Where): Spec
   /** What aggregations inside of it are read against, where that is not the same. */
@@ -46,12 +49,16 @@ export interface Body {
   at: Where
 }
 
-/** Reads the value of a key; undefined where the key is not there. */
-export type Reader<T> = (at: JsonNode | undefined, body: Body) => T
+/** Reads the value of a key, which is described as JSON Schema; undefined where the key is not there. */
+export interface Reader<T> {
+  (at: JsonNode | undefined, body: Body): T
+  readonly schema?: Key['schema']
+}
+export const described = <T>(schema: Key['schema'], read: Reader<T>): Reader<T> => Object.assign(read, { schema })
 type Readers = Record<string, Reader<unknown>>
 type Read<Keys extends Readers> = { [Name in keyof Keys]: ReturnType<Keys[Name]> }
 
-interface Declaration<Keys extends Readers> extends Omit<AggregationKind, 'read'> {
+interface Declaration<Keys extends Readers> extends Omit<AggregationKind, 'read' | 'keys'> {
   /** Every key with its reader, in the order in which they are read. */
   keys: Keys
   /** Keys that are accepted and mean nothing. */
@@ -66,6 +73,7 @@ export const aggregation = <Keys extends Readers>(declaration: Declaration<Keys>
   const { keys, ignored = [], expected, spec, ...kind } = declaration
   return {
     ...kind,
+    keys: Object.fromEntries(Object.entries(keys).map(([name, { schema = {} }]) => [name, { schema }])),
     read(place, scope, at) {
       const given = known(place, expected ?? like(kind.example), Object.keys(keys), ignored)
       const body: Body = { place, given, scope, at }
@@ -101,33 +109,30 @@ export const illegal = (place: JsonNode, why: string) => refuse('illegal_argumen
 
 /** A key that is read together with others. */
 export const plain: Reader<JsonNode | undefined> = at => at
-export const flag =
-  (fallback = false): Reader<boolean> =>
-  at =>
-    at === undefined ? fallback : boolean(at)
-export const whole =
-  (least: number, fallback: number): Reader<number> =>
-  at =>
-    count(at, least, fallback)
-export const double: Reader<number | undefined> = at => number(at)
+export const flag = (fallback = false): Reader<boolean> =>
+  described(SCHEMAS.flag, at => (at === undefined ? fallback : boolean(at)))
+export const whole = (least: number, fallback: number): Reader<number> =>
+  described(SCHEMAS.whole, at => count(at, least, fallback))
+export const double: Reader<number | undefined> = described(SCHEMAS.number, at => number(at))
 
 /** The field that an aggregation looks at, with what stands for a missing value. */
-export const field =
-  (wanted: Wanted): Reader<Values> =>
-  (_, { place, given, scope }) => {
+export const field = (wanted: Wanted): Reader<Values> =>
+  described(SCHEMAS.text, (_, { place, given, scope }) => {
     const values = readValues(place, given, scope, wanted)
     if (wanted !== 'date' || values.type === 'date') return values
     throw illegal(
       place,
       `this aggregation needs a field with dates, such as timestamp, not one of type [${values.type}].`,
     )
-  }
+  })
 
 /** How the values of a field are written. */
-export const format: Reader<(values: Values) => Format | undefined> =
+export const format: Reader<(values: Values) => Format | undefined> = described(
+  SCHEMAS.text,
   (_, { place, given, scope }) =>
-  values =>
-    formatOf(scope, place, values, given)
+    values =>
+      formatOf(scope, place, values, given),
+)
 
 export const script: Reader<undefined> = at => {
   if (at) throw illegal(at, 'scripts are not supported. Name a [field].')

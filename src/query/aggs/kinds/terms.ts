@@ -13,6 +13,7 @@ import {
   unexpected,
   where,
 } from '../../json-node.ts'
+import { SCHEMAS } from '../../keys.ts'
 import { readDouble } from '../../numbers.ts'
 import { matcherOf } from '../../pattern.ts'
 import { OPERATORS } from '../../regexp/parse.ts'
@@ -22,6 +23,7 @@ import { checkOrder, count, readOrder } from '../options.ts'
 import {
   type AggregationScope,
   aggregation,
+  described,
   field,
   flag,
   format,
@@ -33,11 +35,11 @@ import {
 } from './kind.ts'
 
 /** Ids have no terms. */
-export const term: Reader<Values> = (at, body) => {
+export const term: Reader<Values> = described(SCHEMAS.text, (at, body) => {
   const values = field('any')(at, body)
   refuseIds(body.place, values)
   return values
-}
+})
 
 export const terms = aggregation({
   doc: 'A bucket for each value of a field, the most frequent ones first. Counts are exact.',
