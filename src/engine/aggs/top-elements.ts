@@ -5,8 +5,9 @@ import type { Value } from '../../query/ast.ts'
 import { asFloat } from '../../query/statistics.ts'
 import { numberedAs, positionOfOrdinal } from '../query/places.ts'
 import { compareKeys, elementHits, elementKeys, type Source } from '../show/elements.ts'
-import { type Aggregator, type Context, createNumbers, lengthFor, type State } from './aggregator.ts'
-import { type At, countsOf, ordinalAt } from './batch.ts'
+import type { Aggregator, Context } from './aggregator.ts'
+import { type At, ordinalAt } from './batch.ts'
+import { createBest } from './top.ts'
 import { requestOf } from './top-hits.ts'
 
 interface Element {
@@ -15,12 +16,6 @@ interface Element {
   offset: number
   keys: readonly (Value | undefined)[]
   score: number
-}
-
-interface ElementState extends State {
-  counts: Float64Array
-  best: Element[][]
-  greatest: Float64Array
 }
 
 /** The first elements of a nested list in each bucket: those that score best, and of equal ones those of the newest documents. */
@@ -35,15 +30,11 @@ export const createTopElements = (spec: SpecOf<'top_hits'>, context: Context): A
   /** The order of the chain goes by documents, and then by places in their lists. */
   const keysAt = (element: Source, position: number, offset: number) =>
     keysOf(element, offset).map((key, i) => (sort[i]!.field ? key : BigInt(position) * PLACES + BigInt(offset)))
-  const counts = createNumbers()
-  const most = createNumbers()
-  const best: Element[][] = []
-  const wanted = from + size
   const compare = (a: Element, b: Element): number =>
     (sort.length > 0 ? compareKeys(sort, a.keys, b.keys) : b.score - a.score || b.position - a.position) ||
     a.position - b.position ||
     a.offset - b.offset
-  const trim = (all: Element[]): Element[] => all.sort(compare).slice(0, wanted)
+  const best = createBest(from + size, compare, 150)
   const elementsOf = (kind: At['kind'], position: number): Source[] => {
     const [document] = exact.load(kind, [position], [path])
     const all = document?._source[path]
@@ -51,9 +42,9 @@ export const createTopElements = (spec: SpecOf<'top_hits'>, context: Context): A
   }
 
   return {
-    collect(at, batch): ElementState {
-      const here: Element[][] = Array.from({ length: batch.buckets }, () => [])
-      const greatest = new Float64Array(batch.buckets)
+    ...best,
+    collect(at, batch) {
+      const here = best.open(batch, true)
       const { documents, role, roles } = at.elements ?? NO_ELEMENTS
       const scores = scored && scoring && scoring.uniform === undefined ? scoring.in(at.kind, at.segment) : undefined
       let last = { ordinal: -1, elements: [] as Source[] }
@@ -67,42 +58,28 @@ export const createTopElements = (spec: SpecOf<'top_hits'>, context: Context): A
         if (sort.length > 0 && ordinal !== last.ordinal) last = { ordinal, elements: elementsOf(at.kind, position) }
         const keys = sort.length > 0 ? keysAt(last.elements[offset] ?? {}, position, offset) : []
         const score = scores ? scores[ordinal]! : (scoring?.uniform ?? 1)
-        if (score > greatest[owner]!) greatest[owner] = score
-        const list = here[owner]!
-        list.push({ kind: at.kind, position, offset, keys, score })
-        if (list.length > 4 * wanted + 50) here[owner] = trim(list)
+        here.score(owner, score)
+        here.add(owner, { kind: at.kind, position, offset, keys, score })
       }
-      const kept = here.map(trim)
-      const bytes = kept.reduce((sum, { length }) => sum + 150 * length, 100)
-      return { counts: countsOf(batch), best: kept, greatest, bytes }
+      return here.state()
     },
-    merge(state, owners) {
-      const part = state as ElementState
-      counts.reserve(lengthFor(owners))
-      most.reserve(lengthFor(owners))
-      for (let i = 0; i < owners.length; i++) {
-        const owner = owners[i]!
-        counts.values[owner]! += part.counts[i]!
-        most.values[owner] = Math.max(most.values[owner]!, part.greatest[i]!)
-        best[owner] = trim([...(best[owner] ?? []), ...part.best[i]!])
-      }
-    },
-    finish() {},
     result(owner): TopHits {
-      const hits = (best[owner] ?? []).slice(from).flatMap(({ kind, position, offset, keys, score }) => {
-        const [document] = context.hits.documents(kind, [position])
-        const all = document?._source[path]
-        const element = Array.isArray(all) ? (all[offset] as Source) : undefined
-        if (!document || !element) return []
-        const hitOf = elementHits({ kind, request, sort, list: path, index })
-        return [JSON.stringify(hitOf(document, { element, offset, keys, score: scored ? asFloat(score) : null }))]
-      })
-      const total = context.total(counts.values[owner] ?? 0)
-      const score = hits.length > 0 && scored ? javaDouble(asFloat(most.values[owner] ?? 1)) : 'null'
+      const hits = best
+        .of(owner)
+        .slice(from)
+        .flatMap(({ kind, position, offset, keys, score }) => {
+          const [document] = context.hits.documents(kind, [position])
+          const all = document?._source[path]
+          const element = Array.isArray(all) ? (all[offset] as Source) : undefined
+          if (!document || !element) return []
+          const hitOf = elementHits({ kind, request, sort, list: path, index })
+          return [JSON.stringify(hitOf(document, { element, offset, keys, score: scored ? asFloat(score) : null }))]
+        })
+      const total = context.total(best.count(owner))
+      const score = hits.length > 0 && scored ? javaDouble(asFloat(best.score(owner))) : 'null'
       return { is: 'hits', type: 'top_hits', hits: `{"total":${total},"max_score":${score},"hits":[${hits.join()}]}` }
     },
     number: () => null,
-    bytes: () => best.reduce((sum, list) => sum + 150 * (list?.length ?? 0), counts.bytes()),
   }
 }
 

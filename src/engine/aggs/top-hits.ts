@@ -10,15 +10,8 @@ import { BEST_FIRST } from '../query/score/scoring.ts'
 import type { Found } from '../query/sort.ts'
 import { sortValues } from '../query/sort-values.ts'
 import { hidesScores } from '../show/envelope.ts'
-import { type Aggregator, type Context, createNumbers, lengthFor, type State } from './aggregator.ts'
-import { type Batch, ordinalAt } from './batch.ts'
-import { createTop, type Top } from './top.ts'
-
-interface TopState extends State {
-  top: Parameters<Top['merge']>[0]
-  /** The greatest score in each bucket, where it is wanted and not that of the first hit. */
-  scores: Float64Array
-}
+import type { Aggregator, Context } from './aggregator.ts'
+import { createTop } from './top.ts'
 
 export const createTopHits = (spec: SpecOf<'top_hits'>, context: Context): Aggregator => {
   const { size, from, sort } = spec
@@ -26,37 +19,19 @@ export const createTopHits = (spec: SpecOf<'top_hits'>, context: Context): Aggre
   const scoring = spec.scored ? context.scoring() : undefined
   const isScored = scoring !== undefined && scoring.uniform === undefined
   const ordered = sort.length === 0 && isScored ? { ...request, sort: BEST_FIRST } : request
-  const top = createTop(ordered, from + size, scoring, context)
   // Where scores are but one of several keys, Elasticsearch does not look for the greatest one.
   const showsGreatest = !hidesScores(request) && (sort.length < 2 || request.trackScores === true)
   const wantsGreatest = isScored && showsGreatest
-  const greatest = createNumbers()
+  const top = createTop(ordered, from + size, { scoring, greatest: wantsGreatest }, context)
   const out = createByteWriter(1 << 12)
-
   return {
-    collect(at, batch): TopState {
-      const scores = new Float64Array(wantsGreatest ? batch.buckets : 0)
-      if (wantsGreatest) greatestOf(scoring.in(at.kind, at.segment), batch, scores)
-      const best = top.collect(at, batch)
-      return { top: best, scores, bytes: best.bytes }
-    },
-    merge(state, owners) {
-      const part = state as TopState
-      top.merge(part.top, owners)
-      if (!wantsGreatest) return
-      greatest.reserve(lengthFor(owners))
-      for (let i = 0; i < owners.length; i++) {
-        const owner = owners[i]!
-        if (part.scores[i]! > greatest.values[owner]!) greatest.values[owner] = part.scores[i]!
-      }
-    },
-    finish() {},
+    ...top,
     result(owner): TopHits {
-      const found = top.best(owner).slice(from)
+      const found = top.of(owner).slice(from)
       scoring?.mark(found, spec.shown)
       out.clear()
       const hits = context.hits.writer(request, context.index)(found, out)
-      const most = wantsGreatest ? asFloat(greatest.values[owner] ?? 0) : asFloat(scoring?.uniform ?? 1)
+      const most = wantsGreatest ? asFloat(top.score(owner)) : asFloat(scoring?.uniform ?? 1)
       const score = hits > 0 && showsGreatest ? javaDouble(most) : 'null'
       const total = context.total(top.count(owner))
       return {
@@ -66,7 +41,6 @@ export const createTopHits = (spec: SpecOf<'top_hits'>, context: Context): Aggre
       }
     },
     number: () => null,
-    bytes: top.bytes,
   }
 }
 
@@ -86,36 +60,26 @@ export const requestOf = (
   ...(trackScores && { trackScores }),
 })
 
-const greatestOf = (scores: Float64Array, batch: Batch, into: Float64Array) => {
-  for (let i = 0; i < batch.count; i++) {
-    const owner = batch.owners ? batch.owners[i]! : 0
-    const score = scores[ordinalAt(batch, i)]!
-    if (score > into[owner]!) into[owner] = score
-  }
-}
-
 export const createTopMetrics = ({ metrics, sort, size }: SpecOf<'top_metrics'>, context: Context): Aggregator => {
   const { reader, exact } = context
   const request = { ...context.request, sort: [sort], from: 0, size, after: undefined, tiebreak: undefined }
   const scoring = sort.by === '_score' ? context.scoring() : undefined
-  const top = createTop(request, size, scoring, context)
+  const top = createTop(request, size, { scoring }, context)
   const sortOf = sortValues(request, { documents: exact, reader })
   const storedOf = (one: Found, metric: (typeof metrics)[number]): Stored | undefined =>
     topValue(metric, one.kind, () => exact.load(one.kind, [one.position])[0])
   const numberOf = (owner: number, name: string | undefined): number | null | undefined => {
     const metric = metrics.find(one => one.name === name)
-    const [first] = top.best(owner)
+    const [first] = top.of(owner)
     if (!metric) return undefined
     const value = first && storedOf(first, metric)
     return value === undefined || typeof value === 'string' ? null : Number(value)
   }
 
   return {
-    collect: top.collect,
-    merge: (state, owners) => top.merge(state as State & Parameters<Top['merge']>[0], owners),
-    finish() {},
+    ...top,
     result(owner): Metric {
-      const found = top.best(owner)
+      const found = top.of(owner)
       scoring?.mark(found)
       const list = found.map((one): Value => {
         reader.check()
@@ -127,6 +91,5 @@ export const createTopMetrics = ({ metrics, sort, size }: SpecOf<'top_metrics'>,
       return { is: 'metric', type: 'top_metrics', body: [['top', list]], number: rest => numberOf(owner, rest) }
     },
     number: (owner, _, rest) => numberOf(owner, rest) ?? null,
-    bytes: top.bytes,
   }
 }

@@ -7,50 +7,86 @@ import { type Context, createNumbers, lengthFor, type State } from './aggregator
 import { type At, type Batch, countsOf, emptied, filtered, ordinalAt } from './batch.ts'
 import { blockIndexes } from './values.ts'
 
-interface TopState extends State {
+/** The best of each bucket above. */
+interface BestState<T> extends State {
   counts: Float64Array
-  best: Found[][]
+  best: T[][]
+  /** The greatest score in each, where one is wanted. */
+  scores: Float64Array
 }
 
-/** The first documents of each bucket above. */
-export interface Top {
-  collect(at: At, batch: Batch): TopState
-  merge(state: TopState, owners: Uint32Array): void
-  best(owner: number): Found[]
-  count(owner: number): number
-  bytes(): number
+/** Collects the first `wanted` of each bucket above in an order. `cost`: bytes of one. */
+export const createBest = <T>(wanted: number, compare: (a: T, b: T) => number, cost: number) => {
+  const [counts, scores] = [createNumbers(), createNumbers()]
+  const best: T[][] = []
+  const trim = (all: T[]): T[] => all.sort(compare).slice(0, wanted)
+  return {
+    /** Of a batch in a segment. */
+    open(batch: Batch, withScores: boolean) {
+      const here: T[][] = Array.from({ length: batch.buckets }, () => [])
+      const greatest = new Float64Array(withScores ? batch.buckets : 0)
+      return {
+        add(owner: number, one: T) {
+          const list = here[owner]!
+          list.push(one)
+          if (list.length > 4 * wanted + 50) here[owner] = trim(list)
+        },
+        score(owner: number, score: number) {
+          if (score > greatest[owner]!) greatest[owner] = score
+        },
+        state(): BestState<T> {
+          const kept = here.map(trim)
+          const bytes = kept.reduce((sum, { length }) => sum + cost * length, 100)
+          return { counts: countsOf(batch), best: kept, scores: greatest, bytes }
+        },
+      }
+    },
+    merge(state: State, owners: Uint32Array) {
+      const part = state as BestState<T>
+      counts.reserve(lengthFor(owners))
+      scores.reserve(lengthFor(owners))
+      for (let i = 0; i < owners.length; i++) {
+        const owner = owners[i]!
+        counts.values[owner]! += part.counts[i]!
+        best[owner] = trim([...(best[owner] ?? []), ...part.best[i]!])
+        if (part.scores[i]! > scores.values[owner]!) scores.values[owner] = part.scores[i]!
+      }
+    },
+    finish() {},
+    of: (owner: number): T[] => best[owner] ?? [],
+    count: (owner: number) => counts.values[owner] ?? 0,
+    score: (owner: number) => scores.values[owner] ?? 0,
+    bytes: () => best.reduce((sum, list) => sum + cost * (list?.length ?? 0), counts.bytes()),
+  }
 }
 
 /** Documents whose keys are read in one go. */
 const CHUNK = 500
 
-/** So many in the order of a request. */
+/** The first documents of each bucket above in the order of a request. `greatest`: whether the greatest scores are wanted. */
 export const createTop = (
   request: SearchRequest,
   wanted: number,
-  scoring: Scoring | undefined,
+  { scoring, greatest = false }: { scoring: Scoring | undefined; greatest?: boolean },
   context: Context,
-): Top => {
+) => {
   const keys = sortKeysOf(request, context.reader, context.exact, scoring)
-  const order = bySortKeys(keys)
-  const counts = createNumbers()
-  const best: Found[][] = []
-  const trim = (found: Found[]): Found[] => found.sort(order).slice(0, wanted)
-
+  const best = createBest(wanted, bySortKeys(keys), 100)
   return {
-    collect(at, batch) {
-      const here: Found[][] = Array.from({ length: batch.buckets }, () => [])
+    ...best,
+    collect(at: At, batch: Batch): State {
+      const here = best.open(batch, greatest)
+      if (greatest) {
+        const scores = scoring!.in(at.kind, at.segment)
+        for (let i = 0; i < batch.count; i++) here.score(batch.owners?.[i] ?? 0, scores[ordinalAt(batch, i)]!)
+      }
       const numbered = numberedAs(at.kind)
       let chunk: Found[] = []
       let owners: number[] = []
       const take = () => {
         context.reader.check()
         keys.fill(chunk, at.segment)
-        for (const [i, found] of chunk.entries()) {
-          const list = here[owners[i]!]!
-          list.push(found)
-          if (list.length > 4 * wanted + 50) here[owners[i]!] = trim(list)
-        }
+        for (const [i, found] of chunk.entries()) here.add(owners[i]!, found)
         chunk = []
         owners = []
       }
@@ -61,23 +97,8 @@ export const createTop = (
         if (chunk.length === CHUNK) take()
       }
       take()
-      const kept = here.map(trim)
-      return {
-        ...{ counts: countsOf(batch), best: kept },
-        bytes: kept.reduce((sum, { length }) => sum + 100 * length, 100),
-      }
+      return here.state()
     },
-    merge(part, owners) {
-      counts.reserve(lengthFor(owners))
-      for (let i = 0; i < owners.length; i++) {
-        const owner = owners[i]!
-        counts.values[owner]! += part.counts[i]!
-        best[owner] = trim([...(best[owner] ?? []), ...part.best[i]!])
-      }
-    },
-    best: owner => best[owner] ?? [],
-    count: owner => counts.values[owner] ?? 0,
-    bytes: () => best.reduce((sum, list) => sum + 100 * (list?.length ?? 0), counts.bytes()),
   }
 }
 
