@@ -43,8 +43,8 @@ export const group = (found: Found, batch: Batch, wantsInner: boolean): Grouped 
   const { names, keys } = distinctOf(found)
   const most = 2 * batch.count + FEW_SLOTS
   if (keys.length > most) return byHash(gathered(found, batch), batch, wantsInner)
-  const by = keys.length * batch.buckets <= most ? bySlots : byBuckets
-  return by(codesIn(found.at, batch, names), keys, batch, wantsInner)
+  if (keys.length * batch.buckets <= most) return bySlots(found.at, names, keys, batch, wantsInner)
+  return byBuckets(codesIn(found.at, batch, names), keys, batch, wantsInner)
 }
 
 const FEW_SLOTS = 1 << 12
@@ -136,17 +136,57 @@ const inside = (numbers: Uint32Array, size: number, batch: Batch): Batch => {
   }
 }
 
-/** Counts in an array with a place for each bucket above and each key. */
-const bySlots = (codes: Codes, keys: Float64Array, batch: Batch, wantsInner: boolean): Grouped => {
-  const { count, buckets, runs } = batch
-  const stride = keys.length
+/** Counts the names of documents from one ordinal, or place in a list, up to another. */
+const countRun = (
+  slots: Uint32Array,
+  base: number,
+  { at, names, list }: { at: Codes; names: Uint32Array | undefined; list: Uint32Array | undefined },
+  from: number,
+  to: number,
+) => {
+  if (list && names) for (let i = from; i < to; i++) slots[base + names[at[list[i]!]!]!]!++
+  else if (list) for (let i = from; i < to; i++) slots[base + at[list[i]!]!]!++
+  else if (names) for (let i = from; i < to; i++) slots[base + names[at[i]!]!]!++
+  else for (let i = from; i < to; i++) slots[base + at[i]!]!++
+}
+
+/** How often each name occurs in each bucket, where those of a bucket stand side by side. */
+const countRuns = (at: Codes, names: Uint32Array | undefined, stride: number, batch: Batch): Uint32Array => {
+  const { count, from, except, buckets, runs } = batch
   const slots = new Uint32Array(stride * buckets)
-  const owners = runs ? undefined : batch.owners
+  const list = except ? undefined : batch.list
   const ends = runs ?? [count]
+  let left = 0
+  for (let bucket = 0, start = 0; bucket < ends.length; bucket++) {
+    const [end, base] = [ends[bucket]!, bucket * stride]
+    const first = left
+    let stop = end + (list ? 0 : from + left)
+    for (; except && left < except.length && except[left]! < stop; left++) stop++
+    countRun(slots, base, { at, names, list }, start + (list ? 0 : from + first), stop)
+    // Those that are left out were counted.
+    for (let i = first; i < left; i++) slots[base + (names ? names[at[except![i]!]!]! : at[except![i]!]!)]!--
+    start = end
+  }
+  return slots
+}
+
+const NO_CODES = new Uint8Array(0)
+
+/** Counts in an array with a place for each bucket above and each key. */
+const bySlots = (
+  at: Codes | undefined,
+  names: Uint32Array | undefined,
+  keys: Float64Array,
+  batch: Batch,
+  wantsInner: boolean,
+): Grouped => {
+  const { count, buckets } = batch
+  const stride = keys.length
+  const isMixed = !at || (!batch.runs && batch.owners !== undefined)
+  const owners = isMixed ? (batch.owners ?? new Uint32Array(count)) : undefined
+  const codes = isMixed || wantsInner ? codesIn(at, batch, names) : NO_CODES
+  const slots = owners ? new Uint32Array(stride * buckets) : countRuns(at!, names, stride, batch)
   if (owners) for (let i = 0; i < count; i++) slots[owners[i]! * stride + codes[i]!]!++
-  else
-    for (let bucket = 0, i = 0, base = 0; bucket < ends.length; bucket++, base += stride)
-      for (const end = ends[bucket]!; i < end; i++) slots[base + codes[i]!]!++
   let most = 0
   for (let slot = 0; slot < slots.length; slot++) if (slots[slot] !== 0) most++
   const all = createRows(most)
@@ -171,8 +211,8 @@ const bySlots = (codes: Codes, keys: Float64Array, batch: Batch, wantsInner: boo
   const numbers = new Uint32Array(count)
   if (owners) for (let i = 0; i < count; i++) numbers[i] = slots[owners[i]! * stride + codes[i]!]!
   else
-    for (let bucket = 0, i = 0, base = 0; bucket < ends.length; bucket++, base += stride)
-      for (const end = ends[bucket]!; i < end; i++) numbers[i] = slots[base + codes[i]!]!
+    for (let bucket = 0, i = 0, base = 0; bucket < buckets; bucket++, base += stride)
+      for (const end = batch.runs?.[bucket] ?? count; i < end; i++) numbers[i] = slots[base + codes[i]!]!
   return { rows, inner: inside(numbers, size, batch) }
 }
 
