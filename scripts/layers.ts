@@ -212,6 +212,261 @@ export const ROOMS: Record<string, Room> = {
 /** Imports that the table does not allow and that stand for now, each with its reason. One that is no longer there is a fault, too. */
 export const EXCEPTIONS: readonly { from: string; to: string; why: string }[] = []
 
+/** Folders of a room that import each other for now. Otherwise one of two folders, neither inside the other, is the lower one. */
+export const MUTUAL: readonly { folders: readonly [string, string]; why: string }[] = [
+  {
+    folders: ['src/console/api', 'src/console/shell'],
+    why: 'The client ends the session, whose state the shell holds.',
+  },
+  {
+    folders: ['src/console/parts', 'src/console/shell'],
+    why: 'Parts read the state of the shell: theme, time zone and names.',
+  },
+  {
+    folders: ['src/engine/aggs', 'src/engine/query'],
+    why: 'Hits of buckets are found as those of searches are, and searches end in aggregations.',
+  },
+  {
+    folders: ['src/engine/documents', 'src/engine/index'],
+    why: 'The index is built from batches of documents, and revisions of documents name their terms.',
+  },
+  {
+    folders: ['src/engine/query', 'src/engine/show'],
+    why: 'Hits are written by what shows documents, and rows of contracts are shown as they are looked up.',
+  },
+  {
+    folders: ['src/http/es', 'src/http/openapi'],
+    why: 'Endpoints hold their own descriptions, and the description lists endpoints.',
+  },
+  {
+    folders: ['src/http/openapi', 'src/http/shapes'],
+    why: 'Shapes refer to described documents, and the description lists shapes.',
+  },
+]
+
+/** Files that a folder may have at most, and lines of a function. */
+export const MOST_FILES = 30
+export const MOST_LINES = 150
+
+/** Folders and functions that are larger for now. `most` may only go down. */
+export const LARGE: readonly { path: string; name?: string; most: number; why: string }[] = [
+  {
+    path: 'src/chain',
+    most: 36,
+    why: 'Sources, checks and following stand side by side; folders for JSON-RPC and files come with new names.',
+  },
+  {
+    path: 'src/cluster',
+    most: 44,
+    why: 'Reading, writing and shipping stand side by side; folders for them come with new names.',
+  },
+  { path: 'src/engine/aggs', most: 33, why: 'One file for each family of aggregations, and what they share.' },
+  { path: 'src/engine', most: 33, why: 'The parts of the store that a writer and a reader share.' },
+  {
+    path: 'src/engine/index',
+    most: 32,
+    why: 'Each structure of the index has a builder, a reader and a merge of its own.',
+  },
+  {
+    path: 'src/engine/query',
+    most: 53,
+    why: 'Planning, matching, sorting and joins stand side by side; folders for them come with new names.',
+  },
+  { path: 'src/engine/show', most: 32, why: 'One file for each kind and each form of a value.' },
+  { path: 'src/ingest', most: 44, why: 'Jobs have a folder; watching, decoding and requests are still beside them.' },
+  { path: 'src/lib', most: 46, why: 'Leaf helpers of one file each.' },
+  {
+    path: 'src/query',
+    most: 46,
+    why: 'Dates, texts and options of hits stand side by side; folders for them come with new names.',
+  },
+  {
+    path: 'src/search',
+    most: 38,
+    why: 'Threads, cursors and answers over a cluster stand side by side until one store port serves both stores.',
+  },
+  {
+    path: 'src/accounts/index.ts',
+    name: 'openAccounts',
+    most: 184,
+    why: 'A factory whose members share the state of one object or thread.',
+  },
+  {
+    path: 'src/chain/endpoint.ts',
+    name: 'createEndpoint',
+    most: 208,
+    why: 'A factory whose members share the state of one object or thread.',
+  },
+  {
+    path: 'src/chain/follow.ts',
+    name: 'followChain',
+    most: 179,
+    why: 'One loop with its steps as inner functions that share its state.',
+  },
+  {
+    path: 'src/chain/rpc.ts',
+    name: 'createRpc',
+    most: 224,
+    why: 'A factory whose members share the state of one object or thread.',
+  },
+  {
+    path: 'src/cluster/bulk.ts',
+    name: 'createBulk',
+    most: 173,
+    why: 'A factory whose members share the state of one object or thread.',
+  },
+  {
+    path: 'src/delivery/attempts.ts',
+    name: 'createAttempts',
+    most: 154,
+    why: 'A factory whose members share the state of one object or thread.',
+  },
+  {
+    path: 'src/delivery/ledger.ts',
+    name: 'createLedger',
+    most: 157,
+    why: 'A factory whose members share the state of one object or thread.',
+  },
+  {
+    path: 'src/delivery/queue.ts',
+    name: 'createQueue',
+    most: 263,
+    why: 'A factory whose members share the state of one object or thread.',
+  },
+  {
+    path: 'src/delivery/teller.ts',
+    name: 'createTeller',
+    most: 166,
+    why: 'A factory whose members share the state of one object or thread.',
+  },
+  {
+    path: 'src/delivery/worker.ts',
+    name: 'createWorker',
+    most: 167,
+    why: 'A factory whose members share the state of one object or thread.',
+  },
+  {
+    path: 'src/engine/documents/piece.ts',
+    name: 'createPiece',
+    most: 212,
+    why: 'A factory whose members share the state of one object or thread.',
+  },
+  {
+    path: 'src/engine/query/execute.ts',
+    name: 'createSearcher',
+    most: 237,
+    why: 'A factory whose members share the state of one object or thread.',
+  },
+  {
+    path: 'src/engine/reader.ts',
+    name: 'openDocuments',
+    most: 151,
+    why: 'A factory whose members share the state of one object or thread.',
+  },
+  {
+    path: 'src/engine/shelf-writer.ts',
+    name: 'createShelfWriter',
+    most: 152,
+    why: 'A factory whose members share the state of one object or thread.',
+  },
+  {
+    path: 'src/engine/show/call.ts',
+    name: 'createCallShow',
+    most: 186,
+    why: 'A factory whose members share the state of one object or thread.',
+  },
+  {
+    path: 'src/engine/show/located.ts',
+    name: 'createLocated',
+    most: 173,
+    why: 'A factory whose members share the state of one object or thread.',
+  },
+  {
+    path: 'src/engine/writer.ts',
+    name: 'createWriter',
+    most: 277,
+    why: 'A factory whose members share the state of one object or thread.',
+  },
+  {
+    path: 'src/ingest/indexer-thread.ts',
+    name: 'runIndexer',
+    most: 154,
+    why: 'A factory whose members share the state of one object or thread.',
+  },
+  {
+    path: 'src/ingest/pipeline.ts',
+    name: 'createPipeline',
+    most: 163,
+    why: 'A factory whose members share the state of one object or thread.',
+  },
+  {
+    path: 'src/ingest/rule-watcher.ts',
+    name: 'createRuleWatcher',
+    most: 176,
+    why: 'A factory whose members share the state of one object or thread.',
+  },
+  {
+    path: 'src/ingest/ship/shipper.ts',
+    name: 'createShipper',
+    most: 194,
+    why: 'A factory whose members share the state of one object or thread.',
+  },
+  {
+    path: 'src/ingest/writer-thread.ts',
+    name: 'runWriter',
+    most: 288,
+    why: 'A factory whose members share the state of one object or thread.',
+  },
+  {
+    path: 'src/query/lucene/parse.ts',
+    name: 'parseLucene',
+    most: 167,
+    why: 'A recursive descent parser whose functions share the position in the text.',
+  },
+  {
+    path: 'src/query/query-string.ts',
+    name: 'createReading',
+    most: 224,
+    why: 'A factory whose members share the state of one object or thread.',
+  },
+  {
+    path: 'src/rules/match-kind.ts',
+    name: 'createKindMatcher',
+    most: 197,
+    why: 'A factory whose members share the state of one object or thread.',
+  },
+  {
+    path: 'src/rules/store.ts',
+    name: 'openRules',
+    most: 228,
+    why: 'A factory whose members share the state of one object or thread.',
+  },
+  {
+    path: 'src/search/pool.ts',
+    name: 'createPool',
+    most: 256,
+    why: 'A factory whose members share the state of one object or thread.',
+  },
+  {
+    path: 'src/search/reader-thread.ts',
+    name: 'runReader',
+    most: 175,
+    why: 'A factory whose members share the state of one object or thread.',
+  },
+  {
+    path: 'src/search/threads.ts',
+    name: 'createThreads',
+    most: 211,
+    why: 'A factory whose members share the state of one object or thread.',
+  },
+  {
+    path: 'src/services/rules.ts',
+    name: 'createRulesService',
+    most: 160,
+    why: 'A factory whose members share the state of one object or thread.',
+  },
+]
+
 export interface Import {
   /** As it is written. */
   specifier: string
@@ -277,6 +532,73 @@ export const findFaults = (
   return [...faults, ...cyclesOf(files).map(cycle => `files import each other in a ring: ${cycle.join(', ')}`)]
 }
 
+/** Folders that import each other inside a room, and folders and functions that are too large. */
+export const findShapeFaults = (
+  files: ReadonlyMap<string, string>,
+  { mutual = MUTUAL, large = LARGE }: { mutual?: typeof MUTUAL; large?: typeof LARGE } = {},
+): string[] => {
+  const faults: string[] = []
+  const arrows = new Map<string, string>()
+  for (const [from, text] of files)
+    for (const { specifier } of importsOf(text)) {
+      const to = posix.join(posix.dirname(from), specifier)
+      const [own, other] = [posix.dirname(from), posix.dirname(to)]
+      const isBeside = !`${own}/`.startsWith(`${other}/`) && !`${other}/`.startsWith(`${own}/`)
+      if (files.has(to) && roomOf(from) === roomOf(to) && isBeside)
+        arrows.set(`${own} ${other}`, `${from} imports ${to}`)
+    }
+  const pairs = new Set<string>()
+  for (const [pair, arrow] of arrows) {
+    const [one, other] = pair.split(' ') as [string, string]
+    const back = arrows.get(`${other} ${one}`)
+    if (one > other || back === undefined) continue
+    const listed = mutual.find(({ folders }) => folders.includes(one) && folders.includes(other))
+    if (listed) pairs.add(listed.folders.join())
+    else faults.push(`${one} and ${other} import each other: ${arrow}, ${back}`)
+  }
+  for (const { folders } of mutual)
+    if (!pairs.has(folders.join())) faults.push(`${folders.join(' and ')} no longer import each other: take them out`)
+
+  const sizes = [
+    ...[...Map.groupBy(files.keys(), path => posix.dirname(path))].map(([path, some]) => ({
+      ...{ path, name: undefined, size: some.length, most: MOST_FILES, of: 'files' },
+    })),
+    ...[...files].flatMap(([path, text]) =>
+      functionsOf(text).map(({ name, lines }) => ({ path, name, size: lines, most: MOST_LINES, of: 'lines' })),
+    ),
+  ]
+  for (const { path, name, size, most, of } of sizes) {
+    const listed = large.find(it => it.path === path && it.name === name)
+    const shown = name === undefined ? path : `${name} of ${path}`
+    if (size > (listed?.most ?? most)) faults.push(`${shown} has ${size} ${of}: ${listed?.most ?? most} at most`)
+    if (listed && size < listed.most)
+      faults.push(
+        `${shown} has ${size} ${of}: ${size > most ? `write that in place of ${listed.most}` : 'take it out of the list'}`,
+      )
+  }
+  for (const { path, name } of large)
+    if (!sizes.some(it => it.path === path && it.name === name))
+      faults.push(`${name === undefined ? path : `${name} of ${path}`} is gone: take it out of the list`)
+  return faults
+}
+
+/** The first line of a function at the top level, as the formatter writes it. */
+const FUNCTION = /^(?:export )?(?:default )?(?:const (\w+).* = .*(?:=>|\() ?[({[]?|(?:async )?function\*? (\w+).*\{)$/
+
+/** Top-level functions, and values that are made of several, with their lines. The formatter ends each at a line's beginning. */
+const functionsOf = (text: string): { name: string; lines: number }[] => {
+  const found: { name: string; lines: number }[] = []
+  let begun: { name: string; at: number } | undefined
+  for (const [at, line] of text.split('\n').entries()) {
+    const [, value, name = value] = FUNCTION.exec(line) ?? []
+    if (name !== undefined) begun ??= { name, at }
+    if (!begun || !/^[)}\]]/.test(line) || /[({[]$/.test(line)) continue
+    found.push({ name: begun.name, lines: at - begun.at + 1 })
+    begun = undefined
+  }
+  return found
+}
+
 /** `lib` of `src/lib/errors.ts`, `main.ts` of `src/main.ts`. */
 export const roomOf = (path: string): string => path.split('/')[1]!
 
@@ -323,7 +645,8 @@ export const readSources = (): Map<string, string> =>
   )
 
 if (import.meta.main) {
-  const faults = findFaults(readSources())
+  const sources = readSources()
+  const faults = [...findFaults(sources), ...findShapeFaults(sources)]
   for (const fault of faults) console.error(fault)
   process.exitCode = faults.length === 0 ? 0 : 1
 }

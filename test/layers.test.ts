@@ -1,14 +1,27 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { EXCEPTIONS, findFaults, importsOf, type Room, readSources } from '../scripts/layers.ts'
+import {
+  EXCEPTIONS,
+  findFaults,
+  findShapeFaults,
+  importsOf,
+  LARGE,
+  MUTUAL,
+  type Room,
+  readSources,
+} from '../scripts/layers.ts'
 
 describe('the rooms of src', () => {
   test('import what their table allows', () => {
     assert.deepEqual(findFaults(readSources()), [])
   })
 
+  test('have folders and functions that can be read at once', () => {
+    assert.deepEqual(findShapeFaults(readSources()), [])
+  })
+
   test('every exception says why', () => {
-    for (const { from, to, why } of EXCEPTIONS) assert.ok(why.length > 20, `${from} to ${to}`)
+    for (const it of [...EXCEPTIONS, ...MUTUAL, ...LARGE]) assert.ok(it.why.length > 20, JSON.stringify(it))
   })
 })
 
@@ -155,5 +168,42 @@ describe('findFaults', () => {
     assert.deepEqual(faults(ring), ['files import each other in a ring: src/lib/b.ts, src/lib/c.ts, src/lib/d.ts'])
     const harmless = { 'src/lib/b.ts': `import './c.ts'`, 'src/lib/c.ts': `import type { B } from './b.ts'` }
     assert.deepEqual(faults(harmless), [])
+  })
+})
+
+describe('findShapeFaults', () => {
+  const faults = (files: Record<string, string>, lists: Parameters<typeof findShapeFaults>[1] = {}) =>
+    findShapeFaults(new Map(Object.entries(files)), { mutual: [], large: [], ...lists })
+
+  test('folders of a room that import each other, but for a folder and what is inside it', () => {
+    const files = {
+      'src/a/low/x.ts': `import { y } from '../high/y.ts'`,
+      'src/a/high/y.ts': `import type { X } from '../low/x.ts'`,
+      'src/a/high/inner/z.ts': `import { y } from '../y.ts'`,
+      'src/a/high/v.ts': `import { z } from './inner/z.ts'`,
+    }
+    const fault =
+      'src/a/high and src/a/low import each other: src/a/high/y.ts imports src/a/low/x.ts, src/a/low/x.ts imports src/a/high/y.ts'
+    assert.deepEqual(faults(files), [fault])
+    const mutual = [{ folders: ['src/a/high', 'src/a/low'], why: '' }] as const
+    assert.deepEqual(faults(files, { mutual }), [])
+    assert.deepEqual(faults({}, { mutual }), ['src/a/high and src/a/low no longer import each other: take them out'])
+  })
+
+  test('wide folders and long functions, which may only shrink', () => {
+    const wide = Object.fromEntries(Array.from({ length: 31 }, (_, i) => [`src/a/${i}.ts`, '']))
+    assert.deepEqual(faults(wide), ['src/a has 31 files: 30 at most'])
+    assert.deepEqual(faults(wide, { large: [{ path: 'src/a', most: 31, why: '' }] }), [])
+    assert.deepEqual(faults(wide, { large: [{ path: 'src/a', most: 33, why: '' }] }), [
+      'src/a has 31 files: write that in place of 33',
+    ])
+    const long = { 'src/a/b.ts': `export const make = ({\n  a,\n}: A) => {\n${'  a()\n'.repeat(150)}}\nconst b = 1\n` }
+    assert.deepEqual(faults(long), ['make of src/a/b.ts has 154 lines: 150 at most'])
+    const large = [{ path: 'src/a/b.ts', name: 'make', most: 154, why: '' }]
+    assert.deepEqual(faults(long, { large }), [])
+    assert.deepEqual(faults({ 'src/a/b.ts': 'const make = () => {\n}\n' }, { large }), [
+      'make of src/a/b.ts has 2 lines: take it out of the list',
+    ])
+    assert.deepEqual(faults({}, { large }), ['make of src/a/b.ts is gone: take it out of the list'])
   })
 })
