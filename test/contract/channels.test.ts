@@ -117,7 +117,7 @@ const NAMES_CHANNELS = [
   // What was stored before.
   /^src\/delivery\/migrations\.ts$/,
   // What the operator has to set for emails.
-  /^src\/(doctor\/mail|services\/advice)\.ts$/,
+  /^src\/(doctor\/receivers|services\/advice)\.ts$/,
   // An example of a rule.
   /^src\/http\/openapi\//,
   // Asks as clients do.

@@ -139,6 +139,11 @@ test('pipelines along a histogram with gaps', () => {
       { moving_fn: { buckets_path: 's', window: 3, script: 'MovingFunctions.linearWeightedAvg(values)' } },
       [null, 0.5, _, 6.25, 4.428571428571429, _, 9.142857142857142, 8.285714285714286],
     ],
+    [{ moving_avg: { buckets_path: 's' } }, [_, 1, _, 6.5, 5, _, 7.75, 7.8]],
+    [
+      { moving_avg: { buckets_path: 's', model: 'linear', window: 3, minimize: false, settings: {} } },
+      [_, 0.5, _, 6.25, 4.428571428571429, _, 9.142857142857142, 8.285714285714286],
+    ],
     [
       { bucket_script: { buckets_path: { a: 's', c: '_count' }, script: 'params.a / params.c' } },
       [1, 6, _, 2, 16 / 3, _, 8, 0],
@@ -285,7 +290,13 @@ test('what is asked in a wrong way is refused by name', () => {
     ],
     [{ moving_fn: { buckets_path: 's', window: 3, script: 'MovingFunctions.constructor(values)' } }, /not supported/],
     [{ moving_fn: { buckets_path: 's', window: 3, script: 'MovingFunctions.ewma(values, 0.3)' } }, /not supported/],
-    [{ moving_avg: { buckets_path: 's' } }, /\[moving_avg\] is not supported. Use moving_fn/],
+    [{ moving_avg: { buckets_path: 's', minimize: true } }, /no settings to minimize/],
+    [{ moving_avg: { buckets_path: 's', predict: 2 } }, /predictions are not supported/],
+    [
+      { moving_avg: { buckets_path: 's', model: 'holt_winters' } },
+      /moving_avg\.model: the model \[holt_winters\] is not supported/,
+    ],
+    [{ moving_avg: { buckets_path: 's', model: 'toString' } }, /the model \[toString\] is not supported/],
     [{ bucket_script: { buckets_path: { a: 's' } } }, /Required \[script\]/],
     [
       { bucket_script: { buckets_path: { a: 's' }, script: 'params.a > 3' } },

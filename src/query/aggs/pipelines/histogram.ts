@@ -1,5 +1,5 @@
 import { refuse } from '../../../lib/errors.ts'
-import { integer, type JsonNode, named, string, unexpected, where } from '../../json-node.ts'
+import { boolean, integer, type JsonNode, known, named, string, unexpected, where } from '../../json-node.ts'
 import { given, type Keys, key, optional, readKeys, SCHEMAS, type ValuesOf } from '../../keys.ts'
 import { DAY, SECOND } from '../../time-zone.ts'
 import { CALENDAR_UNITS, type CalendarUnit, lengthOf } from '../calendar.ts'
@@ -185,6 +185,47 @@ const extreme =
   (pick: (a: number, b: number) => number): MovingFunction =>
   values =>
     values.length === 0 ? Number.NaN : values.reduce((a, b) => pick(a, b))
+
+const MODELS = { simple: unweightedAvg, linear: linearWeightedAvg } satisfies Record<string, MovingFunction>
+
+const model = key((place): keyof typeof MODELS => {
+  const name = place === undefined ? 'simple' : string(place, 'a model')
+  if (Object.hasOwn(MODELS, name)) return name as keyof typeof MODELS
+  throw refuse(
+    'parsing_exception',
+    `${where(place!)}: the model ${named(name)} is not supported. Models are ${Object.keys(MODELS).join(', ')}.`,
+  )
+}, SCHEMAS.text)
+
+/** Only the models that are not supported have settings. */
+const noSettings = optional(place => known(place, 'settings', [], []), { type: 'object' })
+const notMinimized = optional(place => {
+  if (boolean(place))
+    throw refuse('illegal_argument_exception', `${where(place)}: this model has no settings to minimize. Leave it out.`)
+}, SCHEMAS.flag)
+
+const noPredictions = optional(place => {
+  if (integer(place, 'an integer') > 0)
+    throw refuse('illegal_argument_exception', `${where(place)}: predictions are not supported. Leave them out.`)
+}, SCHEMAS.whole)
+
+export const movingAvg = alongHistogram(
+  'The mean of the previous `window` buckets, by the model simple or linear. Deprecated in Elasticsearch 7: use moving_fn.',
+  { model, window: given, predict: noPredictions, minimize: notMinimized, settings: noSettings },
+  ({ model, window }, format, place) => {
+    const size = window === undefined ? 5 : windowOf(window, place)
+    return () => {
+      const numbers: number[] = []
+      return value => {
+        if (value === undefined || Number.isNaN(value)) return undefined
+        const found = numbers.length > 0 ? simpleValue(MODELS[model](numbers), format) : undefined
+        if (numbers.push(value) > size) numbers.shift()
+        return found
+      }
+    }
+  },
+  { window: 7, model: 'linear' },
+)
 
 const FUNCTIONS: ReadonlyMap<string, MovingFunction> = new Map([
   ['max(values)', extreme(Math.max)],

@@ -11,7 +11,7 @@ import {
   sumBucket,
 } from './beside.ts'
 import { bucketScript, bucketSelector, bucketSort } from './buckets.ts'
-import { cumulativeSum, derivative, movingFn, serialDiff } from './histogram.ts'
+import { cumulativeSum, derivative, movingAvg, movingFn, serialDiff } from './histogram.ts'
 import type { Pipeline, PipelineKind } from './pipeline.ts'
 
 /** Every pipeline aggregation by its name in the body. */
@@ -27,6 +27,7 @@ export const PIPELINES = {
   cumulative_sum: cumulativeSum,
   serial_diff: serialDiff,
   moving_fn: movingFn,
+  moving_avg: movingAvg,
   bucket_script: bucketScript,
   bucket_selector: bucketSelector,
   bucket_sort: bucketSort,
@@ -38,7 +39,6 @@ export const REFUSED_PIPELINES: Readonly<Record<string, string>> = {
   bucket_count_ks_test: 'Compute it from the buckets.',
   cumulative_cardinality: 'Use cardinality in searches that begin earlier.',
   inference: 'There are no machine learning models.',
-  moving_avg: 'Use moving_fn.',
   moving_percentiles: 'Use percentiles in a histogram with longer intervals.',
   normalize: 'Use sum_bucket or max_bucket, and divide by its value.',
 }
