@@ -10,10 +10,11 @@ import { build } from 'esbuild'
 import { type OpenSearch, startOpenSearch } from './opensearch/start.ts'
 
 /**
- * Suites of test files. `main` is what every change is tested by; `long` has attacks, benchmarks, the soak and the console in a
- * browser; `opensearch` has all files with tests that need a running OpenSearch.
+ * Suites of test files. `main` is what every change is tested by; `long` has attacks, benchmarks, the soak, the console in a
+ * browser, and what kills, fills and damages a running program; `opensearch` has all files with tests that need a running OpenSearch.
  */
-const LONG = /^test\/(attack|bench|console|soak)\/|^test\/(search\/fairness|e2e\/load|demo)\.test\.ts$/
+const LONG =
+  /^test\/(attack|bench|console|soak)\/|^test\/(search\/fairness|demo)\.test|^test\/e2e\/(alert-matrix|clock|crash|damage|data|disk|load|nodes|redecode)\.test/
 const NEEDS_OPENSEARCH = /from '[^']*support\/(real-opensearch|cluster-fill)\.ts'/
 const SUITES: Record<string, (file: string) => boolean> = {
   main: file => !LONG.test(file),

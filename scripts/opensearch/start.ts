@@ -21,7 +21,8 @@ export const startOpenSearch = async ({
   const child = spawn(program, [`${port}`, `${nodes}`, folder], {
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
-    env: { ...process.env, HEAP: process.env.HEAP ?? '512m' },
+    // With less, one node refuses what three test files at a time ask of it.
+    env: { ...process.env, HEAP: process.env.HEAP ?? (nodes === 1 ? '2g' : '512m') },
   })
   const stop = () => {
     if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {
