@@ -193,10 +193,14 @@ export const connect = async (program: Program, token: string): Promise<Server> 
     })
     return { status: response.status, body: JSON.parse(await response.text()) as T }
   }
-  const search = async (network: string, entities: string, body: unknown = {}) => {
+  const search = async (network: string, entities: string, body: unknown = {}): Promise<SearchAnswer> => {
     const { status, body: answer } = await ask<SearchAnswer>(`/${network}/es/${entities}/search/`, body)
-    if (status !== 200) throw new Error(`${status}: ${JSON.stringify(answer)}`)
-    return answer
+    if (status === 200) return answer
+    const text = JSON.stringify(answer)
+    // All hits of a chain that is reorganised meanwhile end with this error: clients ask again.
+    if (status === 503 && /the chain was reorganised from block \d+ on/.test(text))
+      return search(network, entities, body)
+    throw new Error(`${status}: ${text}`)
   }
   return {
     ...program,
