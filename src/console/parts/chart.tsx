@@ -24,16 +24,19 @@ export const Chart = ({ label, series, height = 112, onSelect }: ChartProps) => 
   latest.current = { series, onSelect }
 
   useEffect(() => {
+    const element = box.current
+    // A page that is left at once runs this when nothing is shown any more.
+    if (!element) return undefined
     let gone = false
     const load = async () => {
       const { drawChart } = await import('./chart-draw.ts')
       if (gone) return
       const select = (from: number, to: number) => latest.current.onSelect?.(from, to)
-      drawn.current = drawChart(box.current!, height, select)
+      drawn.current = drawChart(element, height, select)
       drawn.current.show(latest.current.series)
     }
     load().catch(() => {
-      if (!gone) box.current!.textContent = 'The chart cannot be loaded. Reload the console.'
+      if (!gone) element.textContent = 'The chart cannot be loaded. Reload the console.'
     })
     return () => {
       gone = true

@@ -21,14 +21,17 @@ export const Editor = ({ label, value, onChange, onSubmit, complete, lint }: Pro
   latest.current = { value, onChange, onSubmit, complete, lint }
 
   useEffect(() => {
+    const element = box.current
+    // A page that is left at once runs this when nothing is shown any more.
+    if (!element) return undefined
     let gone = false
     const load = async () => {
       const { openEditor } = await import('./editor-load.ts')
       if (gone) return
-      edited.current = openEditor(box.current!, label, () => latest.current)
+      edited.current = openEditor(element, label, () => latest.current)
     }
     load().catch(() => {
-      if (!gone) box.current!.textContent = 'The editor cannot be loaded. Reload the console.'
+      if (!gone) element.textContent = 'The editor cannot be loaded. Reload the console.'
     })
     return () => {
       gone = true
