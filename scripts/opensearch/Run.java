@@ -15,6 +15,8 @@ public class Run {
     try (OpenSearchRunner runner = new OpenSearchRunner()) {
       runner.onBuild((node, settings) -> {
         settings.put("network.host", "127.0.0.1");
+        // Else requests are refused while garbage waits to be collected.
+        settings.put("indices.breaker.total.use_real_memory", "false");
         settings.put("http.port", Integer.toString(port + node - 1));
         settings.put("transport.port", Integer.toString(port + TRANSPORT + node - 1));
         if (nodes == 1) {
