@@ -97,7 +97,6 @@ export type Spec =
       order: readonly Order[]
       terms: Terms
       format: Format | undefined
-      showErrors: boolean
     }
   | { kind: 'rare_terms'; values: Values; maxDocCount: number; terms: Terms; format: Format | undefined }
   | ({ kind: 'histogram'; values: Values; interval: number; offset: number } & HistogramSpec)

@@ -57,7 +57,7 @@ export const terms = aggregation({
     return {
       ...{ kind: 'terms', values, size, shardSize: Math.max(size, count(keys.shard_size, 1, shardSize)) },
       ...{ minDocCount: keys.min_doc_count, order, terms: readTerms(values.type, given, scope) },
-      ...{ format: keys.format(values), showErrors: keys.show_term_doc_count_error },
+      format: keys.format(values),
     }
   },
   check: (place, spec, aggs) => checkOrder(place, (spec as SpecOf<'terms'>).order, aggs),
