@@ -24,7 +24,9 @@ export const withoutOwnOpenSearch: string | false =
 
 /** The one that runs, or one of its own. */
 export const runOpenSearch = async (): Promise<OpenSearch> =>
-  OPENSEARCH_URL === undefined ? startOpenSearch() : { url: OPENSEARCH_URL, stop() {} }
+  OPENSEARCH_URL === undefined
+    ? startOpenSearch()
+    : { url: OPENSEARCH_URL, ended: new AbortController().signal, stop() {} }
 
 /** Starts a cluster; it takes some ten seconds. */
 export const startOpenSearch = async (nodes = 1): Promise<OpenSearch> =>

@@ -111,7 +111,7 @@ const readAll = (aggs: readonly Aggregation[], found: Answered | undefined, shar
 const renderAnswer = (
   { request: { aggregations }, limits, typedKeys, check }: Aggregated,
   found: Answered,
-  shared: Omit<Shared, 'count'>,
+  shared: Omit<Shared, 'count' | 'limits'>,
 ): string => {
   let left = limits.buckets
   const count = (buckets: number) => {
@@ -119,7 +119,7 @@ const renderAnswer = (
     if (buckets > left) throw overLimit('buckets', limits)
     left -= buckets
   }
-  const results = readAll(aggregations.aggs, found, { ...shared, count })
+  const results = readAll(aggregations.aggs, found, { ...shared, limits, count })
   let held = 0
   runPipelines(results, aggregations.aggs, aggregations.pipelines, {
     check,

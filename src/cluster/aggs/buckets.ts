@@ -3,9 +3,11 @@ import { hidesScores } from '../../engine/show/envelope.ts'
 import type { AggregationType, CompositeSource, GivenTerms, Order, SpecOf } from '../../query/aggs/ast.ts'
 import {
   compositePart,
+  filledPlaces,
   histogramKey,
   rangeKey,
   rareTermsType,
+  stepsOf,
   TERMS_TYPES,
   termKey,
   timeKey,
@@ -32,12 +34,14 @@ const bucketsOf = (
   { count, inner }: Reading,
 ): Buckets => {
   count(found.length)
-  const buckets = found.map((bucket, place) => ({
-    ...keyOf(bucket, place),
-    ...{ docCount: countIn(bucket), results: inner(bucket) },
-  }))
+  const buckets = found.map((bucket, place) => bucketOf(keyOf(bucket, place), bucket, inner))
   return { is: 'buckets', type, members: [], keyed: false, buckets }
 }
+
+const bucketOf = (key: Key, bucket: Answered | undefined, inner: Reading['inner']): Bucket => ({
+  ...key,
+  ...{ docCount: countIn(bucket), results: inner(bucket) },
+})
 
 /** The cluster takes integers of 32 bits. */
 const GREATEST = 2 ** 31 - 1
@@ -140,16 +144,41 @@ export const dateHistogram: ClusterAggregation<'date_histogram'> = {
 
 type HistogramSpec = SpecOf<'histogram'> | SpecOf<'date_histogram'>
 
-const histogramOptions = ({ minDocCount, order, extended, hard }: HistogramSpec): object => ({
-  ...{ min_doc_count: minDocCount, order: order.map(ordered) },
-  ...(extended && { extended_bounds: extended }),
+/** Buckets without documents are added here, where they are counted first: a cluster runs out of memory by too many of them. */
+const histogramOptions = ({ minDocCount, order, hard }: HistogramSpec): object => ({
+  ...{ min_doc_count: Math.max(1, minDocCount), order: order.map(ordered) },
   ...(hard && { hard_bounds: hard }),
 })
 
 const readHistogram = (spec: HistogramSpec, found: Answered | undefined, reading: Reading): Buckets => {
-  const isDate = spec.kind === 'date_histogram'
-  const keyOf = (bucket: Answered | undefined) => histogramKey(numberIn(bucket!.key)!, { isDate, format: spec.format })
-  return { ...bucketsOf(spec.kind, listIn(found, 'buckets'), keyOf, reading), keyed: spec.keyed }
+  const { kind, format, minDocCount, keyed } = spec
+  const { count, inner } = reading
+  const given = listIn(found, 'buckets').map((bucket): [number, Answered] => [numberIn(bucket!.key)!, bucket!])
+  const bucket = (key: number, found: Answered | undefined) =>
+    bucketOf(histogramKey(key, { isDate: kind === 'date_histogram', format }), found, inner)
+  if (minDocCount > 0) count(given.length)
+  const all = minDocCount > 0 ? given : withEmpty(spec, given, reading)
+  return { is: 'buckets', type: kind, members: [], keyed, buckets: all.map(([key, found]) => bucket(key, found)) }
+}
+
+/** `given` has the order of the answer. */
+const withEmpty = (
+  spec: HistogramSpec,
+  given: readonly [key: number, found: Answered][],
+  { count, limits }: Reading,
+): [key: number, found: Answered | undefined][] => {
+  const ascending = given.toSorted(([a], [b]) => a - b)
+  const places = filledPlaces(
+    ascending.map(([key]) => key),
+    { steps: stepsOf(spec), extended: spec.extended, most: limits.buckets, room: count },
+  )
+  const order = spec.order[0]!
+  if (order.by === '_key') {
+    const all = places.map(([key, place]): [number, Answered | undefined] => [key, ascending[place]?.[1]])
+    return order.ascending ? all : all.reverse()
+  }
+  const empty = places.filter(([, place]) => place < 0).map(([key]): [number, undefined] => [key, undefined])
+  return order.by === '_count' && order.ascending ? [...empty, ...given] : [...given, ...empty]
 }
 
 /** The members by which the cluster rounds dates. */

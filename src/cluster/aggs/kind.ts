@@ -1,3 +1,4 @@
+import type { Limits } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { Aggregation, AggregationType, Queries, SpecOf } from '../../query/aggs/ast.ts'
 import type { Result, Results } from '../../query/aggs/result.ts'
@@ -28,6 +29,7 @@ export interface Asking extends Shared {
 
 export interface Reading extends Shared {
   aggregation: Aggregation
+  limits: Limits
   /** Counts buckets of the answer, and refuses too many. */
   count(buckets: number): void
   /** What is inside of a bucket. */

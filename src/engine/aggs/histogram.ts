@@ -1,5 +1,5 @@
 import type { SpecOf } from '../../query/aggs/ast.ts'
-import { filledPlaces, histogramKey, type Scale, type Steps, scalesOf, timeKey } from '../../query/aggs/buckets.ts'
+import { filledPlaces, histogramKey, type Scale, scalesOf, stepsOf, timeKey } from '../../query/aggs/buckets.ts'
 import { MISSING } from '../index/column-codec.ts'
 import type { Aggregator, Context, Inner, State } from './aggregator.ts'
 import { createBuckets, type Entry, entriesOf, groupBy } from './buckets.ts'
@@ -11,8 +11,9 @@ import { type Found, mapped, type RawNumbers } from './values.ts'
 
 type Spec = SpecOf<'histogram'> | SpecOf<'date_histogram'>
 
-export const createHistogram = (spec: Spec, steps: Steps, inner: Inner, context: Context): Aggregator => {
+export const createHistogram = (spec: Spec, inner: Inner, context: Context): Aggregator => {
   const { values, hard, minDocCount, format } = spec
+  const steps = stepsOf(spec)
   const source = createSource(values, undefined, context)
   const { min: low = Number.NEGATIVE_INFINITY, max: high = Number.POSITIVE_INFINITY } = hard ?? {}
   const isInside = (key: number, value: number): boolean => {

@@ -1,7 +1,6 @@
 import { overLimit } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { Aggregation, AggregationType, SpecOf } from '../../query/aggs/ast.ts'
-import { evenSteps } from '../../query/aggs/buckets.ts'
 import { bytesOfResult } from '../../query/aggs/result.ts'
 import type { Aggregator, Context, Inner } from './aggregator.ts'
 import { emptied, filtered } from './batch.ts'
@@ -67,8 +66,8 @@ const percentiles: Create<'percentiles' | 'percentile_ranks' | 'median_absolute_
 const CREATE = {
   terms: createTerms,
   rare_terms: createRareTerms,
-  histogram: (spec, inner, context) => createHistogram(spec, evenSteps(spec.interval, spec.offset), inner, context),
-  date_histogram: (spec, inner, context) => createHistogram(spec, spec.rounding, inner, context),
+  histogram: createHistogram,
+  date_histogram: createHistogram,
   auto_date_histogram: createAutoDateHistogram,
   range: createRange,
   date_range: createRange,

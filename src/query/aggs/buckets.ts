@@ -50,7 +50,7 @@ export interface Steps {
 }
 
 /** Steps of a number. */
-export const evenSteps = (interval: number, offset: number): Steps => {
+const evenSteps = (interval: number, offset: number): Steps => {
   const keyOf = (index: number) => index * interval + offset
   const indexOf = (value: number) => Math.floor((value - offset) / interval)
   return {
@@ -59,6 +59,9 @@ export const evenSteps = (interval: number, offset: number): Steps => {
     count: (first, last) => Math.round((last - first) / interval) + 1,
   }
 }
+
+export const stepsOf = (spec: SpecOf<'histogram'> | SpecOf<'date_histogram'>): Steps =>
+  spec.kind === 'histogram' ? evenSteps(spec.interval, spec.offset) : spec.rounding
 
 interface Filling {
   steps: Steps

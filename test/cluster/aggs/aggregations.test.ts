@@ -6,7 +6,7 @@ import { CASES } from '../../engine/aggs/cases.ts'
 import { AGGREGATIONS } from '../../engine/aggs/several.ts'
 import { type FilledCluster, fillCluster, withoutCluster } from '../../support/cluster-fill.ts'
 import { createTestStore, demoBlocks } from '../../support/store.ts'
-import { askBoth, INDEX } from './support.ts'
+import { askBoth, askCluster, askStore, INDEX } from './support.ts'
 
 const NOW = Date.UTC(2025, 0, 1, 1)
 
@@ -68,6 +68,16 @@ describe('aggregations of a cluster are those of the store, where one shard hold
       if (REFUSED.has(name)) assert.ok(refused)
       else if (OWN.has(name)) assert.equal(refused ?? shapeOf(cluster!), shapeOf(store))
       else assert.equal(refused ?? cluster, store)
+    })
+
+  for (const aggregation of [
+    { date_histogram: { field: 'timestamp', fixed_interval: '1ms' } },
+    { histogram: { field: 'blockNumber.num', interval: 1e-9, order: { _count: 'desc' } } },
+  ])
+    it(`refuses buckets without documents that are too many: ${JSON.stringify(aggregation)}`, async () => {
+      const request = parseSearch(JSON.stringify({ size: 0, aggs: { aggregation } }), ['log'], NOW, { index: INDEX })
+      for (const ask of [askStore, askCluster])
+        await assert.rejects(ask(filled, request), { code: 'too_many_buckets_exception' })
     })
 
   for (const body of BESIDE)

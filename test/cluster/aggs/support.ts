@@ -15,19 +15,22 @@ export interface Answers {
   refused: string | undefined
 }
 
-export const askBoth = async (
-  { store, cluster, naming, network, visible }: FilledCluster,
-  request: SearchRequest,
-): Promise<Answers> => {
+export const askStore = ({ store }: FilledCluster, request: SearchRequest) =>
+  aggregationsOf(createSearcher(store.reader), request)
+
+export const askCluster = ({ store, cluster, naming, network, visible }: FilledCluster, request: SearchRequest) => {
   const place = { cluster, naming, network, visible: () => visible }
   const { searcherOf } = createClusterSearcher({ ...place, reader: store.reader, limits: DEFAULT_LIMITS })
-  const ours = rounded(await aggregationsOf(createSearcher(store.reader), request))
+  return aggregationsOf(searcherOf({ deadlineMs: 30_000 }), request)
+}
+
+export const askBoth = async (filled: FilledCluster, request: SearchRequest): Promise<Answers> => {
+  const store = rounded(await askStore(filled, request))
   try {
-    const value = await aggregationsOf(searcherOf({ deadlineMs: 30_000 }), request)
-    return { cluster: rounded(value), store: ours, refused: undefined }
+    return { cluster: rounded(await askCluster(filled, request)), store, refused: undefined }
   } catch (error) {
     if (!(error instanceof ChainsieveError) || !REFUSED.test(error.message)) throw error
-    return { cluster: undefined, store: ours, refused: error.message }
+    return { cluster: undefined, store, refused: error.message }
   }
 }
 
