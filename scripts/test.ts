@@ -100,6 +100,7 @@ const runFiles = async (some: readonly string[], concurrency: number): Promise<b
     // It is for what hangs: a busy machine takes several times as long as a quiet one.
     timeout: 600_000,
     execArgv: [`--import=${PRELOAD}`],
+    ...(opensearch && { signal: opensearch.ended }),
   })
   events.on('test:fail', ({ todo }) => {
     if (todo === undefined) passed = false
@@ -137,6 +138,7 @@ if (suite === 'opensearch' && process.env.OPENSEARCH_URL === undefined) {
   if (opensearch === undefined) process.exit(0)
   process.env.OPENSEARCH_URL = opensearch.url
   process.env.OPENSEARCH_START ??= resolve('scripts/opensearch/start')
+  opensearch.ended.addEventListener('abort', () => console.error('OpenSearch ended, so its tests are given up.'))
 }
 const passed = [await runFiles(others, atOnce), await runFiles(programs, Math.min(3, atOnce)), await runFiles(alone, 1)]
 opensearch?.stop()

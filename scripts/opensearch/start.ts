@@ -8,6 +8,8 @@ import { createInterface } from 'node:readline'
 
 export interface OpenSearch {
   url: string
+  /** Aborts where it ends before it is stopped. */
+  ended: AbortSignal
   stop(): void
 }
 
@@ -24,7 +26,11 @@ export const startOpenSearch = async ({
     // With less, one node refuses what three test files at a time ask of it.
     env: { ...process.env, HEAP: process.env.HEAP ?? (nodes === 1 ? '2g' : '512m') },
   })
+  const ended = new AbortController()
+  let isStopped = false
+  child.once('exit', () => isStopped || ended.abort())
   const stop = () => {
+    isStopped = true
     if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {
       try {
         process.kill(-child.pid, 'SIGKILL')
@@ -42,7 +48,7 @@ export const startOpenSearch = async ({
     return false
   }
   if (await Promise.race([isReady(), once(child, 'error').then(() => false)]))
-    return { url: `http://127.0.0.1:${port}`, stop }
+    return { url: `http://127.0.0.1:${port}`, ended: ended.signal, stop }
   stop()
   console.error(`OpenSearch cannot be started here, so nothing that needs it is tested: ${errors.trim()}`)
   return undefined
