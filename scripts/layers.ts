@@ -276,11 +276,6 @@ export const LARGE: readonly { path: string; name?: string; most: number; why: s
   { path: 'src/ingest', most: 44, why: 'Jobs have a folder; watching, decoding and requests are still beside them.' },
   { path: 'src/lib', most: 46, why: 'Leaf helpers of one file each.' },
   {
-    path: 'src/query',
-    most: 46,
-    why: 'Dates, texts and options of hits stand side by side; folders for them come with new names.',
-  },
-  {
     path: 'src/search',
     most: 38,
     why: 'Threads, cursors and answers over a cluster stand side by side until one store port serves both stores.',
@@ -424,7 +419,7 @@ export const LARGE: readonly { path: string; name?: string; most: number; why: s
     why: 'A recursive descent parser whose functions share the position in the text.',
   },
   {
-    path: 'src/query/query-string.ts',
+    path: 'src/query/lucene/lower.ts',
     name: 'createReading',
     most: 224,
     why: 'A factory whose members share the state of one object or thread.',

@@ -1,6 +1,6 @@
 import type { FieldPath, Kind } from '../mapping/index.ts'
-import type { Nearness } from './fuzzy.ts'
-import type { Pattern } from './pattern.ts'
+import type { Nearness } from './text/fuzzy.ts'
+import type { Pattern } from './text/pattern.ts'
 
 /**
  * The meaning of a query on ONE kind of entity: checked against the mapping, values canonical, parentheses and negation

@@ -1,11 +1,11 @@
 import { refuse } from '../lib/errors.ts'
 import type { Comparison, FieldPath } from '../mapping/index.ts'
-import { analyze, LONGEST_TOKEN } from './analysis.ts'
 import { type Bounds, NONE, type Node, type Value } from './ast.ts'
-import { createDateReader, type DateReader, type DateScope } from './dates.ts'
+import { createDateReader, type DateReader, type DateScope } from './dates/reader.ts'
 import { boolean, type JsonNode, named, scalar, where } from './json-node.ts'
 import { readDouble, readInteger, readLong, type Whole } from './numbers.ts'
 import { isIn, range, tooLong } from './simplify.ts'
+import { analyze, LONGEST_TOKEN } from './text/analysis.ts'
 
 /** The field equals the value, as the field's encoding compares. */
 export const equals = (field: FieldPath, place: JsonNode, dates: DateScope): Node =>

@@ -2,12 +2,12 @@ import { ChainsieveError, refuse } from '../lib/errors.ts'
 import type { FieldPath } from '../mapping/index.ts'
 import type { Node } from './ast.ts'
 import { equals, ignoresCase, isText } from './conditions.ts'
-import type { DateScope } from './dates.ts'
-import { type Fuzziness, readFuzziness } from './fuzzy.ts'
+import type { DateScope } from './dates/reader.ts'
 import { boolean, integer, type JsonNode, scalar, unexpected, where } from './json-node.ts'
-import { expressionOf, type Pattern } from './pattern.ts'
 import { constant, EVERY, NEVER, type Scored } from './score.ts'
 import { exists, fuzzy, pattern, range } from './simplify.ts'
+import { type Fuzziness, readFuzziness } from './text/fuzzy.ts'
+import { expressionOf, type Pattern } from './text/pattern.ts'
 
 /** Conditions on one field with their scores: what clauses and query strings are made of. */
 

@@ -1,15 +1,15 @@
 import type * as documents from '../documents/document.ts'
 import { stop } from '../lib/errors.ts'
 import { type Comparison, ENCODINGS, type FieldPath, type Kind } from '../mapping/index.ts'
-import { analyze } from './analysis.ts'
 import type { JoinNode, Node, Value } from './ast.ts'
 import { compileCompare, eachLeaf, integerIn } from './compare.ts'
-import { nearTo } from './fuzzy.ts'
+import { isRawJson } from './hits/source-filter.ts'
 import { canonicalId } from './meta.ts'
-import { matcherOf } from './pattern.ts'
-import { hasPhrase } from './phrase.ts'
 import { isWithin } from './simplify.ts'
-import { isRawJson } from './source-filter.ts'
+import { analyze } from './text/analysis.ts'
+import { nearTo } from './text/fuzzy.ts'
+import { matcherOf } from './text/pattern.ts'
+import { hasPhrase } from './text/phrase.ts'
 
 /** A document as a search shows it. Integers of `_source` may be numbers, bigints or raw JSON. */
 export type Document = Pick<documents.Document, '_id' | '_parent' | '_source' | 'decoding'>

@@ -1,7 +1,7 @@
-import { phraseFrequency } from './phrase.ts'
 import { compileNode, type Document, joinsAmong, type Relatives, readerOf } from './predicate.ts'
 import type { Score, Scored, ScoreMode } from './score.ts'
 import { bm25, expandBeginning, expandNear, type Statistics, weightOf, weightOfPhrase } from './statistics.ts'
+import { phraseFrequency } from './text/phrase.ts'
 
 /** Counts how well a document that matches fits. `source` is the document's, or an element of one of its lists. */
 export type Scorer = (source: Record<string, unknown>, document: Document) => number

@@ -1,7 +1,7 @@
 import type { FieldPath, Kind } from '../mapping/index.ts'
 import { ALL, NONE, type Node, type Value } from './ast.ts'
-import type { Nearness } from './fuzzy.ts'
 import { asFloat } from './statistics.ts'
+import type { Nearness } from './text/fuzzy.ts'
 
 /**
  * How well a document that matches fits, as Elasticsearch 7.17 counts it. It says nothing of which documents match. Makers fold as they

@@ -1,7 +1,7 @@
 import type { FieldPath, Kind } from '../mapping/index.ts'
 import { ALL, type Bounds, compareValues, NONE, type Node, type Value } from './ast.ts'
-import type { Nearness } from './fuzzy.ts'
-import type { Pattern } from './pattern.ts'
+import type { Nearness } from './text/fuzzy.ts'
+import type { Pattern } from './text/pattern.ts'
 
 /**
  * Makers of nodes that fold as they build: constants vanish, `and` and `or` are flat, values are distinct, conditions on

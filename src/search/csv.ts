@@ -1,8 +1,8 @@
 import type { Hit } from '../engine/query/hits.ts'
 import type { ByteWriter } from '../lib/bytes.ts'
 import { type Field, fieldsOf, isList, KINDS, type Kind, MAPPING } from '../mapping/index.ts'
+import { compileSourcePaths, globMatches } from '../query/hits/source-filter.ts'
 import type { SearchRequest, SourceFilter } from '../query/request.ts'
-import { compileSourcePaths, globMatches } from '../query/source-filter.ts'
 
 /** A column: a path into `_source`. */
 interface Column {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { analyze } from '../../src/query/analysis.ts'
+import { analyze } from '../../src/query/text/analysis.ts'
 import { processorTime } from '../support/processor.ts'
 
 // What OpenSearch's _analyze says, with the standard analyzer.

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { ChainsieveError } from '../../src/lib/errors.ts'
 import { createBudget } from '../../src/query/budget.ts'
-import { createDateReader } from '../../src/query/dates.ts'
+import { createDateReader } from '../../src/query/dates/reader.ts'
 
 const NOW = Date.parse('2024-02-29T12:34:56.789Z')
 const place = { path: 'p', value: '' }

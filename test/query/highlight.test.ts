@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { lookup } from '../../src/mapping/index.ts'
-import { analyze, tokensOf } from '../../src/query/analysis.ts'
-import { compileHighlight } from '../../src/query/highlight.ts'
+import { compileHighlight } from '../../src/query/hits/highlight.ts'
 import { parseSearch } from '../../src/query/parse.ts'
+import { analyze, tokensOf } from '../../src/query/text/analysis.ts'
 
 const TEXT =
   'The quick brown fox. It jumps over the lazy dog and runs far away from the quick <b>hound</b> that follows it across the wide and open field near the river quick.'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { phraseFrequency } from '../../src/query/phrase.ts'
+import { phraseFrequency } from '../../src/query/text/phrase.ts'
 
 const frequency = (text: string, asked: string, slop = 0, prefix = false) =>
   phraseFrequency(text.split(' '), { words: asked.split(' '), slop, prefix })

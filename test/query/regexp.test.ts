@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { ChainsieveError } from '../../src/lib/errors.ts'
-import { matcherOf, type Pattern, startOf } from '../../src/query/pattern.ts'
 import { OPERATORS } from '../../src/query/regexp/parse.ts'
+import { matcherOf, type Pattern, startOf } from '../../src/query/text/pattern.ts'
 import { processorTime } from '../support/processor.ts'
 
 const regexp = (text: string, more: Partial<Pattern> = {}): Pattern => ({

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { compileSourceFilter, globMatches } from '../../src/query/hits/source-filter.ts'
 import type { SourceFilter } from '../../src/query/request.ts'
-import { compileSourceFilter, globMatches } from '../../src/query/source-filter.ts'
 import { processorTime } from '../support/processor.ts'
 
 const source = {

@@ -1,9 +1,9 @@
 import { type FieldPath, KINDS, type Kind } from '../../src/mapping/index.ts'
 import { compareValues } from '../../src/query/ast.ts'
+import { compileSourceFilter } from '../../src/query/hits/source-filter.ts'
 import { compile, type Document, type Relatives, valuesOf } from '../../src/query/predicate.ts'
 import type { SearchRequest, Sort } from '../../src/query/request.ts'
 import { compileScore } from '../../src/query/score-predicate.ts'
-import { compileSourceFilter } from '../../src/query/source-filter.ts'
 import { statisticsOf } from './statistics.ts'
 
 /** The relatives among these documents, by the ids that their parents have. */

@@ -12,13 +12,13 @@ import {
   termKey,
   timeKey,
 } from '../../query/aggs/buckets.ts'
-import { javaDouble } from '../../query/aggs/java-double.ts'
 import { pathOf } from '../../query/aggs/options.ts'
 import type { Bucket, Buckets, Member, Value as Shown, SingleBucket } from '../../query/aggs/result.ts'
-import type { RoundingOf } from '../../query/aggs/rounding.ts'
 import type { Value } from '../../query/ast.ts'
+import type { RoundingOf } from '../../query/dates/rounding.ts'
+import { nameOfZone } from '../../query/dates/time-zone.ts'
+import { javaDouble } from '../../query/java-double.ts'
 import { asFloat } from '../../query/statistics.ts'
-import { nameOfZone } from '../../query/time-zone.ts'
 import { notInCluster } from '../refused.ts'
 import { type Answered, countIn, listIn, numberIn, objectIn } from './answer.ts'
 import { fieldOf, inMilliseconds, plain, sourceOf, valueFrom } from './fields.ts'

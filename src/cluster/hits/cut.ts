@@ -1,8 +1,8 @@
 import { readDocument } from '../../documents/read.ts'
 import { asJson } from '../../documents/show.ts'
 import { OPEN, OPEN_LIST } from '../../engine/show/pieces.ts'
+import { compileSourcePaths } from '../../query/hits/source-filter.ts'
 import type { SourceFilter } from '../../query/request.ts'
-import { compileSourcePaths } from '../../query/source-filter.ts'
 import { eachMember, endOfValue, nameAt } from './scan.ts'
 
 /** What a filter leaves of a member: all of it, nothing, or what it has to be read for. */

@@ -1,8 +1,8 @@
 import type { Kind } from '../../mapping/index.ts'
 import { compareValues, NONE, type Node, type Value } from '../../query/ast.ts'
+import { standInOf } from '../../query/hits/sort-value.ts'
 import type { Sort } from '../../query/request.ts'
 import { exists, GREATEST_LONG, LEAST_LONG, not, or, range } from '../../query/simplify.ts'
-import { standInOf } from '../../query/sort-value.ts'
 
 /** Documents that are sorted behind a value; null: behind those that have none. */
 export const behindValue = (sort: Sort, kind: Kind, value: Value | null): Node => {

@@ -1,6 +1,6 @@
 import type { FieldPath, Kind } from '../../mapping/index.ts'
 import type { Bounds, Node, Value } from '../../query/ast.ts'
-import { expressionOf } from '../../query/pattern.ts'
+import { expressionOf } from '../../query/text/pattern.ts'
 import { between, type Dsl, has, MATCH_NONE, oneOf, some } from './dsl.ts'
 import { existsInteger, integerIn, integerWithin } from './integers.ts'
 import { regexpOf } from './regexp.ts'

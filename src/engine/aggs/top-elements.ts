@@ -1,7 +1,7 @@
 import type { SpecOf } from '../../query/aggs/ast.ts'
-import { javaDouble } from '../../query/aggs/java-double.ts'
 import type { TopHits } from '../../query/aggs/result.ts'
 import type { Value } from '../../query/ast.ts'
+import { javaDouble } from '../../query/java-double.ts'
 import { asFloat } from '../../query/statistics.ts'
 import { numberedAs, positionOfOrdinal } from '../query/places.ts'
 import { compareKeys, elementHits, elementKeys, type Source } from '../show/elements.ts'

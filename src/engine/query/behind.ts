@@ -1,6 +1,6 @@
 import type { Kind } from '../../mapping/index.ts'
 import type { Value } from '../../query/ast.ts'
-import { placeOf } from '../../query/paging.ts'
+import { placeOf } from '../../query/hits/paging.ts'
 import type { After, Run, Sort } from '../../query/request.ts'
 import { blockAt } from '../index/segment.ts'
 import type { Reader } from '../reader.ts'

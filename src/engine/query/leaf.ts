@@ -1,6 +1,6 @@
 import type { Bounds, Node, Value } from '../../query/ast.ts'
-import { matcherOf, startOf } from '../../query/pattern.ts'
 import { isWithin, tooLong } from '../../query/simplify.ts'
+import { matcherOf, startOf } from '../../query/text/pattern.ts'
 
 /** A condition on one field. */
 export type Leaf = Extract<Node, { op: 'in' | 'range' | 'exists' | 'pattern' }>

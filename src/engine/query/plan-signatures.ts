@@ -1,7 +1,7 @@
 import type { EventAbi } from '../../decode/types.ts'
-import { analyze } from '../../query/analysis.ts'
 import type { Value } from '../../query/ast.ts'
 import { tooLong } from '../../query/simplify.ts'
+import { analyze } from '../../query/text/analysis.ts'
 import {
   argumentField,
   argumentOf,

@@ -1,9 +1,9 @@
 import { fullType } from '../../decode/signature.ts'
 import type { FieldPath, Kind } from '../../mapping/index.ts'
-import { analyze } from '../../query/analysis.ts'
 import type { Node } from '../../query/ast.ts'
-import { nearTo } from '../../query/fuzzy.ts'
 import { isIn, mapChildren, tooLong } from '../../query/simplify.ts'
+import { analyze } from '../../query/text/analysis.ts'
+import { nearTo } from '../../query/text/fuzzy.ts'
 import type { Reader } from '../reader.ts'
 
 /**

@@ -9,8 +9,8 @@ import {
   type List,
   MAPPING,
 } from '../../mapping/index.ts'
+import { compileSourcePaths, type Shown } from '../../query/hits/source-filter.ts'
 import type { SourceFilter } from '../../query/request.ts'
-import { compileSourcePaths, type Shown } from '../../query/source-filter.ts'
 import { keyOf, type Member } from './pieces.ts'
 
 /** How a field is shown to one request. What is not shown at all has no plan. */

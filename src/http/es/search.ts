@@ -1,6 +1,6 @@
 import { refuse } from '../../lib/errors.ts'
+import { parseSource } from '../../query/hits/source-filter.ts'
 import { SEARCH_PARAMETERS, sourceOf } from '../../query/parameters.ts'
-import { parseSource } from '../../query/source-filter.ts'
 import type { Dialect } from '../../search/dialect.ts'
 import { formatOf, sendAnswer } from '../answer.ts'
 import { askedBy, header } from '../context.ts'

@@ -1,10 +1,10 @@
 import type { FieldPath, Kind } from '../../mapping/index.ts'
 import type { Node, Value } from '../ast.ts'
+import type { Rounding } from '../dates/rounding.ts'
+import type { Zone } from '../dates/time-zone.ts'
 import type { Json } from '../json.ts'
 import type { ElementSort, SearchRequest, Sort } from '../request.ts'
-import type { Zone } from '../time-zone.ts'
 import type { Pipeline } from './pipelines/pipeline.ts'
-import type { Rounding } from './rounding.ts'
 
 /** A checked aggregation: what it computes, and what is computed in each of its buckets. */
 export interface Aggregation {

@@ -1,14 +1,14 @@
 import type { Kind } from '../../mapping/index.ts'
 import type { Value as Stored } from '../ast.ts'
+import { CALENDAR_UNITS } from '../dates/calendar.ts'
+import { createRounding, type Rounding } from '../dates/rounding.ts'
+import { isRawJson } from '../hits/source-filter.ts'
+import { javaDouble } from '../java-double.ts'
 import { rawValuesOf, readValue } from '../predicate.ts'
 import type { Sort } from '../request.ts'
 import { tooLong } from '../simplify.ts'
-import { isRawJson } from '../source-filter.ts'
 import type { CompositeSource, Edges, Format, RangeOf, SpecOf, ValueType } from './ast.ts'
-import { CALENDAR_UNITS } from './calendar.ts'
-import { javaDouble } from './java-double.ts'
 import type { Bucket, Member, Value } from './result.ts'
-import { createRounding, type Rounding } from './rounding.ts'
 
 /** What `typed_keys` puts before the name. */
 export const TERMS_TYPES: Readonly<Record<ValueType, string>> = {

@@ -1,7 +1,7 @@
 import { refuse } from '../../lib/errors.ts'
 import { type FieldPath, type Kind, lookup } from '../../mapping/index.ts'
 import type { Value } from '../ast.ts'
-import { createDateReader } from '../dates.ts'
+import { createDateReader } from '../dates/reader.ts'
 import { boolean, type JsonNode, scalar, string, unexpected, where } from '../json-node.ts'
 import { isMeta, type META_FIELDS } from '../meta.ts'
 import { readDouble, readLong } from '../numbers.ts'

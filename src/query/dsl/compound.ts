@@ -6,7 +6,7 @@ import { given, itself, needed, optional, SCHEMAS } from '../keys.ts'
 import { readDouble } from '../numbers.ts'
 import { best, constant, EVERY, NEVER, onlyFilters, type Scored, sumOfSome } from '../score.ts'
 import { and, atLeast, not, or } from '../simplify.ts'
-import { minimumOf } from '../text-query.ts'
+import { minimumOf } from '../text/match.ts'
 import { clause } from './clause.ts'
 
 /** Clauses that hold others, and those that match everything or nothing. */

@@ -3,10 +3,10 @@ import { integer, type JsonNode, scalar, string, unexpected, where } from '../js
 import { asInteger, flagOr, given, key, optional, SCHEMAS } from '../keys.ts'
 import { checkText, EXACT, nearOn, notFuzzy, patternOn, prefixOn, readNear } from '../leaves.ts'
 import { isMeta, testedMetaField } from '../meta.ts'
-import { matcherOf } from '../pattern.ts'
 import { OPERATORS, type Operator } from '../regexp/parse.ts'
 import { constant } from '../score.ts'
-import { shapeOn } from '../text-query.ts'
+import { shapeOn } from '../text/match.ts'
+import { matcherOf } from '../text/pattern.ts'
 import { type Asked, fieldClause } from './clause.ts'
 
 /** Clauses on the shape of a text. */

@@ -15,11 +15,11 @@ import {
   type ValuesOf,
 } from '../keys.ts'
 import { fuzzingOf } from '../leaves.ts'
+import { lowerString, type StringOptions } from '../lucene/lower.ts'
 import { parseLucene } from '../lucene/parse.ts'
-import { ALL_FIELDS, type FieldName, readFieldName, readFieldNames } from '../many-fields.ts'
-import { lowerString, type StringOptions } from '../query-string.ts'
 import type { Scope } from '../scope.ts'
 import { NEVER } from '../score.ts'
+import { ALL_FIELDS, type FieldName, readFieldName, readFieldNames } from '../text/many-fields.ts'
 import { clause } from './clause.ts'
 import { fuzzyRewrite, rewrite } from './patterns.ts'
 import { analyzer, expansions, matchType, minimum, operator, slop } from './texts.ts'

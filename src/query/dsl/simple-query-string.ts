@@ -3,6 +3,9 @@ import { boolean, elements, integer, type JsonNode, scalar, unexpected } from '.
 import { flag, given, itself, needed, optional, orNull, SCHEMAS, type ValuesOf } from '../keys.ts'
 import { fuzzingOf, leniently, nearOn } from '../leaves.ts'
 import { parseSimple, SIMPLE_OPERATORS, type Simple, type SimpleOperator } from '../lucene/simple.ts'
+import type { Scope } from '../scope.ts'
+import { EVERY, NEVER, type Scored, sum, sumOfSome } from '../score.ts'
+import { and, atLeast, not } from '../simplify.ts'
 import {
   ALL_FIELDS,
   bestOf,
@@ -12,11 +15,8 @@ import {
   readFieldNames,
   type Weighted,
   weighted,
-} from '../many-fields.ts'
-import type { Scope } from '../scope.ts'
-import { EVERY, NEVER, type Scored, sum, sumOfSome } from '../score.ts'
-import { and, atLeast, not } from '../simplify.ts'
-import { boolPrefixOn, minimumOf, type TextOptions } from '../text-query.ts'
+} from '../text/many-fields.ts'
+import { boolPrefixOn, minimumOf, type TextOptions } from '../text/match.ts'
 import { clause } from './clause.ts'
 import { analyzer, expansions, minimum, operator } from './texts.ts'
 

@@ -2,6 +2,7 @@ import { refuse } from '../../lib/errors.ts'
 import { elements, type JsonNode, string, unexpected, where } from '../json-node.ts'
 import { double, flagOr, given, itself, key, needed, optional, orNull, SCHEMAS, type ValuesOf } from '../keys.ts'
 import { checkExpansions, EXACT, notFuzzy, readNear } from '../leaves.ts'
+import { isMeta, onMetaField } from '../meta.ts'
 import {
   ALL_FIELDS,
   acrossFields,
@@ -11,8 +12,7 @@ import {
   MATCH_TYPES,
   type MatchType,
   readFieldNames,
-} from '../many-fields.ts'
-import { isMeta, onMetaField } from '../meta.ts'
+} from '../text/many-fields.ts'
 import {
   boolPrefixOn,
   matchOn,
@@ -22,7 +22,7 @@ import {
   readOperator,
   readSlop,
   type TextOptions,
-} from '../text-query.ts'
+} from '../text/match.ts'
 import { clause, fieldClause } from './clause.ts'
 import { fuzzyRewrite } from './patterns.ts'
 

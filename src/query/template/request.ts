@@ -1,7 +1,7 @@
 import { refuse } from '../../lib/errors.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../../limits/index.ts'
-import { javaDouble } from '../aggs/java-double.ts'
 import { cut } from '../cut.ts'
+import { javaDouble } from '../java-double.ts'
 import { type Json, Numeral, textOfJson } from '../json.ts'
 import {
   boolean,

@@ -1,8 +1,8 @@
 import { refuse } from '../../lib/errors.ts'
 import { type Eventually, whenThere } from '../../lib/eventually.ts'
 import type { Limits } from '../../limits/index.ts'
+import { pitOf } from '../../query/dates/time-value.ts'
 import type { After, SearchRequest } from '../../query/request.ts'
-import { pitOf } from '../../query/time-value.ts'
 import type { Lead, Reply } from '../answer.ts'
 import { type CursorHead, decodePit, encodeState, type PitState, type ScrollState } from './state.ts'
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { type Limits, overLimit } from '../../limits/index.ts'
+import { parseKeepAlive } from '../../query/dates/time-value.ts'
 import type { Seen } from '../../query/request.ts'
-import { parseKeepAlive } from '../../query/time-value.ts'
 import type { Answer, Asking, CursorService, Searching } from '../service.ts'
 import { elsewhere, type UsedCursor } from './answer.ts'
 import {

@@ -1,7 +1,7 @@
 import { refuse } from '../../lib/errors.ts'
 import { type Limits, overNow } from '../../limits/index.ts'
+import { MOST_KEEP_ALIVE_MS } from '../../query/dates/time-value.ts'
 import type { After } from '../../query/request.ts'
-import { MOST_KEEP_ALIVE_MS } from '../../query/time-value.ts'
 import type { CursorHead } from './state.ts'
 
 /**

@@ -5,7 +5,7 @@ import { compileCut } from '../../../src/cluster/hits/cut.ts'
 import { scanAnswer } from '../../../src/cluster/hits/scan.ts'
 import { readDocument } from '../../../src/documents/read.ts'
 import { asJson } from '../../../src/documents/show.ts'
-import { compileSourceFilter } from '../../../src/query/source-filter.ts'
+import { compileSourceFilter } from '../../../src/query/hits/source-filter.ts'
 
 const NAMES = ['a', 'ab', 'b', 'args', 'value']
 const PATTERNS = [

@@ -10,8 +10,8 @@ import { supersetOf } from '../../../src/cluster/query/superset.ts'
 import type { Kind } from '../../../src/mapping/index.ts'
 import { ALL, type Compare } from '../../../src/query/ast.ts'
 import { parseSearch } from '../../../src/query/parse.ts'
-import { expressionOf, type Pattern } from '../../../src/query/pattern.ts'
 import * as make from '../../../src/query/simplify.ts'
+import { expressionOf, type Pattern } from '../../../src/query/text/pattern.ts'
 
 const compile = (body: object, kinds: Kind[] = ['tx']) =>
   prepareSearch(parseSearch(JSON.stringify(body), kinds, 0), {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { numberWriterOf } from '../../../src/query/aggs/number-text.ts'
 import { createBudget } from '../../../src/query/budget.ts'
-import { dateWriterOf } from '../../../src/query/date-text.ts'
-import { zoneOf } from '../../../src/query/time-zone.ts'
+import { zoneOf } from '../../../src/query/dates/time-zone.ts'
+import { dateWriterOf } from '../../../src/query/dates/write-format.ts'
 
 const place = { path: 'aggs.h.format', value: '' }
 const date = (format: string, instant: number, zone = 'UTC') =>

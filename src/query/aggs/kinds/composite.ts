@@ -1,13 +1,13 @@
 import { refuse } from '../../../lib/errors.ts'
 import type { FieldPath } from '../../../mapping/index.ts'
 import type { Value } from '../../ast.ts'
-import { createDateReader } from '../../dates.ts'
+import { readInterval, readOffset } from '../../dates/calendar.ts'
+import { createDateReader } from '../../dates/reader.ts'
+import { createRounding } from '../../dates/rounding.ts'
 import { type JsonNode, known, list, members, scalar, string, unexpected, where } from '../../json-node.ts'
 import { readDouble, readLong } from '../../numbers.ts'
 import type { CompositeSource } from '../ast.ts'
-import { readInterval, readOffset } from '../calendar.ts'
 import { zoneIn } from '../formats.ts'
-import { createRounding } from '../rounding.ts'
 import { interval } from './histograms.ts'
 import {
   type AggregationScope,

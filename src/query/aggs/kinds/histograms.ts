@@ -1,12 +1,12 @@
 import { overLimit } from '../../../limits/index.ts'
+import { readInterval, readOffset } from '../../dates/calendar.ts'
+import { createRounding, type Rounding } from '../../dates/rounding.ts'
 import { elements, type JsonNode, known, string, unexpected, where } from '../../json-node.ts'
 import { SCHEMAS } from '../../keys.ts'
 import { readDouble } from '../../numbers.ts'
 import type { Edges, HistogramSpec, RangeOf, Spec } from '../ast.ts'
-import { readInterval, readOffset } from '../calendar.ts'
 import { zoneIn } from '../formats.ts'
 import { checkOrder, readOrder } from '../options.ts'
-import { createRounding, type Rounding } from '../rounding.ts'
 import {
   aggregation,
   type Body,

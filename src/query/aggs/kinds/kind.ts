@@ -1,6 +1,6 @@
 import { refuse } from '../../../lib/errors.ts'
 import type { Kind } from '../../../mapping/index.ts'
-import { createDateReader } from '../../dates.ts'
+import { createDateReader } from '../../dates/reader.ts'
 import { boolean, type JsonNode, known, scalar, string, where } from '../../json-node.ts'
 import { type Key, SCHEMAS } from '../../keys.ts'
 import type { Scope } from '../../scope.ts'

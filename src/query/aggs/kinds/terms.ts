@@ -1,5 +1,5 @@
 import { refuse } from '../../../lib/errors.ts'
-import { createDateReader } from '../../dates.ts'
+import { createDateReader } from '../../dates/reader.ts'
 import { checkLength } from '../../dsl/patterns.ts'
 import {
   boolean,
@@ -15,8 +15,8 @@ import {
 } from '../../json-node.ts'
 import { SCHEMAS } from '../../keys.ts'
 import { readDouble } from '../../numbers.ts'
-import { matcherOf } from '../../pattern.ts'
 import { OPERATORS } from '../../regexp/parse.ts'
+import { matcherOf } from '../../text/pattern.ts'
 import type { GivenTerms, SpecOf, Terms, Values, ValueType } from '../ast.ts'
 import { refuseIds } from '../fields.ts'
 import { checkOrder, count, readOrder } from '../options.ts'

@@ -1,4 +1,4 @@
-import { javaDouble } from '../java-double.ts'
+import { javaDouble } from '../../java-double.ts'
 import type { Member, Metric, Value } from '../result.ts'
 import type { Digest } from './digest.ts'
 import { type Format, named } from './numbers.ts'

@@ -1,6 +1,6 @@
 import { refuse } from '../../../lib/errors.ts'
 import { cut } from '../../cut.ts'
-import { longOf } from '../../date-text.ts'
+import { longOf } from '../../dates/write-format.ts'
 import { where } from '../../json-node.ts'
 import type { Source } from './source.ts'
 

@@ -1,6 +1,6 @@
-import { isList, type Kind, MAPPING, nestedPaths } from '../mapping/index.ts'
-import { integerIn } from './compare.ts'
-import type { Shown, SourceFilter } from './request.ts'
+import { isList, type Kind, MAPPING, nestedPaths } from '../../mapping/index.ts'
+import { integerIn } from '../compare.ts'
+import type { Shown, SourceFilter } from '../request.ts'
 import { compileSourceFilter, globMatches } from './source-filter.ts'
 
 type Source = Record<string, unknown>

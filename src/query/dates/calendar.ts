@@ -1,7 +1,7 @@
 import { refuse } from '../../lib/errors.ts'
 import { type JsonNode, named, string, unexpected, where } from '../json-node.ts'
-import { DAY, HOUR, MINUTE, SECOND } from '../time-zone.ts'
 import type { Interval } from './rounding.ts'
+import { DAY, HOUR, MINUTE, SECOND } from './time-zone.ts'
 
 /** The three spellings of how long a bucket of a date histogram is. */
 interface IntervalKeys {

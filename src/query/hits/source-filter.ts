@@ -1,6 +1,6 @@
-import { type Limits, overLimit } from '../limits/index.ts'
-import { elements, isObject, type JsonNode, known, string, where } from './json-node.ts'
-import type { SourceFilter } from './request.ts'
+import { type Limits, overLimit } from '../../limits/index.ts'
+import { elements, isObject, type JsonNode, known, string, where } from '../json-node.ts'
+import type { SourceFilter } from '../request.ts'
 
 type Source = Record<string, unknown>
 

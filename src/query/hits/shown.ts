@@ -1,11 +1,11 @@
-import { refuse } from '../lib/errors.ts'
-import type { Limits } from '../limits/index.ts'
-import type { Kind } from '../mapping/index.ts'
-import type { Node } from './ast.ts'
+import { refuse } from '../../lib/errors.ts'
+import type { Limits } from '../../limits/index.ts'
+import type { Kind } from '../../mapping/index.ts'
+import type { Node } from '../ast.ts'
+import { boolean, elements, isObject, type JsonNode, string, where } from '../json-node.ts'
+import type { Shown, SourceFilter } from '../request.ts'
 import { parseFieldAsks } from './field-asks.ts'
 import { parseHighlight } from './highlight.ts'
-import { boolean, elements, isObject, type JsonNode, string, where } from './json-node.ts'
-import type { Shown, SourceFilter } from './request.ts'
 import { parseSource } from './source-filter.ts'
 
 /** Keys of a search, and of `inner_hits`, that say what a hit shows. */

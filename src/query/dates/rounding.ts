@@ -1,5 +1,5 @@
-import { DAY, SECOND, type Zone } from '../time-zone.ts'
 import type { CalendarUnit } from './calendar.ts'
+import { DAY, SECOND, type Zone } from './time-zone.ts'
 
 /** From instants to the buckets of a date histogram. All times are milliseconds since 1970. */
 export interface Rounding {

@@ -1,13 +1,13 @@
-import { refuse } from '../lib/errors.ts'
-import { type FieldPath, lookup, queryPaths } from '../mapping/index.ts'
+import { refuse } from '../../lib/errors.ts'
+import { type FieldPath, lookup, queryPaths } from '../../mapping/index.ts'
+import { type JsonNode, named, scalar, string, unexpected, where } from '../json-node.ts'
+import { isMeta } from '../meta.ts'
+import { automatonOf, parseWildcard } from '../regexp/automaton.ts'
+import { checkKnown, isInSight, type Scope } from '../scope.ts'
+import { best, NEVER, type Scored, times } from '../score.ts'
+import { or } from '../simplify.ts'
 import { analyze } from './analysis.ts'
-import { type JsonNode, named, scalar, string, unexpected, where } from './json-node.ts'
-import { isMeta } from './meta.ts'
-import { automatonOf, parseWildcard } from './regexp/automaton.ts'
-import { checkKnown, isInSight, type Scope } from './scope.ts'
-import { best, NEVER, type Scored, times } from './score.ts'
-import { or } from './simplify.ts'
-import { boolPrefixOn, joined, matchOn, phraseOn, phrasePrefixOn, type TextOptions } from './text-query.ts'
+import { boolPrefixOn, joined, matchOn, phraseOn, phrasePrefixOn, type TextOptions } from './match.ts'
 
 /** A text in several fields. */
 

@@ -1,7 +1,7 @@
-import { refuse } from '../lib/errors.ts'
-import { overLimit } from '../limits/index.ts'
-import { type FieldPath, type Kind, lookup } from '../mapping/index.ts'
-import { ALL, type Node } from './ast.ts'
+import { refuse } from '../../lib/errors.ts'
+import { overLimit } from '../../limits/index.ts'
+import { type FieldPath, type Kind, lookup } from '../../mapping/index.ts'
+import { ALL, type Node } from '../ast.ts'
 import {
   elements,
   integer,
@@ -13,10 +13,10 @@ import {
   string,
   unexpected,
   where,
-} from './json-node.ts'
-import type { ElementSort, InnerHits, SearchRequest } from './request.ts'
-import type { Scope } from './scope.ts'
-import type { Scored } from './score.ts'
+} from '../json-node.ts'
+import type { ElementSort, InnerHits, SearchRequest } from '../request.ts'
+import type { Scope } from '../scope.ts'
+import type { Scored } from '../score.ts'
 import { parseShown, SHOWN_KEYS, type ShownScope } from './shown.ts'
 import { parseSort, type SortScope } from './sort.ts'
 

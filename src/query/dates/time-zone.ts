@@ -1,7 +1,7 @@
-import { refuse } from '../lib/errors.ts'
-import { createRecent } from '../lib/recent.ts'
-import type { Budget } from './budget.ts'
-import { type JsonNode, show, where } from './json-node.ts'
+import { refuse } from '../../lib/errors.ts'
+import { createRecent } from '../../lib/recent.ts'
+import type { Budget } from '../budget.ts'
+import { type JsonNode, show, where } from '../json-node.ts'
 
 /** Offset of local time from UTC at an instant, in milliseconds. */
 export type Zone = (instant: number) => number

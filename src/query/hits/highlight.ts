@@ -1,10 +1,7 @@
-import { refuse } from '../lib/errors.ts'
-import { overLimit } from '../limits/index.ts'
-import type { FieldPath, Kind } from '../mapping/index.ts'
-import { type Token, tokensOf } from './analysis.ts'
-import type { Node } from './ast.ts'
-import { pathsOf } from './field-asks.ts'
-import { nearTo } from './fuzzy.ts'
+import { refuse } from '../../lib/errors.ts'
+import { overLimit } from '../../limits/index.ts'
+import type { FieldPath, Kind } from '../../mapping/index.ts'
+import type { Node } from '../ast.ts'
 import {
   boolean,
   elements,
@@ -16,12 +13,15 @@ import {
   string,
   unexpected,
   where,
-} from './json-node.ts'
-import { rawValuesOf } from './predicate.ts'
-import type { HighlightField } from './request.ts'
-import { checkKnown } from './scope.ts'
+} from '../json-node.ts'
+import { rawValuesOf } from '../predicate.ts'
+import type { HighlightField } from '../request.ts'
+import { checkKnown } from '../scope.ts'
+import { innerNodes, isWithin } from '../simplify.ts'
+import { type Token, tokensOf } from '../text/analysis.ts'
+import { nearTo } from '../text/fuzzy.ts'
+import { pathsOf } from './field-asks.ts'
 import type { ShownScope } from './shown.ts'
-import { innerNodes, isWithin } from './simplify.ts'
 
 type Source = Record<string, unknown>
 type Test = (text: string) => boolean

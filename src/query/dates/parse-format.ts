@@ -1,8 +1,8 @@
-import { refuse } from '../lib/errors.ts'
-import { didYouMean } from '../lib/nearest.ts'
-import { createRecent } from '../lib/recent.ts'
-import { type Limits, overLimit } from '../limits/index.ts'
-import { type JsonNode, show, where } from './json-node.ts'
+import { refuse } from '../../lib/errors.ts'
+import { didYouMean } from '../../lib/nearest.ts'
+import { createRecent } from '../../lib/recent.ts'
+import { type Limits, overLimit } from '../../limits/index.ts'
+import { type JsonNode, show, where } from '../json-node.ts'
 
 /** A date and time as it was written; what was not written is absent. `offset` from UTC in milliseconds. */
 export interface LocalTime {

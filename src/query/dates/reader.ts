@@ -1,7 +1,7 @@
-import { refuse } from '../lib/errors.ts'
-import type { Budget } from './budget.ts'
-import { DEFAULT_FORMAT, type LocalTime, parserOf } from './date-format.ts'
-import { type JsonNode, named, show, where } from './json-node.ts'
+import { refuse } from '../../lib/errors.ts'
+import type { Budget } from '../budget.ts'
+import { type JsonNode, named, show, where } from '../json-node.ts'
+import { DEFAULT_FORMAT, type LocalTime, parserOf } from './parse-format.ts'
 import { DAY, HOUR, MINUTE, SECOND, UTC, utc, type Zone, zoneOf } from './time-zone.ts'
 
 /** How the texts of a clause are read as dates. All times are milliseconds since 1970. */

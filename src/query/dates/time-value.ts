@@ -1,8 +1,8 @@
-import { refuse } from '../lib/errors.ts'
-import type { Limits } from '../limits/index.ts'
-import { cut } from './cut.ts'
-import { parseJson } from './json.ts'
-import { bodyNode, inside, isObject, known, string } from './json-node.ts'
+import { refuse } from '../../lib/errors.ts'
+import type { Limits } from '../../limits/index.ts'
+import { cut } from '../cut.ts'
+import { parseJson } from '../json.ts'
+import { bodyNode, inside, isObject, known, string } from '../json-node.ts'
 
 const UNITS: ReadonlyMap<string, number> = new Map([
   ['d', 86_400_000],

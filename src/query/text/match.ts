@@ -1,12 +1,12 @@
-import { refuse } from '../lib/errors.ts'
-import type { FieldPath } from '../mapping/index.ts'
+import { refuse } from '../../lib/errors.ts'
+import type { FieldPath } from '../../mapping/index.ts'
+import { isText } from '../conditions.ts'
+import { integer, type JsonNode, scalar, show, string, unexpected, where } from '../json-node.ts'
+import { leniently, type Near, nearOn, patternOn, prefixOn, scoredTerm, termOn, zeroTerms } from '../leaves.ts'
+import type { Scope } from '../scope.ts'
+import { type Scored, sum, sumOfSome } from '../score.ts'
+import { and, atLeast, isIn, phrase } from '../simplify.ts'
 import { analyze } from './analysis.ts'
-import { isText } from './conditions.ts'
-import { integer, type JsonNode, scalar, show, string, unexpected, where } from './json-node.ts'
-import { leniently, type Near, nearOn, patternOn, prefixOn, scoredTerm, termOn, zeroTerms } from './leaves.ts'
-import type { Scope } from './scope.ts'
-import { type Scored, sum, sumOfSome } from './score.ts'
-import { and, atLeast, isIn, phrase } from './simplify.ts'
 
 /** How a text is looked for in a field: the options of match and of all that is made of it. */
 export interface TextOptions {

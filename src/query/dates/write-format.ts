@@ -1,9 +1,9 @@
-import { refuse } from '../lib/errors.ts'
-import { didYouMean } from '../lib/nearest.ts'
-import { createRecent } from '../lib/recent.ts'
-import { monthOf, startOfMonth } from './aggs/calendar.ts'
-import { periodsOf } from './aggs/rounding.ts'
-import { type JsonNode, show, where } from './json-node.ts'
+import { refuse } from '../../lib/errors.ts'
+import { didYouMean } from '../../lib/nearest.ts'
+import { createRecent } from '../../lib/recent.ts'
+import { type JsonNode, show, where } from '../json-node.ts'
+import { monthOf, startOfMonth } from './calendar.ts'
+import { periodsOf } from './rounding.ts'
 import { DAY, HOUR, MINUTE, SECOND, type Zone } from './time-zone.ts'
 
 /** A date as text, from milliseconds since 1970, and nanoseconds within the last one. */

@@ -1,5 +1,5 @@
-import { distance } from '../lib/distance.ts'
-import { type JsonNode, scalar, unexpected } from './json-node.ts'
+import { distance } from '../../lib/distance.ts'
+import { type JsonNode, scalar, unexpected } from '../json-node.ts'
 
 /** Which texts are near to a text: what the `fuzzy` node of the tree and its two back ends share. */
 export interface Nearness {

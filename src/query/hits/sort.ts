@@ -1,10 +1,11 @@
-import { refuse } from '../lib/errors.ts'
-import { didYouMean } from '../lib/nearest.ts'
-import { overLimit } from '../limits/index.ts'
-import { type EsType, type FieldPath, type Kind, lookup, nestedPaths } from '../mapping/index.ts'
-import { ALL, type Node } from './ast.ts'
-import { createBudget } from './budget.ts'
-import { dateWriterOf } from './date-text.ts'
+import { refuse } from '../../lib/errors.ts'
+import { didYouMean } from '../../lib/nearest.ts'
+import { overLimit } from '../../limits/index.ts'
+import { type EsType, type FieldPath, type Kind, lookup, nestedPaths } from '../../mapping/index.ts'
+import { ALL, type Node } from '../ast.ts'
+import { createBudget } from '../budget.ts'
+import { UTC } from '../dates/time-zone.ts'
+import { dateWriterOf } from '../dates/write-format.ts'
 import {
   elements,
   integer,
@@ -16,11 +17,10 @@ import {
   string,
   unexpected,
   where,
-} from './json-node.ts'
-import type { NestedSort, Sort, SortMode } from './request.ts'
-import { checkKnown, type Scope } from './scope.ts'
+} from '../json-node.ts'
+import type { NestedSort, Sort, SortMode } from '../request.ts'
+import { checkKnown, type Scope } from '../scope.ts'
 import { readSortValue, standsForMissing } from './sort-value.ts'
-import { UTC } from './time-zone.ts'
 
 /** What sort keys are read against. */
 export interface SortScope extends Pick<Scope, 'kinds' | 'now' | 'budget'> {

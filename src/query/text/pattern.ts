@@ -1,6 +1,6 @@
-import { automatonOf, parseWildcard, STATES } from './regexp/automaton.ts'
-import { before, chain, EVERYTHING, type Expression, literal } from './regexp/expression.ts'
-import { type Operator, parseRegexp } from './regexp/parse.ts'
+import { automatonOf, parseWildcard, STATES } from '../regexp/automaton.ts'
+import { before, chain, EVERYTHING, type Expression, literal } from '../regexp/expression.ts'
+import { type Operator, parseRegexp } from '../regexp/parse.ts'
 
 /** Texts that a query describes by their shape: what the `pattern` node of the tree and its two back ends share. */
 export interface Pattern {

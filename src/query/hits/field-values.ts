@@ -1,10 +1,10 @@
-import type { FieldPath, Kind } from '../mapping/index.ts'
-import { compareValues, type Value } from './ast.ts'
-import { dateWriterOf } from './date-text.ts'
+import type { FieldPath, Kind } from '../../mapping/index.ts'
+import { compareValues, type Value } from '../ast.ts'
+import { UTC } from '../dates/time-zone.ts'
+import { dateWriterOf } from '../dates/write-format.ts'
+import { rawValuesOf, readValue } from '../predicate.ts'
+import type { FieldAsk } from '../request.ts'
 import { type AskedAs, META, pathsOf } from './field-asks.ts'
-import { rawValuesOf, readValue } from './predicate.ts'
-import type { FieldAsk } from './request.ts'
-import { UTC } from './time-zone.ts'
 
 type Source = Record<string, unknown>
 

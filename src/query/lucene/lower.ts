@@ -1,12 +1,16 @@
-import { ChainsieveError, refuse } from '../lib/errors.ts'
-import { type FieldPath, lookup } from '../mapping/index.ts'
-import { analyze } from './analysis.ts'
-import { NONE } from './ast.ts'
-import { type BoundPlaces, isText, within } from './conditions.ts'
-import { createDateReader } from './dates.ts'
-import { type JsonNode, where } from './json-node.ts'
-import { type Fuzzing, leniently, nearOn, prefixOn } from './leaves.ts'
-import type { Bound, Part, Syntax } from './lucene/parse.ts'
+import { ChainsieveError, refuse } from '../../lib/errors.ts'
+import { type FieldPath, lookup } from '../../mapping/index.ts'
+import { NONE } from '../ast.ts'
+import { type BoundPlaces, isText, within } from '../conditions.ts'
+import { createDateReader } from '../dates/reader.ts'
+import { type JsonNode, where } from '../json-node.ts'
+import { type Fuzzing, leniently, nearOn, prefixOn } from '../leaves.ts'
+import { isMeta, onMetaField, testedMetaField } from '../meta.ts'
+import { OPERATORS } from '../regexp/parse.ts'
+import { fieldsBelow, type Scope } from '../scope.ts'
+import { constant, EVERY, NEVER, onlyFilters, type Scored, sumOfSome, times } from '../score.ts'
+import { and, atLeast, exists, not, or } from '../simplify.ts'
+import { analyze } from '../text/analysis.ts'
 import {
   ALL_FIELDS,
   bestOf,
@@ -16,14 +20,10 @@ import {
   type MatchType,
   type Weighted,
   weighted,
-} from './many-fields.ts'
-import { isMeta, onMetaField, testedMetaField } from './meta.ts'
-import { matcherOf } from './pattern.ts'
-import { OPERATORS } from './regexp/parse.ts'
-import { fieldsBelow, type Scope } from './scope.ts'
-import { constant, EVERY, NEVER, onlyFilters, type Scored, sumOfSome, times } from './score.ts'
-import { and, atLeast, exists, not, or } from './simplify.ts'
-import { type Analyzer, joined, matchOn, minimumOf, shapeOn, type TextOptions } from './text-query.ts'
+} from '../text/many-fields.ts'
+import { type Analyzer, joined, matchOn, minimumOf, shapeOn, type TextOptions } from '../text/match.ts'
+import { matcherOf } from '../text/pattern.ts'
+import type { Bound, Part, Syntax } from './parse.ts'
 
 /** How a query string is read. */
 export interface StringOptions {
