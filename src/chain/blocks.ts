@@ -2,32 +2,17 @@ import { bytesOf } from '../lib/bytes.ts'
 import { ChainsieveError, retry } from '../lib/errors.ts'
 import { DEFAULT_LIMITS } from '../limits/index.ts'
 import { textOfBody } from './answer-body.ts'
-import {
-  type Answer,
-  blockMissing,
-  type Call,
-  isMissingMethod,
-  OTHER_CHAIN,
-  parseBody,
-  resultOf,
-  toAnswers,
-} from './answers.ts'
+import { type Answer, blockMissing, type Call, isMissingMethod, parseBody, resultOf, toAnswers } from './answers.ts'
 import { type CheckOptions, checkBlock, checkHeader, checkShape, inconsistent } from './check.ts'
 import { checkTraces } from './check-traces.ts'
 import type { Endpoint } from './endpoint.ts'
+import { GET_BLOCK, toQuantity } from './headers.ts'
 import type { Rpc } from './rpc.ts'
 import { BLOCK as BLOCK_SHAPE } from './schema.ts'
 import { completeStateSync, hasStateSync, lacksStateSync } from './state-sync.ts'
 import { fromCallTracer, fromTraceBlock } from './trace.ts'
 import { type TraceMethod, traceCall, traceResultOf } from './tracing.ts'
 import type { RawBlock, RpcBlock, RpcReceipt } from './wire.ts'
-
-/** A block as its header tells it. */
-export interface Head {
-  number: number
-  hash: string
-  parentHash: string
-}
 
 export interface ReadOptions extends CheckOptions {
   /** Whether the calls overtake others that wait. Default false. */
@@ -93,7 +78,7 @@ const readHeaders = async (
   options: ReadOptions,
 ): Promise<(RawBlock | ChainsieveError)[]> => {
   const { transactions = false, urgent } = options
-  const calls = numbers.map(number => ({ method: BLOCK, params: [toQuantity(number), transactions] }))
+  const calls = numbers.map(number => ({ method: GET_BLOCK, params: [toQuantity(number), transactions] }))
   const answers = await endpoint.send(calls, signal, urgent)
   const { chainId } = endpoint
   return answers.map((answer, i) => {
@@ -260,67 +245,7 @@ const readReceipts = async (
   })
 }
 
-/**
- * Headers of consecutive blocks that the node has, checked to be of these numbers and to link up. The same request asks for the chain: behind
- * one address may be nodes of several, and whoever leaves stored blocks for these headers must not end up on another one.
- */
-export const readHeads = async (endpoint: Endpoint, from: number, to: number, signal: AbortSignal): Promise<Head[]> => {
-  const numbers = Array.from({ length: to - from + 1 }, (_, i) => from + i)
-  const calls = numbers.map(it => ({ method: BLOCK, params: [toQuantity(it), false] }))
-  const [chain, ...answers] = await endpoint.send([CHAIN_ID, ...calls], signal, true)
-  const id = toChainId(chain!)
-  if (endpoint.chainId !== undefined && id !== endpoint.chainId) {
-    throw retry(
-      OTHER_CHAIN,
-      `answers for chain ${id} now, and for chain ${endpoint.chainId} before: what is behind its URL?`,
-    )
-  }
-  const heads = answers.map((it, i) => toHead(resultOf(it, `block ${numbers[i]}`, numbers[i]), numbers[i]))
-  for (let i = 1; i < heads.length; i++) {
-    if (heads[i]!.parentHash !== heads[i - 1]!.hash) {
-      throw retry(
-        'block_unlinked',
-        `block ${heads[i]!.number} names ${heads[i]!.parentHash} as its parent, but block ${heads[i - 1]!.number} is ${heads[i - 1]!.hash}`,
-      )
-    }
-  }
-  return heads
-}
-
-/** The newest block of a node. */
-export const readHead = async (endpoint: Endpoint, signal: AbortSignal): Promise<Head> => {
-  const [answer] = await endpoint.send([{ method: BLOCK, params: ['latest', false] }], signal, true)
-  return toHead(resultOf(answer!, 'the latest block'))
-}
-
-/** Checks a header from outside; `due` is the number it must have. */
-export const toHead = (header: unknown, due?: number): Head => {
-  if (typeof header !== 'object' || header === null) {
-    throw blockMissing(
-      `${due === undefined ? 'the latest block' : `block ${due}`}: the node does not have it (null)`,
-      due,
-    )
-  }
-  const block = header as RpcBlock
-  const number = checkHeader(block)
-  if (due !== undefined && number !== due)
-    throw retry('block_inconsistent', `block ${due}: the node gave block ${number}`)
-  return { number, hash: block.hash, parentHash: block.parentHash }
-}
-
-export const toQuantity = (value: number): string => `0x${value.toString(16)}`
-
-export const toChainId = (answer: Answer): number => {
-  const told = resultOf(answer, CHAIN_ID.method)
-  const id = typeof told === 'number' || (typeof told === 'string' && told !== '') ? Number(told) : Number.NaN
-  if (!Number.isSafeInteger(id)) throw retry('node_bad_answer', 'does not send its chain id as a number')
-  return id
-}
-
-export const CHAIN_ID: Call = { method: 'eth_chainId', params: [] }
-
-const BLOCK = 'eth_getBlockByNumber'
 export const BLOCK_RECEIPTS = 'eth_getBlockReceipts'
-export const blockCall = (number: number): Call => ({ method: BLOCK, params: [toQuantity(number), true] })
+export const blockCall = (number: number): Call => ({ method: GET_BLOCK, params: [toQuantity(number), true] })
 export const receiptsCall = (number: number): Call => ({ method: BLOCK_RECEIPTS, params: [toQuantity(number)] })
 export const receiptCall = (hash: string): Call => ({ method: 'eth_getTransactionReceipt', params: [hash] })

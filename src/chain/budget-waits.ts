@@ -1,6 +1,5 @@
 import type { Log } from '../lib/log.ts'
 import type { Clock } from '../lib/retry.ts'
-import type { Endpoint } from './endpoint.ts'
 import type { BudgetWait } from './source.ts'
 
 export type BudgetWaits = ReturnType<typeof createBudgetWaits>
@@ -11,7 +10,7 @@ export const createBudgetWaits = (clock: Clock, log: Log) => {
   const told = new Map<string, { until: number; since: string; for: string }>()
   return {
     /** Waits until then, or for a minute: clocks are set, and long waits are none of a timer's. */
-    async wait(endpoints: readonly Endpoint[], urgent: boolean, until: number, signal: AbortSignal) {
+    async wait(endpoints: readonly { name: string }[], urgent: boolean, until: number, signal: AbortSignal) {
       const lane = urgent ? 'urgent' : 'others'
       const known = told.get(lane)
       if (known?.until !== until) {

@@ -2,7 +2,6 @@ import type { Clock } from '../lib/retry.ts'
 import { createPace } from '../lib/scheduling/rate.ts'
 import { secretUrl } from '../lib/secret.ts'
 import type { Allowance } from '../limits/credits.ts'
-import type { Call } from './answers.ts'
 import { createCosts } from './costs.ts'
 import { exact, type SpentFile, spentInMemory } from './spent-file.ts'
 
@@ -75,18 +74,18 @@ export const createBudget = (
   }
   const forOthers = ({ limit, endsAt }: Period) =>
     Math.floor(limit - Math.max(limit * FOR_HEAD, headNeeds * (endsAt - now())))
-  const methodsOf = (calls: readonly Call[]) => calls.map(({ method }) => method)
+  const methodsOf = (calls: readonly { method: string }[]) => calls.map(({ method }) => method)
 
   return {
     /** Of each second; undefined where that is not limited. */
     pace,
     /** What calls count in a second, and what they are charged with. */
-    costOf(calls: readonly Call[], chainId: number | undefined): Cost {
+    costOf(calls: readonly { method: string }[], chainId: number | undefined): Cost {
       const methods = methodsOf(calls)
       return { perSecond: perSecond(methods, chainId), credits: costs.credits(methods, chainId) }
     },
     /** Most of such calls in one request, so that no request takes a large part of what a second has. */
-    mostCalls(calls: readonly Call[], chainId: number | undefined): number {
+    mostCalls(calls: readonly { method: string }[], chainId: number | undefined): number {
       const each = perSecond(methodsOf(calls), chainId) / calls.length
       return rate && each > 0 ? Math.max(1, Math.floor(rate.most / PARTS / each)) : Number.POSITIVE_INFINITY
     },

@@ -20,8 +20,8 @@ import {
   toAnswers,
 } from './answers.ts'
 import { createBatches, type OnceOptions, type PostOptions, type Take } from './batches.ts'
-import type { Head } from './blocks.ts'
 import type { Budget } from './budget.ts'
+import type { Head } from './headers.ts'
 import { createHealth, type Health } from './health.ts'
 import type { Memory } from './memory.ts'
 import { createHider, NODE_PROTOCOLS, parseNodeUrl } from './node-url.ts'

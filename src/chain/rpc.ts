@@ -3,9 +3,9 @@ import type { Log } from '../lib/log.ts'
 import { backoff, type Clock } from '../lib/retry.ts'
 import { pickSharer } from '../lib/scheduling/load.ts'
 import { BLOCK_MISSING, type Call, OTHER_CHAIN, resultOf } from './answers.ts'
-import { CHAIN_ID, type Head, readHead, readHeads, toChainId } from './blocks.ts'
 import { createBudgetWaits } from './budget-waits.ts'
 import { BUDGET_USED, type Endpoint, LEFT_ALONE } from './endpoint.ts'
+import { CHAIN_ID, type Head, readHead, readHeads, toChainId } from './headers.ts'
 import { createTracer } from './tracing.ts'
 
 export type Rpc = ReturnType<typeof createRpc>

@@ -1,7 +1,7 @@
 import { ChainsieveError } from '../lib/errors.ts'
 import type { Clock } from '../lib/retry.ts'
-import { readHeads } from './blocks.ts'
 import type { Endpoint } from './endpoint.ts'
+import { readHeads } from './headers.ts'
 import type { Rpc } from './rpc.ts'
 import type { BlockRef } from './source.ts'
 

@@ -2,13 +2,13 @@ import {
   callsOf,
   callsPerBlock,
   createGatherer,
-  type Head,
   type Question,
   questionOf,
   type ReadOptions,
   readAnswers,
   readBlocks,
 } from './blocks.ts'
+import type { Head } from './headers.ts'
 import type { Rpc } from './rpc.ts'
 import type { RawBlock } from './wire.ts'
 

@@ -1,7 +1,7 @@
 import { ChainsieveError, retry } from '../../lib/errors.ts'
 import { type Answer, BLOCK_MISSING, type Call, type RpcError, resultOf } from '../answers.ts'
-import { toHead, toQuantity } from '../blocks.ts'
 import type { Endpoint } from '../endpoint.ts'
+import { toHead, toQuantity } from '../headers.ts'
 import type { Rpc } from '../rpc.ts'
 import { type Asked, type LogLimit, limitOf } from './log-limit.ts'
 

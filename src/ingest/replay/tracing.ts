@@ -1,7 +1,7 @@
 import { type Answer, type Call, isRevert, type RpcError, resultOf } from '../../chain/answers.ts'
-import { toQuantity } from '../../chain/blocks.ts'
 import { checkTraces } from '../../chain/check-traces.ts'
 import type { Endpoint } from '../../chain/endpoint.ts'
+import { toQuantity } from '../../chain/headers.ts'
 import { fromCallTracer, fromTraceBlock, toTraceError } from '../../chain/trace.ts'
 import { CALL_TRACER } from '../../chain/tracing.ts'
 import type { RawBlock, RpcTrace } from '../../chain/wire.ts'
