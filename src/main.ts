@@ -1,6 +1,6 @@
 import { isMainThread, type MessagePort, workerData } from 'node:worker_threads'
 import type { DeliveryData } from './delivery/messages.ts'
-import type { BuilderData } from './ingest/builders/messages.ts'
+import type { BuilderData } from './ingest/decoding/builders/messages.ts'
 import type { IndexerData, WriterData } from './ingest/messages.ts'
 import type { ReaderData } from './search/reader-thread.ts'
 
@@ -22,9 +22,9 @@ const main = async () => {
     case 'indexer':
       return (await import('./ingest/indexer-thread.ts')).runIndexer(data as IndexerData & { port: MessagePort })
     case 'builder':
-      return (await import('./ingest/builders/thread.ts')).runBuilder(data as BuilderData)
+      return (await import('./ingest/decoding/builders/thread.ts')).runBuilder(data as BuilderData)
     case 'writer':
-      return (await import('./ingest/writer-thread.ts')).runWriter(data as WriterData)
+      return (await import('./ingest/writer/writer-thread.ts')).runWriter(data as WriterData)
     case 'reader':
       return (await import('./search/reader-thread.ts')).runReader(data as ReaderData)
     case 'checker':

@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { type Abi, decodeEventLog, encodeAbiParameters, getAddress, toEventSelector, zeroAddress } from 'viem'
-import { readPack } from '../src/chain/pack.ts'
+import { readPack } from '../src/chain/files/pack.ts'
 import type { RawBlock, RpcLog } from '../src/chain/wire.ts'
 import { parseTokens } from '../src/decode/registry.ts'
 

@@ -13,7 +13,7 @@ const NAMES_KINDS = [
   /^src\/engine\/show\//,
   // What ABIs decode anew, of documents of each kind in its own way.
   /^src\/engine\/(redecode\/|index\/revision\.ts$)/,
-  /^src\/ingest\/(redecode\.ts$|redecoding\/)/,
+  /^src\/ingest\/jobs\/redecode\//,
   // What blocks are made of again from their documents.
   /^src\/ingest\/returning\//,
   // Which documents must be found by their ids.
@@ -23,7 +23,7 @@ const NAMES_KINDS = [
   // What a pack holds.
   /^src\/export\/(from-documents|pack)\.ts$/,
   // What a block holds that is stored in part.
-  /^src\/ingest\/scoped\/stored\.ts$/,
+  /^src\/ingest\/scoped\/stored-blocks\.ts$/,
   // These ask as clients do.
   /^src\/console\//,
   /^src\/services\/chain-news\.ts$/,

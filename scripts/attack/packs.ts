@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type PackLine, parsePackLine } from '../../src/chain/pack.ts'
+import { type PackLine, parsePackLine } from '../../src/chain/files/pack.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { ChainsieveError, messageOf } from '../../src/lib/errors.ts'
 import { startProgram } from '../bench/program.ts'

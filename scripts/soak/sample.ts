@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Status } from '../../src/ingest/status.ts'
+import type { Status } from '../../src/ingest/status/status.ts'
 
 /** What a server takes at a moment. Sizes are in bytes. */
 export interface Sample {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Status } from '../../src/ingest/status.ts'
+import type { Status } from '../../src/ingest/status/status.ts'
 import { type Running, startProgram } from '../bench/program.ts'
 
 /** The server that soaks: always under the same address, killed and started again. */

@@ -1,7 +1,7 @@
-import type { BudgetStatus } from './budget.ts'
+import type { Part, Taken, Taker } from './blocks/unread-answers.ts'
+import type { BudgetStatus } from './budget/budget.ts'
 import type { ScopedSource, TransactionSource } from './logs/scoped-source.ts'
-import type { Part, Taken, Taker } from './taking.ts'
-import type { TraceMethod } from './tracing.ts'
+import type { TraceMethod } from './rpc/trace-methods.ts'
 import type { RawBlock } from './wire.ts'
 
 /** A stored block by which a source finds where its chain leaves ours. */

@@ -1,7 +1,7 @@
 import type { Accounts } from '../accounts/index.ts'
 import type { Config, NetworkConfig } from '../config/index.ts'
 import type { Finding } from '../doctor/finding.ts'
-import type { Status } from '../ingest/status.ts'
+import type { Status } from '../ingest/status/status.ts'
 import type { Log } from '../lib/log.ts'
 import type { Progress } from '../lib/progress.ts'
 import type { Shutdown } from '../lib/shutdown.ts'

@@ -1,5 +1,5 @@
-import type { Reason } from '../ingest/readiness.ts'
-import type { DeliveryState, LastBlock, NetworkStatus, Status } from '../ingest/status.ts'
+import type { Reason } from '../ingest/status/readiness.ts'
+import type { DeliveryState, LastBlock, NetworkStatus, Status } from '../ingest/status/status.ts'
 import { timeOf } from '../lib/progress.ts'
 import type { RestartStatus } from '../lib/restarts.ts'
 import type { Range, Summary } from './services.ts'

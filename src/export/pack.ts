@@ -1,4 +1,4 @@
-import { type CheckOptions, checkBlock } from '../chain/check.ts'
+import { type CheckOptions, checkBlock } from '../chain/check/check-block.ts'
 import type { RawBlock } from '../chain/wire.ts'
 import { createByteWriter } from '../lib/bytes.ts'
 import { ChainsieveError, refuse, stop } from '../lib/errors.ts'

@@ -1,5 +1,5 @@
 import { Hono } from 'hono'
-import type { Status } from '../ingest/status.ts'
+import type { Status } from '../ingest/status/status.ts'
 import type { Log } from '../lib/log.ts'
 import type { Limits } from '../limits/index.ts'
 import type { SearchService } from '../search/service.ts'

@@ -1,4 +1,4 @@
-import type { Status } from '../ingest/status.ts'
+import type { Status } from '../ingest/status/status.ts'
 import { json } from './answer.ts'
 import type { Handler } from './context.ts'
 

@@ -4,8 +4,8 @@ import { ChainsieveError } from '../lib/errors.ts'
 import { type Clock, systemClock } from '../lib/retry.ts'
 import type { Confirmations, FinalityTag } from '../rules/rule.ts'
 import { FINALITY_TAGS } from '../rules/rule.ts'
+import type { Work } from './job-context.ts'
 import type { Job } from './messages.ts'
-import type { Work } from './work.ts'
 
 /** What is known of the finality of a network's chain. Null: its nodes do not tell such a block, and `depth` stands in for it. */
 export interface FinalityReport extends Readonly<Record<FinalityTag, number | null>> {

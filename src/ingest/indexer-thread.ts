@@ -1,9 +1,9 @@
 import { type MessagePort, parentPort } from 'node:worker_threads'
 import { readScans } from '../alerts/alert-store.ts'
-import { chainIdOfFiles, findBlockFiles } from '../chain/files.ts'
+import { openSpent } from '../chain/budget/spent-file.ts'
+import { chainIdOfFiles, findBlockFiles } from '../chain/files/block-files.ts'
 import { createRpcSource } from '../chain/rpc-source.ts'
 import type { ChainSource } from '../chain/source.ts'
-import { openSpent } from '../chain/spent-file.ts'
 import { newestTimes } from '../engine/blocks.ts'
 import { spentStem } from '../engine/files.ts'
 import { createLookups } from '../engine/lookups/index.ts'
@@ -20,11 +20,15 @@ import { createThreadLog } from '../lib/thread-log.ts'
 import { openRules } from '../rules/store.ts'
 import { shownFilter } from '../search/coverage.ts'
 import { keepPages } from '../sqlite/database.ts'
+import { openDecoding } from './decoding/open-decoding.ts'
 import { createFinality, depthOf, type Finality, watchFinality } from './finality.ts'
-import { forgetAsAsked } from './forgetting.ts'
+import type { State, Work } from './job-context.ts'
 import { keepFollowing } from './jobs/follow.ts'
+import { forgetAsAsked } from './jobs/forget.ts'
 import { importPacks } from './jobs/import.ts'
+import { narrowAsAsked } from './jobs/narrow.ts'
 import { indexRange } from './jobs/range.ts'
+import { watchAbis, watchForgetting, watchNarrowing, watchRules } from './jobs/watch.ts'
 import type {
   FromIndexer,
   IndexerData,
@@ -35,17 +39,12 @@ import type {
   ToWriter,
   Waiting,
 } from './messages.ts'
-
-import { openDecoding } from './open-decoding.ts'
-import { createPace, KEPT } from './pace.ts'
 import { createPipeline, type Pipeline } from './pipeline.ts'
 import { returnDocuments, watchReturn } from './returning/returning.ts'
-import { createRuleWatcher, type RuleWatcher } from './rule-watcher.ts'
-import { narrowAsAsked } from './scoped/narrowing.ts'
-import { openStoredBlocks, type StoredBlocks } from './scoped/stored.ts'
-import { createSince, forBudget, silence } from './waiting.ts'
-import { watchAbis, watchForgetting, watchNarrowing, watchRules } from './watching.ts'
-import type { State, Work } from './work.ts'
+import { createRuleWatcher, type RuleWatcher } from './rules/rule-watcher.ts'
+import { openStoredBlocks, type StoredBlocks } from './scoped/stored-blocks.ts'
+import { createPace, KEPT } from './status/block-time.ts'
+import { createSince, forBudget, silence } from './status/wait-reason.ts'
 
 /** The thread of a network that reads its source, decodes, and hands batches to the thread that writes. */
 export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {

@@ -15,10 +15,10 @@ import type { Range } from '../lib/ranges.ts'
 import type { LogMessage } from '../lib/thread-log.ts'
 import type { Limits } from '../limits/index.ts'
 import type { ShownFilter } from '../search/coverage.ts'
+import type { Room } from './decoding/shared/dictionaries.ts'
 import type { FinalityReport } from './finality.ts'
-import type { MissingBlocks } from './missing.ts'
-import type { TimedBlock } from './pace.ts'
-import type { Room } from './shared/dictionaries.ts'
+import type { MissingBlocks } from './jobs/missing.ts'
+import type { TimedBlock } from './status/block-time.ts'
 
 /** Messages between the threads of one network: the one that reads and decodes, the one that writes, and the main thread. */
 

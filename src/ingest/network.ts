@@ -14,8 +14,7 @@ import { nativeBinding, startWorker } from '../lib/runtime.ts'
 import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
 import { holdOpen } from '../sqlite/database.ts'
 import { refuseEmptied } from '../sqlite/pages.ts'
-import { abiFolder } from './abis.ts'
-import { type LogLoss, watchLog } from './log-loss.ts'
+import { abiFolder } from './decoding/abis.ts'
 import {
   type FromIndexer,
   type IndexerData,
@@ -25,6 +24,7 @@ import {
   type WriterData,
   YOUNG_MB,
 } from './messages.ts'
+import { type LogLoss, watchLog } from './status/log-loss.ts'
 
 /** The threads that index one network, as the main thread sees them. */
 export interface Indexing {

@@ -1,4 +1,4 @@
-import type { Reason } from '../ingest/readiness.ts'
+import type { Reason } from '../ingest/status/readiness.ts'
 import { noteLastClock, readLastClock } from '../lib/last-clock.ts'
 import type { Log } from '../lib/log.ts'
 import { createStepWatch } from '../lib/retry.ts'

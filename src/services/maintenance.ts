@@ -13,13 +13,20 @@ import type { Lookups } from '../engine/port.ts'
 import { removeStore, salvageStore } from '../engine/salvage.ts'
 import { readStats } from '../engine/stats.ts'
 import { createWriter } from '../engine/writer.ts'
+import { countOutside, type Outside, scopesIn } from '../ingest/jobs/narrow.ts'
 import type { MovingReport } from '../ingest/messages.ts'
 import { startIndexing } from '../ingest/network.ts'
-import { type Asked, askToForget, askToNarrow, askToPrune, isPruneAsked, withdraw } from '../ingest/prune-requests.ts'
-import { createPruner } from '../ingest/pruner.ts'
-import { countOutside, type Outside, scopesIn } from '../ingest/scoped/narrowing.ts'
-import { openStoredBlocks } from '../ingest/scoped/stored.ts'
+import {
+  type Asked,
+  askToForget,
+  askToNarrow,
+  askToPrune,
+  isPruneAsked,
+  withdraw,
+} from '../ingest/requests/prune-requests.ts'
+import { openStoredBlocks } from '../ingest/scoped/stored-blocks.ts'
 import { readStatus } from '../ingest/status/published.ts'
+import { createPruner } from '../ingest/writer/pruner.ts'
 import { refuse, stop } from '../lib/errors.ts'
 import type { Progress } from '../lib/progress.ts'
 import { gapsIn, type Range } from '../lib/ranges.ts'

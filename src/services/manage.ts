@@ -15,7 +15,15 @@ import type {
   Redecoding as RedecodingInfo,
   WholeAbi,
 } from '../http/shapes/management.ts'
-import { abiFile, abiFolder, abiIn, fileNames, keepAbis, removeAbiFile, type StoredAbi } from '../ingest/abis.ts'
+import {
+  abiFile,
+  abiFolder,
+  abiIn,
+  fileNames,
+  keepAbis,
+  removeAbiFile,
+  type StoredAbi,
+} from '../ingest/decoding/abis.ts'
 import type { Indexing } from '../ingest/network.ts'
 import {
   askedAt,
@@ -26,8 +34,8 @@ import {
   type Redecoding,
   redecodeFolder,
   stopRedecoding,
-} from '../ingest/redecodings.ts'
-import type { NetworkStatus, Status } from '../ingest/status.ts'
+} from '../ingest/requests/redecode-requests.ts'
+import type { NetworkStatus, Status } from '../ingest/status/status.ts'
 import { messageOf, refuse } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { nativeBinding } from '../lib/runtime.ts'

@@ -1,7 +1,7 @@
 import type { ReplayOptions, Run } from '../cli/index.ts'
 import type { Config, NetworkConfig } from '../config/index.ts'
 import { allowancesOf } from '../config/kinds.ts'
-import { abiFolder, readAbiFile, readOwnAbis, type StoredAbi } from '../ingest/abis.ts'
+import { abiFolder, readAbiFile, readOwnAbis, type StoredAbi } from '../ingest/decoding/abis.ts'
 import { replayTransaction } from '../ingest/replay/index.ts'
 import { messageOf } from '../lib/errors.ts'
 import { type Creation, itemsOf } from './chain-news.ts'

@@ -7,8 +7,8 @@ import { decodeEventLog, decodeFunctionData, encodeFunctionData, getContractAddr
 import { COMMON, OTHER } from '../../scripts/bench/events.ts'
 import { CALLED, DEEDS, VIEWS } from '../../scripts/bench/functions.ts'
 import { generateBlocks, generateLines, main } from '../../scripts/bench/generate.ts'
-import { checkBlock, checkLink, refOf } from '../../src/chain/check.ts'
-import { readPack } from '../../src/chain/pack.ts'
+import { checkBlock, checkLink, refOf } from '../../src/chain/check/check-block.ts'
+import { readPack } from '../../src/chain/files/pack.ts'
 import type { RawBlock, RpcLog, RpcTrace } from '../../src/chain/wire.ts'
 import { bloomOf, gunzipLines, hasMainnet, mainnetFolder, mainnetPack, tempFolder } from '../support/pack.ts'
 

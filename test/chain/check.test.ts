@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { checkBlock, checkLink, refOf } from '../../src/chain/check.ts'
+import { checkBlock, checkLink, refOf } from '../../src/chain/check/check-block.ts'
 import type { RawBlock, RpcLog } from '../../src/chain/wire.ts'
 import { logsBloomOf } from '../../src/lib/bloom.ts'
 import { ChainsieveError } from '../../src/lib/errors.ts'

@@ -2,9 +2,15 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { dirname } from 'node:path'
 import { before, test } from 'node:test'
-import { decodeTransaction } from '../../src/chain/era1/transaction.ts'
-import { chainIdOfFiles, findBlockFiles, parseBlockLine, parserReady, readBlockLines } from '../../src/chain/files.ts'
-import type { PackOptions } from '../../src/chain/pack.ts'
+import {
+  chainIdOfFiles,
+  findBlockFiles,
+  parseBlockLine,
+  parserReady,
+  readBlockLines,
+} from '../../src/chain/files/block-files.ts'
+import { decodeTransaction } from '../../src/chain/files/era1/transaction.ts'
+import type { PackOptions } from '../../src/chain/files/pack.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { ChainsieveError } from '../../src/lib/errors.ts'
 import { decodeRlpList, rlpList } from '../../src/lib/rlp.ts'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createHeadBudget } from '../../src/chain/head-budget.ts'
-import { createHeads } from '../../src/chain/heads.ts'
-import type { Rpc } from '../../src/chain/rpc.ts'
+import { createHeads } from '../../src/chain/blocks/head-watcher.ts'
+import { createHeadBudget } from '../../src/chain/budget/head-budget.ts'
+import type { Rpc } from '../../src/chain/rpc/rpc.ts'
 import { silent } from '../../src/lib/log.ts'
 import { createVirtualClock } from '../support/virtual-clock.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { unpackFrames } from '../../src/chain/era1/snappy.ts'
+import { unpackFrames } from '../../src/chain/files/era1/snappy.ts'
 import { crc32c } from '../../src/lib/crc32c.ts'
 import { framesOf } from '../support/era1.ts'
 

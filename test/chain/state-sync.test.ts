@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { stateSyncHash } from '../../src/chain/state-sync.ts'
+import { stateSyncHash } from '../../src/chain/blocks/state-sync.ts'
 import type { RawBlock, RpcReceipt, RpcTransaction } from '../../src/chain/wire.ts'
 import { rangeOf, sourceOf } from '../support/chain-source.ts'
 import { fastClock, startNode } from '../support/node.ts'

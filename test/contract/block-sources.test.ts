@@ -2,8 +2,14 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { before, describe, type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { chainIdOfFiles, findBlockFiles, parseBlockLine, parserReady, readBlockLines } from '../../src/chain/files.ts'
-import { formatPackLine } from '../../src/chain/pack.ts'
+import {
+  chainIdOfFiles,
+  findBlockFiles,
+  parseBlockLine,
+  parserReady,
+  readBlockLines,
+} from '../../src/chain/files/block-files.ts'
+import { formatPackLine } from '../../src/chain/files/pack.ts'
 import { createRpcSource } from '../../src/chain/rpc-source.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { writeCryo } from '../support/cryo.ts'

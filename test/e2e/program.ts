@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openAccounts, type Scope } from '../../src/accounts/index.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
-import type { Status } from '../../src/ingest/status.ts'
+import type { Status } from '../../src/ingest/status/status.ts'
 
 /** The real program, started from source as a process of its own. */
 export interface Program {

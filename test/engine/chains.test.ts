@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { keccak256 } from 'viem'
-import { checkBlock } from '../../src/chain/check.ts'
+import { checkBlock } from '../../src/chain/check/check-block.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { RECORD_COLUMNS } from '../../src/engine/documents/forms.ts'
 import { fieldsOf, type Kind, MAPPING } from '../../src/mapping/index.ts'

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { addAbis, createAbiWatch, listAbis, readOwnAbis, removeAbis } from '../../src/ingest/abis.ts'
+import { addAbis, createAbiWatch, listAbis, readOwnAbis, removeAbis } from '../../src/ingest/decoding/abis.ts'
 import { createLog, type Log } from '../../src/lib/log.ts'
 
 const ANYWHERE = { address: null, network: null }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openSpent } from '../../src/chain/spent-file.ts'
+import { openSpent } from '../../src/chain/budget/spent-file.ts'
 import { spentStem } from '../../src/engine/files.ts'
 import { offlineStatus } from '../../src/ingest/status/live.ts'
 import { folderToIndex, followJob, indexIn, logLines, NETWORK, until } from '../support/indexing.ts'

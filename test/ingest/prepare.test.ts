@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { positionOf } from '../../src/engine/schema.ts'
-import { createPreparer } from '../../src/ingest/prepare.ts'
+import { createPreparer } from '../../src/ingest/decoding/prepare.ts'
 import { oddBlocks } from '../support/odd.ts'
 import { createTestStore, decodeCall, excerptOf } from '../support/store.ts'
 

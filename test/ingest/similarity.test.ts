@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { type Code, readCode } from '../../src/decode/contract-code.ts'
 import { similarityOf } from '../../src/decode/features.ts'
 import { createFeatureLookup } from '../../src/engine/lookups/features.ts'
-import { createSimilarity } from '../../src/ingest/similarity.ts'
+import { createSimilarity } from '../../src/ingest/contracts/similarity.ts'
 import { readCompiled } from '../support/compiled.ts'
 import { createTestStore, demoBlocks } from '../support/store.ts'
 

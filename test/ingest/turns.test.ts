@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from 'fast-check'
+import { createTurns } from '../../src/ingest/lane-turns.ts'
 import type { LaneName } from '../../src/ingest/messages.ts'
-import { createShares } from '../../src/ingest/shares.ts'
-import { createTurns } from '../../src/ingest/turns.ts'
+import { createShares } from '../../src/ingest/writer/lane-shares.ts'
 
 const LEAST = { head: 0.6, fill: 0.25 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { checkBlock, checkLink, refOf } from '../../src/chain/check.ts'
+import { checkBlock, checkLink, refOf } from '../../src/chain/check/check-block.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { KINDS } from '../../src/mapping/index.ts'
 import {

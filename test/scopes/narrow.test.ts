@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { cutTo } from '../../src/ingest/scoped/narrowing.ts'
+import { cutTo } from '../../src/ingest/jobs/narrow.ts'
 import { filterFor, filterOf, textOf } from '../../src/scopes/filter.ts'
 import { keptOf, type Question } from '../../src/scopes/questions.ts'
 import { makeChain } from '../support/pack.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { abiFolder, addAbis } from '../../src/ingest/abis.ts'
+import { abiFolder, addAbis } from '../../src/ingest/decoding/abis.ts'
 import { createContracts } from '../../src/services/stores.ts'
 import { tempFolder } from '../e2e/program.ts'
 

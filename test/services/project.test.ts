@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { listAbis } from '../../src/ingest/abis.ts'
+import { listAbis } from '../../src/ingest/decoding/abis.ts'
 import {
   createCodeNaming,
   createNaming,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createLiveChain } from '../../scripts/soak/chain.ts'
-import { checkBlock, checkLink, refOf } from '../../src/chain/check.ts'
+import { checkBlock, checkLink, refOf } from '../../src/chain/check/check-block.ts'
 
 test('a chain that is reorganised stays linked, and its old blocks stay the same', () => {
   const chain = createLiveChain(1000, 3)

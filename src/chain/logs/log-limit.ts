@@ -1,4 +1,4 @@
-import type { RpcError } from '../answers.ts'
+import type { RpcError } from '../rpc/answers.ts'
 
 /** What a node will not do at once, by what it said to `eth_getLogs`. */
 export type LogLimit =

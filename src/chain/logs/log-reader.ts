@@ -1,14 +1,14 @@
 import { ChainsieveError, retry } from '../../lib/errors.ts'
 import { backoff, type Clock } from '../../lib/retry.ts'
 import type { Limits } from '../../limits/index.ts'
-import type { Endpoint } from '../endpoint.ts'
-import { LACKS_METHOD, type Rpc } from '../rpc.ts'
+import type { Endpoint } from '../rpc/endpoint.ts'
+import { LACKS_METHOD, type Rpc } from '../rpc/rpc.ts'
 import { createAsker } from './ask-logs.ts'
+import { rangeOf } from './ask-range.ts'
 import { type BlockLogs, compare, type Found, logsIn, mergeLogs } from './check-logs.ts'
 import { splitFilter } from './log-filter.ts'
 import type { Asked } from './log-limit.ts'
-import { askWithin, createReaches, type Density, newDensity, type Reach } from './reach.ts'
-import { rangeOf } from './reached.ts'
+import { askWithin, createReaches, type Density, newDensity, type Reach } from './range-size.ts'
 import type { LogFilter } from './scoped-source.ts'
 
 export interface LogReaderOptions {

@@ -1,12 +1,12 @@
 import { retry } from '../../lib/errors.ts'
-import type { Call, RpcError } from '../answers.ts'
-import { inconsistent, isHash } from '../check.ts'
-import type { Endpoint } from '../endpoint.ts'
-import { toQuantity } from '../headers.ts'
+import { inconsistent, isHash } from '../check/check-block.ts'
+import { createRangeAsker, type Refusal, rangeOf } from '../logs/ask-range.ts'
 import { type Asked, isMissingLogs } from '../logs/log-limit.ts'
-import { createRangeAsker, type Refusal, rangeOf } from '../logs/reached.ts'
 import type { SearchMethod } from '../logs/scoped-source.ts'
-import { LACKS_METHOD, type Rpc } from '../rpc.ts'
+import type { Call, RpcError } from '../rpc/answers.ts'
+import type { Endpoint } from '../rpc/endpoint.ts'
+import { toQuantity } from '../rpc/headers.ts'
+import { LACKS_METHOD, type Rpc } from '../rpc/rpc.ts'
 
 /** A block in which a node says that there are transactions. Without hashes, the block has to tell. */
 export interface FoundBlock {

@@ -1,13 +1,21 @@
 import { ChainsieveError } from '../../lib/errors.ts'
 import type { Limits } from '../../limits/index.ts'
-import { type Answer, isMissingMethod, resultOf } from '../answers.ts'
-import { BLOCK_RECEIPTS, blockCall, blockOf, createGatherer, readBlocks, receiptCall, receiptsCall } from '../blocks.ts'
-import { checkBlock, checkShape, inconsistent } from '../check.ts'
-import type { Endpoint } from '../endpoint.ts'
-import { checkCovered } from '../logs/wanted.ts'
-import type { Rpc } from '../rpc.ts'
-import { BLOCK } from '../schema.ts'
-import { hasStateSync } from '../state-sync.ts'
+import {
+  BLOCK_RECEIPTS,
+  blockCall,
+  blockOf,
+  createGatherer,
+  readBlocks,
+  receiptCall,
+  receiptsCall,
+} from '../blocks/read-blocks.ts'
+import { hasStateSync } from '../blocks/state-sync.ts'
+import { checkBlock, checkShape, inconsistent } from '../check/check-block.ts'
+import { BLOCK } from '../check/schema.ts'
+import { checkCovered } from '../logs/wanted-blocks.ts'
+import { type Answer, isMissingMethod, resultOf } from '../rpc/answers.ts'
+import type { Endpoint } from '../rpc/endpoint.ts'
+import type { Rpc } from '../rpc/rpc.ts'
 import type { RawBlock, RpcBlock, RpcReceipt, RpcTransaction } from '../wire.ts'
 import type { FoundBlock } from './ask-transactions.ts'
 

@@ -2,9 +2,9 @@ import type { BlockRef, ChainSource } from '../../chain/source.ts'
 import type { RawBlock } from '../../chain/wire.ts'
 import { positionOf } from '../../engine/schema.ts'
 import { stop } from '../../lib/errors.ts'
+import type { Work } from '../job-context.ts'
 import type { Job } from '../messages.ts'
-import { isMissing } from '../missing.ts'
-import type { Work } from '../work.ts'
+import { isMissing } from './missing.ts'
 
 /** Time before a job is tried again. */
 export const AGAIN_MS = 5_000

@@ -7,10 +7,10 @@ import { type Lacking, lackingOf, textOf } from '../../scopes/filter.ts'
 import { planOf } from '../../scopes/plan.ts'
 import { isOfLogs, lackingTransactions, transactionQuestionsOf } from '../../scopes/questions.ts'
 import type { Factory, Scope } from '../../scopes/scope.ts'
-import { extentOf, isMissing, joinUnavailable, type Unavailable } from '../missing.ts'
-import { prefetch } from '../prefetch.ts'
-import { questionsIn } from '../scoped/wanted.ts'
-import type { Work } from '../work.ts'
+import type { Work } from '../job-context.ts'
+import { questionsIn } from '../scoped/resolve-scopes.ts'
+import { extentOf, isMissing, joinUnavailable, type Unavailable } from './missing.ts'
+import { prefetch } from './prefetch.ts'
 
 /** Blocks that are stored in one transaction, or what came within so long. */
 const FLUSH_MS = 500

@@ -4,11 +4,11 @@ import type { Lookups } from '../../engine/port.ts'
 import { childrenIn, textOfFactory } from '../../scopes/factory.ts'
 import { isOfLogs, type Question, questionsOf } from '../../scopes/questions.ts'
 import type { Scope } from '../../scopes/scope.ts'
+import type { Work } from '../job-context.ts'
 import type { Lane } from '../lane.ts'
-import { prefetch } from '../prefetch.ts'
-import { joinParts } from '../scoped/replacing.ts'
-import { questionsIn } from '../scoped/wanted.ts'
-import type { Work } from '../work.ts'
+import { joinParts } from '../scoped/join-blocks.ts'
+import { questionsIn } from '../scoped/resolve-scopes.ts'
+import { prefetch } from './prefetch.ts'
 
 /** Looks in each block of the head for what scopes want. */
 export const createHeadScopes = (scopes: readonly Scope[], coverage: Lookups['coverage']) => {

@@ -1,15 +1,15 @@
-import { findBlockFiles, parseBlockLine, parserReady, readBlockLines } from '../../chain/files.ts'
-import { linkPackBlock, type PackLine, placeOf } from '../../chain/pack.ts'
+import { findBlockFiles, parseBlockLine, parserReady, readBlockLines } from '../../chain/files/block-files.ts'
+import { linkPackBlock, type PackLine, placeOf } from '../../chain/files/pack.ts'
 import type { BlockRef } from '../../chain/source.ts'
 import type { RawBlock } from '../../chain/wire.ts'
 import { ChainsieveError, refuse } from '../../lib/errors.ts'
-import type { BuiltPiece } from '../builders/facts.ts'
-import { createGroupReader, type Group } from '../builders/groups.ts'
-import type { Builders, BuiltGroup } from '../builders/pool.ts'
+import type { BuiltPiece } from '../decoding/builders/facts.ts'
+import { createGroupReader, type Group } from '../decoding/builders/groups.ts'
+import type { Builders, BuiltGroup } from '../decoding/builders/pool.ts'
+import { makeRoom, startBuilders } from '../decoding/parallel-decoding.ts'
+import { type Work, yieldToEventLoop } from '../job-context.ts'
 import type { Lane } from '../lane.ts'
 import type { Pipeline } from '../pipeline.ts'
-import { makeRoom, startBuilders } from '../sharing.ts'
-import { type Work, yieldToEventLoop } from '../work.ts'
 
 /** Reads files from front to back. Blocks that are stored already are passed over, so that an import can be repeated. */
 export const importPacks = async (work: Work, paths: string[]) => {

@@ -1,13 +1,13 @@
 import type { Scoping } from '../../config/scopes.ts'
 import { refuse } from '../../lib/errors.ts'
 import { systemClock } from '../../lib/retry.ts'
+import type { Work } from '../job-context.ts'
 import type { Job } from '../messages.ts'
-import { cannotFill, type Unavailable } from '../missing.ts'
-import { blockAt, scopesAt, scopesFrom } from '../scoped/wanted.ts'
-import type { Work } from '../work.ts'
+import { blockAt, scopesAt, scopesFrom } from '../scoped/resolve-scopes.ts'
 import { AGAIN_MS, leaveOldBlocks, leaveOldHeaders } from './branches.ts'
 import { fill } from './fill.ts'
 import { fillScopes } from './fill-scopes.ts'
+import { cannotFill, type Unavailable } from './missing.ts'
 
 /** Back-fills a range once. */
 export const indexRange = async (work: Work, job: Extract<Job, { type: 'index' }>) => {

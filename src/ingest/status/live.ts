@@ -6,9 +6,9 @@ import { every } from '../../lib/scheduling/interval.ts'
 import { isDamage } from '../../sqlite/damage.ts'
 import type { Report } from '../messages.ts'
 import type { Indexing } from '../network.ts'
-import { type Reason, reasonsOf } from '../readiness.ts'
-import type { DeliveryState, NetworkStatus, ReaderState, Status } from '../status.ts'
 import { type Held, type StatusOptions, statusOf } from './network.ts'
+import { type Reason, reasonsOf } from './readiness.ts'
+import type { DeliveryState, NetworkStatus, ReaderState, Status } from './status.ts'
 
 export interface LiveStatusOptions extends StatusOptions {
   deliveries?(): DeliveryState

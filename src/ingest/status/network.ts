@@ -3,10 +3,10 @@ import type { Range } from '../../lib/ranges.ts'
 import type { RestartStatus } from '../../lib/restarts.ts'
 import type { ScopeCoverage } from '../../search/coverage.ts'
 import { isDamage } from '../../sqlite/damage.ts'
-import type { LogLoss } from '../log-loss.ts'
 import type { Report, Waiting } from '../messages.ts'
 import type { Indexing } from '../network.ts'
-import type { ClusterStatus, NetworkStatus } from '../status.ts'
+import type { LogLoss } from './log-loss.ts'
+import type { ClusterStatus, NetworkStatus } from './status.ts'
 
 /** The content of a store: ranges of blocks, and its newest block with its time in seconds. */
 export interface Held {

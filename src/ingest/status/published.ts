@@ -4,8 +4,8 @@ import { systemFault } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { PRIVATE_FILE } from '../../lib/private.ts'
 import { every } from '../../lib/scheduling/interval.ts'
-import { createReadinessLog } from '../readiness.ts'
-import type { Status } from '../status.ts'
+import { createReadinessLog } from './readiness.ts'
+import type { Status } from './status.ts'
 
 const FILE = 'status.json'
 const PUBLISH_MS = 1000

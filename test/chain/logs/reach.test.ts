@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { LogLimit } from '../../../src/chain/logs/log-limit.ts'
-import { createReach, newDensity } from '../../../src/chain/logs/reach.ts'
+import { createReach, newDensity } from '../../../src/chain/logs/range-size.ts'
 import { fewestCalls, type Provider } from '../../support/log-providers.ts'
 import { seeded } from '../../support/logs.ts'
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { describe, it } from 'node:test'
 import { Worker } from 'node:worker_threads'
-import { createFilterMemory } from '../../../src/ingest/address-filter.ts'
-import { createAddressesMemory, joinAddresses, ownAddresses } from '../../../src/ingest/shared/addresses.ts'
-import { createTextsMemory, joinTexts, ownTexts } from '../../../src/ingest/shared/texts.ts'
+import { createFilterMemory } from '../../../src/ingest/decoding/address-filter.ts'
+import { createAddressesMemory, joinAddresses, ownAddresses } from '../../../src/ingest/decoding/shared/addresses.ts'
+import { createTextsMemory, joinTexts, ownTexts } from '../../../src/ingest/decoding/shared/texts.ts'
 
 const digits = (n: number) => n.toString(16).padStart(40, 'ab0c')
 const filter = () => createFilterMemory(0, bytes => new SharedArrayBuffer(bytes))

@@ -1,0 +1,162 @@
+import { retry } from '../../lib/errors.ts'
+import type { Log } from '../../lib/log.ts'
+import { mapInOrder } from '../../lib/scheduling/in-order.ts'
+import { checkLink } from '../check/check-block.ts'
+import type { Head } from '../rpc/headers.ts'
+import type { Rpc } from '../rpc/rpc.ts'
+import type { RangeOptions } from '../source.ts'
+import type { RawBlock } from '../wire.ts'
+import { fetchBlocks, type ReadOptions, readBlocks } from './read-blocks.ts'
+import { fetchTaken, headOf, headsOf, type Part, type Taken, type Taker } from './unread-answers.ts'
+
+export interface FetchOptions extends ReadOptions {
+  /** Blocks that are asked for in one piece of work. */
+  chunk: number
+  /** Most pieces under way or waiting to be taken, asked for before each. */
+  ahead(): number
+  log: Log
+}
+
+/**
+ * Back-fill: runs of blocks that are linked inside and with the run before. Runs begin at multiples of their length, save the first and the
+ * last, so that the same blocks form the same runs whatever the range. Blocks are fetched ahead, in as many
+ * requests as the nodes can bear and in no more memory than `AHEAD_BYTES` of answers.
+ *
+ * Where two runs do not link, the later one is read again; where that does not help, the chain was reorganised
+ * below what was already yielded, and the iteration ends with `retry('block_unlinked')`: what is stored has to be
+ * reconciled by `follow` first. A range should therefore end `finality` blocks below the head.
+ */
+export async function* fetchRange(rpc: Rpc, range: RangeOptions, options: FetchOptions): AsyncGenerator<RawBlock[]> {
+  for await (const parts of fetchParts<never>(rpc, range, options))
+    yield parts.flatMap(part => ('taken' in part ? [] : part.blocks))
+}
+
+/** The same, but answers go unread to whoever takes them; what it does not take, and what is read again, is read here. */
+export async function* fetchParts<T extends Taken>(
+  rpc: Rpc,
+  range: RangeOptions,
+  options: FetchOptions,
+  taker?: Taker<T>,
+): AsyncGenerator<Part<T>[]> {
+  const { signal, order } = range
+  let run: Part<T>[] = []
+  /** The outer block of the last run, which the next one has to link to. */
+  let edge: Head | undefined
+  const fetch = async (numbers: readonly number[], inner: AbortSignal): Promise<Part<T>[]> =>
+    taker?.wants(numbers)
+      ? fetchTaken(rpc, numbers, options, taker, inner)
+      : [{ blocks: await fetchBlocks(rpc, numbers, options, inner) }]
+  const ahead = taker ? { ...options, threads: taker.threads } : options
+  for await (const { result, last } of fetchAhead(rpc, chunksOf(range, options.chunk), ahead, signal, fetch)) {
+    run.push(...result)
+    if (!last) continue
+    let heads = run.flatMap(headsOf)
+    if (unlinked(heads, edge, order) !== undefined) {
+      for (const part of run) if ('taken' in part) part.taken.drop()
+      const blocks = await fetchLinked(rpc, heads, edge, order, options, signal)
+      heads = blocks.map(headOf)
+      run = [{ blocks }]
+    }
+    edge = order === 'oldest' ? heads.at(-1) : heads[0]
+    yield run
+    run = []
+  }
+}
+
+/** Blocks one by one, fetched ahead, ascending. They are checked, but not linked. */
+export async function* fetchAscending(
+  rpc: Rpc,
+  from: number,
+  to: number,
+  options: FetchOptions & { tries: number },
+  signal: AbortSignal,
+): AsyncGenerator<RawBlock> {
+  const chunks = chunksOf({ from, to, order: 'oldest', run: options.chunk }, options.chunk)
+  const fetch = (numbers: readonly number[], inner: AbortSignal) => fetchBlocks(rpc, numbers, options, inner)
+  for await (const { result } of fetchAhead(rpc, chunks, options, signal, fetch)) yield* result
+}
+
+interface Chunk {
+  numbers: number[]
+  /** Whether the run ends with this chunk. */
+  last: boolean
+}
+
+function* chunksOf({ from, to, order, run }: Omit<RangeOptions, 'signal'>, size: number): Generator<Chunk> {
+  const first = Math.floor(from / run)
+  const end = Math.floor(to / run)
+  for (let i = 0; i <= end - first; i++) {
+    const at = (order === 'oldest' ? first + i : end - i) * run
+    const low = Math.max(from, at)
+    const high = Math.min(to, at + run - 1)
+    for (let start = low; start <= high; start += size) {
+      const stop = Math.min(start + size - 1, high)
+      yield { numbers: Array.from({ length: stop - start + 1 }, (_, n) => start + n), last: stop === high }
+    }
+  }
+}
+
+/** Answers that may be held in memory before they are taken. */
+const AHEAD_BYTES = 16 << 20
+
+async function* fetchAhead<R>(
+  rpc: Rpc,
+  chunks: Iterable<Chunk>,
+  options: FetchOptions & { threads?: number },
+  signal: AbortSignal,
+  fetch: (numbers: readonly number[], signal: AbortSignal) => Promise<R>,
+): AsyncGenerator<{ result: R; last: boolean }> {
+  const ahead = () => {
+    const bytes = Math.max(...rpc.endpoints.map(it => it.bytesPerCall)) * (options.traces ? 3 : 2) * options.chunk
+    // Each of those that take answers has one at hand.
+    return Math.min(options.ahead(), (bytes === 0 ? 2 : Math.ceil(AHEAD_BYTES / bytes)) + (options.threads ?? 0))
+  }
+  yield* mapInOrder(
+    chunks,
+    ahead,
+    async ({ numbers, last }, inner) => ({ result: await fetch(numbers, inner), last }),
+    signal,
+  )
+}
+
+/** The first link that does not hold, or undefined where all do. */
+const unlinked = (run: readonly Head[], edge: Head | undefined, order: 'oldest' | 'newest'): unknown => {
+  const chain = edge === undefined ? run : order === 'oldest' ? [edge, ...run] : [...run, edge]
+  try {
+    for (let i = 1; i < chain.length; i++) checkLink(chain[i - 1]!, chain[i]!)
+    return undefined
+  } catch (error) {
+    return error
+  }
+}
+
+const fetchLinked = (
+  rpc: Rpc,
+  run: readonly Head[],
+  edge: Head | undefined,
+  order: 'oldest' | 'newest',
+  options: FetchOptions,
+  signal: AbortSignal,
+): Promise<RawBlock[]> => {
+  const numbers = run.map(({ number }) => number)
+  options.log.warn('Received blocks that do not link, reads them again', { from: numbers[0], to: numbers.at(-1) })
+  return rpc.attempt(
+    async endpoint => {
+      const blocks: RawBlock[] = []
+      for (let i = 0; i < numbers.length; i += options.chunk) {
+        for (const block of await readBlocks(endpoint, numbers.slice(i, i + options.chunk), signal, options)) {
+          if (block instanceof Error) throw block
+          blocks.push(block)
+        }
+      }
+      const fault = unlinked(blocks.map(headOf), edge, order)
+      if (fault !== undefined) throw retry('block_unlinked', (fault as Error).message)
+      return blocks
+    },
+    signal,
+    { tries: RELINK_TRIES, traces: options.traces, urgent: options.urgent },
+  )
+}
+
+/** With the waits between them, some ten seconds: enough for a lagging node, short enough for a real reorganisation. */
+const RELINK_TRIES = 8

@@ -1,0 +1,248 @@
+import { ChainsieveError, retry, stop } from '../../lib/errors.ts'
+import { backoff, type Clock } from '../../lib/retry.ts'
+import { refOf } from '../check/check-block.ts'
+import { BLOCK_MISSING } from '../rpc/answers.ts'
+import type { Endpoint } from '../rpc/endpoint.ts'
+import { type Head, readHead, readHeads } from '../rpc/headers.ts'
+import type { Rpc } from '../rpc/rpc.ts'
+import type { BlockRef, ChainEvent, FollowOptions } from '../source.ts'
+import { type FetchOptions, fetchAscending } from './fetch-range.ts'
+import type { Heads } from './head-watcher.ts'
+
+export interface FollowSettings extends FetchOptions {
+  rpc: Rpc
+  heads: Heads
+  clock: Clock
+  random: () => number
+  /**
+   * Whether the node is one for development. There a head below ours means that the chain was cut back, as `evm_revert` does, and another
+   * first block that the chain was begun anew: then all is rolled back, to -1. Elsewhere the node lags, and the chain is another one.
+   * Default false.
+   */
+  shrinks?: boolean
+}
+
+/**
+ * The chain from the stored tip on. When do we leave a block that we hold for another one?
+ *
+ * - The node has a block above our tip whose parent is not our tip, and the headers below it, read from the same node,
+ *   link down to a block that we hold. Then the node's chain is at least as long as ours and consistent: it is followed.
+ * - The node's head is as high as our tip and is another block. Siblings take turns for a moment, so it is read twice, and the
+ *   headers below it have to link down likewise.
+ * - The node's head is below our tip: it lags, and we wait; a shorter branch that wins outgrows our tip soon. Where its block differs from
+ *   ours of that height, poll after poll, and no other node has our tip, the chain was cut back, as by a restored snapshot, and is followed.
+ *   With `shrinks` that is believed at once, down to nothing where the first block is another one.
+ *
+ * Whatever does not fit together (a parent that the node itself does not have, a block that it announced and answers null for) is
+ * read again, with the reason in the status of the node; it is neither skipped nor a reason to rewind.
+ */
+export async function* followChain(options: FollowOptions, settings: FollowSettings): AsyncGenerator<ChainEvent> {
+  const { finality, signal } = options
+  const { rpc, heads, clock, random } = settings
+  let tip = options.tip
+  /** The block that is wanted next while there is no tip. */
+  let first = options.from
+  /** Blocks that were yielded but may not be stored yet, by number. */
+  const yielded = new Map<number, string>()
+  const held = (number: number): BlockRef | undefined => {
+    const hash = yielded.get(number) ?? (options.tip?.number === number ? options.tip.hash : undefined)
+    return hash === undefined ? options.stored(number) : { number, hash }
+  }
+
+  const finalized = (): number => (settings.shrinks === true ? -1 : (options.finalized?.() ?? -1))
+  const isFinalized = (number: number): boolean => number >= 0 && number === finalized()
+
+  /** How often without a break, and since when, heads below our tip were of another branch. */
+  let cut: { times: number; since: number } | undefined
+
+  let failures = 0
+  for (;;) {
+    const head = await heads.next(signal)
+    if (head === undefined) continue
+    try {
+      yield* advance(head)
+      failures = 0
+    } catch (error) {
+      signal.throwIfAborted()
+      // The nodes' statuses have the reason; here it only means that what was announced is not to be had yet.
+      if (!(error instanceof ChainsieveError) || error.next !== 'retry') throw error
+      const next = tip === undefined ? first : tip.number + 1
+      // Nodes have pruned what is wanted: whoever follows begins further up.
+      if (error.code === BLOCK_MISSING && failures >= GONE_TIMES && head.number - next > RECENT) throw error
+      // A node that is a little behind soon is not: the next block must not come late.
+      const capMs = error.code === BEHIND && !rpc.isSparing ? 1_000 : 5_000
+      await clock.sleep(backoff(++failures, { random, capMs }), signal)
+      heads.poke()
+    }
+  }
+
+  async function* advance(head: Head): AsyncGenerator<ChainEvent> {
+    if (tip === undefined || head.number >= tip.number) cut = undefined
+    if (tip === undefined) {
+      if (head.number >= first) yield* extend(first, head.number)
+    } else if (head.number > tip.number) {
+      yield* extend(tip.number + 1, head.number)
+    } else if (head.number === tip.number) {
+      if (head.hash !== tip.hash) {
+        if (await isConfirmed(head)) yield* leave(tip, head.number)
+        heads.poke()
+      }
+    } else if ((settings.shrinks === true || isCut(head, tip)) && (await isConfirmed(head))) {
+      yield* leave(tip, head.number)
+      heads.poke()
+    } else {
+      yield* advance(await newerHead(tip))
+    }
+  }
+
+  /** Whether it was seen often enough that the chain was cut back. One answer may be that of a node which is far behind. */
+  function isCut({ number, hash }: Head, ours: BlockRef): boolean {
+    const same = held(number)
+    if (same === undefined || same.hash === hash) {
+      cut = undefined
+      return false
+    }
+    const now = clock.elapsed()
+    cut ??= { times: 0, since: now }
+    cut.times++
+    const hasOurs = ({ head }: Endpoint) =>
+      head !== undefined && head.number >= ours.number && now - head.at < REMEMBERED_MS
+    return cut.times >= CUT_TIMES && now - cut.since >= CUT_MS && !rpc.endpoints.some(hasOurs)
+  }
+
+  /** Fetches and yields blocks as long as each links to the one before. */
+  async function* extend(from: number, to: number): AsyncGenerator<ChainEvent> {
+    for await (const block of fetchAscending(rpc, from, to, { ...settings, tries: BLOCK_TRIES }, signal)) {
+      if (tip !== undefined && block.block.parentHash !== tip.hash) {
+        yield* leave(tip, tip.number)
+        heads.poke()
+        return
+      }
+      tip = refOf(block.block)
+      yielded.set(tip.number, tip.hash)
+      yielded.delete(tip.number - KEPT)
+      yield { type: 'block', block }
+    }
+  }
+
+  /**
+   * Finds where the node's chain, read down from block `top`, leaves ours, and rolls back to there. The blocks of the new
+   * branch come with the next head.
+   */
+  async function* leave(ours: BlockRef, top: number): AsyncGenerator<ChainEvent> {
+    let ancestor: number | undefined
+    // An error that would stop everything must be seen twice.
+    for (let seen = 0; seen < 2 && ancestor === undefined; seen++) {
+      if (seen > 0) await clock.sleep(SECOND_LOOK_MS, signal)
+      ancestor = await rpc.attempt(endpoint => findAncestor(endpoint, ours, top), signal, {
+        tries: BLOCK_TRIES,
+        urgent: true,
+      })
+    }
+    if (ancestor === undefined && settings.shrinks === true) ancestor = -1
+    if (ancestor === undefined && isFinalized(lowestOf(ours))) throw belowFinalized(ours, lowestOf(ours))
+    if (ancestor === undefined) {
+      throw stop(
+        'reorg_too_deep',
+        `the node's chain leaves the stored one more than ${finality} blocks below block ${ours.number} (${ours.hash}), which is deeper than this finality. ` +
+          'If the node is right (it was reset, or the chain really did this), raise finality above that depth or index into an empty data folder; otherwise use another node',
+      )
+    }
+    if (ancestor === ours.number) return
+    for (const number of yielded.keys()) if (number > ancestor) yielded.delete(number)
+    tip = held(ancestor)
+    first = ancestor + 1
+    yield { type: 'rollback', to: ancestor }
+  }
+
+  /** The lowest block that may be the newest one in common with another branch. */
+  function lowestOf(ours: BlockRef): number {
+    const final = finalized()
+    const deepest = options.toFinalized === true && final >= 0 ? 0 : ours.number - finality
+    return Math.max(0, deepest, Math.min(final, ours.number))
+  }
+
+  /** The newest block that the node and we have in common; undefined where it lies deeper than finality. */
+  async function findAncestor(endpoint: Endpoint, ours: BlockRef, top: number): Promise<number | undefined> {
+    const lowest = lowestOf(ours)
+    let above: Head | undefined
+    for (let high = top; high >= lowest; ) {
+      // Blocks below those that we hold are not asked for: a node may have forgotten them.
+      let low = high
+      while (low > lowest && high - low + 1 < HEADS_PER_CALL && held(low - 1) !== undefined) low--
+      const branch = await readHeads(endpoint, low, high, signal)
+      for (const head of branch.reverse()) {
+        if (above !== undefined && above.parentHash !== head.hash) throw notItsParent(above, head)
+        const same = held(head.number)
+        if (same === undefined || same.hash === head.hash) {
+          if (head.number === ours.number) await checkNext(endpoint, head)
+          return head.number
+        }
+        above = head
+      }
+      // Below everything that we hold there is nothing left to differ.
+      if (low > lowest && held(low - 1) === undefined) return low - 1
+      high = low - 1
+    }
+    return undefined
+  }
+
+  /** The node has our tip after all: then the block above it, which made us doubt, has to name it as its parent now. */
+  async function checkNext(endpoint: Endpoint, head: Head): Promise<void> {
+    const newest = await readHead(endpoint, signal)
+    if (newest.number <= head.number) return
+    const [next] = (await readHeads(endpoint, head.number + 1, head.number + 1, signal)) as [Head]
+    if (next.parentHash !== head.hash) throw notItsParent(next, head)
+  }
+
+  /** Reads the block of a head again, after a moment; false where it has changed meanwhile. */
+  async function isConfirmed(head: Head): Promise<boolean> {
+    await clock.sleep(CONFIRM_MS, signal)
+    const again = async (endpoint: Endpoint) => {
+      const [now] = await readHeads(endpoint, head.number, head.number, signal)
+      return now!.hash === head.hash
+    }
+    return rpc.attempt(again, signal, { tries: BLOCK_TRIES, urgent: true })
+  }
+
+  /** A head that is not below our tip, from whichever node has one. */
+  async function newerHead(ours: BlockRef): Promise<Head> {
+    const read = async (endpoint: Endpoint) => {
+      const head = await rpc.headOf(endpoint, signal)
+      if (head.number >= ours.number) return head
+      throw retry(BEHIND, `its head is block ${head.number}, but block ${ours.number} is already known: the node lags`)
+    }
+    return rpc.attempt(read, signal, { tries: rpc.endpoints.length, urgent: true })
+  }
+}
+
+const belowFinalized = ({ number, hash }: BlockRef, final: number) =>
+  stop(
+    'reorg_below_finalized',
+    `the node's chain leaves the stored one, which leads up to block ${number} (${hash}), below block ${final}, although a node had told that block to be finalized. ` +
+      'One of the nodes is wrong: remove it. If the chain really did this, start again: until a node tells what is finalized, reorganisations are followed as deep as finality allows',
+  )
+
+const notItsParent = (block: Head, parent: Head) =>
+  retry(
+    'block_unlinked',
+    `block ${block.number} names ${block.parentHash} as its parent, but the node's block ${parent.number} is ${parent.hash}`,
+  )
+
+/** A block so far below the head that was missing so often will not come any more. */
+export const RECENT = 64
+const GONE_TIMES = 3
+/** Code of the error of a node whose head is below our tip. */
+const BEHIND = 'head_behind'
+/** Tries for an announced block before the head is requested again: the block may be gone. */
+const BLOCK_TRIES = 4
+/** Blocks whose hashes are remembered in case that the store is not that far yet. */
+const KEPT = 1024
+const HEADS_PER_CALL = 8
+/** Polls by which, and time for which, a chain that was cut back has to show. */
+const CUT_TIMES = 3
+const CUT_MS = 5_000
+/** A node that does not answer any more counts for so long as having what it told. */
+const REMEMBERED_MS = 300_000
+const CONFIRM_MS = 200
+const SECOND_LOOK_MS = 1_000

@@ -1,0 +1,284 @@
+import { ChainsieveError, retry } from '../../lib/errors.ts'
+import type { Log } from '../../lib/log.ts'
+import { backoff, type Clock, withTimeout } from '../../lib/retry.ts'
+import { secretUrl } from '../../lib/secret.ts'
+import type { HeadBudget } from '../budget/head-budget.ts'
+import { parseBody } from '../rpc/answers.ts'
+import { type Connection, openConnection } from '../rpc/connection.ts'
+import type { Endpoint } from '../rpc/endpoint.ts'
+import { type Head, toHead } from '../rpc/headers.ts'
+import { createHider, parseNodeUrl } from '../rpc/node-url.ts'
+import { type Rpc, STRIDE } from '../rpc/rpc.ts'
+import { describeNetwork } from '../rpc/transport.ts'
+import type { EndpointStatus } from '../source.ts'
+
+/** Tells when the head of the chain may have moved. */
+export interface Heads {
+  /**
+   * The newest head that was announced since the last call, or else the one that the next poll finds. An announcement that comes
+   * while nobody waits replaces the one before it. The first call polls at once. Undefined where a poll came to nothing.
+   */
+  next(signal: AbortSignal): Promise<Head | undefined>
+  /** Has the next call poll at once. */
+  poke(): void
+}
+
+export interface HeadsOptions {
+  rpc: Rpc
+  budget: HeadBudget
+  /** Time between polls. Left out, it follows the chain: a sixth of a block's time, between 100 ms and 2 s. */
+  pollMs?: number
+  /** Time between polls while announcements come in; default 10 s. */
+  safetyPollMs?: number | undefined
+  /** The node that announces heads, where it is known. */
+  announcing?: Pick<Endpoint, 'head'> | undefined
+  clock: Clock
+}
+
+/** Where announcements go in. */
+export interface HeadsInlet {
+  /**
+   * Announcements come in from now on, so that polls are only a safety net. `onSilence` is called where a poll finds that they have
+   * stopped although the chain moves.
+   */
+  attach(onSilence: () => void): void
+  /** They do not come in any more: the next poll is due, for what they may have missed. */
+  detach(): void
+  push(head: Head): void
+}
+
+export const createHeads = (options: HeadsOptions): Heads & HeadsInlet => {
+  const { rpc, budget, pollMs, safetyPollMs = SAFETY_POLL_MS, announcing, clock } = options
+  let pushed: Head | undefined
+  let highest = -1
+  /** Times by which polls are planned, as of `clock.elapsed`. */
+  let pushedAt = Number.NEGATIVE_INFINITY
+  let onSilence: (() => void) | undefined
+  let due = Number.NEGATIVE_INFINITY
+  let wake: (() => void) | undefined
+  /** Mean time of a block in ms, and when the last one came. */
+  let blockMs = 6_000
+  let movedAt: number | undefined
+
+  const moved = (head: Head) => {
+    const now = clock.elapsed()
+    if (head.number > highest) {
+      // Each of the blocks that came counts once, so that the pace of a fast chain is known after a few polls.
+      const before = 0.8 ** (head.number - highest)
+      if (highest >= 0 && movedAt !== undefined)
+        blockMs = blockMs * before + ((now - movedAt) / (head.number - highest)) * (1 - before)
+      if (highest >= 0) budget.came(head.number - highest, blockMs)
+      highest = head.number
+      movedAt = now
+    }
+  }
+  /** Where each question counts, none is asked before a block may be there. */
+  const untilDue = () => (movedAt === undefined ? 0 : movedAt + blockMs * EARLY - clock.elapsed())
+  const interval = () => {
+    const active = pollMs ?? Math.max(Math.min(Math.max(blockMs / 6, 100), 2_000), rpc.isSparing ? untilDue() : 0)
+    return onSilence === undefined ? active : Math.max(active, safetyPollMs)
+  }
+  /** Sleeps until the next poll is due, or until something wakes it. */
+  const wait = async (ms: number, signal: AbortSignal) => {
+    const controller = new AbortController()
+    const abort = () => controller.abort()
+    signal.addEventListener('abort', abort, { once: true })
+    wake = abort
+    try {
+      await clock.sleep(ms, controller.signal)
+    } catch (error) {
+      if (!controller.signal.aborted) throw error
+      signal.throwIfAborted()
+    } finally {
+      wake = undefined
+      signal.removeEventListener('abort', abort)
+    }
+  }
+
+  const poke = () => {
+    due = Number.NEGATIVE_INFINITY
+    wake?.()
+  }
+
+  return {
+    async next(signal) {
+      for (;;) {
+        signal.throwIfAborted()
+        const now = clock.now()
+        const restsUntil = budget.restsUntil()
+        if (now < restsUntil) {
+          // Clocks are set, and long waits are none of a timer's.
+          await wait(Math.min(restsUntil - now, LONGEST_REST_MS), signal)
+          continue
+        }
+        if (pushed !== undefined) {
+          const head = pushed
+          pushed = undefined
+          budget.looks()
+          return head
+        }
+        const untilPoll = due - clock.elapsed()
+        if (untilPoll > 0) {
+          await wait(untilPoll, signal)
+          continue
+        }
+        budget.looks()
+        const before = highest
+        let head: Head | undefined
+        try {
+          head = await rpc.attempt(endpoint => rpc.headOf(endpoint, signal), signal, {
+            tries: rpc.endpoints.length,
+            urgent: true,
+          })
+          moved(head)
+        } catch (error) {
+          if (!(error instanceof ChainsieveError) || error.next !== 'retry') throw error
+        }
+        due = clock.elapsed() + interval()
+        if (head !== undefined && head.number > before && clock.elapsed() - pushedAt > SAFETY_POLL_MS) onSilence?.()
+        return head
+      }
+    },
+    poke,
+    attach(notify) {
+      onSilence = notify
+      pushedAt = clock.elapsed()
+      // A poll finds the blocks before the first announcement.
+      poke()
+    },
+    detach() {
+      onSilence = undefined
+      poke()
+    },
+    push(head) {
+      // Nodes show by a poll what is far above.
+      if (head.number > highest + STRIDE) return poke()
+      pushed = head
+      pushedAt = clock.elapsed()
+      if (announcing) announcing.head = { ...head, at: pushedAt }
+      moved(head)
+      due = pushedAt + interval()
+      wake?.()
+    },
+  }
+}
+
+const LONGEST_REST_MS = 60_000
+/** Blocks come so much sooner than their mean time, at times. */
+const EARLY = 0.9
+
+/** Polls go on at this pace while announcements come in, in case that they stop unnoticed. */
+const SAFETY_POLL_MS = 10_000
+
+export interface AnnouncerOptions {
+  url: string
+  /** Longest time for connecting and subscribing. */
+  timeoutMs: number
+  log: Log
+  clock: Clock
+  random: () => number
+}
+
+export type Announcer = ReturnType<typeof createAnnouncer>
+
+/** A subscription to new heads, kept up as long as it is run. */
+export const createAnnouncer = ({ url: text, timeoutMs, log, clock, random }: AnnouncerOptions) => {
+  const url = parseNodeUrl(text, ['ws:', 'wss:', 'ipc:'])
+  const name = secretUrl(text).toString()
+  const hide = createHider(url)
+  const status: EndpointStatus = { url: name, lastError: null, lastErrorAt: null, requests: 0, errors: 0, heads: true }
+
+  return {
+    status: (): EndpointStatus => ({ ...status }),
+    /** Feeds the heads until the signal aborts; connects again whenever the connection is lost. */
+    async run(heads: HeadsInlet, signal: AbortSignal) {
+      let failures = 0
+      let logged: string | undefined
+      while (!signal.aborted) {
+        status.requests++
+        const since = clock.elapsed()
+        const fault = await subscribe(url, timeoutMs, signal, heads, () => {
+          if (failures > 0) log.info('The node announces new heads again', { endpoint: name })
+        })
+        if (signal.aborted) return
+        // A subscription that is soon lost is not a success: otherwise it would be renewed without a rest.
+        if (clock.elapsed() - since >= STEADY_MS) {
+          failures = 0
+          logged = undefined
+        }
+        failures++
+        status.errors++
+        status.lastError = hide(fault)
+        status.lastErrorAt = new Date(clock.now()).toISOString()
+        if (logged !== status.lastError) {
+          log.warn('Lost the subscription to new heads, polls until it returns', {
+            endpoint: name,
+            error: status.lastError,
+          })
+          logged = status.lastError
+        }
+        await clock.sleep(backoff(failures, { random }), signal).catch(() => {})
+      }
+    },
+  }
+}
+
+/** Time after which a subscription was a good one, however it ends. */
+const STEADY_MS = 60_000
+/** Headers take a kilobyte or two. */
+const MAX_MESSAGE_BYTES = 1 << 20
+
+/** One connection from its opening to its end; resolves with the reason why it ended. */
+const subscribe = async (
+  url: URL,
+  timeoutMs: number,
+  signal: AbortSignal,
+  heads: HeadsInlet,
+  subscribed: () => void,
+): Promise<string> => {
+  const silence = new AbortController()
+  const running = AbortSignal.any([signal, silence.signal])
+  let connection: Connection | undefined
+  const next = async (inner: AbortSignal) =>
+    readMessage(await connection!.next({ most: MAX_MESSAGE_BYTES, hold: UNCOUNTED, signal: inner }))
+  try {
+    const late = () => retry('node_timeout', `no subscription within ${timeoutMs} ms`)
+    await withTimeout(timeoutMs, signal, late, async inner => {
+      connection = await openConnection(url, inner)
+      connection.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params: ['newHeads'] }))
+      let message: Message
+      do message = await next(inner)
+      while (message.id !== 1)
+      if (typeof message.result !== 'string')
+        throw retry('node_error', `the node refuses the subscription: ${message.error?.message ?? 'no reason given'}`)
+    })
+    heads.attach(() => silence.abort(retry('node_silent', 'the subscription is silent while the chain moves on')))
+    subscribed()
+    for (;;) {
+      const { method, params } = await next(running)
+      if (method === 'eth_subscription') heads.push(toHead(params?.result))
+    }
+  } catch (error) {
+    return error instanceof ChainsieveError ? error.message : describeNetwork(error)
+  } finally {
+    heads.detach()
+    connection?.close()
+  }
+}
+
+/** Headers are small, and one is read at a time. */
+const UNCOUNTED = { take: async () => {} }
+
+interface Message {
+  id?: unknown
+  result?: unknown
+  error?: { message?: string }
+  method?: string
+  params?: { result?: unknown }
+}
+
+const readMessage = (bytes: Buffer): Message => {
+  const value = parseBody(bytes.toString())
+  if (value === undefined) throw retry('node_bad_answer', 'the node sent a message that is not JSON')
+  return typeof value === 'object' && value !== null ? value : {}
+}

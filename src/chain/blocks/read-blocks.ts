@@ -1,0 +1,259 @@
+import { bytesOf } from '../../lib/bytes.ts'
+import { ChainsieveError, retry } from '../../lib/errors.ts'
+import { DEFAULT_LIMITS } from '../../limits/index.ts'
+import { type CheckOptions, checkBlock, checkHeader, checkShape, inconsistent } from '../check/check-block.ts'
+import { checkTraces } from '../check/check-traces.ts'
+import { fromCallTracer, fromTraceBlock } from '../check/normal-traces.ts'
+import { BLOCK as BLOCK_SHAPE } from '../check/schema.ts'
+import { textOfBody } from '../rpc/answer-body.ts'
+import {
+  type Answer,
+  blockMissing,
+  type Call,
+  isMissingMethod,
+  parseBody,
+  resultOf,
+  toAnswers,
+} from '../rpc/answers.ts'
+import type { Endpoint } from '../rpc/endpoint.ts'
+import { GET_BLOCK, toQuantity } from '../rpc/headers.ts'
+import type { Rpc } from '../rpc/rpc.ts'
+import { type TraceMethod, traceCall, traceResultOf } from '../rpc/trace-methods.ts'
+import type { RawBlock, RpcBlock, RpcReceipt } from '../wire.ts'
+import { completeStateSync, hasStateSync, lacksStateSync } from './state-sync.ts'
+
+export interface ReadOptions extends CheckOptions {
+  /** Whether the calls overtake others that wait. Default false. */
+  urgent?: boolean
+  /** Whether blocks come with their traces, where the node gives any. Default false. */
+  traces?: boolean
+  /** Whether headers are asked for, in place of whole blocks. Default false. */
+  headers?: boolean
+  /** Whether headers come with the transactions of their blocks, which are not checked. Default false. */
+  transactions?: boolean
+}
+
+/** Checked blocks of the given numbers, in their order. Asks again for what is null, incomplete or of another block. */
+export const fetchBlocks = (
+  rpc: Rpc,
+  numbers: readonly number[],
+  options: ReadOptions & { tries?: number },
+  signal: AbortSignal,
+): Promise<RawBlock[]> => {
+  const gather = createGatherer(numbers)
+  return rpc.attempt(
+    async endpoint => gather.add(await readBlocks(endpoint, gather.missing(), signal, options)),
+    signal,
+    { tries: options.tries, traces: options.traces, urgent: options.urgent },
+  )
+}
+
+/** Keeps the good ones of several readings. */
+export const createGatherer = (numbers: readonly number[]) => {
+  const got = new Map<number, RawBlock>()
+  return {
+    missing: () => numbers.filter(it => !got.has(it)),
+    /** All of them, or throws the first fault. */
+    add(read: readonly (RawBlock | ChainsieveError)[]): RawBlock[] {
+      let fault: ChainsieveError | undefined
+      for (const answer of read) {
+        if (answer instanceof ChainsieveError) fault ??= answer
+        else got.set(Number(answer.block.number), answer)
+      }
+      if (fault !== undefined) throw fault
+      return numbers.map(it => got.get(it)!)
+    },
+  }
+}
+
+/** One reading of blocks from one node: each is a checked block, or what is wrong with it. */
+export const readBlocks = async (
+  endpoint: Endpoint,
+  numbers: readonly number[],
+  signal: AbortSignal,
+  options: ReadOptions = {},
+): Promise<(RawBlock | ChainsieveError)[]> => {
+  if (options.headers) return readHeaders(endpoint, numbers, signal, options)
+  const question = questionOf(endpoint, numbers, options)
+  const answers = await endpoint.send(callsOf(question), signal, options.urgent)
+  return readAnswers(endpoint, question, answers, signal, options)
+}
+
+const readHeaders = async (
+  endpoint: Endpoint,
+  numbers: readonly number[],
+  signal: AbortSignal,
+  options: ReadOptions,
+): Promise<(RawBlock | ChainsieveError)[]> => {
+  const { transactions = false, urgent } = options
+  const calls = numbers.map(number => ({ method: GET_BLOCK, params: [toQuantity(number), transactions] }))
+  const answers = await endpoint.send(calls, signal, urgent)
+  const { chainId } = endpoint
+  return answers.map((answer, i) => {
+    try {
+      const header = blockOf(answer, numbers[i]!)
+      const block = transactions ? header : { ...header, transactions: [] }
+      if (transactions) checkTransactions(block, options)
+      return { ...(chainId !== undefined && { chainId }), block, receipts: [], partial: true }
+    } catch (error) {
+      if (error instanceof ChainsieveError && !error.code.startsWith('node_')) return error
+      throw error
+    }
+  })
+}
+
+/** Of a block without receipts, as far as they can be checked. */
+const checkTransactions = (block: RpcBlock, { limits = DEFAULT_LIMITS }: ReadOptions) => {
+  const where = `block ${Number(block.number)}`
+  checkShape(BLOCK_SHAPE, '', block, where, limits)
+  const other = block.transactions.find(it => it.blockHash !== block.hash)
+  if (other !== undefined) throw inconsistent(`${where} ${block.hash}: transaction ${other.hash} is of another block`)
+}
+
+/** What is asked of a node for whole blocks: all there is to know to read its answer. */
+export interface Question {
+  numbers: readonly number[]
+  /** Whether the receipts of a block are asked for by one call; else they are asked for one by one. */
+  whole: boolean
+  traceMethod: TraceMethod | undefined
+  /** The chain of the node, where it is known. */
+  chainId: number | undefined
+}
+
+export const questionOf = (endpoint: Endpoint, numbers: readonly number[], options: ReadOptions): Question => ({
+  numbers,
+  whole: !endpoint.lacks.has(BLOCK_RECEIPTS),
+  traceMethod: (options.traces === true ? endpoint.traces.method : undefined) ?? undefined,
+  chainId: endpoint.chainId,
+})
+
+/** All of a block goes in one request, so that behind a load balancer one node gives it. */
+export const callsOf = ({ numbers, whole, traceMethod }: Question): Call[] =>
+  numbers.flatMap(it => [
+    blockCall(it),
+    ...(whole ? [receiptsCall(it)] : []),
+    ...(traceMethod ? [traceCall(traceMethod, it)] : []),
+  ])
+
+/** Reads the answers to `callsOf`; receipts that are missing are asked for. */
+export const readAnswers = async (
+  endpoint: Endpoint,
+  { numbers, whole, traceMethod, chainId }: Question,
+  answers: readonly Answer[],
+  signal: AbortSignal,
+  options: ReadOptions,
+): Promise<(RawBlock | ChainsieveError)[]> => {
+  const step = answers.length / numbers.length
+  return Promise.all(
+    numbers.map(async (number, i) => {
+      try {
+        let block = blockOf(answers[i * step]!, number)
+        let receipts: RpcReceipt[]
+        const answer = whole ? answers[i * step + 1]! : undefined
+        if (answer === undefined || (answer.error !== undefined && isMissingMethod(answer.error))) {
+          endpoint.lacks.add(BLOCK_RECEIPTS)
+          receipts = await readReceipts(endpoint, block, signal, options.urgent)
+        } else receipts = resultOf(answer, `receipts of block ${number}`, number) as RpcReceipt[]
+        if (hasStateSync(chainId) && isListed(block, receipts))
+          ({ block, receipts } = await completeStateSync(endpoint, block, receipts, signal, options.urgent))
+        const traced = () => traceResultOf(endpoint, answers[(i + 1) * step - 1]!, number)
+        return toBlock({ block, receipts, chainId, traceMethod, traced }, options)
+      } catch (error) {
+        if (error instanceof ChainsieveError && !error.code.startsWith('node_')) return error
+        throw error
+      }
+    }),
+  )
+}
+
+/** The blocks of a body that answers `callsOf`, all of them plain and good; throws where anything about them is otherwise. */
+export const readBodyOf = (
+  body: Uint8Array,
+  { numbers, whole, traceMethod, chainId }: Question,
+  options: CheckOptions,
+): RawBlock[] => {
+  const step = callsPerBlock({ whole, traceMethod })
+  const answers = toAnswers(parseBody(textOfBody(bytesOf(body))), numbers.length * step)
+  if (!Array.isArray(answers) || answers.length !== numbers.length * step || !whole)
+    throw retry('node_bad_answer', 'the answer does not cover all calls')
+  return numbers.map((number, i) => {
+    const block = blockOf(answers[i * step]!, number)
+    const receipts = resultOf(answers[i * step + 1]!, `receipts of block ${number}`, number) as RpcReceipt[]
+    if (hasStateSync(chainId) && (!isListed(block, receipts) || lacksStateSync(block, receipts, chainId)))
+      throw retry('block_inconsistent', `block ${number}: its state-sync transaction has to be looked at`)
+    const traced = () => resultOf(answers[(i + 1) * step - 1]!, `traces of block ${number}`, number)
+    return toBlock({ block, receipts, chainId, traceMethod, traced }, options)
+  })
+}
+
+export const callsPerBlock = ({ whole, traceMethod }: Pick<Question, 'whole' | 'traceMethod'>): number =>
+  1 + (whole ? 1 : 0) + (traceMethod ? 1 : 0)
+
+export const blockOf = (answer: Answer, number: number): RpcBlock => {
+  const block = resultOf(answer, `block ${number}`, number) as RpcBlock | null
+  if (block === null) throw blockMissing(`block ${number}: the node does not have it (null)`, number)
+  const given = checkHeader(block)
+  if (given !== number) throw retry('block_inconsistent', `block ${number}: the node gave block ${given}`)
+  return block
+}
+
+/** Whether both have the form of lists; what is in them is not checked yet. */
+const isListed = ({ transactions }: RpcBlock, receipts: unknown): receipts is RpcReceipt[] =>
+  [transactions, receipts].every(
+    list => Array.isArray(list) && list.every(it => typeof it === 'object' && it !== null && !Array.isArray(it)),
+  )
+
+interface Parts extends Pick<Question, 'chainId' | 'traceMethod'> {
+  block: RpcBlock
+  receipts: RpcReceipt[] | null
+  traced(): unknown
+}
+
+/** Checks that they belong together. */
+const toBlock = ({ block, receipts, chainId, traceMethod, traced }: Parts, options: CheckOptions): RawBlock => {
+  // Some nodes have null for the receipts of a block without transactions.
+  if (receipts === null && block.transactions?.length === 0) receipts = []
+  const number = Number(block.number)
+  if (receipts === null) throw blockMissing(`receipts of block ${number}: the node does not have them (null)`, number)
+  const raw: RawBlock = { block, receipts }
+  if (chainId !== undefined) raw.chainId = chainId
+  checkBlock(raw, options)
+  // It is ours to say.
+  delete block.partial
+  if (!traceMethod) return raw
+  const isFirst = number === 0
+  // Nothing runs in the genesis block, and nodes answer with an error or with nothing.
+  const steps = isFirst ? [] : traced()
+  if (steps === null) throw blockMissing(`traces of block ${number}: the node does not have them (null)`, number)
+  raw.traces =
+    traceMethod === 'trace_block' || isFirst
+      ? fromTraceBlock(block, steps)
+      : // As those nodes give them that have trace_block, so that it does not matter which node a block came from.
+        fromCallTracer(raw, steps, { limits: options.limits })
+  checkTraces(raw, options.limits)
+  return raw
+}
+
+/** One by one, for nodes that do not have the method for a block's. */
+const readReceipts = async (
+  endpoint: Endpoint,
+  block: RpcBlock,
+  signal: AbortSignal,
+  urgent?: boolean,
+): Promise<RpcReceipt[]> => {
+  if (!Array.isArray(block.transactions)) return []
+  const calls = block.transactions.map(it => receiptCall(it?.hash))
+  const answers = await endpoint.send(calls, signal, urgent)
+  const number = Number(block.number)
+  return answers.map((it, i) => {
+    const receipt = resultOf(it, `receipt ${i} of block ${number}`, number) as RpcReceipt | null
+    if (receipt === null)
+      throw blockMissing(`receipt ${i} of block ${number}: the node does not have it (null)`, number)
+    return receipt
+  })
+}
+
+export const BLOCK_RECEIPTS = 'eth_getBlockReceipts'
+export const blockCall = (number: number): Call => ({ method: GET_BLOCK, params: [toQuantity(number), true] })
+export const receiptsCall = (number: number): Call => ({ method: BLOCK_RECEIPTS, params: [toQuantity(number)] })
+export const receiptCall = (hash: string): Call => ({ method: 'eth_getTransactionReceipt', params: [hash] })

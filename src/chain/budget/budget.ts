@@ -1,0 +1,218 @@
+import type { Clock } from '../../lib/retry.ts'
+import { createPace } from '../../lib/scheduling/rate.ts'
+import { secretUrl } from '../../lib/secret.ts'
+import type { Allowance } from '../../limits/credits.ts'
+import { createCosts } from './costs.ts'
+import { exact, type SpentFile, spentInMemory } from './spent-file.ts'
+
+export interface Cost {
+  perSecond: number
+  credits: number
+}
+
+/** For `GET /status`. Credits are the provider's unit; where `costs` is `calls`, each call is one. */
+export interface BudgetStatus {
+  /** Whose prices are charged. */
+  costs: string
+  /** Such as 25 calls/s. */
+  rate?: string
+  /** Credits since the start. */
+  spent: number
+  day?: PeriodStatus
+  month?: PeriodStatus
+}
+
+export interface PeriodStatus {
+  limit: number
+  used: number
+  left: number
+  /** When the next one begins, ISO-8601 UTC. */
+  endsAt: string
+}
+
+export interface BudgetOptions {
+  /** The endpoint's address, which nobody else is shown. */
+  url: string
+  clock: Pick<Clock, 'now' | 'elapsed'>
+  spent?: SpentFile | undefined
+}
+
+/** What one endpoint may still be asked for. */
+export type Budget = NonNullable<ReturnType<typeof createBudget>>
+
+/** Undefined where nothing is limited. */
+export const createBudget = (
+  { rate, daily, month, costs: entries }: Allowance,
+  { url, clock, spent = spentInMemory() }: BudgetOptions,
+) => {
+  if (rate === undefined && daily === undefined && month === undefined) return undefined
+  const { now } = clock
+  const costs = createCosts(entries, new URL(url).hostname)
+  const pace = rate && createPace(rate.most, clock.elapsed)
+  const account = spent.at(url, secretUrl(url).toString())
+  const periods = Object.entries({ day: daily, month } satisfies Record<PeriodName, unknown>).flatMap(
+    ([period, limit]) => (limit === undefined ? [] : [createPeriod(period as PeriodName, limit, now)]),
+  )
+  /** So much is counted ahead of what is spent, so that a kill forgets nothing, and few requests write. */
+  const step = Math.min(...periods.map(({ limit }) => limit)) / STEPS
+  /** What was counted for a day and is not spent yet. */
+  const ahead = { day: dayOf(now()), credits: 0 }
+  let total = 0
+  /** The ends of the periods in which a request was refused, by whether it was urgent. */
+  const closed = { urgent: 0, others: 0 }
+  let headSpent = 0
+  let headNeeds = 0
+
+  const giveBack = () => {
+    if (ahead.credits !== 0) account.add(ahead.day, -ahead.credits)
+    ahead.credits = 0
+  }
+  const usedOf = ({ id }: Period) => Math.max(0, exact(account.since(id) - (ahead.day >= id ? ahead.credits : 0)))
+  const perSecond = (methods: readonly string[], chainId: number | undefined): number => {
+    if (!rate) return 0
+    return rate.of === 'calls' ? methods.length : costs.perSecond(methods, chainId)
+  }
+  const forOthers = ({ limit, endsAt }: Period) =>
+    Math.floor(limit - Math.max(limit * FOR_HEAD, headNeeds * (endsAt - now())))
+  const methodsOf = (calls: readonly { method: string }[]) => calls.map(({ method }) => method)
+
+  return {
+    /** Of each second; undefined where that is not limited. */
+    pace,
+    /** What calls count in a second, and what they are charged with. */
+    costOf(calls: readonly { method: string }[], chainId: number | undefined): Cost {
+      const methods = methodsOf(calls)
+      return { perSecond: perSecond(methods, chainId), credits: costs.credits(methods, chainId) }
+    },
+    /** Most of such calls in one request, so that no request takes a large part of what a second has. */
+    mostCalls(calls: readonly { method: string }[], chainId: number | undefined): number {
+      const each = perSecond(methodsOf(calls), chainId) / calls.length
+      return rate && each > 0 ? Math.max(1, Math.floor(rate.most / PARTS / each)) : Number.POSITIVE_INFINITY
+    },
+    /** Whether so much is left. Where it is not, `closedUntil` says so from then on. */
+    affords(credits: number, urgent: boolean): boolean {
+      const short = periods.filter(period => usedOf(period) + credits > (urgent ? period.limit : forOthers(period)))
+      if (short.length === 0) return true
+      const until = short.map(period => {
+        const isUsed = urgent || usedOf(period) + credits > period.limit * (1 - FOR_HEAD)
+        // What the head needs may be less by then.
+        return isUsed ? period.endsAt : Math.min(period.endsAt, (Math.floor(now() / HOUR_MS) + 1) * HOUR_MS)
+      })
+      closed[urgent ? 'urgent' : 'others'] = Math.max(...until)
+      return false
+    },
+    /** Takes it, or gives it back where it is negative; for blocks of the head, or for anything else. */
+    charge(credits: number, forHead: boolean = false) {
+      total += credits
+      if (forHead) headSpent += credits
+      if (periods.length === 0) return
+      const day = dayOf(now())
+      if (day !== ahead.day) giveBack()
+      ahead.day = day
+      ahead.credits -= credits
+      if (ahead.credits >= 0) return
+      const more = step - ahead.credits
+      account.add(day, more)
+      ahead.credits += more
+    },
+    /** What was spent for the head since the start. */
+    headSpent: (): number => headSpent,
+    /** Has others leave to the head what it needs until a day and a month are over, where that is more than a tenth. */
+    keep(perMs: number) {
+      headNeeds = perMs
+    },
+    /** What may be spent in each millisecond so that it lasts, and until when; undefined where no day or month is limited. */
+    spendable(): { perMs: number; endsAt: number } | undefined {
+      const [tightest] = periods
+        .map(period => ({
+          perMs: Math.max(0, period.limit - usedOf(period)) / Math.max(1, period.endsAt - now()),
+          endsAt: period.endsAt,
+        }))
+        .sort((a, b) => a.perMs - b.perMs)
+      return tightest
+    },
+    /** When something may be asked again, as epoch milliseconds; 0 where it may now. What is urgent may use what is kept for the head. */
+    closedUntil(urgent: boolean): number {
+      const until = urgent ? closed.urgent : closed.others
+      // A clock that was set back has days and months begin that end before.
+      return until > now() && periods.some(({ endsAt }) => until <= endsAt) ? until : 0
+    },
+    /** How much faster it is spent than its days and months go by; 1 and less where it will do. */
+    strain: (): number =>
+      Math.max(0, ...periods.map(period => usedOf(period) / period.limit / Math.max(period.elapsed(), LEAST_ELAPSED))),
+    status(): BudgetStatus {
+      const of = Object.fromEntries(
+        periods.map(period => {
+          const { name, limit, endsAt } = period
+          const used = usedOf(period)
+          const status: PeriodStatus = {
+            ...{ limit, used: Math.round(used), left: Math.max(0, Math.floor(limit - used)) },
+            endsAt: new Date(endsAt).toISOString(),
+          }
+          return [name, status]
+        }),
+      )
+      return { costs: costs.name, ...(rate && { rate: `${rate.most} ${rate.of}/s` }), spent: Math.round(total), ...of }
+    },
+    /** Writes down what was spent. */
+    close: giveBack,
+  }
+}
+
+/** The head keeps a tenth of what there is. */
+const FOR_HEAD = 0.1
+const HOUR_MS = 3_600_000
+/** Parts of a second's calls that a request may have. */
+const PARTS = 4
+/** Of a whole budget, so many parts are written down, each before it is spent. */
+const STEPS = 500
+/** The first hour of a day may spend as much as the whole of it has on an average. */
+const LEAST_ELAPSED = 1 / 24
+
+type PeriodName = 'day' | 'month'
+
+interface Period {
+  readonly name: PeriodName
+  readonly limit: number
+  /** As in ISO 8601, 2026-11-22 or 2026-11. */
+  readonly id: string
+  /** When the next one begins, as epoch milliseconds. */
+  readonly endsAt: number
+  /** Share of it that has gone by. */
+  elapsed(): number
+}
+
+/** A day or a month of UTC, which has its credits. */
+const createPeriod = (name: PeriodName, limit: number, now: () => number): Period => {
+  let { id, startsAt, endsAt } = boundsOf(name, now())
+  const roll = () => {
+    if (now() >= startsAt && now() < endsAt) return
+    ;({ id, startsAt, endsAt } = boundsOf(name, now()))
+  }
+  return {
+    name,
+    limit,
+    get id() {
+      roll()
+      return id
+    },
+    get endsAt() {
+      roll()
+      return endsAt
+    },
+    elapsed() {
+      roll()
+      return Math.min(1, Math.max(0, (now() - startsAt) / (endsAt - startsAt)))
+    },
+  }
+}
+
+const boundsOf = (name: PeriodName, at: number) => {
+  const date = new Date(at)
+  const [year, month, day] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()]
+  return name === 'day'
+    ? { id: dayOf(at), startsAt: Date.UTC(year, month, day), endsAt: Date.UTC(year, month, day + 1) }
+    : { id: dayOf(at).slice(0, 7), startsAt: Date.UTC(year, month), endsAt: Date.UTC(year, month + 1) }
+}
+
+const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10)

@@ -1,0 +1,94 @@
+import type { Log } from '../../lib/log.ts'
+import type { Clock } from '../../lib/retry.ts'
+import type { BudgetWait } from '../source.ts'
+import type { Budget } from './budget.ts'
+
+interface Payer {
+  readonly name: string
+  readonly budget: Budget | undefined
+}
+
+export type HeadBudget = ReturnType<typeof createHeadBudget>
+
+/** Sees to it that the budgets of nodes last for the head until they begin anew. */
+export const createHeadBudget = (endpoints: readonly Payer[], clock: Pick<Clock, 'now'>, log: Log) => {
+  const payers = endpoints.flatMap(({ name, budget }) =>
+    budget?.spendable() === undefined ? [] : [{ name, budget, counted: 0, credits: 0 }],
+  )
+  const isLimited = payers.length > 0 && payers.length === endpoints.length
+  /** Sums of what was seen, of which older parts weigh less. */
+  let blocks = 0
+  let seen = 0
+  let blockMs = 0
+  let spentAtLook = 0
+  let lookedAt = 0
+  let waiting: BudgetWait | undefined
+  let toldUntil = 0
+
+  const spent = () => payers.reduce((sum, { budget }) => sum + budget.headSpent(), 0)
+  const needOf = ({ credits }: (typeof payers)[number]) => credits / blocks / blockMs
+
+  const tell = (until: number, names: string) => {
+    if (until === toldUntil) return
+    toldUntil = until
+    log.warn('The budget of the nodes would not last for the head: asks less often', {
+      for: `credits of ${names}`,
+      until: new Date(until).toISOString(),
+    })
+  }
+
+  return {
+    /** Tells of blocks that came, and the mean time of one. */
+    came(count: number, ms: number) {
+      blocks = blocks * OLD + count
+      seen += count
+      blockMs = ms
+      for (const payer of payers) {
+        const sum = payer.budget.headSpent()
+        payer.credits = payer.credits * OLD + sum - payer.counted
+        payer.counted = sum
+        if (seen >= ENOUGH) payer.budget.keep(needOf(payer) * SPARE)
+      }
+    },
+    /** When the head may be looked at again so that what is left lasts, as epoch milliseconds; 0: at once. */
+    restsUntil(): number {
+      if (!isLimited || seen < ENOUGH) return 0
+      const all = payers.map(payer => ({ ...payer.budget.spendable()!, need: needOf(payer) }))
+      const may = MARGIN * all.reduce((sum, { perMs }) => sum + perMs, 0)
+      if (all.reduce((sum, { need }) => sum + need, 0) <= may) return 0
+      const now = clock.now()
+      const endsAt = Math.min(...all.map(it => it.endsAt))
+      const since = Math.min(lookedAt, now)
+      const until = Math.min(since + (spent() - spentAtLook) / may, endsAt)
+      if (until <= now) return 0
+      const names = payers.map(({ name }) => name).join(', ')
+      tell(endsAt, names)
+      waiting = {
+        kind: until - since > LATE_MS ? 'budget' : 'slow',
+        for: `credits of ${names}: the head is asked less often, so that they last`,
+        since: waiting?.since ?? new Date(now).toISOString(),
+        until: new Date(until).toISOString(),
+      }
+      return until
+    },
+    /** The head is looked at now. What that costs, with the blocks that it leads to, decides on the rest. */
+    looks() {
+      spentAtLook = spent()
+      lookedAt = clock.now()
+      waiting = undefined
+    },
+    /** What the head waits for. */
+    waits: (): BudgetWait | undefined => waiting,
+  }
+}
+
+/** Weight of what was seen before, each time that blocks come. */
+const OLD = 0.9
+/** Blocks after which it is known what one costs. */
+const ENOUGH = 30
+/** Blocks do not come evenly: so much of what may be spent is planned with. */
+const MARGIN = 0.97
+/** What others leave is more than what was needed before. */
+const SPARE = 1.1
+/** Whoever looks at the head less often than this does not follow it. */
+const LATE_MS = 600_000

@@ -1,0 +1,349 @@
+import { DEFAULT_LIMITS, type Limits } from '../../limits/index.ts'
+import type {
+  CallTrace,
+  CreateTrace,
+  Hex,
+  RawBlock,
+  RewardTrace,
+  RpcBlock,
+  RpcTrace,
+  RpcTransaction,
+  SuicideTrace,
+} from '../wire.ts'
+import { checkShape, inconsistent } from './check-block.ts'
+import { FRAME } from './schema.ts'
+import { show } from './shape.ts'
+
+/**
+ * What `debug_traceBlockByNumber` with geth's callTracer tells of a block, in the form of `trace_block`. `results` is one call tree a
+ * transaction, `{txHash, result}` or bare. Throws `retry('block_inconsistent')` where a tree is missing, failed or of another transaction.
+ *
+ * Geth counts the gas of a transaction into that of its top-level call; here it is taken off again. What cannot be had back is gas
+ * that was used and then refunded, and gas that was not used but charged (EIP-7623): there `gasUsed` of the top-level call may differ.
+ */
+export const fromCallTracer = (
+  raw: Pick<RawBlock, 'block' | 'receipts'>,
+  results: unknown,
+  { limits = DEFAULT_LIMITS }: { limits?: Limits | undefined } = {},
+): RpcTrace[] => {
+  const { block, receipts } = raw
+  const where = `block ${Number(block.number)}`
+  if (!Array.isArray(results)) throw inconsistent(`${where} has no list of call trees: ${show(results)}`)
+  const traces: RpcTrace[] = []
+  let i = 0
+  for (const item of results) {
+    const named = isObject(item) && typeof item.txHash === 'string' ? item.txHash.toLowerCase() : undefined
+    let tx = block.transactions[i]
+    while (named !== undefined && tx !== undefined && tx.hash !== named && mayLackTraces(tx))
+      tx = block.transactions[++i]
+    if (tx === undefined) {
+      throw inconsistent(`${where} has ${block.transactions.length} transactions but ${results.length} call trees`)
+    }
+    const at = `${where}: call tree ${i}`
+    if (named !== undefined && named !== tx.hash) throw inconsistent(`${at} is of transaction ${named}, not ${tx.hash}`)
+    if (isObject(item) && item.result === undefined && item.type === undefined) {
+      throw inconsistent(`${at} failed: ${show(item.error ?? item)}`)
+    }
+    const top = toFrame(isObject(item) && item.result !== undefined ? item.result : item, at, limits)
+    // Only what the transaction itself says tells a tree without a hash from another block's.
+    if (named === undefined && !isOf(top, tx)) throw inconsistent(`${at} is not that of transaction ${tx.hash}`)
+    flatten(traces, top, { block, tx, position: i, limits, receipt: receipts[i] }, at)
+    i++
+  }
+  while (i < block.transactions.length && mayLackTraces(block.transactions[i]!)) i++
+  if (i < block.transactions.length) {
+    throw inconsistent(`${where} has ${block.transactions.length} transactions but ${results.length} call trees`)
+  }
+  return withoutIdleCalls(traces)
+}
+
+/**
+ * The answer to `trace_block` in the one form that there is here: the words of errors, what is left out and what is null differ between
+ * nodes. What is no list, or no trace, stays as it is for `checkTraces` to tell.
+ */
+export const fromTraceBlock = (block: Pick<RpcBlock, 'hash' | 'number'>, answer: unknown): RpcTrace[] => {
+  if (!Array.isArray(answer)) return answer as RpcTrace[]
+  return withoutIdleCalls(answer.map(it => (isObject(it) && isObject(it.action) ? unify(it, it.action, block) : it)))
+}
+
+/**
+ * Whether a transaction may be without traces: chains put transactions of their own into blocks that no EVM runs, and these have no
+ * gas to run with.
+ */
+export const mayLackTraces = (tx: RpcTransaction): boolean => /^0x0*$/.test(tx.gas)
+
+/** Why a call failed, in Parity's words, whichever node and tracer said it. Text that is not known comes back with a capital. */
+export const toTraceError = (text: string): string => {
+  const known = ERRORS.get(text)
+  if (known !== undefined) return known
+  const found = ERROR_PATTERNS.find(([pattern]) => pattern.test(text))
+  return found?.[1] ?? text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+type TransactionTrace = Exclude<RpcTrace, RewardTrace>
+
+/** One call as geth's callTracer tells it. Fields that are empty are left out by some versions. */
+interface Frame {
+  type: string
+  from: Hex
+  to?: Hex | null
+  value?: Hex | null
+  gas?: Hex
+  gasUsed?: Hex
+  input?: Hex
+  output?: Hex | null
+  error?: string | null
+  revertReason?: string | null
+  calls?: unknown[] | null
+}
+
+interface Context {
+  block: RpcBlock
+  tx: RpcTransaction
+  position: number
+  receipt: RawBlock['receipts'][number] | undefined
+  limits: Limits
+}
+
+/** Appends the traces of one tree. Call depth goes to 1,024 and breadth to what a block's gas pays for, so it does not recurse. */
+const flatten = (traces: RpcTrace[], top: Frame, context: Context, at: string): void => {
+  const waiting: { frame: Frame; traceAddress: number[]; value: Hex }[] = [
+    { frame: top, traceAddress: [], value: top.value ?? '0x0' },
+  ]
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const { frame, traceAddress, value } = next
+    const children = (frame.calls ?? []).map(call => {
+      const child = toFrame(call, at, context.limits)
+      return { frame: child, value: child.value ?? (/^delegatecall$/i.test(child.type) ? value : '0x0') }
+    })
+    traces.push(toTrace(frame, value, traceAddress, children.length, context))
+    for (let i = children.length - 1; i >= 0; i--) {
+      waiting.push({ ...children[i]!, traceAddress: [...traceAddress, i] })
+    }
+  }
+}
+
+const toTrace = (
+  frame: Frame,
+  value: Hex,
+  traceAddress: number[],
+  subtraces: number,
+  { block, tx, position, receipt }: Context,
+): RpcTrace => {
+  const place = {
+    blockHash: block.hash,
+    blockNumber: Number(block.number),
+    subtraces,
+    traceAddress,
+    transactionHash: tx.hash,
+    transactionPosition: position,
+  }
+  const type = frame.type.toLowerCase()
+  const { from, to, input = '0x' } = frame
+  if (type === 'selfdestruct' || type === 'suicide') {
+    return { ...place, type: 'suicide', action: { address: from, refundAddress: to!, balance: value }, result: null }
+  }
+  const { gas = '0x0', gasUsed = '0x0' } = traceAddress.length === 0 ? gasOfTop(frame, block, tx, receipt) : frame
+  const said = frame.error || (frame.revertReason ? REVERTED : undefined)
+  const fault = said === undefined ? {} : { error: errorOf(said, to) }
+  const isKept = fault.error === undefined || fault.error === REVERTED
+  const output = frame.output ?? '0x'
+  if (type.startsWith('create')) {
+    const address = to ?? (traceAddress.length === 0 ? (receipt?.contractAddress as Hex | null | undefined) : undefined)
+    const created = fault.error === undefined ? { address: address! } : {}
+    return {
+      ...place,
+      ...fault,
+      type: 'create',
+      action: { creationMethod: type, from, gas, init: input, value },
+      result: isKept ? { ...created, code: output, gasUsed } : null,
+    }
+  }
+  return {
+    ...place,
+    ...fault,
+    type: 'call',
+    action: { callType: CALL_TYPES.has(type) ? type : 'call', from, to: to!, gas, input, value },
+    result: isKept ? { gasUsed, output } : null,
+  }
+}
+
+/**
+ * The gas of the top-level call without what the transaction costs as such. Some nodes have taken that off the limit already,
+ * which tells how much it was; none takes it off what was used.
+ */
+const gasOfTop = (frame: Frame, block: RpcBlock, tx: RpcTransaction, receipt: Context['receipt']) => {
+  const limit = Number(tx.gas)
+  const stated = Number(frame.gas ?? tx.gas)
+  const intrinsic = stated < limit ? limit - stated : Math.min(limit, intrinsicGas(block, tx))
+  const used = Number(receipt?.gasUsed ?? frame.gasUsed ?? '0x0')
+  return { gas: toHex(limit - intrinsic), gasUsed: toHex(Math.max(0, used - intrinsic)) }
+}
+
+/** By the rules since Istanbul; initialisation code costs since Shanghai. */
+const intrinsicGas = (block: RpcBlock, tx: RpcTransaction): number => {
+  const data = tx.input
+  let gas = 21_000
+  for (let i = 2; i < data.length; i += 2) gas += data.charCodeAt(i) === 48 && data.charCodeAt(i + 1) === 48 ? 4 : 16
+  if (tx.to === null || tx.to === undefined) {
+    gas += 32_000
+    if (block.withdrawalsRoot !== undefined) gas += 2 * Math.ceil((data.length - 2) / 64)
+  }
+  if (Array.isArray(tx.accessList)) {
+    for (const entry of tx.accessList) gas += 2_400 + 1_900 * (entry?.storageKeys?.length ?? 0)
+  }
+  if (Array.isArray(tx.authorizationList)) gas += 25_000 * tx.authorizationList.length
+  return gas
+}
+
+const toFrame = (value: unknown, at: string, limits: Limits): Frame => {
+  if (!isObject(value) || typeof value.type !== 'string') throw inconsistent(`${at} has no call in it: ${show(value)}`)
+  checkShape(FRAME, '', value, at, limits)
+  const { calls } = value
+  if (calls !== undefined && calls !== null && !Array.isArray(calls)) {
+    throw inconsistent(`${at} has no list of inner calls: ${show(calls)}`)
+  }
+  return value as unknown as Frame
+}
+
+const isOf = (top: Frame, tx: RpcTransaction): boolean =>
+  isSame(top.from, tx.from) &&
+  isSame(top.input ?? '0x', tx.input) &&
+  (tx.to === null || tx.to === undefined ? /^create/i.test(top.type) : isSame(top.to, tx.to))
+
+const isSame = (a: unknown, b: Hex) => typeof a === 'string' && (a === b || a.toLowerCase() === b.toLowerCase())
+
+/**
+ * The traces without calls of contracts to precompiles that move no value, counted and addressed as if these had not been: geth and anvil
+ * tell such calls, Erigon, Nethermind and Reth do not. Where traces do not fit together they stay as they are, for `checkTraces` to tell.
+ */
+const withoutIdleCalls = (traces: RpcTrace[]): RpcTrace[] => {
+  if (!traces.some(isIdleCall)) return traces
+  const kept: RpcTrace[] = []
+  /** The trace at hand and those around it, the outermost first; how many calls right below each came, and were left out. */
+  const path: { told: TransactionTrace; trace: TransactionTrace; came: number; leftOut: number }[] = []
+  for (const told of traces) {
+    if (told?.type === 'reward') {
+      kept.push(told)
+      continue
+    }
+    const address = told?.traceAddress
+    if (!Array.isArray(address) || address.length > path.length) return traces
+    path.length = address.length
+    const parent = path.at(-1)
+    const trace = { ...told }
+    if (parent !== undefined) {
+      const above = parent.told.traceAddress
+      if (address.at(-1) !== parent.came++ || above.some((it, i) => it !== address[i])) return traces
+      if (isIdleCall(told)) {
+        parent.leftOut++
+        parent.trace.subtraces--
+        continue
+      }
+      trace.traceAddress = [...parent.trace.traceAddress, address.at(-1)! - parent.leftOut]
+    }
+    path.push({ told, trace, came: 0, leftOut: 0 })
+    kept.push(trace)
+  }
+  return kept
+}
+
+/**
+ * Whether it is a call of a contract to a precompile that moves nothing. Calls below it show that there is code at the address. The later
+ * precompiles came with forks, and before theirs a call was one to nobody; but that uses no gas.
+ */
+const isIdleCall = (trace: RpcTrace): boolean => {
+  if (trace?.type !== 'call' || !(trace.traceAddress?.length > 0) || trace.subtraces !== 0) return false
+  const number = numberOf(trace.action?.to)
+  if (number === undefined || !/^0x0*$/.test(trace.action.value)) return false
+  return number <= 9 || trace.error !== undefined || !/^0x0*$/.test(trace.result?.gasUsed ?? '0x0')
+}
+
+/** The number of a precompile, by its address. */
+const numberOf = (address: Hex | null | undefined): number | undefined => {
+  if (typeof address !== 'string' || !address.startsWith(MANY_ZEROS)) return undefined
+  const number = Number.parseInt(address.slice(MANY_ZEROS.length), 16)
+  return (number >= 1 && number <= 0x11) || number === 0x100 ? number : undefined
+}
+const MANY_ZEROS = `0x${'0'.repeat(36)}`
+
+const errorOf = (said: string, to: Hex | null | undefined): string => {
+  const error = toTraceError(said)
+  // Precompiles fail with many words for one thing.
+  return KNOWN.has(error) || numberOf(to) === undefined ? error : BUILT_IN_FAILED
+}
+
+/** A trace of `trace_block` in our form; the same object where it has that already. */
+const unify = (
+  trace: Record<string, unknown>,
+  action: Record<string, unknown>,
+  block: Pick<RpcBlock, 'hash' | 'number'>,
+): RpcTrace => {
+  const changes: Record<string, unknown> = {}
+  const { type, error, result } = trace
+  if (trace.blockHash === undefined || trace.blockHash === null) changes.blockHash = block.hash
+  if (trace.blockNumber === undefined || trace.blockNumber === null) changes.blockNumber = Number(block.number)
+  else if (typeof trace.blockNumber === 'string') changes.blockNumber = Number(trace.blockNumber)
+  if (typeof trace.transactionPosition === 'string') changes.transactionPosition = Number(trace.transactionPosition)
+  if (result === undefined) changes.result = null
+  if (error === null || error === '') changes.error = undefined
+  else if (typeof error === 'string') {
+    const said = errorOf(error, action.to as Hex)
+    if (said !== error) changes.error = said
+    if (said !== REVERTED && result !== null) changes.result = null
+    else if (isObject(result) && 'address' in result) {
+      const { address: _, ...kept } = result
+      changes.result = kept
+    }
+  }
+  if (type === 'call') {
+    const added: Record<string, unknown> = {}
+    if (action.value === undefined || action.value === null) added.value = '0x0'
+    if (action.callType === undefined || action.callType === null) added.callType = 'call'
+    if (added.value !== undefined || added.callType !== undefined) changes.action = { ...action, ...added }
+  }
+  for (const _ in changes) {
+    const changed = { ...trace, ...changes }
+    if (changed.error === undefined) delete changed.error
+    return changed as unknown as RpcTrace
+  }
+  return trace as unknown as CallTrace | CreateTrace | SuicideTrace
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
+
+const toHex = (value: number): Hex => `0x${value.toString(16)}`
+
+const CALL_TYPES = new Set(['call', 'callcode', 'delegatecall', 'staticcall'])
+const REVERTED = 'Reverted'
+const OUT_OF_GAS = 'Out of gas'
+const BUILT_IN_FAILED = 'Built-in failed'
+
+/** What nodes say most often. */
+const ERRORS = new Map([
+  ['execution reverted', REVERTED],
+  [REVERTED, REVERTED],
+  ['out of gas', OUT_OF_GAS],
+  [OUT_OF_GAS, OUT_OF_GAS],
+])
+
+/** The words of geth and Erigon, of revm (Reth, anvil), of Nethermind and of Besu. The first that fits counts. */
+const ERROR_PATTERNS: [pattern: RegExp, error: string][] = [
+  [/^(execution )?revert(ed)?\b/i, REVERTED],
+  [/out ?of ?gas|oog$|^gas uint64 overflow/i, OUT_OF_GAS],
+  [/^(invalid (opcode|instruction)|bad instruction|opcodenotfound|invalidfeopcode|notactivated)/i, 'Bad instruction'],
+  [/^(invalid|bad) ?jump/i, 'Bad jump destination'],
+  [/^stack ?underflow/i, 'Stack underflow'],
+  [/^(stack limit reached|stack ?overflow|out of stack)/i, 'Out of stack'],
+  [/write protection|static ?call|static context|insidestatic/i, 'Mutable Call In Static Context'],
+  [/^(return data out of bounds|outofoffset|out of bounds|access violation|invalid return data)/i, 'Out of bounds'],
+  [/^(precompiled? ?(failed|error)|built-in failed|invalid input length)/i, BUILT_IN_FAILED],
+  [/^(contract address collision|createcollision)/i, 'Contract address collision'],
+  [/^(insufficient balance|outoffunds?)/i, 'Insufficient balance for transfer'],
+  [/^(max call depth|call depth exceeded|calltoodeep)/i, 'Call depth exceeded'],
+  [/^(max initcode size|createinitcodesizelimit)/i, 'Initcode size limit exceeded'],
+  [/^(max code size|code size limit|createcontractsizelimit)/i, 'Code size limit exceeded'],
+  [/^(invalid code|createcontractstartingwithef)/i, 'Invalid code prefix 0xEF'],
+  [/^nonce ?(uint64 )?overflow/i, 'Nonce overflow'],
+]
+const KNOWN = new Set([...ERRORS.values(), ...ERROR_PATTERNS.map(([, error]) => error)])

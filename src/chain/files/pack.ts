@@ -1,0 +1,322 @@
+import { constants } from 'node:buffer'
+import { open } from 'node:fs/promises'
+import { createGunzip } from 'node:zlib'
+import { bytesOf } from '../../lib/bytes.ts'
+import { ChainsieveError, messageOf, refuse } from '../../lib/errors.ts'
+import { DEFAULT_LIMITS, overLimit } from '../../limits/index.ts'
+import { type CheckOptions, checkBlock, refOf } from '../check/check-block.ts'
+import { checkTraces } from '../check/check-traces.ts'
+import { fromTraceBlock } from '../check/normal-traces.ts'
+import { BLOATED, isBloated, textOf } from '../rpc/answer-body.ts'
+import type { BlockRef } from '../source.ts'
+import type { RawBlock } from '../wire.ts'
+import { findJsonFault } from './json-fault.ts'
+
+/** One line of a block pack that is not blank, or a block of a file of another form. */
+export interface PackLine {
+  path: string
+  /** Of a pack, counted from 1; else the number of the block. */
+  line: number
+  /** Absent in packs. */
+  form?: 'era1' | 'cryo'
+  /** The line without its line feed. */
+  bytes: Uint8Array
+  /** Whether the file ends with this line and without a line feed. */
+  last: boolean
+}
+
+export interface PackOptions extends CheckOptions {
+  signal?: AbortSignal
+  /** The chain that the blocks must be of; a line that states none passes. */
+  chainId?: number
+  /** Told how many bytes of the file were read so far, packed ones where it is gzip, as often as it has changed. */
+  onRead?: (bytes: number) => void
+  /** The stored block of a number. Files that tell which blocks they have leave out those that are stored. */
+  stored?: (number: number) => BlockRef | undefined
+  /** Gives the memory that a line is to stand in; default memory of its own. */
+  allocate?: (bytes: number) => Uint8Array
+}
+
+/**
+ * The blocks of a pack, NDJSON, plain or gzip by its first bytes, in the order of the file and in constant memory. Each is
+ * checked as a node's answer would be, and against the line before it where that is its parent. Everything wrong with
+ * the file is a `refuse` that names file, line and column, after the good lines before it.
+ */
+export async function* readPack(
+  path: string,
+  options: PackOptions = {},
+): AsyncGenerator<{ line: number; block: RawBlock }> {
+  let parent: BlockRef | undefined
+  for await (const packLine of readPackLines(path, options)) {
+    const block = parsePackLine(packLine, options)
+    parent = linkPackBlock(packLine, parent, block)
+    yield { line: packLine.line, block }
+  }
+}
+
+/** The lines of a pack as bytes, for callers that parse them elsewhere (`parsePackLine`). */
+export async function* readPackLines(path: string, options: PackOptions = {}): AsyncGenerator<PackLine> {
+  const { limits = DEFAULT_LIMITS, allocate = (bytes: number) => new Uint8Array(bytes) } = options
+  const most = Math.min(limits.packLine, constants.MAX_STRING_LENGTH)
+  let line = 0
+  let found = 0
+  /** The pieces of the line that is not finished yet. */
+  let pieces: Uint8Array[] = []
+  let size = 0
+  const add = (piece: Uint8Array) => {
+    if (piece.length === 0) return
+    pieces.push(piece)
+    size += piece.length
+    if (size > most) throw overLimit('packLine', { ...limits, packLine: most }, `${path}, line ${line + 1}`)
+  }
+  const take = (last: boolean): PackLine | undefined => {
+    line++
+    const bytes = allocate(size)
+    let at = 0
+    for (const piece of pieces) {
+      bytes.set(piece, at)
+      at += piece.length
+    }
+    pieces = []
+    size = 0
+    if (isBlank(bytes)) return undefined
+    found++
+    return { path, line, bytes, last }
+  }
+  try {
+    for await (const chunk of readBytes(path, options)) {
+      let start = 0
+      for (;;) {
+        const end = chunk.indexOf(LINE_FEED, start)
+        if (end < 0) break
+        add(chunk.subarray(start, end))
+        const packLine = take(false)
+        if (packLine !== undefined) yield packLine
+        start = end + 1
+      }
+      add(start === 0 ? chunk : chunk.subarray(start))
+    }
+    if (size > 0) {
+      const packLine = take(true)
+      if (packLine !== undefined) yield packLine
+    }
+  } catch (error) {
+    options.signal?.throwIfAborted()
+    throw readFault(error, path, line)
+  }
+  if (found === 0) {
+    throw refuse(
+      'pack_empty',
+      `${path}: it has no blocks. A block pack has one JSON object {"chainId","block","receipts"} per line`,
+    )
+  }
+}
+
+/** Parses and checks one line. */
+export const parsePackLine = (packLine: PackLine, options: PackOptions = {}): RawBlock => {
+  const bytes = bytesOf(packLine.bytes)
+  if (isBloated(bytes)) throw refuse('pack_not_a_block', `${placeOf(packLine)}: ${BLOATED}. Remove the line`)
+  const text = textOf(bytes)
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw brokenLine(packLine, text, error)
+  }
+  const raw = toRawBlock(packLine, value, options.chainId)
+  try {
+    checkBlock(raw, { excerpts: true, ...options })
+    delete raw.block.partial
+    delete raw.partial
+    if (raw.traces !== undefined) {
+      raw.traces = fromTraceBlock(raw.block, raw.traces)
+      checkTraces(raw, options.limits)
+    }
+  } catch (error) {
+    if (!(error instanceof ChainsieveError)) throw error
+    throw refuse(
+      'pack_inconsistent_block',
+      `${placeOf(packLine)}: ${error.message}. Record this block again, or remove the line`,
+      error,
+    )
+  }
+  return raw
+}
+
+/** Checks that a block which follows the block of the line before it also links to it, and returns what the next is held against. */
+export const linkPackBlock = (packLine: PackLine, previous: BlockRef | undefined, raw: RawBlock): BlockRef => {
+  const ref = refOf(raw.block)
+  if (previous !== undefined && ref.number === previous.number + 1 && raw.block.parentHash !== previous.hash) {
+    throw refuse(
+      'pack_unlinked',
+      `${placeOf(packLine)}: block ${ref.number} names ${raw.block.parentHash} as its parent, but the block ${previous.number} ${packLine.form ? 'before it' : 'on the line before'} is ${previous.hash}. One of them was recorded from another branch: record both again`,
+    )
+  }
+  return ref
+}
+
+/** One line of a pack, line feed included. */
+export const formatPackLine = (raw: RawBlock): string => {
+  const { chainId, block, receipts, traces } = raw
+  return `${JSON.stringify({ chainId, block, receipts, traces })}\n`
+}
+
+const LINE_FEED = 10
+const CHUNK_BYTES = 1 << 20
+
+const isBlank = (bytes: Uint8Array): boolean => {
+  for (const byte of bytes) if (byte !== 32 && byte !== 9 && byte !== 13) return false
+  return true
+}
+
+/** Where a line is, for messages. */
+export const placeOf = ({ path, line, form }: PackLine) => `${path}, ${form ? 'block' : 'line'} ${line}`
+
+/** The bytes of a file, unpacked where they are gzip. Every chunk is its own memory. */
+async function* readBytes(path: string, { signal, onRead }: PackOptions): AsyncGenerator<Buffer> {
+  // A stream that is made with an aborted signal emits an error that nothing catches.
+  signal?.throwIfAborted()
+  await using file = await open(path, 'r')
+  const head = Buffer.alloc(6)
+  const { bytesRead } = await file.read(head, 0, head.length, 0)
+  const format = OTHER_FORMATS.find(it => it.magic.every((byte, i) => i < bytesRead && head[i] === byte))
+  if (format !== undefined) {
+    throw refuse(
+      'pack_format',
+      `${path}: this is ${format.name}. Block packs are plain NDJSON or gzip: ${format.remedy}`,
+    )
+  }
+  const start = head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf ? 3 : 0
+  const stream = file.createReadStream({
+    start,
+    highWaterMark: CHUNK_BYTES,
+    autoClose: false,
+    ...(signal && { signal }),
+  })
+  const told = (chunk: Buffer): Buffer => {
+    onRead?.(stream.bytesRead + start)
+    return chunk
+  }
+  if (!(head[0] === 0x1f && head[1] === 0x8b)) {
+    for await (const chunk of stream) yield told(chunk)
+    return
+  }
+  const unpacked = stream.pipe(createGunzip({ chunkSize: CHUNK_BYTES }))
+  stream.on('error', error => unpacked.destroy(error))
+  try {
+    for await (const chunk of unpacked) yield told(chunk)
+  } finally {
+    stream.destroy()
+    unpacked.destroy()
+  }
+}
+
+const OTHER_FORMATS = [
+  { name: 'zstd', magic: [0x28, 0xb5, 0x2f, 0xfd], remedy: 'unpack it with zstd -d' },
+  { name: 'xz', magic: [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00], remedy: 'unpack it with xz -d' },
+  { name: 'bzip2', magic: [0x42, 0x5a, 0x68], remedy: 'unpack it with bzip2 -d' },
+  { name: 'a zip archive', magic: [0x50, 0x4b, 0x03, 0x04], remedy: 'unpack it' },
+  { name: 'UTF-16 text', magic: [0xff, 0xfe], remedy: 'convert it to UTF-8' },
+  { name: 'UTF-16 text', magic: [0xfe, 0xff], remedy: 'convert it to UTF-8' },
+]
+
+/** The error of reading, naming the file. `line` is the last line that was read completely. */
+const readFault = (error: unknown, path: string, line: number): unknown => {
+  const code = (error as NodeJS.ErrnoException | null)?.code
+  const after = line === 0 ? 'before the end of its first line' : `after line ${line}`
+  switch (code) {
+    case 'Z_BUF_ERROR':
+      return refuse('pack_truncated', `${path}: the gzip file is cut off ${after}. Copy or record it again`, error)
+    case 'Z_DATA_ERROR':
+      return refuse(
+        'pack_damaged',
+        `${path}: the gzip file is damaged ${after} (${messageOf(error)}). Copy it again`,
+        error,
+      )
+    case 'ENOENT':
+      return refuse('pack_not_found', `${path}: there is no such file`, error)
+    case 'EISDIR':
+      return refuse(
+        'pack_not_a_file',
+        `${path}: this is a folder. Name the packs in it, e.g. ${path.replace(/\/$/, '')}/*.ndjson.gz`,
+        error,
+      )
+    case 'EACCES':
+    case 'EPERM':
+      return refuse('pack_unreadable', `${path}: no permission to read this file`, error)
+    case 'EIO':
+      return refuse('pack_unreadable', `${path}: the disk could not be read ${after} (${messageOf(error)})`, error)
+    default:
+      return error
+  }
+}
+
+const brokenLine = (at: PackLine, text: string, cause: unknown): ChainsieveError => {
+  const fault = findJsonFault(text)
+  if (fault === undefined) return refuse('pack_broken_line', `${placeOf(at)}: ${messageOf(cause)}`, cause)
+  if (fault.cut && at.last) {
+    return refuse(
+      'pack_truncated',
+      `${at.path}: the file ends in the middle of line ${at.line} (column ${fault.offset + 1}, at ${fault.path}). Copy or record it again`,
+      cause,
+    )
+  }
+  return refuse(
+    'pack_broken_line',
+    `${placeOf(at)}, column ${fault.offset + 1}, at ${fault.path}: this is not JSON: ${fault.what}. Record this block again, or remove the line`,
+    cause,
+  )
+}
+
+/** Checks the shape of a parsed line down to where `checkBlock` begins. */
+const toRawBlock = (at: PackLine, value: unknown, chainId: number | undefined): RawBlock => {
+  if (!isObject(value)) {
+    throw refuse(
+      'pack_not_a_block',
+      `${placeOf(at)}: expected a JSON object {"chainId","block","receipts"}, found ${kindOf(value)}`,
+    )
+  }
+  const missing = (name: string, kind: string, hint: string) =>
+    refuse('pack_not_a_block', `${placeOf(at)}, at $.${name}: expected ${kind}, found ${kindOf(value[name])}. ${hint}`)
+  if (!isObject(value.block)) {
+    const hint =
+      'transactions' in value
+        ? 'This line is a bare block: wrap it as {"block": …, "receipts": …}'
+        : 'result' in value
+          ? 'This line is a whole JSON-RPC response: use only its result'
+          : 'It is the result of eth_getBlockByNumber(n, true)'
+    throw missing('block', 'an object', hint)
+  }
+  if (!Array.isArray(value.receipts))
+    throw missing('receipts', 'an array', 'It is the result of eth_getBlockReceipts(n)')
+  if (value.traces !== undefined && value.traces !== null && !Array.isArray(value.traces)) {
+    throw missing('traces', 'an array', 'It is the result of trace_block(n), and may be absent')
+  }
+  if (value.traces === null) delete value.traces
+  if (value.chainId === undefined || value.chainId === null) delete value.chainId
+  else {
+    const id = typeof value.chainId === 'string' && value.chainId !== '' ? Number(value.chainId) : value.chainId
+    if (typeof id !== 'number' || !Number.isSafeInteger(id) || id < 0)
+      throw missing('chainId', 'a chain id', 'Ethereum has 1')
+    if (chainId !== undefined && id !== chainId) {
+      throw refuse(
+        'pack_other_chain',
+        `${placeOf(at)}, at $.chainId: this is a block of chain ${id}, but the network holds chain ${chainId}. Import it into a network of its own`,
+      )
+    }
+    value.chainId = id
+  }
+  return value as unknown as RawBlock
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const kindOf = (value: unknown): string =>
+  value === undefined
+    ? 'nothing'
+    : value === null
+      ? 'null'
+      : Array.isArray(value)
+        ? 'an array'
+        : `a${typeof value === 'object' ? 'n' : ''} ${typeof value}`

@@ -1,0 +1,171 @@
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
+import { ChainsieveError } from '../../lib/errors.ts'
+import type { Log } from '../../lib/log.ts'
+import type { Clock } from '../../lib/retry.ts'
+import { mapInOrder } from '../../lib/scheduling/in-order.ts'
+import type { Limits } from '../../limits/index.ts'
+import { BLOCK_MISSING } from '../rpc/answers.ts'
+import type { Rpc } from '../rpc/rpc.ts'
+import type { RawBlock, RpcBlock } from '../wire.ts'
+import type { Found } from './check-logs.ts'
+import { partsOf, type Slice } from './fetch-slices.ts'
+import { askBloom, fitsAny, mergeFilters } from './log-filter.ts'
+import type { Asked } from './log-limit.ts'
+import { createLogReader } from './log-reader.ts'
+import { type Density, newDensity, type Reach } from './range-size.ts'
+import type { LogFilter, ScopedPart, ScopedSource } from './scoped-source.ts'
+import { fetchWanted, LOGS_LEFT_OUT, type WantedOptions } from './wanted-blocks.ts'
+
+export interface ScopedSourceOptions {
+  rpc: Rpc
+  /** Most calls in one request. */
+  batch: number
+  /** Most requests in flight at one node. */
+  concurrency: number
+  /** Whether blooms of headers are those of the logs. */
+  bloom: boolean
+  /** Whether ranges are asked of two nodes and compared. */
+  verify: boolean
+  limits: Limits
+  log: Log
+  clock: Clock
+  random: () => number
+}
+
+/**
+ * What is wanted of a chain, found by `eth_getLogs`: over ranges of as many blocks as the nodes bear, and then block by block where there is something.
+ */
+export const createScopedSource = (options: ScopedSourceOptions): ScopedSource => {
+  const { rpc, batch, concurrency, bloom, limits, log } = options
+  const reader = createLogReader(options)
+  const chunk = Math.max(1, Math.floor(batch / 2))
+
+  /** Blocks with logs of a filter, until they and their logs fit together. */
+  const fetchSlice = async (filter: LogFilter, slice: Slice<Found>, signal: AbortSignal): Promise<RawBlock[]> => {
+    const wanted: WantedOptions = { fits: fitsAny([filter]), bloom, limits }
+    let { found } = slice
+    for (let isAgain = false; ; isAgain = true) {
+      try {
+        return (await fetchWanted(rpc, found, wanted, signal)).filter(it => it !== undefined)
+      } catch (error) {
+        if (!(error instanceof ChainsieveError) || error.next !== 'retry' || error.code === BLOCK_MISSING) throw error
+        log.warn('Received logs that do not fit their blocks, asks again', { ...slice.range, error: error.message })
+        found = await reader.read(filter, slice.range, newDensity(), signal)
+        // Where nobody gives them, the blocks themselves do.
+        if (isAgain && error.code === LOGS_LEFT_OUT) found = found.map(({ number }) => ({ number, claims: [] }))
+      }
+    }
+  }
+
+  async function* find(
+    filter: LogFilter,
+    range: Asked,
+    signal: AbortSignal,
+    bloomOf: (number: number) => string | undefined = () => undefined,
+  ): AsyncGenerator<ScopedPart> {
+    const isRuledOut = (number: number) => {
+      const stated = bloom ? bloomOf(number) : undefined
+      return stated !== undefined && !askBloom(stated, [filter]).may
+    }
+    const fetch = (slice: Slice<Found>, inner: AbortSignal) => fetchSlice(filter, slice, inner)
+    for await (const { window, found } of readWindows(reader, filter, range, concurrency, signal, isRuledOut))
+      yield* partsOf(window, found, { rpc, chunk, concurrency, fetch, signal })
+  }
+
+  const findIn = async (filters: readonly LogFilter[], header: RpcBlock, signal: AbortSignal) => {
+    const { may, byChance } = bloom ? askBloom(header.logsBloom, filters) : { may: true, byChance: 1 }
+    if (!may || filters.length === 0) return undefined
+    const [number, hash] = [Number(header.number), header.hash]
+    const fits = fitsAny(filters)
+    const { claims } = await reader.readAt(mergeFilters(filters), { number, hash }, signal)
+    // What only the merged filter fits is not wanted.
+    const found: Found = { number, claims: claims.map(it => ({ ...it, logs: it.logs.filter(fits) })) }
+    if (found.claims[0]?.logs.length === 0) {
+      if (byChance > BY_CHANCE) return undefined
+      // The bloom says that there must be some: the block itself shows.
+      found.isDoubted = true
+    }
+    const wanted: WantedOptions = { fits, bloom, limits, hash, urgent: true }
+    try {
+      return (await fetchWanted(rpc, [found], wanted, signal))[0]
+    } catch (error) {
+      if (!(error instanceof ChainsieveError) || error.code !== LOGS_LEFT_OUT) throw error
+      return (await fetchWanted(rpc, [{ number, claims: [] }], wanted, signal))[0]
+    }
+  }
+
+  return { find, findIn }
+}
+
+/** What finds blocks of a range by a filter, for as much at once as a node bears. */
+export interface WindowReader<F, T> {
+  reach(): Reach
+  read(
+    filter: F,
+    range: Asked,
+    density: Density,
+    signal: AbortSignal,
+    isRuledOut?: (number: number) => boolean,
+  ): Promise<T[]>
+}
+
+/**
+ * A range, window by window, with what was found in each. Several are asked for at once, but for one that is larger than any that
+ * was answered: whether that is too much shows first.
+ */
+export async function* readWindows<F, T>(
+  reader: WindowReader<F, T>,
+  filter: F,
+  range: Asked,
+  concurrency: number,
+  signal: AbortSignal,
+  isRuledOut: (number: number) => boolean = () => false,
+): AsyncGenerator<{ window: Asked; found: T[] }> {
+  const density = newDensity()
+  const ahead = () => {
+    const reach = reader.reach()
+    const span = reach.span(density)
+    if (!reach.isProved(span)) return 1
+    return Math.min(concurrency, Math.max(1, Math.floor((AHEAD_ANSWERS * reach.results) / (span * density.perBlock))))
+  }
+  const read = async ({ window, asked }: Window, inner: AbortSignal) => {
+    if (asked) return { window, found: await reader.read(filter, asked, density, inner, isRuledOut) }
+    await yieldToEventLoop()
+    return { window, found: [] }
+  }
+  yield* mapInOrder(
+    windowsOf(range, () => reader.reach().span(density), isRuledOut),
+    ahead,
+    read,
+    signal,
+  )
+}
+
+interface Window {
+  window: Asked
+  /** The part of it that may hold something; undefined where nothing does. */
+  asked: Asked | undefined
+}
+
+/** Each question begins with a block that may hold something, so that there are as few as there can be. */
+function* windowsOf(
+  { from, to }: Asked,
+  span: () => number,
+  isRuledOut: (number: number) => boolean,
+): Generator<Window> {
+  for (let at = from; at <= to; ) {
+    let first = at
+    while (first <= to && first - at < MOST_PASSED && isRuledOut(first)) first++
+    const isAsked = first <= to && first - at < MOST_PASSED
+    const end = isAsked ? Math.min(to, first + span() - 1) : first - 1
+    yield { window: { from: at, to: end }, asked: isAsked ? { from: first, to: end } : undefined }
+    at = end + 1
+  }
+}
+
+/** Logs that may be held in memory before they are taken, in full answers: what is in them says how much to ask for next. */
+const AHEAD_ANSWERS = 2.5
+/** A bloom that is less likely by chance counts as a sign that there are logs: then two calls in vain are rare. */
+const BY_CHANCE = 0.01
+/** Blocks that are passed over at a time. */
+const MOST_PASSED = 500

@@ -1,0 +1,207 @@
+import { ChainsieveError, retry } from '../../lib/errors.ts'
+import type { Endpoint } from '../rpc/endpoint.ts'
+import type { Refusal } from './ask-range.ts'
+import { splitFilter } from './log-filter.ts'
+import type { Asked, LogLimit } from './log-limit.ts'
+import type { LogFilter } from './scoped-source.ts'
+
+/** How many logs a block of a filter has: what the next blocks are expected to have, a little more rather than less. */
+export interface Density {
+  perBlock: number
+  /** Share of an answer that is left free, since what comes is not what was: more of it where it did not fit. */
+  margin: number
+}
+
+export const newDensity = (): Density => ({ perBlock: 0, margin: 0 })
+
+/** A range with too many logs for a node that did not say how many are too many, and what was found in it so far. */
+interface Refused {
+  to: number
+  next: number
+  logs: number
+}
+
+export type Reach = ReturnType<typeof createReach>
+
+/** What one node answers `eth_getLogs` for at once, as far as it is known. Holds for all filters. */
+export const createReach = () => {
+  /** The last one of each search. */
+  const refusals = new WeakMap<Density, Refused>()
+  /** Blocks of one call at most: it does not change. */
+  let blocks = Number.POSITIVE_INFINITY
+  /** The same while the node is overtaxed: it is lifted again. */
+  let ceiling = Number.POSITIVE_INFINITY
+  /** Good answers at the ceiling, and how many it takes to lift it: more each time that it was lifted too early. */
+  let calm = 0
+  let patience = FIRST_PATIENCE
+  let wasLifted = false
+  let results = USUAL_RESULTS
+  let values = USUAL_VALUES
+  /** Most blocks that were answered for, and most logs. */
+  let proved = 0
+  let given = 0
+
+  /** Once all of a range that was refused is known, so is that its logs are too many. */
+  const resolve = (density: Density, asked: Asked, logs: number) => {
+    const refused = refusals.get(density)
+    if (refused?.next !== asked.from) return
+    refused.logs += logs
+    refused.next = asked.to + 1
+    if (refused.next <= refused.to) return
+    if (refused.logs <= results) results = Math.max(given, below(refused.logs))
+    refusals.delete(density)
+  }
+
+  const cut = (asked: Asked) => {
+    const count = countOf(asked)
+    if (count === 1) return
+    if (wasLifted) patience = Math.min(MOST_PATIENCE, patience * 2)
+    wasLifted = false
+    calm = 0
+    ceiling = Math.min(ceiling, Math.floor(count / 2))
+  }
+
+  return {
+    /** Most logs of one answer. */
+    get results(): number {
+      return results
+    },
+    /** Most addresses, and most topics, of one call. */
+    get values(): number {
+      return values
+    },
+    /** Blocks to ask for, and logs that may come of them. */
+    span({ perBlock, margin }: Density): number {
+      const growth = Math.max(FIRST_SPAN, proved * GROWTH)
+      return Math.max(1, Math.floor(Math.min(blocks, ceiling, growth, (results * (1 - margin)) / perBlock)))
+    },
+    /** Whether so many blocks are within what the node is known to answer: then it makes sense to ask for several such ranges at a time. */
+    isProved: (count: number): boolean => count <= proved * 1.5,
+    /** Notes an answer. */
+    passed(asked: Asked, logs: number, density: Density) {
+      const count = countOf(asked)
+      proved = Math.max(proved, count)
+      given = Math.max(given, logs)
+      resolve(density, asked, logs)
+      noteDensity(density, logs, count)
+      density.margin = Math.max(0, density.margin - 0.002)
+      if (count < ceiling * 0.9) return
+      if (++calm < patience) return
+      calm = 0
+      wasLifted = true
+      ceiling *= 2
+    },
+    /** Notes a limit. Blocks to ask for next, where that is known. */
+    learn(limit: LogLimit, asked: Asked, density: Density): number | undefined {
+      const count = countOf(asked)
+      switch (limit.of) {
+        case 'values':
+          values = Math.max(1, Math.min(limit.most ?? values, Math.ceil(values / 2)))
+          return undefined
+        case 'blocks':
+          if (limit.most !== undefined && limit.most < count) blocks = limit.most
+          else if (limit.most !== undefined) blocks = count === limit.most ? count - 1 : Math.floor(count / 2)
+          else blocks = guess(count, proved)
+          blocks = Math.max(1, blocks)
+          return undefined
+        case 'results':
+          if (limit.most !== undefined) results = limit.most
+          else if (limit.fits === undefined) refusals.set(density, { to: asked.to, next: asked.from, logs: 0 })
+          density.margin = Math.min(0.2, density.margin + 0.03)
+          density.perBlock = Math.max(density.perBlock, results / (limit.fits ?? count * 0.6))
+          return limit.fits ?? Math.max(1, Math.min(count - 1, this.span(density)))
+        case 'work':
+          cut(asked)
+          return undefined
+      }
+    },
+    /** Notes that a question failed for a reason that may be its size. */
+    suspect: cut,
+  }
+}
+
+/** What each node bears. */
+export const createReaches = (): ((endpoint: Endpoint) => Reach) => {
+  const reaches = new Map<Endpoint, Reach>()
+  return endpoint => {
+    const reach = reaches.get(endpoint) ?? createReach()
+    reaches.set(endpoint, reach)
+    return reach
+  }
+}
+
+/**
+ * Asks for the first blocks of a range, as many as a node bears: for fewer of them until it answers. Nothing is found where it will not even tell one
+ * block's: then that has to be read. `count`: how many things the answer has that are limited.
+ */
+export const askWithin = async <T>(
+  reach: Reach,
+  filter: LogFilter,
+  range: Asked,
+  density: Density,
+  ask: (parts: readonly LogFilter[], asked: Asked) => Promise<{ found: T; count: number } | Refusal>,
+): Promise<{ asked: Asked; found: T | undefined }> => {
+  let most = reach.span(density)
+  for (let tries = 0; ; tries++) {
+    const asked = { from: range.from, to: cut(range, most) }
+    const parts = splitFilter(filter, reach.values)
+    try {
+      const answer = await ask(parts, asked)
+      if (!('limit' in answer)) {
+        reach.passed(asked, answer.count, density)
+        return { asked, found: answer.found }
+      }
+      const limit: LogLimit = answer.limit.of === 'values' && isSingle(parts) ? { of: 'work' } : answer.limit
+      if (asked.from === asked.to && limit.of !== 'values') return { asked, found: undefined }
+      if (tries === MOST_TRIES) throw retry('node_error', answer.why)
+      most = reach.learn(limit, asked, density) ?? reach.span(density)
+    } catch (error) {
+      if (error instanceof ChainsieveError && MAY_BE_SIZE.has(error.code)) reach.suspect(asked)
+      throw error
+    }
+  }
+}
+
+/** The last block of a question: a range that takes several is cut into equal ones. */
+const cut = ({ from, to }: Asked, most: number): number => {
+  const blocks = to - from + 1
+  return from + Math.ceil(blocks / Math.ceil(blocks / most)) - 1
+}
+
+const isSingle = (parts: readonly LogFilter[]) =>
+  parts.every(({ addresses, topics }) => addresses.length <= 1 && topics.length <= 1)
+
+/** Errors of nodes that may mean that too much was asked for at once, though they do not say so. */
+const MAY_BE_SIZE = new Set(['node_error', 'node_timeout', 'node_http_status'])
+/** Limits that a node may state in a row. */
+const MOST_TRIES = 64
+
+/** Blocks of which so many logs are expected with some certainty: twice the deviation of what comes by chance. */
+const noteDensity = (density: Density, logs: number, blocks: number) => {
+  const seen = (logs + 2 * Math.sqrt(logs) + 1) / blocks
+  density.perBlock = seen >= density.perBlock ? seen : (density.perBlock + seen) / 2
+}
+
+/** A limit that a node does not tell is a round number. */
+const guess = (refused: number, proved: number): number => {
+  const round = below(refused)
+  return proved < refused ? Math.max(round, proved) : round
+}
+const below = (value: number): number => ROUND.findLast(it => it < value)!
+const ROUND = [
+  0, 1, 2, 5, 10, 20, 50, 100, 128, 200, 250, 256, 500, 800, 1_000, 1_024, 2_000, 2_048, 3_000, 3_500, 5_000, 10_000,
+  20_000, 30_000, 50_000, 100_000, 200_000, 500_000, 1_000_000,
+]
+
+const countOf = ({ from, to }: Asked): number => to - from + 1
+
+/** Blocks of the first question to a node. */
+const FIRST_SPAN = 2_000
+/** A question may be for so many times more blocks than were ever answered for. */
+const GROWTH = 8
+/** What most providers give in one answer, and as much as is good to hold at a time. */
+const USUAL_RESULTS = 10_000
+/** go-ethereum's own limit. */
+const USUAL_VALUES = 1_000
+const FIRST_PATIENCE = 2
+const MOST_PATIENCE = 4_096

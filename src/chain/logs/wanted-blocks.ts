@@ -1,0 +1,212 @@
+import { ChainsieveError, retry } from '../../lib/errors.ts'
+import type { Limits } from '../../limits/index.ts'
+import { BLOCK_RECEIPTS, blockCall, blockOf, readBlocks, receiptCall, receiptsCall } from '../blocks/read-blocks.ts'
+import { checkBlock, inconsistent } from '../check/check-block.ts'
+import { isMissingMethod, resultOf } from '../rpc/answers.ts'
+import type { Endpoint } from '../rpc/endpoint.ts'
+import type { Rpc } from '../rpc/rpc.ts'
+import type { RawBlock, RpcBlock, RpcLog, RpcReceipt } from '../wire.ts'
+import { areSameLogs, type Claim, type Found, isSameLog } from './check-logs.ts'
+import { type Fits, mayHold } from './log-filter.ts'
+
+export interface WantedOptions {
+  fits: Fits
+  /** Whether blooms of headers are those of the logs. */
+  bloom: boolean
+  /** The hash that the block must have, where it is known. */
+  hash?: string
+  urgent?: boolean
+  /** Tries at each node. Default 4. */
+  tries?: number
+  limits: Limits
+}
+
+/** What became of a block: what is wanted of it, nothing, or that a claim about it lacks a log that its receipts have. */
+type Outcome = { block: RawBlock | undefined } | { lacks: string; of: Claim }
+
+/** Thrown where `eth_getLogs` was shown to have left out logs. */
+export const LOGS_LEFT_OUT = 'logs_left_out'
+
+/**
+ * What is wanted of blocks, in their order, each with its number; undefined where nothing is. Where there is one claim about a block's logs, it has to
+ * hold. Throws `retry` after some tries: then what was claimed of the blocks has to be asked for again.
+ */
+export const fetchWanted = async (
+  rpc: Rpc,
+  found: readonly Found[],
+  options: WantedOptions,
+  signal: AbortSignal,
+): Promise<(RawBlock | undefined)[]> => {
+  const got = new Map<number, Outcome>()
+  await rpc.attempt(
+    async endpoint => {
+      const missing = found.filter(({ number }) => !got.has(number))
+      const read = await readWanted(endpoint, missing, options, signal)
+      let fault: ChainsieveError | undefined
+      for (const [i, outcome] of read.entries()) {
+        if (outcome instanceof ChainsieveError) fault ??= outcome
+        else got.set(missing[i]!.number, outcome)
+      }
+      if (fault !== undefined) throw fault
+    },
+    signal,
+    { tries: (options.tries ?? TRIES) * rpc.endpoints.length },
+  )
+  const outcomes = found.map(({ number }) => got.get(number)!)
+  for (const outcome of outcomes) {
+    if (!('lacks' in outcome)) continue
+    const fault = retry(LOGS_LEFT_OUT, `${outcome.lacks}. If it goes on, use another endpoint`)
+    blame(outcome.of.by, fault)
+    throw fault
+  }
+  return outcomes.map(it => ('block' in it ? it.block : undefined))
+}
+
+const blame = (endpoint: Endpoint, fault: ChainsieveError) => endpoint.health.failed(endpoint.health.mark(), fault)
+
+/** One reading from one node. What costs fewer calls: all receipts of a block by one, or one for each transaction. */
+const readWanted = async (
+  endpoint: Endpoint,
+  found: readonly Found[],
+  options: WantedOptions,
+  signal: AbortSignal,
+): Promise<(Outcome | ChainsieveError)[]> => {
+  // A node that goes away meanwhile is asked for its chain again.
+  const { chainId } = endpoint
+  const plans = found.map(it => planOf(endpoint, it))
+  const answers = await endpoint.send(
+    plans.flatMap(it => it.calls),
+    signal,
+    options.urgent,
+  )
+  let at = 0
+  return Promise.all(
+    plans.map(async plan => {
+      const own = answers.slice(at, at + plan.calls.length)
+      at += plan.calls.length
+      try {
+        if (plan.claim === undefined) return await readWhole(endpoint, chainId, plan.found, options, signal)
+        const { number } = plan.found
+        const block = blockOf(own[0]!, number)
+        const missing = own.slice(1).find(it => it.error !== undefined && isMissingMethod(it.error))
+        if (missing !== undefined && plan.isWhole) {
+          endpoint.lacks.add(BLOCK_RECEIPTS)
+          return (await readWanted(endpoint, [plan.found], options, signal))[0]!
+        }
+        const results = own.slice(1).map((it, i) => resultOf(it, `receipt ${i} wanted of block ${number}`, number))
+        const receipts = (plan.isWhole ? results[0] : results) as RpcReceipt[]
+        return toPartial({ block, receipts, isWhole: plan.isWhole, claim: plan.claim, chainId }, options)
+      } catch (error) {
+        if (error instanceof ChainsieveError && !error.code.startsWith('node_')) return error
+        throw error
+      }
+    }),
+  )
+}
+
+const planOf = (endpoint: Endpoint, found: Found) => {
+  const claim = found.claims.length === 1 && !found.isDoubted ? found.claims[0]! : undefined
+  if (claim === undefined) return { found, claim, isWhole: true, calls: [] }
+  const hashes = [...new Set(claim.logs.map(it => it.transactionHash))]
+  const isWhole = hashes.length > 1 && !endpoint.lacks.has(BLOCK_RECEIPTS)
+  const receipts = isWhole ? [receiptsCall(found.number)] : hashes.map(receiptCall)
+  return { found, claim, isWhole, calls: [blockCall(found.number), ...receipts] }
+}
+
+interface Read {
+  block: RpcBlock
+  receipts: RpcReceipt[]
+  /** Whether the receipts are those of all transactions. */
+  isWhole: boolean
+  claim: Claim
+  chainId: number | undefined
+}
+
+const toPartial = (read: Read, options: WantedOptions): Outcome => {
+  const { block, receipts, isWhole, claim, chainId } = read
+  const where = `block ${claim.number}`
+  if (block.hash !== claim.hash)
+    throw inconsistent(
+      `${where}: it is ${block.hash}, but its logs name ${claim.hash} as their block (${claim.by.name})`,
+    )
+  checkHash(block, options)
+  if (!Array.isArray(block.transactions)) throw inconsistent(`${where} has no list of transactions`)
+  const raw: RawBlock = { block, receipts }
+  if (chainId !== undefined) raw.chainId = chainId
+  if (isWhole) checkBlock(raw, options)
+  else checkSome(raw, claim, options)
+  const partial = cutDown(raw, options.fits)
+  const held = partial.receipts.flatMap(({ logs }) => logs)
+  if (areSameLogs(claim.logs, held)) return { block: partial }
+  const extra = claim.logs.find(log => !held.some(it => isSameLog(it, log)))
+  if (extra !== undefined)
+    throw inconsistent(`${where}: log ${Number(extra.logIndex)} that eth_getLogs gave is not in its receipts`)
+  const lacked = held.find(log => !claim.logs.some(it => isSameLog(it, log)))!
+  return { lacks: `eth_getLogs left out log ${Number(lacked.logIndex)} of ${where} ${block.hash}`, of: claim }
+}
+
+/** Checks what is there of a block: its header, and the transactions of a claim with their receipts. */
+const checkSome = (raw: RawBlock, claim: Claim, options: WantedOptions) => {
+  const { block, receipts } = raw
+  const places = [...new Set(claim.logs.map(it => Number(it.transactionIndex)))]
+  const transactions = places.map(place => block.transactions[place])
+  if (transactions.some(it => it === undefined))
+    throw inconsistent(`block ${claim.number} has ${block.transactions.length} transactions, but logs of others`)
+  // Then its bloom says whether logs are missing.
+  if (places.length === block.transactions.length) return checkBlock(raw, options)
+  const some: RpcBlock = { ...block, transactions: transactions as RpcBlock['transactions'] }
+  // An excerpt states that there are more.
+  some.transactionCount = block.transactions.length
+  checkBlock({ ...raw, block: some, receipts }, { ...options, excerpts: true })
+  raw.block = { ...block, transactions: some.transactions }
+  if (options.bloom) checkCovered(block, receipts)
+}
+
+export const checkCovered = (block: RpcBlock, receipts: readonly RpcReceipt[]) => {
+  const fits = receipts.flatMap(({ logs }) => logs).every(log => mayHold(block.logsBloom, log))
+  if (!fits)
+    throw inconsistent(
+      `block ${Number(block.number)}: its logs bloom does not cover its logs: they belong to another block, or set skip-bloom for this network`,
+    )
+}
+
+/** All of a block is read and checked, and tells what is wanted. Whoever claimed something else is to blame. */
+const readWhole = async (
+  endpoint: Endpoint,
+  chainId: number | undefined,
+  { number, claims }: Found,
+  options: WantedOptions,
+  signal: AbortSignal,
+): Promise<Outcome | ChainsieveError> => {
+  const [raw] = await readBlocks(endpoint, [number], signal, { ...options, traces: false })
+  if (raw instanceof ChainsieveError) return raw
+  checkHash(raw!.block, options)
+  if (chainId !== undefined) raw!.chainId = chainId
+  const partial = cutDown(raw!, options.fits)
+  const held = partial.receipts.flatMap(({ logs }) => logs)
+  for (const { by, logs, hash } of claims) {
+    if (hash === raw!.block.hash && areSameLogs(logs, held)) continue
+    blame(by, retry(LOGS_LEFT_OUT, `eth_getLogs gave ${logs.length} logs of block ${number}, which has ${held.length}`))
+  }
+  return { block: held.length === 0 ? undefined : partial }
+}
+
+const checkHash = ({ number, hash }: RpcBlock, { hash: due }: WantedOptions) => {
+  if (due === undefined || hash === due) return
+  throw inconsistent(`block ${Number(number)}: the node has ${hash} there, not ${due}`)
+}
+
+/** The header with the transactions and receipts that have logs that fit, and these logs alone. */
+const cutDown = (raw: RawBlock, fits: Fits): RawBlock => {
+  const receipts: RpcReceipt[] = []
+  const transactions: RpcBlock['transactions'] = []
+  for (const [i, receipt] of raw.receipts.entries()) {
+    const logs: RpcLog[] = receipt.logs.filter(fits)
+    if (logs.length === 0) continue
+    receipts.push({ ...receipt, logs })
+    transactions.push(raw.block.transactions[i]!)
+  }
+  return { ...raw, block: { ...raw.block, transactions }, receipts, partial: true }
+}
+
+const TRIES = 4

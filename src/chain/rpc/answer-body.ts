@@ -1,0 +1,86 @@
+import { isAscii } from 'node:buffer'
+import type { Readable } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+import { retry } from '../../lib/errors.ts'
+import type { Hold } from './answer-memory.ts'
+
+export interface BodyOptions {
+  /** Whether it is gzip, as its header says. */
+  packed: boolean
+  /** Most bytes, unpacked. */
+  most: number
+  /** Pays for the bytes while they are held. */
+  hold: Hold
+  signal: AbortSignal
+}
+
+/** Code of the error for a body with more bytes than it may have: what comes behind them is not read. */
+export const TOO_LARGE = 'ERR_ANSWER_TOO_LARGE'
+
+/** The bytes of an HTTP body, unpacked piece by piece, so that no more of it is ever held than is paid for. */
+export const readBody = async (body: Readable, { packed, most, hold, signal }: BodyOptions): Promise<Buffer> => {
+  const source = packed ? body.pipe(createGunzip()) : body
+  // Its reason comes out of the reading below; without a listener it would end the process.
+  body.on('error', error => source.destroy(error))
+  const chunks: Buffer[] = []
+  let size = 0
+  try {
+    for await (const chunk of source as AsyncIterable<Buffer>) {
+      size += chunk.length
+      if (size > most) throw tooLarge(most)
+      chunks.push(chunk)
+      await hold.take(chunk.length, signal)
+    }
+  } finally {
+    source.destroy()
+    body.destroy()
+  }
+  return joinBytes(chunks, size)
+}
+
+export const tooLarge = (most: number) =>
+  Object.assign(new Error(`the answer has more than ${most} bytes`), { code: TOO_LARGE })
+
+/** In memory of its own, so that it can move to another thread. */
+export const joinBytes = (chunks: readonly Buffer[], size: number): Buffer => {
+  const bytes = Buffer.allocUnsafeSlow(size)
+  let at = 0
+  for (const chunk of chunks) at += chunk.copy(bytes, at)
+  return bytes
+}
+
+export const textOfBody = (bytes: Buffer): string => {
+  if (isBloated(bytes)) throw retry('node_bad_answer', BLOATED)
+  return textOf(bytes)
+}
+
+/** The same, and frees the bytes at once: V8 would let many of them gather, since they are none of its heap. */
+export const takeText = (bytes: Buffer): string => {
+  const text = textOfBody(bytes)
+  if (bytes.buffer instanceof ArrayBuffer && bytes.length === bytes.buffer.byteLength) bytes.buffer.transfer(0)
+  return text
+}
+
+/** JSON-RPC is ASCII all through, and ASCII is copied many times faster than UTF-8 is decoded. */
+export const textOf = (bytes: Buffer): string => (isAscii(bytes) ? bytes.toString('latin1') : bytes.toString())
+
+/**
+ * Whether JSON would take far more memory than its text: arrays, objects and members that hold next to nothing. A thousand bytes of `[],`
+ * become fifteen thousand. In blocks a value takes some 20 bytes and more; what is small may be as it likes.
+ */
+export const isBloated = (bytes: Uint8Array): boolean => {
+  if (bytes.length < BLOAT_BYTES) return false
+  const most = bytes.length / LEAST_BYTES_PER_VALUE
+  let values = 0
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i]!
+    // An array, an object, a member.
+    if (byte === 91 || byte === 123 || byte === 58) values++
+  }
+  return values > most
+}
+
+export const BLOATED = 'it has more arrays, objects and members than any block of that size'
+
+const BLOAT_BYTES = 4 << 20
+const LEAST_BYTES_PER_VALUE = 8

@@ -1,0 +1,166 @@
+import { ChainsieveError, retry } from '../../lib/errors.ts'
+
+export interface Call {
+  method: string
+  params: readonly unknown[]
+}
+
+export interface RpcError {
+  code: number
+  message: string
+  data?: unknown
+}
+
+/** A node's answer to one call. */
+export type Answer = { result: unknown; error?: undefined } | { error: RpcError }
+
+/** Whether an error says that the node does not have the method, rather than that the call went wrong. */
+export const isMissingMethod = ({ code, message }: RpcError): boolean =>
+  code === -32601 ||
+  code === -32004 ||
+  code === -32600 ||
+  // Gateways invent codes of their own for it; no code is common to them.
+  (/\bmethod\b/i.test(message) && /unsupported|unknown|disabled|not |n't /i.test(message))
+
+/** The result of an answer, or `retry` with what the node said. `block` is the number of the block that was asked about. */
+export const resultOf = (answer: Answer, what: string, block?: number): unknown => {
+  if (answer.error === undefined) return answer.result
+  const said = `${what}: ${answer.error.message} (${answer.error.code})`
+  throw isMissingBlock(answer.error) ? blockMissing(said, block) : retry('node_error', said)
+}
+
+/** Code of the error of a node that does not have a block, or what belongs to it. Nothing is wrong with such a node. */
+export const BLOCK_MISSING = 'block_missing'
+
+/** The number of the block is in `details.block`, where it is known. */
+export const blockMissing = (why: string, block?: number): ChainsieveError =>
+  new ChainsieveError('retry', BLOCK_MISSING, why, block === undefined ? {} : { details: { block } })
+
+/**
+ * Whether an error says that the node does not have a block, its receipts, logs, traces or state: it pruned them, never had them, or does not
+ * have them yet.
+ */
+export const isMissingBlock = (error: RpcError): boolean =>
+  error.code === PRUNED_HISTORY ||
+  (MISSING_BLOCK.some(it => it.test(error.message)) && !isMissingMethod(error) && !isRevert(error))
+
+/** EIP-4444: geth, Reth, Nethermind. */
+const PRUNED_HISTORY = 4444
+/** In the words of those named. */
+const MISSING_BLOCK: readonly RegExp[] = [
+  // geth, Reth: "pruned history unavailable". Erigon: "old data not available due to pruning". Parity: "state already pruned".
+  /\bprun(ed|ing)\b/i,
+  // geth and those made from it: "missing trie node … state … is not available".
+  /missing trie node/i,
+  // geth: "required historical state unavailable", "historical state … is not available". Reth: "no state found for block".
+  /historical state|no (historical )?state (is )?(available|found)|state histor(y|ies)/i,
+  // Nethermind: "No state available for block". Besu: "World state unavailable".
+  /\b(world )?state\b.{0,90}(not (available|found)|unavailable)/i,
+  // geth: "header not found", "header for hash not found". Parity: "unknown block".
+  /header .{0,20}not found|unknown block|future block/i,
+  // Erigon: "block not found 123". Sei: "could not find block for height". Reth: "block not found: 0x…".
+  /block.*(not found|beyond|not available|unavailable|in the future|too old)|beyond.*head|(n't|not|unable to) (find|load|locate) (the )?block/i,
+  // Avalanche.
+  /after last accepted block/i,
+  // Nethermind: "Receipt not available for From block 1.".
+  /receipts?\b.{0,30}(not (available|found)|unavailable)/i,
+  // Erigon: "seek with txNum=1 but data before txNum=2 is not available".
+  /data before .{0,40}not available/i,
+  // Chains on Cosmos: "height 1 is not available, lowest height is 2".
+  /height .{0,40}not available/i,
+  // Infura: "does not have access to archive state". Ankr, Chainstack and others: a plan or a node without an archive.
+  /\barchiv(e|al)\b/i,
+]
+
+/**
+ * 3 is go-ethereum's code for a revert and -32015 Parity's. Others put every failure of the EVM under a general code and tell it
+ * in words only. All ways in which a contract can fail must be among them: it would be asked for ever, and with it all that is asked beside it.
+ */
+export const isRevert = ({ code, message }: { code: number; message: string }): boolean =>
+  code === 3 ||
+  code === -32015 ||
+  /revert|invalid (opcode|jump)|opcode|out of gas|stack (under|over)flow|stack limit|out of bounds|gas uint64 overflow|write protection|call depth|execution aborted|(vm|evm)\b.*(error|exception)|outofgas|gas required exceeds/i.test(
+    message,
+  )
+
+/** HTTP's own code, "limit exceeded" of EIP-1474, and what large providers use instead. */
+export const RATE_LIMIT_CODES = new Set([429, -32005, -32007, -32029, -32097])
+
+/** Code of the error of a node of another chain. */
+export const OTHER_CHAIN = 'node_other_chain'
+
+/** Code of go-ethereum for a batch whose answers have grown too large on the way. */
+export const ANSWER_TOO_LARGE = -32003
+
+export const parseBody = (body: string): unknown => {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return undefined
+  }
+}
+
+/** The beginning of a body that is not an answer. */
+export const excerpt = (body: string): string | undefined => body.trim().slice(0, 120) || undefined
+
+/** Answers in the order of the calls. Undefined where the body is none. */
+export const toAnswers = (body: unknown, calls: number): Answer[] | 'too large' | undefined => {
+  if (calls === 1) {
+    const answer = toAnswer(Array.isArray(body) && body.length === 1 ? body[0] : body)
+    return answer && [answer]
+  }
+  // One error for the whole batch: the node takes none, or none of this size.
+  if (!Array.isArray(body)) {
+    const answer = toAnswer(body)
+    return answer?.error === undefined || RATE_LIMIT_CODES.has(answer.error.code) ? answer && [answer] : 'too large'
+  }
+  const answers: Answer[] = new Array(calls)
+  let given = 0
+  let good = 0
+  for (const item of body) {
+    const answer = toAnswer(item)
+    if (answer === undefined) return undefined
+    if (answer.error !== undefined && RATE_LIMIT_CODES.has(answer.error.code)) return [answer]
+    if (answer.error?.code === ANSWER_TOO_LARGE) return 'too large'
+    const index = Number((item as { id: unknown }).id) - 1
+    if (!(index >= 0 && index < calls) || answers[index] !== undefined) {
+      // An error for the batch as a whole carries no id, or the first one's.
+      if (answer.error !== undefined && body.length < calls) continue
+      return undefined
+    }
+    answers[index] = answer
+    given++
+    if (answer.error === undefined) good++
+  }
+  if (given === calls && (good > 0 || answers.some(it => it.error?.code !== -32600))) return answers
+  return 'too large'
+}
+
+export const toAnswer = (item: unknown): Answer | undefined => {
+  if (typeof item !== 'object' || item === null) return undefined
+  const { result, error } = item as { result?: unknown; error?: Partial<RpcError> | string | null }
+  if (error !== undefined && error !== null) {
+    if (typeof error === 'string') return { error: { code: 0, message: error } }
+    return { error: { ...error, code: Number(error.code ?? 0), message: String(error.message ?? 'no message') } }
+  }
+  return result === undefined ? undefined : { result }
+}
+
+/** The first error of a body. */
+export const errorIn = (body: unknown): RpcError | undefined =>
+  (Array.isArray(body) ? body : [body]).map(toAnswer).find(it => it?.error !== undefined)?.error
+
+/** The error of an HTTP status that carries no answer. */
+export const statusError = (status: number, said: string, retryAfterMs: number | undefined): ChainsieveError => {
+  const tail = said === '' ? '' : `: ${said}`
+  const wait = retryAfterMs === undefined ? {} : { retryAfterMs }
+  if (status === 429) return retry('node_rate_limited', `asks to slow down (HTTP 429${tail})`, wait)
+  if (status === 402) return retry('node_quota_used', `says that its quota is used up (HTTP 402${tail})`, wait)
+  if (status === 401 || status === 403) {
+    return retry('node_refused', `refuses access (HTTP ${status}${tail}): check the key or password in its URL`, wait)
+  }
+  if (status === 404 || status === 405) {
+    return retry('node_http_status', `HTTP ${status}${tail}: is this the URL of a JSON-RPC endpoint?`, wait)
+  }
+  return retry('node_http_status', `HTTP ${status}${tail}`, wait)
+}

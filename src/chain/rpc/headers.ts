@@ -1,0 +1,73 @@
+import { retry } from '../../lib/errors.ts'
+import { checkHeader } from '../check/check-block.ts'
+import type { RpcBlock } from '../wire.ts'
+import { type Answer, blockMissing, type Call, OTHER_CHAIN, resultOf } from './answers.ts'
+import type { Endpoint } from './endpoint.ts'
+
+/** A block as its header tells it. */
+export interface Head {
+  number: number
+  hash: string
+  parentHash: string
+}
+
+/**
+ * Headers of consecutive blocks that the node has, checked to be of these numbers and to link up. The same request asks for the chain: behind
+ * one address may be nodes of several, and whoever leaves stored blocks for these headers must not end up on another one.
+ */
+export const readHeads = async (endpoint: Endpoint, from: number, to: number, signal: AbortSignal): Promise<Head[]> => {
+  const numbers = Array.from({ length: to - from + 1 }, (_, i) => from + i)
+  const calls = numbers.map(it => ({ method: GET_BLOCK, params: [toQuantity(it), false] }))
+  const [chain, ...answers] = await endpoint.send([CHAIN_ID, ...calls], signal, true)
+  const id = toChainId(chain!)
+  if (endpoint.chainId !== undefined && id !== endpoint.chainId) {
+    throw retry(
+      OTHER_CHAIN,
+      `answers for chain ${id} now, and for chain ${endpoint.chainId} before: what is behind its URL?`,
+    )
+  }
+  const heads = answers.map((it, i) => toHead(resultOf(it, `block ${numbers[i]}`, numbers[i]), numbers[i]))
+  for (let i = 1; i < heads.length; i++) {
+    if (heads[i]!.parentHash !== heads[i - 1]!.hash) {
+      throw retry(
+        'block_unlinked',
+        `block ${heads[i]!.number} names ${heads[i]!.parentHash} as its parent, but block ${heads[i - 1]!.number} is ${heads[i - 1]!.hash}`,
+      )
+    }
+  }
+  return heads
+}
+
+/** The newest block of a node. */
+export const readHead = async (endpoint: Endpoint, signal: AbortSignal): Promise<Head> => {
+  const [answer] = await endpoint.send([{ method: GET_BLOCK, params: ['latest', false] }], signal, true)
+  return toHead(resultOf(answer!, 'the latest block'))
+}
+
+/** Checks a header from outside; `due` is the number it must have. */
+export const toHead = (header: unknown, due?: number): Head => {
+  if (typeof header !== 'object' || header === null) {
+    throw blockMissing(
+      `${due === undefined ? 'the latest block' : `block ${due}`}: the node does not have it (null)`,
+      due,
+    )
+  }
+  const block = header as RpcBlock
+  const number = checkHeader(block)
+  if (due !== undefined && number !== due)
+    throw retry('block_inconsistent', `block ${due}: the node gave block ${number}`)
+  return { number, hash: block.hash, parentHash: block.parentHash }
+}
+
+export const toQuantity = (value: number): string => `0x${value.toString(16)}`
+
+export const toChainId = (answer: Answer): number => {
+  const told = resultOf(answer, CHAIN_ID.method)
+  const id = typeof told === 'number' || (typeof told === 'string' && told !== '') ? Number(told) : Number.NaN
+  if (!Number.isSafeInteger(id)) throw retry('node_bad_answer', 'does not send its chain id as a number')
+  return id
+}
+
+export const CHAIN_ID: Call = { method: 'eth_chainId', params: [] }
+
+export const GET_BLOCK = 'eth_getBlockByNumber'

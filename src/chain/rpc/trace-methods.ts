@@ -1,0 +1,132 @@
+import { ChainsieveError } from '../../lib/errors.ts'
+import type { Log } from '../../lib/log.ts'
+import type { Clock } from '../../lib/retry.ts'
+import type { Tracing } from '../source.ts'
+import { type Call, isMissingBlock, isMissingMethod, type RpcError, resultOf } from './answers.ts'
+import type { Endpoint } from './endpoint.ts'
+
+export type TraceMethod = 'trace_block' | 'debug_traceBlockByNumber'
+
+/** Finds out which nodes give traces, and by which method. */
+export type Tracer = ReturnType<typeof createTracer>
+
+/**
+ * A block whose traces cannot be had now is waited for; only where all nodes say that they do not have the methods, blocks come
+ * without. A node that has not said anything for `GRACE_MS` after the start is not waited for; it is asked when it comes.
+ */
+export const createTracer = (options: { endpoints: readonly Endpoint[]; clock: Clock; log: Log }) => {
+  const { endpoints, clock, log } = options
+  const asking = new Map<Endpoint, Promise<void>>()
+  let since: number | undefined
+  let isWarned = false
+
+  const status = (): Tracing | undefined => {
+    const method = endpoints.find(it => it.traces.method)?.traces.method
+    if (method) return { method }
+    const lacking = endpoints.filter(it => it.traces.method === null)
+    const isLate = since !== undefined && clock.elapsed() - since > GRACE_MS
+    if (lacking.length === 0 || (lacking.length < endpoints.length && !isLate)) return undefined
+    return { method: null, why: lacking.map(it => `${it.name} has no traces (${it.traces.why})`).join('; ') }
+  }
+
+  const probe = async (endpoint: Endpoint, signal: AbortSignal) => {
+    const before = endpoint.traces.method
+    const refusals: string[] = []
+    let found: TraceMethod | null = null
+    for (const method of METHODS) {
+      const refusal = await refusalOf(endpoint, method, signal)
+      if (refusal === undefined) {
+        found = method
+        break
+      }
+      refusals.push(`${method}: ${refusal}`)
+    }
+    Object.assign(endpoint.traces, { method: found, why: refusals.join(', '), asked: true })
+    if (found !== null && found !== before)
+      log.info('Reads traces from the node', { endpoint: endpoint.name, method: found })
+    const now = status()
+    if (now?.method !== null) isWarned = false
+    else if (!isWarned) {
+      isWarned = true
+      log.warn('Continues without traces: no node has them', { why: now.why, remedy: REMEDY })
+    }
+  }
+
+  return {
+    /** Asks the node, once for each time that it was connected to. Throws `retry` where it does not say. */
+    async ask(endpoint: Endpoint, signal: AbortSignal) {
+      while (!endpoint.traces.asked) {
+        const others = asking.get(endpoint)
+        // Another's question may fail for reasons of its own, as that it was aborted: then this one asks.
+        if (others !== undefined) await others.catch(() => {})
+        else {
+          const own = probe(endpoint, signal).finally(() => asking.delete(endpoint))
+          asking.set(endpoint, own)
+          await own
+        }
+        signal.throwIfAborted()
+      }
+    },
+    /** Whether blocks may be taken from the node: not from one without traces while another has them or may have them. */
+    suits(endpoint: Endpoint): boolean {
+      since ??= clock.elapsed()
+      return endpoint.traces.method !== null || status()?.method === null
+    },
+    /** Undefined until it is known. */
+    status,
+  }
+}
+
+export const traceCall = (method: TraceMethod, at: number | 'latest'): Call => {
+  const block = at === 'latest' ? at : `0x${at.toString(16)}`
+  return { method, params: method === 'trace_block' ? [block] : [block, CALL_TRACER] }
+}
+
+/** The result of an answer to `traceCall`, or `retry` with what the node said. */
+export const traceResultOf = (endpoint: Endpoint, answer: Parameters<typeof resultOf>[0], number: number): unknown => {
+  const { error } = answer
+  const { method } = endpoint.traces
+  // A node may come back from a restart with fewer methods than it had.
+  if (error !== undefined && method && isMissingTraces(method, error)) endpoint.traces.asked = false
+  const hint = error !== undefined && isMissingBlock(error) ? HINT : ''
+  return resultOf(answer, `traces of block ${number}${hint}`, number)
+}
+
+/** Why the node does not have the method; undefined where it does. The genesis block is never long to trace. */
+const refusalOf = async (endpoint: Endpoint, method: TraceMethod, signal: AbortSignal): Promise<string | undefined> => {
+  const errorOf = async (call: Call) => (await endpoint.send([call], signal, true))[0]!.error
+  try {
+    let error = await errorOf(traceCall(method, 0))
+    // Gateways say so of blocks that they have pruned, whatever the method is.
+    if (error && isMissingBlock(error) && !isMissingTraces(method, error))
+      error = await errorOf(traceCall(method, 'latest'))
+    if (error === undefined || !isMissingTraces(method, error)) return undefined
+    return `${error.message} (${error.code})`
+  } catch (error) {
+    if (!(error instanceof ChainsieveError) || error.code !== 'node_refused') throw error
+    // Gateways refuse methods by HTTP 401 and 403 too: then others still go through.
+    resultOf((await endpoint.send([{ method: 'eth_chainId', params: [] }], signal, true))[0]!, 'eth_chainId')
+    return error.message
+  }
+}
+
+/** Whether an error says that the method is not to be had from this node, rather than that it went wrong this time. */
+export const isMissingTraces = (method: TraceMethod, error: RpcError): boolean =>
+  isMissingMethod(error) ||
+  // Without the word "method", but with its name.
+  (error.message.includes(method) &&
+    /not (available|supported|enabled|allowed|permitted)|unsupported|disabled|upgrade/i.test(error.message))
+
+const METHODS: readonly TraceMethod[] = ['trace_block', 'debug_traceBlockByNumber']
+/** Geth gives up a transaction after five seconds unless told otherwise. */
+export const CALL_TRACER = {
+  tracer: 'callTracer',
+  timeout: '20s',
+  tracerConfig: { onlyTopCall: false, withLog: false },
+}
+
+const HINT = ' (the node seems not to keep states of that age: use an archive node, begin later, or turn traces off)'
+
+const GRACE_MS = 60_000
+const REMEDY =
+  'use a node with trace_block (Erigon, Nethermind, Reth, anvil) or with the debug namespace enabled (geth --http.api eth,debug), or turn traces off for this network'

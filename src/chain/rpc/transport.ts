@@ -1,0 +1,113 @@
+import { Pool } from 'undici'
+import { messageOf } from '../../lib/errors.ts'
+import { type Clock, parseRetryAfter } from '../../lib/retry.ts'
+import { type BodyOptions, readBody } from './answer-body.ts'
+import { CLOSED, type Connection, openConnection } from './connection.ts'
+import { authorization } from './node-url.ts'
+
+/** The way to one endpoint. */
+export interface Transport {
+  /** Sends JSON, and reads what is answered. */
+  post(message: string, reading: Omit<BodyOptions, 'packed'>): Promise<Response>
+  close(): Promise<void>
+}
+
+interface Response {
+  status: number
+  retryAfterMs: number | undefined
+  bytes: Buffer
+}
+
+interface TransportOptions {
+  /** Most requests at a time. */
+  connections: number
+  timeoutMs: number
+  clock: Clock
+}
+
+export const createTransport = (url: URL, options: TransportOptions): Transport =>
+  /^https?:$/.test(url.protocol) ? createHttp(url, options) : createSockets(url)
+
+/**
+ * A WebSocket or a Unix socket for each request at a time. What comes over it is the answer, as over HTTP: a node that is slow with one
+ * holds up no other, and where one is given up, nothing of it comes later.
+ */
+const createSockets = (url: URL): Transport => {
+  const open = new Set<Connection>()
+  /** Those without a request, the one that was used last at the end. */
+  const idle: { connection: Connection; timer: NodeJS.Timeout }[] = []
+  const end = (connection: Connection) => {
+    open.delete(connection)
+    connection.close()
+  }
+  const keep = (connection: Connection) => {
+    // Pings are not read meanwhile.
+    const timer = setTimeout(() => {
+      idle.splice(idle.indexOf(kept), 1)
+      end(connection)
+    }, IDLE_MS).unref()
+    const kept = { connection, timer }
+    idle.push(kept)
+  }
+  return {
+    async post(message, reading) {
+      for (let kept = idle.pop(); ; kept = undefined) {
+        clearTimeout(kept?.timer)
+        const connection = kept?.connection ?? (await openConnection(url, reading.signal))
+        open.add(connection)
+        try {
+          connection.send(message)
+          const bytes = await connection.next(reading)
+          keep(connection)
+          return { status: 200, retryAfterMs: undefined, bytes }
+        } catch (error) {
+          end(connection)
+          // The node may have closed it while it was idle.
+          const { code = '' } = error as { code?: string }
+          if (!kept || reading.signal.aborted || ![CLOSED, 'ECONNRESET', 'EPIPE'].includes(code)) throw error
+        }
+      }
+    },
+    async close() {
+      for (const { timer } of idle.splice(0)) clearTimeout(timer)
+      for (const connection of [...open]) end(connection)
+    },
+  }
+}
+
+/** Less than after which nodes close a connection whose pings are not answered. */
+const IDLE_MS = 15_000
+
+const createHttp = (url: URL, { connections, timeoutMs, clock }: TransportOptions): Transport => {
+  const pool = new Pool(url.origin, { connections, connectTimeout: timeoutMs })
+  const path = url.pathname + url.search
+  const headers = {
+    'content-type': 'application/json',
+    accept: 'application/json',
+    // Compressing costs a local node more than the loopback gains.
+    ...(!LOOPBACK.test(url.hostname) && { 'accept-encoding': 'gzip' }),
+    ...authorization(url),
+  }
+  return {
+    async post(message, reading) {
+      const response = await pool.request({ path, method: 'POST', headers, body: message, signal: reading.signal })
+      const packed = response.headers['content-encoding'] === 'gzip'
+      return {
+        status: response.statusCode,
+        retryAfterMs: parseRetryAfter(response.headers['retry-after'], clock.now()),
+        bytes: await readBody(response.body, { ...reading, packed }),
+      }
+    },
+    close: () => pool.destroy(),
+  }
+}
+
+/** The most telling line of a failed connection. */
+export const describeNetwork = (error: unknown): string => {
+  const inner = error instanceof AggregateError && error.errors.length > 0 ? error.errors[0] : error
+  const code = (inner as NodeJS.ErrnoException).code
+  const message = messageOf(inner) || 'no connection'
+  return code === undefined || message.includes(code) ? message : `${message} (${code})`
+}
+
+const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/

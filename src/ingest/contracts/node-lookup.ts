@@ -1,0 +1,102 @@
+import { ChainsieveError } from '../../lib/errors.ts'
+import type { Log } from '../../lib/log.ts'
+import { type Clock, systemClock } from '../../lib/retry.ts'
+
+/** Asks nodes for what blocks can do without. */
+export interface NodeLookup<T> {
+  /**
+   * Waits while no node can be reached, as for blocks; where nodes do not answer this question, goes on without, and does not ask again for a
+   * while. What somebody else is asking already is waited for.
+   */
+  prefetch(things: readonly T[], signal: AbortSignal): Promise<void>
+  /** Asks whether or not nodes have answered lately; resolves a while later where one of them is not answered. */
+  require(things: readonly T[], signal: AbortSignal): Promise<void>
+}
+
+export interface NodeLookupOptions<T> {
+  /** Takes note of what is answered. */
+  ask(some: readonly T[], signal: AbortSignal): Promise<void>
+  /** Most that are asked in one go. */
+  most: number
+  /** Completes "Cannot ask the node …". */
+  what: string
+  log: Log
+  /** Milliseconds, monotonic; default `performance.now`. */
+  now?: (() => number) | undefined
+  clock?: Clock | undefined
+}
+
+/** Time for which nodes that do not answer are not asked. */
+const PAUSE_MS = 60_000
+/** Time between two tries to get what a rule cannot be decided without. */
+const AGAIN_MS = 3_000
+/** Errors that pass; a node may give any other error to every such question. */
+const PASSING = ['node_unreachable', 'node_rate_limited']
+
+export const createNodeLookup = <T>(options: NodeLookupOptions<T>): NodeLookup<T> => {
+  const { ask, most, what, log, now = () => performance.now(), clock = systemClock } = options
+  /** Those that are being asked, so that two lanes which meet something new ask for it once. */
+  const underWay = new Map<T, Promise<void>>()
+  let pausedUntil = Number.NEGATIVE_INFINITY
+
+  /** Undefined where they were answered, else why not. */
+  const attempt = async (some: readonly T[], signal: AbortSignal): Promise<ChainsieveError | undefined> => {
+    for (;;) {
+      try {
+        await ask(some, signal)
+        return undefined
+      } catch (error) {
+        if (!(error instanceof ChainsieveError) || error.next !== 'retry') throw error
+        if (!PASSING.includes(error.code)) return error
+      }
+    }
+  }
+
+  const askOrPause = async (some: readonly T[], signal: AbortSignal) => {
+    const error = await attempt(some, signal)
+    if (error === undefined) return
+    const isTold = now() < pausedUntil
+    pausedUntil = now() + PAUSE_MS
+    if (!isTold) log.warn(`Cannot ask the node ${what}, continues without`, { error })
+  }
+
+  const partsOf = (things: readonly T[]): (readonly T[])[] =>
+    Array.from({ length: Math.ceil(things.length / most) }, (_, i) => things.slice(i * most, (i + 1) * most))
+
+  return {
+    async prefetch(things, signal) {
+      const others = things.flatMap(thing => underWay.get(thing) ?? [])
+      const own = things.filter(thing => !underWay.has(thing))
+      await eachOf(partsOf(own), async some => {
+        if (now() < pausedUntil) return
+        const asking = askOrPause(some, signal)
+        for (const thing of some) underWay.set(thing, asking)
+        try {
+          await asking
+        } finally {
+          for (const thing of some) underWay.delete(thing)
+        }
+      })
+      await Promise.all(others)
+    },
+    async require(things, signal) {
+      let isLacking = false
+      await eachOf(partsOf(things), async some => {
+        if (!isLacking && (await attempt(some, signal))) isLacking = true
+      })
+      if (isLacking) await clock.sleep(AGAIN_MS, signal)
+    },
+  }
+}
+
+/** Does the work of all parts, some at a time. */
+const eachOf = async <P>(parts: readonly P[], work: (part: P) => Promise<void>): Promise<void> => {
+  const rest = parts.values()
+  const lane = async () => {
+    for (const part of rest) await work(part)
+  }
+  await Promise.all(Array.from({ length: Math.min(AT_ONCE, parts.length) }, lane))
+}
+
+/** Parts that are asked for at a time; the pace and the width of an endpoint hold for them as for blocks. */
+const AT_ONCE = 4

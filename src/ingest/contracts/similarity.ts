@@ -1,0 +1,61 @@
+import type { Code } from '../../decode/contract-code.ts'
+import { similarityOf } from '../../decode/features.ts'
+import type { Lookups } from '../../engine/port.ts'
+import { createRecent } from '../../lib/recent.ts'
+
+export type Similarity = ReturnType<typeof createSimilarity>
+
+export interface Like {
+  holder: string
+  /** From 1, the same but for what is filled in at deployment, to 0. */
+  similarity: number
+}
+
+/** Codes that have less in common are not alike. */
+const LEAST = 0.5
+/** Codes that one generation of what is remembered holds. */
+const GENERATION = 5_000
+
+/** Knows which codes are like one that an ABI was given for. Proxies are not compared: it says nothing that they are alike. */
+export const createSimilarity = (stored: Lookups['features']) => {
+  const vectors = createRecent<Int8Array>(GENERATION)
+  const answers = createRecent<{ like: Like | null }>(GENERATION)
+  let holders: { codeHash: string; holder: string }[] = []
+
+  const vectorOf = (codeHash: string): Int8Array | undefined => {
+    const known = vectors.get(codeHash) ?? stored(codeHash)
+    if (known) vectors.set(codeHash, known)
+    return known
+  }
+
+  return {
+    /** Takes note of a code that was read. */
+    note({ hash, proxy, features }: Code) {
+      if (proxy === null) vectors.set(hash, features)
+    },
+    /** The codes that ABIs were given for, by their hashes: each with the address, or the hash, that its ABI is for. */
+    compareWith(given: ReadonlyMap<string, string>) {
+      const same = given.size === holders.length && holders.every(it => given.get(it.codeHash) === it.holder)
+      if (same) return
+      holders = [...given].map(([codeHash, holder]) => ({ codeHash, holder }))
+      answers.clear()
+    },
+    /** Which of them is nearest to a code of another hash; null where none is near, or the code is not known. */
+    nearest(codeHash: string) {
+      if (holders.length === 0) return null
+      const before = answers.get(codeHash)
+      if (before) return before.like
+      const vector = vectorOf(codeHash)
+      // It may be known later.
+      if (!vector) return null
+      let like: Like | null = null
+      for (const other of holders) {
+        const its = other.codeHash === codeHash ? undefined : vectorOf(other.codeHash)
+        const similarity = its ? similarityOf(vector, its) : 0
+        if (similarity >= LEAST && similarity > (like?.similarity ?? 0)) like = { holder: other.holder, similarity }
+      }
+      answers.set(codeHash, { like })
+      return like
+    },
+  }
+}

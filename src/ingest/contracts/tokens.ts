@@ -1,0 +1,142 @@
+import type { ChainSource } from '../../chain/source.ts'
+import { isVault, readDecimals, readTokenText, TOKEN_CALLS } from '../../decode/token-answers.ts'
+import type { LearntToken } from '../../engine/documents/additions.ts'
+import type { Lookups, StoredToken } from '../../engine/port.ts'
+import type { Log } from '../../lib/log.ts'
+import type { Clock } from '../../lib/retry.ts'
+import { createNodeLookup } from './node-lookup.ts'
+
+export type Tokens = ReturnType<typeof createTokens>
+
+export interface TokensOptions {
+  listed(address: string): { decimals: number; symbol: string } | undefined
+  stored: Lookups['token']
+  /** Told of a token before it is stored. */
+  onKnown?: (address: string) => void
+  call: ChainSource['call']
+  log: Log
+  /** Milliseconds, monotonic; default `performance.now`. */
+  now?: () => number
+  clock?: Clock
+}
+
+/** Adds what the list knows about it. */
+interface Known extends StoredToken {
+  listed: { decimals: number; symbol: string } | undefined
+}
+
+/** Contracts that are asked in one go. */
+const CONTRACTS = 20
+const MAX_KNOWN = 200_000
+
+const CALLS = Object.values(TOKEN_CALLS)
+
+/** Knows tokens: from the bundled list, from the store, and from the chain itself where it can be asked. Addresses are 40 lower-case digits. */
+export const createTokens = (options: TokensOptions) => {
+  const { listed, onKnown, stored, call, log, now, clock } = options
+  const known = new Map<string, Known>()
+  let learnt: LearntToken[] = []
+
+  const find = (address: string): Known => {
+    let token = known.get(address)
+    if (!token) {
+      if (known.size > MAX_KNOWN) known.clear()
+      token = Object.assign(stored(address) ?? { asked: false }, { listed: listed(address) })
+      known.set(address, token)
+    }
+    return token
+  }
+
+  const decimalsOf = (address: string): number | undefined => {
+    const token = find(address)
+    return token.listed?.decimals ?? token.decimals ?? undefined
+  }
+
+  /** The list is right about decimals, and the contract about its symbol. */
+  const told = ({ listed }: Known, { decimals, symbol }: Pick<StoredToken, 'decimals' | 'symbol'>) => ({
+    symbol: symbol ?? listed?.symbol ?? null,
+    decimals: listed?.decimals ?? decimals ?? null,
+  })
+
+  const ask = async (addresses: readonly string[], signal: AbortSignal) => {
+    const calls = addresses.flatMap(address => CALLS.map(data => ({ to: `0x${address}`, data })))
+    const answers = await call!(calls, signal)
+    for (const [index, address] of addresses.entries()) {
+      const own = factsOf(answers.slice(index * CALLS.length, (index + 1) * CALLS.length))
+      const token = find(address)
+      const facts = { ...own, ...told(token, own) }
+      Object.assign(token, facts, { asked: true, standard: facts.standard ?? token.standard })
+      learnt.push({ address, ...facts })
+      onKnown?.(address)
+    }
+  }
+  const lookup = createNodeLookup({
+    ask,
+    most: CONTRACTS,
+    what: 'for names, symbols and decimals of tokens',
+    log,
+    now,
+    clock,
+  })
+  const unasked = (addresses: Iterable<string>) => [...new Set(addresses)].filter(address => !find(address).asked)
+
+  return {
+    /** Decimals of the token at an address, undefined where unknown or no token. */
+    of: decimalsOf,
+    /** All that is known of it. */
+    facts(address: string) {
+      const token = find(address)
+      const { name = null, error = null, standard = null } = token
+      return { name, ...told(token, token), error, standard }
+    },
+    /** Position of the lowest stored block in which it was seen, or of one that is on its way. */
+    seen: (address: string) => find(address).position,
+    /** It was seen at this position. */
+    sighted(address: string, position: number) {
+      const token = find(address)
+      token.position = Math.min(position, token.position ?? position)
+      onKnown?.(address)
+    },
+    /**
+     * Asks those that have not answered yet. Waits while no node can be reached, as for blocks; where nodes do not answer this question, goes on
+     * without, and asks again after a while.
+     */
+    async prefetch(addresses: Iterable<string>, signal: AbortSignal) {
+      if (call) await lookup.prefetch(unasked(addresses), signal)
+    },
+    /** Whether there is a node to be asked for the decimals of this address, and no answer yet, not even that there are none. */
+    isUndecided: (address: string) => call !== undefined && decimalsOf(address) === undefined && !find(address).asked,
+    /** The same of everything that tokens tell. */
+    isUnasked: (address: string) => call !== undefined && !find(address).asked,
+    /** Asks for these, whether or not nodes have answered lately; resolves a while later where one is not answered. */
+    require: (addresses: readonly string[], signal: AbortSignal) => lookup.require(unasked(addresses), signal),
+    /** Facts learnt since the last call. */
+    takeLearnt() {
+      const taken = learnt
+      learnt = []
+      return taken
+    },
+    /** Blocks from this position on are gone, and what was seen in them alone: the chain may have other contracts at the same addresses now. */
+    forget(from: number) {
+      for (const [address, { position }] of known)
+        if (from <= 0 || (position !== undefined && position >= from)) known.delete(address)
+      if (from <= 0) learnt = []
+    },
+  }
+}
+
+/** Reads the answers to all calls, in their order. */
+const factsOf = (answers: readonly (string | null)[]): Omit<LearntToken, 'address'> => {
+  const [nameAnswer = null, symbolAnswer = null, decimalsAnswer = null, asset = null, totalAssets = null] = answers
+  const name = readTokenText('name', nameAnswer)
+  const symbol = readTokenText('symbol', symbolAnswer)
+  const decimals = readDecimals(decimalsAnswer)
+  const errors = [name, symbol, decimals].flatMap(({ error }) => error ?? [])
+  return {
+    name: name.value,
+    symbol: symbol.value,
+    decimals: decimals.value,
+    error: errors.length > 0 ? errors.join('; ') : null,
+    standard: isVault(asset, totalAssets) ? 'ERC-4626' : null,
+  }
+}

@@ -1,0 +1,268 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { basename, join, relative } from 'node:path'
+import { type Abi, readAbi } from '../../decode/abi-file.ts'
+import { ChainsieveError, messageOf, refuse, stop } from '../../lib/errors.ts'
+import { type Log, silent } from '../../lib/log.ts'
+import { nearest } from '../../lib/nearest.ts'
+import { makePrivateFolder, PRIVATE_FILE } from '../../lib/private.ts'
+import { readAtMost } from '../../lib/read.ts'
+import { DEFAULT_LIMITS, type Limits, overLimit } from '../../limits/index.ts'
+
+/**
+ * The ABIs that the user gave, kept as JSON files in the data folder: one for each that was added, named by what is in it, so that the names
+ * tell whether anything has changed.
+ */
+export interface StoredAbi extends Abi {
+  name: string
+  /** Lower-case address of the contract that it is for, or null. */
+  address: string | null
+  /** Lower-case hash of the code of the contracts that it is for, or null; without both it is for whichever contract it fits. */
+  codeHash: string | null
+  network: string | null
+}
+
+/** What an ABI is given for. */
+export interface Where {
+  network: string | null
+  address: string | null
+  codeHash?: string | null
+}
+
+export const abiFolder = (data: string): string => join(data, 'abis')
+
+/** Reads ABI files and keeps them; nothing is kept where one of them is bad. The log tells of files in folders that hold no ABI. */
+export const addAbis = (
+  folder: string,
+  files: readonly string[],
+  where: Where,
+  limits: Limits = DEFAULT_LIMITS,
+  log: Log = silent,
+): StoredAbi[] => {
+  const abis = files.flatMap(path => filesIn(path, limits, log)).map(file => readAbiFile(file, where, limits))
+  keepAbis(folder, abis)
+  return abis
+}
+
+/** The ABI that a text holds; `place` is what messages call the text. */
+export const abiIn = (text: string, place: string, where: Where, name: string): StoredAbi => {
+  const { name: own = name, ...abi } = readAbi(text, place)
+  const { address, codeHash } = lowerCase(where)
+  return { name: own, address, codeHash, network: where.network, ...abi }
+}
+
+/** Reads one ABI file. */
+export const readAbiFile = (file: string, where: Where, limits: Limits = DEFAULT_LIMITS): StoredAbi =>
+  abiIn(readText(file, limits), file, where, basename(file).replace(/\.(?:json|abi|txt|csv)$/, ''))
+
+export const keepAbis = (folder: string, abis: readonly StoredAbi[]) => {
+  makePrivateFolder(folder)
+  for (const abi of abis) {
+    const path = join(folder, abiFile(abi))
+    writeFileSync(`${path}.new`, textOf(abi), { mode: PRIVATE_FILE })
+    renameSync(`${path}.new`, path)
+  }
+}
+
+/** A file itself; of a folder the JSON ABIs and artifacts below it. */
+const filesIn = (path: string, limits: Limits, log: Log): string[] => {
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return [path]
+  const found: string[] = []
+  const skipped: string[] = []
+  for (const file of artifactFiles(path)) {
+    const lack = lackOf(file, limits)
+    if (lack === undefined) found.push(file)
+    else skipped.push(`${relative(path, file)} (${lack})`)
+  }
+  if (found.length === 0)
+    throw refuse(
+      'bad_abi',
+      `${path}: no JSON ABI and no artifact of Foundry or Hardhat is in this folder or below it; build the project first, or name the files`,
+    )
+  if (skipped.length > 0) {
+    const shown = skipped.slice(0, SKIPPED_SHOWN).join(', ')
+    const more = skipped.length > SKIPPED_SHOWN ? ` and ${skipped.length - SKIPPED_SHOWN} more` : ''
+    log.info('Skipped files without an ABI', { folder: path, files: `${shown}${more}` })
+  }
+  return found
+}
+
+const SKIPPED_SHOWN = 10
+
+/** Why a file of a folder is not taken for an ABI; undefined where it is. Compilers also leave other JSON files among artifacts. */
+const lackOf = (file: string, limits: Limits): string | undefined => {
+  const text = readText(file, limits)
+  let content: unknown
+  try {
+    content = JSON.parse(text)
+  } catch {
+    return 'not JSON'
+  }
+  const abi = Array.isArray(content) ? content : (content as { abi?: unknown } | null)?.abi
+  if (!Array.isArray(abi)) return 'no ABI'
+  if (abi.length === 0) return 'an empty ABI'
+  return abi === content && !abi.every(it => KINDS.has(it?.type)) ? 'no ABI' : undefined
+}
+
+const KINDS = new Set(['function', 'event', 'error', 'constructor', 'fallback', 'receive'])
+
+/** JSON files below a folder that may be artifacts: neither inputs of the compiler nor what Hardhat notes for itself. */
+export const artifactFiles = (folder: string): string[] => {
+  try {
+    return readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter(it => it.isFile() && it.name.endsWith('.json') && !it.name.endsWith('.dbg.json'))
+      .map(it => join(it.parentPath, it.name))
+      .filter(file => !/[\\/]build-info[\\/]/.test(file))
+      .sort()
+  } catch (error) {
+    // A folder may go while it is read: `forge clean`.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
+}
+
+/** Name of the file that an ABI is kept in. */
+export const abiFile = (abi: StoredAbi): string =>
+  `${createHash('sha256').update(textOf(abi)).digest('hex').slice(0, 16)}.json`
+
+/** Without a code hash as older versions wrote it, so that the same ABI is not kept twice. */
+const textOf = (abi: StoredAbi): string =>
+  `${JSON.stringify({ ...abi, codeHash: abi.codeHash ?? undefined }, undefined, 2)}\n`
+
+const lowerCase = ({ address, codeHash }: Where) => ({
+  address: address?.toLowerCase() ?? null,
+  codeHash: codeHash?.toLowerCase() ?? null,
+})
+
+const readText = (file: string, limits: Limits): string => {
+  try {
+    const bytes = readAtMost(file, limits.abiFile)
+    if (!bytes) throw overLimit('abiFile', limits, file)
+    return bytes.toString()
+  } catch (error) {
+    if (error instanceof ChainsieveError) throw error
+    throw refuse('abi_unreadable', `${file} cannot be read: ${messageOf(error)}`, error)
+  }
+}
+
+/** Removes the ABIs of some names, all of each; `where` narrows them down. Nothing is removed where one of the names is unknown. */
+export const removeAbis = (folder: string, names: readonly string[], where: Where): StoredAbi[] => {
+  const all = readAll(folder)
+  const { address, codeHash } = lowerCase(where)
+  const found = all.filter(
+    ({ abi }) =>
+      names.includes(abi.name) &&
+      (where.network === null || abi.network === where.network) &&
+      (address === null || abi.address === address) &&
+      (codeHash === null || abi.codeHash === codeHash),
+  )
+  for (const name of names) {
+    if (found.some(({ abi }) => abi.name === name)) continue
+    const known = all.map(({ abi }) => abi.name)
+    if (known.includes(name))
+      throw refuse(
+        'unknown_abi',
+        `no ABI ${name} is for that network, address or code: chainsieve abi list shows all ABIs`,
+      )
+    const similar = nearest(name, known)
+    throw refuse(
+      'unknown_abi',
+      `there is no ABI ${name}${similar === undefined ? '' : `, but ${similar}`}: chainsieve abi list shows all ABIs`,
+    )
+  }
+  for (const { path } of found) rmSync(path, { force: true })
+  return found.map(({ abi }) => abi)
+}
+
+export const listAbis = (folder: string): StoredAbi[] => readAll(folder).map(({ abi }) => abi)
+
+const readAll = (folder: string): { path: string; abi: StoredAbi }[] =>
+  fileNames(folder).flatMap(name => {
+    const abi = findAbi(folder, name)
+    return abi ? [{ path: join(folder, name), abi }] : []
+  })
+
+/** The JSON files in a folder; none if the folder does not exist. */
+export const fileNames = (folder: string): string[] => {
+  try {
+    return readdirSync(folder)
+      .filter(name => name.endsWith('.json'))
+      .sort()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
+}
+
+/** The same for the same ABIs. */
+export const versionOf = (own: readonly StoredAbi[]): string => own.map(abiFile).join()
+
+/** Whether it was there. */
+export const removeAbiFile = (folder: string, file: string): boolean => {
+  if (!fileNames(folder).includes(file)) return false
+  rmSync(join(folder, file), { force: true })
+  return true
+}
+
+/** The ABI that is kept in a file of this name, where it is still there. */
+export const findAbi = (folder: string, file: string): StoredAbi | undefined => {
+  const path = join(folder, file)
+  try {
+    const abi = JSON.parse(readFileSync(path, 'utf8')) as StoredAbi
+    return { ...abi, probability: abi.probability ?? 1, codeHash: abi.codeHash ?? null }
+  } catch (error) {
+    // Removed in the meantime.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw stop('abi_broken', `${path} is broken (${messageOf(error)}): remove it and add that ABI again`, error)
+  }
+}
+
+/** Those that hold on a network. */
+export const readOwnAbis = (folder: string, network: string): StoredAbi[] =>
+  listAbis(folder).filter(abi => abi.network === null || abi.network === network)
+
+/** Time between two looks at the folder. */
+const LOOK_MS = 1000
+
+/**
+ * What is made of a network's ABIs, made anew where they have changed: while a server runs, others add and remove them. Where they
+ * cannot be read any more, it stays with those from before, and says so. It is as of so many milliseconds ago at most.
+ */
+export const createAbiWatch = <T>(
+  {
+    folder,
+    network,
+    log,
+    now = () => performance.now(),
+  }: {
+    folder: string
+    network: string
+    log: Log
+    /** Milliseconds. */
+    now?: () => number
+  },
+  make: (own: StoredAbi[]) => T,
+): ((age?: number) => T) => {
+  const look = (): string => fileNames(folder).join()
+  let seen = look()
+  let lookedAt = now()
+  let made = make(readOwnAbis(folder, network))
+  let told = ''
+  return (age = LOOK_MS) => {
+    if (now() - lookedAt < age) return made
+    lookedAt = now()
+    try {
+      const names = look()
+      if (names !== seen) {
+        made = make(readOwnAbis(folder, network))
+        seen = names
+        log.info('Loaded changed ABIs')
+      }
+      told = ''
+    } catch (error) {
+      if (told !== messageOf(error)) log.error('Cannot read the ABIs, continues with the previous ones', { error })
+      told = messageOf(error)
+    }
+    return made
+  }
+}

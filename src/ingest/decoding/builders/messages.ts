@@ -1,0 +1,55 @@
+import type { Question } from '../../../chain/blocks/read-blocks.ts'
+import type { PackLine } from '../../../chain/files/pack.ts'
+import type { Piece } from '../../../engine/documents/piece.ts'
+import type { Limits } from '../../../limits/index.ts'
+import type { DictionariesMemory } from '../shared/dictionaries.ts'
+import type { BlockFacts, BuiltPiece } from './facts.ts'
+
+/** What a thread that builds pieces is started with. */
+export interface BuilderData {
+  network: string
+  /** File of the network's store. */
+  store: string
+  /** Folder of the ABIs that the user gave. */
+  abis: string
+  chainId: number | undefined
+  limits: Limits
+  memory: DictionariesMemory
+  /** Whether receipts' logs blooms are compared with their logs. */
+  bloom: boolean
+  /** Which steps are kept of blocks that come with some. */
+  traces: 'calls' | 'all'
+  /** See `YOUNG_MB`. */
+  youngMb: number
+}
+
+/** Each message is answered, in their order. */
+export type ToBuilder =
+  /** Lines of a pack, in memory that all threads share. Answered by `Built`. */
+  | { type: 'lines'; lines: readonly PackLine[] }
+  /** An answer of a node. The reply is `Read`, or the bytes. */
+  | { type: 'read'; id: number; body: Uint8Array; question: Question }
+  /** Builds what was read, with the decimals that were asked for. Answered by a piece. */
+  | { type: 'build'; id: number; decimals: ReadonlyMap<string, number> }
+  /** Gives up what was read. Answered by the bytes. */
+  | { type: 'giveBack'; id: number }
+  | { type: 'drop'; id: number }
+
+/** Undefined if it could not be built: then the blocks must be taken one by one. */
+export type FromBuilder = Built | Read | Piece | Uint8Array | undefined
+
+/** The blocks of an answer. */
+export interface Read {
+  blocks: BlockFacts[]
+  /** Contracts whose decimals it takes to build them, by 40 lower-case digits. */
+  decimals: string[]
+  /** As that of `Built`. */
+  abis: string
+}
+
+/** In the order of the lines; each block is of one line. */
+export interface Built {
+  pieces: BuiltPiece[]
+  /** The ABIs that they were decoded by; see `versionOf`. */
+  abis: string
+}

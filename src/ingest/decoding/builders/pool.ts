@@ -1,0 +1,166 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Worker } from 'node:worker_threads'
+import type { Question } from '../../../chain/blocks/read-blocks.ts'
+import type { Piece } from '../../../engine/documents/piece.ts'
+import { startWorker } from '../../../lib/runtime.ts'
+import type { Group } from './groups.ts'
+import type { BuilderData, Built, FromBuilder, Read, ToBuilder } from './messages.ts'
+
+export type Builders = ReturnType<typeof createBuilders>
+
+export interface BuiltGroup extends Group {
+  built: Built | undefined
+}
+
+/** The blocks of an answer, in the thread that read it. */
+export interface ReadAnswer extends Read {
+  /** Builds it with decimals of tokens; undefined where that cannot be done. */
+  build(decimals: ReadonlyMap<string, number>): Promise<Piece | undefined>
+  /** The bytes of the answer; it holds them no more then. */
+  giveBack(): Promise<Uint8Array>
+  /** Frees them. */
+  drop(): void
+}
+
+/** Groups that a thread has waiting besides the one that it builds. */
+const WAITING = 1
+/** Groups for each thread that are read, under way, or waiting for one before them. */
+const AHEAD = 3
+/** Longest wait for what a thread was asked, before it is ended. */
+const PATIENCE_MS = 1000
+
+/** Threads that build pieces of batches side by side. */
+export const createBuilders = (count: number, data: BuilderData) => {
+  const threads = Array.from({ length: count }, () => createThread(data))
+  const waiting: (() => void)[] = []
+  const open = new Set<Promise<unknown>>()
+
+  const build = async (group: Group): Promise<BuiltGroup> => {
+    const free = () => threads.filter(thread => thread.asked() <= WAITING).sort((a, b) => a.asked() - b.asked())[0]
+    while (!free()) await new Promise<void>(resolve => waiting.push(resolve))
+    try {
+      const built = await free()!.ask<Built | undefined>({ type: 'lines', lines: group.lines })
+      return { ...group, built }
+    } finally {
+      waiting.shift()?.()
+    }
+  }
+
+  const track = <T>(building: Promise<T>): Promise<T> => {
+    open.add(building)
+    const done = () => void open.delete(building)
+    // Handled when its turn comes, too: until then it must not count as unhandled.
+    building.then(done, done)
+    return building
+  }
+  const begin = (group: Group): Promise<BuiltGroup> => track(build(group))
+
+  /** Answers that each thread holds. */
+  const holds = new Map(threads.map(thread => [thread, 0]))
+  let ids = 0
+  /** Has what a node answered read; gives the bytes back where that cannot be done. */
+  const read = async (body: Uint8Array, question: Question): Promise<ReadAnswer | Uint8Array> => {
+    const [thread] = [...holds].reduce((least, next) => (next[1] < least[1] ? next : least))
+    const hold = (by: number) => holds.set(thread, holds.get(thread)! + by)
+    const id = ++ids
+    hold(1)
+    const found = await thread.ask<Read | Uint8Array>({ type: 'read', id, body, question }, [
+      body.buffer as ArrayBuffer,
+    ])
+    if (found instanceof Uint8Array) {
+      hold(-1)
+      return found
+    }
+    return {
+      ...found,
+      build: decimals => track(thread.ask<Piece | undefined>({ type: 'build', id, decimals })),
+      giveBack() {
+        hold(-1)
+        return thread.ask<Uint8Array>({ type: 'giveBack', id })
+      },
+      drop() {
+        hold(-1)
+        // Nothing is left to be freed where the thread has ended.
+        thread.ask({ type: 'drop', id }).catch(() => {})
+      },
+    }
+  }
+
+  return {
+    /** Groups of lines with what was made of them, in their order, however many are under way. Nothing is made where it is of no use. */
+    async *each(groups: AsyncIterable<Group>, isOfUse: () => boolean) {
+      const source = groups[Symbol.asyncIterator]()
+      const under: Promise<BuiltGroup>[] = []
+      let fault: { error: unknown } | undefined
+      let over = false
+      try {
+        for (;;) {
+          while (!over && under.length < count * AHEAD) {
+            try {
+              const next = await source.next()
+              if (next.done) over = true
+              else under.push(isOfUse() ? begin(next.value) : Promise.resolve({ ...next.value, built: undefined }))
+            } catch (error) {
+              // Told when what comes before it was taken.
+              fault = { error }
+              over = true
+            }
+          }
+          const first = under.shift()
+          if (first !== undefined) yield await first
+          else if (fault) throw fault.error
+          else return
+        }
+      } finally {
+        await source.return?.()
+      }
+    },
+    read,
+    threads: count,
+    /** Resolves when nothing is under way; what `each` gives next is begun later. */
+    async idle() {
+      await Promise.allSettled(open)
+    },
+    async close() {
+      await Promise.all(threads.map(thread => thread.end()))
+    },
+  }
+}
+
+const createThread = (data: BuilderData) => {
+  const worker: Worker = startWorker('builder', data, { resourceLimits: { maxYoungGenerationSizeMb: data.youngMb } })
+  // Each answer is of the type that its message asks for.
+  const all: { resolve(answer: never): void; reject(error: Error): void }[] = []
+  let failure: Error | undefined
+  let last = () => {}
+  const fail = (error: Error) => {
+    failure ??= error
+    for (const { reject } of all.splice(0)) reject(failure)
+    last()
+  }
+  worker.on('message', (answer: FromBuilder) => {
+    all.shift()?.resolve(answer as never)
+    if (all.length === 0) last()
+  })
+  worker.on('error', fail)
+  worker.on('exit', code => fail(new Error(`a builder thread ended with code ${code}`)))
+  return {
+    asked: () => all.length,
+    ask: <T extends FromBuilder>(message: ToBuilder, moved: ArrayBuffer[] = []): Promise<T> =>
+      new Promise((resolve, reject) => {
+        if (failure) return reject(failure)
+        all.push({ resolve, reject })
+        worker.postMessage(message, moved)
+      }),
+    /** Lets it answer what it was asked: it must not end while it holds what others wait for. */
+    async end() {
+      failure ??= new Error('the thread that builds documents is ended')
+      const asked = new Promise<void>(resolve => {
+        if (all.length === 0) resolve()
+        else last = resolve
+      })
+      await Promise.race([asked, sleep(PATIENCE_MS, undefined, { ref: false })])
+      await worker.terminate()
+    },
+  }
+}

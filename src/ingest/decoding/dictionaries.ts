@@ -1,0 +1,104 @@
+import type { Signature } from '../../decode/types.ts'
+import { createDictionary, type Dictionary } from '../../engine/index/dictionary.ts'
+import type { Numbered } from '../../engine/index/indexing.ts'
+import { SIGNATURES, UNLISTED, UNLISTED_CALL } from '../../engine/index/terms.ts'
+import type { StoredDictionaries } from '../../engine/lookups/dictionaries.ts'
+import { createAddressFilter } from './address-filter.ts'
+
+/** Gives ids to repeated values of documents. Signatures are few enough to keep all of them in memory. */
+export interface Dictionaries {
+  addresses: Dictionary
+  names: Dictionary
+  signatures: SignatureIds & { takeAdded(): AddedSignatures }
+}
+
+/** Those of a thread that builds all batches of a store. `capacity` is that of the addresses; see `DictionaryOptions`. */
+export const createDictionaries = (stored: StoredDictionaries, capacity?: number): Dictionaries => {
+  const filter = createAddressFilter(stored.last('address'), stored.addresses())
+  return {
+    addresses: createDictionary({
+      last: stored.last('address'),
+      find: digits => (filter.add(digits) ? stored.address(digits) : undefined),
+      ...(capacity !== undefined && { capacity }),
+    }),
+    names: createDictionary({ last: stored.last('name'), find: stored.name }),
+    signatures: createSignatureIds(stored),
+  }
+}
+
+const createSignatureIds = (stored: StoredDictionaries): Dictionaries['signatures'] => {
+  const rows = stored.signatures()
+  const ids = new Map(rows.map(({ id, key }) => [key, id]))
+  let next = rows.reduce((most, { id }) => Math.max(most, id), 0) + 1
+  let added: AddedSignatures = { first: next, entries: [] }
+  return {
+    find: key => ids.get(key),
+    add(signature: Signature, most) {
+      if (next >= most) return undefined
+      ids.set(signature.key, next)
+      added.entries.push(signature)
+      return next++
+    },
+    takeAdded() {
+      const taken = added
+      added = { first: next, entries: [] }
+      return taken
+    },
+  }
+}
+
+/** Gives signatures their ids. */
+export interface SignatureIds {
+  find(key: string): number | undefined
+  /** Gives it the next id; undefined where that would not be below `most`. */
+  add(signature: Signature, most: number): number | undefined
+}
+
+export interface AddedSignatures {
+  first: number
+  entries: Signature[]
+}
+
+/** Signatures without a declaration are kept apart up to here; the room behind is for those with one. */
+export const UNKNOWN_SIGNATURES = Math.floor(SIGNATURES * 0.75)
+
+/**
+ * Numbers signatures. Anyone can emit logs under any topic; when too many unknown ones were seen, further ones share a
+ * signature.
+ */
+export const createSignatures = (ids: SignatureIds, listed: number): ((signature: Signature) => Numbered) => {
+  const known = new Map<Signature, Numbered>()
+  const idOf = (signature: Signature, most: number) => ids.find(signature.key) ?? ids.add(signature, most)
+
+  const listedId = (signature: Signature): number | undefined => {
+    const { of, event } = signature
+    // Anything can be called by any selector, too: calls of functions that nobody knows are not kept apart.
+    if (!event && of === 'call') return undefined
+    return idOf(signature, event ? SIGNATURES - 1 : listed)
+  }
+
+  return signature => {
+    let found = known.get(signature)
+    if (!found) {
+      const id = listedId(signature)
+      found =
+        id !== undefined
+          ? { id, unlisted: false }
+          : { id: idOf(signature.of === 'call' ? unlistedCall : unlisted, SIGNATURES + 1)!, unlisted: true }
+      if (known.size > SIGNATURES) known.clear()
+      known.set(signature, found)
+    }
+    return found
+  }
+}
+
+const unlisted: Signature = {
+  of: 'log',
+  key: UNLISTED,
+  topic: null,
+  indexed: 0,
+  event: null,
+  probability: 0,
+  error: null,
+}
+const unlistedCall: Signature = { ...unlisted, of: 'call', key: UNLISTED_CALL }

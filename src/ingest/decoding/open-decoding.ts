@@ -1,0 +1,126 @@
+import type { ChainSource } from '../../chain/source.ts'
+import type { RawBlock } from '../../chain/wire.ts'
+import { createAbiFinder } from '../../decode/contract-abi.ts'
+import { createCodeReader } from '../../decode/contract-code.ts'
+import { boundKeys, createFunctionDeclarations, holderOf, type LinksOf } from '../../decode/declarations.ts'
+import { createDecoding } from '../../decode/decoding.ts'
+import { createErrors } from '../../decode/errors.ts'
+import { openFunctions } from '../../decode/functions.ts'
+import { createRegistry, createTokenList, parseRegistry, parseTokens } from '../../decode/registry.ts'
+import { createStoredDictionaries } from '../../engine/lookups/dictionaries.ts'
+import type { Lookups } from '../../engine/port.ts'
+import type { Log } from '../../lib/log.ts'
+import { readAsset, readTextAsset } from '../../lib/runtime.ts'
+import type { Db } from '../../sqlite/database.ts'
+import { createContracts } from '../contracts/contracts.ts'
+import { createProxyResolver } from '../contracts/proxy-resolver.ts'
+import { createSimilarity } from '../contracts/similarity.ts'
+import { createTokens } from '../contracts/tokens.ts'
+import type { IndexerData } from '../messages.ts'
+import { createAbiWatch, versionOf } from './abis.ts'
+import { createAddressFilter } from './address-filter.ts'
+import { createDictionaries } from './dictionaries.ts'
+import { FEW_ADDRESSES, roomOf, sharesWork } from './parallel-decoding.ts'
+import { createPreparer } from './prepare.ts'
+import { ownDictionaries } from './shared/dictionaries.ts'
+
+/** The signatures and tokens that ship with the program. */
+export const openSignatures = () => ({
+  registry: createRegistry(parseRegistry(readTextAsset('events.txt'))),
+  functions: openFunctions(readAsset('functions.bin')),
+  errors: createErrors(readTextAsset('errors.txt')),
+  list: createTokenList([
+    ...parseTokens(readTextAsset('tokens.txt')),
+    ...parseTokens(readTextAsset('demo-tokens.txt')),
+  ]),
+})
+
+/** Turns a network's blocks into documents, by signatures, ABIs, and the known facts about its contracts and tokens. */
+export const openDecoding = (
+  data: IndexerData,
+  db: Db,
+  lookups: Lookups,
+  chainId: number | undefined,
+  source: ChainSource | undefined,
+  log: Log,
+) => {
+  const { registry, functions, errors, list } = openSignatures()
+  const few = data.job.type === 'follow' || data.job.type === 'watch' ? FEW_ADDRESSES : undefined
+  const known = createStoredDictionaries(db)
+  const shared = sharesWork(data) ? ownDictionaries(known, roomOf(data), few) : undefined
+  const stored = known.tokens()
+  const filter = createAddressFilter(stored.count, stored.addresses)
+  const tokens = createTokens({
+    listed: address => (chainId === undefined ? undefined : list.find(chainId, `0x${address}`)),
+    stored: address => (filter.mayHave(address) ? lookups.token(address) : undefined),
+    onKnown: filter.add,
+    call: source?.call,
+    log,
+  })
+  const likeness = createSimilarity(lookups.features)
+  const linksOf: LinksOf = (address, at, selector) => links.of(address, at, selector)
+  const decoding = createAbiWatch({ folder: data.abis, network: data.network, log }, own => {
+    const called = createFunctionDeclarations(functions, own, linksOf)
+    return {
+      ...createDecoding(registry, functions, errors, own, linksOf),
+      abiOf: createAbiFinder(own, selector => called.find(selector).length > 0, linksOf, likeness.nearest),
+      keys: boundKeys(own),
+      version: versionOf(own),
+      holders: own.flatMap(abi => holderOf(abi) ?? []),
+    }
+  })
+  let current = decoding()
+  const read = createCodeReader()
+  const readCode = (text: string) => {
+    const code = read(text)
+    if (code) likeness.note(code)
+    return code
+  }
+  const contracts = createContracts({
+    state: source?.state,
+    readCode,
+    abiOf: (contract, at) => current.abiOf(contract, at),
+    implementationOf: (address, at) => links.implementationOf(address, at),
+    log,
+  })
+  const links = createProxyResolver({
+    state: source?.state,
+    call: source?.call,
+    readCode,
+    stored: lookups,
+    keys: () => decoding().keys,
+    holders: () => decoding().holders,
+    likeness,
+    created: contracts.in,
+    log,
+  })
+  const preparer = createPreparer({
+    db,
+    decoding: () => current,
+    tokens,
+    contracts,
+    links,
+    traces: 'node' in data.job && data.job.node.traces === 'calls' ? 'calls' : 'all',
+    chainId,
+    bloomsChecked: !('node' in data.job) || data.job.node.bloom !== false,
+    dictionaries: shared ?? createDictionaries(known, few),
+  })
+  return {
+    tokens,
+    contracts,
+    links,
+    decoding,
+    /** Undefined where no other threads build documents. */
+    dictionaries: shared,
+    preparer: {
+      ...preparer,
+      // All of a block is decoded by the same ABIs.
+      decode(raw: RawBlock) {
+        current = decoding()
+        return preparer.decode(raw)
+      },
+    },
+  }
+}
+
+export type OpenDecoding = ReturnType<typeof openDecoding>

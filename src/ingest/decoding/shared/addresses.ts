@@ -1,0 +1,170 @@
+import type { Added } from '../../../engine/index/dictionary.ts'
+import { createHash } from '../../../lib/hash.ts'
+import { type FilterMemory, openAddressFilter } from '../address-filter.ts'
+import { locked, NoRoom } from './lock.ts'
+
+/**
+ * The dictionary of addresses, for several threads: a hash table in shared memory of those that came up since it was reset, and a
+ * filter that knows most of all others to be new. Addresses are 40 lower-case digits.
+ */
+export interface SharedAddresses {
+  /** Its id; gives it the next one where it has none. */
+  id(digits: string): number
+}
+
+export interface OwnedAddresses extends SharedAddresses {
+  /** What was added since the last call, in the order of ids. */
+  takeAdded(): Added
+  /** Whether it is time for `reset`. */
+  isFilling(): boolean
+  /** Whether all that was added is taken. */
+  isTaken(): boolean
+  /** Forgets all addresses: all of them are stored, and no other thread looks for any at the moment. */
+  reset(): void
+}
+
+export interface AddressesMemory {
+  state: SharedArrayBuffer
+  /** Places of addresses, from 1 on, by their hashes. */
+  slots: SharedArrayBuffer
+  /** Addresses in the order of their ids. */
+  keys: SharedArrayBuffer
+  filter: FilterMemory<SharedArrayBuffer> | undefined
+}
+
+export interface AddressesOptions {
+  /** So that nobody can make many addresses share a slot. */
+  hashKeys: readonly [number, number]
+  /** Id of a stored address. */
+  find(digits: string): number | undefined
+}
+
+/** Words of `state`; the first one is the lock. */
+const FIRST = 1
+const COUNT = 2
+const WORDS = 3
+
+const ROOM = 1 << 20
+const SLOTS_PER_KEY = 2
+const KEY_WORDS = 5
+const KEY_BYTES = KEY_WORDS * 4
+
+/** `first` is the first id to be given, `room` a power of 2. */
+export const createAddressesMemory = (
+  first: number,
+  filter: AddressesMemory['filter'],
+  room = ROOM,
+): AddressesMemory => {
+  const state = new SharedArrayBuffer(WORDS * 4)
+  new Int32Array(state)[FIRST] = first
+  return {
+    state,
+    slots: new SharedArrayBuffer(room * SLOTS_PER_KEY * 4),
+    keys: new SharedArrayBuffer(room * KEY_BYTES),
+    filter,
+  }
+}
+
+export const joinAddresses = (memory: AddressesMemory, options: AddressesOptions): SharedAddresses =>
+  openAddresses(memory, options, () => {
+    throw new NoRoom()
+  })
+
+const openAddresses = (
+  memory: AddressesMemory,
+  { hashKeys, find }: AddressesOptions,
+  onNoRoom: (digits: string) => number,
+): SharedAddresses => {
+  const state = new Int32Array(memory.state)
+  const slots = new Int32Array(memory.slots)
+  const keys = new Uint32Array(memory.keys)
+  const mask = slots.length - 1
+  const room = keys.length / KEY_WORDS
+  const filter = openAddressFilter(memory.filter)
+  const hash = createHash(hashKeys)
+  /** That of the address at hand. */
+  const key = new Uint32Array(KEY_WORDS)
+  const own = Buffer.from(key.buffer)
+  let slot = 0
+
+  /** Place of the address at hand, 0 where it has none: then `slot` is where it is to stand. */
+  const probe = (from: number): number => {
+    for (slot = from; ; slot = (slot + 1) & mask) {
+      // A place that is seen was written before.
+      const place = Atomics.load(slots, slot)
+      if (place === 0) return 0
+      const at = (place - 1) * KEY_WORDS
+      let i = 0
+      while (i < KEY_WORDS && keys[at + i] === key[i]) i++
+      if (i === KEY_WORDS) return place
+    }
+  }
+
+  /** Under the lock. */
+  const insert = (digits: string): number => {
+    const count = state[COUNT]!
+    if (count >= room) return onNoRoom(digits)
+    keys.set(key, count * KEY_WORDS)
+    state[COUNT] = count + 1
+    Atomics.store(slots, slot, count + 1)
+    return state[FIRST]! + count
+  }
+
+  return {
+    id(digits) {
+      const from = hash(digits).low & mask
+      own.write(digits, 'hex')
+      const known = probe(from)
+      if (known > 0) return state[FIRST]! + known - 1
+      const added = locked(state, () => {
+        const place = probe(from)
+        if (place > 0) return state[FIRST]! + place - 1
+        return filter.add(digits) ? undefined : insert(digits)
+      })
+      if (added !== undefined) return added
+      const stored = find(digits)
+      if (stored !== undefined) return stored
+      // What is stored leaves the table only while nobody is here: it was never written before, and is not now.
+      return locked(state, () => {
+        const place = probe(from)
+        return place > 0 ? state[FIRST]! + place - 1 : insert(digits)
+      })
+    },
+  }
+}
+
+/** For the one thread that hands on what all threads add. */
+export const ownAddresses = (memory: AddressesMemory, options: AddressesOptions): OwnedAddresses => {
+  const state = new Int32Array(memory.state)
+  const keys = Buffer.from(memory.keys)
+  const room = keys.length / KEY_BYTES
+  /** Entries that came when the table was full; other threads then add nothing more. */
+  const alone = new Map<string, number>()
+  let taken = 0
+  const addresses = openAddresses(memory, options, digits => {
+    const id = alone.get(digits) ?? state[FIRST]! + room + alone.size
+    alone.set(digits, id)
+    return id
+  })
+
+  return {
+    ...addresses,
+    takeAdded() {
+      const count = locked(state, () => state[COUNT]!)
+      const added: Added = { first: state[FIRST]! + taken, texts: [] }
+      for (let i = taken; i < count; i++) added.texts.push(keys.toString('hex', i * KEY_BYTES, (i + 1) * KEY_BYTES))
+      for (const digits of [...alone.keys()].slice(Math.max(0, taken - count))) added.texts.push(digits)
+      taken += added.texts.length
+      return added
+    },
+    isTaken: () => taken === state[COUNT]! + alone.size,
+    isFilling: () => Atomics.load(state, COUNT) > room / 2,
+    reset() {
+      state[FIRST]! += state[COUNT]! + alone.size
+      state[COUNT] = 0
+      new Int32Array(memory.slots).fill(0)
+      alone.clear()
+      taken = 0
+    },
+  }
+}

@@ -1,0 +1,159 @@
+import type { Added } from '../../../engine/index/dictionary.ts'
+import { locked, NoRoom } from './lock.ts'
+
+/**
+ * A dictionary of few texts that several threads add to: a log in shared memory, which each thread reads up to its end before it adds to
+ * it. So each text gets one id, and ids follow each other.
+ */
+export interface SharedTexts {
+  /** Undefined where no thread has added it. */
+  find(key: string): number | undefined
+  /** Adds a text, unless another thread just did; undefined where its id would not be below `most`. */
+  add(key: string, text: string, most?: number): number | undefined
+}
+
+export interface OwnedTexts extends SharedTexts {
+  /** What was added since the last call, in the order of ids. */
+  takeAdded(): Added
+  /** Whether it is time for `reset`. */
+  isFilling(): boolean
+  /** Whether all that was added is taken. */
+  isTaken(): boolean
+  /** Forgets all texts: all of them are stored, and no other thread looks for any at the moment. */
+  reset(): void
+}
+
+export interface TextsMemory {
+  state: SharedArrayBuffer
+  bytes: SharedArrayBuffer
+}
+
+export interface TextsOptions {
+  /** The part of a text that is its key; default all of it. */
+  keyOf?: (text: string) => string
+  /** Texts that are known to begin with, and again after each `reset`. */
+  load?: () => Iterable<[key: string, id: number]>
+}
+
+/** Words of `state`; the first one is the lock. */
+const FIRST = 1
+const COUNT = 2
+const USED = 3
+const EPOCH = 4
+/** The owner goes on alone: ids that it gave are not in the log. */
+const SEALED = 5
+const WORDS = 6
+
+const ROOM = 1 << 23
+
+/** `first` is the first id to be given. */
+export const createTextsMemory = (first: number, room = ROOM): TextsMemory => {
+  const state = new SharedArrayBuffer(WORDS * 4)
+  new Int32Array(state)[FIRST] = first
+  return { state, bytes: new SharedArrayBuffer(room) }
+}
+
+export const joinTexts = (memory: TextsMemory, options: TextsOptions = {}): SharedTexts => openTexts(memory, options)
+
+const openTexts = (
+  memory: TextsMemory,
+  { keyOf = text => text, load = () => [] }: TextsOptions,
+  onNoRoom: (text: string) => number = () => {
+    throw new NoRoom()
+  },
+): SharedTexts => {
+  const state = new Int32Array(memory.state)
+  const bytes = Buffer.from(memory.bytes)
+  let ids = new Map(load())
+  let epoch = Atomics.load(state, EPOCH)
+  /** Bytes and entries that were read. */
+  let [read, seen] = [0, 0]
+
+  const catchUp = () => {
+    if (Atomics.load(state, EPOCH) !== epoch) {
+      epoch = Atomics.load(state, EPOCH)
+      ids = new Map(load())
+      read = 0
+      seen = 0
+    }
+    const used = Atomics.load(state, USED)
+    while (read < used) {
+      const text = textAt(bytes, read)
+      read += sizeOf(text)
+      ids.set(keyOf(text), state[FIRST]! + seen++)
+    }
+  }
+
+  const append = (text: string): number => {
+    const used = state[USED]!
+    if (state[SEALED] || used + sizeOf(text) > bytes.length) return onNoRoom(text)
+    bytes.writeUInt32LE(text.length, used)
+    bytes.write(text, used + HEAD, 'utf16le')
+    const id = state[FIRST]! + state[COUNT]!++
+    // Entries before the end are complete.
+    Atomics.store(state, USED, used + sizeOf(text))
+    return id
+  }
+
+  return {
+    find(key) {
+      catchUp()
+      return ids.get(key)
+    },
+    add: (key, text, most = Number.POSITIVE_INFINITY) =>
+      locked(state, () => {
+        catchUp()
+        const known = ids.get(key)
+        if (known !== undefined) return known
+        if (state[FIRST]! + state[COUNT]! >= most) return undefined
+        const id = append(text)
+        ids.set(key, id)
+        return id
+      }),
+  }
+}
+
+/** For the one thread that hands on what all threads add. */
+export const ownTexts = (memory: TextsMemory, options: TextsOptions = {}): OwnedTexts => {
+  const state = new Int32Array(memory.state)
+  const bytes = Buffer.from(memory.bytes)
+  /** Entries that came when the table was full. */
+  let alone: string[] = []
+  let [taken, takenTexts] = [0, 0]
+  const texts = openTexts(memory, options, text => {
+    state[SEALED] = 1
+    return state[FIRST]! + state[COUNT]! + alone.push(text) - 1
+  })
+
+  return {
+    ...texts,
+    takeAdded() {
+      const [used, count] = locked(state, () => [state[USED]!, state[COUNT]!])
+      const added: Added = { first: state[FIRST]! + takenTexts, texts: [] }
+      while (taken < used) {
+        const text = textAt(bytes, taken)
+        taken += sizeOf(text)
+        added.texts.push(text)
+      }
+      added.texts.push(...alone.slice(Math.max(0, takenTexts - count)))
+      takenTexts += added.texts.length
+      return added
+    },
+    isTaken: () => takenTexts === state[COUNT]! + alone.length,
+    isFilling: () => state[SEALED] === 1 || state[USED]! > bytes.length / 2,
+    reset() {
+      state[FIRST]! += state[COUNT]! + alone.length
+      for (const word of [COUNT, USED, SEALED]) state[word] = 0
+      alone = []
+      taken = 0
+      takenTexts = 0
+      Atomics.add(state, EPOCH, 1)
+    },
+  }
+}
+
+/** The number of a text's UTF-16 units, then these: any text comes back as it was. */
+const HEAD = 4
+const sizeOf = (text: string): number => HEAD + text.length * 2
+const textAt = (bytes: Buffer, at: number): string =>
+  bytes.toString('utf16le', at + HEAD, at + HEAD + bytes.readUInt32LE(at) * 2)

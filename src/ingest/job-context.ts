@@ -1,0 +1,69 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { LogFilter } from '../chain/logs/scoped-source.ts'
+import type { ChainSource } from '../chain/source.ts'
+import type { Lookups } from '../engine/port.ts'
+import type { Log } from '../lib/log.ts'
+import type { Range } from '../lib/ranges.ts'
+import type { OpenDecoding } from './decoding/open-decoding.ts'
+import type { Finality } from './finality.ts'
+import type { MissingBlocks } from './jobs/missing.ts'
+import type { IndexerData, RedecodingReport } from './messages.ts'
+import type { Pipeline } from './pipeline.ts'
+import type { RuleWatcher } from './rules/rule-watcher.ts'
+import type { StoredBlocks } from './scoped/stored-blocks.ts'
+import type { Pace } from './status/block-time.ts'
+
+/** How far the work of a network's thread is. */
+export interface State {
+  done: number
+  total: number
+  head: number | null
+  /** When the last block of the head was taken, as of `performance.now`. */
+  headAt: number
+  /** The range that a back-fill was asked for. */
+  asked: Range | null
+  /** The pack that is being read. */
+  reading: string | null
+  redecoding: RedecodingReport | null
+  /** Why documents do not come back from a cluster for now, and since when. */
+  trouble: { why: string; since: string } | null
+  /** What is looked for below the head where not all of the chain is wanted. */
+  filling: (Range & { filter: LogFilter; next: number }) | null
+  /** Whether other threads build what a back-fill brings: then it makes room in the dictionaries that they share. */
+  isShared: boolean
+  /** How often blocks were forgotten, so that what is missing is to be looked for anew. */
+  forgotten: number
+  /** Blocks that a back-fill wants and no node has. */
+  missing: MissingBlocks | null
+}
+
+/** What all jobs of a network's thread work with. */
+export interface Work extends IndexerData, OpenDecoding {
+  pipeline: Pipeline
+  ruleWatcher: RuleWatcher
+  storedBlocks(): StoredBlocks
+  lookups: Lookups
+  source: ChainSource | undefined
+  chainId: number | undefined
+  state: State
+  pace: Pace
+  finality: Finality
+  log: Log
+  signal: AbortSignal
+}
+
+/** A block of the head that came so lately is mostly followed by the next one. */
+const HEAD_GAP_MS = 15
+/** Longest wait: a head that never rests must not stop others for good. */
+const MAX_PATIENCE_MS = 1000
+
+/** Called before each step of decoding again: blocks of the head go first. */
+export const yieldToHead = async (state: State, signal: AbortSignal) => {
+  await yieldToEventLoop()
+  const until = performance.now() + MAX_PATIENCE_MS
+  while (performance.now() < Math.min(until, state.headAt + HEAD_GAP_MS)) await sleep(HEAD_GAP_MS / 3)
+  signal.throwIfAborted()
+}
+
+/** Lets messages and answers in between two blocks. */
+export const yieldToEventLoop = () => new Promise<void>(resolve => setImmediate(resolve))

@@ -1,0 +1,131 @@
+import { BLOCK_MISSING } from '../../chain/rpc/answers.ts'
+import type { ChainSource } from '../../chain/source.ts'
+import { ChainsieveError, stop } from '../../lib/errors.ts'
+import type { Log } from '../../lib/log.ts'
+import { merged, type Range } from '../../lib/ranges.ts'
+import { systemClock } from '../../lib/retry.ts'
+import type { Work } from '../job-context.ts'
+
+/** Blocks below the head that are wanted, and that none of the nodes has. */
+export interface MissingBlocks {
+  /** Ascending; the newest ones where there are very many. */
+  ranges: Range[]
+  /** What a node said. */
+  why: string
+  /** ISO-8601 UTC, and so is `nextAt`. */
+  since: string
+  /** When nodes are asked for them again; null where they are not. */
+  nextAt: string | null
+  remedy: string
+}
+
+/** Blocks that no node has, and what one said of them. */
+export interface Unavailable {
+  ranges: Range[]
+  why: string
+}
+
+export const isMissing = (error: unknown): error is ChainsieveError =>
+  error instanceof ChainsieveError && error.code === BLOCK_MISSING
+
+/** The block that an error of a missing one names. */
+export const missingOf = ({ details }: ChainsieveError): number | undefined => details?.block as number | undefined
+
+/** Whether a node has all of a block that a back-fill asks for. */
+export const hasBlock = async (source: ChainSource, number: number, signal: AbortSignal): Promise<boolean> => {
+  try {
+    for await (const _ of source.range({ from: number, to: number, order: 'oldest', run: 1, signal }));
+    return true
+  } catch (error) {
+    if (!isMissing(error)) throw error
+    return false
+  }
+}
+
+/**
+ * The missing blocks around one: to both sides in steps that double until a block is there, and then by halves. Nodes prune from below, so that
+ * this takes some 50 questions for millions of blocks.
+ */
+export const extentOf = async (
+  has: (number: number) => Promise<boolean>,
+  at: number,
+  { from, to }: Range,
+): Promise<Range> => {
+  const edge = async (end: number): Promise<number> => {
+    const sign = Math.sign(end - at)
+    let missing = at
+    for (let step = 1; missing !== end; step *= 2) {
+      let there = sign < 0 ? Math.max(end, missing - step) : Math.min(end, missing + step)
+      if (!(await has(there))) {
+        missing = there
+        continue
+      }
+      while (Math.abs(there - missing) > 1) {
+        const middle = Math.floor((there + missing) / 2)
+        if (await has(middle)) there = middle
+        else missing = middle
+      }
+      return missing
+    }
+    return missing
+  }
+  return { from: await edge(from), to: await edge(to) }
+}
+
+/**
+ * Fills again and again while nodes lack some of it, at last every five minutes: another node may come that has it. `fill` is told what was
+ * lacking the last time.
+ */
+export const fillUntilWhole = async (
+  work: Pick<Work, 'state' | 'log' | 'signal'>,
+  fill: (before: Unavailable | undefined) => Promise<Unavailable | undefined>,
+) => {
+  const { state, log, signal } = work
+  let known: Unavailable | undefined
+  for (let tries = 1; ; tries++) {
+    const before = state.done
+    const lacking = await fill(known)
+    const since = state.missing?.since ?? new Date().toISOString()
+    if (lacking === undefined) {
+      if (state.missing) log.info('The nodes have the blocks that were missing', { since })
+      state.missing = null
+      return
+    }
+    if (state.done > before) tries = 1
+    const waitMs = Math.min(LONGEST_MS, FIRST_MS * 2 ** (tries - 1))
+    const told = state.missing
+    state.missing = {
+      ...{ ranges: lacking.ranges.slice(-MOST_RANGES), why: lacking.why, since },
+      nextAt: new Date(Date.now() + waitMs).toISOString(),
+      remedy: remedyOf(lacking.ranges),
+    }
+    if (!told || JSON.stringify(told.ranges) !== JSON.stringify(state.missing.ranges)) warn(log, state.missing)
+    known = lacking
+    await systemClock.sleep(waitMs, signal)
+  }
+}
+
+const warn = (log: Log, { ranges, why, remedy }: MissingBlocks) =>
+  log.warn('No node has some of the blocks, goes on without them', { blocks: textOf(ranges), why, remedy })
+
+/** The error of a back-fill that ends without some blocks. */
+export const cannotFill = ({ ranges, why }: Unavailable): ChainsieveError =>
+  stop('blocks_missing', `no node has ${textOf(ranges)} (${why}); all others are stored: ${remedyOf(ranges)}`)
+
+export const joinUnavailable = (all: readonly (Unavailable | undefined)[]): Unavailable | undefined => {
+  const some = all.filter(it => it !== undefined)
+  return some[0] && { ranges: merged(some.flatMap(({ ranges }) => ranges)), why: some[0].why }
+}
+
+const textOf = (ranges: readonly Range[]): string => {
+  const shown = ranges.slice(-MOST_TOLD).map(({ from, to }) => (from === to ? `${from}` : `${from} to ${to}`))
+  return `${ranges.length === 1 && ranges[0]!.from === ranges[0]!.to ? 'block' : 'blocks'} ${shown.join(', ')}${ranges.length > MOST_TOLD ? ' and others' : ''}`
+}
+
+const remedyOf = (ranges: readonly Range[]): string =>
+  `begin later (--from ${ranges.at(-1)!.to + 1}), or add a node that has them (--rpc)`
+
+const FIRST_MS = 10_000
+const LONGEST_MS = 300_000
+const MOST_RANGES = 20
+const MOST_TOLD = 3

@@ -1,0 +1,104 @@
+import { fitsAny } from '../../chain/logs/log-filter.ts'
+import type { RpcBlock, RpcReceipt } from '../../chain/wire.ts'
+import type { Scoping } from '../../config/scopes.ts'
+import type { Lookups } from '../../engine/port.ts'
+import type { Range } from '../../lib/ranges.ts'
+import { textOfFactory } from '../../scopes/factory.ts'
+import { isOfLogs, keptOf, type Question } from '../../scopes/questions.ts'
+import type { Scope } from '../../scopes/scope.ts'
+import { type Work, yieldToHead } from '../job-context.ts'
+import { openNarrowRequest } from '../requests/prune-requests.ts'
+import type { Cut } from '../scoped/join-blocks.ts'
+import { questionsIn, scopesAt } from '../scoped/resolve-scopes.ts'
+import type { StoredBlocks } from '../scoped/stored-blocks.ts'
+
+const NOTHING = { from: 0, to: -1 }
+const ALL = { from: 0, to: Number.MAX_SAFE_INTEGER }
+
+/** Removes what is outside of scopes where that was requested. What a stop interrupts is gone on with by whoever looks next. */
+export const narrowAsAsked = async (work: Work) => {
+  for (let open = openNarrowRequest(work.store); open; open = openNarrowRequest(work.store)) {
+    await narrow(work, open.request.scopes)
+    open.end()
+  }
+}
+
+/**
+ * Takes what scopes do not want out of partial blocks. First it no longer counts as looked at: whatever is interrupted then, a scope that wants it
+ * again asks for it again.
+ */
+const narrow = async (work: Work, scopes: readonly Scope[]) => {
+  const { pipeline, lookups, state, signal, log } = work
+  const { coverage } = lookups
+  const questions = questionsIn(lookups, scopes)
+  const kept = new Map([...coverage.covered().keys()].map(text => [text, keptOf(text, questions)]))
+  const orphans = coverage.children().filter(({ factory, number }) => !isWantedChild(scopes, factory, number))
+  await pipeline.cut(NOTHING, raw => raw, { kept, orphans })
+  const cut = cutTo(questions)
+  for (const { first, last } of lookups.partial(ALL)) {
+    await yieldToHead(state, signal)
+    await pipeline.cut({ from: first, to: last }, cut)
+  }
+  log.info('Removed what is outside of the scopes')
+}
+
+/** Ends that are counted from the head are counted from the newest block that is known. */
+export const scopesIn = ({ coverage, partial }: Pick<Lookups, 'coverage' | 'partial'>, { scopes }: Scoping): Scope[] =>
+  scopesAt(scopes, coverage.newest()?.number ?? partial(ALL).at(-1)?.last ?? 0)
+
+const isWantedChild = (scopes: readonly Scope[], text: string, number: number): boolean =>
+  scopes.some(({ factory, to = number }) => factory && textOfFactory(factory) === text && number <= to)
+
+/** A transaction stays with a log that is wanted, or where those from or to its addresses are. */
+export const cutTo = (questions: readonly Question[]): Cut => {
+  const logs = questions.filter(({ filter }) => isOfLogs(filter))
+  const all = logs.map(({ filter, from, to }) => ({ from, to, fits: fitsAny([filter]) }))
+  const senders = questions.filter(({ filter }) => !isOfLogs(filter))
+  const sent = senders.map(({ filter, from, to }) => ({ from, to, addresses: new Set(filter.addresses) }))
+  return raw => {
+    const number = Number(raw.block.number)
+    const isThere = ({ from, to }: Range) => from <= number && number <= to
+    const [there, sentThere] = [all.filter(isThere), sent.filter(isThere)]
+    const isSent = (address: string | null | undefined) =>
+      typeof address === 'string' && sentThere.some(({ addresses }) => addresses.has(address.toLowerCase()))
+    const receipts: RpcReceipt[] = []
+    const transactions: RpcBlock['transactions'] = []
+    for (const [i, receipt] of raw.receipts.entries()) {
+      const tx = raw.block.transactions[i]!
+      const wanted = receipt.logs.filter(log => there.some(({ fits }) => fits(log)))
+      if (wanted.length === 0 && !isSent(tx.from) && !isSent(tx.to)) continue
+      receipts.push({ ...receipt, logs: wanted })
+      transactions.push(tx)
+    }
+    if (receipts.length === 0) return undefined
+    const hashes = new Set(transactions.map(({ hash }) => hash))
+    const traces = raw.traces?.filter(it => it.type !== 'reward' && hashes.has(it.transactionHash))
+    return { ...raw, block: { ...raw.block, transactions }, receipts, ...(traces && { traces }) }
+  }
+}
+
+/** Partial blocks, and what of them scopes do not want. */
+export interface Outside {
+  blocks: number
+  transactions: number
+  logs: number
+}
+
+/** What narrowing would remove. */
+export const countOutside = (
+  lookups: Pick<Lookups, 'coverage' | 'partial'>,
+  stored: Pick<StoredBlocks, 'read'>,
+  scopes: readonly Scope[],
+): Outside => {
+  const cut = cutTo(questionsIn(lookups, scopes))
+  const found: Outside = { blocks: 0, transactions: 0, logs: 0 }
+  for (const { first, last } of lookups.partial(ALL))
+    for (const raw of stored.read(first, last)) {
+      const rest = cut(raw)
+      if (!rest) found.blocks++
+      found.transactions += raw.receipts.length - (rest?.receipts.length ?? 0)
+      for (const { logs } of raw.receipts) found.logs += logs.length
+      for (const { logs } of rest?.receipts ?? []) found.logs -= logs.length
+    }
+  return found
+}

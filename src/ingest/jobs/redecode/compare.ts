@@ -1,0 +1,188 @@
+import type { ClusterHit } from '../../../cluster/hits/found.ts'
+import { createCallSignatures } from '../../../decode/call-signatures.ts'
+import type { OwnAbi } from '../../../decode/declarations.ts'
+import { renderEvent } from '../../../decode/render.ts'
+import { fullType } from '../../../decode/signature.ts'
+import type { AbiParam, DecodedArg, Signature } from '../../../decode/types.ts'
+import { eventDocument, hasInteger } from '../../../documents/logs.ts'
+import { readDocument } from '../../../documents/read.ts'
+import { argument, asBigint, asJson, eventId, traceId } from '../../../documents/show.ts'
+import { namesOf } from '../../../engine/redecode/candidates.ts'
+import { isLessSure, type Sureness, surenessOf } from '../../../engine/redecode/comparison.ts'
+import { blockOf } from '../../../engine/schema.ts'
+import type { Step } from './in-cluster.ts'
+
+type Decimals = (address: string) => number | undefined
+
+export const sourceOf = ({ source }: Pick<ClusterHit, 'source'>) =>
+  readDocument(source, asBigint) as Record<string, unknown>
+
+/** Puts an event in place of what a log was taken for, where that says more. */
+export const createLogComparison = (abi: OwnAbi, decimals: Decimals) => {
+  const { topics: wanted } = namesOf(abi)
+  return async (hits: readonly ClusterHit[], { finder, visible, decoding, changes, learn }: Step) => {
+    const logs = hits.map(hit => ({ hit, source: sourceOf(hit) as unknown as LogSource }))
+    const idOf = ({ transactionHash, logIndex }: LogSource) => eventId(transactionHash, Number(logIndex.raw))
+    const events = await finder.byId(
+      'event',
+      logs.map(({ source }) => idOf(source)),
+      visible,
+    )
+    for (const { hit, source } of logs) {
+      const { topics, data, address, transactionHash, blockHash, timestamp } = source
+      if (!wanted.has(topics[0]!)) continue
+      const event = events.get(idOf(source))
+      const was = event ? shownEvent(sourceOf(event)) : UNKNOWN
+      if (!mayGain(was, abi, abi.events)) continue
+      const { signature, args } = decoding.log({ address: address.toLowerCase(), topics, data }, hit.position)
+      if (signature.event === null || isSame(was, { signature, args })) continue
+      if (isLessSure(surenessOf(signature), was) || !learn(signature)) continue
+      const block = { number: Number(source.blockNumber.raw), hash: blockHash, time: 0, datetime: timestamp }
+      const place = {
+        ...{ block, transactionHash, address },
+        transactionIndex: Number(source.transactionIndex.raw),
+        logIndex: Number(source.logIndex.raw),
+      }
+      const { event: declared, error, probability } = signature
+      const parts = { event: declared, args, error, probability, decimals: known(args, address, decimals) }
+      changes.put('event', hit, eventDocument(place, parts, asJson), event)
+    }
+  }
+}
+
+/** Decodes calls anew, and names the functions that transactions call. */
+export const createCallComparison = (abi: OwnAbi, decimals: Decimals) => {
+  const { selectors } = namesOf(abi)
+  const signatureOf = createCallSignatures()
+  return async (hits: readonly ClusterHit[], step: Step) => {
+    const { finder, visible, decoding, beginningOf, changes, learn } = step
+    const calls = hits
+      .map(hit => ({ hit, source: sourceOf(hit) as unknown as CallSource }))
+      .filter(({ source }) => selectors.has(source.selector))
+    const isInner = ({ source }: (typeof calls)[number]) => source.traceAddress.length > 0
+    const inner = calls.filter(isInner).map(({ source }) => stepOf(source))
+    const top = calls.filter(call => !isInner(call)).map(({ source }) => source.transactionHash)
+    const [txs, traces] = await Promise.all([finder.byId('tx', top, visible), finder.byId('trace', inner, visible)])
+    for (const call of calls) {
+      const { hit, source } = call
+      const caller = isInner(call) ? traces.get(stepOf(source)) : txs.get(source.transactionHash)
+      // The chain has left it meanwhile.
+      if (!caller) continue
+      const told = sourceOf(caller) as { input: string; action: { input: string }; method?: string }
+      const input = isInner(call) ? told.action.input : told.input
+      const was = shownCall({ ...source })
+      if (was.decodes && was.probability > abi.probability) continue
+      const [to, at] = [
+        source.to.toLowerCase(),
+        beginningOf(blockOf(hit.position), Number(source.transactionIndex.raw)),
+      ]
+      const { args, error, ...decoded } = decoding.call(to, input, at)
+      const signature = signatureOf({ args, error, ...decoded })
+      const { event, probability } = signature
+      const isSurer = !isLessSure(surenessOf(signature), was)
+      const isOther = mayGain(was, abi, abi.functions) && event !== null && !isSame(was, { signature, args })
+      if (isOther && isSurer && learn(signature)) {
+        const scale = known(args, to, decimals)
+        changes.set(hit, 'method', event.name)
+        changes.set(hit, 'args', args?.map(arg => argument(arg, scale, asJson)) ?? [])
+        changes.set(hit, 'error', error)
+        changes.set(hit, 'str', args && renderEvent(event, args))
+        changes.set(hit, 'probability', probability)
+      }
+      // A transaction calls the function that its call is of. Where that was done and this was not, a kill came between them.
+      const method = isInner(call) ? null : decoding.methodOf(input, to, at)
+      if (method !== null && isSurer) changes.set(caller, 'method', method)
+    }
+  }
+}
+
+const known = (args: readonly DecodedArg[] | null, address: string, decimals: Decimals): number | null =>
+  args && hasInteger(args) ? (decimals(address.slice(2).toLowerCase()) ?? null) : null
+
+const stepOf = ({ transactionHash, traceAddress }: CallSource): string => traceId(transactionHash, traceAddress)
+
+/** As documents show it. */
+export interface Quantity {
+  raw: string
+}
+
+interface LogSource {
+  address: string
+  topics: string[]
+  data: string
+  logIndex: Quantity
+  transactionIndex: Quantity
+  transactionHash: string
+  blockHash: string
+  blockNumber: Quantity
+  timestamp: string
+}
+
+interface CallSource {
+  selector: string
+  to: string
+  transactionHash: string
+  transactionIndex: Quantity
+  traceAddress: number[]
+}
+
+/** By what a document was decoded, as far as it shows that. */
+export interface Shown extends Sureness {
+  name: string | null
+  args: readonly Argument[]
+}
+
+interface Argument {
+  name: string
+  value: { hex: string; type: string }
+}
+
+/** Of a log that is no event. */
+export const UNKNOWN: Shown = { name: null, args: [], decodes: false, probability: 0 }
+
+type Source = Readonly<Record<string, unknown>>
+
+export const shownEvent = ({ event, args, error, probability }: Source): Shown => ({
+  name: event as string,
+  args: args as Argument[],
+  decodes: error === null,
+  probability: probability as number,
+})
+
+export const shownCall = ({ method, args, str, probability }: Source): Shown => ({
+  name: method as string | null,
+  args: args as Argument[],
+  // With bytes behind the arguments, it has an error as well.
+  decodes: str !== null,
+  probability: (probability ?? 0) as number,
+})
+
+/** Whether it is decoded by the same now: then nothing of it changes, decimals included. */
+export const isSame = (was: Shown, now: { signature: Signature; args: readonly DecodedArg[] | null }): boolean => {
+  const { event, error, probability } = now.signature
+  if (!was.decodes || error !== null || event?.name !== was.name || probability !== was.probability) return false
+  const args = (now.args ?? []).map(arg => argument(arg, null, asJson))
+  return (
+    args.length === was.args.length &&
+    args.every(({ name, value }, i) => {
+      const { name: before, value: other } = was.args[i]!
+      return name === before && value.type === other.type && value.hex === other.hex
+    })
+  )
+}
+
+/** Whether an ABI may tell more of it: what is as the ABI has it gains nothing by it, and what is surer than it neither. */
+export const mayGain = (
+  was: Shown,
+  { probability }: Pick<OwnAbi, 'probability'>,
+  declared: readonly { name: string; inputs: readonly AbiParam[] }[],
+): boolean => {
+  if (!was.decodes) return true
+  if (was.probability !== probability) return was.probability < probability
+  return !declared.some(
+    ({ name, inputs }) =>
+      name === was.name &&
+      inputs.length === was.args.length &&
+      inputs.every((input, i) => input.name === was.args[i]!.name && fullType(input) === was.args[i]!.value.type),
+  )
+}

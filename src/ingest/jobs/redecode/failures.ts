@@ -1,0 +1,84 @@
+import type { ClusterHit } from '../../../cluster/hits/found.ts'
+import type { OwnAbi } from '../../../decode/declarations.ts'
+import { errorsOf, type Revert } from '../../../decode/errors.ts'
+import { selectorOf } from '../../../decode/signature.ts'
+import { originsOf, saidBy, type Step as TraceStep } from '../../../documents/failures.ts'
+import { callId } from '../../../documents/show.ts'
+import { blockOf, placeOf } from '../../../engine/schema.ts'
+import { type Quantity, sourceOf } from './compare.ts'
+import type { Step } from './in-cluster.ts'
+
+/** Has transactions, steps and calls that failed tell the reason, where an ABI knows it. */
+export const createFailureComparison = (abi: OwnAbi) => {
+  const selectors = new Set(errorsOf(abi).map(selectorOf))
+  const concerns = (data: string | undefined): data is string => data !== undefined && selectors.has(data.slice(0, 10))
+
+  return async (hits: { txs: readonly ClusterHit[]; traces: readonly ClusterHit[] }, step: Step) => {
+    const { finder, visible, decoding, beginningOf, changes } = step
+    const decode = (data: string, address: string | undefined, block: number, tx: number) => {
+      const revert = decoding.revert(address ?? ZERO, data, beginningOf(block, tx))
+      return isKnown(revert) ? revert : undefined
+    }
+    const note = (hit: ClusterHit, { name, reason }: KnownRevert) => {
+      changes.set(hit, 'revertReason', reason)
+      changes.set(hit, 'revertName', name)
+    }
+    for (const hit of hits.txs) {
+      const { revertData, revertAddress } = sourceOf(hit) as { revertData?: string; revertAddress?: string }
+      if (!concerns(revertData)) continue
+      const now = decode(revertData, revertAddress?.toLowerCase(), blockOf(hit.position), placeOf(hit.position))
+      if (!now) continue
+      changes.set(hit, 'error', now.reason)
+      note(hit, now)
+    }
+
+    const failed = hits.traces
+      .map(hit => ({ hit, source: sourceOf(hit) as unknown as TraceSource }))
+      // What was handed on is the same; most failures are not those of this ABI.
+      .filter(({ source }) => concerns(saidBy(stepOf(source)).data))
+    const transactions = [...new Set(failed.map(({ source }) => source.transactionHash))]
+    const calls = await finder.byId(
+      'call',
+      failed.map(({ source }) => callOf(source)),
+      visible,
+    )
+    const began = begunAt(await finder.stepsOf(transactions, visible))
+    for (const { hit, source } of failed) {
+      const { data } = saidBy(stepOf(source))
+      const { address } = saidBy(began(hit.position) ?? stepOf(source))
+      const now = decode(data!, address?.toLowerCase(), blockOf(hit.position), Number(source.transactionPosition.raw))
+      if (!now) continue
+      note(hit, now)
+      const call = calls.get(callOf(source))
+      if (call) note(call, now)
+    }
+  }
+}
+
+type KnownRevert = Revert & { name: string; reason: string }
+const isKnown = (revert: Revert | null): revert is KnownRevert => revert !== null && revert.reason !== null
+
+const ZERO = `0x${'0'.repeat(40)}`
+
+/** The step in which the failure of a step began: all steps of its transaction tell that. */
+const begunAt = (hits: readonly ClusterHit[]): ((position: number) => TraceStep | undefined) => {
+  const found = new Map<number, TraceStep>()
+  const all = hits.map(hit => ({ hit, source: sourceOf(hit) as unknown as TraceSource }))
+  for (const some of Map.groupBy(all, ({ source }) => source.transactionHash).values()) {
+    const steps = some.map(({ source }) => stepOf(source))
+    const origins = originsOf(steps)
+    for (const [i, { hit }] of some.entries()) found.set(hit.position, steps[origins[i] ?? i]!)
+  }
+  return position => found.get(position)
+}
+
+const callOf = ({ transactionHash, traceAddress }: TraceSource): string => callId(transactionHash, traceAddress)
+
+/** A step that did not fail shows null for an error. */
+const stepOf = ({ error, ...source }: TraceSource): TraceStep => ({ ...source, error: error ?? undefined })
+
+interface TraceSource extends Omit<TraceStep, 'error'> {
+  error: string | null
+  transactionHash: string
+  transactionPosition: Quantity
+}

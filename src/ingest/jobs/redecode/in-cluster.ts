@@ -1,0 +1,193 @@
+import { type Asker, createAsker } from '../../../cluster/asker.ts'
+import { connect } from '../../../cluster/client.ts'
+import type { ClusterHit } from '../../../cluster/hits/found.ts'
+import { withMembers } from '../../../cluster/members.ts'
+import type { PatchLine } from '../../../cluster/ship/line.ts'
+import type { Visible } from '../../../cluster/visible.ts'
+import type { OwnAbi } from '../../../decode/declarations.ts'
+import type { Decoding } from '../../../decode/decoding.ts'
+import type { Document } from '../../../documents/document.ts'
+import type { Revision, RevisionBuilder } from '../../../engine/index/revision.ts'
+import { openReader, type Reader, readingIn } from '../../../engine/reader.ts'
+import { createUpgrades } from '../../../engine/redecode/upgrades.ts'
+import { blockOf, positionOf } from '../../../engine/schema.ts'
+import { createShelfReader } from '../../../engine/shelf.ts'
+import { nativeBinding } from '../../../lib/runtime.ts'
+import type { Kind } from '../../../mapping/index.ts'
+import type { Work } from '../../job-context.ts'
+import { createCallComparison, createLogComparison, type Quantity } from './compare.ts'
+import { createFailureComparison } from './failures.ts'
+import { createFinder, type Finder } from './finder.ts'
+import type { Clustered } from './redecode.ts'
+
+export type ClusterRedecoder = ReturnType<typeof createClusterRedecoder>
+
+export interface ClusterStep {
+  /** Documents that change, and those that come up. */
+  lines: PatchLine[]
+  /** What the dictionaries have to know of them, of no segment; undefined where nothing changes. */
+  learnt: Revision | undefined
+  /** The newest block that is still to be looked at, -1 where none is. */
+  to: number
+  blocksLeft: number
+}
+
+export interface ClusterRedecoderOptions {
+  asker: Pick<Asker, 'page'>
+  /** Of the network's store, which knows its contracts. */
+  reader: Pick<Reader, 'prepare' | 'begin' | 'end'>
+  visible(): Visible
+  abi: OwnAbi
+  /** Addresses of the contracts that the ABI holds for; null where it may hold for any. */
+  owners: readonly string[] | null
+  /** Decimals of the token at an address of 40 lower-case digits. */
+  decimals(address: string): number | undefined
+  revise(segment: number, digitsOf: (address: number) => string): RevisionBuilder
+}
+
+/** As of which position the transaction at a place is decoded: an upgrade holds for those behind its own. */
+export type BeginningOf = (block: number, tx: number) => number
+
+/** No segment has this number. */
+const NO_SEGMENT = -1
+
+/** Finds what an ABI decodes otherwise of documents that lie in a cluster. */
+export const createClusterRedecoder = (options: ClusterRedecoderOptions) => {
+  const { asker, reader, abi, owners, decimals } = options
+  const finder = createFinder(asker, abi, owners)
+  const compareLogs = createLogComparison(abi, decimals)
+  const compareCalls = createCallComparison(abi, decimals)
+  const compareFailures = createFailureComparison(abi)
+  const upgradesIn = createUpgrades(reader)
+  const inStore = readingIn(reader)
+
+  const beginnings = async (hits: readonly ClusterHit[], visible: Visible): Promise<BeginningOf> => {
+    const found = new Map<number, number[]>()
+    inStore(() => {
+      for (const block of new Set(hits.map(({ position }) => blockOf(position)))) {
+        const positions = upgradesIn(block)
+        if (positions.length > 0) found.set(block, positions)
+      }
+    })
+    const logs = await finder.logsAt([...found.values()].flat(), visible)
+    const txs = new Map(logs.map(({ position, source }) => [position, placeIn(source)]))
+    return (block, tx) =>
+      found.get(block)?.find(position => (txs.get(position) ?? -1) >= tx) ?? positionOf(block + 1, 0)
+  }
+
+  return {
+    /** Looks at about `size` documents, the newest up to a block first. */
+    async take(from: number, size: number, decoding: Decoding) {
+      const visible = options.visible()
+      const { hits, to } = await finder.find(from, size, visible)
+      const of = (kind: ClusterHit['kind']) => hits.filter(hit => hit.kind === kind)
+      const builder = options.revise(NO_SEGMENT, () => '')
+      const changes = createChanges()
+      const beginningOf = await beginnings(
+        hits.filter(({ kind }) => kind !== 'log'),
+        visible,
+      )
+      const step = { finder, visible, decoding, beginningOf, changes, learn: builder.signature }
+      await compareLogs(of('log'), step)
+      await compareCalls(of('call'), step)
+      await compareFailures({ txs: of('tx'), traces: of('trace') }, step)
+      const lines = changes.lines()
+      const blocksLeft = visible.ranges.reduce(
+        (sum, range) => sum + Math.max(0, Math.min(range.to, to) - range.from + 1),
+        0,
+      )
+      return { lines, learnt: lines.length > 0 ? builder.finish() : undefined, to, blocksLeft }
+    },
+  }
+}
+
+/** What a step of looking at documents goes by. */
+export interface Step {
+  finder: Finder
+  visible: Visible
+  decoding: Decoding
+  beginningOf: BeginningOf
+  changes: ReturnType<typeof createChanges>
+  /** False where the dictionary has no room for a signature. */
+  learn: RevisionBuilder['signature']
+}
+
+const placeIn = (source: string): number =>
+  Number((JSON.parse(source) as { transactionIndex: Quantity }).transactionIndex.raw)
+
+export type Changes = ReturnType<typeof createChanges>
+
+/** Documents of a cluster that are to be others. */
+export const createChanges = () => {
+  const changed = new Map<string, { hit: ClusterHit; members: Map<string, string> }>()
+  const lines: PatchLine[] = []
+  return {
+    /** Another value of a member. */
+    set(hit: ClusterHit, name: string, value: unknown) {
+      const key = `${hit.kind} ${hit.position}`
+      const one = changed.get(key) ?? { hit, members: new Map<string, string>() }
+      changed.set(key, one)
+      one.members.set(name, JSON.stringify(value))
+    },
+    /** A document that stands where another one does; `was`: what there was of it. */
+    put(kind: Kind, beside: ClusterHit, { _id: id, _parent: parent, _source }: Document, was: ClusterHit | undefined) {
+      const source = JSON.stringify(_source)
+      if (source !== was?.source) lines.push(lineOf({ ...beside, kind, id, parent }, source))
+    },
+    /** Those that differ from what is there. */
+    lines() {
+      for (const { hit, members } of changed.values()) {
+        const source = withMembers(hit.kind, hit.source, members)
+        if (source !== hit.source) lines.push(lineOf(hit, source))
+      }
+      return lines
+    },
+  }
+}
+
+const ENCODER = new TextEncoder()
+
+const lineOf = (
+  {
+    kind,
+    id,
+    position,
+    routing,
+    parent,
+    batch,
+  }: Pick<ClusterHit, 'kind' | 'id' | 'position' | 'routing' | 'parent' | 'batch'>,
+  source: string,
+): PatchLine => ({
+  ...{ kind, id, position, routing, parent, batch },
+  block: blockOf(position),
+  source: ENCODER.encode(source),
+})
+
+/** Decoding again of what lies in the cluster of a network; undefined where it has none. */
+export const redecodingInCluster = ({
+  cluster: naming,
+  network,
+  store,
+  pipeline,
+  preparer,
+  tokens,
+}: Pick<Work, 'cluster' | 'network' | 'store' | 'pipeline' | 'preparer' | 'tokens'>): Clustered | undefined =>
+  naming && {
+    open(abi, owners) {
+      const reader = openReader(store, nativeBinding())
+      const cluster = connect(naming)
+      const redecoder = createClusterRedecoder({
+        asker: createAsker({ cluster, naming, network }),
+        ...{ reader, visible: createShelfReader(reader.db).visible, abi, owners },
+        ...{ decimals: tokens.of, revise: preparer.revise },
+      })
+      return {
+        ...redecoder,
+        async close() {
+          reader.close()
+          await cluster.close()
+        },
+      }
+    },
+    patch: pipeline.patch,
+  }

@@ -1,0 +1,207 @@
+import type { PatchLine } from '../../../cluster/ship/line.ts'
+import type { OwnAbi } from '../../../decode/declarations.ts'
+import type { Decoding } from '../../../decode/decoding.ts'
+import type { Revision } from '../../../engine/index/revision.ts'
+import type { Redecoder } from '../../../engine/port.ts'
+import { openRedecoder } from '../../../engine/redecode/redecoder.ts'
+import type { Log } from '../../../lib/log.ts'
+import { systemClock } from '../../../lib/retry.ts'
+import type { Kind } from '../../../mapping/index.ts'
+import { findAbi, readOwnAbis } from '../../decoding/abis.ts'
+import type { Preparer } from '../../decoding/prepare.ts'
+import type { RedecodingReport, Revised } from '../../messages.ts'
+import {
+  endRedecoding,
+  isStopped,
+  noteBack,
+  noteProgress,
+  noteStoreDone,
+  openRedecodings,
+  type Redecoding,
+} from '../../requests/redecode-requests.ts'
+import type { ClusterRedecoder } from './in-cluster.ts'
+
+export interface RedecodeOptions {
+  network: string
+  store: string
+  native: string | undefined
+  /** Folder of the ABIs. */
+  abis: string
+  /** Folder of what is asked for. */
+  folder: string
+  /** What is decoded by, as of so many milliseconds ago at most. */
+  decoding(age?: number): Decoding
+  preparer: Pick<Preparer, 'revise'>
+  /** Asks contracts whose code they run, where there is a node; default: nothing is asked. */
+  askLinks?(addresses: readonly string[]): Promise<void>
+  revise(revision: Revision): Promise<Revised>
+  /** Where documents lie in a cluster. */
+  clustered?: Clustered | undefined
+  /** Resolves when every block that was decoded before now is committed. */
+  caughtUp(): Promise<void>
+  /** Resolves when blocks of the head that wait have passed. */
+  yieldToHead(): Promise<void>
+  onReport(report: RedecodingReport | null): void
+  log: Log
+  signal: AbortSignal
+}
+
+export interface Clustered {
+  open(abi: OwnAbi, owners: readonly string[] | null): ClusterRedecoder & { close(): Promise<void> }
+  /** Writes documents in place of others; false where the chain has left one of their blocks. */
+  patch(lines: readonly PatchLine[]): Promise<Pick<Revised, 'done'>>
+}
+
+/** Documents that are looked at in one go, to begin with; then as many as keep each thread for about so long. */
+const FIRST = 64
+const STEP_MS = 15
+const MOST = 10_000
+/** Documents of a cluster. */
+const MOST_IN_CLUSTER = 500
+/** How long to wait before decoding again is retried after a failure. */
+const AGAIN_MS = 60_000
+
+/**
+ * Goes through the stored blocks for the ABIs by which that was asked for, the newest first, a few documents at a time: what an ABI tells
+ * otherwise, and no less surely than it was, takes the place of what is stored. No alerts come of it: what a rule is to find in history is what
+ * the rule's own going through it finds.
+ */
+export const redecode = async (options: RedecodeOptions) => {
+  const { folder, network, abis, log, signal } = options
+  for (const redecoding of openRedecodings(folder, network)) {
+    try {
+      const abi = findAbi(abis, redecoding.abi)
+      if (abi && !isStopped(redecoding)) await redecodeBy(redecoding, abi, options)
+      endRedecoding(redecoding)
+    } catch (error) {
+      if (signal.aborted) throw error
+      log.error('Failed to decode stored blocks again, will retry later', { abi: redecoding.abi, error })
+      await systemClock.sleep(AGAIN_MS, signal)
+    } finally {
+      options.onReport(null)
+    }
+  }
+}
+
+const redecodeBy = async (redecoding: Redecoding, abi: OwnAbi & { name: string }, options: RedecodeOptions) => {
+  const { store, native, network, abis, decoding, preparer, askLinks, caughtUp, log } = options
+  const { name } = abi
+  if (redecoding.inCluster && !options.clustered) noteBack(redecoding)
+  // Where one of the ABIs cannot be read, those from before would be gone by, without this one.
+  readOwnAbis(abis, network)
+  decoding(0)
+  await caughtUp()
+  const redecoder = openRedecoder(store, abi, { native, revise: preparer.revise })
+  try {
+    const owners = await redecoder.owners()
+    await askLinks?.(owners ?? [])
+    const begun = { abi: name, ...(redecoding.next !== null && { from: redecoding.next }) }
+    log.info('Decodes stored blocks again', begun)
+    const counts = { logs: 0, calls: 0, transactions: 0, traces: 0 }
+    if (!redecoding.inCluster) await goThrough(redecoding, abi, options, inStore(redecoder, options, counts))
+    if (options.clustered && !isStopped(redecoding)) await goThroughCluster(redecoding, abi, owners, options, counts)
+    const did = isStopped(redecoding) ? 'Stopped decoding stored blocks again' : 'Decoded stored blocks again'
+    log.info(did, { abi: name, ...counts })
+  } finally {
+    await redecoder.close()
+  }
+}
+
+/** Documents that changed. */
+interface Counts {
+  logs: number
+  calls: number
+  transactions: number
+  traces: number
+}
+
+interface Step {
+  /** The newest block that is still to be looked at; undefined: what was found is gone, and is to be looked for again. */
+  to: number | undefined
+  blocksLeft: number
+  /** Milliseconds that a thread worked on it. */
+  longest: number
+}
+
+type TakeStep = (next: number, size: number) => Promise<Step>
+
+const goThrough = async (
+  redecoding: Redecoding,
+  { name }: { name: string },
+  { yieldToHead, onReport, signal }: RedecodeOptions,
+  take: TakeStep,
+) => {
+  let next = redecoding.next ?? Number.MAX_SAFE_INTEGER
+  let size = FIRST
+  while (next >= 0 && !isStopped(redecoding)) {
+    await yieldToHead()
+    signal.throwIfAborted()
+    const started = performance.now()
+    const { to, blocksLeft, longest } = await take(next, size)
+    if (to === undefined) continue
+    // Now and then a commit takes over the whole log of writes: that says little of the next ones.
+    const pace = Math.max(0.5, Math.min(2, STEP_MS / Math.max(longest, 1)))
+    size = Math.max(1, Math.min(MOST, Math.round(size * pace)))
+    next = to
+    noteProgress(redecoding, next)
+    onReport({ abi: name, blocksLeft })
+    // Half of the time is left to whoever takes several turns to bring a block.
+    await systemClock.sleep(performance.now() - started, signal)
+  }
+}
+
+const inStore =
+  (redecoder: Redecoder, { decoding, revise }: RedecodeOptions, counts: Counts): TakeStep =>
+  async (next, size) => {
+    const started = performance.now()
+    const { revision, to, blocksLeft } = await redecoder.take(next, size, decoding())
+    const longest = performance.now() - started
+    if (!revision) return { to, blocksLeft, longest }
+    const { done, took } = await revise(revision)
+    if (!done) return { to: undefined, blocksLeft, longest }
+    counts.logs += revision.logs.length
+    counts.calls += revision.calls.length
+    counts.transactions += revision.txs.length
+    counts.traces += revision.traces.length
+    return { to, blocksLeft, longest: Math.max(longest, took) }
+  }
+
+/** Waits before what the chain has left meanwhile is looked for again. */
+const LEFT_MS = 100
+
+/** When the store was gone through: what is shipped from then on is decoded by the ABI. */
+const goThroughCluster = async (
+  redecoding: Redecoding,
+  abi: OwnAbi & { name: string },
+  owners: readonly string[] | null,
+  options: RedecodeOptions,
+  counts: Counts,
+) => {
+  const { clustered, decoding, revise, signal } = options
+  // What is under way is there then, or is shipped anew.
+  await clustered!.patch([])
+  if (!redecoding.inCluster) noteStoreDone(redecoding)
+  const redecoder = clustered!.open(abi, owners)
+  try {
+    await goThrough(redecoding, abi, options, async (next, size) => {
+      const { lines, learnt, to, blocksLeft } = await redecoder.take(next, Math.min(size, MOST_IN_CLUSTER), decoding())
+      // The cluster takes most of the time, and no thread waits for that.
+      const step = { to, blocksLeft, longest: 0 }
+      if (!learnt) return step
+      await revise(learnt)
+      const { done } = await clustered!.patch(lines)
+      if (!done) {
+        await systemClock.sleep(LEFT_MS, signal)
+        return { ...step, to: undefined }
+      }
+      const count = (kind: Kind) => lines.filter(line => line.kind === kind).length
+      counts.logs += count('event')
+      counts.calls += count('call')
+      counts.transactions += count('tx')
+      counts.traces += count('trace')
+      return step
+    })
+  } finally {
+    await redecoder.close()
+  }
+}

@@ -1,0 +1,107 @@
+import { connect } from '../../cluster/client.ts'
+import type { ClusterOptions } from '../../cluster/options.ts'
+import { openClusterReader } from '../../cluster/reader.ts'
+import { openDocumentReader } from '../../engine/document-reader.ts'
+import type { DocumentReader } from '../../engine/port.ts'
+import { createShelfReader } from '../../engine/shelf.ts'
+import { systemClock } from '../../lib/retry.ts'
+import { nativeBinding } from '../../lib/runtime.ts'
+import { type Work, yieldToHead } from '../job-context.ts'
+import { redecodeFolder } from '../requests/redecode-requests.ts'
+import { createHistory } from '../rules/history.ts'
+import { forgetAsAsked } from './forget.ts'
+import { narrowAsAsked } from './narrow.ts'
+import { redecodingInCluster } from './redecode/in-cluster.ts'
+import { redecode } from './redecode/redecode.ts'
+
+/** Does something again and again until the program stops, so many milliseconds after it was done. */
+const repeat = async ({ signal }: Pick<Work, 'signal'>, ms: number, run: () => Promise<void>) => {
+  while (!signal.aborted) {
+    try {
+      await run()
+      await systemClock.sleep(ms, signal)
+    } catch (error) {
+      if (!signal.aborted) throw error
+    }
+  }
+}
+
+/** Time between two looks at whether rules have changed, where no block comes. */
+const RULES_MS = 200
+/** The same of other things that may be asked for. */
+const REQUESTS_MS = 1000
+
+/** Has rules take effect also where no block comes, and what is stored gone through where they ask for it. */
+export const watchRules = async (work: Work) => {
+  const { network, pipeline, ruleWatcher, log, signal } = work
+  const refresh = () => ruleWatcher.refresh(pipeline.seen())
+  const scanHistory = createHistory({
+    ...{ network, ruleWatcher, refresh, log, signal },
+    open: () => openHistoryReader(work),
+    tell: pipeline.tell,
+    settled: pipeline.flush,
+  })
+  // Also what changed before a crash, and was not told any more.
+  let told = 0
+  await repeat(work, RULES_MS, async () => {
+    refresh()
+    const { generation } = ruleWatcher
+    if (generation !== told) await pipeline.tell({ hits: [] })
+    told = generation
+    await scanHistory()
+  })
+}
+
+/** Decodes stored data again if that was requested. */
+export const watchAbis = (work: Work) => {
+  const { network, data, store, abis, pipeline, preparer, links, decoding, state, log, signal } = work
+  return repeat(work, REQUESTS_MS, async () => {
+    // Documents come back as the cluster has them: it is their file that is to be gone through then.
+    if (work.returning && work.cluster) return
+    await redecode({
+      ...{ network, store, abis, decoding, preparer, log, signal },
+      native: nativeBinding(),
+      folder: redecodeFolder(data),
+      askLinks: addresses => links.know(addresses, state.head ?? pipeline.seen().at(-1)?.to ?? 0, signal),
+      revise: pipeline.revise,
+      clustered: redecodingInCluster(work),
+      caughtUp: pipeline.caughtUp,
+      yieldToHead: () => yieldToHead(state, signal),
+      onReport: report => {
+        state.redecoding = report
+      },
+    })
+  })
+}
+
+/** Removes what is outside of scopes where that was requested. */
+export const watchNarrowing = (work: Work) => repeat(work, REQUESTS_MS, () => narrowAsAsked(work))
+
+/** Forgets blocks of which a cluster lost documents where that was requested. */
+export const watchForgetting = (work: Work) => repeat(work, REQUESTS_MS, () => forgetAsAsked(work))
+
+export interface HistoryPlace {
+  network: string
+  /** File of its store. */
+  store: string
+  /** Where its documents go from there. */
+  cluster?: ClusterOptions | undefined
+}
+
+/** Opens a network's documents wherever they lie. */
+export const openHistoryReader = ({ network, store, cluster: naming }: HistoryPlace): DocumentReader => {
+  const native = nativeBinding()
+  if (!naming) return openDocumentReader(store, { native })
+  const cluster = connect(naming)
+  const reader = openClusterReader(store, {
+    ...{ native, cluster, naming, network },
+    shelf: db => createShelfReader(db).visible,
+  })
+  return {
+    ...reader,
+    async close() {
+      await reader.close()
+      await cluster.close()
+    },
+  }
+}

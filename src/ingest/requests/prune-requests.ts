@@ -1,0 +1,91 @@
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import type { PruneLimits } from '../../engine/prune.ts'
+import { PRIVATE_FILE } from '../../lib/private.ts'
+import type { Scope } from '../../scopes/scope.ts'
+
+/**
+ * What is to be taken out of a store, noted in a file beside it: whoever writes the store does it in the background, and removes the
+ * file when all of it is done. What a kill interrupts is gone on with.
+ */
+export interface PruneRequest extends PruneLimits {
+  /** Alerts that came to their end before this time, in epoch milliseconds; `taken` is up to where the outbox was taken over. */
+  alerts?: { before: number; taken: number } | undefined
+}
+
+/** Requested by the operator, or by the settings of retention. */
+export type AskedBy = 'hand' | 'settings'
+
+const BOTH: readonly AskedBy[] = ['hand', 'settings']
+
+/** What is outside of these scopes is to be taken out; the thread that decodes does it, since blocks are written again without it. */
+interface NarrowRequest {
+  scopes: readonly Scope[]
+}
+
+/** Blocks whose documents were lost in a cluster are to be forgotten; the thread that decodes does it, since it knows which blocks are held. */
+interface ForgetRequest {
+  lost: true
+}
+
+/** Which of the requests to a store. */
+export type Asked = AskedBy | 'scopes' | 'lost'
+
+const fileOf = (store: string, by: Asked): string => `${store}-prune-${by}`
+
+/** In place of what was asked for before and is not done yet. */
+export const askToPrune = (store: string, by: AskedBy, request: PruneRequest) => write(fileOf(store, by), request)
+
+export const askToNarrow = (store: string, request: NarrowRequest) => write(fileOf(store, 'scopes'), request)
+
+export const askToForget = (store: string) => write(fileOf(store, 'lost'), { lost: true })
+
+const write = (path: string, request: PruneRequest | NarrowRequest | ForgetRequest) => {
+  writeFileSync(`${path}.new`, JSON.stringify(request), { mode: PRIVATE_FILE })
+  renameSync(`${path}.new`, path)
+}
+
+export const isPruneAsked = (store: string, by?: Asked): boolean =>
+  (by ? [by] : [...BOTH, 'scopes' as const, 'lost' as const]).some(one => existsSync(fileOf(store, one)))
+
+export const withdraw = (store: string, by: Asked) => rmSync(fileOf(store, by), { force: true })
+
+export interface OpenRequest<R = PruneRequest> {
+  request: R
+  /** It was done. Another one that came meanwhile stays. */
+  end(): void
+}
+
+export const openPruneRequest = (store: string): OpenRequest | undefined => {
+  for (const by of BOTH) {
+    const open = openFile<PruneRequest>(fileOf(store, by))
+    if (open) return open
+  }
+  return undefined
+}
+
+export const openNarrowRequest = (store: string): OpenRequest<NarrowRequest> | undefined =>
+  openFile(fileOf(store, 'scopes'))
+
+export const openForgetRequest = (store: string): OpenRequest<ForgetRequest> | undefined =>
+  openFile(fileOf(store, 'lost'))
+
+const openFile = <R>(path: string): OpenRequest<R> | undefined => {
+  const text = read(path)
+  if (text === undefined) return undefined
+  try {
+    return { request: JSON.parse(text) as R, end: () => read(path) === text && rmSync(path, { force: true }) }
+  } catch {
+    // Nobody knows what it asked for.
+    rmSync(path, { force: true })
+    return undefined
+  }
+}
+
+const read = (path: string): string | undefined => {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}

@@ -1,0 +1,153 @@
+import type { RuleMatch } from '../../alerts/alert.ts'
+import type { AlertUpdate, Scan } from '../../alerts/alert-store.ts'
+import type { DocumentReader } from '../../engine/port.ts'
+import type { Hit } from '../../engine/query/hits.ts'
+import type { Log } from '../../lib/log.ts'
+import type { SearchRequest } from '../../query/request.ts'
+import { isWide } from '../../rules/networks.ts'
+import type { StoredRule } from '../../rules/rule.ts'
+import { blockOfDocument, searchOf } from '../../rules/search.ts'
+import type { RuleWatcher } from './rule-watcher.ts'
+
+export interface HistoryOptions {
+  network: string
+  open(): DocumentReader
+  ruleWatcher: RuleWatcher
+  /** Takes up what has changed of the rules meanwhile. */
+  refresh(): void
+  /** Resolves when what was found, and how far it was looked for, is committed. */
+  tell(update: AlertUpdate): Promise<void>
+  /** Resolves when every block that was matched before now is committed. */
+  settled(): Promise<void>
+  log: Log
+  signal: AbortSignal
+}
+
+/** Blocks that are looked at in one go, to begin with; then as many as keep the thread for about so long. */
+const WINDOW = 16
+const WINDOW_MS = 40
+const MAX_WINDOW = 1_000_000
+/** Alerts of one go; those of one block stay together, however many they are. */
+const MAX_HITS = 1_000
+/** Time for which a rule is left alone whose history could not be gone through. */
+const AGAIN_MS = 60_000
+
+/**
+ * Goes through the stored blocks for the rules that asked for it, a window of blocks at a time, the rules in turn. A rule for which that
+ * fails is told of, and holds up neither others nor the head.
+ */
+export const createHistory = (options: HistoryOptions) => {
+  const failed = new Map<number, Failure>()
+  return () => scanHistory(options, failed)
+}
+
+/** Belongs to this version of the rule: a changed rule is tried at once. */
+interface Failure {
+  revision: number
+  until: number
+}
+
+const scanHistory = async (
+  { network, open: openDocuments, ruleWatcher, refresh, tell, settled, log, signal }: HistoryOptions,
+  failed: Map<number, Failure>,
+) => {
+  const windows = new Map<number, number>()
+  /** The part of history that is still to be searched for a rule. */
+  const openOf = (id: number): { scan: Scan; rule: StoredRule } | undefined => {
+    const [scan, rule] = [ruleWatcher.scans.get(id), ruleWatcher.rule(id)]
+    if (!scan || !rule?.enabled || scan.next > scan.last) return undefined
+    const failure = failed.get(id)
+    return failure?.revision === rule.revision && performance.now() < failure.until ? undefined : { scan, rule }
+  }
+  let open = [...ruleWatcher.scans.keys()].filter(openOf)
+  if (open.length === 0) return
+  // Blocks that were matched before a rule came up may be on their way still.
+  await settled()
+  const documents = openDocuments()
+  try {
+    for (; open.length > 0; open = open.filter(openOf))
+      for (const id of open) {
+        signal.throwIfAborted()
+        // The rule may have been changed or removed between two windows.
+        refresh()
+        const now = openOf(id)
+        if (!now) continue
+        const { scan, rule } = now
+        const window = windows.get(id) ?? WINDOW
+        const started = performance.now()
+        let found: Found
+        try {
+          found = await find(rule, scan.next, Math.min(scan.last, scan.next + window - 1), documents)
+        } catch (error) {
+          failed.set(id, { revision: rule.revision, until: performance.now() + AGAIN_MS })
+          log.error('Failed to search history for a rule, will retry later', { rule: id, block: scan.next, error })
+          continue
+        }
+        failed.delete(id)
+        // Meanwhile the rule may have been changed, or its history may begin elsewhere: then it is searched again.
+        const still = openOf(id)
+        if (still?.rule.revision !== rule.revision || still.scan !== scan) continue
+        const took = performance.now() - started
+        scan.next = found.to + 1
+        const hits = isWide(rule.network) ? found.hits.map(hit => ({ ...hit, network })) : found.hits
+        await tell({ hits, scans: [{ ...scan }] })
+        windows.set(
+          id,
+          Math.max(1, Math.min(MAX_WINDOW, Math.round(window * Math.min(4, WINDOW_MS / Math.max(took, 1))))),
+        )
+        await new Promise(resolve => setImmediate(resolve))
+      }
+  } finally {
+    await documents.close()
+  }
+}
+
+interface Found {
+  hits: RuleMatch[]
+  /** Last block that was looked at. */
+  to: number
+}
+
+/** What the rule finds from a block on, up to another one or as many alerts as go together. */
+const find = async (rule: StoredRule, from: number, to: number, documents: DocumentReader): Promise<Found> => {
+  const hits = await search(rule, { from, to, size: MAX_HITS + 1 }, documents)
+  if (hits.length <= MAX_HITS) return { hits, to }
+  // The last block may have more of them than were asked for.
+  const last = hits.at(-1)!.block
+  if (last > from) return { hits: hits.filter(({ block }) => block < last), to: last - 1 }
+  return { hits: await search(rule, { from, to: from, size: -1 }, documents), to: from }
+}
+
+const search = async (
+  rule: StoredRule,
+  range: { from: number; to: number; size: number },
+  documents: DocumentReader,
+): Promise<RuleMatch[]> => {
+  const { config, maxConfirmationCount } = rule.input
+  const request = searchOf(config, { ...range, order: 'asc' })
+  const receivedAt = Date.now()
+  const found = await hitsOf({ ...request, trackTotal: false }, range.size < 0, documents)
+  return found.map(({ kind, document: { _id, _source } }): RuleMatch => {
+    const { number, hash } = blockOfDocument({ _source })
+    return {
+      rule: rule.id,
+      revision: rule.matching,
+      targetType: config.targetType,
+      confirmations: maxConfirmationCount,
+      notifyPending: false,
+      block: number,
+      blockHash: hash,
+      entity: { _id, _type: kind },
+      source: JSON.stringify(_source),
+      receivedAt,
+    }
+  })
+}
+
+const hitsOf = async (request: SearchRequest, all: boolean, documents: DocumentReader): Promise<Hit[]> => {
+  const options = { deadline: Number.POSITIVE_INFINITY }
+  if (!all) return (await documents.search(request, options)).hits
+  const hits: Hit[] = []
+  for await (const page of (await documents.pages(request, options)).pages) hits.push(...page)
+  return hits
+}

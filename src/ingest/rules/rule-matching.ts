@@ -1,0 +1,167 @@
+import type { RuleMatch } from '../../alerts/alert.ts'
+import type { RawBlock } from '../../chain/wire.ts'
+import type { DecodedBlock } from '../../documents/decoded-block.ts'
+import type { Document } from '../../documents/document.ts'
+import { asJson } from '../../documents/show.ts'
+import { tokensIn } from '../../documents/tokens.ts'
+import { createBlockDocuments, jsonOf } from '../../engine/show/block-documents.ts'
+import type { Log } from '../../lib/log.ts'
+import type { Metrics } from '../../lib/metrics.ts'
+import type { Clock } from '../../lib/retry.ts'
+import type { Kind } from '../../mapping/index.ts'
+import type { Found, Matcher, Matches } from '../../rules/matcher.ts'
+import { isWide } from '../../rules/networks.ts'
+import type { Contracts } from '../contracts/contracts.ts'
+import type { ProxyResolver } from '../contracts/proxy-resolver.ts'
+import type { Tokens } from '../contracts/tokens.ts'
+
+export interface RuleMatchingOptions {
+  network: string
+  matcher: Pick<Matcher, 'match' | 'wants' | 'looksAt'>
+  tokens: Pick<Tokens, 'of' | 'seen' | 'isUndecided' | 'isUnasked' | 'require'>
+  contracts: Pick<Contracts, 'in' | 'isOpen' | 'require'>
+  /** Default: nothing is decoded by what proxies run. */
+  links?: Pick<ProxyResolver, 'isOpen' | 'require'> | undefined
+  /** Told of rules that failed in a block, and of accounts whose rules found too much. */
+  onTrouble(trouble: Pick<Matches, 'failed' | 'cut'>, block: number): void
+  log: Log
+  clock: Clock
+  metrics: Metrics
+}
+
+/** What is decoded, and so may depend on whose code a proxy runs. */
+const DECODED: readonly Kind[] = ['event', 'call', 'tx', 'contract']
+
+/** Matches blocks with rules, once all is known that these need. */
+export const createRuleMatching = (options: RuleMatchingOptions) => {
+  const { network, matcher, tokens, contracts, links, onTrouble, log, clock, metrics } = options
+  const blocksMatched = metrics.counter('chainsieve_matcher_blocks_total', 'Blocks that were matched with rules.')
+  const matchesFound = metrics.counter('chainsieve_matcher_matches_total', 'Matches of rules in blocks.')
+  const matching = metrics
+    .histogram(
+      'chainsieve_matcher_duration_seconds',
+      'Time of matching a block, without waits for a node.',
+      [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1],
+    )
+    .of({})
+  /** Why a block waits, by its number: lanes wait each for itself. */
+  const waits = new Map<number, string>()
+
+  const toMatch = ({ rule, kind, document }: Found, source: string, raw: RawBlock, receivedAt: number): RuleMatch => ({
+    rule: rule.id,
+    revision: rule.matching,
+    targetType: rule.input.config.targetType,
+    confirmations: rule.input.maxConfirmationCount,
+    notifyPending: rule.input.notifyPending === true,
+    block: Number(raw.block.number),
+    blockHash: raw.block.hash,
+    entity: { _id: document._id, _type: kind },
+    source,
+    receivedAt,
+    ...(isWide(rule.network) && { network }),
+  })
+
+  /** Many rules may have found the same entity. */
+  const toMatches = (found: readonly Found[], raw: RawBlock, receivedAt: number): RuleMatch[] => {
+    const sources = new Map<Document, string>()
+    return found.map(one => {
+      const { document } = one
+      const source = sources.get(document) ?? jsonOf(document)
+      sources.set(document, source)
+      return toMatch(one, source, raw, receivedAt)
+    })
+  }
+
+  /** Asks again and again for what rules cannot be decided without. */
+  const until = async (number: number, isOpen: () => boolean, ask: () => Promise<void>, what: string) => {
+    let told = false
+    try {
+      while (isOpen()) {
+        waits.set(number, `block ${number} waits for ${what}, which a rule may need and the node does not send`)
+        await ask()
+        if (told || !isOpen()) continue
+        log.warn('Cannot decide a rule yet, will retry', { block: number, missing: what })
+        told = true
+      }
+    } finally {
+      waits.delete(number)
+    }
+  }
+
+  return {
+    /** Waits until everything is known that only the chain tells of a block's contracts and tokens, and that rules on these, or on what is decoded, may need. */
+    async complete(raw: RawBlock, signal: AbortSignal) {
+      const number = Number(raw.block.number)
+      if (!matcher.wants(number)) return
+      const newTokens = () =>
+        [...tokensIn(raw, contracts.in(raw)).keys()]
+          .map(address => address.slice(2))
+          .filter(address => tokens.seen(address) === undefined && tokens.isUnasked(address))
+      await until(
+        number,
+        () => matcher.looksAt('contract') && contracts.isOpen(raw),
+        () => contracts.require(raw, signal),
+        'the code of a contract that it creates',
+      )
+      await until(
+        number,
+        () => links !== undefined && DECODED.some(matcher.looksAt) && links.isOpen(raw),
+        () => links!.require(raw, signal),
+        'what a contract in it is a proxy of',
+      )
+      await until(
+        number,
+        () => matcher.looksAt('token') && newTokens().length > 0,
+        () => tokens.require(newTokens(), signal),
+        'the name, symbol and decimals of a new token',
+      )
+    },
+    /**
+     * What the rules find in a block that is about to be stored. Where that cannot be decided yet, because the decimals of a token cannot be
+     * asked, it waits until it can: that is no "no match".
+     */
+    async match(block: DecodedBlock, signal: AbortSignal) {
+      const { raw } = block
+      const number = Number(raw.block.number)
+      if (!matcher.wants(number)) return []
+      const receivedAt = clock.now()
+      let told = false
+      try {
+        for (;;) {
+          const began = performance.now()
+          const documents = createBlockDocuments({ ...block, decimals: tokens.of }, asJson)
+          const { found, undecided, ...trouble } = matcher.match({
+            ...block,
+            decimals: tokens.of,
+            undecided: tokens.isUndecided,
+            documents,
+          })
+          if (undecided.length === 0) {
+            matching((performance.now() - began) / 1_000)
+            blocksMatched.add({})
+            matchesFound.add({}, found.length)
+            onTrouble(trouble, number)
+            return toMatches(found, raw, receivedAt)
+          }
+          const token = `0x${undecided[0]}`
+          waits.set(
+            number,
+            `block ${number} waits for the decimals of ${token}, which a rule needs and the node does not send`,
+          )
+          await tokens.require(undecided, signal)
+          // What is not answered may be needed no more: rules may have changed meanwhile.
+          if (told || !undecided.some(tokens.isUndecided)) continue
+          log.warn('Cannot decide a rule yet, will retry', { block: number, token })
+          told = true
+        }
+      } finally {
+        waits.delete(number)
+      }
+    },
+    /** Why matching waits; null if it does not. */
+    waiting() {
+      const [first] = waits.values()
+      return first ?? null
+    },
+  }
+}

@@ -1,0 +1,234 @@
+import type { Scan } from '../../alerts/alert-store.ts'
+import type { Log } from '../../lib/log.ts'
+import { createMetrics, type Metrics } from '../../lib/metrics.ts'
+import type { Range } from '../../lib/ranges.ts'
+import { type Clock, systemClock } from '../../lib/retry.ts'
+import { DEFAULT_LIMITS, type Limits, overLimit } from '../../limits/index.ts'
+import { createMatcher, type Matches } from '../../rules/matcher.ts'
+import { isWide } from '../../rules/networks.ts'
+import type { StoredRule } from '../../rules/rule.ts'
+import type { Rules } from '../../rules/store.ts'
+import { createRuleMatching, type RuleMatchingOptions } from './rule-matching.ts'
+
+export type RuleWatcher = ReturnType<typeof createRuleWatcher>
+
+export interface RuleWatcherOptions extends Pick<RuleMatchingOptions, 'tokens' | 'contracts' | 'links'> {
+  network: string
+  rules: Pick<Rules, 'version' | 'changes' | 'fixStart' | 'close'>
+  /** Those that are stored; the map is kept up to date. */
+  scans: Map<number, Scan>
+  log: Log
+  limits?: Limits
+  clock?: Clock
+  metrics?: Metrics
+}
+
+const FIX_AGAIN_MS = 10_000
+
+/** The rules of one network, as its indexing thread knows them. */
+export const createRuleWatcher = (options: RuleWatcherOptions) => {
+  const { network, rules, scans, tokens, contracts, links, log, limits = DEFAULT_LIMITS, clock = systemClock } = options
+  const { metrics = createMetrics() } = options
+  const matcher = createMatcher({ most: limits.ruleMatches })
+  const rulesKnown = metrics.gauge('chainsieve_rules', 'Rules of the network, active and paused.')
+  const troubles = createTroubles(log, 'rule')
+  const accountTroubles = createTroubles(log, 'account')
+  const known = new Map<number, StoredRule>()
+  const paused = new Set<number>()
+  let version = -1
+  let seq = 0
+  let generation = 0
+  let waitsForMarks = false
+  let head: number | undefined
+  /** First blocks of rules that could not be noted yet, and when to try again. */
+  const open = new Map<number, number>()
+  let fixAt = 0
+  let update: { paused?: readonly number[]; gone: number[]; scans: Map<number, Scan> } = { gone: [], scans: new Map() }
+
+  /** From here on the rule is looked for in every block; what is stored already is gone through where the rule asks for it. */
+  const register = ({ id, startBlock }: StoredRule, held: readonly Range[]) => {
+    if (startBlock === null) return
+    const before = scans.get(id)
+    // Its conditions may have changed, but that does not require another scan of history.
+    if (before?.start === startBlock) return
+    const last = held.at(-1)?.to ?? -1
+    const scan = { rule: id, start: startBlock, next: startBlock, last: Math.max(last, startBlock - 1) }
+    scans.set(id, scan)
+    update.scans.set(id, scan)
+  }
+
+  /** A file of accounts that cannot be written now holds up no block: it is tried again. */
+  const fixStart = (rule: StoredRule, stored: number) => {
+    const { id, startBlock } = rule
+    if (startBlock !== null) return
+    if (isWide(rule.network)) return fixOwn(rule, stored)
+    if (head === undefined) return
+    const start = open.get(id) ?? Math.max(head, stored) + 1
+    try {
+      rules.fixStart(id, start)
+      open.delete(id)
+    } catch (error) {
+      log.warn('Failed to note where a rule begins, will retry', { rule: id, error })
+      open.set(id, start)
+      fixAt = clock.elapsed() + FIX_AGAIN_MS
+    }
+  }
+
+  /** A rule of several networks begins in each above all that is known there, which is noted with the network's blocks. */
+  const fixOwn = (rule: StoredRule, stored: number) => {
+    if (head === undefined && stored < 0) return
+    const fixed = { ...rule, startBlock: Math.max(head ?? -1, stored) + 1 }
+    known.set(rule.id, fixed)
+    take(fixed)
+    register(fixed, [])
+    generation++
+  }
+
+  /** The rule as it is here. */
+  const toOwn = (rule: StoredRule): StoredRule =>
+    rule.startBlock === null && isWide(rule.network) ? { ...rule, startBlock: scans.get(rule.id)?.start ?? null } : rule
+
+  const take = (rule: StoredRule) => {
+    try {
+      matcher.set(rule)
+    } catch (error) {
+      troubles.add(rule.id, 'The rule is not matched: it could not be loaded, because of a fault of the server.', error)
+    }
+  }
+
+  /** Notes rules that failed or found too much; the hits of the others hold. */
+  const noteTroubles = ({ failed, cut }: Pick<Matches, 'failed' | 'cut'>, block: number) => {
+    for (const { rule, error } of failed)
+      troubles.add(
+        rule.id,
+        `The rule could not be matched with all of block ${block}, because of a fault of the server.`,
+        error,
+      )
+    for (const account of cut)
+      accountTroubles.add(
+        account,
+        `Some matches in block ${block} make no alerts. ${overLimit('ruleMatches', limits).message}`,
+      )
+  }
+
+  const matching = createRuleMatching({
+    ...{ network, matcher, tokens, contracts, links, log, clock, metrics },
+    onTrouble: noteTroubles,
+  })
+
+  const forgetTroubles = (rule: number) => {
+    troubles.forget(rule)
+    const account = known.get(rule)?.account
+    if (account !== undefined) accountTroubles.forget(account)
+  }
+
+  /** Takes up what was changed of the rules; costs next to nothing where nothing was. `held`: blocks that are stored or on their way. */
+  const refresh = (held: readonly Range[]) => {
+    if (open.size > 0 && clock.elapsed() >= fixAt)
+      for (const id of open.keys()) {
+        const rule = known.get(id)
+        if (rule?.startBlock === null) fixStart(rule, -1)
+        else open.delete(id)
+      }
+    const current = rules.version()
+    if (current === version) return
+    version = current
+    const { seq: now, changed, removed } = rules.changes(network, seq)
+    seq = now
+    if (changed.length === 0 && removed.length === 0) return
+    const wasPaused = paused.size
+    let pausing = false
+    for (const id of removed) {
+      forgetTroubles(id)
+      pausing = paused.delete(id) || pausing
+      scans.delete(id)
+      update.scans.delete(id)
+      if (known.delete(id)) matcher.remove(id)
+      update.gone.push(id)
+    }
+    for (const rule of changed.map(withoutActions).map(toOwn)) {
+      if (rule.enabled ? paused.delete(rule.id) : !paused.has(rule.id) && paused.add(rule.id)) pausing = true
+      known.set(rule.id, rule)
+      forgetTroubles(rule.id)
+      if (rule.unfit !== undefined) troubles.add(rule.id, rule.unfit)
+      take(rule)
+      register(rule, held)
+      fixStart(rule, held.at(-1)?.to ?? -1)
+    }
+    if (pausing || paused.size !== wasPaused) update.paused = [...paused]
+    generation++
+    waitsForMarks = [...known.values()].some(({ input }) => typeof input.maxConfirmationCount === 'string')
+    rulesKnown.set({ state: 'enabled' }, known.size - paused.size)
+    rulesKnown.set({ state: 'paused' }, paused.size)
+  }
+
+  return {
+    refresh,
+    /** Grows with each change: what was matched before knows nothing of it. */
+    get generation() {
+      return generation
+    },
+    complete: matching.complete,
+    match: matching.match,
+    /** Whether any rule looks at the block of that number. */
+    wants: matcher.wants,
+    /** Changes that the writer does not know yet; they must come with, or before, the first block that was matched by them. */
+    takeUpdate() {
+      const { paused, gone, scans } = update
+      if (!paused && gone.length === 0 && scans.size === 0) return undefined
+      update = { gone: [], scans: new Map() }
+      return { ...(paused && { paused }), gone, scans: [...scans.values()] }
+    },
+    /** Histories that rules asked for and that are still to be gone through. */
+    scans,
+    rule: (id: number) => known.get(id),
+    /** Whether a rule's alerts wait for what nodes tell to be safe or finalized. */
+    get waitsForMarks() {
+      return waitsForMarks
+    },
+    /** The head is known now: rules that were created before begin above it, even if they are read later. */
+    fixStarts(at: number) {
+      head = at
+      for (const rule of known.values()) fixStart(rule, -1)
+    },
+    /** Why matching waits; null if it does not. */
+    get waiting() {
+      return matching.waiting()
+    },
+    /** Why rules did not do all that they should, in sentences, until they are changed. */
+    troubles: troubles.all,
+    /** Why the rules of an account did not, until one of them is changed. */
+    accountTroubles: accountTroubles.all,
+    close: rules.close,
+  }
+}
+
+/** Who only looks for what rules match keeps no more of them: there may be many. */
+const withoutActions = (rule: StoredRule): StoredRule => {
+  const { name, technology, blockchain, network, maxConfirmationCount, notifyPending, config } = rule.input
+  const input = { name, technology, blockchain, network, maxConfirmationCount, config: { ...config, alerts: [] } }
+  return { ...rule, input: notifyPending === undefined ? input : { ...input, notifyPending } }
+}
+
+/** More are logged, and no longer kept: they go to the main thread with every report. */
+const MOST = 1_000
+
+const MESSAGES = {
+  rule: 'A rule does not work as it should',
+  account: 'The rules of an account do not work as they should',
+}
+
+/** Why rules, or all rules of an account, did not do all that they should. Each is logged once, however often it happens, until they are changed. */
+export const createTroubles = (log: Log, of: 'rule' | 'account') => {
+  const all = new Map<number, string>()
+  return {
+    all,
+    add(id: number, why: string, error?: unknown) {
+      const known = all.delete(id)
+      all.set(id, why)
+      if (!known) log.error(MESSAGES[of], { [of]: id, why, ...(error !== undefined && { error }) })
+      if (all.size > MOST) for (const oldest of all.keys()) return void all.delete(oldest)
+    },
+    forget: (id: number) => void all.delete(id),
+  }
+}

@@ -1,0 +1,139 @@
+import type { RawBlock, RpcLog, RpcReceipt, RpcTrace } from '../../chain/wire.ts'
+import type { Batch } from '../../engine/documents/batch.ts'
+import { FULL_SEGMENT } from '../../engine/index/segments.ts'
+import type { Lookups } from '../../engine/port.ts'
+import { stop } from '../../lib/errors.ts'
+import { holds, type Range } from '../../lib/ranges.ts'
+import type { Preparer, Run } from '../decoding/prepare.ts'
+import type { StoredBlocks } from './stored-blocks.ts'
+
+export interface ReplacingOptions {
+  lookups: Pick<Lookups, 'partial'>
+  stored(): StoredBlocks
+  preparer: Pick<Preparer, 'start' | 'decode' | 'carry'>
+}
+
+/** Batches of partial blocks, and the segments whose content they hold as well. */
+export interface Replacing {
+  batches: Batch[]
+  replaces: number[]
+}
+
+/** Most blocks of one batch. */
+const MOST_BLOCKS = 4_096
+
+/**
+ * Joins partial blocks with what is stored in part around them: segments never overlap, so all that a new one would reach over is
+ * written again. Blocks that are held whole are left out, and no batch reaches over one.
+ */
+export const joinStored = (
+  fresh: readonly RawBlock[],
+  range: Range,
+  held: readonly Range[],
+  { lookups, stored, preparer }: ReplacingOptions,
+): Replacing => {
+  const segments = lookups.partial(range)
+  const blocks = new Map<number, RawBlock>()
+  for (const { first, last } of segments)
+    for (const raw of stored().read(first, last)) blocks.set(numberOf(raw), marked(raw))
+  for (const raw of fresh) {
+    const there = blocks.get(numberOf(raw))
+    const joined = marked(there ? joinParts(there, raw) : raw)
+    preparer.carry(raw, joined)
+    blocks.set(numberOf(raw), joined)
+  }
+  return { batches: batchesOf(blocks, held, preparer), replaces: segments.map(({ id }) => id) }
+}
+
+/** What is to stay of a block; undefined where nothing is. */
+export type Cut = (raw: RawBlock) => RawBlock | undefined
+
+/** The segments of partial blocks in a range with what is to stay of them; nothing where all of it is. */
+export const cutStored = (
+  range: Range,
+  cut: Cut,
+  held: readonly Range[],
+  { lookups, stored, preparer }: ReplacingOptions,
+): Replacing => {
+  const segments = lookups.partial(range)
+  const blocks = new Map<number, RawBlock>()
+  let isSame = true
+  for (const { first, last } of segments)
+    for (const raw of stored().read(first, last)) {
+      const rest = cut(raw)
+      if (rest) blocks.set(numberOf(raw), marked(rest))
+      isSame &&= rest !== undefined && sizeOf(rest) === sizeOf(raw)
+    }
+  if (isSame) return { batches: [], replaces: [] }
+  return { batches: batchesOf(blocks, held, preparer), replaces: segments.map(({ id }) => id) }
+}
+
+/** Transactions, logs and traces. */
+const sizeOf = ({ receipts, traces = [] }: RawBlock): number =>
+  receipts.reduce((sum, { logs }) => sum + 1 + logs.length, traces.length)
+
+const batchesOf = (
+  blocks: ReadonlyMap<number, RawBlock>,
+  held: readonly Range[],
+  preparer: ReplacingOptions['preparer'],
+): Batch[] => {
+  const batches: Batch[] = []
+  let run: Run | undefined
+  let last = -1
+  for (const [number, raw] of [...blocks].sort(([a], [b]) => a - b)) {
+    if (holds(held, number)) continue
+    const isApart = held.some(({ from }) => from > last && from < number)
+    if (run && (isApart || run.blocks >= MOST_BLOCKS || run.documents >= FULL_SEGMENT)) {
+      batches.push(run.finish())
+      run = undefined
+    }
+    run ??= preparer.start()
+    run.add(preparer.decode(raw))
+    last = number
+  }
+  if (run) batches.push(run.finish())
+  return batches
+}
+
+const numberOf = ({ block }: RawBlock): number => Number(block.number)
+
+/** Its document says that it is partial. */
+const marked = (raw: RawBlock): RawBlock => ({ ...raw, block: { ...raw.block, partial: true }, partial: true })
+
+/** All that two parts of one block hold. */
+export const joinParts = (one: RawBlock, other: RawBlock): RawBlock => {
+  if (one.block.hash !== other.block.hash)
+    throw stop(
+      'block_unlinked',
+      `block ${Number(one.block.number)} is stored as ${one.block.hash}, but the node has ${other.block.hash}: they belong to different branches or chains. Index them into different data folders, or remove the stored ones`,
+    )
+  const transactions = byPlace([...one.block.transactions, ...other.block.transactions], tx => tx.transactionIndex)
+  const logsOf = new Map<string, RpcLog[]>()
+  for (const { transactionHash, logs } of [...one.receipts, ...other.receipts])
+    logsOf.set(transactionHash, [...(logsOf.get(transactionHash) ?? []), ...logs])
+  const receipts = byPlace<RpcReceipt>([...one.receipts, ...other.receipts], receipt => receipt.transactionIndex).map(
+    receipt => ({ ...receipt, logs: byPlace(logsOf.get(receipt.transactionHash)!, log => log.logIndex) }),
+  )
+  const traces = byTransaction(one.traces ?? [], other.traces ?? [])
+  return {
+    ...other,
+    block: { ...other.block, transactions },
+    receipts,
+    ...(traces.length > 0 && { traces }),
+    partial: true,
+  }
+}
+
+/** In the order of the transactions; of one that both have, those of one. */
+const byTransaction = (one: readonly RpcTrace[], other: readonly RpcTrace[]): RpcTrace[] => {
+  const positionOf = (it: RpcTrace) => (it.type === 'reward' ? Number.POSITIVE_INFINITY : it.transactionPosition)
+  const there = new Set(one.map(positionOf))
+  return [...one, ...other.filter(it => !there.has(positionOf(it)))].sort((a, b) => positionOf(a) - positionOf(b))
+}
+
+/** Each once, by a place in the block. */
+const byPlace = <T>(all: readonly T[], placeOf: (one: T) => string): T[] => {
+  const found = new Map<number, T>()
+  for (const one of all) found.set(Number(placeOf(one)), one)
+  return [...found].sort(([a], [b]) => a - b).map(([, one]) => one)
+}

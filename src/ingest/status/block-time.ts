@@ -1,0 +1,91 @@
+import { type Clock, systemClock } from '../../lib/retry.ts'
+import type { Waiting } from '../messages.ts'
+
+/** A block by what its age and the chain's pace are told from. Times are epoch seconds as the chain has them. */
+export interface TimedBlock {
+  number: number
+  time: number
+}
+
+export interface PaceOptions {
+  /** The newest blocks that are stored, ascending. */
+  stored: readonly TimedBlock[]
+  /** Longest time without a block, in milliseconds; 0: as long as it takes. By default three times the chain's own. */
+  staleMs?: number | undefined
+  clock?: Pick<Clock, 'now' | 'elapsed'>
+}
+
+/** Blocks that the pace is told from. */
+export const KEPT = 64
+/** Fewer steps between blocks than these say too little. */
+const FEWEST = 4
+/** A fast chain is polled less often than it makes blocks, and so is a busy one. */
+const FLOOR_MS = 10_000
+/** The default for a chain whose pace is not known. */
+const UNKNOWN_MS = 120_000
+const BLOCK_TIMES = 3
+/** Most blocks follow each other by the chain's pace; of ten, one may take longer. */
+const SHARE = 0.9
+
+export type Pace = ReturnType<typeof createPace>
+
+/** How fast a chain makes blocks, and when its last one came. */
+export const createPace = ({ stored, staleMs, clock = systemClock }: PaceOptions) => {
+  let blocks: TimedBlock[] = stored.slice(-KEPT)
+  const startedAt = clock.elapsed()
+  let came: { at: number; elapsed: number } | undefined
+
+  const blockTime = (): number | null => {
+    const steps = blocks
+      .slice(1)
+      .map(({ number, time }, i) => (time - blocks[i]!.time) / (number - blocks[i]!.number))
+      .filter(step => step >= 0)
+      .sort((a, b) => a - b)
+    if (steps.length < FEWEST) return null
+    // Times are whole seconds: where several blocks have the same, only the mean tells how fast they come.
+    const mean = (blocks.at(-1)!.time - blocks[0]!.time) / (blocks.at(-1)!.number - blocks[0]!.number)
+    return mean > 0 && mean < 1 ? mean : steps[Math.ceil(steps.length * SHARE) - 1]!
+  }
+
+  const patience = (isBehind: boolean): number => {
+    // What nodes have is due, whenever a chain makes blocks.
+    if (staleMs !== undefined && !(staleMs === 0 && isBehind)) return staleMs === 0 ? Number.POSITIVE_INFINITY : staleMs
+    const pace = blockTime()
+    return pace === null ? UNKNOWN_MS : Math.max(FLOOR_MS, BLOCK_TIMES * pace * 1_000)
+  }
+
+  return {
+    /** A block of the head came, maybe in the place of others. */
+    came(block: TimedBlock) {
+      this.lost(block.number - 1)
+      blocks.push(block)
+      if (blocks.length > KEPT) blocks.shift()
+      came = { at: clock.now(), elapsed: clock.elapsed() }
+    },
+    /** The chain lost all blocks above this one. */
+    lost(to: number) {
+      blocks = blocks.filter(({ number }) => number <= to)
+    },
+    /** The newest block that came, and when, as epoch milliseconds. */
+    newest(): (TimedBlock & { at: number }) | null {
+      const last = blocks.at(-1)
+      return last && came ? { ...last, at: came.at } : null
+    },
+    /** Seconds in which nine of ten blocks follow the one before; null where too few are known. */
+    blockTime,
+    /** The trouble to report if no block came for too long; `head` is the newest block that nodes tell, where they are followed. */
+    stale(head?: number | null): Waiting | undefined {
+      const quietMs = clock.elapsed() - (came?.elapsed ?? startedAt)
+      const last = blocks.at(-1)
+      const isBehind = typeof head === 'number' && head > (last?.number ?? -1)
+      if (quietMs <= patience(isBehind)) return undefined
+      const pace = blockTime()
+      const usual = pace === null ? '' : `; the chain makes one every ${Math.max(1, Math.round(pace))} s`
+      return {
+        kind: 'block',
+        for: `${isBehind ? `a new block in a usable form: nodes are at ${head}` : 'a new block'} (${last ? `the last one was ${last.number}` : 'none has come yet'}${usual})`,
+        since: new Date(clock.now() - quietMs).toISOString(),
+      }
+    },
+  }
+}

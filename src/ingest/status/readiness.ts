@@ -1,0 +1,129 @@
+import type { ClusterHealth } from '../../cluster/health.ts'
+import type { Log } from '../../lib/log.ts'
+import type { Waiting } from '../messages.ts'
+import type { DeliveryState, NetworkStatus, ReaderState, Status } from './status.ts'
+
+/** Why a server does not do all that it is there for. It is told to everybody, so it names no node, receiver or file. */
+export interface Reason {
+  type: ReasonType
+  network?: string
+  /** ISO-8601 UTC. */
+  since?: string
+  reason: string
+}
+
+export type ReasonType =
+  | 'nodes_failing'
+  | 'wrong_chain'
+  | 'no_new_block'
+  | 'disk_full'
+  | 'store_not_written'
+  | 'cluster_behind'
+  | 'store_damaged'
+  | 'store_unreadable'
+  | 'cluster_unreachable'
+  | 'cluster_red'
+  | 'cluster_lost'
+  | 'cluster_disk_full'
+  | 'rules_waiting'
+  | 'budget_used'
+  | 'network_stuck'
+  | 'network_restarting'
+  | 'network_stopped'
+  | 'deliveries_stuck'
+  | 'readers_lost'
+  | 'clock_leap'
+
+export const reasonsOf = ({ networks, deliveries, readers }: Status): Reason[] => [
+  ...networks.flatMap(reasonsOfNetwork),
+  ...(deliveries ? reasonsOfDeliveries(deliveries) : []),
+  ...(readers ? reasonsOfReaders(readers) : []),
+]
+
+/** Null where what is there to be done is done: a back-fill takes its time. */
+const WAITING: Readonly<Record<Waiting['kind'], readonly [ReasonType, reason: string] | null>> = {
+  node: ['nodes_failing', 'none of its nodes answers'],
+  chain: ['wrong_chain', 'its nodes are of another chain'],
+  block: ['no_new_block', 'its nodes answer, but no new block could be had from them for too long'],
+  disk: ['disk_full', 'the disk is full: blocks are stored again when there is room'],
+  store: ['store_not_written', 'its store cannot be written now'],
+  cluster: ['cluster_behind', 'its cluster takes no documents, and its store holds as many as it may'],
+  rules: ['rules_waiting', 'a block waits for data that a rule needs and no node sends'],
+  thread: ['network_stuck', 'its indexing threads have not reported'],
+  budget: ['budget_used', 'the budgets of its nodes are used up'],
+  slow: null,
+  fill: null,
+}
+
+/** A yellow cluster answers all that is asked: copies are missing, which a node's loss needs. */
+const reasonsOfCluster = (network: string, { state, since, watermark, lost }: ClusterHealth): Reason[] => [
+  ...(state === 'unreachable'
+    ? [{ type: 'cluster_unreachable' as const, network, since, reason: 'its cluster does not answer' }]
+    : []),
+  ...(state === 'red'
+    ? [{ type: 'cluster_red' as const, network, since, reason: 'its cluster has lost sight of some documents' }]
+    : []),
+  ...(lost.length > 0
+    ? [{ type: 'cluster_lost' as const, network, reason: 'its cluster lost an index: searches that need it fail' }]
+    : []),
+  ...(watermark === 'flood_stage'
+    ? [
+        {
+          type: 'cluster_disk_full' as const,
+          network,
+          reason: 'a disk of its cluster is so full that nothing is written',
+        },
+      ]
+    : []),
+]
+
+const reasonsOfNetwork = ({ network, state, waiting, restarts, store, cluster }: NetworkStatus): Reason[] => {
+  const reasons: Reason[] = cluster ? reasonsOfCluster(network, cluster) : []
+  if (store === 'damaged')
+    reasons.push({ type: 'store_damaged', network, reason: 'its store is damaged and is not searched' })
+  if (store === 'unreadable') reasons.push({ type: 'store_unreadable', network, reason: 'its store cannot be read' })
+  if (state === 'stopped') reasons.push({ type: 'network_stopped', network, reason: 'indexing has stopped for good' })
+  else if (state === 'restarting')
+    reasons.push({
+      ...{ type: 'network_restarting', network, since: restarts!.endedAt },
+      reason: 'its threads failed and restart',
+    })
+  else if (waiting) {
+    const told = WAITING[waiting.kind]
+    if (told) reasons.push({ type: told[0], network, since: waiting.since, reason: told[1] })
+  }
+  return reasons
+}
+
+const reasonsOfDeliveries = ({ state, restarts }: DeliveryState): Reason[] => {
+  if (state === 'delivering') return []
+  const since = restarts ? { since: restarts.endedAt } : {}
+  return state === 'restarting'
+    ? [
+        {
+          ...{ type: 'deliveries_stuck', ...since },
+          reason: 'the delivery thread failed and restarts',
+        },
+      ]
+    : [{ type: 'deliveries_stuck', reason: 'the delivery thread cannot continue' }]
+}
+
+const reasonsOfReaders = ({ error }: ReaderState): Reason[] =>
+  error === null ? [] : [{ type: 'readers_lost', reason: 'no thread for longer queries can be started' }]
+
+/** Logs what becomes of the reasons, each once as it comes and once as it goes. */
+export const createReadinessLog = (log: Log) => {
+  let known = new Map<string, { reason: Reason; at: number }>()
+  return (reasons: readonly Reason[]) => {
+    const now = new Map(reasons.map(reason => [`${reason.type} ${reason.network ?? ''}`, reason]))
+    for (const [key, { type, network, reason, since }] of now)
+      if (!known.has(key)) log.warn('Is not ready', { type, network, reason, since })
+    for (const [key, { reason, at }] of known)
+      if (!now.has(key))
+        log.info('Is ready again', {
+          ...{ type: reason.type, network: reason.network },
+          seconds: Math.round((performance.now() - at) / 1_000),
+        })
+    known = new Map([...now].map(([key, reason]) => [key, known.get(key) ?? { reason, at: performance.now() }]))
+  }
+}

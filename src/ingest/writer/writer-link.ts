@@ -1,0 +1,106 @@
+import type { MessagePort } from 'node:worker_threads'
+import type { AlertCounts } from '../../alerts/alert-store.ts'
+import { fromFailure } from '../../lib/failure.ts'
+import type { Log } from '../../lib/log.ts'
+import type { MetricSnapshot } from '../../lib/metrics.ts'
+import type { FromWriter, Request, Revised, ShippingReport, ToWriter, Waiting } from '../messages.ts'
+
+export type WriterLink = ReturnType<typeof createWriterLink>
+
+export interface WriterLinkOptions {
+  port: MessagePort
+  log: Log
+  /** Told when something could not be written; nothing more is taken then. */
+  onFailure(error: Error): void
+}
+
+/** The way to the thread that writes: what is sent to it, and what it tells by itself. */
+export const createWriterLink = ({ port, log, onFailure }: WriterLinkOptions) => {
+  const waiting = new Map<number, { resolve(revised: Revised): void; reject(error: Error): void }>()
+  const open = new Set<Promise<unknown>>()
+  let alerts: AlertCounts = {}
+  let stuck: Omit<Waiting, 'since'> | undefined
+  let metrics: readonly MetricSnapshot[] = []
+  let shipping: ShippingReport | undefined
+  let failed: Error | undefined
+  let ids = 0
+
+  port.on('message', (message: FromWriter) => {
+    if (message.type === 'stuck') {
+      const { why, code } = message
+      stuck = why === null ? undefined : { kind: STUCK.get(code) ?? 'store', for: why }
+      if (why === null) log.info('Writes again')
+      else log.warn('Cannot write now, will retry', { why })
+      return
+    }
+    if (message.type === 'shipping') {
+      const before = shipping?.trouble ?? null
+      shipping = message.shipping ?? undefined
+      const trouble = shipping?.trouble ?? null
+      if (trouble !== null && before === null)
+        log.warn('Cannot ship documents to the cluster now, will retry', { why: trouble })
+      if (trouble === null && before !== null) log.info('Ships documents to the cluster again')
+      return
+    }
+    if (message.type === 'log') return log[message.level](message.message, message.fields)
+    if (message.type === 'metrics') {
+      metrics = message.metrics
+      return
+    }
+    const waiter = waiting.get(message.id)
+    waiting.delete(message.id)
+    if (message.type === 'done') {
+      alerts = message.alerts
+      waiter?.resolve(message)
+    } else {
+      failed ??= fromFailure(message.failure)
+      waiter?.reject(failed)
+      onFailure(failed)
+    }
+  })
+
+  /** The same, but it counts for neither of those who ask whether all is committed. */
+  const post = (message: Request, transfer: ArrayBuffer[] = []): Promise<Revised> => {
+    if (failed) return Promise.reject(failed)
+    const id = ++ids
+    const done = new Promise<Revised>((resolve, reject) => waiting.set(id, { resolve, reject }))
+    port.postMessage({ ...message, id } satisfies ToWriter, transfer)
+    return done
+  }
+  /** Resolves when it is committed. */
+  const send = (message: Request, transfer?: ArrayBuffer[]) => {
+    const done = post(message, transfer)
+    open.add(done)
+    done.then(
+      () => open.delete(done),
+      () => open.delete(done),
+    )
+    return done
+  }
+
+  return {
+    ...{ send, post },
+    close: () => port.postMessage({ type: 'close' } satisfies ToWriter),
+    /** Resolves when all that was sent is committed. */
+    async settled() {
+      await Promise.all(open)
+      if (failed) throw failed
+    },
+    /** Whether nothing was sent that is not committed. */
+    isSettled: () => open.size === 0,
+    /** Alerts that came into each state since the start. */
+    alerts: () => alerts,
+    /** Why the writer waits. */
+    stuck: () => stuck,
+    /** Metrics of the writer. */
+    metrics: () => metrics,
+    /** Undefined where nothing is shipped to a cluster, and while it is not known. */
+    shipping: () => shipping,
+  }
+}
+
+/** What is waited for, by the code of the error. */
+const STUCK: ReadonlyMap<string | undefined, Waiting['kind']> = new Map([
+  ['disk_full', 'disk'],
+  ['journal_full', 'cluster'],
+])
