@@ -1,5 +1,5 @@
 import type { BlockPoint, Config } from '../config/index.ts'
-import type { DeliveryInfo, ListFilter, RedeliverFilter } from '../delivery/ledger.ts'
+import type { DeliveryInfo, ListFilter, RedeliverFilter } from '../delivery/ledger/records.ts'
 import type { TestResult } from '../delivery/sender.ts'
 import { type ChainsieveError, messageOf, refuse, stop } from '../lib/errors.ts'
 import type { Limits } from '../limits/index.ts'

@@ -1,14 +1,14 @@
 import { allowed, type Breaker, failed, failingSince, succeeded, type Turn } from '../lib/scheduling/breaker.ts'
-import type { Agenda, Destination } from './agenda.ts'
+import type { Attempt, Due, Job, Queue, Settled } from './ledger/queue.ts'
 import type { Counters } from './metrics.ts'
-import type { Attempt, Due, Job, Queue, Settled } from './queue.ts'
-import { spanOf } from './schedule.ts'
+import { spanOf } from './retry-schedule.ts'
+import type { Destination, Scheduler } from './scheduler.ts'
 import type { Sender } from './sender.ts'
 import type { WorkerOptions } from './worker.ts'
 
 export interface AttemptsOptions
   extends Pick<WorkerOptions, 'store' | 'channels' | 'clock' | 'onOutcome' | 'failingSince'> {
-  agenda: Agenda
+  scheduler: Scheduler
   sender: Pick<Sender, 'attempt'>
   counted: Counters
   /** Asks for a turn after so many milliseconds. */
@@ -32,7 +32,7 @@ const MAX_KNOWN = 20_000
 
 /** Attempts: what is due is claimed, sent, and what came of it is written. */
 export const createAttempts = (options: AttemptsOptions) => {
-  const { store, agenda, channels, sender, counted, clock, ask, againMs, perDestination, schedule, random } = options
+  const { store, scheduler, channels, sender, counted, clock, ask, againMs, perDestination, schedule, random } = options
   const under = new Set<Promise<void>>()
   /** Attempts whose outcome is not written yet. */
   let ended: { begun: UnderWay; job: Job; attempt: Attempt }[] = []
@@ -40,7 +40,7 @@ export const createAttempts = (options: AttemptsOptions) => {
   /** Looks at a destination when something is due there (epoch, ms), or when it may be tried again. */
   const offer = (destination: Destination, dueAt: number) => {
     const at = clock.elapsed() + dueAt - clock.now()
-    agenda.offer(destination, Math.max(at, destination.breakers.first.restUntil))
+    scheduler.offer(destination, Math.max(at, destination.breakers.first.restUntil))
   }
 
   /** Starts some of what is due; returns whether there may be more to start. */
@@ -49,13 +49,17 @@ export const createAttempts = (options: AttemptsOptions) => {
     const { now, elapsed } = time
     const started: UnderWay[] = []
     while (started.length < START_AT_ONCE) {
-      const destination = agenda.take(elapsed)
+      const destination = scheduler.take(elapsed)
       if (!destination) break
       const { breakers, busy, running } = destination
-      const room = Math.min(allowed(breakers.first, elapsed, perDestination) - running, agenda.room(destination), TURN)
+      const room = Math.min(
+        allowed(breakers.first, elapsed, perDestination) - running,
+        scheduler.room(destination),
+        TURN,
+      )
       if (room <= 0) {
         // At its limit it is offered again when one of its attempts ends.
-        if (breakers.first.restUntil > elapsed) agenda.offer(destination, breakers.first.restUntil)
+        if (breakers.first.restUntil > elapsed) scheduler.offer(destination, breakers.first.restUntil)
         continue
       }
       const next = createPicks(store, destination, time, room, perDestination)
@@ -67,9 +71,9 @@ export const createAttempts = (options: AttemptsOptions) => {
       // Where all that is due waits for what is under way, it is offered again when that ends.
       const nextAt = taken === room ? now : store.nextDue(destination, now)
       if (nextAt !== undefined) offer(destination, nextAt)
-      else if (busy.size === 0 && agenda.size() > MAX_KNOWN) agenda.forget(destination)
+      else if (busy.size === 0 && scheduler.size() > MAX_KNOWN) scheduler.forget(destination)
       if (breakers.again.restUntil > elapsed)
-        agenda.offer(destination, Math.max(breakers.first.restUntil, breakers.again.restUntil))
+        scheduler.offer(destination, Math.max(breakers.first.restUntil, breakers.again.restUntil))
     }
     if (started.length > 0) begin(started, now)
     return started.length >= START_AT_ONCE
@@ -89,7 +93,7 @@ export const createAttempts = (options: AttemptsOptions) => {
     }
     destination.running++
     if (turn === 'again') destination.runningAgain++
-    return { destination, due: combined, turn, probe, leave: agenda.begin(destination, elapsed) }
+    return { destination, due: combined, turn, probe, leave: scheduler.begin(destination, elapsed) }
   }
 
   const begin = (all: readonly UnderWay[], now: number) => {

@@ -23,7 +23,7 @@ export type Connections = ReturnType<typeof createConnections>
 
 /**
  * Connections to receivers, each account's apart: whoever's receivers hang holds nobody else's connections. How many are busy is for the
- * agenda to say; of those that are kept open for later each account has a few.
+ * scheduler to say; of those that are kept open for later each account has a few.
  */
 export const createConnections = ({ connectorOf, maxHead }: ConnectionsOptions) => {
   const accounts = new Map<number, Account>()

@@ -7,8 +7,8 @@ import { parseRetryAfter, withTimeout } from '../lib/retry.ts'
 import { version } from '../lib/runtime.ts'
 import type { Outcome, SendContext } from './channels/channel.ts'
 import { createConnections } from './connections.ts'
+import { createLookups, type Lookup } from './dns.ts'
 import type { Guard } from './guard.ts'
-import { createNames, type Lookup } from './names.ts'
 import { cutText, plain } from './text.ts'
 
 export interface HttpOptions {
@@ -32,7 +32,7 @@ export interface Call {
 export type Http = ReturnType<typeof createHttp>
 
 export const createHttp = ({ guard, timeoutMs, lookup, ca, log }: HttpOptions) => {
-  const names = createNames()
+  const names = createLookups()
   const connectorOptions = { timeout: Math.min(timeoutMs, CONNECT_MS), ca, log }
   const connections = createConnections({
     connectorOf: () => guardedConnector(guard, lookup ?? names(), connectorOptions),

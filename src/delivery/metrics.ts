@@ -1,7 +1,7 @@
 import type { MetricSnapshot, Metrics } from '../lib/metrics.ts'
 import { CHANNEL_TYPES } from '../rules/channels.ts'
-import type { Source } from './intake.ts'
-import type { DeliveryStore } from './store.ts'
+import type { DeliveryStore } from './ledger/store.ts'
+import type { Source } from './outbox-poller.ts'
 
 export type Counters = ReturnType<typeof createCounters>
 

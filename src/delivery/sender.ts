@@ -1,9 +1,9 @@
 import type { StoredAlert } from '../alerts/alert.ts'
 import type { Action, StoredRule } from '../rules/rule.ts'
 import type { Message } from './channels/channel.ts'
+import { headOf, saidBy } from './ledger/alert-deliveries.ts'
+import { type Attempt, errorOf, type Job, statusOf } from './ledger/queue.ts'
 import { readSource } from './payload.ts'
-import { type Attempt, errorOf, type Job, statusOf } from './queue.ts'
-import { headOf, saidBy } from './teller.ts'
 import type { WorkerOptions } from './worker.ts'
 
 export type SenderOptions = Pick<WorkerOptions, 'store' | 'channels' | 'secrets' | 'clock' | 'log'> & {

@@ -9,8 +9,8 @@ import { nativeBinding, startWorker } from '../lib/runtime.ts'
 import type { Secret } from '../lib/secret.ts'
 import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
 import type { StoredRule } from '../rules/rule.ts'
-import type { DeliveryData, FailingReceiver, FromDelivery, Questions, ToDelivery } from './messages.ts'
-import { openDeliveries } from './store.ts'
+import { openDeliveries } from './ledger/store.ts'
+import type { DeliveryData, FailingReceiver, FromDelivery, Questions, ToDelivery } from './thread-messages.ts'
 
 /** The thread that delivers, as the main thread sees it. */
 export type Delivery = ReturnType<typeof startDelivery>

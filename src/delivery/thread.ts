@@ -11,13 +11,13 @@ import type { Action } from '../rules/rule.ts'
 import { openRules, openSecrets } from '../rules/store.ts'
 import { createToldRules } from '../rules/told.ts'
 import { createChannels, receiverOf } from './channels/index.ts'
-import { createTroubles, type Receiver } from './failing.ts'
-import type { DeliveryData, FromDelivery, Questions, ToDelivery } from './messages.ts'
+import { createFailingReceivers, type Receiver } from './failing-receivers.ts'
+import { isPaused } from './ledger/alert-deliveries.ts'
+import { openDeliveries } from './ledger/store.ts'
 import { createWaitingMetrics } from './metrics.ts'
 import { createOutboxes } from './outboxes.ts'
 import { countAlerts } from './series.ts'
-import { openDeliveries } from './store.ts'
-import { isPaused } from './teller.ts'
+import type { DeliveryData, FromDelivery, Questions, ToDelivery } from './thread-messages.ts'
 import { createWorker } from './worker.ts'
 
 const TELL_MS = 1_000
@@ -41,8 +41,8 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
     timeoutMs,
     log,
   })
-  const troubles = createTroubles(log)
-  for (const known of store.failing()) troubles.remember(known)
+  const failingReceivers = createFailingReceivers(log)
+  for (const known of store.failing()) failingReceivers.remember(known)
   const worker = createWorker({
     store,
     outboxes: outboxes.all,
@@ -59,10 +59,10 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
     log,
     metrics,
     onOutcome({ account, action, messages }, outcome, now) {
-      troubles.note(notified(account, messages[0]!.rule.id, action), outcome, now)
+      failingReceivers.note(notified(account, messages[0]!.rule.id, action), outcome, now)
     },
     failingSince: ({ account, action }) =>
-      troubles.since({ account, channel: action.type, receiver: receiverOf(action) }),
+      failingReceivers.since({ account, channel: action.type, receiver: receiverOf(action) }),
     limits,
     options: {
       digestMs,
@@ -86,7 +86,7 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
       // What takes a test takes alerts, too. A test that fails is told to who asked for it.
       for (const { action, delivered } of results)
         if (delivered)
-          troubles.note(
+          failingReceivers.note(
             notified(rule.account, rule.id, rule.input.config.alerts[action]!),
             { type: 'delivered', status: null, head: '' },
             Date.now(),
@@ -132,9 +132,9 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
   }
 
   let told = ''
-  const tellTroubles = () => {
+  const tellFailing = () => {
     tell({ type: 'pulse', stuck: worker.stuck() })
-    const failing = troubles.list(notifies)
+    const failing = failingReceivers.list(notifies)
     const text = JSON.stringify(failing)
     if (text === told) return
     store.setFailing(failing)
@@ -142,7 +142,7 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
     const receivers = failing.map(({ since, at, ...one }) => ({ ...one, since: iso(since), at: iso(at) }))
     tell({ type: 'failing', receivers })
   }
-  const telling = every(TELL_MS, tellTroubles, { log, doing: 'report which receivers fail' })
+  const telling = every(TELL_MS, tellFailing, { log, doing: 'report which receivers fail' })
 
   const stop = async () => {
     telling()
@@ -169,7 +169,7 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
         return void answer(message)
     }
   })
-  tellTroubles()
+  tellFailing()
 }
 
 const iso = (time: number) => new Date(time).toISOString()

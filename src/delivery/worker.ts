@@ -5,16 +5,16 @@ import { createMetrics, type Metrics } from '../lib/metrics.ts'
 import { type Clock, createStepWatch, systemClock } from '../lib/retry.ts'
 import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
 import type { StoredRule } from '../rules/rule.ts'
-import { createAgenda } from './agenda.ts'
 import { createAttempts } from './attempts.ts'
-import { createIntake, type Source } from './intake.ts'
+import type { ChannelOf, Expansion } from './ledger/alert-deliveries.ts'
+import type { Attempt, Job } from './ledger/queue.ts'
+import type { DeliveryStore } from './ledger/store.ts'
+import { createMaintenance, type Ended } from './maintenance.ts'
 import { createCounters } from './metrics.ts'
-import type { Attempt, Job } from './queue.ts'
-import { SCHEDULE_MS } from './schedule.ts'
+import { createOutboxPoller, type Source } from './outbox-poller.ts'
+import { SCHEDULE_MS } from './retry-schedule.ts'
+import { createScheduler } from './scheduler.ts'
 import { createSender } from './sender.ts'
-import type { DeliveryStore } from './store.ts'
-import type { ChannelOf, Expansion } from './teller.ts'
-import { createUpkeep, type Ended } from './upkeep.ts'
 
 export interface WorkerOptions {
   store: DeliveryStore
@@ -75,7 +75,7 @@ export const createWorker = ({
   options = {},
 }: WorkerOptions) => {
   const { perDestination = 10, total = 200, schedule = SCHEDULE_MS, digestMs = 120_000, keepMs = KEEP_MS } = options
-  const agenda = createAgenda({ total, byAccount: limits.deliveriesByAccount })
+  const scheduler = createScheduler({ total, byAccount: limits.deliveriesByAccount })
   const counted = createCounters(metrics)
   /** Ends attempts when the program stops. */
   const controller = new AbortController()
@@ -86,8 +86,8 @@ export const createWorker = ({
   const stepOf = createStepWatch(clock)
   /** The clock was set back by so much, which the ledger does not know yet: also while nothing ran. */
   let back = Math.max(0, (store.lastQueued() ?? 0) - clock.now())
-  const intake = createIntake({ store, outboxes, rules, channels, digestMs, limits, log })
-  const upkeep = createUpkeep({
+  const poller = createOutboxPoller({ store, outboxes, rules, channels, digestMs, limits, log })
+  const maintenance = createMaintenance({
     ...{ store, rules, rulesVersion, keepMs, ageClock, log },
     onCancelled: channel => counted.cancelled.add({ channel }),
   })
@@ -105,7 +105,7 @@ export const createWorker = ({
   }
 
   const attempts = createAttempts({
-    ...{ store, agenda, channels, sender, counted, clock, ask, perDestination, schedule, random: options.random },
+    ...{ store, scheduler, channels, sender, counted, clock, ask, perDestination, schedule, random: options.random },
     ...(onOutcome && { onOutcome }),
     ...(failingSince && { failingSince }),
     againMs: POLL_MS,
@@ -123,7 +123,7 @@ export const createWorker = ({
       turnAt = Number.POSITIVE_INFINITY
       try {
         const more = turn()
-        ask(more ? 0 : Math.max(0, Math.min(agenda.nextAt(), pollAt) - clock.elapsed()))
+        ask(more ? 0 : Math.max(0, Math.min(scheduler.nextAt(), pollAt) - clock.elapsed()))
         if (stuck !== null) log.info('Delivers again')
         stuck = null
       } catch (error) {
@@ -139,8 +139,8 @@ export const createWorker = ({
     keepWaits()
     attempts.settle()
     if (clock.elapsed() >= pollAt) poll()
-    const cancelling = upkeep.cancel(clock.now())
-    const { expansions, more } = intake.step(clock.now())
+    const cancelling = maintenance.cancel(clock.now())
+    const { expansions, more } = poller.step(clock.now())
     for (const expansion of expansions) announce(expansion)
     // A delivery that is being cancelled is not started.
     return cancelling || attempts.start() || more
@@ -157,25 +157,25 @@ export const createWorker = ({
 
   const poll = () => {
     pollAt = clock.elapsed() + POLL_MS
-    intake.look()
+    poller.look()
     const version = store.version()
     if (version !== storeVersion) takeOver()
     storeVersion = version
-    upkeep.prune(clock.now(), clock.elapsed())
+    maintenance.prune(clock.now(), clock.elapsed())
   }
 
   /** What the file holds is taken in: at the start, and when another process has asked for redelivery. */
   const takeOver = () => {
-    upkeep.doubt()
+    maintenance.doubt()
     for (const { dueAt, tried, ...lane } of store.lanes()) {
-      const known = agenda.get(lane)
+      const known = scheduler.get(lane)
       if (tried && known.health === 'unknown') known.health = 'failing'
       attempts.offer(known, dueAt)
     }
   }
 
   const announce = ({ due, dead, cancelled }: Expansion) => {
-    for (const { at, ...lane } of due) attempts.offer(agenda.get(lane), at)
+    for (const { at, ...lane } of due) attempts.offer(scheduler.get(lane), at)
     for (const [channel, n] of dead) counted.dead.add({ channel }, n)
     for (const [channel, n] of cancelled) counted.cancelled.add({ channel }, n)
   }
@@ -187,7 +187,7 @@ export const createWorker = ({
   return {
     /** There may be something new in a network's outbox, or in any. */
     wake(network?: string) {
-      intake.wake(network)
+      poller.wake(network)
       ask(0)
     },
 
@@ -198,7 +198,7 @@ export const createWorker = ({
     },
 
     /** Cancels what is queued for a rule that was deleted or paused; returns how many were cancelled since then. */
-    cancel: (rule: number, why: Ended, since: number) => upkeep.cancelAll(rule, why, since, clock.now),
+    cancel: (rule: number, why: Ended, since: number) => maintenance.cancelAll(rule, why, since, clock.now),
 
     /** Sends once to every action of a rule, as `alert.test`. */
     testFire: sender.test,

@@ -5,9 +5,9 @@ import { connect as connectTls } from 'node:tls'
 import { ACCOUNTS_FILE } from '../accounts/file.ts'
 import type { Config } from '../config/index.ts'
 import { checkMailServer } from '../delivery/channels/email.ts'
+import { createLookups } from '../delivery/dns.ts'
 import { createGuard, type Guard } from '../delivery/guard.ts'
 import { faultOf, parseTarget } from '../delivery/http.ts'
-import { createNames } from '../delivery/names.ts'
 import { nativeOption } from '../lib/runtime.ts'
 import type { StoredRule } from '../rules/rule.ts'
 import { openRules } from '../rules/store.ts'
@@ -57,7 +57,7 @@ const checkTarget = async ({ url, rules }: Target, guard: Guard, timeoutMs: numb
   const refused = guard.refusedHost(url.hostname)
   if (refused !== undefined) return inward(refused)
   try {
-    const addresses = await createNames()()(host)
+    const addresses = await createLookups()()(host)
     if (addresses.length === 0) throw Object.assign(new Error('no address'), { code: 'ENOTFOUND' })
     for (const { address } of addresses) {
       const why = guard.refused(address)

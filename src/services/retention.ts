@@ -1,6 +1,6 @@
 import { openOutbox } from '../alerts/outbox.ts'
 import type { Config, NetworkConfig } from '../config/index.ts'
-import { takenOver } from '../delivery/file.ts'
+import { takenOver } from '../delivery/ledger/file.ts'
 import { storedNetworks, storeFile } from '../engine/files.ts'
 import { askToPrune, isPruneAsked, type PruneRequest } from '../ingest/requests/prune-requests.ts'
 import { ageClock } from '../lib/last-clock.ts'

@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import { ACCOUNTS_FILE, isAccountsOlder, upgradeAccounts, withReserve } from '../accounts/file.ts'
-import { DELIVERIES_FILE, isDeliveriesOlder, upgradeDeliveries } from '../delivery/file.ts'
+import { DELIVERIES_FILE, isDeliveriesOlder, upgradeDeliveries } from '../delivery/ledger/file.ts'
 import { storedNetworks, storeFile } from '../engine/files.ts'
 import { isStoreOlder, openForWriting } from '../engine/open.ts'
 import { systemFault } from '../lib/errors.ts'

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
 import fc from 'fast-check'
-import type { DeliveryInfo, DeliveryState } from '../../src/delivery/ledger.ts'
-import type { PageFilter } from '../../src/delivery/listing.ts'
-import { openDeliveries } from '../../src/delivery/store.ts'
+import type { PageFilter } from '../../src/delivery/ledger/listing.ts'
+import type { DeliveryInfo, DeliveryState } from '../../src/delivery/ledger/records.ts'
+import { openDeliveries } from '../../src/delivery/ledger/store.ts'
 import { dataFolder, NETWORK } from '../support/delivery.ts'
 
 const STATES: readonly DeliveryState[] = ['queued', 'delivered', 'dead', 'cancelled']

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { AlertRecord } from '../../src/delivery/messages.ts'
+import type { AlertRecord } from '../../src/delivery/thread-messages.ts'
 import type { StoredRule } from '../../src/rules/rule.ts'
 import { alertsOfSeveral } from '../../src/services/alerting.ts'
 

@@ -1,6 +1,6 @@
 import { count, duration, moment, text, toggle } from '../../config/kinds.ts'
 import { setting } from '../../config/settings.ts'
-import type { DeliveryInfo } from '../../delivery/ledger.ts'
+import type { DeliveryInfo } from '../../delivery/ledger/records.ts'
 import { refuse } from '../../lib/errors.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import { type Context, command, misused } from '../command.ts'

@@ -1,7 +1,7 @@
 import type { Action } from '../../rules/rule.ts'
 import { parseTarget } from '../http.ts'
 import { fillUrl, select } from '../payload.ts'
-import { sign } from '../verify.ts'
+import { sign } from '../signature.ts'
 import type { Message } from './channel.ts'
 import { byRequest, HIDDEN } from './request.ts'
 

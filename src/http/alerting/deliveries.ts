@@ -1,5 +1,5 @@
-import type { DeliveryState } from '../../delivery/ledger.ts'
-import type { ListedState } from '../../delivery/listing.ts'
+import type { ListedState } from '../../delivery/ledger/listing.ts'
+import type { DeliveryState } from '../../delivery/ledger/records.ts'
 import { refuse } from '../../lib/errors.ts'
 import { partsBetween } from '../../lib/intervals.ts'
 import type { Limits } from '../../limits/index.ts'

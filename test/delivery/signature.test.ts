@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { Webhook } from 'standardwebhooks'
-import { faultOf, sign } from '../../src/delivery/verify.ts'
+import { faultOf, sign } from '../../src/delivery/signature.ts'
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 const OTHER = `whsec_${Buffer.alloc(32, 8).toString('base64')}`

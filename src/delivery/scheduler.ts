@@ -31,7 +31,7 @@ export interface Destination extends Lane {
   ready: boolean
 }
 
-export interface AgendaOptions {
+export interface SchedulerOptions {
   /** Attempts at once, of those that began a short while ago. */
   total: number
   /** Those of them that are one account's. */
@@ -52,13 +52,13 @@ interface Account {
   running: Running[]
 }
 
-export type Agenda = ReturnType<typeof createAgenda>
+export type Scheduler = ReturnType<typeof createScheduler>
 
 /**
  * Who is next: destinations with something due. Those known to work go before those never tried, and these before those that failed
  * last; among equals the accounts take turns, and none has more than its share of the places.
  */
-export const createAgenda = ({ total, byAccount = total, slowMs = 1_000 }: AgendaOptions) => {
+export const createScheduler = ({ total, byAccount = total, slowMs = 1_000 }: SchedulerOptions) => {
   const destinations = new Map<string, Destination>()
   const timers = createHeap<{ at: number; destination: Destination }>()
   const all = createPlaces(total)

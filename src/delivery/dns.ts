@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 /** Every address of a host name. */
 export type Lookup = (hostname: string) => Promise<readonly { address: string; family: number }[]>
 
-export interface NamesOptions {
+export interface LookupsOptions {
   /** Name servers, those of the system where absent. */
   servers?: readonly string[]
   /** The system's resolver. */
@@ -18,11 +18,11 @@ export interface NamesOptions {
  * do not answer would hold: so that name servers are asked first, which holds nothing, and the system only for what they do not know,
  * by one look-up of an account at a time.
  */
-export const createNames = ({
+export const createLookups = ({
   servers,
   lookup = systemLookup,
   resolver: make = () => createResolver(servers),
-}: NamesOptions = {}): (() => Lookup) => {
+}: LookupsOptions = {}): (() => Lookup) => {
   let resolver = make()
   let madeAt = performance.now()
   /** The system may have got other name servers since, as where a machine changes its network. */

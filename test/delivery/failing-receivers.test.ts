@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createTroubles } from '../../src/delivery/failing.ts'
+import { createFailingReceivers } from '../../src/delivery/failing-receivers.ts'
 import { createLog } from '../../src/lib/log.ts'
 
 const receiver = {
@@ -14,19 +14,19 @@ const failed = (why: string) => ({ type: 'retry' as const, why, status: 500, hea
 
 test('a receiver that fails is told once, another reason once a minute, and when it takes something again', () => {
   const lines: string[] = []
-  const troubles = createTroubles(createLog({ write: line => void lines.push(line.slice(25)), json: false }))
+  const failing = createFailingReceivers(createLog({ write: line => void lines.push(line.slice(25)), json: false }))
   const at = (seconds: number) => seconds * 1_000
-  for (let second = 0; second < 60; second++) troubles.note(receiver, failed(`HTTP ${500 + (second % 2)}`), at(second))
-  troubles.note(receiver, { type: 'aborted' }, at(60))
+  for (let second = 0; second < 60; second++) failing.note(receiver, failed(`HTTP ${500 + (second % 2)}`), at(second))
+  failing.note(receiver, { type: 'aborted' }, at(60))
   assert.equal(lines.length, 1)
-  troubles.note(receiver, failed('HTTP 503'), at(61))
-  troubles.note(receiver, failed('HTTP 503'), at(200))
-  const known = troubles.list(() => true)
+  failing.note(receiver, failed('HTTP 503'), at(61))
+  failing.note(receiver, failed('HTTP 503'), at(200))
+  const known = failing.list(() => true)
   assert.deepEqual(known, [{ ...receiver, error: 'HTTP 503', status: 500, since: 0, at: 200_000 }])
-  troubles.note(receiver, { type: 'delivered', status: 200, head: '' }, at(210))
-  troubles.note(receiver, { type: 'delivered', status: 200, head: '' }, at(211))
+  failing.note(receiver, { type: 'delivered', status: 200, head: '' }, at(210))
+  failing.note(receiver, { type: 'delivered', status: 200, head: '' }, at(211))
   assert.deepEqual(
-    troubles.list(() => true),
+    failing.list(() => true),
     [],
   )
   assert.deepEqual(
@@ -40,19 +40,19 @@ test('a receiver that fails is told once, another reason once a minute, and when
 })
 
 test('those of rules that are gone are forgotten, and the oldest come first', () => {
-  const troubles = createTroubles(createLog({ write: () => {}, json: false }))
-  troubles.note(receiver, failed('a'), 2_000)
-  troubles.note({ ...receiver, rule: 3, receiver: 'https://chat.example/~2' }, failed('b'), 1_000)
+  const failing = createFailingReceivers(createLog({ write: () => {}, json: false }))
+  failing.note(receiver, failed('a'), 2_000)
+  failing.note({ ...receiver, rule: 3, receiver: 'https://chat.example/~2' }, failed('b'), 1_000)
   assert.deepEqual(
-    troubles.list(() => true).map(({ rule }) => rule),
+    failing.list(() => true).map(({ rule }) => rule),
     [3, 2],
   )
   assert.deepEqual(
-    [2, 3].map(n => troubles.since({ ...receiver, receiver: `https://chat.example/~${n - 1}` })),
+    [2, 3].map(n => failing.since({ ...receiver, receiver: `https://chat.example/~${n - 1}` })),
     [2_000, 1_000],
   )
   assert.deepEqual(
-    troubles.list(rule => rule === 2).map(({ rule }) => rule),
+    failing.list(rule => rule === 2).map(({ rule }) => rule),
     [2],
   )
 })

@@ -5,11 +5,11 @@ import type { MetricSnapshot } from '../lib/metrics.ts'
 import type { LogMessage } from '../lib/thread-log.ts'
 import type { Limits } from '../limits/index.ts'
 import type { StoredRule } from '../rules/rule.ts'
-import type { DeliveryInfo, DeliveryRecord, Failed, ListFilter, RedeliverFilter } from './ledger.ts'
-import type { DeliveryPage, Destinations, PageFilter } from './listing.ts'
+import type { DeliveryPage, Destinations, PageFilter } from './ledger/listing.ts'
+import type { DeliveryInfo, DeliveryRecord, Failed, ListFilter, RedeliverFilter } from './ledger/records.ts'
+import type { Ended } from './maintenance.ts'
 import type { TestResult } from './sender.ts'
 import type { Series, SeriesWanted } from './series.ts'
-import type { Ended } from './upkeep.ts'
 
 /** Messages between the main thread and the delivering thread. */
 

@@ -3,10 +3,10 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import Database from 'better-sqlite3'
-import { compactDeliveries } from '../../src/delivery/file.ts'
-import { SCHEDULE_MS } from '../../src/delivery/schedule.ts'
-import { openDeliveries } from '../../src/delivery/store.ts'
-import { createUpkeep } from '../../src/delivery/upkeep.ts'
+import { compactDeliveries } from '../../src/delivery/ledger/file.ts'
+import { openDeliveries } from '../../src/delivery/ledger/store.ts'
+import { createMaintenance } from '../../src/delivery/maintenance.ts'
+import { SCHEDULE_MS } from '../../src/delivery/retry-schedule.ts'
 import { DELIVERED, dataFolder, dueIn, makeAlert, makeChannels, makeRule, NETWORK, post } from '../support/delivery.ts'
 
 const URL = 'https://a.example/one'
@@ -23,7 +23,7 @@ const setUp = async (t: TestContext, prepare: (file: string) => void = () => {})
   const store = openDeliveries(data, { now: () => now })
   t.after(() => store.close())
   const rule = makeRule(1, [post(URL)])
-  const upkeep = createUpkeep({
+  const maintenance = createMaintenance({
     ...{ store, rules: () => rule, rulesVersion: () => 1, keepMs: KEEP_MS },
     onCancelled() {},
   })
@@ -41,7 +41,7 @@ const setUp = async (t: TestContext, prepare: (file: string) => void = () => {})
   const pass = (seconds: number) => {
     for (let i = 0; i < seconds; i++) {
       now += SECOND
-      upkeep.prune(now, now)
+      maintenance.prune(now, now)
     }
   }
   /** Of the file once the log is in it. */

@@ -1,8 +1,8 @@
 import type { Log } from '../lib/log.ts'
-import { isPaused, PAUSED } from './teller.ts'
+import { isPaused, PAUSED } from './ledger/alert-deliveries.ts'
 import type { WorkerOptions } from './worker.ts'
 
-type UpkeepOptions = Pick<WorkerOptions, 'store' | 'rules' | 'ageClock'> & {
+type MaintenanceOptions = Pick<WorkerOptions, 'store' | 'rules' | 'ageClock'> & {
   /** Changes whenever a rule may have changed. */
   rulesVersion(): number
   /** How long what was delivered or cancelled is kept. */
@@ -33,7 +33,7 @@ export const ENDED: Readonly<Record<Ended, string>> = {
 }
 
 /** Gives up what is queued for rules that are gone or paused, and forgets what nobody needs any more. */
-export const createUpkeep = ({
+export const createMaintenance = ({
   store,
   rules,
   rulesVersion,
@@ -41,7 +41,7 @@ export const createUpkeep = ({
   ageClock = now => now,
   log,
   onCancelled,
-}: UpkeepOptions) => {
+}: MaintenanceOptions) => {
   // Data that is kept for minutes must not stay for an hour.
   const pruneEveryMs = Math.min(PRUNE_EVERY_MS, Math.max(MIN_PRUNE_EVERY_MS, keepMs / 4))
   let known: number | undefined

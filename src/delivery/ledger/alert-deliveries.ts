@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import type { StoredAlert } from '../alerts/alert.ts'
-import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
-import type { Action, StoredRule } from '../rules/rule.ts'
-import type { Lane } from './agenda.ts'
-import type { Channel, Message, MessageType } from './channels/channel.ts'
+import type { StoredAlert } from '../../alerts/alert.ts'
+import { DEFAULT_LIMITS, type Limits, overLimit } from '../../limits/index.ts'
+import type { Action, StoredRule } from '../../rules/rule.ts'
+import type { Channel, Message, MessageType } from '../channels/channel.ts'
+import type { Lane } from '../scheduler.ts'
 import type { Db } from './file.ts'
 
 /** Channels by the type of an action. */
@@ -57,7 +57,7 @@ interface Row {
 type Told = Pick<Row, 'rule' | 'revision' | 'account' | 'receiver' | 'destination' | 'message' | 'action' | 'channel'>
 
 /** Makes deliveries of what is told of alerts. Every verb is to be called within a transaction. */
-export const createTeller = (db: Db) => {
+export const createAlertDeliveries = (db: Db) => {
   const fullnessOf = createFullness(db)
   const rowsOf = db.prepare<[string, string], Row>(
     `SELECT d.id, d.round, d.type, d.state, d.action, d.rule, d.revision, d.account, d.receiver, d.destination, d.message,

@@ -1,8 +1,8 @@
-import type { OutboxEntry, StoredAlert } from '../alerts/alert.ts'
-import type { StoredRule } from '../rules/rule.ts'
+import type { OutboxEntry, StoredAlert } from '../../alerts/alert.ts'
+import type { StoredRule } from '../../rules/rule.ts'
+import { createAlertDeliveries, type ExpandOptions, type Expansion, ownOf, type RuleOf } from './alert-deliveries.ts'
 import { atomically, type Db } from './file.ts'
-import { createForget, FORGOTTEN, type Forgotten } from './ledger.ts'
-import { createTeller, type ExpandOptions, type Expansion, ownOf, type RuleOf } from './teller.ts'
+import { createForget, FORGOTTEN, type Forgotten } from './records.ts'
 
 /** The source of outbox entries. */
 export interface Origin {
@@ -20,7 +20,7 @@ export interface Backlog {
 /** Tests of one rule that are kept. */
 const KEPT_TESTS = 100
 
-export const createExpander = (db: Db) => {
+export const createFanOut = (db: Db) => {
   const readCursor = db.prepare<[string], number>('SELECT n FROM cursor WHERE store = ?').pluck()
   const moveCursor = db.prepare(
     'INSERT INTO cursor (store, network, n) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET n = excluded.n',
@@ -44,7 +44,7 @@ export const createExpander = (db: Db) => {
     `SELECT ${FORGOTTEN} FROM delivery WHERE rule = ? AND type = 'alert.test' ORDER BY id DESC LIMIT -1 OFFSET ${KEPT_TESTS}`,
   )
   const forget = createForget(db)
-  const { start, receiverOf, keepMessage, addDelivery } = createTeller(db)
+  const { start, receiverOf, keepMessage, addDelivery } = createAlertDeliveries(db)
 
   /** Undefined if the rule is gone and the alert never led to a delivery: there is nothing to do. */
   const accountOf = ({ network }: Origin, { rule, id }: StoredAlert, ruleOf: RuleOf): number | undefined =>

@@ -1,9 +1,9 @@
-import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
-import { createExpander } from './expand.ts'
+import { DEFAULT_LIMITS, type Limits } from '../../limits/index.ts'
+import { createFanOut } from './fan-out.ts'
 import { connect } from './file.ts'
-import { createLedger } from './ledger.ts'
 import { createListing } from './listing.ts'
 import { createQueue } from './queue.ts'
+import { createLedger } from './records.ts'
 
 /** `<data>/deliveries.sqlite`: what is to be delivered and what became of it. */
 export type DeliveryStore = ReturnType<typeof openDeliveries>
@@ -20,7 +20,7 @@ export const openDeliveries = (data: string, { native, now = Date.now, limits = 
   const db = connect(data, native)
   const ledger = createLedger(db, now, limits)
   return {
-    ...createExpander(db),
+    ...createFanOut(db),
     ...createQueue(db),
     ...ledger,
     ...createListing(db, ledger.attemptsOf),

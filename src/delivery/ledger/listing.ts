@@ -1,6 +1,6 @@
-import type { Action } from '../rules/rule.ts'
+import type { Action } from '../../rules/rule.ts'
 import type { Db } from './file.ts'
-import { type AttemptInfo, type DeliveryInfo, type DeliveryRecord, type DeliveryState, SELECT } from './ledger.ts'
+import { type AttemptInfo, type DeliveryInfo, type DeliveryRecord, type DeliveryState, SELECT } from './records.ts'
 
 /** `waiting`: queued, and not tried yet. `retried`: queued after a try that failed. */
 export type ListedState = DeliveryState | 'waiting' | 'retried'

@@ -1,8 +1,8 @@
 import type { Log } from '../lib/log.ts'
 import type { StoredRule } from '../rules/rule.ts'
 import { receiverOf } from './channels/index.ts'
-import type { Failed } from './ledger.ts'
-import type { Attempt } from './queue.ts'
+import type { Attempt } from './ledger/queue.ts'
+import type { Failed } from './ledger/records.ts'
 
 /** A receiver whose last delivery failed, and since when nothing was delivered to it. */
 interface Failing {
@@ -31,7 +31,7 @@ export const sayFailing = ({ channel, target, since, error }: Omit<Failing, 'acc
 
 export type Receiver = Pick<Failed, 'account' | 'rule' | 'channel' | 'receiver' | 'target'>
 
-interface Trouble extends Failed {
+interface LoggedFailure extends Failed {
   /** When its failure was logged last. */
   toldAt: number
 }
@@ -42,8 +42,8 @@ const MAX_KNOWN = 1_000
 const MAX_TOLD = 200
 
 /** Which receivers take nothing now, and why. */
-export const createTroubles = (log: Log) => {
-  const troubles = new Map<string, Trouble>()
+export const createFailingReceivers = (log: Log) => {
+  const failing = new Map<string, LoggedFailure>()
   const keyOf = ({ account, channel, receiver }: Omit<Receiver, 'rule' | 'target'>) =>
     `${account} ${channel} ${receiver}`
 
@@ -53,38 +53,38 @@ export const createTroubles = (log: Log) => {
       if (outcome.type === 'aborted') return
       const { channel, target } = receiver
       const key = keyOf(receiver)
-      const known = troubles.get(key)
+      const known = failing.get(key)
       if (outcome.type === 'delivered') {
-        if (!troubles.delete(key)) return
+        if (!failing.delete(key)) return
         const seconds = Math.round((now - known!.since) / 1000)
         return log.info('A receiver accepts deliveries again', { channel, target, seconds })
       }
       const status = 'status' in outcome ? outcome.status : null
-      if (known === undefined && troubles.size >= MAX_KNOWN) return
+      if (known === undefined && failing.size >= MAX_KNOWN) return
       // Once when it begins, then where the reason is another, which may be so after each attempt.
       const tells = known === undefined || (known.error !== outcome.why && now - known.toldAt >= TELL_MS)
       if (tells) log.warn('A receiver does not accept deliveries', { channel, target, error: outcome.why })
       const { since, toldAt } = known ?? { since: now, toldAt: now }
       const told = tells ? now : toldAt
-      troubles.set(key, { ...receiver, error: outcome.why, status, since, at: now, toldAt: told })
+      failing.set(key, { ...receiver, error: outcome.why, status, since, at: now, toldAt: told })
     },
 
     /** Goes on as after that failure. It was before this start, and is not logged again. */
     remember(known: Failed) {
-      if (troubles.size >= MAX_KNOWN) return
-      troubles.set(keyOf(known), { ...known, toldAt: 0 })
+      if (failing.size >= MAX_KNOWN) return
+      failing.set(keyOf(known), { ...known, toldAt: 0 })
     },
 
     /** Since when nothing was delivered to it; undefined where the last delivery was a success. */
-    since: (receiver: Omit<Receiver, 'rule' | 'target'>): number | undefined => troubles.get(keyOf(receiver))?.since,
+    since: (receiver: Omit<Receiver, 'rule' | 'target'>): number | undefined => failing.get(keyOf(receiver))?.since,
 
     /** Those that have failed longest first, as long as their rules notify them. */
     list(notifies: (rule: number, receiver: Receiver) => boolean): Failed[] {
-      for (const [key, trouble] of troubles) if (!notifies(trouble.rule, trouble)) troubles.delete(key)
-      return [...troubles.values()]
+      for (const [key, known] of failing) if (!notifies(known.rule, known)) failing.delete(key)
+      return [...failing.values()]
         .sort((a, b) => a.since - b.since)
         .slice(0, MAX_TOLD)
-        .map(({ toldAt: _, ...trouble }) => trouble)
+        .map(({ toldAt: _, ...known }) => known)
     },
   }
 }

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { messageOf, systemFault } from '../lib/errors.ts'
-import { makePrivateFile, makePrivateFolder } from '../lib/private.ts'
-import { makeDatabase } from '../sqlite/first.ts'
-import { findFaultsAtStart } from '../sqlite/integrity.ts'
+import { messageOf, systemFault } from '../../lib/errors.ts'
+import { makePrivateFile, makePrivateFolder } from '../../lib/private.ts'
+import { makeDatabase } from '../../sqlite/first.ts'
+import { findFaultsAtStart } from '../../sqlite/integrity.ts'
 import {
   checkHolds,
   damagedFile,
@@ -14,8 +14,8 @@ import {
   refuseEmptied,
   type Steps,
   upgrade,
-} from '../sqlite/steps.ts'
-import { vacuum } from '../sqlite/vacuum.ts'
+} from '../../sqlite/steps.ts'
+import { vacuum } from '../../sqlite/vacuum.ts'
 import { MIGRATIONS } from './migrations.ts'
 
 export type Db = Database.Database

@@ -1,13 +1,13 @@
 import type { Outbox } from '../alerts/outbox.ts'
 import { messageOf } from '../lib/errors.ts'
 import type { Limits } from '../limits/index.ts'
-import type { Origin } from './expand.ts'
-import type { Expansion } from './teller.ts'
+import type { Expansion } from './ledger/alert-deliveries.ts'
+import type { Origin } from './ledger/fan-out.ts'
 import type { WorkerOptions } from './worker.ts'
 
 export type Source = Pick<Outbox, 'identity' | 'after' | 'last' | 'version'>
 
-type IntakeOptions = Pick<WorkerOptions, 'store' | 'outboxes' | 'rules' | 'channels' | 'log'> & {
+type OutboxPollerOptions = Pick<WorkerOptions, 'store' | 'outboxes' | 'rules' | 'channels' | 'log'> & {
   digestMs: number
   limits: Limits
 }
@@ -19,7 +19,15 @@ const BEHIND_AT_ONCE = 50
 const SHARE = 100
 
 /** Takes outboxes over. */
-export const createIntake = ({ store, outboxes, rules, channels, digestMs, limits, log }: IntakeOptions) => {
+export const createOutboxPoller = ({
+  store,
+  outboxes,
+  rules,
+  channels,
+  digestMs,
+  limits,
+  log,
+}: OutboxPollerOptions) => {
   /** Networks whose outbox is to be looked at. */
   const dirty = new Set<string>()
   const versions = new Map<string, { outbox: unknown; version: number }>()

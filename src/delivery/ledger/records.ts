@@ -1,7 +1,7 @@
-import { refuse } from '../lib/errors.ts'
-import { type Limits, overLimit } from '../limits/index.ts'
-import type { Action } from '../rules/rule.ts'
-import type { MessageType } from './channels/channel.ts'
+import { refuse } from '../../lib/errors.ts'
+import { type Limits, overLimit } from '../../limits/index.ts'
+import type { Action } from '../../rules/rule.ts'
+import type { MessageType } from '../channels/channel.ts'
 import { atomically, type Db } from './file.ts'
 
 export type DeliveryState = 'queued' | 'delivered' | 'dead' | 'cancelled'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { nextTry, SCHEDULE_MS, spanOf } from '../../src/delivery/schedule.ts'
+import { nextTry, SCHEDULE_MS, spanOf } from '../../src/delivery/retry-schedule.ts'
 import {
   allowed,
   createBreakers,

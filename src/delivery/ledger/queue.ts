@@ -1,12 +1,12 @@
-import type { Turn } from '../lib/scheduling/breaker.ts'
-import { TOKEN } from '../rules/extracts.ts'
-import type { Action } from '../rules/rule.ts'
-import type { Lane } from './agenda.ts'
-import type { Message, MessageType, Outcome } from './channels/channel.ts'
+import type { Turn } from '../../lib/scheduling/breaker.ts'
+import { TOKEN } from '../../rules/extracts.ts'
+import type { Action } from '../../rules/rule.ts'
+import type { Message, MessageType, Outcome } from '../channels/channel.ts'
+import { readSource } from '../payload.ts'
+import { nextTry } from '../retry-schedule.ts'
+import type { Lane } from '../scheduler.ts'
+import { disabledError, type MessageHead } from './alert-deliveries.ts'
 import { atomically, type Db } from './file.ts'
-import { readSource } from './payload.ts'
-import { nextTry } from './schedule.ts'
-import { disabledError, type MessageHead } from './teller.ts'
 
 /** A delivery that may be sent now. */
 export interface Due {
