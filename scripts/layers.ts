@@ -305,12 +305,6 @@ export const LARGE: readonly { path: string; name?: string; most: number; why: s
     why: 'A factory whose members share the state of one object or thread.',
   },
   {
-    path: 'src/delivery/attempts.ts',
-    name: 'createAttempts',
-    most: 154,
-    why: 'A factory whose members share the state of one object or thread.',
-  },
-  {
     path: 'src/delivery/ledger/records.ts',
     name: 'createLedger',
     most: 157,

@@ -1,6 +1,7 @@
-import { allowed, type Breaker, failed, failingSince, succeeded, type Turn } from '../lib/scheduling/breaker.ts'
+import { allowed, failed, failingSince, succeeded } from '../lib/scheduling/breaker.ts'
 import type { Attempt, Due, Job, Queue, Settled } from './ledger/queue.ts'
 import type { Counters } from './metrics.ts'
+import { createNextDue, type NextDue, type Time } from './next-due.ts'
 import { spanOf } from './retry-schedule.ts'
 import type { Destination, Scheduler } from './scheduler.ts'
 import type { Sender } from './sender.ts'
@@ -62,7 +63,7 @@ export const createAttempts = (options: AttemptsOptions) => {
         if (breakers.first.restUntil > elapsed) scheduler.offer(destination, breakers.first.restUntil)
         continue
       }
-      const next = createPicks(store, destination, time, room, perDestination)
+      const next = createNextDue(store, destination, time, room, perDestination)
       let taken = 0
       for (let picked = next(); picked; picked = taken < room ? next() : undefined) {
         started.push(prepare(destination, picked, time))
@@ -79,13 +80,14 @@ export const createAttempts = (options: AttemptsOptions) => {
     return started.length >= START_AT_ONCE
   }
 
-  const prepare = (destination: Destination, { due: first, turn, probe }: Picked, { now, elapsed }: Time): UnderWay => {
+  const prepare = (
+    destination: Destination,
+    { due: first, turn, probe }: NextDue,
+    { now, elapsed }: Time,
+  ): UnderWay => {
     const { busy, lines } = destination
     const combined = channels.of({ type: first.channel }).combines
-      ? store
-          .combinable(first, now, busy.size + COMBINE_AT_ONCE)
-          .filter(({ id, line }) => !busy.has(id) && !lines.has(line))
-          .slice(0, COMBINE_AT_ONCE)
+      ? combinedWith(first, store, destination, now)
       : [first]
     for (const { id, line } of combined) {
       busy.add(id)
@@ -147,19 +149,13 @@ export const createAttempts = (options: AttemptsOptions) => {
     )
     const landed = ended
     ended = []
-    for (const one of settled) count(one, now)
+    for (const one of settled) count(one, counted, now)
     for (const { begun, job, attempt } of landed) {
       counted.attempt.observe({ channel: job.action.type }, attempt.latencyMs / 1_000)
       judge(begun, job, attempt.outcome, now)
       options.onOutcome?.(job, attempt.outcome, now)
       end(begun, now)
     }
-  }
-
-  const count = ({ channel, type, to, first, receivedAt }: Settled, now: number) => {
-    if (to !== 'queued') counted[to].add({ channel })
-    if (to === 'delivered' && first && type !== 'alert.retracted')
-      counted.lag.observe({ channel }, Math.max(0, now - receivedAt) / 1_000)
   }
 
   /** What an outcome says about the destination. An action that can never succeed says nothing about it. */
@@ -194,61 +190,20 @@ export const createAttempts = (options: AttemptsOptions) => {
 interface UnderWay {
   destination: Destination
   due: readonly Due[]
-  turn: Picked['turn']
-  probe: Picked['probe']
+  turn: NextDue['turn']
+  probe: NextDue['probe']
   /** Gives its place back; a second call does no harm. */
   leave(): void
 }
 
-/** The deliveries to send next to a destination. */
-export interface Picked {
-  due: Due
-  turn: Turn
-  /** Where it is sent to see whether what rests is back. */
-  probe: Breaker | undefined
-}
+const combinedWith = (first: Due, store: Pick<Queue, 'combinable'>, { busy, lines }: Destination, now: number) =>
+  store
+    .combinable(first, now, busy.size + COMBINE_AT_ONCE)
+    .filter(({ id, line }) => !busy.has(id) && !lines.has(line))
+    .slice(0, COMBINE_AT_ONCE)
 
-/** What `Clock` says: the ledger has times of the clock, destinations rest however it is set. */
-export interface Time {
-  now: number
-  elapsed: number
-}
-
-/** While others wait, one of so many attempts is for what has failed before. */
-const AGAIN_IN = 4
-
-/**
- * The next deliveries of a destination, one by one: what was never tried goes first, so that what a receiver cannot digest holds nothing
- * up. Whoever takes one marks it as busy before asking for the next.
- */
-export const createPicks = (
-  store: { due: Queue['due'] },
-  destination: Destination,
-  { now, elapsed }: Time,
-  room: number,
-  most: number,
-) => {
-  const { breakers, busy, lines } = destination
-  const limit = busy.size + room
-  const waiting: Record<Turn, readonly Due[]> = {
-    first: store.due(destination, 'first', now, limit),
-    // Nothing has failed where nothing is known of a destination.
-    again: destination.health === 'unknown' ? [] : store.due(destination, 'again', now, limit),
-  }
-  const free = ({ id, line }: Due) => !busy.has(id) && !lines.has(line)
-  const again = () => {
-    const mayRun = allowed(breakers.again, elapsed, most) - destination.runningAgain
-    return mayRun > 0 ? waiting.again.find(free) : undefined
-  }
-
-  return (): Picked | undefined => {
-    const first = waiting.first.find(free)
-    const other = first && (breakers.first.opened > 0 || destination.sinceAgain < AGAIN_IN - 1) ? undefined : again()
-    const due = other ?? first
-    if (!due) return undefined
-    const turn = other ? 'again' : 'first'
-    destination.sinceAgain = other ? 0 : destination.sinceAgain + 1
-    const probe = [breakers.first, breakers[turn]].find(({ opened }) => opened > 0)
-    return { due, turn, probe }
-  }
+const count = ({ channel, type, to, first, receivedAt }: Settled, counted: Counters, now: number) => {
+  if (to !== 'queued') counted[to].add({ channel })
+  if (to === 'delivered' && first && type !== 'alert.retracted')
+    counted.lag.observe({ channel }, Math.max(0, now - receivedAt) / 1_000)
 }

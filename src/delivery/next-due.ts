@@ -1,0 +1,56 @@
+import { allowed, type Breaker, type Turn } from '../lib/scheduling/breaker.ts'
+import type { Due, Queue } from './ledger/queue.ts'
+import type { Destination } from './scheduler.ts'
+
+/** The deliveries to send next to a destination. */
+export interface NextDue {
+  due: Due
+  turn: Turn
+  /** Where it is sent to see whether what rests is back. */
+  probe: Breaker | undefined
+}
+
+/** What `Clock` says: the ledger has times of the clock, destinations rest however it is set. */
+export interface Time {
+  now: number
+  elapsed: number
+}
+
+/** While others wait, one of so many attempts is for what has failed before. */
+const AGAIN_IN = 4
+
+/**
+ * The next deliveries of a destination, one by one: what was never tried goes first, so that what a receiver cannot digest holds nothing
+ * up. Whoever takes one marks it as busy before asking for the next.
+ */
+export const createNextDue = (
+  store: { due: Queue['due'] },
+  destination: Destination,
+  { now, elapsed }: Time,
+  room: number,
+  most: number,
+) => {
+  const { breakers, busy, lines } = destination
+  const limit = busy.size + room
+  const waiting: Record<Turn, readonly Due[]> = {
+    first: store.due(destination, 'first', now, limit),
+    // Nothing has failed where nothing is known of a destination.
+    again: destination.health === 'unknown' ? [] : store.due(destination, 'again', now, limit),
+  }
+  const free = ({ id, line }: Due) => !busy.has(id) && !lines.has(line)
+  const again = () => {
+    const mayRun = allowed(breakers.again, elapsed, most) - destination.runningAgain
+    return mayRun > 0 ? waiting.again.find(free) : undefined
+  }
+
+  return (): NextDue | undefined => {
+    const first = waiting.first.find(free)
+    const other = first && (breakers.first.opened > 0 || destination.sinceAgain < AGAIN_IN - 1) ? undefined : again()
+    const due = other ?? first
+    if (!due) return undefined
+    const turn = other ? 'again' : 'first'
+    destination.sinceAgain = other ? 0 : destination.sinceAgain + 1
+    const probe = [breakers.first, breakers[turn]].find(({ opened }) => opened > 0)
+    return { due, turn, probe }
+  }
+}
