@@ -109,12 +109,10 @@ export const createAttempts = (options: AttemptsOptions) => {
     }
     for (const [at, begun] of all.entries()) {
       const job = jobs[at]
-      if (!job) {
-        end(begun, now)
-        continue
-      }
-      const done = send(begun, job).finally(() => under.delete(done))
-      under.add(done)
+      if (job) {
+        const done = send(begun, job).finally(() => under.delete(done))
+        under.add(done)
+      } else end(begun, now)
     }
   }
 
@@ -143,14 +141,12 @@ export const createAttempts = (options: AttemptsOptions) => {
   const settle = () => {
     if (ended.length === 0) return
     const now = clock.now()
-    const settled = store.settle(
-      ended.map(it => it.attempt),
-      { now, schedule, ...(random && { random }) },
-    )
-    const landed = ended
+    const attempts = ended.map(it => it.attempt)
+    const settled = store.settle(attempts, { now, schedule, random })
+    const written = ended
     ended = []
     for (const one of settled) count(one, counted, now)
-    for (const { begun, job, attempt } of landed) {
+    for (const { begun, job, attempt } of written) {
       counted.attempt.observe({ channel: job.action.type }, attempt.latencyMs / 1_000)
       judge(begun, job, attempt.outcome, now)
       options.onOutcome?.(job, attempt.outcome, now)
@@ -168,11 +164,11 @@ export const createAttempts = (options: AttemptsOptions) => {
       const elapsed = clock.elapsed()
       failed(breakers, turn, elapsed, probe)
       destination.health = 'failing'
-      const since = failingSince(breakers)
       const span = spanOf(schedule)
-      if (since === undefined || elapsed - since < span) return
+      const failingMs = elapsed - (failingSince(breakers) ?? elapsed)
+      if (failingMs < span) return
       // What died before this start has waited for longer.
-      const first = Math.min(now - (elapsed - since), options.failingSince?.(job) ?? Number.POSITIVE_INFINITY)
+      const first = Math.min(now - failingMs, options.failingSince?.(job) ?? Number.POSITIVE_INFINITY)
       const why = `dead: its receiver has accepted nothing since ${new Date(first).toISOString()}`
       const gone = store.expire(destination, now - span, now, why)
       if (gone > 0) counted.dead.add({ channel: job.action.type }, gone)

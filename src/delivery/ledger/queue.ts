@@ -285,7 +285,11 @@ export const createQueue = (db: Db) => {
     /** Records attempts with what follows from each, in one transaction. */
     settle: (
       attempts: readonly Attempt[],
-      { now, schedule, random = Math.random }: { now: number; schedule: readonly number[]; random?: () => number },
+      {
+        now,
+        schedule,
+        random = Math.random,
+      }: { now: number; schedule: readonly number[]; random?: (() => number) | undefined },
     ): Settled[] =>
       atomically(db, () =>
         attempts.flatMap(attempt => {
