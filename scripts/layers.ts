@@ -311,12 +311,6 @@ export const LARGE: readonly { path: string; name?: string; most: number; why: s
     why: 'A factory whose members share the state of one object or thread.',
   },
   {
-    path: 'src/delivery/ledger/queue.ts',
-    name: 'createQueue',
-    most: 263,
-    why: 'A factory whose members share the state of one object or thread.',
-  },
-  {
     path: 'src/delivery/ledger/alert-deliveries.ts',
     name: 'createAlertDeliveries',
     most: 166,

@@ -1,5 +1,6 @@
 import { allowed, failed, failingSince, succeeded } from '../lib/scheduling/breaker.ts'
-import type { Attempt, Due, Job, Queue, Settled } from './ledger/queue.ts'
+import type { Attempt, Settled } from './ledger/outcomes.ts'
+import type { Due, Job, Queue } from './ledger/queue.ts'
 import type { Counters } from './metrics.ts'
 import { createNextDue, type NextDue, type Time } from './next-due.ts'
 import { spanOf } from './retry-schedule.ts'

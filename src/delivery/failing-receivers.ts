@@ -1,7 +1,7 @@
 import type { Log } from '../lib/log.ts'
 import type { StoredRule } from '../rules/rule.ts'
 import { receiverOf } from './channels/index.ts'
-import type { Attempt } from './ledger/queue.ts'
+import type { Attempt } from './ledger/outcomes.ts'
 import type { Failed } from './ledger/records.ts'
 
 /** A receiver whose last delivery failed, and since when nothing was delivered to it. */

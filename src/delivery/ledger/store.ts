@@ -2,6 +2,7 @@ import { DEFAULT_LIMITS, type Limits } from '../../limits/index.ts'
 import { createFanOut } from './fan-out.ts'
 import { connect } from './file.ts'
 import { createListing } from './listing.ts'
+import { createOutcomes } from './outcomes.ts'
 import { createQueue } from './queue.ts'
 import { createLedger } from './records.ts'
 
@@ -22,6 +23,7 @@ export const openDeliveries = (data: string, { native, now = Date.now, limits = 
   return {
     ...createFanOut(db),
     ...createQueue(db),
+    ...createOutcomes(db),
     ...ledger,
     ...createListing(db, ledger.attemptsOf),
     close: () => void db.close(),

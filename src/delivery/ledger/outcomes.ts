@@ -1,0 +1,189 @@
+import { TOKEN } from '../../rules/extracts.ts'
+import type { Action } from '../../rules/rule.ts'
+import type { MessageType, Outcome } from '../channels/channel.ts'
+import { nextTry } from '../retry-schedule.ts'
+import { disabledError } from './alert-deliveries.ts'
+import { atomically, type Db } from './file.ts'
+
+export interface Attempt {
+  ids: readonly number[]
+  /** Epoch milliseconds at which it began. */
+  at: number
+  latencyMs: number
+  /** `aborted`: the program stopped, and it is not known whether the receiver got it. */
+  outcome: Outcome | { type: 'aborted' }
+}
+
+/** The state of a delivery after an attempt. */
+export interface Settled {
+  id: number
+  channel: Action['type']
+  destination: string
+  type: MessageType
+  /** `queued`: the attempt was broken off, and counts for nothing. */
+  to: 'delivered' | 'retried' | 'dead' | 'cancelled' | 'queued'
+  receivedAt: number
+  /** Whether this is its first successful delivery. */
+  first: boolean
+  nextAt: number
+}
+
+interface State {
+  state: string
+  tries: number
+  rule: number
+  revision: number
+  account: number
+  destination: string
+  channel: Action['type']
+  action: string
+  type: MessageType
+  received_at: number
+  delivered_at: number | null
+}
+
+/** Attempts, and what follows from each for its deliveries. */
+export const createOutcomes = (db: Db) => {
+  const stateOf = db.prepare<[number], State>(
+    `SELECT d.state, d.tries, d.rule, d.revision, d.account, d.destination, r.channel, r.action, d.type, d.received_at, d.delivered_at
+     FROM delivery d JOIN receiver r ON r.id = d.receiver WHERE d.id = ?`,
+  )
+  const addAttempt = db.prepare(
+    `INSERT INTO attempt (delivery, n, at, latency_ms, outcome, status, error, head, next_at, combined)
+     VALUES (@id, (SELECT coalesce(max(n), 0) + 1 FROM attempt WHERE delivery = @id), @at, @latencyMs, @outcome, @status, @error, @head,
+       @nextAt, @combined)`,
+  )
+  const deliver = db.prepare(
+    `UPDATE delivery SET state = 'delivered', tries = tries + 1, settled_at = ?, delivered_at = ?, last_status = ?, last_error = NULL
+     WHERE id = ?`,
+  )
+  const postpone = db.prepare(
+    'UPDATE delivery SET tries = tries + 1, next_at = ?, last_status = ?, last_error = ? WHERE id = ?',
+  )
+  const bury = db.prepare(
+    `UPDATE delivery SET state = 'dead', tries = tries + 1, settled_at = ?, last_status = ?, last_error = ? WHERE id = ?`,
+  )
+  const disable = db.prepare(
+    `INSERT INTO disabled (rule, destination, revision, at) VALUES (?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET revision = excluded.revision, at = excluded.at WHERE excluded.revision >= revision`,
+  )
+  const buryOthers = db.prepare<
+    [number, string, number, string, number],
+    { id: number; channel: Action['type']; type: MessageType }
+  >(
+    `UPDATE delivery SET state = 'dead', settled_at = ?, last_error = ? WHERE state = 'queued' AND account = ? AND destination = ? AND +rule = ?
+     RETURNING id, (SELECT channel FROM receiver WHERE id = receiver) AS channel, type`,
+  )
+
+  const note = (id: number, { at, latencyMs, outcome, ids }: Attempt, nextAt: number | null) =>
+    addAttempt.run({
+      id,
+      at,
+      latencyMs: Math.round(latencyMs),
+      outcome: outcome.type,
+      status: statusOf(outcome),
+      error: errorOf(outcome),
+      head: 'head' in outcome ? outcome.head : null,
+      nextAt,
+      combined: ids.length,
+    })
+
+  /** What an attempt comes to for one of its deliveries, and for others that it ends. */
+  const settleOne = (id: number, attempt: Attempt, how: Parameters<typeof nextTry>[2] & { now: number }): Settled[] => {
+    const was = stateOf.get(id)
+    // Cancelled while it was under way, and forgotten since, where little is kept.
+    if (!was) return []
+    const { outcome } = attempt
+    const { channel, destination, type } = was
+    const { now } = how
+    const [status, error] = [statusOf(outcome), errorOf(outcome)]
+    let nextAt: number | undefined
+    let to: Settled['to'] = 'cancelled'
+    if (outcome.type === 'delivered') {
+      // Also where it was cancelled meanwhile: it has arrived.
+      deliver.run(now, now, status, id)
+      to = 'delivered'
+    } else if (was.state === 'queued' && outcome.type === 'aborted') {
+      nextAt = now
+      to = 'queued'
+    } else if (was.state === 'queued') {
+      if (outcome.type === 'retry') nextAt = nextTry(was.tries + 1, now, { ...how, retryAfterMs: outcome.retryAfterMs })
+      to = nextAt === undefined ? 'dead' : 'retried'
+      if (nextAt === undefined) bury.run(now, status, error, id)
+      else postpone.run(nextAt, status, error, id)
+    }
+    note(id, attempt, nextAt ?? null)
+    const first = was.delivered_at === null
+    const settled: Settled = {
+      id,
+      channel,
+      destination,
+      type,
+      to,
+      receivedAt: was.received_at,
+      first,
+      nextAt: nextAt ?? now,
+    }
+    if (outcome.type !== 'gone' || hasTokens(was.action)) return [settled]
+    disable.run(was.rule, destination, was.revision, now)
+    const others = buryOthers.all(now, disabledError(now), was.account, destination, was.rule)
+    return [settled, ...others.map(other => ({ ...settled, ...other, to: 'dead' as const }))]
+  }
+
+  return {
+    /** Records attempts with what follows from each, in one transaction. */
+    settle: (
+      attempts: readonly Attempt[],
+      {
+        now,
+        schedule,
+        random = Math.random,
+      }: { now: number; schedule: readonly number[]; random?: (() => number) | undefined },
+    ): Settled[] =>
+      atomically(db, () =>
+        attempts.flatMap(attempt => {
+          // Combined deliveries stay together.
+          const luck = random()
+          return attempt.ids.flatMap(id => settleOne(id, attempt, { now, schedule, random: () => luck }))
+        }),
+      ),
+
+    /** Records the attempt of a test. */
+    settleTest(id: number, attempt: Attempt) {
+      const { outcome, at, latencyMs } = attempt
+      const end = Math.round(at + latencyMs)
+      const delivered = outcome.type === 'delivered'
+      atomically(db, () => {
+        note(id, attempt, null)
+        db.prepare(
+          'UPDATE delivery SET state = ?, tries = 1, begun_at = ?, settled_at = ?, delivered_at = ?, last_status = ?, last_error = ? WHERE id = ?',
+        ).run(
+          delivered ? 'delivered' : 'dead',
+          at,
+          end,
+          delivered ? end : null,
+          statusOf(outcome),
+          errorOf(outcome),
+          id,
+        )
+      })
+    },
+  }
+}
+
+/** The HTTP or SMTP status of the receiver's answer. */
+export const statusOf = (outcome: Attempt['outcome']): number | null => ('status' in outcome ? outcome.status : null)
+
+/** The error of an outcome that is not a success. */
+export const errorOf = (outcome: Attempt['outcome']): string | null =>
+  'why' in outcome
+    ? outcome.why
+    : outcome.type === 'aborted'
+      ? 'interrupted, because the program was stopped'
+      : (('error' in outcome ? outcome.error : undefined) ?? null)
+
+/** Of a URL that is another one for each alert, 410 says that this one is gone. */
+const hasTokens = (action: string): boolean => {
+  const { parameters } = JSON.parse(action) as Action
+  return 'url' in parameters && parameters.url.search(TOKEN) >= 0
+}
