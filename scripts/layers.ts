@@ -305,24 +305,6 @@ export const LARGE: readonly { path: string; name?: string; most: number; why: s
     why: 'A factory whose members share the state of one object or thread.',
   },
   {
-    path: 'src/delivery/ledger/records.ts',
-    name: 'createLedger',
-    most: 157,
-    why: 'A factory whose members share the state of one object or thread.',
-  },
-  {
-    path: 'src/delivery/ledger/alert-deliveries.ts',
-    name: 'createAlertDeliveries',
-    most: 166,
-    why: 'A factory whose members share the state of one object or thread.',
-  },
-  {
-    path: 'src/delivery/worker.ts',
-    name: 'createWorker',
-    most: 167,
-    why: 'A factory whose members share the state of one object or thread.',
-  },
-  {
     path: 'src/engine/documents/piece.ts',
     name: 'createPiece',
     most: 212,

@@ -1,7 +1,7 @@
 import type { StoredAlert } from '../alerts/alert.ts'
 import type { Action, StoredRule } from '../rules/rule.ts'
 import type { Message } from './channels/channel.ts'
-import { headOf, saidBy } from './ledger/alert-deliveries.ts'
+import { headOf, saidBy } from './ledger/messages.ts'
 import { type Attempt, errorOf, statusOf } from './ledger/outcomes.ts'
 import type { Job } from './ledger/queue.ts'
 import { readSource } from './payload.ts'

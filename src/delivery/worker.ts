@@ -6,7 +6,8 @@ import { type Clock, createStepWatch, systemClock } from '../lib/retry.ts'
 import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
 import type { StoredRule } from '../rules/rule.ts'
 import { createAttempts } from './attempts.ts'
-import type { ChannelOf, Expansion } from './ledger/alert-deliveries.ts'
+import type { ChannelOf } from './channels/channel.ts'
+import type { Expansion } from './ledger/alert-deliveries.ts'
 import type { Attempt } from './ledger/outcomes.ts'
 import type { Job } from './ledger/queue.ts'
 import type { DeliveryStore } from './ledger/store.ts'
@@ -92,48 +93,28 @@ export const createWorker = ({
     ...{ store, rules, rulesVersion, keepMs, ageClock, log },
     onCancelled: channel => counted.cancelled.add({ channel }),
   })
-  let stopping = false
-  let stuck: string | null = null
-
-  // Turns: one after the other, each as soon as something asks for it.
-  let turnAt = Number.POSITIVE_INFINITY
-  let rest = new AbortController()
-  const ask = (inMs: number) => {
-    const at = clock.elapsed() + inMs
-    if (at >= turnAt) return
-    turnAt = at
-    rest.abort()
-  }
-
+  const turns = createTurns({
+    ...{ clock, log },
+    turn: () => turn(),
+    idleUntil: () => Math.min(scheduler.nextAt(), pollAt),
+  })
   const attempts = createAttempts({
-    ...{ store, scheduler, channels, sender, counted, clock, ask, perDestination, schedule, random: options.random },
+    ...{
+      store,
+      scheduler,
+      channels,
+      sender,
+      counted,
+      clock,
+      ask: turns.ask,
+      perDestination,
+      schedule,
+      random: options.random,
+    },
     ...(onOutcome && { onOutcome }),
     ...(failingSince && { failingSince }),
     againMs: POLL_MS,
   })
-
-  const run = async () => {
-    while (!stopping) {
-      const wait = turnAt - clock.elapsed()
-      if (wait > 0) {
-        rest = new AbortController()
-        await clock.sleep(wait, rest.signal).catch(() => {})
-        if (clock.elapsed() < turnAt) continue
-      } else await new Promise(setImmediate)
-      if (stopping) break
-      turnAt = Number.POSITIVE_INFINITY
-      try {
-        const more = turn()
-        ask(more ? 0 : Math.max(0, Math.min(scheduler.nextAt(), pollAt) - clock.elapsed()))
-        if (stuck !== null) log.info('Delivers again')
-        stuck = null
-      } catch (error) {
-        if (stuck === null) log.error('Failed to deliver, will retry', { error })
-        stuck = messageOf(error)
-        ask(POLL_MS)
-      }
-    }
-  }
 
   /** Returns whether there is more to do at once. */
   const turn = (): boolean => {
@@ -182,14 +163,13 @@ export const createWorker = ({
   }
 
   takeOver()
-  ask(0)
-  const loop = run()
+  turns.start()
 
   return {
     /** There may be something new in a network's outbox, or in any. */
     wake(network?: string) {
       poller.wake(network)
-      ask(0)
+      turns.ask(0)
     },
 
     /** Looks at the whole queue: what is there was changed by this very connection, as by redelivery. */
@@ -205,13 +185,11 @@ export const createWorker = ({
     testFire: sender.test,
 
     /** Why it cannot go on for now; null where it does. */
-    stuck: () => stuck,
+    stuck: turns.stuck,
 
     /** Waits a short while for what is under way, then breaks it off. */
     async stop() {
-      stopping = true
-      rest.abort()
-      await loop
+      await turns.stop()
       const patience = new AbortController()
       await Promise.race([attempts.ended(), systemClock.sleep(STOP_MS, patience.signal).catch(() => {})])
       patience.abort()
@@ -223,6 +201,67 @@ export const createWorker = ({
       } catch (error) {
         log.error('Failed to record the last attempts', { error })
       }
+    },
+  }
+}
+
+interface TurnsOptions extends Pick<WorkerOptions, 'clock' | 'log'> {
+  /** Does some of the work; returns whether there is more to do at once. */
+  turn(): boolean
+  /** When there is something to do without anything happening before, as of `clock.elapsed`. */
+  idleUntil(): number
+}
+
+/** Turns, one after the other, each as soon as something asks for it. A turn that fails is repeated. */
+const createTurns = ({ clock, log, turn, idleUntil }: TurnsOptions) => {
+  let turnAt = Number.POSITIVE_INFINITY
+  let rest = new AbortController()
+  let stopping = false
+  let stuck: string | null = null
+  let loop: Promise<void> | undefined
+
+  const ask = (inMs: number) => {
+    const at = clock.elapsed() + inMs
+    if (at >= turnAt) return
+    turnAt = at
+    rest.abort()
+  }
+
+  const run = async () => {
+    while (!stopping) {
+      const wait = turnAt - clock.elapsed()
+      if (wait > 0) {
+        rest = new AbortController()
+        await clock.sleep(wait, rest.signal).catch(() => {})
+        if (clock.elapsed() < turnAt) continue
+      } else await new Promise(setImmediate)
+      if (stopping) break
+      turnAt = Number.POSITIVE_INFINITY
+      try {
+        ask(turn() ? 0 : Math.max(0, idleUntil() - clock.elapsed()))
+        if (stuck !== null) log.info('Delivers again')
+        stuck = null
+      } catch (error) {
+        if (stuck === null) log.error('Failed to deliver, will retry', { error })
+        stuck = messageOf(error)
+        ask(POLL_MS)
+      }
+    }
+  }
+
+  return {
+    /** Asks for a turn after so many milliseconds. */
+    ask,
+    start() {
+      ask(0)
+      loop = run()
+    },
+    /** Why the last turn failed; null where it did not. */
+    stuck: () => stuck,
+    async stop() {
+      stopping = true
+      rest.abort()
+      await loop
     },
   }
 }

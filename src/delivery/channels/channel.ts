@@ -94,3 +94,8 @@ export interface ChannelKind<A extends Action = Action> {
   preview(action: A, message: Message): Preview
   open(transports: Transports): Channel<A>
 }
+
+/** Channels by the type of an action. */
+export interface ChannelOf {
+  of(action: Pick<Action, 'type'>): Channel
+}

@@ -1,15 +1,11 @@
-import { createHash } from 'node:crypto'
 import type { StoredAlert } from '../../alerts/alert.ts'
-import { DEFAULT_LIMITS, type Limits, overLimit } from '../../limits/index.ts'
+import type { Limits } from '../../limits/index.ts'
 import type { Action, StoredRule } from '../../rules/rule.ts'
-import type { Channel, Message, MessageType } from '../channels/channel.ts'
+import type { ChannelOf, MessageType } from '../channels/channel.ts'
 import type { Lane } from '../scheduler.ts'
+import { createBacklogLimit } from './backlog-limit.ts'
 import type { Db } from './file.ts'
-
-/** Channels by the type of an action. */
-export interface ChannelOf {
-  of(action: Pick<Action, 'type'>): Channel
-}
+import { createMessages } from './messages.ts'
 
 /** A rule as it is now, paused or not. */
 export type RuleOf = (id: number) => StoredRule | undefined
@@ -33,9 +29,6 @@ export interface ExpandOptions {
   limits?: Limits
 }
 
-/** The parts of a message that are the same for all states of its alert. */
-export type MessageHead = Pick<Message, 'targetType' | 'confirmations' | 'entity'>
-
 interface Row {
   id: number
   round: number
@@ -58,21 +51,14 @@ type Told = Pick<Row, 'rule' | 'revision' | 'account' | 'receiver' | 'destinatio
 
 /** Makes deliveries of what is told of alerts. Every verb is to be called within a transaction. */
 export const createAlertDeliveries = (db: Db) => {
-  const fullnessOf = createFullness(db)
+  const limitOf = createBacklogLimit(db)
+  const { receiverOf, keepMessage } = createMessages(db)
   const rowsOf = db.prepare<[string, string], Row>(
     `SELECT d.id, d.round, d.type, d.state, d.action, d.rule, d.revision, d.account, d.receiver, d.destination, d.message,
        r.target, r.channel, d.begun_at, d.retracted
      FROM delivery d JOIN receiver r ON r.id = d.receiver
      WHERE d.network = ? AND d.alert = ? AND d.type <> 'alert.test' ORDER BY d.id`,
   )
-  const addReceiver = db
-    .prepare<[string, string, string, string, string], number>(
-      `INSERT INTO receiver (action, channel, destination, target, shown) VALUES (?, ?, ?, ?, ?)
-       ON CONFLICT (action) DO UPDATE SET destination = excluded.destination, shown = excluded.shown RETURNING id`,
-    )
-    .pluck()
-  const addMessage = db.prepare('INSERT INTO message (network, alert, head, source) VALUES (?, ?, ?, ?)')
-  const addSaid = db.prepare('INSERT INTO said (rule, revision, text) VALUES (?, ?, ?) ON CONFLICT DO NOTHING')
   const addDelivery = db.prepare(
     `INSERT INTO delivery (network, alert, round, type, action, original, rule, revision, account, receiver, destination, message,
        state, next_at, created_at, queued_at, received_at, changed_at, settled_at, retracted, last_error)
@@ -100,24 +86,6 @@ export const createAlertDeliveries = (db: Db) => {
     'INSERT INTO rule_count (rule, triggered) VALUES (?, 1) ON CONFLICT DO UPDATE SET triggered = triggered + 1',
   )
 
-  const receiverOf = (action: Action, channels: ChannelOf) => {
-    const channel = channels.of(action)
-    const destination = channel.destination(action)
-    const id = addReceiver.get(
-      JSON.stringify(action),
-      action.type,
-      destination,
-      hashOf([action.type, action.parameters]),
-      channel.shown(action),
-    )!
-    return { id, destination, combines: channel.combines === true }
-  }
-
-  const keepMessage = (network: string, rule: StoredRule, alert: StoredAlert): number => {
-    addSaid.run(rule.id, rule.revision, JSON.stringify(saidBy(rule)))
-    return Number(addMessage.run(network, alert.id, JSON.stringify(headOf(alert)), alert.source).lastInsertRowid)
-  }
-
   /** Why nothing goes to a receiver, undefined where it is not disabled for the rule as it is. */
   const disabledBy = (rule: number, revision: number | undefined, destination: string): string | undefined => {
     const found = isDisabled.get(rule, destination)
@@ -131,7 +99,7 @@ export const createAlertDeliveries = (db: Db) => {
     const { channels, digestMs, now } = options
     const expansion: Expansion = { due: [], dead: new Map(), cancelled: new Map() }
     const lanes = new Map<string, Expansion['due'][number]>()
-    const refuse = fullnessOf(now, options.limits)
+    const refuse = limitOf(now, options.limits)
 
     const offer = ({ account, destination }: Lane, at: number) => {
       const key = `${account} ${destination}`
@@ -226,65 +194,10 @@ export const createAlertDeliveries = (db: Db) => {
 
 export const ownOf = ({ id, revision, account }: StoredRule) => ({ rule: id, revision, account })
 
-/** The members of messages that describe a rule. */
-export const saidBy = ({ id, input }: Pick<StoredRule, 'id' | 'input'>): Message['rule'] => ({
-  id,
-  name: input.name,
-  version: input.version ?? null,
-})
-
-export const headOf = (alert: StoredAlert): MessageHead => ({
-  targetType: alert.targetType,
-  confirmations: alert.confirmations,
-  entity: { ...alert.entity, blockNumber: alert.block },
-})
-
 /** Why what a paused rule found is not sent. */
 export const PAUSED = 'its rule was paused'
 
 export const disabledError = (at: number): string =>
   `disabled by 410: the receiver answered at ${new Date(at).toISOString()} that it wants no more messages; to enable it, change the rule or ask for redelivery`
 
-const hashOf = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 32)
-
 const increase = (counts: Map<string, number>, key: string) => counts.set(key, (counts.get(key) ?? 0) + 1)
-
-/** The part of an account's limit that one destination may fill, so that a dead one leaves room for the others. */
-const LANE_SHARE = 10
-const COUNT_EVERY_MS = 1_000
-
-/** Whether an account's queue is full. Counted now and then: a few more do no harm. */
-const createFullness = (db: Db) => {
-  const queuedOf = db
-    .prepare<[number], number>(`SELECT count(*) FROM delivery WHERE state = 'queued' AND account = ?`)
-    .pluck()
-  const inLane = db
-    .prepare<[number, string], number>(
-      `SELECT count(*) FROM delivery WHERE state = 'queued' AND account = ? AND destination = ?`,
-    )
-    .pluck()
-  let countedAt = Number.NEGATIVE_INFINITY
-  const accounts = new Map<number, number>()
-  const lanes = new Map<string, number>()
-  const countIn = ({ account, destination }: Lane): number => {
-    const key = `${account} ${destination}`
-    const count = lanes.get(key) ?? inLane.get(account, destination)!
-    lanes.set(key, count + 1)
-    return count
-  }
-  return (now: number, limits: Limits = DEFAULT_LIMITS) => {
-    const most = limits.queuedDeliveries
-    if (Math.abs(now - countedAt) >= COUNT_EVERY_MS) {
-      countedAt = now
-      accounts.clear()
-      lanes.clear()
-    }
-    /** Why one more is dead from the beginning; undefined where it may be queued. */
-    return (lane: Lane): string | undefined => {
-      const queued = accounts.get(lane.account) ?? queuedOf.get(lane.account)!
-      if (queued >= most && countIn(lane) >= most / LANE_SHARE) return overLimit('queuedDeliveries', limits).message
-      accounts.set(lane.account, queued + 1)
-      return undefined
-    }
-  }
-}

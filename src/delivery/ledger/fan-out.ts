@@ -2,7 +2,7 @@ import type { OutboxEntry, StoredAlert } from '../../alerts/alert.ts'
 import type { StoredRule } from '../../rules/rule.ts'
 import { createAlertDeliveries, type ExpandOptions, type Expansion, ownOf, type RuleOf } from './alert-deliveries.ts'
 import { atomically, type Db } from './file.ts'
-import { createForget, FORGOTTEN, type Forgotten } from './records.ts'
+import { createForget, FORGOTTEN, type Forgotten } from './retention.ts'
 
 /** The source of outbox entries. */
 export interface Origin {

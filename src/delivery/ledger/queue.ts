@@ -1,10 +1,9 @@
 import type { Turn } from '../../lib/scheduling/breaker.ts'
 import type { Action } from '../../rules/rule.ts'
-import type { Message, MessageType } from '../channels/channel.ts'
-import { readSource } from '../payload.ts'
+import type { Message } from '../channels/channel.ts'
 import type { Lane } from '../scheduler.ts'
-import type { MessageHead } from './alert-deliveries.ts'
 import { atomically, type Db } from './file.ts'
+import { createLoad } from './messages.ts'
 
 /** A delivery that may be sent now. */
 export interface Due {
@@ -24,19 +23,6 @@ export interface Job extends Lane {
 }
 
 export type Queue = ReturnType<typeof createQueue>
-
-interface Claimed {
-  network: string
-  alert: string
-  type: MessageType
-  account: number
-  destination: string
-  changed_at: number
-  action: string
-  said: string
-  head: string
-  source: string
-}
 
 const DUE = `SELECT d.id, d.rule, d.receiver, r.channel, d.alert || ' ' || r.target AS line
   FROM delivery d JOIN receiver r ON r.id = d.receiver WHERE d.state = 'queued'`
@@ -68,6 +54,7 @@ const RULES = `WITH RECURSIVE r (rule) AS (
   SELECT rule FROM r WHERE rule IS NOT NULL`
 
 export const createQueue = (db: Db) => {
+  const load = createLoad(db)
   const lanes = db.prepare<[], Lane & { dueAt: number; tried: number }>(LANES)
   const due = db.prepare<[number, string, number, number, number], Due>(
     `${DUE} AND d.account = ? AND d.destination = ? AND (d.tries > 0) = ? AND d.next_at <= ? ORDER BY d.next_at, d.id LIMIT ?`,
@@ -90,20 +77,12 @@ export const createQueue = (db: Db) => {
     `${DUE} AND d.rule = ? AND d.receiver = ? AND d.next_at <= ? ORDER BY d.next_at, d.id LIMIT ?`,
   )
   const begin = db.prepare(`UPDATE delivery SET begun_at = ? WHERE id = ? AND state = 'queued' AND next_at <= ?`)
-  const load = db.prepare<[number], Claimed>(
-    `SELECT d.network, d.alert, d.type, d.account, d.destination, d.changed_at, r.action, s.text AS said, m.head, m.source
-     FROM delivery d JOIN receiver r ON r.id = d.receiver JOIN message m ON m.id = d.message
-       JOIN said s ON s.rule = d.rule AND s.revision = d.revision
-     WHERE d.id = ?`,
-  )
   const version = db.prepare<[], number>('PRAGMA data_version').pluck()
 
   const claimOne = (picked: readonly Due[], now: number): Job | undefined => {
     const ids = picked.map(({ id }) => id).filter(id => begin.run(now, id, now).changes === 1)
     if (ids.length === 0) return undefined
-    const rows = ids.map(id => load.get(id)!)
-    const { destination, account, action } = rows[0]!
-    return { ids, destination, account, action: JSON.parse(action) as Action, messages: rows.map(toMessage) }
+    return { ids, ...load(ids) }
   }
 
   return {
@@ -187,13 +166,3 @@ export const createQueue = (db: Db) => {
 
 /** In the index of what is queued. */
 const TRIED: Record<Turn, number> = { first: 0, again: 1 }
-
-const toMessage = ({ said, head, source, ...row }: Claimed): Message => ({
-  id: row.alert,
-  type: row.type,
-  network: row.network,
-  timestamp: row.changed_at,
-  rule: JSON.parse(said) as Message['rule'],
-  ...(JSON.parse(head) as MessageHead),
-  source: readSource(source),
-})

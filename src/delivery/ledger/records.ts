@@ -97,10 +97,6 @@ export const SELECT = `SELECT d.id, d.network, d.alert, d.type, d.rule, d.action
 const ATTEMPTS = `SELECT n, at, latency_ms AS latencyMs, outcome, status, error, head, next_at AS nextAt, combined FROM attempt
   WHERE delivery = ? ORDER BY n`
 
-/** Pages of 4 kB: what stays free at least, and what is moved together, which takes some 10 ms. */
-const LEAST_FREE = 256
-const SHRINK_AT_ONCE = 1_024
-
 /** By which column or subquery each member of a filter selects. */
 const REDELIVER = {
   account: 'account = @account',
@@ -120,7 +116,7 @@ const conditionsOf = <K extends string>(
   filter: { [N in NoInfer<K>]?: unknown },
 ): string[] => (Object.keys(conditions) as K[]).filter(name => filter[name] !== undefined).map(name => conditions[name])
 
-export const createLedger = (db: Db, now: () => number, limits: Limits) => {
+export const createRecords = (db: Db, now: () => number, limits: Limits) => {
   const attempts = db.prepare<[number], AttemptInfo>(ATTEMPTS)
   const count = (sql: string) => db.prepare<unknown[], number>(sql).pluck()
   const ofAlerts = db.prepare<[{ alerts: string; rule: number }], DeliveryInfo>(
@@ -128,18 +124,6 @@ export const createLedger = (db: Db, now: () => number, limits: Limits) => {
     `${SELECT} WHERE +d.rule = @rule AND d.alert IN (SELECT value FROM json_each(@alerts)) ORDER BY d.id`,
   )
   const countOf = count('SELECT triggered FROM rule_count WHERE rule = ?')
-  const old = db.prepare<[number, number, number], Forgotten>(
-    `SELECT ${FORGOTTEN} FROM delivery WHERE state IN ('delivered', 'cancelled') AND settled_at < ?
-     UNION ALL
-     SELECT ${FORGOTTEN} FROM delivery WHERE state = 'dead' AND settled_at < ? LIMIT ?`,
-  )
-  const nextRule = db.prepare<[number], number | null>('SELECT min(rule) FROM delivery WHERE rule > ?').pluck()
-  const settledOf = db.prepare<[number, number, number], Forgotten>(
-    `SELECT ${FORGOTTEN} FROM delivery INDEXED BY delivery_rule WHERE rule = ? AND state <> 'queued' AND settled_at < ? LIMIT ?`,
-  )
-  const forget = createForget(db)
-  const freePages = count('PRAGMA freelist_count')
-
   /** How many of an account are queued, or of that of a rule. */
   const queuedOf = ({ account, rule }: RedeliverFilter): number =>
     account === undefined
@@ -249,65 +233,5 @@ export const createLedger = (db: Db, now: () => number, limits: Limits) => {
         )
         for (const receiver of receivers) add.run(receiver)
       }),
-
-    /** Forgets at most `limit` of what was delivered or cancelled before `settledBefore`, or dead since `deadBefore`; returns how many. */
-    prune: ({ settledBefore, deadBefore }: { settledBefore: number; deadBefore: number }, limit: number): number =>
-      atomically(db, () => forget(old.all(settledBefore, deadBefore, limit))),
-
-    /** Gives back some room of the file that nothing is in, but for what is soon filled again; whether there is more. */
-    shrink(): boolean {
-      const [pages, free] = [count('PRAGMA page_count').get()!, freePages.get()!]
-      const keep = Math.max(LEAST_FREE, Math.ceil((pages - free) / 4))
-      if (free <= keep) return false
-      db.pragma(`incremental_vacuum(${Math.min(free - keep, SHRINK_AT_ONCE)})`)
-      // A file of an older version cannot give room back.
-      return freePages.get()! < free && free - keep > SHRINK_AT_ONCE
-    },
-
-    /** The next rule by its number that there are deliveries of. */
-    nextRule: (after: number): number | undefined => nextRule.get(after) ?? undefined,
-
-    /** Forgets at most `limit` of what was settled before for a rule that is gone; returns how many. */
-    pruneRule: (rule: number, before: number, limit: number): number =>
-      atomically(db, () => {
-        const forgotten = forget(settledOf.all(rule, before, limit))
-        if (forgotten < limit)
-          for (const table of ['rule_count', 'disabled']) db.prepare(`DELETE FROM ${table} WHERE rule = ?`).run(rule)
-        return forgotten
-      }),
-  }
-}
-
-/** A delivery that nobody needs any more, and what may have been kept for it alone. */
-export interface Forgotten {
-  id: number
-  message: number
-  receiver: number
-  rule: number
-  revision: number
-}
-
-export const FORGOTTEN = 'id, message, receiver, rule, revision'
-
-/** Deletes deliveries, and messages, receivers and what rules said where no other delivery is left that needs them; returns how many. */
-export const createForget = (db: Db): ((rows: readonly Forgotten[]) => number) => {
-  const delivery = db.prepare('DELETE FROM delivery WHERE id = ?')
-  const unused = (['message', 'receiver'] as const).map(name => ({
-    name,
-    remove: db.prepare(
-      `DELETE FROM ${name} WHERE id = ? AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.${name} = ${name}.id)`,
-    ),
-  }))
-  const said = db.prepare(
-    `DELETE FROM said WHERE rule = @rule AND revision = @revision AND NOT EXISTS (
-       SELECT 1 FROM delivery d INDEXED BY delivery_rule WHERE d.rule = @rule AND d.revision = @revision
-     )`,
-  )
-  return rows => {
-    for (const { id } of rows) delivery.run(id)
-    for (const { name, remove } of unused) for (const id of new Set(rows.map(row => row[name]))) remove.run(id)
-    const revisions = new Map(rows.map(({ rule, revision }) => [`${rule} ${revision}`, { rule, revision }]))
-    for (const one of revisions.values()) said.run(one)
-    return rows.length
   }
 }

@@ -4,7 +4,8 @@ import { connect } from './file.ts'
 import { createListing } from './listing.ts'
 import { createOutcomes } from './outcomes.ts'
 import { createQueue } from './queue.ts'
-import { createLedger } from './records.ts'
+import { createRecords } from './records.ts'
+import { createRetention } from './retention.ts'
 
 /** `<data>/deliveries.sqlite`: what is to be delivered and what became of it. */
 export type DeliveryStore = ReturnType<typeof openDeliveries>
@@ -19,13 +20,14 @@ interface Options {
 /** Several processes may open it; only one may send. */
 export const openDeliveries = (data: string, { native, now = Date.now, limits = DEFAULT_LIMITS }: Options = {}) => {
   const db = connect(data, native)
-  const ledger = createLedger(db, now, limits)
+  const records = createRecords(db, now, limits)
   return {
     ...createFanOut(db),
     ...createQueue(db),
     ...createOutcomes(db),
-    ...ledger,
-    ...createListing(db, ledger.attemptsOf),
+    ...records,
+    ...createRetention(db),
+    ...createListing(db, records.attemptsOf),
     close: () => void db.close(),
   }
 }
