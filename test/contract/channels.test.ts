@@ -115,7 +115,7 @@ const NAMES_CHANNELS = [
   /^src\/delivery\/channels\//,
   /^src\/rules\/(rule|channels|check-alerts)\.ts$/,
   // What was stored before.
-  /^src\/delivery\/migrations\.ts$/,
+  /^src\/delivery\/ledger\/migrations\.ts$/,
   // What the operator has to set for emails.
   /^src\/(doctor\/receivers|services\/advice)\.ts$/,
   // An example of a rule.
