@@ -267,7 +267,6 @@ export const LARGE: readonly { path: string; name?: string; most: number; why: s
     most: 53,
     why: 'Planning, matching, sorting and joins stand side by side; folders for them come with new names.',
   },
-  { path: 'src/engine/show', most: 32, why: 'One file for each kind and each form of a value.' },
   { path: 'src/lib', most: 46, why: 'Leaf helpers of one file each.' },
   {
     path: 'src/search',

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { keccak256 } from 'viem'
 import { checkBlock } from '../../src/chain/check/check-block.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
-import { RECORD_COLUMNS } from '../../src/engine/documents/forms.ts'
+import { RECORD_COLUMNS } from '../../src/engine/documents/columns.ts'
 import { fieldsOf, type Kind, MAPPING } from '../../src/mapping/index.ts'
 import {
   arbitrumBlock,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { pack, packTopic, unpack } from '../../src/engine/documents/pack.ts'
+import { pack, packTopic, unpack } from '../../src/engine/forms/words.ts'
 import { createByteWriter } from '../../src/lib/bytes.ts'
 
 const createAddresses = () => {

@@ -4,26 +4,21 @@ import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import type { RawBlock, RpcReceipt, RpcTrace, RpcTransaction } from '../../src/chain/wire.ts'
 import { traceReader } from '../../src/documents/traces.ts'
-import { type Column, columnIndex, PLACES_PER_ROW, RECORD_COLUMNS } from '../../src/engine/documents/forms.ts'
-import { unpack } from '../../src/engine/documents/pack.ts'
+import { type Column, columnIndex, PLACES_PER_ROW, RECORD_COLUMNS } from '../../src/engine/documents/columns.ts'
 import { createRecords, type Records } from '../../src/engine/documents/record-reader.ts'
 import { valueReader } from '../../src/engine/documents/record-values.ts'
 import { createBlockWriter, hashOfTx, indexOfTx, readBlockRow } from '../../src/engine/documents/records/block.ts'
 import { newCallRecord, readCall, rewriteCall, writeCall } from '../../src/engine/documents/records/call.ts'
-import { cursor, takeVarint } from '../../src/engine/documents/records/cursor.ts'
 import { locate, rewriteField, seek } from '../../src/engine/documents/records/fields.ts'
 import { endTopics, newLogRecord, readLog, rewriteLog, writeLog } from '../../src/engine/documents/records/log.ts'
 import { createRecordRows, newStarts, type RecordRows, startsIn } from '../../src/engine/documents/records/rows.ts'
 import { createTraceWriter, newTraceRecord, readTrace, txOfTrace } from '../../src/engine/documents/records/trace.ts'
 import { createTxWriter } from '../../src/engine/documents/records/tx.ts'
-import {
-  FOLLOWS_LOGS,
-  type Ids,
-  NO_BYTES,
-  takeBoolean,
-  takeInteger,
-  takeLength,
-} from '../../src/engine/documents/records/values.ts'
+import { boolean } from '../../src/engine/forms/boolean.ts'
+import { cursor, takeVarint } from '../../src/engine/forms/cursor.ts'
+import { FOLLOWS_LOGS, type FormName, type Ids, NO_BYTES, takeLength } from '../../src/engine/forms/form.ts'
+import { takeInteger } from '../../src/engine/forms/integer.ts'
+import { unpack } from '../../src/engine/forms/words.ts'
 import type { Statement } from '../../src/engine/reader.ts'
 import { positionOf } from '../../src/engine/schema.ts'
 import { createByteWriter } from '../../src/lib/bytes.ts'
@@ -78,7 +73,7 @@ const quantity = fc.oneof(
   fc.constantFrom('0x', '0x0', '0x00', '0x7f', '0x80', '0xff', '0x1fffffffffffff', '0x20000000000000', 2 ** 53 - 1),
 )
 
-const wireOf = ({ form, declaration }: Column): fc.Arbitrary<unknown> => {
+const wireOf = ({ form: { name: form }, declaration }: Column): fc.Arbitrary<unknown> => {
   switch (form) {
     case 'address':
       return address
@@ -122,14 +117,14 @@ const wire = (columns: readonly Column[]): fc.Arbitrary<Record<string, unknown>>
   fc.record(
     Object.fromEntries(
       columns
-        .filter(({ form }) => form !== 'rest')
+        .filter(({ form }) => form.name !== 'rest')
         .map(column => [column.wire, fc.option(wireOf(column), { freq: 8, nil: null })] as const),
     ),
     { requiredKeys: [], noNullPrototype: true },
   )
 
 /** Naive: what a field of the wire is to be read as. */
-const expected = ({ form, declaration }: Column, value: unknown): unknown => {
+const expected = ({ form: { name: form }, declaration }: Column, value: unknown): unknown => {
   if (value === undefined || value === null) return value
   const hex =
     typeof value === 'number' ? `0x${value.toString(16)}` : typeof value === 'string' ? value.toLowerCase() : ''
@@ -171,12 +166,12 @@ const expected = ({ form, declaration }: Column, value: unknown): unknown => {
 const hexText = (item: unknown): unknown =>
   Array.isArray(item) ? item.map(hexText) : `0x${Buffer.from(item as Uint8Array).toString('hex')}`
 
-const readers: Record<Column['form'], (bytes: Buffer, length: number) => unknown> = {
+const readers: Record<FormName, (bytes: Buffer, length: number) => unknown> = {
   address: bytes => digitsOf(takeVarint(bytes)) || null,
   name: bytes => digitsOf(takeVarint(bytes)) || null,
   uint: takeInteger,
   digits: takeInteger,
-  boolean: takeBoolean,
+  boolean: bytes => boolean.take!(bytes),
   bloom: (bytes, length) => `0x${bytes.toString('hex', cursor.at, cursor.at + length)}`,
   bytes: (bytes, length) => `0x${bytes.toString('hex', cursor.at, cursor.at + length)}`,
   words: (bytes, length) => unpack(bytes.subarray(cursor.at, cursor.at + length), digitsOf),
@@ -195,7 +190,7 @@ const readers: Record<Column['form'], (bytes: Buffer, length: number) => unknown
     ),
   rest: (bytes, length) => bytes.subarray(cursor.at, cursor.at + length),
 }
-const HAVE_LENGTH = new Set<Column['form']>(['bloom', 'bytes', 'words', 'hashes', 'integers', 'list'])
+const HAVE_LENGTH = new Set<FormName>(['bloom', 'bytes', 'words', 'hashes', 'integers', 'list'])
 
 /** What a record holds, by the names of the fields. */
 const fieldsIn = (kind: FieldwiseKind, bytes: Buffer, offsets: Int32Array): Record<string, unknown> => {
@@ -203,8 +198,9 @@ const fieldsIn = (kind: FieldwiseKind, bytes: Buffer, offsets: Int32Array): Reco
   for (const [i, column] of RECORD_COLUMNS[kind].entries()) {
     if (offsets[i]! < 0) continue
     cursor.at = offsets[i]!
-    const length = HAVE_LENGTH.has(column.form) ? takeLength(bytes) : 0
-    const value = length === NO_BYTES ? null : length === FOLLOWS_LOGS ? 'follows' : readers[column.form](bytes, length)
+    const length = HAVE_LENGTH.has(column.form.name) ? takeLength(bytes) : 0
+    const value =
+      length === NO_BYTES ? null : length === FOLLOWS_LOGS ? 'follows' : readers[column.form.name](bytes, length)
     found[column.field] = typeof value === 'number' ? BigInt(value) : value
   }
   return found
@@ -339,7 +335,7 @@ describe('rows of records', () => {
 describe('records', () => {
   it('of transactions hold what the wire says, each field for itself', () => {
     const columns = RECORD_COLUMNS.tx
-    const of = (origin: string) => columns.filter(column => column.origin === origin)
+    const of = (origin: string) => columns.filter(column => column.declaration.origin === origin)
     fc.assert(
       fc.property(
         wire(of('wire')),
@@ -364,7 +360,7 @@ describe('records', () => {
           const offsets = new Int32Array(columns.length)
           locate('tx', bytes, start, offsets)
           assert.equal(cursor.at, end)
-          const model = due(columns, ({ origin, wire, field }) =>
+          const model = due(columns, ({ declaration: { origin }, wire, field }) =>
             origin === 'decoded'
               ? field === 'method'
                 ? input.method
@@ -377,7 +373,13 @@ describe('records', () => {
           else if (model.logsBloom === '0x') model.logsBloom = 'follows'
           assert.deepStrictEqual(fieldsIn('tx', bytes, offsets), model)
 
-          for (const [i, { field, form }] of columns.entries()) {
+          for (const [
+            i,
+            {
+              field,
+              form: { name: form },
+            },
+          ] of columns.entries()) {
             assert.equal(seek('tx', i, bytes, start), offsets[i]! >= 0)
             if (offsets[i]! >= 0) assert.equal(cursor.at, offsets[i])
             const value = valueReader('tx', field, records)?.(position)

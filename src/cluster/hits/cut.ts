@@ -1,6 +1,6 @@
 import { readDocument } from '../../documents/read.ts'
 import { asJson } from '../../documents/show.ts'
-import { OPEN, OPEN_LIST } from '../../engine/show/pieces.ts'
+import { OPEN, OPEN_LIST } from '../../engine/forms/json.ts'
 import { compileSourcePaths } from '../../query/hits/source-filter.ts'
 import type { SourceFilter } from '../../query/request.ts'
 import { eachMember, endOfValue, nameAt } from './scan.ts'

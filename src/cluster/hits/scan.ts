@@ -1,4 +1,4 @@
-import { CLOSE, CLOSE_LIST, COMMA, OPEN, OPEN_LIST, QUOTE } from '../../engine/show/pieces.ts'
+import { CLOSE, CLOSE_LIST, COMMA, OPEN, OPEN_LIST, QUOTE } from '../../engine/forms/json.ts'
 import type { Explanation } from '../../query/score.ts'
 
 /**

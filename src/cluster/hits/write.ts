@@ -1,7 +1,7 @@
+import { CLOSE, COMMA } from '../../engine/forms/json.ts'
 import type { Found } from '../../engine/query/sort.ts'
 import { envelopeOf, hidesScores, hitWriter } from '../../engine/show/envelope.ts'
 import type { DocumentShowing, Hits, HitsWriting, WriteHits } from '../../engine/show/hits.ts'
-import { CLOSE, COMMA } from '../../engine/show/pieces.ts'
 import { createPlainWriter } from '../../engine/show/plain.ts'
 import { createRichWriter, isRich, type Relating } from '../../engine/show/rich.ts'
 import type { Show } from '../../engine/show/show.ts'

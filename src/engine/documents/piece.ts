@@ -15,6 +15,9 @@ import {
   RECORD_KINDS,
   type RecordKind,
 } from '../../mapping/index.ts'
+import { writeHexBytes } from '../forms/bytes.ts'
+import type { Ids } from '../forms/form.ts'
+import { packData, packTopic } from '../forms/words.ts'
 import { createColumnsBuilder } from '../index/column-builder.ts'
 import type { Dictionary } from '../index/dictionary.ts'
 import { createFieldTerms } from '../index/field-terms.ts'
@@ -24,14 +27,12 @@ import { createPairsBuilder, type Pairs } from '../index/postings.ts'
 import type { SegmentHeader } from '../index/segment.ts'
 import { fieldId, termOf } from '../index/terms.ts'
 import { digitsOf } from './additions.ts'
-import { packTopic } from './pack.ts'
 import { blockReader, createBlockWriter } from './records/block.ts'
 import { writeCall } from './records/call.ts'
 import { endTopics, writeLog } from './records/log.ts'
 import { createRecordRows, type RecordRows } from './records/rows.ts'
 import { createTraceWriter, txInputs } from './records/trace.ts'
 import { createTxWriter, txReader } from './records/tx.ts'
-import { type Ids, writeHex, writeWords } from './records/values.ts'
 import { createRowsBuilder, type Rows } from './rows.ts'
 
 /**
@@ -147,7 +148,7 @@ export const createPiece = (context: PieceContext): PieceBuilder => {
     const row = blocks
     row.number(number)
     row.beginBlob()
-    writeHex(row.pool, block.hash, 2)
+    writeHexBytes(row.pool, block.hash, 2)
     row.endBlob()
     row.number(Number(block.timestamp))
     row.beginBlob()
@@ -175,7 +176,7 @@ export const createPiece = (context: PieceContext): PieceBuilder => {
     for (let t = firstTopic; t < topics.length; t++)
       topicIds[t - firstTopic] = packTopic(out, topics[t]!, context.addressOfTopic)
     endTopics(out, start)
-    writeWords(out, data, ids)
+    packData(out, data, ids)
     end()
   }
 

@@ -1,13 +1,13 @@
 import { byKind, RECORD_KINDS, type RecordKind } from '../../mapping/index.ts'
+import { cursor } from '../forms/cursor.ts'
+import { NO_BYTES, takeLength } from '../forms/form.ts'
 import type { Statement } from '../reader.ts'
 import { blockOf, placeOf, positionOf } from '../schema.ts'
-import { columnIndex, PLACES_PER_ROW } from './forms.ts'
+import { columnIndex, PLACES_PER_ROW } from './columns.ts'
 import { readBlockRow, type StoredBlock } from './records/block.ts'
-import { cursor } from './records/cursor.ts'
 import { seek } from './records/fields.ts'
 import { newStarts, startsIn } from './records/rows.ts'
 import { INPUT, newTraceRecord, readTrace } from './records/trace.ts'
-import { NO_BYTES, takeLength } from './records/values.ts'
 
 /**
  * Stored documents as the bytes of their records. Fields are read from them by `locate` or `seek` (transactions and blocks), `readTrace`,

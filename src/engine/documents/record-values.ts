@@ -1,21 +1,15 @@
+import type { RestKind } from '../../documents/rest.ts'
 import { type FieldwiseKind, type Kind, RECORD_KINDS, type RecordKind } from '../../mapping/index.ts'
+import type { StoredValue } from '../forms/form.ts'
 import { blockOf, placeOf, positionOf } from '../schema.ts'
-import { type Column, columnIndex, type Form, isFieldwise, RARE_COLUMNS, RECORD_COLUMNS, REST } from './forms.ts'
+import { columnIndex, isFieldwise, RARE_COLUMNS, RECORD_COLUMNS, REST, REST_VALUES } from './columns.ts'
 import type { Records, RecordView } from './record-reader.ts'
 import { hashOfTx } from './records/block.ts'
 import { type CallRecord, newCallRecord, readCall } from './records/call.ts'
-import { cursor, takeVarint } from './records/cursor.ts'
 import { seek } from './records/fields.ts'
 import { type LogRecord, newLogRecord, readLog } from './records/log.ts'
-import { seekRare } from './records/rest.ts'
 import { fieldsOfTrace, txOfTrace } from './records/trace.ts'
-import { NO_BYTES, takeBoolean, takeInteger, takeLength } from './records/values.ts'
 
-/**
- * One field of a stored document. Addresses and names are ids of their dictionaries; integers are exact, and text where a node's leading
- * zeros are shown; bytes are `0x` hex. Null is one that the chain's data state, undefined that there is none.
- */
-export type StoredValue = number | bigint | string | boolean | null | undefined
 /** Reads one field of the document at a position. */
 export type ValueReader = (position: number) => StoredValue
 
@@ -27,48 +21,25 @@ export const valueReader = (kind: Kind, field: string, records: Records): ValueR
   return isFieldwise(kind) ? fieldReader(kind, columnIndex(kind, field), records) : undefined
 }
 
-const FORMS: ReadonlySet<Form> = new Set(['address', 'name', 'uint', 'digits', 'boolean', 'bytes'])
-
 const fieldReader = (kind: FieldwiseKind, index: number, records: Records): ValueReader | undefined => {
-  const column = RECORD_COLUMNS[kind][index]
-  if (!column || !FORMS.has(column.form)) return undefined
+  const take = RECORD_COLUMNS[kind][index]?.form.take
+  if (!take) return undefined
   const find = (position: number): RecordView | undefined =>
     kind === 'block' ? records.blockRecord(blockOf(position)) : records.find(kind, position)
   return position => {
     const view = find(position)
     if (!view || !seek(kind, index, view.bytes, kind === 'trace' ? fieldsOfTrace(view.bytes, view.start) : view.start))
       return undefined
-    return takeValue(view.bytes, column)
+    return take(view.bytes)
   }
 }
 
-const rareReader = (kind: 'block' | 'tx', field: string, records: Records): ValueReader => {
-  const column = RARE_COLUMNS[kind].get(field)!
+const rareReader = (kind: RestKind, field: string, records: Records): ValueReader => {
+  const { number, form } = RARE_COLUMNS[kind].get(field)!
   return position => {
     const view = kind === 'block' ? records.blockRecord(blockOf(position)) : records.find(kind, position)
     if (!view || !seek(kind, REST[kind], view.bytes, view.start)) return undefined
-    const end = takeLength(view.bytes) + cursor.at
-    return seekRare(kind, column.number, view.bytes, end) ? takeValue(view.bytes, column) : undefined
-  }
-}
-
-/** The value at the cursor, of a form that one value can stand for. */
-const takeValue = (bytes: Buffer, { form }: Column): StoredValue => {
-  switch (form) {
-    case 'address':
-    case 'name': {
-      const id = takeVarint(bytes)
-      return id === 0 ? null : id
-    }
-    case 'uint':
-    case 'digits':
-      return takeInteger(bytes)
-    case 'boolean':
-      return takeBoolean(bytes)
-    default: {
-      const length = takeLength(bytes)
-      return length === NO_BYTES ? null : `0x${bytes.toString('hex', cursor.at, cursor.at + length)}`
-    }
+    return REST_VALUES[kind].seek(number, view.bytes) ? form.take!(view.bytes) : undefined
   }
 }
 

@@ -1,16 +1,18 @@
 import type { Step } from '../../documents/failures.ts'
 import type { Integer } from '../../documents/show.ts'
 import { present } from '../../sqlite/damage.ts'
+import { integersAt } from '../forms/bytes.ts'
+import { cursor, takeVarint } from '../forms/cursor.ts'
+import { takeLength } from '../forms/form.ts'
+import { takeInteger } from '../forms/integer.ts'
+import { unpack } from '../forms/words.ts'
 import type { Reader } from '../reader.ts'
 import { blockOf, positionOf } from '../schema.ts'
-import { columnIndex } from './forms.ts'
-import { unpack } from './pack.ts'
+import { columnIndex } from './columns.ts'
 import { valueReader } from './record-values.ts'
 import { newCallRecord, readCall } from './records/call.ts'
-import { cursor, takeVarint } from './records/cursor.ts'
 import { newLogRecord, readLog } from './records/log.ts'
 import { newTraceRecord, readTrace } from './records/trace.ts'
-import { takeInteger, takeLength } from './records/values.ts'
 
 /** A log as its record tells it; the address is a dictionary id. */
 export interface StoredLog {
@@ -171,15 +173,6 @@ const [TO, TRACE_ADDRESS] = [columnOf('action.to'), columnOf('traceAddress')]
 const [TYPE, SUBTRACES, ERROR] = [columnOf('type'), columnOf('subtraces'), columnOf('error')]
 const [OUTPUT, CODE] = [columnOf('result.output'), columnOf('result.code')]
 const [REVERT_REASON, REVERT_NAME] = [columnOf('revertReason'), columnOf('revertName')]
-
-/** The small integers of a list that begins at an offset. */
-export const integersAt = (bytes: Uint8Array, offset: number): number[] => {
-  cursor.at = offset
-  const length = takeLength(bytes)
-  const integers: number[] = []
-  for (const end = cursor.at + length; cursor.at < end; ) integers.push(takeVarint(bytes))
-  return integers
-}
 
 const integerAt = (bytes: Buffer, offset: number): Integer | null => {
   if (offset < 0) return null

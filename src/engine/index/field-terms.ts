@@ -1,7 +1,7 @@
 import type { Hash62 } from '../../lib/hash.ts'
 import { isTrue } from '../../lib/hex.ts'
 import type { CountedKind, FieldKind } from '../../mapping/index.ts'
-import type { Ids } from '../documents/records/values.ts'
+import type { Ids } from '../forms/form.ts'
 import type { createPairsBuilder } from './postings.ts'
 import { HASHED, POSTINGS_FIELDS, termOf } from './terms.ts'
 

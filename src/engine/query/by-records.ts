@@ -1,7 +1,7 @@
 import { asBigint } from '../../documents/show.ts'
 import { RECORD_KINDS, type RecordKind } from '../../mapping/index.ts'
 import type { Node } from '../../query/ast.ts'
-import { columnIndex, isFieldwise, RARE_COLUMNS } from '../documents/forms.ts'
+import { columnIndex, isFieldwise, RARE_COLUMNS } from '../documents/columns.ts'
 import { valueReader } from '../documents/record-values.ts'
 import { termOf, UNDECODED } from '../index/terms.ts'
 import { conditionOf, DOUBT, YES } from './column-conditions.ts'

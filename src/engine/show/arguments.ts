@@ -1,7 +1,7 @@
 import { elementaryType } from '../../decode/signature.ts'
 import type { AbiParam } from '../../decode/types.ts'
-import { piece } from './pieces.ts'
-import type { FieldPlan } from './plan.ts'
+import type { FieldPlan } from '../forms/form.ts'
+import { piece } from '../forms/json.ts'
 
 /** How an argument of one word is shown. */
 export type Form = 'address' | 'unsigned' | 'signed' | 'boolean' | 'fixed' | 'hash'

@@ -12,14 +12,14 @@ import { type ByteWriter, createByteWriter } from '../../lib/bytes.ts'
 import { checksumAddress } from '../../lib/keccak.ts'
 import { byKind, type Kind, RECORD_KINDS, type RecordKind, type RowKind } from '../../mapping/index.ts'
 import { digitsOf } from '../documents/additions.ts'
-import { packTopic } from '../documents/pack.ts'
 import { createInputs, type Records, type RecordView } from '../documents/record-reader.ts'
 import { createBlockWriter, indexOfTx, type StoredBlock } from '../documents/records/block.ts'
 import { writeCall } from '../documents/records/call.ts'
 import { endTopics, writeLog } from '../documents/records/log.ts'
 import { createTraceWriter } from '../documents/records/trace.ts'
 import { createTxWriter } from '../documents/records/tx.ts'
-import { type Ids, writeWords } from '../documents/records/values.ts'
+import type { Ids } from '../forms/form.ts'
+import { packData, packTopic } from '../forms/words.ts'
 import { restoreIntegers } from '../query/documents.ts'
 import { placeOf, positionOf } from '../schema.ts'
 import { createContext } from './context.ts'
@@ -176,7 +176,7 @@ const createShared = () => {
       for (const topic of signature.topic === null ? topics : topics.slice(1))
         packTopic(out, topic, text => addresses.id(text.slice(26).toLowerCase()))
       endTopics(out, start)
-      writeWords(out, data, ids)
+      packData(out, data, ids)
     },
     trace(out, place) {
       write.trace(out, block.input.traces[place]!, undefined, true)

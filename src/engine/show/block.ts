@@ -1,15 +1,15 @@
 import type { block as mapping } from '../../mapping/documents/block.ts'
+import { writeHashes } from '../forms/bytes.ts'
 import { blockOf } from '../schema.ts'
 import { type Context, placeFields, type ShownBlock } from './context.ts'
-import { always, type FieldPlan, type Write } from './plan.ts'
+import { always, type WriteBy } from './plan.ts'
 import { createRecordFields, recordSource } from './record.ts'
 import type { Show } from './show.ts'
-import { createValues, writeHashes } from './values.ts'
 
 type Derived = 'number' | 'hash' | 'timestamp' | 'transactions'
 
 export const createBlockShow = (context: Context): Show => {
-  const record = createRecordFields('block', createValues(context))
+  const record = createRecordFields('block', context)
   const place = placeFields(() => block)
   let block: ShownBlock
 
@@ -19,7 +19,7 @@ export const createBlockShow = (context: Context): Show => {
     hash: place.blockHash,
     timestamp: place.seconds,
     transactions: () => always(out => writeHashes(out, block.stored.hashes, 0, block.stored.txs * 32)),
-  } satisfies Record<Derived & keyof typeof mapping.fields, (plan: FieldPlan) => Write>
+  } satisfies Record<Derived & keyof typeof mapping.fields, WriteBy>
 
   return {
     find(position) {

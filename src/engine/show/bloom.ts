@@ -1,13 +1,12 @@
 import { bloomBitsOf } from '../../lib/bloom.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
-import { WORD } from '../documents/pack.ts'
 import { indexOfTx, type StoredBlock } from '../documents/records/block.ts'
-import { cursor, takeVarint } from '../documents/records/cursor.ts'
 import { newLogRecord, readLog } from '../documents/records/log.ts'
+import { cursor, takeVarint } from '../forms/cursor.ts'
+import { writeHex } from '../forms/json.ts'
+import { endOfWord, expandWord, WORD } from '../forms/words.ts'
 import { positionOf } from '../schema.ts'
 import type { Context } from './context.ts'
-import { writeHex } from './pieces.ts'
-import { endOfWord, expandWord } from './words.ts'
 
 /** Topics whose bits are known. They are those that are neither addresses nor the first of a signature. */
 const TOPICS = 20_000

@@ -2,22 +2,23 @@ import { createFunctionDecoder, type FunctionDecoder } from '../../decode/abi.ts
 import type { ByteWriter } from '../../lib/bytes.ts'
 import type { call as mapping } from '../../mapping/documents/call.ts'
 import { present } from '../../sqlite/damage.ts'
-import { columnIndex, valueColumn } from '../documents/forms.ts'
-import { unpack, WORD } from '../documents/pack.ts'
+import { columnIndex, RECORD_COLUMNS } from '../documents/columns.ts'
 import type { RecordView } from '../documents/record-reader.ts'
 import { newCallRecord, readCall } from '../documents/records/call.ts'
-import { cursor } from '../documents/records/cursor.ts'
 import { seek } from '../documents/records/fields.ts'
 import { newTraceRecord, readTrace } from '../documents/records/trace.ts'
-import { takeLength } from '../documents/records/values.ts'
+import { writeIntegers } from '../forms/bytes.ts'
+import { cursor } from '../forms/cursor.ts'
+import { type FieldPlan, takeLength, writeNull } from '../forms/form.ts'
+import { writeAddress } from '../forms/ids.ts'
+import { FALSE, NULL, piece, TRUE, writeHex, writeJson, writeObject } from '../forms/json.ts'
+import { unpack, WORD } from '../forms/words.ts'
 import { blockOf, positionOf } from '../schema.ts'
 import { type Context, placeFields, type ShownBlock, writeTxHash } from './context.ts'
 import { createDecodedShow, type Declaration, type Decoded, declare } from './decoded.ts'
-import { FALSE, NULL, piece, TRUE, writeHex, writeJson, writeObject } from './pieces.ts'
-import { always, type FieldPlan, planMembers, planSource, type Write } from './plan.ts'
+import { always, planMembers, planSource, type Write, type WriteBy } from './plan.ts'
 import type { Show } from './show.ts'
 import { writePath } from './trace.ts'
-import { createValues, writeIntegers } from './values.ts'
 
 interface CallDeclaration extends Declaration {
   probability: Uint8Array
@@ -39,11 +40,10 @@ const TRACE = {
   revertName: index('revertName'),
 }
 const TX_VALUE = columnIndex('tx', 'value')
-const VALUE = valueColumn('trace', TRACE.value)
+const formOf = (column: number) => RECORD_COLUMNS.trace[column]!.form
 
 export const createCallShow = (context: Context): Show => {
   const { reader, records, addresses, name } = context
-  const values = createValues(context)
   const show = createDecodedShow(addresses)
   const where = placeFields(() => block)
   const call = newCallRecord()
@@ -107,10 +107,10 @@ export const createCallShow = (context: Context): Show => {
   const party =
     (column: number, own: () => number): (() => Write) =>
     () => {
-      const write = values.value(valueColumn('trace', column), WHOLE)
+      const write = formOf(column).json(WHOLE, context)
       return out => {
         if (bytes) return write(out, inTrace(column))
-        values.address(out, own())
+        writeAddress(out, own(), addresses)
         return true
       }
     }
@@ -119,14 +119,9 @@ export const createCallShow = (context: Context): Show => {
   const traced =
     (column: number): ((plan: FieldPlan) => Write) =>
     plan => {
-      const write = values.value(valueColumn('trace', column), plan)
+      const write = formOf(column).json(plan, context)
       return out => (bytes !== undefined && trace.offsets[column]! >= 0 ? write(out, inTrace(column)) : false)
     }
-
-  const writeNull = (out: ByteWriter, { single }: FieldPlan): boolean => {
-    if (single) out.bytes(NULL)
-    return single
-  }
 
   const depth = (): number => {
     if (!bytes) return call.depth
@@ -146,7 +141,7 @@ export const createCallShow = (context: Context): Show => {
     from: party(TRACE.from, () => call.from),
     to: party(TRACE.to, () => call.to),
     value: plan => {
-      const write = values.value(VALUE, plan)
+      const write = formOf(TRACE.value).json(plan, context)
       return out => {
         if (bytes) return trace.offsets[TRACE.value]! < 0 ? writeNull(out, plan) : write(out, inTrace(TRACE.value))
         const view = present(records.find('tx', positionOf(block.stored.number, call.tx)), 'a call')
@@ -154,7 +149,7 @@ export const createCallShow = (context: Context): Show => {
       }
     },
     callType: plan => {
-      const write = values.value(valueColumn('trace', TRACE.callType), plan)
+      const write = formOf(TRACE.callType).json(plan, context)
       return out => {
         if (bytes) return write(out, inTrace(TRACE.callType))
         name(out, call.callType)
@@ -188,7 +183,7 @@ export const createCallShow = (context: Context): Show => {
     },
     timestamp: where.datetime,
     probability: () => always(out => out.bytes(by ? by.probability : NULL)),
-  } satisfies Record<keyof typeof mapping.fields, (plan: FieldPlan) => Write>
+  } satisfies Record<keyof typeof mapping.fields, WriteBy>
 
   const writeParent = (out: ByteWriter) => {
     writeTxHash(out, block, tx())

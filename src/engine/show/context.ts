@@ -2,11 +2,12 @@ import { datetime } from '../../documents/show.ts'
 import { type ByteWriter, createByteWriter } from '../../lib/bytes.ts'
 import type { Records } from '../documents/record-reader.ts'
 import { hashStart, type StoredBlock } from '../documents/records/block.ts'
+import { type Addresses, createAddresses } from '../forms/addresses.ts'
+import type { FieldPlan } from '../forms/form.ts'
+import { piece, QUOTE } from '../forms/json.ts'
+import { EVERY, writeSmallQuantity } from '../forms/numbers.ts'
 import type { Reader } from '../reader.ts'
-import { type Addresses, createAddresses } from './addresses.ts'
-import { EVERY, writeSmallQuantity } from './numbers.ts'
-import { piece, QUOTE } from './pieces.ts'
-import { always, type FieldPlan, type Write } from './plan.ts'
+import { always, type Write } from './plan.ts'
 
 /** What documents are shown from: a store, or a block that is not stored yet. */
 export interface ShowSource extends Pick<Reader, 'records' | 'addressDigits' | 'name' | 'signature'> {

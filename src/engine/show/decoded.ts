@@ -2,11 +2,11 @@ import { renderEvent } from '../../decode/render.ts'
 import type { AbiParam, DecodedArg } from '../../decode/types.ts'
 import * as show from '../../documents/show.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
-import type { Addresses } from './addresses.ts'
+import type { Addresses } from '../forms/addresses.ts'
+import { type FieldPlan, writeCut } from '../forms/form.ts'
+import { NULL, piece, writeJson } from '../forms/json.ts'
 import { type Argument, compileArguments, shownArguments } from './arguments.ts'
 import { createLocated, type Located } from './located.ts'
-import { NULL, piece, writeJson } from './pieces.ts'
-import type { FieldPlan } from './plan.ts'
 
 /** A declaration, ready to show what is decoded by it. */
 export interface Declaration {
@@ -54,9 +54,11 @@ export const createDecodedShow = (addresses: Addresses): DecodedShow => {
           return shown !== undefined
         }
         const args = decoded === 'located' ? null : decoded.args
-        const left = plan.cut((args ?? []).map(arg => show.argument(arg, decimals, show.asJson)))
-        if (left !== undefined) writeJson(out, left)
-        return left !== undefined
+        return writeCut(
+          out,
+          (args ?? []).map(arg => show.argument(arg, decimals, show.asJson)),
+          plan,
+        )
       }
     },
     text(out, { begin, abi, args: compiled }, decoded) {

@@ -2,8 +2,8 @@ import type { ByteWriter } from '../../lib/bytes.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { SearchRequest } from '../../query/request.ts'
 import { asFloat } from '../../query/statistics.ts'
+import { piece } from '../forms/json.ts'
 import type { Found } from '../query/sort.ts'
-import { piece } from './pieces.ts'
 import type { Show } from './show.ts'
 
 /** Writes a hit up to its `sort` and tells how many bytes stand before its score; 0 where there is none. */

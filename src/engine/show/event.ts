@@ -1,12 +1,12 @@
 import { createEventDecoder, type EventDecoder } from '../../decode/abi.ts'
 import type { event as mapping } from '../../mapping/documents/event.ts'
-import { unpack } from '../documents/pack.ts'
+import { piece, writeObject } from '../forms/json.ts'
+import { unpack } from '../forms/words.ts'
 import type { StoredSignature } from '../reader.ts'
 import type { Context } from './context.ts'
 import { createDecodedShow, type Declaration, type Decoded, declare } from './decoded.ts'
 import { createLogAt, logEnvelope, logFields } from './log.ts'
-import { piece, writeObject } from './pieces.ts'
-import { always, type FieldPlan, planMembers, planSource, type Write } from './plan.ts'
+import { always, planMembers, planSource, type WriteBy } from './plan.ts'
 import type { Show } from './show.ts'
 
 /** What the logs of a signature are shown by. */
@@ -88,7 +88,7 @@ export const createEventShow = (context: Context): Show => {
     str: () => always(out => show.text(out, by, decodedOnce())),
     timestamp: fields.timestamp,
     probability: () => always(out => out.bytes(by.probability)),
-  } satisfies Record<keyof typeof mapping.fields, (plan: FieldPlan) => Write>
+  } satisfies Record<keyof typeof mapping.fields, WriteBy>
 
   return {
     find(position) {

@@ -1,12 +1,11 @@
 import { scaled } from '../../documents/show.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
-import { WORD } from '../documents/pack.ts'
-import { cursor, takeVarint } from '../documents/records/cursor.ts'
-import type { Addresses } from './addresses.ts'
+import type { Addresses } from '../forms/addresses.ts'
+import { cursor, takeVarint } from '../forms/cursor.ts'
+import { CLOSE, CLOSE_LIST, COMMA, FALSE, NULL, OPEN, OPEN_LIST, piece, QUOTE, TRUE } from '../forms/json.ts'
+import { integerOf, scaledOf, writeDecimal, writeDigits, writeLong } from '../forms/numbers.ts'
+import { endOfWord, expandWord, WORD } from '../forms/words.ts'
 import type { Argument, ShownArgument } from './arguments.ts'
-import { integerOf, scaledOf, writeDecimal, writeDigits, writeLong } from './numbers.ts'
-import { CLOSE, CLOSE_LIST, COMMA, FALSE, NULL, OPEN, OPEN_LIST, piece, QUOTE, TRUE } from './pieces.ts'
-import { endOfWord, expandWord } from './words.ts'
 
 /** Arguments of one word each, shown from where they lie packed. */
 export interface Located {

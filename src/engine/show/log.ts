@@ -1,13 +1,13 @@
 import type { ByteWriter } from '../../lib/bytes.ts'
 import type { log as mapping } from '../../mapping/documents/log.ts'
 import { newLogRecord, readLog } from '../documents/records/log.ts'
+import { writeAddress } from '../forms/ids.ts'
+import { CLOSE_LIST, COMMA, FALSE, OPEN_LIST, writeHex, writeObject } from '../forms/json.ts'
+import { endOfWord, writeWords } from '../forms/words.ts'
 import { blockOf, placeOf } from '../schema.ts'
 import { type Context, placeFields, type ShownBlock, writeTxHash } from './context.ts'
-import { CLOSE_LIST, COMMA, FALSE, OPEN_LIST, writeHex, writeObject } from './pieces.ts'
-import { always, type FieldPlan, planMembers, planSource, type Write } from './plan.ts'
+import { always, planMembers, planSource, type Write, type WriteBy } from './plan.ts'
 import type { Show } from './show.ts'
-import { createValues } from './values.ts'
-import { endOfWord } from './words.ts'
 
 /** The log at hand, which an event is, too. */
 export interface LogAt {
@@ -44,9 +44,8 @@ export const createLogAt = ({ records, block }: Context): LogAt => {
 /** What logs and events show alike. */
 export const logFields = (at: LogAt, context: Context) => {
   const where = placeFields(() => at.block)
-  const { address } = createValues(context)
   return {
-    address: () => always(out => address(out, at.record.address)),
+    address: () => always(out => writeAddress(out, at.record.address, context.addresses)),
     logIndex: where.quantity(() => at.place),
     transactionIndex: where.quantity(() => at.record.tx),
     transactionHash: where.transactionHash(() => at.record.tx),
@@ -77,8 +76,7 @@ export const logEnvelope = (kind: 'log' | 'event', at: LogAt): Pick<Show, 'id' |
 const SIGNATURES = 10_000
 
 export const createLogShow = (context: Context): Show => {
-  const { reader } = context
-  const { words } = createValues(context)
+  const { reader, addresses } = context
   const at = createLogAt(context)
   const fields = logFields(at, context)
   const firstTopics = new Map<number, Buffer | null>()
@@ -104,7 +102,7 @@ export const createLogShow = (context: Context): Show => {
     for (let from = topicsStart; from < topicsEnd; ) {
       if (first || from > topicsStart) out.byte(COMMA)
       const next = endOfWord(at.bytes, from)
-      words(out, at.bytes, from, next)
+      writeWords(out, at.bytes, from, next, addresses)
       from = next
     }
     out.byte(CLOSE_LIST)
@@ -114,7 +112,8 @@ export const createLogShow = (context: Context): Show => {
     const { topicsStart, topicsEnd } = at.record
     const first = firstTopic()
     if (first) writeHex(out, first, 0, first.length)
-    else if (topicsStart < topicsEnd) words(out, at.bytes, topicsStart, endOfWord(at.bytes, topicsStart))
+    else if (topicsStart < topicsEnd)
+      writeWords(out, at.bytes, topicsStart, endOfWord(at.bytes, topicsStart), addresses)
     else return false
     return true
   }
@@ -123,7 +122,7 @@ export const createLogShow = (context: Context): Show => {
     address: fields.address,
     topics: () => always(out => writeTopics(out)),
     signature: (): Write => writeSignature,
-    data: () => always(out => words(out, at.bytes, at.record.topicsEnd, at.end)),
+    data: () => always(out => writeWords(out, at.bytes, at.record.topicsEnd, at.end, addresses)),
     logIndex: fields.logIndex,
     transactionIndex: fields.transactionIndex,
     transactionHash: fields.transactionHash,
@@ -131,7 +130,7 @@ export const createLogShow = (context: Context): Show => {
     blockNumber: fields.blockNumber,
     timestamp: fields.timestamp,
     removed: () => always(out => out.bytes(FALSE)),
-  } satisfies Record<keyof typeof mapping.fields, (plan: FieldPlan) => Write>
+  } satisfies Record<keyof typeof mapping.fields, WriteBy>
 
   return {
     find: at.find,

@@ -1,11 +1,11 @@
 import type { ByteWriter } from '../../lib/bytes.ts'
 import type { SearchRequest } from '../../query/request.ts'
+import { CLOSE } from '../forms/json.ts'
 import type { Found } from '../query/sort.ts'
 import { sortValues, type ValuesFrom } from '../query/sort-values.ts'
 import { hidesScores, scoreWriter } from './envelope.ts'
 import type { WriteHits } from './hits.ts'
 import { matchedNames } from './names.ts'
-import { CLOSE } from './pieces.ts'
 
 export interface PlainOptions extends ValuesFrom {
   /** What stands between two hits. */

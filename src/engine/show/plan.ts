@@ -9,20 +9,10 @@ import {
   type List,
   MAPPING,
 } from '../../mapping/index.ts'
-import { compileSourcePaths, type Shown } from '../../query/hits/source-filter.ts'
+import { compileSourcePaths } from '../../query/hits/source-filter.ts'
 import type { SourceFilter } from '../../query/request.ts'
-import { keyOf, type Member } from './pieces.ts'
-
-/** How a field is shown to one request. What is not shown at all has no plan. */
-export interface FieldPlan {
-  shown: Exclude<Shown, 'none'>
-  /** Whether a value that is no object is shown: a null in place of one, too. */
-  single: boolean
-  /** Members of an object that are shown: a bit for each, in their order. */
-  members: number
-  /** What is left of a value, undefined where nothing is. */
-  cut(value: unknown): unknown
-}
+import type { FieldPlan } from '../forms/form.ts'
+import { keyOf, type Member } from '../forms/json.ts'
 
 export interface SourcePlan {
   /** Undefined where nothing of it is shown. */
@@ -75,6 +65,9 @@ const BELOW = new Map(
 /** Appends the value of the document at hand; false where the document does not have the field. */
 export type Write = (out: ByteWriter) => boolean
 
+/** Makes what appends a field by how it is shown. */
+export type WriteBy = (plan: FieldPlan) => Write
+
 /** What every document has. */
 export const always =
   (write: (out: ByteWriter) => void): Write =>
@@ -84,7 +77,7 @@ export const always =
   }
 
 /** The members of `_source` in the order in which the kind lists its fields. */
-export const planMembers = (plan: SourcePlan, fields: Readonly<Record<string, (plan: FieldPlan) => Write>>): Member[] =>
+export const planMembers = (plan: SourcePlan, fields: Readonly<Record<string, WriteBy>>): Member[] =>
   Object.entries(fields).flatMap(([name, writeBy]) => {
     const field = plan.field(name)
     return field ? [{ key: keyOf(name), write: writeBy(field) }] : []

@@ -9,11 +9,11 @@ import { compileSourceFilter } from '../../query/hits/source-filter.ts'
 import { present } from '../../sqlite/damage.ts'
 import { valueReader } from '../documents/record-values.ts'
 import { hashOfTx } from '../documents/records/block.ts'
+import { writeJson } from '../forms/json.ts'
 import { itemsOf } from '../query/sparse.ts'
 import type { Reader } from '../reader.ts'
 import { blockOf, positionOf } from '../schema.ts'
 import type { Context } from './context.ts'
-import { writeJson } from './pieces.ts'
 import type { Show } from './show.ts'
 
 /** Shows contracts and tokens, which are few and kept in rows, through objects. */

@@ -1,15 +1,16 @@
 import type { ByteWriter } from '../../lib/bytes.ts'
 import { MAPPING } from '../../mapping/index.ts'
-import { cursor, takeVarint } from '../documents/records/cursor.ts'
 import { INPUT, newTraceRecord, readTrace, txOfTrace } from '../documents/records/trace.ts'
-import { takeLength } from '../documents/records/values.ts'
+import { cursor, takeVarint } from '../forms/cursor.ts'
+import type { FieldPlan } from '../forms/form.ts'
+import { takeLength } from '../forms/form.ts'
+import { CLOSE, keyOf, type Member, NULL, OPEN, piece, writeMembers, writeObject } from '../forms/json.ts'
+import { writeWords } from '../forms/words.ts'
 import { blockOf, placeOf, positionOf } from '../schema.ts'
 import { type Context, placeFields, type ShownBlock, writeTxHash } from './context.ts'
-import { CLOSE, keyOf, type Member, NULL, OPEN, piece, writeMembers, writeObject } from './pieces.ts'
-import { type FieldPlan, planSource, type SourcePlan, type Write } from './plan.ts'
+import { planSource, type SourcePlan, type Write, type WriteBy } from './plan.ts'
 import { fieldsAt, type RecordAt } from './record.ts'
 import type { Show } from './show.ts'
-import { createValues } from './values.ts'
 
 /** Objects that hold fields of a trace. */
 type Outer = 'action' | 'result'
@@ -17,10 +18,9 @@ const INPUT_FIELD = 'action.input'
 
 export const createTraceShow = (context: Context): Show => {
   const { records } = context
-  const values = createValues(context)
   const trace = newTraceRecord()
   const at: RecordAt = { bytes: Buffer.alloc(0), offsets: trace.offsets }
-  const record = fieldsAt('trace', at, values)
+  const record = fieldsAt('trace', at, context)
   const where = placeFields(() => block)
   let block: ShownBlock
   let place = 0
@@ -31,7 +31,7 @@ export const createTraceShow = (context: Context): Show => {
     out => {
       if (trace.input === INPUT.none) return false
       const view = records.traceInput(positionOf(block.stored.number, place))
-      if (view) values.words(out, view.bytes, view.start, view.end)
+      if (view) writeWords(out, view.bytes, view.start, view.end, context.addresses)
       else if (single) out.bytes(NULL)
       return view != null || single
     }
@@ -43,7 +43,7 @@ export const createTraceShow = (context: Context): Show => {
       return out => trace.tx >= 0 && write(out)
     }
 
-  const writers = new Map<string, (plan: FieldPlan) => Write>([
+  const writers = new Map<string, WriteBy>([
     ...record.writers,
     [INPUT_FIELD, input],
     ['transactionHash', inTransaction(where.transactionHash(() => trace.tx))],

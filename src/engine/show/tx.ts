@@ -4,13 +4,15 @@ import { createBloomShow } from './bloom.ts'
 import { type Context, placeFields, type ShownBlock, writeTxHash } from './context.ts'
 import { createRecordFields, recordSource } from './record.ts'
 import type { Show } from './show.ts'
-import { createValues } from './values.ts'
 
 export const createTxShow = (context: Context): Show => {
   const bloom = createBloomShow(context)
   let block: ShownBlock
   let place = 0
-  const record = createRecordFields('tx', createValues(context), out => bloom(out, block.stored, place))
+  const record = createRecordFields('tx', {
+    ...context,
+    ownBloom: out => bloom(out, block.stored, place),
+  })
   const where = placeFields(() => block)
   const derived = {
     blockHash: where.blockHash,

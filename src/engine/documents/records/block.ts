@@ -4,12 +4,13 @@ import { restOfBlock } from '../../../documents/rest.ts'
 import type { ByteWriter } from '../../../lib/bytes.ts'
 import { createByteWriter } from '../../../lib/bytes.ts'
 import { MAPPING, wireName } from '../../../mapping/index.ts'
+import { writeHexBytes } from '../../forms/bytes.ts'
+import { cursor, takeVarint } from '../../forms/cursor.ts'
+import { type Ids, NO_BYTES, takeLength } from '../../forms/form.ts'
 import { positionOf } from '../../schema.ts'
-import { columnIndex, RECORD_COLUMNS } from '../forms.ts'
-import { cursor, takeVarint } from './cursor.ts'
+import { columnIndex, RECORD_COLUMNS } from '../columns.ts'
 import { fieldsWriter, seek } from './fields.ts'
 import { endOfSealed, newStarts, seal, startsIn, writeRow } from './rows.ts'
-import { type Ids, NO_BYTES, takeLength, writeHex } from './values.ts'
 
 /** What all documents of a block show of it, as its row tells it. */
 export interface StoredBlock {
@@ -49,7 +50,7 @@ export const createBlockWriter = (ids: Ids) => {
     fields: writeFields,
     hashes(out: ByteWriter, { transactions }: RpcBlock): void {
       const start = out.length
-      for (const { hash } of transactions) writeHex(out, hash, 2)
+      for (const { hash } of transactions) writeHexBytes(out, hash, 2)
       seal(out, start)
     },
     ends(out: ByteWriter, { receipts }: RawBlock, places: Places | undefined): void {

@@ -1,5 +1,5 @@
 import type { ByteWriter } from '../../../lib/bytes.ts'
-import { cursor, takeVarint } from './cursor.ts'
+import { cursor, takeVarint } from '../../forms/cursor.ts'
 
 /** A call as its record tells it. What is in its trace, or in its transaction, is not in it. */
 export interface CallRecord {

@@ -1,8 +1,8 @@
 import type { ByteWriter } from '../../../lib/bytes.ts'
 import type { FieldwiseKind } from '../../../mapping/index.ts'
-import { type Column, RECORD_COLUMNS } from '../forms.ts'
-import { cursor } from './cursor.ts'
-import { type Ids, skipValue, writeValue } from './values.ts'
+import { cursor } from '../../forms/cursor.ts'
+import { type Ids, skipValue } from '../../forms/form.ts'
+import { type Column, RECORD_COLUMNS } from '../columns.ts'
 
 /** Bytes of the presence bits of a record of so many fields. */
 const headOf = (fields: number): number => (fields + 7) >> 3
@@ -17,7 +17,7 @@ export const fieldsWriter = <T>(columns: readonly Column[], readers: readonly ((
     for (let i = 0; i < columns.length; i++) {
       const value = readers[i]!(from)
       if (value !== undefined) {
-        writeValue(out, columns[i]!, value, ids)
+        columns[i]!.form.write(out, value, ids)
         bits |= 1 << (i & 7)
       }
       if (bits !== 0 && ((i & 7) === 7 || i === columns.length - 1)) {
@@ -39,7 +39,7 @@ export const locate = (kind: FieldwiseKind, bytes: Uint8Array, start: number, of
     if ((bytes[start + (i >> 3)]! & (1 << (i & 7))) === 0) offsets[i] = -1
     else {
       offsets[i] = cursor.at
-      skipValue(bytes, columns[i]!)
+      skipValue(bytes, columns[i]!.form)
     }
   }
 }
@@ -49,7 +49,8 @@ export const seek = (kind: FieldwiseKind, index: number, bytes: Uint8Array, star
   const columns = RECORD_COLUMNS[kind]
   if ((bytes[start + (index >> 3)]! & (1 << (index & 7))) === 0) return false
   cursor.at = start + headOf(columns.length)
-  for (let i = 0; i < index; i++) if ((bytes[start + (i >> 3)]! & (1 << (i & 7))) !== 0) skipValue(bytes, columns[i]!)
+  for (let i = 0; i < index; i++)
+    if ((bytes[start + (i >> 3)]! & (1 << (i & 7))) !== 0) skipValue(bytes, columns[i]!.form)
   return true
 }
 

@@ -1,5 +1,5 @@
 import type { ByteWriter } from '../../../lib/bytes.ts'
-import { cursor, takeVarint } from './cursor.ts'
+import { cursor, takeVarint } from '../../forms/cursor.ts'
 
 /** A log as its record tells it; its topics and its data are packed, between these places of the row. */
 export interface LogRecord {

@@ -4,9 +4,9 @@ import { type ByteWriter, createByteWriter } from '../../../lib/bytes.ts'
 import { joinBytes, joinDoubles, joinWords } from '../../../lib/typed-arrays.ts'
 import type { RecordKind } from '../../../mapping/index.ts'
 import { impossible } from '../../../sqlite/damage.ts'
+import { cursor, takeVarint } from '../../forms/cursor.ts'
 import { blockOf, positionOf } from '../../schema.ts'
-import { PLACES_PER_ROW } from '../forms.ts'
-import { cursor, takeVarint } from './cursor.ts'
+import { PLACES_PER_ROW } from '../columns.ts'
 
 /** Rows of one kind on their way to the thread that writes: all bytes in one buffer, so that they move without a copy. */
 export interface RecordRows {

@@ -2,10 +2,11 @@ import type { RawBlock, RpcTrace } from '../../../chain/wire.ts'
 import type { Places } from '../../../documents/places.ts'
 import { traceReader } from '../../../documents/traces.ts'
 import type { ByteWriter } from '../../../lib/bytes.ts'
-import { RECORD_COLUMNS } from '../forms.ts'
-import { cursor, takeVarint } from './cursor.ts'
+import { cursor, takeVarint } from '../../forms/cursor.ts'
+import type { Ids } from '../../forms/form.ts'
+import { packData } from '../../forms/words.ts'
+import { RECORD_COLUMNS } from '../columns.ts'
 import { fieldsWriter, locate } from './fields.ts'
-import { type Ids, writeWords } from './values.ts'
 
 /**
  * What a step is called with is often that of the transaction, or of the step before it: `own` data stand at the end of the record,
@@ -47,7 +48,7 @@ export const createTraceWriter = (ids: Ids) => {
     else if (trace.type !== 'reward' && input === txInput) out.byte(INPUT.transaction)
     else {
       out.byte(INPUT.own)
-      writeWords(out, input as string, ids)
+      packData(out, input as string, ids)
     }
     before = input
   }

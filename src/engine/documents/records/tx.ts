@@ -3,9 +3,10 @@ import type { Failure } from '../../../documents/failures.ts'
 import { restOfTx } from '../../../documents/rest.ts'
 import type { ByteWriter } from '../../../lib/bytes.ts'
 import { isList, MAPPING, wireName } from '../../../mapping/index.ts'
-import { RECORD_COLUMNS } from '../forms.ts'
+import { FOLLOWS } from '../../forms/bytes.ts'
+import type { Ids } from '../../forms/form.ts'
+import { RECORD_COLUMNS } from '../columns.ts'
 import { fieldsWriter } from './fields.ts'
-import { FOLLOWS, type Ids } from './values.ts'
 
 /** A transaction with what its receipt says. */
 export interface TxInput {

@@ -1,6 +1,6 @@
 import { COIN_DECIMALS, scaled } from '../../documents/show.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
-import { CLOSE, HEX, NULL, OPEN, piece, QUOTE, ZERO } from './pieces.ts'
+import { CLOSE, HEX, NULL, OPEN, piece, QUOTE, ZERO } from './json.ts'
 
 /** Integers as documents show them (see documents/show.ts), from their big-endian bytes without leading zeros; zero has none, or one. */
 

@@ -2,6 +2,10 @@
 import zlib from 'node:zlib'
 import type { ByteWriter } from '../../lib/bytes.ts'
 import { impossible } from '../../sqlite/damage.ts'
+import type { Addresses } from './addresses.ts'
+import { cursor, takeVarint } from './cursor.ts'
+import { type Form, type Ids, sized } from './form.ts'
+import { HEX, QUOTE, ZERO } from './json.ts'
 
 /**
  * Packed form of ABI data, which is mostly zeros and addresses: one control byte for every 32-byte word.
@@ -115,7 +119,6 @@ export const unpack = (packed: Uint8Array, address: (id: number) => string): str
 }
 
 const ZEROS = '0'.repeat(64)
-const ZERO = 48
 /** Zero bytes before an address in its word. An address that begins with zeros itself is packed as any other word. */
 const ADDRESS_PADDING = 12
 const ADDRESS_PREFIX = `0x${ZEROS.slice(0, 2 * ADDRESS_PADDING)}`
@@ -180,3 +183,98 @@ export const decompressed = (frame: Uint8Array): Buffer => {
     throw impossible('a compressed value', error)
   }
 }
+
+/** Appends packed data as hex digits. */
+export const writeWordDigits = (
+  out: ByteWriter,
+  packed: Uint8Array,
+  start: number,
+  end: number,
+  addresses: Addresses,
+) => {
+  if (start < end && packed[start] === WORD.zstd) return out.digits(decompressed(packed.subarray(start + 1, end)))
+  cursor.at = start
+  while (cursor.at < end) {
+    const control = packed[cursor.at++]!
+    const at = cursor.at
+    if (control <= 32) {
+      out.fill(ZERO, 64 - 2 * control)
+      out.digits(packed, at, at + control)
+      cursor.at = at + control
+    } else if (control < 64) {
+      out.digits(packed, at, at + control - 32)
+      out.fill(ZERO, 128 - 2 * control)
+      cursor.at = at + control - 32
+    } else if (control === WORD.selector) {
+      out.digits(packed, at, at + 4)
+      cursor.at = at + 4
+    } else if (control === WORD.address) {
+      out.fill(ZERO, 24)
+      addresses.plain(out, takeVarint(packed))
+    } else {
+      if (control !== WORD.rest) throw impossible('a packed value')
+      const size = takeVarint(packed)
+      out.digits(packed, cursor.at, cursor.at + size)
+      cursor.at += size
+    }
+  }
+}
+
+/** Where the packed word that begins here ends. */
+export const endOfWord = (packed: Uint8Array, at: number): number => {
+  const control = packed[at]!
+  if (control <= 32) return at + 1 + control
+  if (control < 64) return at + 1 + control - 32
+  cursor.at = at + 1
+  const value = takeVarint(packed)
+  return control === WORD.rest ? cursor.at + value : cursor.at
+}
+
+/** The 32 bytes of a packed word that is no rest. */
+export const expandWord = (
+  packed: Uint8Array,
+  at: number,
+  addresses: Addresses,
+  target: Uint8Array,
+  to: number,
+): void => {
+  target.fill(0, to, to + 32)
+  const control = packed[at]!
+  if (control === WORD.address) {
+    cursor.at = at + 1
+    addresses.copy(takeVarint(packed), target, to + 12)
+    return
+  }
+  const size = control <= 32 ? control : control - 32
+  const first = control <= 32 ? to + 32 - size : to
+  for (let i = 0; i < size; i++) target[first + i] = packed[at + 1 + i]!
+}
+
+/** Characters of data below which they may as well be packed again. */
+const LARGE = 1000
+
+/** Appends data in their packed form. */
+export const packData = (out: ByteWriter, data: string, ids: Ids) => {
+  if (data.length <= 2) return
+  const known = data.length > LARGE ? ids.packed : undefined
+  const packed = known?.get(data)
+  if (packed) return out.bytes(packed)
+  const start = out.length
+  pack(out, data, ids.addressOfDigits, ids.compresses)
+  known?.set(data, Buffer.from(out.view(start)))
+}
+
+/** Appends packed data as JSON. */
+export const writeWords = (out: ByteWriter, packed: Uint8Array, start: number, end: number, addresses: Addresses) => {
+  out.bytes(HEX)
+  writeWordDigits(out, packed, start, end, addresses)
+  out.byte(QUOTE)
+}
+
+export const words: Form = sized('words', {
+  write: (out, value, ids) => packData(out, value as string, ids),
+  json:
+    ({ addresses }) =>
+    (out, bytes, start, end) =>
+      writeWords(out, bytes, start, end, addresses),
+})

@@ -1,0 +1,113 @@
+import { RARE, type RestKind } from '../../documents/rest.ts'
+import {
+  byKind,
+  FIELDWISE_KINDS,
+  type Field,
+  type FieldKind,
+  type FieldwiseKind,
+  isList,
+  type Kind,
+  type List,
+  MAPPING,
+  type Origin,
+  placesPerRow,
+  RECORD_KINDS,
+  wireName,
+} from '../../mapping/index.ts'
+import { boolean } from '../forms/boolean.ts'
+import { bloom, bytes, hashes, integers } from '../forms/bytes.ts'
+import type { Form } from '../forms/form.ts'
+import { address, name } from '../forms/ids.ts'
+import { integer } from '../forms/integer.ts'
+import { list } from '../forms/list.ts'
+import { writeAmount, writeHexNumber, writeLong, writeQuantity, writeWide } from '../forms/numbers.ts'
+import { rest } from '../forms/rest.ts'
+import { words } from '../forms/words.ts'
+
+/** How fields of each kind are kept and shown, if they declare nothing else; see docs/layout.md for the bytes. */
+const FORMS: Record<Exclude<FieldKind, 'flattened'>, Form> = {
+  address,
+  hex: bytes,
+  hexList: hashes,
+  hexNumber: integer(writeHexNumber, true),
+  quantity: integer(writeQuantity),
+  wide: integer(writeWide),
+  amount: integer(writeAmount),
+  boolean,
+  seconds: integer(writeLong),
+  datetime: integer(writeLong),
+  keyword: name,
+  text: name,
+  long: integer(writeLong),
+  integers,
+  double: integer(writeLong),
+  integer256: integer(writeLong),
+  decimal: integer(writeLong),
+}
+
+/** A field of a record. */
+export interface Column {
+  /** Name of the field in the mapping. */
+  field: string
+  form: Form
+  /** Member of the wire object. */
+  wire: string
+  declaration: Field | List
+}
+
+/** Neighbouring places of a block whose records share a row. */
+export const PLACES_PER_ROW = byKind(RECORD_KINDS, placesPerRow)
+
+const fieldwise: ReadonlySet<Kind> = new Set(FIELDWISE_KINDS)
+export const isFieldwise = (kind: Kind): kind is FieldwiseKind => fieldwise.has(kind)
+
+const columnOf = (kind: FieldwiseKind, field: string, declaration: Field | List): Column => ({
+  field,
+  form: formOf(kind, declaration),
+  wire: wireName(field, declaration),
+  declaration,
+})
+
+const formOf = (kind: FieldwiseKind, declaration: Field | List): Form => {
+  if (isList(declaration)) return list(declaration)
+  if (declaration.kind === 'flattened') return REST_VALUES[kind as RestKind].form
+  return declaration.bloom ? bloom : declaration.words ? words : FORMS[declaration.kind]
+}
+
+export type RareColumn = Column & { number: number }
+
+/** Fields that few chains have, by their names: the kind's `extra` holds them, too. */
+export const RARE_COLUMNS: Readonly<Record<RestKind, ReadonlyMap<string, RareColumn>>> = byKind(
+  ['block', 'tx'],
+  kind =>
+    new Map(
+      Array.from(RARE[kind], ([field, declaration]) => [
+        field,
+        { ...columnOf(kind, field, declaration), number: declaration.rare! },
+      ]),
+    ),
+)
+
+export const REST_VALUES = byKind(['block', 'tx'], kind => rest([...RARE_COLUMNS[kind].values()]))
+
+const STORED: ReadonlySet<Origin> = new Set(['wire', 'receipt', 'decoded', 'rest'])
+
+/** Fields of a record in their order: those that are small come first. */
+const recordColumns = (kind: FieldwiseKind): readonly Column[] => {
+  const isStored = (declaration: Field | List) =>
+    STORED.has(declaration.origin) && (isList(declaration) || !(declaration.apart || declaration.rare !== undefined))
+  const isBulk = ({ declaration }: Column) => isList(declaration) || declaration.bulk === true
+  const columns = Object.entries(MAPPING[kind].fields).flatMap(([field, declaration]) =>
+    isStored(declaration) ? [columnOf(kind, field, declaration)] : [],
+  )
+  return [...columns.filter(column => !isBulk(column)), ...columns.filter(isBulk)]
+}
+
+export const RECORD_COLUMNS: Record<FieldwiseKind, readonly Column[]> = byKind(FIELDWISE_KINDS, recordColumns)
+
+/** Which of a record's fields has this name; -1 where none has. */
+export const columnIndex = (kind: FieldwiseKind, field: string): number =>
+  RECORD_COLUMNS[kind].findIndex(column => column.field === field)
+
+/** Which of a record's fields holds those that few chains have. */
+export const REST: Readonly<Record<RestKind, number>> = byKind(['block', 'tx'], kind => columnIndex(kind, 'extra'))

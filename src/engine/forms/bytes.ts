@@ -1,0 +1,111 @@
+import type { ByteWriter } from '../../lib/bytes.ts'
+import { cursor, takeVarint } from './cursor.ts'
+import { FOLLOWS_LOGS, type Form, LENGTH_BASE, OWN_BLOOM, sized, takeLength, writeNull } from './form.ts'
+import { CLOSE_LIST, COMMA, OPEN_LIST, piece, writeHex } from './json.ts'
+
+/** In place of a bloom filter that follows from the transaction's logs. */
+export const FOLLOWS = true
+
+/** Bytes with their length; of a bloom filter, one byte may say that it is that of the transaction's logs. */
+const bytesForm = (name: 'bytes' | 'bloom'): Form => ({
+  name,
+  size: 'length',
+  write(out, value) {
+    if (value === null) return out.byte(0)
+    if (value === FOLLOWS) return out.byte(OWN_BLOOM)
+    const hex = value as string
+    out.varint(((hex.length - 1) >> 1) + LENGTH_BASE)
+    writeHexBytes(out, hex, 2)
+  },
+  json:
+    (plan, { ownBloom }) =>
+    (out, bytes) => {
+      const length = takeLength(bytes)
+      if (length === FOLLOWS_LOGS) ownBloom!(out)
+      else if (length < 0) return writeNull(out, plan)
+      else writeHex(out, bytes, cursor.at, cursor.at + length)
+      return true
+    },
+})
+
+export const bytes: Form = { ...bytesForm('bytes'), take: takeBytes }
+export const bloom: Form = bytesForm('bloom')
+
+/** As `0x` hex; null where the chain's data state that. */
+export function takeBytes(bytes: Buffer): string | null {
+  const length = takeLength(bytes)
+  return length < 0 ? null : `0x${bytes.toString('hex', cursor.at, cursor.at + length)}`
+}
+
+/** Appends a list of hashes, which lie one behind the other. */
+export const writeHashes = (out: ByteWriter, bytes: Uint8Array, start: number, end: number) => {
+  out.bytes(start < end ? FIRST : NONE)
+  for (let at = start; at < end; at += 32) {
+    out.digits(bytes, at, at + 32)
+    out.bytes(at + 32 < end ? NEXT : LAST)
+  }
+}
+const NONE = piece('[]')
+const FIRST = piece('["0x')
+const NEXT = piece('","0x')
+const LAST = piece('"]')
+
+/** Items of 32 bytes, one behind the other. */
+export const hashes: Form = sized('hashes', {
+  write(out, value) {
+    for (const hash of value as string[]) writeHexBytes(out, hash, 2)
+  },
+  json: () => writeHashes,
+})
+
+/** Appends a list of small integers. */
+export const writeIntegers = (out: ByteWriter, bytes: Uint8Array, start: number, end: number) => {
+  out.byte(OPEN_LIST)
+  for (cursor.at = start; cursor.at < end; ) {
+    if (cursor.at > start) out.byte(COMMA)
+    out.decimal(takeVarint(bytes))
+  }
+  out.byte(CLOSE_LIST)
+}
+
+/** Small integers, as varints. */
+export const integers: Form = sized('integers', {
+  write(out, value) {
+    for (const integer of value as number[]) out.varint(integer)
+  },
+  json: () => writeIntegers,
+})
+
+/** The small integers of a list that begins at an offset. */
+export const integersAt = (bytes: Uint8Array, offset: number): number[] => {
+  cursor.at = offset
+  const length = takeLength(bytes)
+  const found: number[] = []
+  for (const end = cursor.at + length; cursor.at < end; ) found.push(takeVarint(bytes))
+  return found
+}
+
+/** Bytes up to which a loop is faster than a call into Node. */
+const SHORT = 64
+
+/** Appends the bytes of a text's hex digits from a place on; an odd number of them gets a zero before it. */
+export const writeHexBytes = (out: ByteWriter, text: string, from: number) => {
+  const size = (text.length - from + 1) >> 1
+  const target = out.reserve(size)
+  let to = out.length
+  let at = from
+  if ((text.length - from) & 1) target[to++] = digitAt(text, at++)
+  if (size > SHORT) target.write(text.slice(at), to, 'hex')
+  else for (; at < text.length; at += 2) target[to++] = (digitAt(text, at) << 4) | digitAt(text, at + 1)
+  out.advance(size)
+}
+
+/** The value of the hex digit at a place. */
+export const digitAt = (text: string, at: number): number => DIGITS[text.charCodeAt(at)]!
+
+const DIGITS = new Uint8Array(128)
+for (let digit = 0; digit < 16; digit++) {
+  const text = digit.toString(16)
+  DIGITS[text.charCodeAt(0)] = digit
+  DIGITS[text.toUpperCase().charCodeAt(0)] = digit
+}
