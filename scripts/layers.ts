@@ -304,12 +304,6 @@ export const LARGE: readonly { path: string; name?: string; most: number; why: s
     why: 'A factory whose members share the state of one object or thread.',
   },
   {
-    path: 'src/engine/documents/piece.ts',
-    name: 'createPiece',
-    most: 212,
-    why: 'A factory whose members share the state of one object or thread.',
-  },
-  {
     path: 'src/engine/query/execute.ts',
     name: 'createSearcher',
     most: 237,
@@ -330,7 +324,7 @@ export const LARGE: readonly { path: string; name?: string; most: number; why: s
   {
     path: 'src/engine/show/call.ts',
     name: 'createCallShow',
-    most: 186,
+    most: 180,
     why: 'A factory whose members share the state of one object or thread.',
   },
   {

@@ -7,7 +7,7 @@ import { createChangedBlocks } from './changed.ts'
 import { createCoverageWriter } from './coverage.ts'
 import type { Additions } from './documents/additions.ts'
 import type { Batch } from './documents/batch.ts'
-import { manyInserter, recordInserter, rowInserter } from './documents/insert.ts'
+import { blockInserter, contractInserter, manyInserter, recordInserter } from './documents/insert.ts'
 import { createEmptying } from './empty.ts'
 import { createMerging } from './index/merge.ts'
 import { createReplacing } from './index/replacing.ts'
@@ -58,8 +58,8 @@ export interface Writer extends DocumentWriter {
 
 export const createWriter = (db: WritableDb): Writer => {
   const insert = {
-    block: rowInserter(db, 'block', 6, 4),
-    contract: rowInserter(db, 'contract', 9, 16, 'INSERT OR REPLACE'),
+    block: blockInserter(db),
+    contract: contractInserter(db),
   }
   const insertRecords = byKind(RECORD_KINDS, kind => recordInserter(db, kind))
   const structures = createStructures(db)
@@ -175,8 +175,8 @@ export const createWriter = (db: WritableDb): Writer => {
     emptying.forget({ from: batch.first, to: batch.last })
     noteChanged({ from: batch.first, to: batch.last })
     if (batch.chainId !== undefined) insertChainId.run(batch.chainId)
-    insert.block.add(batch.rows.block)
-    insert.contract.add(batch.rows.contract)
+    insert.block.add(batch.blocks)
+    insert.contract.add(batch.contracts)
     for (const kind of RECORD_KINDS) insertRecords[kind].add(batch.records[kind])
     for (const { id, decimals, name, symbol, standard, error, position } of batch.sights)
       insertSight.run(id, decimals, name, symbol, standard, error, position, ++change)

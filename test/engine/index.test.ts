@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { cellValue, createRowsBuilder } from '../../src/engine/documents/rows.ts'
 import { createListBuilder, readOrdinals } from '../../src/engine/index/ordinals.ts'
 import { columnsOfNumbers, createNumbersBuilder } from '../../src/engine/index/points.ts'
 import { decodeHeader, encodeHeader, type SegmentHeader } from '../../src/engine/index/segment.ts'
@@ -120,34 +119,6 @@ describe('columns of numbers', () => {
     const [integers, doubles] = columnsOfNumbers(builder.finish())
     assert.deepEqual([integers!.values[0], integers!.ordinals[0], integers!.values.length], [1n, 4999, 5000])
     assert.deepEqual([doubles!.values[4999], doubles!.ordinals[4999]], [2499.5, 4999])
-  })
-})
-
-describe('rows', () => {
-  it('carry numbers, nulls of both kinds and blobs', () => {
-    const rows = createRowsBuilder()
-    rows.beginBlob()
-    rows.endBlob()
-    rows.number(0)
-    rows.number(Number.MAX_SAFE_INTEGER)
-    rows.null()
-    rows.explicitNull()
-    rows.beginBlob()
-    rows.pool.hex('00ff')
-    rows.endBlob()
-    for (let i = 0; i < 3000; i++) rows.number(i)
-    const { cells, pool } = rows.finish()
-    const values = Array.from(cells, cell => cellValue(cell, Buffer.from(pool.buffer)))
-    assert.deepEqual(values.slice(0, 6), [Buffer.alloc(0), 0, Number.MAX_SAFE_INTEGER, null, -1, Buffer.from([0, 255])])
-    assert.deepEqual(values.slice(6, 9), [0, 1, 2])
-    assert.equal(values.length, 3006)
-  })
-
-  it('refuse a value that is larger than a cell can tell', () => {
-    const rows = createRowsBuilder()
-    rows.beginBlob()
-    rows.pool.bytes(new Uint8Array(2 ** 24))
-    assert.throws(() => rows.endBlob(), /a value of 16777216 bytes is too large for the store/)
   })
 })
 

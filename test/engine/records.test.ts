@@ -39,6 +39,7 @@ const idOf = (text: string): number => {
 const ids = (): Ids => ({
   address: text => idOf(text.slice(2).toLowerCase()),
   addressOfDigits: idOf,
+  addressOfTopic: topic => idOf(topic.slice(26).toLowerCase()),
   name: idOf,
   packed: new Map(),
 })

@@ -12,14 +12,14 @@ import { type Additions, createAdditions, type LearntLink, type LearntToken } fr
 import { createFindings, type Findings, type FoundRows } from './findings.ts'
 import { joinPieces } from './join.ts'
 import { createPiece, type Piece, type PieceBuilder, type PieceContext } from './piece.ts'
+import type { BlockRows } from './records/block.ts'
 import type { RecordRows } from './records/rows.ts'
-import type { Rows } from './rows.ts'
 
 /** A run of neighbouring blocks, ready to be written in one transaction; typed arrays all through, so that it moves between threads. */
-export interface Batch extends SegmentCounts, Omit<FoundRows, 'contract'> {
+export interface Batch extends SegmentCounts, FoundRows {
   chainId: number | undefined
   header: Uint8Array<ArrayBuffer>
-  rows: Record<'block' | 'contract', Rows>
+  blocks: BlockRows
   records: Record<RecordKind, RecordRows>
   pairs: Pairs
   numbers: Numbers
@@ -91,9 +91,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     },
     finish() {
       close()
-      const { blocks: block, ...joined } = joinPieces(pieces)
-      const { contract, ...found } = findings.finish()
-      return { chainId: context.chainId, ...joined, rows: { block, contract }, ...found, added: additions.take() }
+      return { chainId: context.chainId, ...joinPieces(pieces), ...findings.finish(), added: additions.take() }
     },
   }
 }
@@ -101,8 +99,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
 /** The buffers of a batch, to be moved to another thread instead of copied. */
 export const transferables = (batch: Batch): ArrayBuffer[] => [
   batch.header.buffer,
-  ...Object.values(batch.rows).flatMap(({ cells, pool }) => [cells.buffer, pool.buffer]),
-  ...Object.values(batch.records).flatMap(rows => Object.values(rows).map(({ buffer }) => buffer)),
+  ...[batch.blocks, ...Object.values(batch.records)].flatMap(rows => Object.values(rows).map(({ buffer }) => buffer)),
   ...Object.values(batch.pairs).map(array => array.buffer),
   ...Object.values(batch.numbers).map(array => array.buffer),
   ...batch.columns.map(({ data }) => data.buffer),

@@ -4,7 +4,6 @@ import type { Upgrade } from '../../documents/upgrades.ts'
 import { positionOf } from '../schema.ts'
 import { type createAdditions, digitsOf, type TokenRow } from './additions.ts'
 import type { BatchContext } from './batch.ts'
-import { createRowsBuilder, type Rows, type RowsBuilder } from './rows.ts'
 
 /** What is found in a block besides its documents. It may depend on what the blocks before it hold. */
 export interface Findings {
@@ -16,8 +15,20 @@ export interface Findings {
   upgrades: readonly Upgrade[]
 }
 
+export type ContractRow = [
+  position: number,
+  address: number,
+  creator: number,
+  tx: number,
+  code: number | null,
+  implementation: number | null,
+  name: number | null,
+  source: number | null,
+  probability: number | null,
+]
+
 export interface FoundRows {
-  contract: Rows
+  contracts: ContractRow[]
   /** Tokens that were seen in no lower block that is stored, with what is known of them by now. */
   sights: (TokenRow & { position: number })[]
   /** Ids of addresses. */
@@ -28,28 +39,25 @@ export const createFindings = (
   context: Pick<BatchContext, 'addresses' | 'address' | 'code'>,
   { nameId, tokenRow }: Pick<ReturnType<typeof createAdditions>, 'nameId' | 'tokenRow'>,
 ) => {
-  const row = createRowsBuilder()
+  const contracts: ContractRow[] = []
   const sights: FoundRows['sights'] = []
   const upgrades: FoundRows['upgrades'] = []
   const idOf = (address: string | null): number | null =>
     address === null ? null : context.addresses.id(digitsOf(address))
 
-  const addContract = (position: number, contract: BlockContract) => {
+  const contractRow = (position: number, contract: BlockContract): ContractRow => {
     const { address, creator, tx, code, implementation, abi } = contract
-    row.number(position)
-    row.number(context.address(address))
-    row.number(context.address(creator))
-    row.number(tx)
-    numberOrNull(row, code === null ? null : context.code(code))
-    numberOrNull(row, implementation === null ? null : context.address(implementation))
-    numberOrNull(row, nameId(abi.name))
-    numberOrNull(row, nameId(abi.source))
-    numberOrNull(row, abi.probability)
+    return [
+      ...[position, context.address(address), context.address(creator), tx],
+      code === null ? null : context.code(code),
+      implementation === null ? null : context.address(implementation),
+      ...[nameId(abi.name), nameId(abi.source), abi.probability],
+    ] as ContractRow
   }
 
   return {
-    add({ number, contracts, tokens, upgrades: told }: Findings) {
-      for (const [at, contract] of contracts.entries()) addContract(positionOf(number, at), contract)
+    add({ number, contracts: created, tokens, upgrades: told }: Findings) {
+      for (const [at, contract] of created.entries()) contracts.push(contractRow(positionOf(number, at), contract))
       for (const token of tokens)
         sights.push({ ...tokenRow(digitsOf(token.address), token), position: positionOf(number, token.place) })
       for (const { address, place, implementation } of told)
@@ -59,8 +67,6 @@ export const createFindings = (
           implementation: idOf(implementation),
         })
     },
-    finish: (): FoundRows => ({ contract: row.finish(), sights, upgrades }),
+    finish: (): FoundRows => ({ contracts, sights, upgrades }),
   }
 }
-
-const numberOrNull = (row: RowsBuilder, value: number | null) => (value === null ? row.null() : row.number(value))

@@ -1,14 +1,39 @@
 import type { Db } from '../../sqlite/database.ts'
+import type { ContractRow } from './findings.ts'
+import type { BlockRows } from './records/block.ts'
 import type { RecordRows } from './records/rows.ts'
-import { cellValue, type Rows } from './rows.ts'
 
-/** `verb` tells what becomes of a row that is there. */
-export const rowInserter = (db: Db, table: string, columns: number, rows: number, verb?: 'INSERT OR REPLACE') => {
-  const many = manyInserter(db, table, columns, rows, verb)
+/** Gives one blob after the other. */
+const blobsOf = ({ lengths, bytes }: Pick<RecordRows, 'lengths' | 'bytes'>): (() => Buffer) => {
+  const pool = Buffer.from(bytes.buffer)
+  let [start, blob] = [0, 0]
+  return () => {
+    const from = start
+    start += lengths[blob++]!
+    return pool.subarray(from, start)
+  }
+}
+
+/** Inserts rows of blocks. */
+export const blockInserter = (db: Db) => {
+  const many = manyInserter(db, 'block', 6, 4)
   return {
-    add({ cells, pool }: Rows) {
-      const bytes = Buffer.from(pool.buffer)
-      for (let i = 0; i < cells.length; i++) many.push(cellValue(cells[i]!, bytes))
+    add(rows: BlockRows) {
+      const { numbers, times } = rows
+      const next = blobsOf(rows)
+      for (let i = 0; i < numbers.length; i++) many.add(numbers[i]!, next(), times[i]!, next(), next(), next())
+      many.flush()
+    },
+    discard: many.discard,
+  }
+}
+
+/** Inserts rows of contracts, or replaces those that are there. */
+export const contractInserter = (db: Db) => {
+  const many = manyInserter(db, 'contract', 9, 16, 'INSERT OR REPLACE')
+  return {
+    add(rows: readonly ContractRow[]) {
+      for (const row of rows) many.add(...row)
       many.flush()
     },
     discard: many.discard,
@@ -19,14 +44,9 @@ export const rowInserter = (db: Db, table: string, columns: number, rows: number
 export const recordInserter = (db: Db, table: string) => {
   const many = manyInserter(db, table, 2, RECORD_ROWS)
   return {
-    add({ positions, lengths, bytes }: RecordRows) {
-      const pool = Buffer.from(bytes.buffer)
-      let start = 0
-      for (let i = 0; i < positions.length; i++) {
-        many.push(positions[i]!)
-        many.push(pool.subarray(start, start + lengths[i]!))
-        start += lengths[i]!
-      }
+    add(rows: RecordRows) {
+      const next = blobsOf(rows)
+      for (const position of rows.positions) many.add(position, next())
       many.flush()
     },
     discard: many.discard,
@@ -35,8 +55,17 @@ export const recordInserter = (db: Db, table: string) => {
 /** Rows of one statement. */
 const RECORD_ROWS = 16
 
-/** Inserts rows by statements of many VALUES, which takes half the time of single ones. */
-export const manyInserter = (db: Db, table: string, columns: number, rows: number, verb = 'INSERT') => {
+/**
+ * Inserts rows by statements of many VALUES, which takes half the time of single ones. `verb` tells what becomes of a row
+ * that is there.
+ */
+export const manyInserter = (
+  db: Db,
+  table: string,
+  columns: number,
+  rows: number,
+  verb: 'INSERT' | 'INSERT OR REPLACE' = 'INSERT',
+) => {
   const row = `(${Array(columns).fill('?').join(',')})`
   const one = db.prepare(`${verb} INTO "${table}" VALUES ${row}`)
   const many = db.prepare(`${verb} INTO "${table}" VALUES ${Array(rows).fill(row).join(',')}`)

@@ -5,13 +5,12 @@ import { joinPairs } from '../index/postings.ts'
 import { encodeHeader } from '../index/segment.ts'
 import { FULL_LEVEL, levelOf } from '../index/segments.ts'
 import type { Batch } from './batch.ts'
+import type { FoundRows } from './findings.ts'
 import { NUMBERED_KINDS, type Piece } from './piece.ts'
+import { joinBlockRows } from './records/block.ts'
 import { joinRecordRows } from './records/rows.ts'
-import { joinRows, type Rows } from './rows.ts'
 
-export interface Joined extends Omit<Batch, 'chainId' | 'rows' | 'sights' | 'upgrades' | 'added'> {
-  blocks: Rows
-}
+export type Joined = Omit<Batch, keyof FoundRows | 'chainId' | 'added'>
 
 /** Joins the pieces of neighbouring blocks, in chain order, so that they are one segment. */
 export const joinPieces = (pieces: readonly Piece[]): Joined => {
@@ -33,7 +32,7 @@ export const joinPieces = (pieces: readonly Piece[]): Joined => {
   return {
     ...counted,
     header: encodeHeader({ ...joinHeaders(pieces, before), numbers: gappy(numbers) }),
-    blocks: joinRows(pieces.map(piece => piece.blocks)),
+    blocks: joinBlockRows(pieces.map(piece => piece.blocks)),
     records: byKind(RECORD_KINDS, kind => joinRecordRows(pieces.map(({ records }) => records[kind]))),
     pairs: joinPairs(COUNTED_KINDS.flatMap(kind => moved(kind, ({ pairs }) => pairs[kind]))),
     numbers: joinNumbers(NUMBERED_KINDS.flatMap(kind => moved(kind, ({ numbers }) => numbers[kind]))),

@@ -1,9 +1,9 @@
-import type { RawBlock, RpcLog, RpcReceipt, RpcTrace } from '../../chain/wire.ts'
+import type { RpcReceipt, RpcTrace } from '../../chain/wire.ts'
 import type { DecodedLog, Signature } from '../../decode/types.ts'
 import type { BlockCall } from '../../documents/calls.ts'
 import type { DecodedDocuments } from '../../documents/decoded-block.ts'
 import { hasInteger } from '../../documents/logs.ts'
-import { type Places, placesOf } from '../../documents/places.ts'
+import { placesOf } from '../../documents/places.ts'
 import { traceReader } from '../../documents/traces.ts'
 import { logsBloomOf } from '../../lib/bloom.ts'
 import type { Hash62 } from '../../lib/hash.ts'
@@ -15,25 +15,22 @@ import {
   RECORD_KINDS,
   type RecordKind,
 } from '../../mapping/index.ts'
-import { writeHexBytes } from '../forms/bytes.ts'
 import type { Ids } from '../forms/form.ts'
-import { packData, packTopic } from '../forms/words.ts'
-import { createColumnsBuilder } from '../index/column-builder.ts'
+import { type ColumnsBuilder, createColumnsBuilder } from '../index/column-builder.ts'
 import type { Dictionary } from '../index/dictionary.ts'
 import { createFieldTerms } from '../index/field-terms.ts'
-import { createIndexing, firstTopicOf, type IndexedLog, isEvent, type Numbered } from '../index/indexing.ts'
+import { createIndexing, firstTopicOf, isEvent, type Numbered } from '../index/indexing.ts'
 import { createNumbersBuilder, type Numbers } from '../index/points.ts'
 import { createPairsBuilder, type Pairs } from '../index/postings.ts'
 import type { SegmentHeader } from '../index/segment.ts'
 import { fieldId, termOf } from '../index/terms.ts'
 import { digitsOf } from './additions.ts'
-import { blockReader, createBlockWriter } from './records/block.ts'
-import { writeCall } from './records/call.ts'
-import { endTopics, writeLog } from './records/log.ts'
+import { type BlockRows, blockReader, createBlockRows } from './records/block.ts'
+import { writeBlockCall } from './records/call.ts'
+import { createLogWriter } from './records/log.ts'
 import { createRecordRows, type RecordRows } from './records/rows.ts'
 import { createTraceWriter, txInputs } from './records/trace.ts'
 import { createTxWriter, txReader } from './records/tx.ts'
-import { createRowsBuilder, type Rows } from './rows.ts'
 
 /**
  * What some neighbouring blocks come to, before it is joined with others into a batch. Typed arrays all through, so that it moves between
@@ -45,7 +42,7 @@ export interface Piece {
   header: Pick<SegmentHeader, 'ends' | 'times' | 'partials'> & { numbers: Uint32Array }
   /** 1: of each block what scopes want. */
   scoped: number
-  blocks: Rows
+  blocks: BlockRows
   records: Record<RecordKind, RecordRows>
   pairs: Record<CountedKind, Pairs>
   numbers: Record<NumberedKind, Numbers>
@@ -83,7 +80,6 @@ export interface PieceBuilder {
 }
 
 export const createPiece = (context: PieceContext): PieceBuilder => {
-  const blocks = createRowsBuilder()
   const records = byKind(RECORD_KINDS, createRecordRows)
   const pairs = byKind(COUNTED_KINDS, () => createPairsBuilder(1 << 10))
   const numeric = byKind(NUMBERED_KINDS, createNumbersBuilder)
@@ -101,109 +97,41 @@ export const createPiece = (context: PieceContext): PieceBuilder => {
   const ids: Ids = {
     address: context.address,
     addressOfDigits: context.addresses.id,
+    addressOfTopic: context.addressOfTopic,
     name: context.names.id,
     packed: undefined,
   }
-  const write = { block: createBlockWriter(ids), tx: createTxWriter(ids), trace: createTraceWriter(ids) }
+  const blocks = createBlockRows(ids)
+  const write = { tx: createTxWriter(ids), log: createLogWriter(ids), trace: createTraceWriter(ids) }
 
   const columns = createColumnsBuilder(ids)
-  const termsOf = createFieldTerms(pairs, ids, context.hash)
-  /** Takes a document into the index of its kind: columns and terms. */
-  const indexer = <T>(kind: FieldwiseKind, readerOf: (field: string) => (document: T) => unknown) => {
-    const [addColumns, addTerms] = [columns.of(kind, readerOf), termsOf(kind, readerOf)]
-    return (document: T, ordinal: number) => {
-      addColumns(document)
-      addTerms(document, ordinal)
-    }
-  }
-  const index = {
-    block: indexer('block', blockReader),
-    tx: indexer('tx', txReader),
-    trace: indexer('trace', stepReader),
-  } satisfies Record<FieldwiseKind, unknown>
-  const decimals = new Map<number, number | undefined>()
-  /** Of the token at an address, by its id; looked up once a block. */
-  const decimalsOf = (id: number, address: string): number | undefined => {
-    let found = decimals.get(id)
-    if (found === undefined && !decimals.has(id)) {
-      found = context.decimals(digitsOf(address))
-      decimals.set(id, found)
-    }
-    return found
-  }
-
-  /** Those it was stored with before, else as they are known now. */
-  const decimalsFor = ({ args, decimals }: Pick<DecodedLog, 'args' | 'decimals'>, id: number, address: string) => {
-    if (!args || !hasInteger(args)) return undefined
-    return decimals === undefined ? decimalsOf(id, address) : (decimals ?? undefined)
-  }
-
+  const index = fieldwiseIndex(columns, createFieldTerms(pairs, ids, context.hash))
+  const decimals = createDecimals(context)
   const indexing = {
     log: createIndexing(context, pairs.log, numeric.log).log,
     call: createIndexing(context, pairs.call, numeric.call).call,
   }
 
-  const addBlock = (number: number, raw: RawBlock, places: Places | undefined) => {
-    const { block } = raw
-    const row = blocks
-    row.number(number)
-    row.beginBlob()
-    writeHexBytes(row.pool, block.hash, 2)
-    row.endBlob()
-    row.number(Number(block.timestamp))
-    row.beginBlob()
-    write.block.hashes(row.pool, block)
-    row.endBlob()
-    row.beginBlob()
-    write.block.ends(row.pool, raw, places)
-    row.endBlob()
-    row.beginBlob()
-    write.block.record(row.pool, block)
-    row.endBlob()
-  }
-
-  /** Returns the id of the emitter, and leaves those of the topics in `topicIds`. */
-  const addLog = (
-    [number, place]: readonly [block: number, place: number],
-    tx: number,
-    { topics, data }: RpcLog,
-    { emitter, numbered, decimals }: Pick<IndexedLog, 'emitter' | 'numbered' | 'decimals'>,
-  ) => {
-    const { out, begin, end } = records.log
-    begin(number, place)
-    const start = writeLog(out, tx, emitter, numbered.id, decimals)
-    const firstTopic = firstTopicOf(numbered)
-    for (let t = firstTopic; t < topics.length; t++)
-      topicIds[t - firstTopic] = packTopic(out, topics[t]!, context.addressOfTopic)
-    endTopics(out, start)
-    packData(out, data, ids)
-    end()
-  }
-
   const addCall = (number: number, place: number, call: BlockCall) => {
-    const { tx, trace, from, to, signature, args, reverted, depth, callType, revert } = call
+    const { from, to, signature, args, callType, revert } = call
     const numbered = context.signature(signature)
-    const targetId = ids.address(to)
-    const decimals = decimalsFor(call, targetId, to)
+    const toId = ids.address(to)
+    const known = decimals.of(call, toId, to)
     const fromId = ids.address(from)
     const { out, begin, end } = records.call
     begin(number, place)
-    writeCall(out, {
-      trace: trace ?? -1,
+    writeBlockCall(out, call, {
       signature: numbered.id,
-      decimals: decimals ?? null,
-      reverted,
-      tx,
+      decimals: known ?? null,
       from: fromId,
-      to: targetId,
-      depth,
-      callType: context.names.id(callType),
+      to: toId,
+      callType: ids.name(callType),
     })
     end()
     columns.call(call, numbered.id)
     pairs.call.add(termOf(fromId, CALLER), 0, counts.call)
-    if (revert?.name) pairs.call.add(termOf(context.names.id(revert.name), REVERT_NAME), 0, counts.call)
-    indexing.call({ signature, args, numbered, target: targetId, decimals }, counts.call++)
+    if (revert?.name) pairs.call.add(termOf(ids.name(revert.name), REVERT_NAME), 0, counts.call)
+    indexing.call({ signature, args, numbered, target: toId, decimals: known }, counts.call++)
   }
 
   const addTrace = (number: number, place: number, trace: RpcTrace, txInput: string | undefined) => {
@@ -224,19 +152,17 @@ export const createPiece = (context: PieceContext): PieceBuilder => {
 
     const places = placesOf(input.raw)
     if (places) partials.set(times.length, places)
-    addBlock(number, input.raw, places)
+    blocks.add(input.raw, places)
     let logIndex = 0
     for (let i = 0; i < receipts.length; i++) {
       const tx = block.transactions[i]!
       const receipt = receipts[i]!
       const place = places ? places.txs[i]! : i
-      const method = input.methods[i] ?? undefined
-      const failure = input.failures[i]
       const transaction = {
         tx,
         receipt,
-        method,
-        failure,
+        method: input.methods[i] ?? undefined,
+        failure: input.failures[i],
         bloom: input.raw.partial ? logsBloomOf(receipt.logs) : context.bloom(receipt),
       }
       records.tx.begin(number, place)
@@ -249,12 +175,20 @@ export const createPiece = (context: PieceContext): PieceBuilder => {
         const { signature, args } = decoded
         const numbered = context.signature(signature)
         const emitter = ids.address(log.address)
-        const decimals = decimalsFor(decoded, emitter, log.address)
-        const at = places ? places.logs[logIndex]! : logIndex
-        addLog([number, at], place, log, { emitter, numbered, decimals })
+        const known = decimals.of(decoded, emitter, log.address)
+        records.log.begin(number, places ? places.logs[logIndex]! : logIndex)
+        const parts = {
+          tx: place,
+          emitter,
+          signature: numbered.id,
+          decimals: known,
+          firstTopic: firstTopicOf(numbered),
+        }
+        write.log(records.log.out, log, parts, topicIds)
+        records.log.end()
         columns.log(emitter, numbered.id, place)
-        const { topics } = log
-        indexing.log({ signature, args, numbered, emitter, decimals, topics, topicIds }, counts.log++)
+        const indexed = { signature, args, numbered, emitter, decimals: known, topics: log.topics, topicIds }
+        indexing.log(indexed, counts.log++)
         if (isEvent(signature, numbered)) events++
         logIndex++
       }
@@ -295,15 +229,49 @@ export const createPiece = (context: PieceContext): PieceBuilder => {
   }
 }
 
+/** Takes documents that are stored field by field into the index: columns and terms. */
+const fieldwiseIndex = (columns: ColumnsBuilder, termsOf: ReturnType<typeof createFieldTerms>) => {
+  const indexer = <T>(kind: FieldwiseKind, readerOf: (field: string) => (document: T) => unknown) => {
+    const [addColumns, addTerms] = [columns.of(kind, readerOf), termsOf(kind, readerOf)]
+    return (document: T, ordinal: number) => {
+      addColumns(document)
+      addTerms(document, ordinal)
+    }
+  }
+  return {
+    block: indexer('block', blockReader),
+    tx: indexer('tx', txReader),
+    trace: indexer('trace', stepReader),
+  } satisfies Record<FieldwiseKind, unknown>
+}
+
+/** Decimals of the tokens that logs and calls of a block are of. */
+const createDecimals = (context: Pick<PieceContext, 'decimals'>) => {
+  const known = new Map<number, number | undefined>()
+  return {
+    /** To be called before each block: tokens are looked up once for it. */
+    clear: () => known.clear(),
+    /** Those it was stored with before, else as they are known now; `id` is that of the address. */
+    of({ args, decimals }: Pick<DecodedLog, 'args' | 'decimals'>, id: number, address: string): number | undefined {
+      if (!args || !hasInteger(args)) return undefined
+      if (decimals !== undefined) return decimals ?? undefined
+      let found = known.get(id)
+      if (found === undefined && !known.has(id)) {
+        found = context.decimals(digitsOf(address))
+        known.set(id, found)
+      }
+      return found
+    },
+  }
+}
+
 /** The buffers of a piece, to be moved to another thread instead of copied. */
 export const pieceBuffers = ({ header, blocks, records, pairs, numbers, columns }: Piece): ArrayBuffer[] =>
   [
     header.times,
     header.numbers,
     ...Object.values(header.ends),
-    blocks.cells,
-    blocks.pool,
-    ...[records, pairs, numbers].flatMap(byKind => Object.values<object>(byKind).flatMap(arraysOf)),
+    ...[blocks, ...[records, pairs, numbers].flatMap(byKind => Object.values<object>(byKind))].flatMap(arraysOf),
     ...columns.values(),
   ].map(array => array.buffer as ArrayBuffer)
 

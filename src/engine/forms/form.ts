@@ -43,6 +43,8 @@ export interface Ids {
   /** Of an address as the wire has it. */
   address(text: string): number
   addressOfDigits(digits: string): number
+  /** Of the address that a topic is. */
+  addressOfTopic(topic: string): number
   name(text: string): number
   /** Packed forms of large data, by their text, where a block has the same data twice: compressing takes time. */
   packed: Map<string, Uint8Array> | undefined

@@ -14,12 +14,11 @@ import { byKind, type Kind, RECORD_KINDS, type RecordKind, type RowKind } from '
 import { digitsOf } from '../documents/additions.ts'
 import { createInputs, type Records, type RecordView } from '../documents/record-reader.ts'
 import { createBlockWriter, indexOfTx, type StoredBlock } from '../documents/records/block.ts'
-import { writeCall } from '../documents/records/call.ts'
-import { endTopics, writeLog } from '../documents/records/log.ts'
+import { writeBlockCall } from '../documents/records/call.ts'
+import { createLogWriter } from '../documents/records/log.ts'
 import { createTraceWriter } from '../documents/records/trace.ts'
 import { createTxWriter } from '../documents/records/tx.ts'
 import type { Ids } from '../forms/form.ts'
-import { packData, packTopic } from '../forms/words.ts'
 import { restoreIntegers } from '../query/documents.ts'
 import { placeOf, positionOf } from '../schema.ts'
 import { createContext } from './context.ts'
@@ -135,11 +134,17 @@ const createShared = () => {
   const ids: Ids = {
     address: text => addresses.id(digitsOf(text)),
     addressOfDigits: addresses.id,
+    addressOfTopic: topic => addresses.id(topic.slice(26).toLowerCase()),
     name: names.id,
     packed: undefined,
     compresses: false,
   }
-  const write = { block: createBlockWriter(ids), tx: createTxWriter(ids), trace: createTraceWriter(ids) }
+  const write = {
+    block: createBlockWriter(ids),
+    tx: createTxWriter(ids),
+    log: createLogWriter(ids),
+    trace: createTraceWriter(ids),
+  }
   const outs = byKind([...RECORD_KINDS, 'block'], () => createByteWriter(1 << 12))
   /** Of records that are visited beside the document at hand. */
   const visited = createByteWriter(1 << 12)
@@ -167,25 +172,23 @@ const createShared = () => {
     log(out, place) {
       const { places } = block.stored
       const i = places ? places.logs.indexOf(place) : place
-      const { address, topics, data } = block.logs[i]!
+      const [log, owner] = [block.logs[i]!, block.owners[i]!]
       const { signature, args } = block.input.logs[i]!
-      const owner = block.owners[i]!
-      const tx = places ? places.txs[owner]! : owner
-      const decimals = isLog ? null : decimalsOf(args, address)
-      const start = writeLog(out, tx, ids.address(address), signatures.id(signature), decimals)
-      for (const topic of signature.topic === null ? topics : topics.slice(1))
-        packTopic(out, topic, text => addresses.id(text.slice(26).toLowerCase()))
-      endTopics(out, start)
-      packData(out, data, ids)
+      write.log(out, log, {
+        tx: places ? places.txs[owner]! : owner,
+        emitter: ids.address(log.address),
+        signature: signatures.id(signature),
+        decimals: isLog ? null : decimalsOf(args, log.address),
+        firstTopic: signature.topic === null ? 0 : 1,
+      })
     },
     trace(out, place) {
       write.trace(out, block.input.traces[place]!, undefined, true)
     },
     call(out, place) {
-      const { trace, signature, args, from, to, callType, ...rest } = block.input.calls[place]!
-      writeCall(out, {
-        ...rest,
-        trace: trace ?? -1,
+      const call = block.input.calls[place]!
+      const { signature, args, from, to, callType } = call
+      writeBlockCall(out, call, {
         signature: signatures.id(signature),
         decimals: decimalsOf(args, to),
         from: ids.address(from),

@@ -1,3 +1,4 @@
+import type { BlockCall } from '../../../documents/calls.ts'
 import type { ByteWriter } from '../../../lib/bytes.ts'
 import { cursor, takeVarint } from '../../forms/cursor.ts'
 
@@ -28,6 +29,13 @@ export const writeCall = (out: ByteWriter, call: CallRecord): void => {
   out.varint(call.depth)
   out.varint(call.callType)
 }
+
+/** Appends the record of a call of a block; where it has a trace, only what that does not tell. */
+export const writeBlockCall = (
+  out: ByteWriter,
+  { trace, reverted, tx, depth }: Pick<BlockCall, 'trace' | 'reverted' | 'tx' | 'depth'>,
+  ids: Pick<CallRecord, 'signature' | 'decimals' | 'from' | 'to' | 'callType'>,
+): void => writeCall(out, { trace: trace ?? -1, reverted, tx, depth, ...ids })
 
 export const newCallRecord = (): CallRecord => ({
   trace: -1,

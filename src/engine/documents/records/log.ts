@@ -1,5 +1,8 @@
+import type { RpcLog } from '../../../chain/wire.ts'
 import type { ByteWriter } from '../../../lib/bytes.ts'
 import { cursor, takeVarint } from '../../forms/cursor.ts'
+import type { Ids } from '../../forms/form.ts'
+import { packData, packTopic } from '../../forms/words.ts'
 
 /** A log as its record tells it; its topics and its data are packed, between these places of the row. */
 export interface LogRecord {
@@ -30,6 +33,37 @@ export const writeLog = (
   // The length of the topics.
   out.byte(0)
   return out.length
+}
+
+/**
+ * Makes what appends the record of a log. Where they are given, `topicIds` get the dictionary ids of the topics that are
+ * kept with it, undefined for those that are no addresses; `firstTopic` is the first that is.
+ */
+export const createLogWriter =
+  (ids: Ids) =>
+  (
+    out: ByteWriter,
+    { topics, data }: Pick<RpcLog, 'topics' | 'data'>,
+    { tx, emitter, signature, decimals, firstTopic }: LogParts,
+    topicIds: (number | undefined)[] = [],
+  ): void => {
+    const start = writeLog(out, tx, emitter, signature, decimals)
+    for (let t = firstTopic; t < topics.length; t++)
+      topicIds[t - firstTopic] = packTopic(out, topics[t]!, ids.addressOfTopic)
+    endTopics(out, start)
+    packData(out, data, ids)
+  }
+
+interface LogParts {
+  /** Place of the transaction in the block. */
+  tx: number
+  /** Dictionary id of the emitter. */
+  emitter: number
+  signature: number
+  /** Of the emitting token. */
+  decimals: number | null | undefined
+  /** 1 where the signature tells the first one. */
+  firstTopic: 0 | 1
 }
 
 /** To be called when the packed topics are written, and before the data are. */
