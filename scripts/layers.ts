@@ -346,12 +346,6 @@ export const LARGE: readonly { path: string; name?: string; most: number; why: s
     why: 'A factory whose members share the state of one object or thread.',
   },
   {
-    path: 'src/ingest/pipeline.ts',
-    name: 'createPipeline',
-    most: 163,
-    why: 'A factory whose members share the state of one object or thread.',
-  },
-  {
     path: 'src/ingest/rules/rule-watcher.ts',
     name: 'createRuleWatcher',
     most: 176,

@@ -22,7 +22,7 @@ import { shownFilter } from '../search/coverage.ts'
 import { keepPages } from '../sqlite/database.ts'
 import { openDecoding } from './decoding/open-decoding.ts'
 import { createFinality, depthOf, type Finality, watchFinality } from './finality.ts'
-import type { State, Work } from './job-context.ts'
+import { runChanges, type State, type Work } from './job-context.ts'
 import { keepFollowing } from './jobs/follow.ts'
 import { forgetAsAsked } from './jobs/forget.ts'
 import { importPacks } from './jobs/import.ts'
@@ -243,11 +243,11 @@ const runJob = async (work: Work) => {
       return keepFollowing(work, job)
     case 'move':
       // What is to be shipped is, as after any other job.
-      return work.cluster && work.returning ? returnDocuments(work, work.cluster) : undefined
+      return work.cluster && work.returning ? runChanges(work, returnDocuments(work, work.cluster)) : undefined
     case 'narrow':
-      return narrowAsAsked(work)
+      return runChanges(work, narrowAsAsked(work))
     case 'forget':
-      return forgetAsAsked(work)
+      return runChanges(work, forgetAsAsked(work))
     case 'watch':
       return aborted(work.signal)
   }

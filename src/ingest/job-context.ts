@@ -12,6 +12,7 @@ import type { Pipeline } from './pipeline.ts'
 import type { RuleWatcher } from './rules/rule-watcher.ts'
 import type { StoredBlocks } from './scoped/stored-blocks.ts'
 import type { Pace } from './status/block-time.ts'
+import { applyChanges, type Changes } from './stored-changes.ts'
 
 /** How far the work of a network's thread is. */
 export interface State {
@@ -57,8 +58,13 @@ const HEAD_GAP_MS = 15
 /** Longest wait: a head that never rests must not stop others for good. */
 const MAX_PATIENCE_MS = 1000
 
-/** Called before each step of decoding again: blocks of the head go first. */
-export const yieldToHead = async (state: State, signal: AbortSignal) => {
+/** Makes the changes of a job beside blocks of the head, which go first. */
+export const runChanges = (
+  { pipeline, state, signal }: Pick<Work, 'pipeline' | 'state' | 'signal'>,
+  changes: Changes,
+) => applyChanges(changes, pipeline.apply, () => yieldToHead(state, signal))
+
+const yieldToHead = async (state: State, signal: AbortSignal) => {
   await yieldToEventLoop()
   const until = performance.now() + MAX_PATIENCE_MS
   while (performance.now() < Math.min(until, state.headAt + HEAD_GAP_MS)) await sleep(HEAD_GAP_MS / 3)

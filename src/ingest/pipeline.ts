@@ -1,20 +1,15 @@
 import type { AlertUpdate } from '../alerts/alert-store.ts'
-import type { PatchLine } from '../cluster/ship/line.ts'
-import { type Narrowed, NO_NOTES } from '../engine/coverage.ts'
 import type { Additions } from '../engine/documents/additions.ts'
-import { type Batch, transferables } from '../engine/documents/batch.ts'
-import type { Revision } from '../engine/index/revision.ts'
 import type { Blocks, Lookups } from '../engine/port.ts'
-import { gapsIn, holds, merged, type Range } from '../lib/ranges.ts'
-import { aborted } from '../lib/shutdown.ts'
+import { holds, merged, type Range } from '../lib/ranges.ts'
 import type { Preparer } from './decoding/prepare.ts'
 import { createLane, type Lane, type LaneContext } from './lane.ts'
 import { createTurns } from './lane-turns.ts'
 import { createNeighbours } from './linked-blocks.ts'
 import type { LaneName } from './messages.ts'
 import type { RuleWatcher } from './rules/rule-watcher.ts'
-import { type Cut, cutStored } from './scoped/join-blocks.ts'
 import type { StoredBlocks } from './scoped/stored-blocks.ts'
+import { createApplier } from './stored-changes.ts'
 import { createWriterLink, type WriterLinkOptions } from './writer/writer-link.ts'
 
 export type Pipeline = ReturnType<typeof createPipeline>
@@ -63,7 +58,6 @@ export const createPipeline = (options: PipelineOptions) => {
       if (done) return committed(additions)
     }
   }
-  const restoredAdditions: Additions[] = []
   const joining = { lookups: blocks, stored: options.storedBlocks, preparer }
   const context: LaneContext = {
     ...{ ...options, send, neighbours, turns: createTurns(), joining, seen, replace, committed, track },
@@ -132,55 +126,8 @@ export const createPipeline = (options: PipelineOptions) => {
       })
       onAlerts()
     },
-    /** Has what is stored decoded otherwise; resolves when that is committed, or its segment is found to be no more. */
-    async revise(revision: Revision) {
-      const revised = await send({ type: 'revise', revision })
-      preparer.committed(revision.added)
-      return revised
-    },
-    /**
-     * Puts blocks back into the store whose documents lay in a cluster, in place of the end of an emptied segment; `build` is called when the dictionaries may be
-     * asked. False where that segment is no more.
-     */
-    restore: (segment: number, build: () => Batch) =>
-      track(async () => {
-        const batch = build()
-        restoredAdditions.push(batch.added)
-        const { done } = await send({ type: 'restore', segment, batch }, transferables(batch))
-        // The writer keeps what is new in the dictionaries until it writes something.
-        if (done) for (const added of restoredAdditions.splice(0)) preparer.committed(added)
-        return done
-      }),
-    /** What was restored last is the same as in the cluster. Whether the store answers searches from now on. */
-    async verified() {
-      return (await send({ type: 'verified' })).done
-    },
-    /**
-     * Forgets blocks of which these indices of a cluster lost documents that the store no longer has: see `Writer.forget`. Resolves when they are gone; what is
-     * held then is what the store holds.
-     */
-    async forget(lost: readonly Range[], indices: readonly string[]) {
-      const before = blocks.ranges()
-      let step = await send({ type: 'forget', blocks: lost, indices })
-      const after = blocks.ranges()
-      neighbours.lose(before.flatMap(({ from, to }) => gapsIn(after, from, to)))
-      while (!step.done) step = await send({ type: 'forget', blocks: [], indices: [] })
-    },
-    /**
-     * Has documents of the cluster be others; resolves when that is done, or a block is found to be no more. Nobody else waits for that. Rejects when the
-     * program stops.
-     */
-    async patch(lines: readonly PatchLine[]) {
-      const stopped = aborted(signal).then((): never => {
-        throw signal.reason
-      })
-      return Promise.race([link.post({ type: 'patch', lines }), stopped])
-    },
-    /** Takes out of the partial blocks of a range what is not to stay, and notes what goes on to count. Resolves when that is committed. */
-    cut(range: Range, keep: Cut, narrowed?: Narrowed) {
-      const notes = narrowed ? { ...NO_NOTES, narrowed } : NO_NOTES
-      return track(() => replace('fill', () => cutStored(range, keep, held(), joining), notes, []))
-    },
+    /** Makes a change of what is stored; see `applyChanges`. */
+    apply: createApplier({ preparer, blocks, signal, neighbours, joining, link, track, replace }),
     caughtUp,
     /** Calls `run` when no block is on its way; no lane takes any meanwhile. Decoding again may still be under way. */
     rest: (run: () => void) =>

@@ -1,16 +1,11 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { encodeFunctionData, parseAbi } from 'viem'
 import { generateBlocks } from '../../scripts/bench/generate.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
-import { readAbi } from '../../src/decode/abi-file.ts'
-import { abiFile, readOwnAbis, type StoredAbi } from '../../src/ingest/decoding/abis.ts'
-import { redecode } from '../../src/ingest/jobs/redecode/redecode.ts'
-import { askToRedecode } from '../../src/ingest/requests/redecode-requests.ts'
-import { silent } from '../../src/lib/log.ts'
+import type { StoredAbi } from '../../src/ingest/decoding/abis.ts'
 import { oddBlocks, oddEvents } from '../support/odd.ts'
 import { makeChain } from '../support/pack.ts'
+import { abiOf, NETWORK, setUp } from '../support/redecoding.ts'
 import { returned } from '../support/returning.ts'
 import { fullBlock } from '../support/rich.ts'
 import { createTestStore, demoBlocks, demoEvents, excerptOf, type TestStore } from '../support/store.ts'
@@ -62,19 +57,14 @@ const moored = (): RawBlock[] =>
 
 const MOOR = 'function moor(uint256 berth, address ship)'
 const EMITTERS = [`0x${'5'.repeat(40)}`, `0x${'3'.repeat(40)}`] as const
-const NETWORK = 'ethereum/made-up/mainnet'
-const abi = (name: string, text: string, rest: Partial<StoredAbi> = {}): StoredAbi => ({
-  ...{ ...readAbi(text, name), name, address: null, codeHash: null, network: null },
-  ...rest,
-})
 const abis = (): StoredAbi[] => [
-  { ...abi('odd', 'event Bare()'), events: [...oddEvents] },
-  abi('harbour', MOOR),
-  abi(
+  { ...abiOf('odd', 'event Bare()'), events: [...oddEvents] },
+  abiOf('harbour', MOOR),
+  abiOf(
     'token',
     'event Transfer(address indexed sender, address indexed receiver, uint256 amount)\nfunction transfer(address whom, uint256 much)',
   ),
-  abi('its token', 'event Transfer(address indexed a, address indexed b, uint256 c)\nevent Bare()', {
+  abiOf('its token', 'event Transfer(address indexed a, address indexed b, uint256 c)\nevent Bare()', {
     address: EMITTERS[0],
     network: NETWORK,
   }),
@@ -82,40 +72,15 @@ const abis = (): StoredAbi[] => [
 
 /** Blocks that were decoded without any ABI, and then anew by these, one after the other. */
 const redecoded = async (blocks: readonly RawBlock[]): Promise<TestStore> => {
-  const root = mkdtempSync(join(tmpdir(), 'chainsieve-answers-'))
-  const [folder, asked] = [join(root, 'abis'), join(root, 'redecode')]
-  mkdirSync(folder)
-  const own = () => readOwnAbis(folder, NETWORK)
+  const ends: (() => void)[] = []
+  const { own, keep, ask, run } = setUp({ after: (end?: unknown) => void ends.push(end as () => void) })
   const store = createTestStore(blocks, { own: own(), run: [1, 5, 3] })
   for (const one of abis()) {
-    writeFileSync(join(folder, abiFile(one)), JSON.stringify(one))
-    askToRedecode(asked, one, [NETWORK])
-    let decoding = store.decodeBy(own())
-    await redecode({
-      network: NETWORK,
-      store: store.path,
-      native: undefined,
-      abis: folder,
-      folder: asked,
-      decoding(age) {
-        if (age === 0) decoding = store.decodeBy(own())
-        return decoding
-      },
-      preparer: store.preparer,
-      async revise(revision) {
-        store.writer.receive(revision)
-        const done = store.writer.revise(revision)
-        store.preparer.committed(revision.added)
-        return { done, took: 0 }
-      },
-      caughtUp: async () => {},
-      yieldToHead: async () => {},
-      onReport() {},
-      log: silent,
-      signal: new AbortController().signal,
-    })
+    keep(one)
+    ask(one)
+    await run(store)
   }
-  rmSync(root, { recursive: true })
+  for (const end of ends) end()
   return store
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import type { PatchLine } from '../../src/cluster/ship/line.ts'
 import type { StoredAbi } from '../../src/ingest/decoding/abis.ts'
 import { noteStoreDone, openRedecodings } from '../../src/ingest/requests/redecode-requests.ts'
 import { memoryCluster } from '../support/memory-cluster.ts'
@@ -42,7 +43,7 @@ test('documents in a cluster are decoded again as if the ABIs had been there fro
             const wasKilled = await endable((end, signal) =>
               run(store, {
                 signal,
-                clustered: inCluster(store, memory, async lines => {
+                ...inCluster(store, memory, async (lines: readonly PatchLine[]) => {
                   const isLast = kills > 0 && random(3) === 0
                   // A part of the documents is written, or all of them and nobody knows.
                   const written = isLast && random(2) === 0 ? lines.filter(() => random(2) === 0) : lines

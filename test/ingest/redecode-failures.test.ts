@@ -1,24 +1,17 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { encodeErrorResult, parseAbi } from 'viem'
 import type { RawBlock, RpcTrace } from '../../src/chain/wire.ts'
 import type { PatchLine } from '../../src/cluster/ship/line.ts'
-import { readAbi } from '../../src/decode/abi-file.ts'
-import type { Decoding } from '../../src/decode/decoding.ts'
-import { abiFile, readOwnAbis, type StoredAbi } from '../../src/ingest/decoding/abis.ts'
-import { type Clustered, redecode } from '../../src/ingest/jobs/redecode/redecode.ts'
-import { askToRedecode } from '../../src/ingest/requests/redecode-requests.ts'
-import { silent } from '../../src/lib/log.ts'
+import type { Revision } from '../../src/engine/index/revision.ts'
+import type { StoredAbi } from '../../src/ingest/decoding/abis.ts'
 import { assertSame, queriesOn } from '../support/contents.ts'
 import { memoryCluster } from '../support/memory-cluster.ts'
+import { abiOf, NETWORK, setUp } from '../support/redecoding.ts'
 import { emptyUpTo, inCluster, same } from '../support/redecoding-cluster.ts'
 import { closing, startShipper } from '../support/ship.ts'
-import { createTestStore, demoBlocks, type TestStore } from '../support/store.ts'
+import { createTestStore, demoBlocks } from '../support/store.ts'
 
-const NETWORK = 'ethereum/made-up/mainnet'
 const ADRIFT = parseAbi(['error Adrift(address ship, uint256 fathoms)'])
 const SHIP = '0x000000000000000000000000000000abcdef1234'
 type Failed = Exclude<RpcTrace, { type: 'reward' }>
@@ -43,27 +36,13 @@ const failed = adrift.flatMap(({ traces }) => ((traces ?? []) as Failed[]).filte
 const called = failed.find(({ type, traceAddress }) => type === 'call' && traceAddress.length === 0)!
 const contract = (called.action as { to: string }).to.toLowerCase()
 
-const abiOf = (name: string, text: string, rest: Partial<StoredAbi> = {}): StoredAbi => ({
-  ...readAbi(text, name),
-  ...{ name, address: null, codeHash: null, network: null },
-  ...rest,
-})
 const FOR_ALL = abiOf('harbour', 'error Adrift(address ship, uint256 fathoms)\nerror Aground()')
 const OF_ONE = abiOf('its', 'error Adrift(address vessel, uint256 depth)', { address: contract, network: NETWORK })
 const LIST = abiOf('list', 'function Adrift(address a, uint256 b)', { probability: 0.6 })
 
-const setUp = (t: TestContext) => {
-  const root = mkdtempSync(join(tmpdir(), 'chainsieve-failures-'))
-  t.after(() => rmSync(root, { recursive: true, force: true }))
-  const [abis, folder] = [join(root, 'abis'), join(root, 'redecode')]
-  mkdirSync(abis)
-  return { abis, folder, own: () => readOwnAbis(abis, NETWORK) }
-}
-
 /** Stores the blocks, adds the ABIs, decodes again, and holds it against a store that had them from the start. */
 const check = async (t: TestContext, first: StoredAbi[], later: StoredAbi[], traces: 'calls' | 'all', took = 0) => {
-  const { abis, folder, own } = setUp(t)
-  const keep = (abi: StoredAbi) => writeFileSync(join(abis, abiFile(abi)), JSON.stringify(abi))
+  const { own, keep, ask, run } = setUp(t)
   for (const abi of first) keep(abi)
   const store = createTestStore(adrift, { own: own(), run: 9, traces })
   // The same in a cluster.
@@ -75,7 +54,7 @@ const check = async (t: TestContext, first: StoredAbi[], later: StoredAbi[], tra
   emptyUpTo(shelved, 115)
   for (const abi of later) {
     keep(abi)
-    askToRedecode(folder, abi, [NETWORK])
+    ask(abi)
   }
   const oracle = createTestStore(adrift, { own: own(), run: 9, traces })
   t.after(() => {
@@ -83,33 +62,15 @@ const check = async (t: TestContext, first: StoredAbi[], later: StoredAbi[], tra
     oracle.close()
   })
   let changes = 0
-  const run = (one: TestStore, clustered?: Clustered) => {
-    let decoding: Decoding
-    return redecode({
-      ...{ network: NETWORK, store: one.path, native: undefined, abis, folder, preparer: one.preparer, clustered },
-      decoding(age) {
-        if (age === 0) decoding = one.decodeBy(own())
-        return decoding
-      },
-      async revise(revision) {
-        changes += revision.txs.length + revision.traces.length
-        one.writer.receive(revision)
-        const done = one.writer.revise(revision)
-        one.preparer.committed(revision.added)
-        return { done, took }
-      },
-      caughtUp: async () => {},
-      yieldToHead: async () => {},
-      onReport: () => {},
-      log: silent,
-      signal: new AbortController().signal,
-    })
+  const revise = (revision: Revision, write: () => boolean) => {
+    changes += revision.txs.length + revision.traces.length
+    return write()
   }
-  await run(store)
+  await run(store, { revise, took: () => took })
   assertSame(store, oracle, queriesOn(oracle, 4))
-  for (const abi of later) askToRedecode(folder, abi, [NETWORK])
+  for (const abi of later) ask(abi)
   const patch = async (lines: readonly PatchLine[]) => ({ done: await shipper.patch(lines) })
-  await run(shelved, inCluster(shelved, memory, patch))
+  await run(shelved, { revise, took: () => took, ...inCluster(shelved, memory, patch) })
   same(shelved, memory, oracle)
   return { store, changes }
 }

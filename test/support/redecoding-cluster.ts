@@ -15,21 +15,28 @@ export const emptyUpTo = (store: TestStore, last: number) => {
 export const emptied = (store: TestStore) =>
   store.db.prepare('SELECT coalesce(sum(block), 0) FROM segment WHERE emptied = 1').pluck().get() as number
 
-export const inCluster = (store: TestStore, memory: MemoryCluster, patch: Clustered['patch']): Clustered => ({
-  open(abi, owners) {
-    const { reader, decimals, preparer } = store
-    const { visible } = createShelfReader(store.db)
-    const { revise } = preparer
-    const redecoder = createClusterRedecoder({
-      asker: memoryAsker(memory),
-      reader,
-      visible,
-      abi,
-      owners,
-      decimals,
-      revise,
-    })
-    return { ...redecoder, close: async () => {} }
+/** What it takes to decode documents of a cluster again. */
+export const inCluster = <P>(
+  store: TestStore,
+  memory: MemoryCluster,
+  patch: P,
+): { clustered: Clustered; patch: P } => ({
+  clustered: {
+    open(abi, owners) {
+      const { reader, decimals, preparer } = store
+      const { visible } = createShelfReader(store.db)
+      const { revise } = preparer
+      const redecoder = createClusterRedecoder({
+        asker: memoryAsker(memory),
+        reader,
+        visible,
+        abi,
+        owners,
+        decimals,
+        revise,
+      })
+      return { ...redecoder, close: async () => {} }
+    },
   },
   patch,
 })

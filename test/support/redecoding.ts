@@ -1,17 +1,20 @@
+import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { encodeFunctionData, parseAbi } from 'viem'
 import type { RawBlock } from '../../src/chain/wire.ts'
+import type { PatchLine } from '../../src/cluster/ship/line.ts'
 import { readAbi } from '../../src/decode/abi-file.ts'
 import type { Decoding } from '../../src/decode/decoding.ts'
 import type { EventAbi } from '../../src/decode/types.ts'
 import type { Revision } from '../../src/engine/index/revision.ts'
 import { abiFile, readOwnAbis, type StoredAbi } from '../../src/ingest/decoding/abis.ts'
 import { type Clustered, redecode } from '../../src/ingest/jobs/redecode/redecode.ts'
-import type { RedecodingReport, Revised } from '../../src/ingest/messages.ts'
+import type { RedecodingReport } from '../../src/ingest/messages.ts'
 import { askToRedecode } from '../../src/ingest/requests/redecode-requests.ts'
+import { applyChanges, type StoredChange } from '../../src/ingest/stored-changes.ts'
 import { type Log, silent } from '../../src/lib/log.ts'
 import { neighbours } from './contents.ts'
 import { oddEvents } from './odd.ts'
@@ -119,6 +122,8 @@ interface Options {
   log?: Log
   signal?: AbortSignal
   clustered?: Clustered
+  /** Writes documents of the cluster. */
+  patch?: (lines: readonly PatchLine[]) => Promise<{ done: boolean }>
 }
 
 /** A folder of ABIs, and the going through a store by them, without threads. */
@@ -141,12 +146,10 @@ export const setUp = (t: Pick<TestContext, 'after'>) => {
     },
     forget: (abi: StoredAbi) => rmSync(join(abis, abiFile(abi))),
     ask: (abi: StoredAbi) => askToRedecode(folder, abi, [NETWORK]),
-    run(
-      store: TestStore,
-      { revise, took = () => 0, onReport = () => {}, log = silent, signal = never, clustered }: Options = {},
-    ) {
+    run(store: TestStore, options: Options = {}) {
+      const { revise, took = () => 0, onReport = () => {}, log = silent, signal = never, clustered, patch } = options
       let decoding: Decoding
-      return redecode({
+      const changes = redecode({
         network: NETWORK,
         store: store.path,
         native: undefined,
@@ -157,21 +160,23 @@ export const setUp = (t: Pick<TestContext, 'after'>) => {
           return decoding
         },
         preparer: store.preparer,
-        async revise(revision): Promise<Revised> {
-          const write = () => {
-            store.writer.receive(revision)
-            const done = store.writer.revise(revision)
-            store.preparer.committed(revision.added)
-            return done
-          }
-          return { done: revise ? await revise(revision, write) : write(), took: took() }
-        },
         clustered,
         caughtUp: async () => {},
-        yieldToHead: async () => {},
         onReport,
         log,
         signal,
+      })
+      return applyChanges(changes, async change => {
+        if (change.type === 'patch') return { ...(await patch!(change.lines)), took: 0 }
+        assert.equal(change.type, 'revise')
+        const { revision } = change as Extract<StoredChange, { type: 'revise' }>
+        const write = () => {
+          store.writer.receive(revision)
+          const done = store.writer.revise(revision)
+          store.preparer.committed(revision.added)
+          return done
+        }
+        return { done: revise ? await revise(revision, write) : write(), took: took() }
       })
     },
   }

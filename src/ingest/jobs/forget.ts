@@ -12,6 +12,7 @@ import { systemClock } from '../../lib/retry.ts'
 import { nativeBinding } from '../../lib/runtime.ts'
 import type { Work } from '../job-context.ts'
 import { openForgetRequest } from '../requests/prune-requests.ts'
+import type { Changes } from '../stored-changes.ts'
 
 /** Time between two looks at whether something is to be forgotten. */
 const LOOK_MS = 1000
@@ -22,12 +23,12 @@ const AGAIN_MS = 5_000
  * Forgets the blocks of which an index of the cluster lost documents that the store no longer has, where that was requested. They count as missing then, and
  * are fetched again as others are. What a stop interrupts is gone on with by whoever looks next.
  */
-export const forgetAsAsked = async (work: Work): Promise<void> => {
+export async function* forgetAsAsked(work: Work): Changes {
   for (let told: string | undefined; ; ) {
     const open = openForgetRequest(work.store)
     if (!open) return
     try {
-      if (work.cluster) await forget(work, work.cluster)
+      if (work.cluster) yield* forget(work, work.cluster)
       open.end()
     } catch (error) {
       work.signal.throwIfAborted()
@@ -39,7 +40,7 @@ export const forgetAsAsked = async (work: Work): Promise<void> => {
   }
 }
 
-const forget = async ({ store, network, pipeline, state, log }: Work, naming: ClusterOptions) => {
+async function* forget({ store, network, state, log }: Work, naming: ClusterOptions): Changes {
   const db = openForReading(store, nativeBinding())
   const cluster = connect(naming)
   try {
@@ -54,7 +55,8 @@ const forget = async ({ store, network, pipeline, state, log }: Work, naming: Cl
     const lost = all.filter(({ index }) => aliasIn(index) !== aliasOf(naming, network, 'token'))
     const blocks = merged(lost.flatMap(one => one.blocks))
     const indices = lost.map(({ index }) => index)
-    await pipeline.forget(blocks, indices)
+    let step = yield { type: 'forget', blocks, indices }
+    while (!step.done) step = yield { type: 'forget', blocks: [], indices: [] }
     if (blocks.length === 0) return
     state.forgotten++
     log.warn('Forgot blocks of which the cluster lost documents', { blocks, indices })

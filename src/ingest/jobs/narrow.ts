@@ -6,19 +6,20 @@ import type { Range } from '../../lib/ranges.ts'
 import { textOfFactory } from '../../scopes/factory.ts'
 import { isOfLogs, keptOf, type Question } from '../../scopes/questions.ts'
 import type { Scope } from '../../scopes/scope.ts'
-import { type Work, yieldToHead } from '../job-context.ts'
+import type { Work } from '../job-context.ts'
 import { openNarrowRequest } from '../requests/prune-requests.ts'
 import type { Cut } from '../scoped/join-blocks.ts'
 import { questionsIn, scopesAt } from '../scoped/resolve-scopes.ts'
 import type { StoredBlocks } from '../scoped/stored-blocks.ts'
+import type { Changes } from '../stored-changes.ts'
 
 const NOTHING = { from: 0, to: -1 }
 const ALL = { from: 0, to: Number.MAX_SAFE_INTEGER }
 
 /** Removes what is outside of scopes where that was requested. What a stop interrupts is gone on with by whoever looks next. */
-export const narrowAsAsked = async (work: Work) => {
+export async function* narrowAsAsked(work: Pick<Work, 'store' | 'lookups' | 'log'>): Changes {
   for (let open = openNarrowRequest(work.store); open; open = openNarrowRequest(work.store)) {
-    await narrow(work, open.request.scopes)
+    yield* narrow(work, open.request.scopes)
     open.end()
   }
 }
@@ -27,17 +28,16 @@ export const narrowAsAsked = async (work: Work) => {
  * Takes what scopes do not want out of partial blocks. First it no longer counts as looked at: whatever is interrupted then, a scope that wants it
  * again asks for it again.
  */
-const narrow = async (work: Work, scopes: readonly Scope[]) => {
-  const { pipeline, lookups, state, signal, log } = work
+async function* narrow({ lookups, log }: Pick<Work, 'lookups' | 'log'>, scopes: readonly Scope[]): Changes {
   const { coverage } = lookups
   const questions = questionsIn(lookups, scopes)
   const kept = new Map([...coverage.covered().keys()].map(text => [text, keptOf(text, questions)]))
   const orphans = coverage.children().filter(({ factory, number }) => !isWantedChild(scopes, factory, number))
-  await pipeline.cut(NOTHING, raw => raw, { kept, orphans })
-  const cut = cutTo(questions)
+  yield { type: 'cut', range: NOTHING, keep: raw => raw, narrowed: { kept, orphans } }
+  const keep = cutTo(questions)
   for (const { first, last } of lookups.partial(ALL)) {
-    await yieldToHead(state, signal)
-    await pipeline.cut({ from: first, to: last }, cut)
+    yield null
+    yield { type: 'cut', range: { from: first, to: last }, keep }
   }
   log.info('Removed what is outside of the scopes')
 }

@@ -6,7 +6,7 @@ import type { DocumentReader } from '../../engine/port.ts'
 import { createShelfReader } from '../../engine/shelf.ts'
 import { systemClock } from '../../lib/retry.ts'
 import { nativeBinding } from '../../lib/runtime.ts'
-import { type Work, yieldToHead } from '../job-context.ts'
+import { runChanges, type Work } from '../job-context.ts'
 import { redecodeFolder } from '../requests/redecode-requests.ts'
 import { createHistory } from '../rules/history.ts'
 import { forgetAsAsked } from './forget.ts'
@@ -58,27 +58,26 @@ export const watchAbis = (work: Work) => {
   return repeat(work, REQUESTS_MS, async () => {
     // Documents come back as the cluster has them: it is their file that is to be gone through then.
     if (work.returning && work.cluster) return
-    await redecode({
+    const changes = redecode({
       ...{ network, store, abis, decoding, preparer, log, signal },
       native: nativeBinding(),
       folder: redecodeFolder(data),
       askLinks: addresses => links.know(addresses, state.head ?? pipeline.seen().at(-1)?.to ?? 0, signal),
-      revise: pipeline.revise,
       clustered: redecodingInCluster(work),
       caughtUp: pipeline.caughtUp,
-      yieldToHead: () => yieldToHead(state, signal),
       onReport: report => {
         state.redecoding = report
       },
     })
+    await runChanges(work, changes)
   })
 }
 
 /** Removes what is outside of scopes where that was requested. */
-export const watchNarrowing = (work: Work) => repeat(work, REQUESTS_MS, () => narrowAsAsked(work))
+export const watchNarrowing = (work: Work) => repeat(work, REQUESTS_MS, () => runChanges(work, narrowAsAsked(work)))
 
 /** Forgets blocks of which a cluster lost documents where that was requested. */
-export const watchForgetting = (work: Work) => repeat(work, REQUESTS_MS, () => forgetAsAsked(work))
+export const watchForgetting = (work: Work) => repeat(work, REQUESTS_MS, () => runChanges(work, forgetAsAsked(work)))
 
 export interface HistoryPlace {
   network: string

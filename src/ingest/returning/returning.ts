@@ -29,8 +29,8 @@ import { nativeBinding } from '../../lib/runtime.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { parseSearch } from '../../query/parse.ts'
 import type { Preparer } from '../decoding/prepare.ts'
-import { type Work, yieldToHead } from '../job-context.ts'
-import type { Pipeline } from '../pipeline.ts'
+import { runChanges, type Work } from '../job-context.ts'
+import type { Changes } from '../stored-changes.ts'
 import { createDeclarations } from './declared.ts'
 import { decodedOfDocuments } from './decoded.ts'
 
@@ -41,11 +41,10 @@ export interface ReturnOptions {
   /** How many documents of each entity the cluster shows of some blocks. */
   count(blocks: Range): Promise<ReadonlyMap<Kind, { count: number }>>
   preparer: Pick<Preparer, 'start'>
-  pipeline: Pick<Pipeline, 'restore' | 'verified'>
   /** Of a token, as it is known now. */
   decimals(address: string): number | undefined
-  /** Resolves when blocks of the head that wait have passed. */
-  yieldToHead(): Promise<void>
+  /** Told when what came back was compared. */
+  onCompared?(): void
 }
 
 /** What is written in one transaction, for which the head waits. */
@@ -56,15 +55,15 @@ const MOST_BLOCKS = 256
  * Brings documents back from a cluster into the store, the newest first: each run of blocks is fetched, counted, written in one transaction, and shown again,
  * which has to be what was fetched. Resolves when all are back and the store answers searches. What a stop interrupts is gone on with by whoever calls it next.
  */
-export const comeBack = async (options: ReturnOptions): Promise<void> => {
-  const { store, reader, fetch, count, preparer, pipeline, decimals, yieldToHead } = options
+export async function* comeBack(options: ReturnOptions): Changes {
+  const { store, reader, fetch, count, preparer, decimals, onCompared } = options
   const declarations = createDeclarations(of => during(reader, () => reader.signatures(of)))
   const lines = createDocumentLines(reader)
   const { hash } = createBlocks(reader.db)
 
-  const verify = async (documents: readonly Fetched[]) => {
+  async function* verify(documents: readonly Fetched[]): Changes {
     for (const some of byBlock(documents)) {
-      await yieldToHead()
+      yield null
       const difference = during(reader, () => {
         // The chain may have left it meanwhile.
         const isHere = some[0]!.kind === 'block' && some[0]!.id === hash(blockOf(some[0]!.position))
@@ -101,19 +100,20 @@ export const comeBack = async (options: ReturnOptions): Promise<void> => {
   }
 
   for (;;) {
-    await yieldToHead()
+    yield null
     const unverified = store.unverified()
-    if (unverified) await verify(await fetch(unverified))
+    if (unverified) yield* verify(await fetch(unverified))
     const run = store.next(MOST_DOCUMENTS, MOST_BLOCKS)
     if (unverified || !run) {
-      if (await pipeline.verified()) return
+      onCompared?.()
+      if ((yield VERIFIED).done) return
       continue
     }
     const documents = await fetchRun(run)
     if (!documents) continue
     const decoded: DecodedBlock[] = []
     for (const some of byBlock(documents)) {
-      await yieldToHead()
+      yield null
       decoded.push(decodedOfDocuments(some, { declarations, decimals }))
     }
     const build = (): Batch => {
@@ -121,11 +121,14 @@ export const comeBack = async (options: ReturnOptions): Promise<void> => {
       for (const block of decoded) building.add(block)
       return building.finish()
     }
-    if (!(await pipeline.restore(run.segment, build))) continue
-    await verify(documents)
-    if (await pipeline.verified()) return
+    if (!(yield { type: 'restore', segment: run.segment, build }).done) continue
+    yield* verify(documents)
+    onCompared?.()
+    if ((yield VERIFIED).done) return
   }
 }
+
+const VERIFIED = { type: 'verified' } as const
 
 const during = <T>(reader: Reader, look: () => T): T => {
   reader.begin()
@@ -153,8 +156,8 @@ const lackIn = ({ from, to, counts }: Emptied, countOf: (kind: Kind) => number |
 const AGAIN_MS = 5_000
 
 /** Until all documents are back. What may pass is waited for. */
-export const returnDocuments = async (work: Work, naming: ClusterOptions): Promise<void> => {
-  const { store, network, preparer, pipeline, tokens, state, signal, log } = work
+export async function* returnDocuments(work: Work, naming: ClusterOptions): Changes {
+  const { store, network, preparer, tokens, state, signal, log } = work
   const cluster = connect(naming)
   const reader = openDocuments(store, nativeBinding())
   const returns = createReturnReader(reader.db)
@@ -165,18 +168,13 @@ export const returnDocuments = async (work: Work, naming: ClusterOptions): Promi
     log.info('Brings documents back from the cluster', { ...returns.left() })
     for (;;) {
       try {
-        await comeBack({
+        yield* comeBack({
           ...{ store: returns, reader, preparer, decimals: tokens.of },
-          pipeline: {
-            restore: pipeline.restore,
-            verified() {
-              state.trouble = null
-              return pipeline.verified()
-            },
-          },
           fetch: createFetch(cluster, naming, { network, visible, signal }),
           count: blocks => tally(blocks, visible().hidden),
-          yieldToHead: () => yieldToHead(state, signal),
+          onCompared() {
+            state.trouble = null
+          },
         })
         break
       } catch (error) {
@@ -219,7 +217,7 @@ export const watchReturn = async (work: Work): Promise<void> => {
   if (!cluster || !returning) return
   while (!signal.aborted) {
     try {
-      return await returnDocuments(work, cluster)
+      return await runChanges(work, returnDocuments(work, cluster))
     } catch (error) {
       if (signal.aborted) return
       if (!(error instanceof ChainsieveError)) throw error

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import type { Batch } from '../../../src/engine/documents/batch.ts'
 import { createMoveWriter } from '../../../src/engine/moved.ts'
 import { openDocuments } from '../../../src/engine/reader.ts'
 import { createReturnReader } from '../../../src/engine/returning.ts'
 import { createWriter } from '../../../src/engine/writer.ts'
 import { comeBack, type Fetch, type Fetched } from '../../../src/ingest/returning/returning.ts'
+import { applyChanges } from '../../../src/ingest/stored-changes.ts'
 import { emptyStore, fetchedOf } from '../../support/returning.ts'
 import { documentsIn } from '../../support/ship.ts'
 import { createTestStore, demoBlocks } from '../../support/store.ts'
@@ -30,13 +32,9 @@ const setUp = (t: TestContext, change: (documents: Fetched[]) => Fetched[] = doc
   }
   const run = (kill = Number.POSITIVE_INFINITY) => {
     let steps = 0
-    const step = <T>(work: () => T): T => {
-      if (steps++ >= kill) throw new Error('killed')
-      return work()
-    }
     // As after a restart.
     store.writer = createWriter(store.db)
-    return comeBack({
+    const changes = comeBack({
       store: { ...returns, next: (documents, most) => returns.next(Math.min(documents, 700), most) },
       count: async ({ from, to }) =>
         new Map(
@@ -45,25 +43,25 @@ const setUp = (t: TestContext, change: (documents: Fetched[]) => Fetched[] = doc
             { count: some.length },
           ]),
         ),
-      ...{ reader, fetch, preparer: store.preparer, decimals: () => undefined, yieldToHead: async () => {} },
-      pipeline: {
-        restore: async (segment, build) =>
-          step(() => {
-            const batch = build()
-            const done = store.writer.restore(batch, segment)
-            store.preparer.committed(batch.added)
-            return done
-          }),
-        verified: async () =>
-          step(() => {
-            store.writer.verified()
-            let isBack = false
-            store.writer.also(() => {
-              isBack = createMoveWriter(store.db).back()
-            })
-            return isBack
-          }),
-      },
+      ...{ reader, fetch, preparer: store.preparer, decimals: () => undefined },
+    })
+    const restore = (segment: number, batch: Batch) => {
+      const done = store.writer.restore(batch, segment)
+      store.preparer.committed(batch.added)
+      return done
+    }
+    const verified = () => {
+      store.writer.verified()
+      let isBack = false
+      store.writer.also(() => {
+        isBack = createMoveWriter(store.db).back()
+      })
+      return isBack
+    }
+    return applyChanges(changes, async change => {
+      if (steps++ >= kill) throw new Error('killed')
+      const done = change.type === 'restore' ? restore(change.segment, change.build()) : verified()
+      return { done, took: 0 }
     })
   }
   const { since, back } = createMoveWriter(store.db)

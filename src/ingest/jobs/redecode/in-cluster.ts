@@ -168,10 +168,9 @@ export const redecodingInCluster = ({
   cluster: naming,
   network,
   store,
-  pipeline,
   preparer,
   tokens,
-}: Pick<Work, 'cluster' | 'network' | 'store' | 'pipeline' | 'preparer' | 'tokens'>): Clustered | undefined =>
+}: Pick<Work, 'cluster' | 'network' | 'store' | 'preparer' | 'tokens'>): Clustered | undefined =>
   naming && {
     open(abi, owners) {
       const reader = openReader(store, nativeBinding())
@@ -189,5 +188,4 @@ export const redecodingInCluster = ({
         },
       }
     },
-    patch: pipeline.patch,
   }

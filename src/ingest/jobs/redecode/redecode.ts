@@ -1,7 +1,5 @@
-import type { PatchLine } from '../../../cluster/ship/line.ts'
 import type { OwnAbi } from '../../../decode/declarations.ts'
 import type { Decoding } from '../../../decode/decoding.ts'
-import type { Revision } from '../../../engine/index/revision.ts'
 import type { Redecoder } from '../../../engine/port.ts'
 import { openRedecoder } from '../../../engine/redecode/redecoder.ts'
 import type { Log } from '../../../lib/log.ts'
@@ -9,7 +7,7 @@ import { systemClock } from '../../../lib/retry.ts'
 import type { Kind } from '../../../mapping/index.ts'
 import { findAbi, readOwnAbis } from '../../decoding/abis.ts'
 import type { Preparer } from '../../decoding/prepare.ts'
-import type { RedecodingReport, Revised } from '../../messages.ts'
+import type { RedecodingReport } from '../../messages.ts'
 import {
   endRedecoding,
   isStopped,
@@ -19,6 +17,7 @@ import {
   openRedecodings,
   type Redecoding,
 } from '../../requests/redecode-requests.ts'
+import type { Changes } from '../../stored-changes.ts'
 import type { ClusterRedecoder } from './in-cluster.ts'
 
 export interface RedecodeOptions {
@@ -34,13 +33,10 @@ export interface RedecodeOptions {
   preparer: Pick<Preparer, 'revise'>
   /** Asks contracts whose code they run, where there is a node; default: nothing is asked. */
   askLinks?(addresses: readonly string[]): Promise<void>
-  revise(revision: Revision): Promise<Revised>
   /** Where documents lie in a cluster. */
   clustered?: Clustered | undefined
   /** Resolves when every block that was decoded before now is committed. */
   caughtUp(): Promise<void>
-  /** Resolves when blocks of the head that wait have passed. */
-  yieldToHead(): Promise<void>
   onReport(report: RedecodingReport | null): void
   log: Log
   signal: AbortSignal
@@ -48,8 +44,6 @@ export interface RedecodeOptions {
 
 export interface Clustered {
   open(abi: OwnAbi, owners: readonly string[] | null): ClusterRedecoder & { close(): Promise<void> }
-  /** Writes documents in place of others; false where the chain has left one of their blocks. */
-  patch(lines: readonly PatchLine[]): Promise<Pick<Revised, 'done'>>
 }
 
 /** Documents that are looked at in one go, to begin with; then as many as keep each thread for about so long. */
@@ -66,12 +60,12 @@ const AGAIN_MS = 60_000
  * otherwise, and no less surely than it was, takes the place of what is stored. No alerts come of it: what a rule is to find in history is what
  * the rule's own going through it finds.
  */
-export const redecode = async (options: RedecodeOptions) => {
+export async function* redecode(options: RedecodeOptions): Changes {
   const { folder, network, abis, log, signal } = options
   for (const redecoding of openRedecodings(folder, network)) {
     try {
       const abi = findAbi(abis, redecoding.abi)
-      if (abi && !isStopped(redecoding)) await redecodeBy(redecoding, abi, options)
+      if (abi && !isStopped(redecoding)) yield* redecodeBy(redecoding, abi, options)
       endRedecoding(redecoding)
     } catch (error) {
       if (signal.aborted) throw error
@@ -83,7 +77,7 @@ export const redecode = async (options: RedecodeOptions) => {
   }
 }
 
-const redecodeBy = async (redecoding: Redecoding, abi: OwnAbi & { name: string }, options: RedecodeOptions) => {
+async function* redecodeBy(redecoding: Redecoding, abi: OwnAbi & { name: string }, options: RedecodeOptions): Changes {
   const { store, native, network, abis, decoding, preparer, askLinks, caughtUp, log } = options
   const { name } = abi
   if (redecoding.inCluster && !options.clustered) noteBack(redecoding)
@@ -98,8 +92,8 @@ const redecodeBy = async (redecoding: Redecoding, abi: OwnAbi & { name: string }
     const begun = { abi: name, ...(redecoding.next !== null && { from: redecoding.next }) }
     log.info('Decodes stored blocks again', begun)
     const counts = { logs: 0, calls: 0, transactions: 0, traces: 0 }
-    if (!redecoding.inCluster) await goThrough(redecoding, abi, options, inStore(redecoder, options, counts))
-    if (options.clustered && !isStopped(redecoding)) await goThroughCluster(redecoding, abi, owners, options, counts)
+    if (!redecoding.inCluster) yield* goThrough(redecoding, abi, options, inStore(redecoder, options, counts))
+    if (options.clustered && !isStopped(redecoding)) yield* goThroughCluster(redecoding, abi, owners, options, counts)
     const did = isStopped(redecoding) ? 'Stopped decoding stored blocks again' : 'Decoded stored blocks again'
     log.info(did, { abi: name, ...counts })
   } finally {
@@ -123,21 +117,21 @@ interface Step {
   longest: number
 }
 
-type TakeStep = (next: number, size: number) => Promise<Step>
+type TakeStep = (next: number, size: number) => Changes<Step>
 
-const goThrough = async (
+async function* goThrough(
   redecoding: Redecoding,
   { name }: { name: string },
-  { yieldToHead, onReport, signal }: RedecodeOptions,
+  { onReport, signal }: RedecodeOptions,
   take: TakeStep,
-) => {
+): Changes {
   let next = redecoding.next ?? Number.MAX_SAFE_INTEGER
   let size = FIRST
   while (next >= 0 && !isStopped(redecoding)) {
-    await yieldToHead()
+    yield null
     signal.throwIfAborted()
     const started = performance.now()
-    const { to, blocksLeft, longest } = await take(next, size)
+    const { to, blocksLeft, longest } = yield* take(next, size)
     if (to === undefined) continue
     // Now and then a commit takes over the whole log of writes: that says little of the next ones.
     const pace = Math.max(0.5, Math.min(2, STEP_MS / Math.max(longest, 1)))
@@ -150,14 +144,13 @@ const goThrough = async (
   }
 }
 
-const inStore =
-  (redecoder: Redecoder, { decoding, revise }: RedecodeOptions, counts: Counts): TakeStep =>
-  async (next, size) => {
+const inStore = (redecoder: Redecoder, { decoding }: RedecodeOptions, counts: Counts): TakeStep =>
+  async function* (next, size) {
     const started = performance.now()
     const { revision, to, blocksLeft } = await redecoder.take(next, size, decoding())
     const longest = performance.now() - started
     if (!revision) return { to, blocksLeft, longest }
-    const { done, took } = await revise(revision)
+    const { done, took } = yield { type: 'revise', revision }
     if (!done) return { to: undefined, blocksLeft, longest }
     counts.logs += revision.logs.length
     counts.calls += revision.calls.length
@@ -170,26 +163,26 @@ const inStore =
 const LEFT_MS = 100
 
 /** When the store was gone through: what is shipped from then on is decoded by the ABI. */
-const goThroughCluster = async (
+async function* goThroughCluster(
   redecoding: Redecoding,
   abi: OwnAbi & { name: string },
   owners: readonly string[] | null,
   options: RedecodeOptions,
   counts: Counts,
-) => {
-  const { clustered, decoding, revise, signal } = options
+): Changes {
+  const { clustered, decoding, signal } = options
   // What is under way is there then, or is shipped anew.
-  await clustered!.patch([])
+  yield { type: 'patch', lines: [] }
   if (!redecoding.inCluster) noteStoreDone(redecoding)
   const redecoder = clustered!.open(abi, owners)
   try {
-    await goThrough(redecoding, abi, options, async (next, size) => {
+    yield* goThrough(redecoding, abi, options, async function* (next, size) {
       const { lines, learnt, to, blocksLeft } = await redecoder.take(next, Math.min(size, MOST_IN_CLUSTER), decoding())
       // The cluster takes most of the time, and no thread waits for that.
       const step = { to, blocksLeft, longest: 0 }
       if (!learnt) return step
-      await revise(learnt)
-      const { done } = await clustered!.patch(lines)
+      yield { type: 'revise', revision: learnt }
+      const { done } = yield { type: 'patch', lines }
       if (!done) {
         await systemClock.sleep(LEFT_MS, signal)
         return { ...step, to: undefined }

@@ -1,0 +1,102 @@
+import type { PatchLine } from '../cluster/ship/line.ts'
+import { type Narrowed, NO_NOTES } from '../engine/coverage.ts'
+import type { Additions } from '../engine/documents/additions.ts'
+import { type Batch, transferables } from '../engine/documents/batch.ts'
+import { gapsIn, type Range } from '../lib/ranges.ts'
+import { aborted } from '../lib/shutdown.ts'
+import type { LaneContext } from './lane.ts'
+import type { Change, Revised } from './messages.ts'
+import { type Cut, cutStored } from './scoped/join-blocks.ts'
+import type { WriterLink } from './writer/writer-link.ts'
+
+/** What a job changes of what is stored. */
+export type StoredChange =
+  | Extract<Change, { type: 'revise' | 'verified' | 'forget' }>
+  /** See `Change`; `build` is called when the dictionaries may be asked. */
+  | { type: 'restore'; segment: number; build(): Batch }
+  /** Takes out of the partial blocks of a range what is not to stay, and notes what goes on to count. */
+  | { type: 'cut'; range: Range; keep: Cut; narrowed?: Narrowed }
+  /** Has documents of the cluster be others. Done where none of their blocks has left the chain. */
+  | { type: 'patch'; lines: readonly PatchLine[] }
+
+/**
+ * A job as the changes that it makes, one after the other. Each `yield` gives back what became of the change, or throws why it failed. Null changes
+ * nothing: blocks of the head that wait go first.
+ */
+export type Changes<R = void> = AsyncGenerator<StoredChange | null, R, Revised>
+
+/** Makes the changes of a job. */
+export const applyChanges = async (
+  changes: Changes,
+  apply: (change: StoredChange) => Promise<Revised>,
+  yieldToHead: () => Promise<void> = async () => {},
+): Promise<void> => {
+  for (let next = await changes.next(NOTHING_DONE); !next.done; ) {
+    let outcome = NOTHING_DONE
+    try {
+      if (next.value) outcome = await apply(next.value)
+      else await yieldToHead()
+    } catch (error) {
+      next = await changes.throw(error)
+      continue
+    }
+    next = await changes.next(outcome)
+  }
+}
+
+const NOTHING_DONE: Revised = { done: false, took: 0 }
+
+interface ApplierContext extends Pick<LaneContext, 'preparer' | 'blocks' | 'signal' | 'neighbours' | 'joining'> {
+  link: WriterLink
+  track: LaneContext['track']
+  replace: LaneContext['replace']
+}
+
+/** Hands changes of what is stored to the writer; each resolves when it is committed, or found to be of what is no more. */
+export const createApplier = (context: ApplierContext) => {
+  const { preparer, blocks, signal, neighbours, joining, link, track, replace } = context
+  /** Of batches that were restored since the writer last wrote something: it keeps what is new in the dictionaries until then. */
+  const restored: Additions[] = []
+
+  return async (change: StoredChange): Promise<Revised> => {
+    switch (change.type) {
+      case 'verified':
+        return link.send(change)
+      case 'revise': {
+        const revised = await link.send(change)
+        preparer.committed(change.revision.added)
+        return revised
+      }
+      case 'restore':
+        return track(async () => {
+          const { segment } = change
+          const batch = change.build()
+          restored.push(batch.added)
+          const revised = await link.send({ type: 'restore', segment, batch }, transferables(batch))
+          if (revised.done) for (const added of restored.splice(0)) preparer.committed(added)
+          return revised
+        })
+      case 'forget': {
+        // What is held then is what the store holds.
+        const before = blocks.ranges()
+        const revised = await link.send(change)
+        const after = blocks.ranges()
+        neighbours.lose(before.flatMap(({ from, to }) => gapsIn(after, from, to)))
+        return revised
+      }
+      case 'cut': {
+        const { range, keep, narrowed } = change
+        const notes = narrowed ? { ...NO_NOTES, narrowed } : NO_NOTES
+        await track(() => replace('fill', () => cutStored(range, keep, neighbours.held(), joining), notes, []))
+        return { done: true, took: 0 }
+      }
+      case 'patch': {
+        // The cluster may take long, and nobody else waits for it.
+        const stopped = aborted(signal).then((): never => {
+          throw signal.reason
+        })
+        return Promise.race([link.post(change), stopped])
+      }
+    }
+  }
+}
