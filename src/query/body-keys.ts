@@ -1,78 +1,125 @@
 import { refuse } from '../lib/errors.ts'
-import { isObject, type JsonNode, members, where } from './json-node.ts'
-import { SCHEMAS } from './keys.ts'
+import { PIT_KEYS, TIME_UNITS, type TimeUnit } from './dates/time-value.ts'
+import { SLICE_KEYS } from './hits/paging.ts'
+import { SHOWN } from './hits/shown.ts'
+import { boolean, integer, isObject, type JsonNode, members, scalar, unexpected, where } from './json-node.ts'
+import { flag, given, type Key, optional, or, SCHEMAS, schemaOf } from './keys.ts'
+import { readDouble } from './numbers.ts'
 import { REFUSED_KEYS } from './refused.ts'
 
 const OBJECT = { type: 'object' }
-const WHOLE = { type: 'integer' }
-const NAMES = { anyOf: [SCHEMAS.text, { type: 'array', items: SCHEMAS.text }] }
+const LIST = { type: ['array', 'string'] }
 const AGGREGATIONS = { ...OBJECT, additionalProperties: { $ref: '#/components/schemas/Aggregation' } }
 /** An empty object or null asks for all documents, as no query does. */
 const QUERY = { anyOf: [SCHEMAS.query, { type: ['object', 'null'], maxProperties: 0 }] }
 
-/** Keys of the body of a search: what they mean, for the reference docs, and what they hold, for the description of the API. */
+const readSize = (place: JsonNode): number => {
+  const size = integer(place, 'an integer: the number of hits, or -1 for all')
+  if (size >= -1) return size
+  throw refuse(
+    'illegal_argument_exception',
+    `${where(place)}: [size] parameter cannot be negative but was [${size}]. Only -1 has a meaning: all hits.`,
+  )
+}
+
+const readFrom = (place: JsonNode): number => {
+  const from = integer(place, 'an integer: the number of hits to skip')
+  if (from >= 0) return from
+  throw refuse('illegal_argument_exception', `${where(place)}: [from] parameter cannot be negative but was [${from}].`)
+}
+
+const readTrackTotal = (place: JsonNode): boolean | number => {
+  if (typeof place.value !== 'number') return boolean(place)
+  if (place.value < 0) throw unexpected(place, 'true, false or a number from 0 on')
+  return place.value
+}
+
+/** Milliseconds, undefined where there is no limit. */
+const readTimeout = (place: JsonNode): number | undefined => {
+  const text = scalar(place, EXPECTED_TIME)
+  if (text === '-1' || text === '0') return undefined
+  const [, amount, unit] = /^(\d{1,12}(?:\.\d{1,9})?) *(nanos|micros|ms|s|m|h|d)$/i.exec(text) ?? []
+  if (amount === undefined || unit === undefined) throw unexpected(place, EXPECTED_TIME)
+  return Number(amount) * TIME_UNITS[unit.toLowerCase() as TimeUnit]
+}
+
+const EXPECTED_TIME = 'a time with its unit, such as "10s"'
+
+/** Keys of the body of a search: how they are read, what they mean, for the reference docs, and what they hold, for the description of the API. */
 export const BODY_KEYS = {
-  query: { doc: 'One clause. Without it, all documents match.', schema: QUERY },
-  post_filter: { doc: 'A query that hits must match, too. Aggregations ignore it.', schema: QUERY },
+  query: { ...given, doc: 'One clause. Without it, all documents match.', schema: QUERY },
+  post_filter: { ...given, doc: 'A query that hits must match, too. Aggregations ignore it.', schema: QUERY },
   collapse: {
+    ...given,
     doc: 'One hit for each value of a field, with `inner_hits`.',
     limit: 'Not with `"size": -1`.',
     schema: OBJECT,
   },
   sort: {
+    ...given,
     doc: 'Names of fields, with `order`, `missing`, `unmapped_type`, `mode`, `nested`, `format` and `numeric_type`; `_id`, `_score`; `_doc` is the order of the chain.',
     schema: { type: ['string', 'object', 'array'] },
   },
-  size: { doc: 'Number of hits, 10 by default; -1 for all, which Elasticsearch does not have.', schema: SCHEMAS.whole },
-  from: { doc: 'Number of hits to skip; `from` + `size` is 10,000 at most.', schema: SCHEMAS.whole },
-  search_after: { doc: 'The `sort` of the last hit: asks for the next page.', schema: { type: 'array' } },
+  size: {
+    ...or(10, readSize, SCHEMAS.whole),
+    doc: 'Number of hits, 10 by default; -1 for all, which Elasticsearch does not have.',
+  },
+  from: { ...or(0, readFrom, SCHEMAS.whole), doc: 'Number of hits to skip; `from` + `size` is 10,000 at most.' },
+  search_after: { ...given, doc: 'The `sort` of the last hit: asks for the next page.', schema: { type: 'array' } },
   pit: {
+    ...given,
     doc: 'The point in time to search, with `id` and `keep_alive`.',
-    schema: { ...OBJECT, properties: { id: SCHEMAS.text, keep_alive: SCHEMAS.text } },
+    schema: { ...OBJECT, properties: schemaOf(PIT_KEYS).properties },
   },
   slice: {
+    ...given,
     doc: 'One of several parts of a scroll or a point in time.',
     limit: 'Parts are of blocks: `field` is refused.',
-    schema: { ...OBJECT, properties: { id: WHOLE, max: WHOLE } },
+    schema: { ...OBJECT, properties: { id: SLICE_KEYS.id.schema, max: SLICE_KEYS.max.schema } },
   },
   resume: {
+    ...given,
     doc: 'The token of a reader that follows the chain. Elasticsearch does not have it.',
     schema: SCHEMAS.text,
   },
   track_total_hits: {
+    ...or<boolean | number>(true, readTrackTotal, { type: ['boolean', 'integer', 'string'] }),
     doc: 'Whether, or up to where, hits are counted. By default all are, where Elasticsearch stops at 10,000.',
-    schema: { type: ['boolean', 'integer', 'string'] },
   },
-  _source: { doc: 'The parts of a document to show.', schema: { anyOf: [{ type: 'boolean' }, NAMES, OBJECT] } },
-  fields: { doc: 'Values of fields as lists, with `format`.', schema: { type: ['array', 'string'] } },
-  docvalue_fields: { doc: 'Values of fields as lists, with `format`.', schema: { type: ['array', 'string'] } },
+  _source: {
+    ...SHOWN._source,
+    doc: 'The parts of a document to show.',
+    schema: { anyOf: [{ type: 'boolean' }, SCHEMAS.texts, OBJECT] },
+  },
+  fields: { ...SHOWN.fields, doc: 'Values of fields as lists, with `format`.', schema: LIST },
+  docvalue_fields: { ...SHOWN.docvalue_fields, doc: 'Values of fields as lists, with `format`.', schema: LIST },
   stored_fields: {
+    ...SHOWN.stored_fields,
     doc: '`_none_` leaves out `_id` and `_source`.',
     limit: 'No field is stored separately.',
-    schema: NAMES,
   },
-  highlight: { doc: 'Marks the words that matched.', schema: OBJECT },
-  version: { doc: '`_version`, which is always 1.', schema: SCHEMAS.flag },
-  seq_no_primary_term: { doc: '`_seq_no`, which is the position in the chain.', schema: SCHEMAS.flag },
-  explain: { doc: '`_explanation` of the score.', schema: SCHEMAS.flag },
-  track_scores: { doc: 'Sorted hits have scores, too.', schema: SCHEMAS.flag },
-  min_score: { doc: 'Documents that score less do not match.', schema: SCHEMAS.number },
-  script_fields: { doc: 'Accepted if it is empty.', limit: 'There are no scripts.', schema: OBJECT },
-  decimals: { doc: 'Adds `dec` to every integer in `_source`. Elasticsearch does not have it.', schema: SCHEMAS.flag },
-  args_by_name: { doc: 'Adds the arguments by name. Elasticsearch does not have it.', schema: SCHEMAS.flag },
-  aggs: { doc: 'Aggregations, by name.', schema: AGGREGATIONS },
-  aggregations: { doc: 'The same.', schema: AGGREGATIONS },
-  timeout: { doc: 'Time after which the search fails with 408.', schema: SCHEMAS.text },
+  highlight: { ...SHOWN.highlight, doc: 'Marks the words that matched.', schema: OBJECT },
+  version: { ...SHOWN.version, doc: '`_version`, which is always 1.' },
+  seq_no_primary_term: { ...SHOWN.seq_no_primary_term, doc: '`_seq_no`, which is the position in the chain.' },
+  explain: { ...SHOWN.explain, doc: '`_explanation` of the score.' },
+  track_scores: { ...SHOWN.track_scores, doc: 'Sorted hits have scores, too.' },
+  min_score: { ...optional(readDouble, SCHEMAS.number), doc: 'Documents that score less do not match.' },
+  script_fields: { ...SHOWN.script_fields, doc: 'Accepted if it is empty.', limit: 'There are no scripts.' },
+  decimals: { ...flag, doc: 'Adds `dec` to every integer in `_source`. Elasticsearch does not have it.' },
+  args_by_name: { ...flag, doc: 'Adds the arguments by name. Elasticsearch does not have it.' },
+  aggs: { ...given, doc: 'Aggregations, by name.', schema: AGGREGATIONS },
+  aggregations: { ...given, doc: 'The same.', schema: AGGREGATIONS },
+  timeout: { ...optional(readTimeout, SCHEMAS.text), doc: 'Time after which the search fails with 408.' },
   terminate_after: {
+    ...given,
     doc: 'Of each entity only so many matches count, the first ones in the chain. `terminated_early` tells whether there were more.',
     limit:
       'Not with `"size": -1`, cursors, `slice`, `resume` or `inner_hits` of `collapse`, nor with both `post_filter` and aggregations.',
     schema: SCHEMAS.whole,
   },
-} satisfies Record<string, { doc: string; limit?: string; schema: object }>
+} satisfies Record<string, Key & { doc: string; limit?: string }>
 
-export type BodyKey = keyof typeof BODY_KEYS
-export const KEYS = Object.keys(BODY_KEYS) as readonly BodyKey[]
+export const KEYS = Object.keys(BODY_KEYS) as readonly (keyof typeof BODY_KEYS)[]
 
 /** Keys that clients send along and that cannot change an answer, each with the reason. */
 export const IGNORED_KEYS: Readonly<Record<string, string>> = {

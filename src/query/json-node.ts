@@ -84,7 +84,7 @@ export const scalar = (place: JsonNode, expected: string): string => {
 export const unexpected = (place: JsonNode, expected: string): ChainsieveError =>
   refuse('parsing_exception', `${where(place)}: expected ${expected}, received ${show(place.value)}.`)
 
-export const unknownKey = (place: JsonNode, name: string, names: readonly string[]): ChainsieveError =>
+const unknownKey = (place: JsonNode, name: string, names: readonly string[]): ChainsieveError =>
   refuse(
     'parsing_exception',
     `${where(place)}: unknown key ${named(name)}.${didYouMean(name, names)} Known are ${names.join(', ')}.`,
@@ -108,5 +108,9 @@ export const inside = (place: JsonNode, name: string, value: Json): JsonNode => 
   path: place.path === '' ? cut(name) : `${place.path}.${cut(name)}`,
   value,
 })
+
+/** A member of an object; null where there is none. */
+export const member = (place: JsonNode, name: string): JsonNode =>
+  inside(place, name, isObject(place.value) ? (place.value.get(name) ?? null) : null)
 
 const element = (place: JsonNode, value: Json, i: number): JsonNode => ({ path: `${place.path}[${i}]`, value })

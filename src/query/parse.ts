@@ -3,7 +3,7 @@ import type { Kind } from '../mapping/index.ts'
 import { lastingTexts } from './aggs/lasting-text.ts'
 import { aggregationsIn, parseAggregations } from './aggs/parse.ts'
 import type { Node } from './ast.ts'
-import { checkRefused, IGNORED_KEYS, KEYS } from './body-keys.ts'
+import { BODY_KEYS, checkRefused, IGNORED_KEYS } from './body-keys.ts'
 import { type Budget, type BudgetOptions, createBudget } from './budget.ts'
 import { createMoment } from './dates/reader.ts'
 import { lowerClause, lowerScored } from './dsl/index.ts'
@@ -12,8 +12,8 @@ import { parsePaging, parseTerminateAfter } from './hits/paging.ts'
 import { parseShown, type ShownScope } from './hits/shown.ts'
 import { parseSort, type SortScope } from './hits/sort.ts'
 import { parseJson } from './json.ts'
-import { bodyNode, boolean, integer, isObject, type JsonNode, known, scalar, unexpected, where } from './json-node.ts'
-import { readDouble } from './numbers.ts'
+import { bodyNode, isObject, type JsonNode, member, unexpected } from './json-node.ts'
+import { readKeys } from './keys.ts'
 import { type Parameters, withParameters } from './parameters.ts'
 import { REFUSED_KEYS } from './refused.ts'
 import type { InnerHits, SearchRequest } from './request.ts'
@@ -44,9 +44,8 @@ export const parseSearch = (
   const given = body === undefined || body.trim() === '' ? new Map() : parseJson(body, limits)
   const root = bodyNode(withParameters(given, options.parameters ?? []))
   checkRefused(root, SEARCH)
-  const keys = known(root, SEARCH, KEYS, [...Object.keys(IGNORED_KEYS), ...REFUSED_KEYS.keys()])
-  const size = keys.size ? parseSize(keys.size) : DEFAULT_SIZE
-  const from = keys.from ? parseFrom(keys.from) : 0
+  const keys = readKeys(root, SEARCH, BODY_KEYS, [...Object.keys(IGNORED_KEYS), ...REFUSED_KEYS.keys()])
+  const { size, from } = keys
   if (keys.pit !== undefined && options.cursor === undefined)
     throw refuse(
       'action_request_validation_exception',
@@ -75,9 +74,9 @@ export const parseSearch = (
   const aggregated = aggregationsIn(keys)
   const lasting = aggregated && lastingTexts(aggregated.value)
   if (aggregated && size < 0)
-    throw unexpected(keys.size!, 'a size from 0 on, beside aggregations: ask for all hits in another search')
-  if (aggregated && keys.min_score)
-    throw unexpected(keys.min_score, 'no [min_score] beside aggregations: ask for them in another search')
+    throw unexpected(member(root, 'size'), 'a size from 0 on, beside aggregations: ask for all hits in another search')
+  if (aggregated && keys.min_score !== undefined)
+    throw unexpected(member(root, 'min_score'), 'no [min_score] beside aggregations: ask for them in another search')
   const sort = parseSort(keys.sort, scope)
   const collapse = keys.collapse && parseCollapse(keys.collapse, scope)
   const beside = { size, sort, collapse, cursor: options.cursor, given: keys }
@@ -100,10 +99,10 @@ export const parseSearch = (
     sort,
     from,
     size,
-    trackTotal: keys.track_total_hits ? parseTrackTotal(keys.track_total_hits) : true,
+    trackTotal: keys.track_total_hits,
     ...parseShown(keys, scope),
     ...(collapse && { collapse }),
-    ...(keys.min_score && { minScore: readDouble(keys.min_score) }),
+    ...(keys.min_score !== undefined && { minScore: keys.min_score }),
     ...(collected.names.length > 0 && { names: collected.names }),
     ...(aggregated && {
       aggregations: parseAggregations(aggregated, {
@@ -114,7 +113,7 @@ export const parseSearch = (
       aggregated: terminateAfter === undefined && !aggregatedAt.isRead() ? lasting : undefined,
     }),
     ...(terminateAfter !== undefined && { terminateAfter }),
-    ...(keys.timeout && { timeout: parseTimeout(keys.timeout) }),
+    ...(keys.timeout !== undefined && { timeout: keys.timeout }),
     ...parsePaging(keys, { ...scope, sort, from, size, collapse, cursor: options.cursor }),
     ...((moment.isRead() || aggregatedAt.isRead()) && { readsNow: true }),
   }
@@ -130,7 +129,6 @@ export interface ParseOptions extends BudgetOptions {
 }
 
 const SEARCH = 'an object such as {"query": {"match_all": {}}}'
-const DEFAULT_SIZE = 10
 const MAX_WINDOW = 10_000
 
 /** What every hit has where nothing is scored, too. */
@@ -139,37 +137,4 @@ const isOne = (score: Score): boolean => score.by === 'same' && score.value === 
 const parseQuery = (place: JsonNode | undefined, scope: Omit<Scope, 'nested' | 'budget'>, budget: Budget): Scored => {
   if (place === undefined || (isObject(place.value) && place.value.size === 0)) return EVERY
   return lowerScored(place, { ...scope, nested: undefined, budget })
-}
-
-const parseSize = (place: JsonNode): number => {
-  const size = integer(place, 'an integer: the number of hits, or -1 for all')
-  if (size >= -1) return size
-  throw refuse(
-    'illegal_argument_exception',
-    `${where(place)}: [size] parameter cannot be negative but was [${size}]. Only -1 has a meaning: all hits.`,
-  )
-}
-
-const parseFrom = (place: JsonNode): number => {
-  const from = integer(place, 'an integer: the number of hits to skip')
-  if (from >= 0) return from
-  throw refuse('illegal_argument_exception', `${where(place)}: [from] parameter cannot be negative but was [${from}].`)
-}
-
-/** Milliseconds, undefined where there is no limit. */
-const parseTimeout = (place: JsonNode): number | undefined => {
-  const text = scalar(place, EXPECTED_TIME)
-  if (text === '-1' || text === '0') return undefined
-  const [, amount, unit] = /^(\d{1,12}(?:\.\d{1,9})?) *(nanos|micros|ms|s|m|h|d)$/i.exec(text) ?? []
-  if (amount === undefined || unit === undefined) throw unexpected(place, EXPECTED_TIME)
-  return Number(amount) * UNITS[unit.toLowerCase() as keyof typeof UNITS]
-}
-
-const UNITS = { nanos: 1e-6, micros: 1e-3, ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
-const EXPECTED_TIME = 'a time with its unit, such as "10s"'
-
-const parseTrackTotal = (place: JsonNode): boolean | number => {
-  if (typeof place.value !== 'number') return boolean(place)
-  if (place.value < 0) throw unexpected(place, 'true, false or a number from 0 on')
-  return place.value
 }

@@ -1,22 +1,23 @@
 import { refuse } from '../../lib/errors.ts'
 import { parseJson } from '../../query/json.ts'
-import { bodyNode, elements, type JsonNode, known, string } from '../../query/json-node.ts'
+import { bodyNode, elements, type JsonNode, string } from '../../query/json-node.ts'
+import { asText, type Keys, key, orNull, readKeys, SCHEMAS, type ValuesOf } from '../../query/keys.ts'
 import { readBody, readWithin } from '../body.ts'
 import type { Call } from './endpoint.ts'
 
-/** The members of a small body, all of which must be known; none without a body. */
-export const keysOf = async <Name extends string>(
-  call: Call,
-  names: readonly Name[],
-): Promise<Partial<Record<Name, JsonNode>>> => known(await jsonOf(call), 'a JSON object', names, [])
+/** A small body by its keys, all of which must be known; without a body all are absent. */
+export const keysOf = async <K extends Keys>(call: Call, keys: K, expected = 'a JSON object'): Promise<ValuesOf<K>> =>
+  readKeys(await jsonOf(call), expected, keys, [])
 
-/** Undefined where there is none. */
-export const textAt = (place: JsonNode | undefined): string | undefined =>
-  place === undefined || place.value === null ? undefined : string(place, 'text')
+const texts = (place: JsonNode): string[] => elements(place).map(at => string(at, 'text, or a list of texts'))
 
+/** Null counts as absent. */
+export const textKey = orNull(asText('text'), SCHEMAS.text)
 /** A text, or a list of texts. */
-export const textsAt = (place: JsonNode | undefined): string[] =>
-  place === undefined || place.value === null ? [] : elements(place).map(at => string(at, 'text, or a list of texts'))
+export const textsKey = key(
+  (place): string[] => (place === undefined || place.value === null ? [] : texts(place)),
+  SCHEMAS.texts,
+)
 
 /** URL parameters that hold the body. */
 export const BODY_PARAMETERS = ['source', 'source_content_type'] as const

@@ -1,9 +1,10 @@
 import { refuse } from '../../lib/errors.ts'
+import { schemaOf } from '../../query/keys.ts'
 import type { OpenedPit, PitOpening } from '../../search/service.ts'
 import { sendAnswer } from '../answer.ts'
 import { askedBy } from '../context.ts'
-import { answer, closed, names, orError, ref, text } from '../openapi/schema.ts'
-import { keysOf, textAt, textsAt } from './body.ts'
+import { answer, orError, ref } from '../openapi/schema.ts'
+import { keysOf, textKey, textsKey } from './body.ts'
 import { type Call, type Endpoint, SHARDS, told } from './endpoint.ts'
 import { targetOf } from './names.ts'
 import { dialectOf } from './search.ts'
@@ -11,7 +12,7 @@ import { dialectOf } from './search.ts'
 const opened = async (call: Call, dialect: PitOpening['dialect']): Promise<OpenedPit> => {
   const { network, entities } = targetOf(call)
   // Some clients send an empty object.
-  await keysOf(call, [])
+  await keysOf(call, {})
   const keepAlive = call.parameters.get('keep_alive')
   if (!keepAlive)
     throw refuse(
@@ -35,15 +36,17 @@ export const openPit: Endpoint = {
   handle: async call => told({ id: (await opened(call, 'elasticsearch')).id }),
 }
 
+const OF_PIT = { id: textKey }
+
 export const closePit: Endpoint = {
   paths: ['_pit'],
   methods: ['DELETE'],
   doc: 'Closes a point in time.',
   tag: 'Search',
-  body: { schema: closed({ id: text }) },
+  body: { schema: schemaOf(OF_PIT, 'id') },
   answers: CLOSED,
   async handle(call) {
-    const id = textAt((await keysOf(call, ['id'])).id)
+    const { id } = await keysOf(call, OF_PIT)
     if (!id) throw refuse('illegal_argument_exception', 'search context id is not provided: write {"id": "…"}.')
     const freed = call.service.cursors.close({ ...accountOf(call), kind: 'pit', ids: [id] })
     return told({ succeeded: freed.length > 0, num_freed: freed.length }, freed.length > 0 ? 200 : 404)
@@ -62,14 +65,16 @@ export const openPointInTime: Endpoint = {
   },
 }
 
+const OF_PITS = { pit_id: textsKey }
+
 export const closePointsInTime: Endpoint = {
   paths: ['_search/point_in_time'],
   methods: ['DELETE'],
   doc: 'Closes points in time.',
-  body: { schema: closed({ pit_id: names }) },
+  body: { schema: schemaOf(OF_PITS, 'pit_id') },
   answers: 'ClosedPointsInTime',
   async handle(call) {
-    const ids = textsAt((await keysOf(call, ['pit_id'])).pit_id)
+    const { pit_id: ids } = await keysOf(call, OF_PITS)
     if (ids.length === 0)
       throw refuse('action_request_validation_exception', 'Validation Failed: 1: no pit ids specified;')
     call.service.cursors.close({ ...accountOf(call), kind: 'pit', ids })
@@ -103,6 +108,8 @@ export const listPointsInTime: Endpoint = {
 }
 
 const PATHS = ['_search/scroll', '_search/scroll/{id}']
+const OF_SCROLL = { scroll_id: { ...textKey, schema: textsKey.schema }, scroll: textKey }
+const OF_SCROLLS = { scroll_id: textsKey }
 
 export const scroll: Endpoint = {
   paths: PATHS,
@@ -110,14 +117,14 @@ export const scroll: Endpoint = {
   doc: 'The next page of a scroll. The id is in the body, the URL or the path.',
   parameters: ['scroll', 'scroll_id', 'rest_total_hits_as_int', 'typed_keys'],
   tag: 'Search',
-  body: { schema: closed({}, { scroll: text, scroll_id: names }) },
+  body: { schema: schemaOf(OF_SCROLL) },
   answers: 'SearchAnswer',
   async handle(call) {
     const { c, service, log, network, path, parameters } = call
-    const keys = await keysOf(call, ['scroll_id', 'scroll'])
-    const id = textAt(keys.scroll_id) ?? parameters.get('scroll_id') ?? path.get('id')
+    const keys = await keysOf(call, OF_SCROLL)
+    const id = keys.scroll_id ?? parameters.get('scroll_id') ?? path.get('id')
     if (!id) throw invalid('scrollId is missing')
-    const asked = { network, id, scroll: textAt(keys.scroll) ?? parameters.get('scroll') }
+    const asked = { network, id, scroll: keys.scroll ?? parameters.get('scroll') }
     return sendAnswer(c, log, await service.cursors.scroll({ ...asked, dialect: dialectOf(call), ...askedBy(c) }))
   },
 }
@@ -128,11 +135,11 @@ export const clearScroll: Endpoint = {
   doc: 'Closes one scroll, several, or with `_all` all scrolls of the account.',
   parameters: ['scroll_id'],
   tag: 'Search',
-  body: { schema: closed({}, { scroll_id: names }) },
+  body: { schema: schemaOf(OF_SCROLLS) },
   answers: CLOSED,
   async handle(call) {
     const { c, service, network, path, parameters } = call
-    const named = textsAt((await keysOf(call, ['scroll_id'])).scroll_id)
+    const { scroll_id: named } = await keysOf(call, OF_SCROLLS)
     const others = [parameters.get('scroll_id'), path.get('id')].flatMap(text => text?.split(',') ?? [])
     const ids = named.length > 0 ? named : others
     if (ids.length === 0) throw invalid('no scroll ids specified')

@@ -3,15 +3,16 @@ import { filterJson } from '../../lib/filter-json.ts'
 import { overLimit } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { parseSource } from '../../query/hits/source-filter.ts'
-import { type JsonNode, known, list, scalar, string, unexpected } from '../../query/json-node.ts'
+import { type JsonNode, list, scalar, unexpected } from '../../query/json-node.ts'
+import { asText, given, itself, optional, orNull, readKeys, SCHEMAS, schemaOf } from '../../query/keys.ts'
 import { sourceOf } from '../../query/parameters.ts'
 import type { SourceFilter } from '../../query/request.ts'
 import type { Answer, Wanted } from '../../search/service.ts'
 import { sendAnswer } from '../answer.ts'
 import { askedBy } from '../context.ts'
 import { causeOf } from '../errors.ts'
-import { answer, closed, listOf as listSchema, orError, ref, text } from '../openapi/schema.ts'
-import { BODY_PARAMETERS, jsonOf } from './body.ts'
+import { answer, listOf as listSchema, orError, ref } from '../openapi/schema.ts'
+import { BODY_PARAMETERS, keysOf } from './body.ts'
 import type { Call, Endpoint } from './endpoint.ts'
 import { kindOf, targetOf } from './names.ts'
 import { SOURCE_PARAMETERS } from './parameters.ts'
@@ -69,6 +70,11 @@ const noStoredFields = (names: string) =>
     `The URL parameter [stored_fields] is supported as [_none_] alone, not as [${names.slice(0, 80)}]: ask for [_source_includes].`,
   )
 
+const OF_MGET = {
+  docs: { ...given, schema: listSchema({ type: 'object', required: ['_id'] }) },
+  ids: { ...given, schema: listSchema(SCHEMAS.text) },
+}
+
 export const mget: Endpoint = {
   paths: ['_mget', '{index}/_mget', '{index}/{type}/_mget'],
   methods: ['GET', 'POST'],
@@ -79,12 +85,11 @@ export const mget: Endpoint = {
     ...['_source', '_source_includes', '_source_excludes', 'preference', 'realtime', 'refresh', 'routing', 'type'],
   ],
   tag: 'Search',
-  body: { schema: closed({}, { docs: listSchema({ type: 'object', required: ['_id'] }), ids: listSchema(text) }) },
+  body: { schema: schemaOf(OF_MGET) },
   answers: 'Documents',
   async handle(call) {
     const { c, service, log, network, filterPath } = call
-    const body = await jsonOf(call)
-    const { docs, ids } = known(body, 'an object such as {"ids": ["0x…"]}', ['docs', 'ids'], [])
+    const { docs, ids } = await keysOf(call, OF_MGET, 'an object such as {"ids": ["0x…"]}')
     const wanted = [...(docs ? docsOf(call, docs) : []), ...(ids ? idsOf(call, ids) : [])]
     if (wanted.length === 0)
       throw refuse('action_request_validation_exception', 'Validation Failed: 1: no documents to get;')
@@ -107,24 +112,23 @@ const listOf = ({ limits }: Call, place: JsonNode, expected: string): JsonNode[]
 const docsOf = (call: Call, place: JsonNode): Wanted[] => {
   const source = sourceFilter(call)
   return listOf(call, place, 'a list of documents').map(at => {
-    const { _id, _index, _source, stored_fields } = known(
-      at,
-      'an object such as {"_index": "tx", "_id": "0x…"}',
-      TAKEN,
-      HARMLESS,
-    )
+    const { _id, _index, _source } = readKeys(at, 'an object such as {"_index": "tx", "_id": "0x…"}', OF_DOC, HARMLESS)
     if (_id === undefined) throw refuse('action_request_validation_exception', `${at.path}: id is missing;`)
-    if (isGiven(stored_fields)) throw unexpected(stored_fields, 'nothing: ask for [_source]')
-    const index = isGiven(_index) ? string(_index, 'the name of an index') : call.path.get('index')
-    return wantedOf(call, index, scalar(_id, 'an id'), isGiven(_source) ? sourceFilter(call, _source) : source)
+    const own = _source === undefined ? source : sourceFilter(call, _source)
+    return wantedOf(call, _index ?? call.path.get('index'), _id, own)
   })
 }
 
-const TAKEN = ['_id', '_index', '_source', 'stored_fields'] as const
+const OF_DOC = {
+  _id: optional(place => scalar(place, 'an id')),
+  _index: orNull(asText('the name of an index')),
+  _source: orNull(itself),
+  stored_fields: orNull((place): never => {
+    throw unexpected(place, 'nothing: ask for [_source]')
+  }),
+}
 /** Harmless: the Java client sends some of them as null. */
 const HARMLESS = ['_type', 'routing', '_routing', 'version', 'version_type']
-
-const isGiven = (place: JsonNode | undefined): place is JsonNode => place !== undefined && place.value !== null
 
 const sourceFilter = ({ pairs, limits }: Call, own?: JsonNode): SourceFilter =>
   parseSource(own ?? { path: '_source', value: sourceOf(pairs) }, limits)

@@ -4,12 +4,12 @@ import { fittingAny } from '../../lib/wildcard.ts'
 import { overLimit } from '../../limits/index.ts'
 import { KINDS, type Kind, lookup } from '../../mapping/index.ts'
 import { type Declare, declared, pathsIn, propertiesOf } from '../../mapping/properties.ts'
-import { elements, known, scalar, string } from '../../query/json-node.ts'
+import { elements, scalar } from '../../query/json-node.ts'
+import { asText, optional, SCHEMAS, schemaOf } from '../../query/keys.ts'
 import { analyze as words } from '../../query/text/analysis.ts'
 import type { Holdings } from '../../search/service.ts'
 import { askedBy } from '../context.ts'
-import { closed, names, text } from '../openapi/schema.ts'
-import { BODY_PARAMETERS, jsonOf } from './body.ts'
+import { BODY_PARAMETERS, keysOf } from './body.ts'
 import { ASKED_SHARDS, type Call, type Endpoint, told } from './endpoint.ts'
 import { aliasesOf, byIndex, indexName, indexNames, kindsOf } from './names.ts'
 import { isOn, OF_CLUSTER } from './parameters.ts'
@@ -248,6 +248,10 @@ export const fieldMapping: Endpoint = {
   },
 }
 
+const OF_FIELDS = {
+  fields: optional(place => elements(place).map(asText('the name of a field')), SCHEMAS.texts),
+}
+
 export const fieldCaps: Endpoint = {
   paths: ['_field_caps', '{index}/_field_caps'],
   methods: ['GET', 'POST'],
@@ -255,17 +259,11 @@ export const fieldCaps: Endpoint = {
   limit: '`index_filter` and `runtime_mappings` are refused.',
   parameters: ['fields', 'include_unmapped'],
   several: true,
-  body: { schema: closed({}, { fields: names }), example: { fields: ['timestamp'] } },
+  body: { schema: schemaOf(OF_FIELDS), example: { fields: ['timestamp'] } },
   answers: 'FieldCapabilities',
   async handle(call) {
-    const { fields } = known(await jsonOf(call), 'an object such as {"fields": ["*"]}', ['fields'], [])
-    const named = call.names.listed(
-      fields
-        ? elements(fields)
-            .map(at => string(at, 'the name of a field'))
-            .join()
-        : (call.parameters.get('fields') ?? ''),
-    )
+    const { fields } = await keysOf(call, OF_FIELDS, 'an object such as {"fields": ["*"]}')
+    const named = call.names.listed(fields?.join() ?? call.parameters.get('fields') ?? '')
     if (named.length === 0)
       throw refuse('illegal_argument_exception', "specified fields can't be null or empty: send fields=*, for all.")
     const kinds = kindsOf(call)
@@ -322,20 +320,26 @@ const METADATA = [metadata('_id', true), metadata('_index', true), metadata('_ty
 
 const UNMAPPED: Capability = { type: 'unmapped', metadata_field: false, searchable: false, aggregatable: false }
 
+const OF_ANALYZE = {
+  analyzer: optional(asText('the name of an analyzer'), SCHEMAS.text),
+  field: optional(asText('the name of a field'), SCHEMAS.text),
+  text: optional(place => elements(place).map(at => scalar(at, 'a text')), SCHEMAS.texts),
+}
+
 export const analyze: Endpoint = {
   paths: ['_analyze', '{index}/_analyze'],
   methods: ['GET', 'POST'],
   doc: 'The tokens of a text, by the analyzer `standard` or `keyword`, or by that of a field.',
   limit: 'Other analyzers and custom ones, of a tokenizer and filters, are refused.',
   parameters: [...BODY_PARAMETERS, 'analyzer', 'text', 'field', 'prefer_local'],
-  body: { schema: closed({}, { analyzer: text, field: text, text: names }), example: { text: 'One two' } },
+  body: { schema: schemaOf(OF_ANALYZE), example: { text: 'One two' } },
   answers: 'Tokens',
   async handle(call) {
-    const { analyzer, field, text } = known(await jsonOf(call), 'an object such as {"text": "…"}', KEYS, [])
-    const name = analyzer ? string(analyzer, 'the name of an analyzer') : call.parameters.get('analyzer')
-    const path = field ? string(field, 'the name of a field') : call.parameters.get('field')
+    const keys = await keysOf(call, OF_ANALYZE, 'an object such as {"text": "…"}')
+    const name = keys.analyzer ?? call.parameters.get('analyzer')
+    const path = keys.field ?? call.parameters.get('field')
     const given = call.parameters.get('text')
-    const texts = text ? elements(text).map(at => scalar(at, 'a text')) : given === undefined ? [] : [given]
+    const texts = keys.text ?? (given === undefined ? [] : [given])
     if (texts.length === 0)
       throw refuse('action_request_validation_exception', 'Validation Failed: 1: text is missing;')
     const { limits } = call
@@ -356,8 +360,6 @@ export const analyze: Endpoint = {
     return told({ tokens })
   },
 }
-
-const KEYS = ['analyzer', 'field', 'text'] as const
 
 interface Token {
   token: string

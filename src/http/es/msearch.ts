@@ -3,14 +3,16 @@ import { filterJson } from '../../lib/filter-json.ts'
 import { createPauses } from '../../lib/scheduling/event-loop.ts'
 import { overLimit } from '../../limits/index.ts'
 import { parseJson } from '../../query/json.ts'
-import { bodyNode, elements, isObject, type JsonNode, known, string } from '../../query/json-node.ts'
+import { bodyNode, elements, isObject, string } from '../../query/json-node.ts'
+import { optional, readKeys, schemaOf } from '../../query/keys.ts'
 import type { Parameters } from '../../query/parameters.ts'
+import { TEMPLATE_KEYS } from '../../query/template/request.ts'
 import { inList, outOfList, withStatus } from '../../search/dialect.ts'
 import type { Target } from '../../search/target.ts'
 import { PRODUCT, sendAnswer } from '../answer.ts'
 import { askedBy, type Ending, factsOf } from '../context.ts'
 import { renderError } from '../errors.ts'
-import { type Body, closed, text } from '../openapi/schema.ts'
+import type { Body } from '../openapi/schema.ts'
 import { BODY_PARAMETERS, bodyOf } from './body.ts'
 import type { Call, Endpoint } from './endpoint.ts'
 import { isOn, namesIn, OF_SHARDS } from './parameters.ts'
@@ -131,7 +133,22 @@ const answerOf = async (
 const stopping = () =>
   retry('es_rejected_execution_exception', 'The server stops, and does not answer this search: send it again.')
 
-const HEADER_KEYS = ['index', 'indices', 'ignore_unavailable', 'allow_no_indices', 'type', 'types'] as const
+/** Names as a list or as text with commas; undefined where there are none. */
+const namesKey = optional((place): string | undefined => {
+  if (place.value === null || isObject(place.value)) return undefined
+  return (
+    elements(place)
+      .map(at => string(at, 'the name of an index'))
+      .filter(name => name !== '')
+      .join() || undefined
+  )
+})
+const flagKey = optional(({ value }) => value === true || value === 'true')
+
+const HEADER_KEYS = {
+  ...{ index: namesKey, indices: namesKey, ignore_unavailable: flagKey, allow_no_indices: flagKey },
+  ...{ type: namesKey, types: namesKey },
+}
 /** Options that change nothing here, as in the URL. */
 const HARMLESS = [...OF_SHARDS, 'expand_wildcards', 'ignore_throttled', 'allow_partial_search_results']
 
@@ -139,27 +156,17 @@ const headerOf = (call: Call, line: Uint8Array): Target & { isNamed: boolean } =
   if (line.length > call.limits.searchHeader) throw overLimit('searchHeader', call.limits)
   const text = Buffer.from(line.buffer, line.byteOffset, line.length).toString()
   const root = bodyNode(text.trim() === '' ? new Map() : parseJson(text, call.limits))
-  const keys = known(root, 'an object such as {"index": "tx"}', HEADER_KEYS, HARMLESS)
+  const keys = readKeys(root, 'an object such as {"index": "tx"}', HEADER_KEYS, HARMLESS)
   const { network, service, path } = call
-  const index = namesAt(keys.index ?? keys.indices) ?? path.get('index')
-  const types = namesAt(keys.type ?? keys.types) ?? path.get('type') ?? call.parameters.get('type')
+  const index = keys.index ?? keys.indices ?? path.get('index')
+  const types = keys.type ?? keys.types ?? path.get('type') ?? call.parameters.get('type')
   const target = call.names.target(network, index ?? '_all', service.networks(network), {
-    ignoreUnavailable: flagAt(keys.ignore_unavailable) ?? isOn(call, 'ignore_unavailable'),
-    allowNoIndices: flagAt(keys.allow_no_indices) ?? true,
+    ignoreUnavailable: keys.ignore_unavailable ?? isOn(call, 'ignore_unavailable'),
+    allowNoIndices: keys.allow_no_indices ?? true,
     types: types === undefined ? undefined : namesIn(types),
   })
   return { ...target, isNamed: index !== undefined }
 }
-
-/** Names as a list or as text with commas; undefined where there are none. */
-const namesAt = (place: JsonNode | undefined): string | undefined => {
-  if (place === undefined || place.value === null || isObject(place.value)) return undefined
-  const names = elements(place).map(at => string(at, 'the name of an index'))
-  return names.length === 0 || names.join('') === '' ? undefined : names.join(',')
-}
-
-const flagAt = (place: JsonNode | undefined): boolean | undefined =>
-  place === undefined ? undefined : place.value === true || place.value === 'true'
 
 /** Works on some at once and gives what comes of them in their order. Those that fail at once, or are answered here, leave the event loop to others. */
 async function* inOrder<T, R>(all: readonly T[], atOnce: number, work: (one: T) => Promise<R>): AsyncGenerator<R> {
@@ -216,7 +223,7 @@ const streamed = (
 const OF_TEMPLATES = ['rest_total_hits_as_int', 'scroll', 'type', 'typed_keys'] as const
 
 const TEMPLATE: Body = {
-  schema: closed({}, { source: { anyOf: [text, { type: 'object' }] }, params: { type: 'object' } }),
+  schema: schemaOf({ source: TEMPLATE_KEYS.source, params: TEMPLATE_KEYS.params }),
   required: true,
   example: { source: { query: { match_all: {} } } },
 }

@@ -136,7 +136,9 @@ const checkName = (name: string, place: JsonNode) => {
 }
 
 /** The member that holds them; both names are taken, one of them at a time. */
-export const aggregationsIn = (keys: { aggs?: JsonNode; aggregations?: JsonNode }): JsonNode | undefined => {
+export const aggregationsIn = (
+  keys: { readonly [key in 'aggs' | 'aggregations']?: JsonNode | undefined },
+): JsonNode | undefined => {
   if (keys.aggs && keys.aggregations) throw unexpected(keys.aggregations, 'either [aggs] or [aggregations]')
   const given = keys.aggs ?? keys.aggregations
   // None at all are not answered with an empty object.

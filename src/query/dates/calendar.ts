@@ -1,6 +1,7 @@
 import { refuse } from '../../lib/errors.ts'
 import { type JsonNode, named, string, unexpected, where } from '../json-node.ts'
 import type { Interval } from './rounding.ts'
+import { TIME_UNITS, type TimeUnit } from './time-value.ts'
 import { DAY, HOUR, MINUTE, SECOND } from './time-zone.ts'
 
 /** The three spellings of how long a bucket of a date histogram is. */
@@ -60,11 +61,10 @@ const positive = (place: JsonNode, length: number): number => {
 export const lengthOf = (text: string): number | undefined => {
   const [, digits, unit] = /^\s*([+-]?\d{1,18})\s*(nanos|micros|ms|s|m|h|d)\s*$/i.exec(text) ?? []
   if (digits === undefined || unit === 'M') return undefined
-  const length = Number(digits) * LENGTHS[unit!.toLowerCase() as keyof typeof LENGTHS]
+  const length = Number(digits) * TIME_UNITS[unit!.toLowerCase() as TimeUnit]
   return Math.max(-FURTHEST, Math.min(FURTHEST, length))
 }
 
-const LENGTHS = { nanos: 1e-6, micros: 1e-3, ms: 1, s: SECOND, m: MINUTE, h: HOUR, d: DAY }
 const FURTHEST = Number.MAX_SAFE_INTEGER
 
 /** By how much buckets begin later: `+6h`, `-1d`, or milliseconds. */

@@ -2,32 +2,27 @@ import { refuse } from '../../lib/errors.ts'
 import type { Limits } from '../../limits/index.ts'
 import { cut } from '../cut.ts'
 import { parseJson } from '../json.ts'
-import { bodyNode, inside, isObject, known, string } from '../json-node.ts'
+import { bodyNode, isObject, member, string } from '../json-node.ts'
+import { asText, optional, readKeys, SCHEMAS } from '../keys.ts'
+import { DAY, HOUR, MINUTE, SECOND } from './time-zone.ts'
 
-const UNITS: ReadonlyMap<string, number> = new Map([
-  ['d', 86_400_000],
-  ['h', 3_600_000],
-  ['m', 60_000],
-  ['s', 1_000],
-  ['ms', 1],
-  ['micros', 1e-3],
-  ['nanos', 1e-6],
-])
+/** In milliseconds. */
+export const TIME_UNITS = { d: DAY, h: HOUR, m: MINUTE, s: SECOND, ms: 1, micros: 1e-3, nanos: 1e-6 } as const
+export type TimeUnit = keyof typeof TIME_UNITS
 
 /**
  * Milliseconds of a time such as `30s`, as Elasticsearch reads it: without a unit only 0 and -1 are times. `name` is what it is given
  * for.
  */
-export const parseTimeValue = (name: string, text: string): number => {
+const parseTimeValue = (name: string, text: string): number => {
   const value = text.trim()
   if (value === '-1' || value === '0') return Number(value)
   const [, digits, unit] = /^(\d{1,15})(nanos|micros|ms|[smhd])$/i.exec(value) ?? []
   // A capital M is none: months are no times.
-  const scale = unit === undefined || unit === 'M' ? undefined : UNITS.get(unit.toLowerCase())
-  if (digits !== undefined && scale !== undefined) return Number(digits) * scale
+  if (digits !== undefined && unit !== 'M') return Number(digits) * TIME_UNITS[unit!.toLowerCase() as TimeUnit]
   throw refuse(
     'illegal_argument_exception',
-    `failed to parse setting [${name}] with value [${cut(text)}] as a time value: unit is missing or unrecognized. Write a number with one of ${[...UNITS.keys()].join(', ')}, such as 30s.`,
+    `failed to parse setting [${name}] with value [${cut(text)}] as a time value: unit is missing or unrecognized. Write a number with one of ${Object.keys(TIME_UNITS).join(', ')}, such as 30s.`,
   )
 }
 
@@ -49,24 +44,29 @@ export const parseKeepAlive = (name: string, text: string): number => {
 const DEFAULT_KEEP_ALIVE_MS = 300_000
 
 /** The point in time that a search is within. */
-export interface PitKeys {
+interface PitKeys {
   id: string
   /** Its keep-alive from now on; undefined where that it was opened with holds. */
   keepAliveMs: number | undefined
+}
+
+export const PIT_KEYS = {
+  id: optional(asText('the id of a point in time'), SCHEMAS.text),
+  keep_alive: optional(place => parseKeepAlive('keep_alive', string(place, 'a time such as "1m"')), SCHEMAS.text),
 }
 
 /** The member `pit` of a body, which says what the search is of: it is read before all else. */
 export const pitOf = (body: string | undefined, limits: Limits): PitKeys | undefined => {
   if (!body?.includes('"pit"')) return undefined
   const root = parseJson(body, limits)
-  const value = isObject(root) ? root.get('pit') : undefined
-  if (value === undefined) return undefined
-  const place = inside(bodyNode(root), 'pit', value)
-  const { id, keep_alive } = known(place, 'an object such as {"id": "…", "keep_alive": "1m"}', ['id', 'keep_alive'], [])
+  if (!isObject(root) || !root.has('pit')) return undefined
+  const { id, keep_alive } = readKeys(
+    member(bodyNode(root), 'pit'),
+    'an object such as {"id": "…", "keep_alive": "1m"}',
+    PIT_KEYS,
+    [],
+  )
   if (id === undefined)
     throw refuse('illegal_argument_exception', 'point in time id is not provided: write "pit": {"id": "…"}.')
-  return {
-    id: string(id, 'the id of a point in time'),
-    keepAliveMs: keep_alive && parseKeepAlive('keep_alive', string(keep_alive, 'a time such as "1m"')),
-  }
+  return { id, keepAliveMs: keep_alive }
 }

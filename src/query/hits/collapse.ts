@@ -1,6 +1,7 @@
 import { refuse } from '../../lib/errors.ts'
 import { type FieldPath, lookup } from '../../mapping/index.ts'
-import { elements, type JsonNode, known, named, string, unexpected, where } from '../json-node.ts'
+import { elements, type JsonNode, named, string, where } from '../json-node.ts'
+import { given, itself, needed, readKeys } from '../keys.ts'
 import type { Collapse } from '../request.ts'
 import { checkKnown } from '../scope.ts'
 import { parseGroupHits } from './inner-hits.ts'
@@ -10,8 +11,7 @@ import type { SortScope } from './sort.ts'
 /** `{"field": "from.raw", "inner_hits": {"name": "newest", …}}`. */
 export const parseCollapse = (place: JsonNode, scope: ShownScope & SortScope): Collapse => {
   const { kinds } = scope
-  const keys = known(place, 'an object such as {"field": "from.raw"}', KEYS, [])
-  if (keys.field === undefined) throw unexpected(place, 'an object with [field]')
+  const keys = readKeys(place, 'an object such as {"field": "from.raw"}', KEYS, [])
   const name = string(keys.field, 'the name of a field')
   const fields: Collapse['fields'] = {}
   for (const kind of kinds) {
@@ -31,8 +31,12 @@ export const parseCollapse = (place: JsonNode, scope: ShownScope & SortScope): C
   return { name, fields, innerHits }
 }
 
-/** Groups are found one after another, whatever number of them may be searched for at once. */
-const KEYS = ['field', 'inner_hits', 'max_concurrent_group_searches'] as const
+const KEYS = {
+  field: needed(itself),
+  inner_hits: given,
+  /** Groups are found one after another, whatever number of them may be searched for at once. */
+  max_concurrent_group_searches: given,
+}
 
 const TYPES: readonly FieldPath['es'][] = ['keyword', 'long', 'double']
 

@@ -3,7 +3,8 @@ import { type Limits, overLimit } from '../../limits/index.ts'
 import { type FieldPath, type Kind, lookup, queryPaths } from '../../mapping/index.ts'
 import { UTC } from '../dates/time-zone.ts'
 import { dateWriterOf } from '../dates/write-format.ts'
-import { boolean, elements, type JsonNode, known, string, unexpected, where } from '../json-node.ts'
+import { boolean, elements, type JsonNode, unexpected, where } from '../json-node.ts'
+import { asText, optional, or, orNull, readKeys } from '../keys.ts'
 import type { FieldAsk } from '../request.ts'
 import { checkKnown } from '../scope.ts'
 import { globMatches } from './source-filter.ts'
@@ -31,18 +32,18 @@ export const parseFieldAsks = (
 
 const readAsk = (at: JsonNode): FieldAsk & { lenient: boolean } => {
   if (typeof at.value === 'string') return { pattern: at.value, format: undefined, lenient: false }
-  const { field, format, include_unmapped } = known(at, EXPECTED, ['field', 'format', 'include_unmapped'], [])
+  const { field, format, include_unmapped } = readKeys(at, EXPECTED, KEYS, [])
   if (field === undefined) throw unexpected(at, EXPECTED)
-  const written = format === undefined || format.value === null ? undefined : string(format, 'a date format')
-  return {
-    pattern: string(field, 'the name of a field'),
-    // How Elasticsearch 6 asks for the format of the mapping.
-    format: written === 'use_field_mapping' ? undefined : written,
-    // The mapping is closed: nothing unmapped can be shown, and that a name is unknown is no fault then.
-    lenient: include_unmapped !== undefined && boolean(include_unmapped),
-  }
+  // How Elasticsearch 6 asks for the format of the mapping.
+  return { pattern: field, format: format === 'use_field_mapping' ? undefined : format, lenient: include_unmapped }
 }
 
+const KEYS = {
+  field: optional(asText('the name of a field')),
+  format: orNull(asText('a date format')),
+  /** The mapping is closed: nothing unmapped can be shown, and that a name is unknown is no fault then. */
+  include_unmapped: or(false, boolean),
+}
 const EXPECTED = 'the name of a field, or an object such as {"field": "timestamp", "format": "epoch_millis"}'
 /** What hits tell of themselves and can be asked for as a field, too. */
 export const META: readonly string[] = ['_id', '_index']

@@ -2,18 +2,8 @@ import { refuse } from '../../lib/errors.ts'
 import { overLimit } from '../../limits/index.ts'
 import type { FieldPath, Kind } from '../../mapping/index.ts'
 import type { Node } from '../ast.ts'
-import {
-  boolean,
-  elements,
-  integer,
-  isObject,
-  type JsonNode,
-  known,
-  members,
-  string,
-  unexpected,
-  where,
-} from '../json-node.ts'
+import { boolean, elements, isObject, type JsonNode, members, string, unexpected, where } from '../json-node.ts'
+import { given, natural, optional, or, readKeys, type ValuesOf } from '../keys.ts'
 import { rawValuesOf } from '../predicate.ts'
 import type { HighlightField } from '../request.ts'
 import { checkKnown } from '../scope.ts'
@@ -135,69 +125,84 @@ const DEFAULTS: Options = {
 
 /** `{"fields": {"event": {}, "*": {…}}, …}`; what is given beside `fields` holds for all of them. */
 export const parseHighlight = (place: JsonNode, scope: ShownScope): HighlightField[] => {
-  const { fields, ...given } = known(
-    place,
-    'an object such as {"fields": {"event": {}}}',
-    [...KEYS, ...OUTER, 'fields'],
-    [],
-  )
-  const common = readOptions(given, DEFAULTS, scope)
+  const isStyled = isObject(place.value) && place.value.get('tags_schema') === 'styled'
+  const base = isStyled ? { ...DEFAULTS, before: '<em class="hlt1">' } : DEFAULTS
+  const outer = { ...optionKeys(base, scope), ...OUTER_KEYS }
+  const { fields, encoder, ...given } = readKeys(place, 'an object such as {"fields": {"event": {}}}', outer, [])
+  const common = { ...optionsIn(given), html: encoder === 'html' }
   if (fields === undefined) return []
   const named = (Array.isArray(fields.value) ? elements(fields) : [fields]).flatMap(at =>
     members(at, 'an object such as {"event": {}}'),
   )
   if (named.length > scope.limits.sourcePatterns) throw overLimit('sourcePatterns', scope.limits)
+  const ofField = { ...optionKeys(common, scope), ...FIELD_KEYS }
   return named.map(([pattern, at]) => {
     if (pattern.length > scope.limits.text) throw overLimit('text', scope.limits, where(at))
     if (!pattern.includes('*')) checkKnown(pattern, at, scope)
-    const own = known(at, 'an object with options, such as {}', [...KEYS, ...OF_FIELD], [])
-    return { pattern, ...readOptions(own, common, scope) }
+    const own = readKeys(at, 'an object with options, such as {}', ofField, [])
+    return { pattern, ...optionsIn(own), html: common.html }
   })
 }
 
-/** Options, beside those that say what Elasticsearch marks with, where one marker does it all. */
-const KEYS = [
-  'pre_tags',
-  'post_tags',
-  'number_of_fragments',
-  'fragment_size',
-  'no_match_size',
-  'order',
-  'require_field_match',
-  'highlight_query',
-  'type',
-  'fragmenter',
-  'boundary_scanner',
-  'boundary_scanner_locale',
-  'boundary_chars',
-  'boundary_max_scan',
-  'phrase_limit',
-  'force_source',
-  'max_analyzed_offset',
-] as const
-const OUTER = ['tags_schema', 'encoder', 'use_explicit_field_order'] as const
-const OF_FIELD = ['matched_fields', 'fragment_offset'] as const
+/** Options of all fields and of one; what is not given is as in `common`. */
+const optionKeys = (common: Options, scope: ShownScope) => ({
+  pre_tags: or(common.before, at => firstTag(at, scope)),
+  post_tags: or(common.after, at => firstTag(at, scope)),
+  number_of_fragments: or(common.fragments, natural),
+  fragment_size: or(common.fragmentSize, natural),
+  no_match_size: or(common.noMatchSize, natural),
+  order: or(common.byScore, at => choice('score', 'none')(at) === 'score'),
+  require_field_match: or(common.requireFieldMatch, boolean),
+  highlight_query: or(common.queries, scope.queries),
+  // These say what Elasticsearch marks with, where one marker does it all.
+  type: optional(choice('unified', 'plain', 'fvh')),
+  fragmenter: given,
+  boundary_scanner: optional(choice('sentence')),
+  boundary_scanner_locale: given,
+  boundary_chars: given,
+  boundary_max_scan: given,
+  phrase_limit: given,
+  force_source: given,
+  max_analyzed_offset: given,
+})
 
-type Places = Partial<Record<(typeof KEYS)[number] | (typeof OUTER)[number] | (typeof OF_FIELD)[number], JsonNode>>
+const optionsIn = (given: ValuesOf<ReturnType<typeof optionKeys>>): Omit<Options, 'html'> => ({
+  before: given.pre_tags,
+  after: given.post_tags,
+  fragments: given.number_of_fragments,
+  fragmentSize: given.fragment_size,
+  noMatchSize: given.no_match_size,
+  byScore: given.order,
+  requireFieldMatch: given.require_field_match,
+  queries: given.highlight_query,
+})
 
-const readOptions = (given: Places, common: Options, scope: ShownScope): Options => {
-  const styled = given.tags_schema !== undefined && oneOf(given.tags_schema, ['styled', 'default']) === 'styled'
-  const base = styled ? { ...common, before: '<em class="hlt1">' } : common
-  if (given.type) oneOf(given.type, ['unified', 'plain', 'fvh'])
-  if (given.boundary_scanner) oneOf(given.boundary_scanner, ['sentence'])
-  if (given.fragment_offset && count(given.fragment_offset) > 0) throw unexpected(given.fragment_offset, '0')
-  if (given.matched_fields) throw notSupported(given.matched_fields)
-  return {
-    before: given.pre_tags ? firstTag(given.pre_tags, scope) : base.before,
-    after: given.post_tags ? firstTag(given.post_tags, scope) : base.after,
-    fragments: given.number_of_fragments ? count(given.number_of_fragments) : base.fragments,
-    fragmentSize: given.fragment_size ? count(given.fragment_size) : base.fragmentSize,
-    noMatchSize: given.no_match_size ? count(given.no_match_size) : base.noMatchSize,
-    html: given.encoder ? oneOf(given.encoder, ['html', 'default']) === 'html' : base.html,
-    byScore: given.order ? oneOf(given.order, ['score', 'none']) === 'score' : base.byScore,
-    requireFieldMatch: given.require_field_match ? boolean(given.require_field_match) : base.requireFieldMatch,
-    queries: given.highlight_query ? scope.queries(given.highlight_query) : base.queries,
+const choice =
+  <T extends string>(...texts: readonly T[]) =>
+  (place: JsonNode): T => {
+    const expected = texts.map(text => JSON.stringify(text)).join(' or ')
+    const text = string(place, expected)
+    if (!texts.includes(text as T)) throw unexpected(place, expected)
+    return text as T
   }
+
+const OUTER_KEYS = {
+  tags_schema: optional(choice('styled', 'default')),
+  encoder: optional(choice('html', 'default')),
+  use_explicit_field_order: given,
+  fields: given,
+}
+
+const FIELD_KEYS = {
+  matched_fields: optional((place): never => {
+    throw refuse(
+      'illegal_argument_exception',
+      `${where(place)}: matched_fields is not supported. Name each field in [fields], or set "require_field_match": false.`,
+    )
+  }),
+  fragment_offset: optional(place => {
+    if (natural(place) > 0) throw unexpected(place, '0')
+  }),
 }
 
 /** All marks are alike, so that the first tag is the one that counts, as for Elasticsearch's own highlighter. */
@@ -209,27 +214,8 @@ const firstTag = (place: JsonNode, { limits }: ShownScope): string => {
   return tag
 }
 
-const count = (place: JsonNode): number => {
-  const number = integer(place, 'an integer from 0 on')
-  if (number < 0) throw unexpected(place, 'an integer from 0 on')
-  return number
-}
-
-const oneOf = <T extends string>(place: JsonNode, texts: readonly T[]): T => {
-  const expected = texts.map(text => JSON.stringify(text)).join(' or ')
-  const text = isObject(place.value) ? undefined : string(place, expected)
-  if (!texts.includes(text as T)) throw unexpected(place, expected)
-  return text as T
-}
-
-const notSupported = (place: JsonNode) =>
-  refuse(
-    'illegal_argument_exception',
-    `${where(place)}: matched_fields is not supported. Name each field in [fields], or set "require_field_match": false.`,
-  )
-
 /** Fragments of the values of a field. */
-export interface Fragments {
+interface Fragments {
   marked: { text: string; marks: number }[]
   /** The beginning of the first value, where nothing is marked. */
   unmarked: string | undefined
@@ -238,12 +224,7 @@ export interface Fragments {
 type FragmentOptions = Pick<HighlightField, 'before' | 'after' | 'fragments' | 'fragmentSize' | 'noMatchSize' | 'html'>
 
 /** Adds the fragments of a text that have marks: whole sentences, or parts of them that end between two words. */
-export const fragmentsOf = (
-  text: string,
-  marks: readonly Token[],
-  options: FragmentOptions,
-  found: Fragments,
-): void => {
+const fragmentsOf = (text: string, marks: readonly Token[], options: FragmentOptions, found: Fragments): void => {
   const { fragments, fragmentSize, noMatchSize } = options
   if (marks.length === 0) {
     if (noMatchSize > 0) found.unmarked ??= encode(text.slice(0, endOfWord(text, noMatchSize)), options)

@@ -2,22 +2,12 @@ import { refuse } from '../../lib/errors.ts'
 import { overLimit } from '../../limits/index.ts'
 import { type FieldPath, type Kind, lookup } from '../../mapping/index.ts'
 import { ALL, type Node } from '../ast.ts'
-import {
-  elements,
-  integer,
-  isObject,
-  type JsonNode,
-  known,
-  members,
-  named,
-  string,
-  unexpected,
-  where,
-} from '../json-node.ts'
+import { elements, isObject, type JsonNode, member, members, named, unexpected, where } from '../json-node.ts'
+import { asText, direction, given, natural, optional, or, readKeys } from '../keys.ts'
 import type { ElementSort, InnerHits, SearchRequest } from '../request.ts'
 import type { Scope } from '../scope.ts'
 import type { Scored } from '../score.ts'
-import { parseShown, SHOWN_KEYS, type ShownScope } from './shown.ts'
+import { parseShown, SHOWN, type ShownScope } from './shown.ts'
 import { parseSort, type SortScope } from './sort.ts'
 
 /** Hits that are shown of each clause, unless it says otherwise. */
@@ -25,7 +15,14 @@ const DEFAULT_SIZE = 3
 /** As in Elasticsearch (index.max_inner_result_window). */
 const MAX_WINDOW = 100
 
-const KEYS = ['name', 'from', 'size', 'sort', 'ignore_unmapped', ...SHOWN_KEYS] as const
+const KEYS = {
+  name: optional(asText('a name')),
+  from: or(0, natural),
+  size: or(DEFAULT_SIZE, natural),
+  sort: given,
+  ignore_unmapped: given,
+  ...SHOWN,
+}
 
 /**
  * Takes note of what a clause shows of what it found. `own` is what the clauses of its query took note of, which is shown within. Of a
@@ -60,23 +57,22 @@ const parseInnerHits = (
   { by, name, inner: scope, lower }: Omit<Parameters<typeof takeInnerHits>[3], 'outer'>,
 ): InnerHits => {
   const { kind, kinds, budget, nested } = scope
-  const keys = known(place, 'an object such as {"size": 3}', KEYS, [])
-  if (by === 'nested' && keys.seq_no_primary_term && keys.seq_no_primary_term.value !== false)
+  const keys = readKeys(place, 'an object such as {"size": 3}', KEYS, [])
+  if (by === 'nested' && keys.seq_no_primary_term)
     throw refuse(
       'illegal_argument_exception',
-      `${where(keys.seq_no_primary_term)}: elements of a list have no sequence numbers.`,
+      `${where(member(place, 'seq_no_primary_term'))}: elements of a list have no sequence numbers.`,
     )
-  const rest = pageOf(keys)
   const queries = (at: JsonNode) => ({ [kind]: [lower(at, { ...scope, innerHits: undefined, marks: undefined }).node] })
   const request: SearchRequest = {
     parts: [{ kind, query, marks: [query], ...(own.length > 0 && { innerHits: own }) }],
     sort: by === 'nested' ? [] : parseSort(keys.sort, { ...scope, lower: (at, own) => lower(at, own).node }),
-    ...rest,
+    ...pageOf(place, keys),
     trackTotal: true,
     ...parseShown(keys, { kinds, limits: budget.limits, queries }),
   }
   return {
-    name: keys.name ? budget.name(string(keys.name, 'a name'), keys.name) : name,
+    name: keys.name === undefined ? name : budget.name(keys.name, member(place, 'name')),
     by,
     path: nested,
     request,
@@ -90,35 +86,29 @@ export const parseGroupHits = (
   kinds: readonly Kind[],
   scope: ShownScope & SortScope,
 ): { name: string; request: SearchRequest } => {
-  const keys = known(place, 'an object such as {"name": "newest", "size": 3}', KEYS, [])
-  if (keys.name === undefined) throw unexpected(place, 'an object with [name]: the answer shows the group under it')
+  const { name, ...keys } = readKeys(place, 'an object such as {"name": "newest", "size": 3}', KEYS, [])
+  if (name === undefined) throw unexpected(place, 'an object with [name]: the answer shows the group under it')
   const request: SearchRequest = {
     parts: kinds.map(kind => ({ kind, query: ALL })),
     sort: parseSort(keys.sort, scope),
-    ...pageOf(keys),
+    ...pageOf(place, keys),
     trackTotal: true,
     ...parseShown(keys, scope),
   }
-  const name = string(keys.name, 'a name')
-  if (name.length > scope.limits.nameLength) throw overLimit('nameLength', scope.limits, where(keys.name))
+  if (name.length > scope.limits.nameLength) throw overLimit('nameLength', scope.limits, where(member(place, 'name')))
   return { name, request }
 }
 
-const pageOf = (keys: Partial<Record<'from' | 'size', JsonNode>>): Pick<SearchRequest, 'from' | 'size'> => {
-  const from = keys.from ? count(keys.from) : 0
-  const size = keys.size ? count(keys.size) : DEFAULT_SIZE
-  if (from + size > MAX_WINDOW)
-    throw refuse(
-      'illegal_argument_exception',
-      `${where(keys.size ?? keys.from!)}: Inner result window is too large, from + size must be less than or equal to: [${MAX_WINDOW}] but was [${from + size}]. Search the documents themselves for more.`,
-    )
-  return { from, size }
-}
-
-const count = (place: JsonNode): number => {
-  const number = integer(place, 'an integer from 0 on')
-  if (number < 0) throw unexpected(place, 'an integer from 0 on')
-  return number
+const pageOf = (
+  place: JsonNode,
+  { from, size }: Pick<SearchRequest, 'from' | 'size'>,
+): Pick<SearchRequest, 'from' | 'size'> => {
+  if (from + size <= MAX_WINDOW) return { from, size }
+  const at = member(place, isObject(place.value) && place.value.has('size') ? 'size' : 'from')
+  throw refuse(
+    'illegal_argument_exception',
+    `${where(at)}: Inner result window is too large, from + size must be less than or equal to: [${MAX_WINDOW}] but was [${from + size}]. Search the documents themselves for more.`,
+  )
 }
 
 /** `"args.pos"`, `{"args.value.num": "desc"}` and lists of them. */
@@ -132,14 +122,9 @@ export const parseElementSort = (place: JsonNode, kind: Kind, path: string): Ele
   )
 
 const elementSort = (name: string, at: JsonNode, how: JsonNode | undefined, kind: Kind, path: string): ElementSort => {
-  const keys =
-    how === undefined
-      ? {}
-      : isObject(how.value)
-        ? known(how, EXPECTED, ['order', 'missing', 'unmapped_type'], [])
-        : { order: how }
-  const order = keys.order ? direction(keys.order) : 'asc'
-  const missing = keys.missing?.value === '_first' ? '_first' : '_last'
+  const keys = how && isObject(how.value) ? readKeys(how, EXPECTED, ELEMENT_KEYS, []) : undefined
+  const order = keys?.order ?? (how && !keys ? direction(how, EXPECTED) : 'asc')
+  const missing = keys?.missing?.value === '_first' ? '_first' : '_last'
   if (name === '_doc') return { field: undefined, order, missing }
   const field: FieldPath | undefined = lookup(kind, name)
   if (field?.list?.name !== path || field.es === 'text')
@@ -151,9 +136,8 @@ const elementSort = (name: string, at: JsonNode, how: JsonNode | undefined, kind
 }
 
 const EXPECTED = '"asc", "desc" or an object such as {"order": "desc"}'
-
-const direction = (place: JsonNode): 'asc' | 'desc' => {
-  const order = string(place, EXPECTED).toLowerCase()
-  if (order !== 'asc' && order !== 'desc') throw unexpected(place, EXPECTED)
-  return order
+const ELEMENT_KEYS = {
+  order: optional(place => direction(place, EXPECTED)),
+  missing: given,
+  unmapped_type: given,
 }

@@ -1,20 +1,21 @@
 import { refuse } from '../../lib/errors.ts'
 import { KINDS, type Kind } from '../../mapping/index.ts'
 import type { Value } from '../ast.ts'
-import { integer, type JsonNode, known, list, scalar, string, unexpected, where } from '../json-node.ts'
+import { integer, type JsonNode, list, scalar, string, unexpected, where } from '../json-node.ts'
+import { given, readKeys } from '../keys.ts'
 import { readDouble } from '../numbers.ts'
 import type { After, Collapse, Place, SearchRequest, Slice, Sort } from '../request.ts'
 import type { SortScope } from './sort.ts'
 import { readScore, readSortValue, sortDateWriter, standInOf, standsForMissing } from './sort-value.ts'
 
-/** Keys of the body that say from where on hits are looked for, and those that do not go with them. */
-export type PagingKeys = Partial<
-  Record<'search_after' | 'slice' | 'resume' | 'collapse' | 'aggs' | 'aggregations', JsonNode>
->
+/** What the body says of where hits are looked for, and what does not go with it. */
+type PagingKeys = {
+  readonly [key in 'search_after' | 'slice' | 'resume' | 'collapse' | 'aggs' | 'aggregations']?: JsonNode | undefined
+}
 
-export type Paging = Pick<SearchRequest, 'after' | 'slice' | 'tiebreak' | 'resume'>
+type Paging = Pick<SearchRequest, 'after' | 'slice' | 'tiebreak' | 'resume'>
 
-export interface PagingScope extends SortScope {
+interface PagingScope extends SortScope {
   sort: readonly Sort[]
   from: number
   size: number
@@ -53,8 +54,12 @@ const parseResume = (keys: PagingKeys, place: JsonNode, { sort, from, size, curs
 
 const MOST_SLICES = 1024
 
+/** Numbers are read together. */
+const ofNumber = { ...given, schema: { type: 'integer' } }
+export const SLICE_KEYS = { id: ofNumber, max: ofNumber, field: given }
+
 const parseSlice = (place: JsonNode, { cursor }: PagingScope): Slice => {
-  const keys = known(place, 'an object such as {"id": 0, "max": 2}', ['id', 'max', 'field'], [])
+  const keys = readKeys(place, 'an object such as {"id": 0, "max": 2}', SLICE_KEYS, [])
   if (cursor === undefined)
     throw refuse(
       'search_exception',
@@ -157,11 +162,11 @@ export const placeOf = (number: bigint, kinds: readonly Kind[]): Place => {
 }
 
 /** What does not go with a search that ends early. */
-export interface Beside {
+interface Beside {
   size: number
   cursor: unknown
   collapse: Collapse | undefined
-  given: Partial<Record<'slice' | 'resume' | 'post_filter' | 'aggs' | 'aggregations', JsonNode>>
+  given: { readonly [key in 'slice' | 'resume' | 'post_filter' | 'aggs' | 'aggregations']?: JsonNode | undefined }
 }
 
 /** How many matches of each kind count; undefined where all do. As Elasticsearch does it, fractions are cut off. */

@@ -2,32 +2,44 @@ import { refuse } from '../../lib/errors.ts'
 import type { Limits } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { Node } from '../ast.ts'
-import { boolean, elements, isObject, type JsonNode, string, where } from '../json-node.ts'
+import { elements, isObject, type JsonNode, string, where } from '../json-node.ts'
+import { flag, given, type Keys, optional, SCHEMAS, type ValuesOf } from '../keys.ts'
 import type { Shown, SourceFilter } from '../request.ts'
 import { parseFieldAsks } from './field-asks.ts'
 import { parseHighlight } from './highlight.ts'
 import { parseSource } from './source-filter.ts'
 
-/** Keys of a search, and of `inner_hits`, that say what a hit shows. */
-export const SHOWN_KEYS = [
-  '_source',
-  'fields',
-  'docvalue_fields',
-  'stored_fields',
-  'highlight',
-  'version',
-  'seq_no_primary_term',
-  'explain',
-  'track_scores',
-  'script_fields',
-] as const
+const storedFields = (place: JsonNode): 'none' | string[] => {
+  const names = elements(place).map(at => string(at, 'the name of a field, a list of names, or "_none_"'))
+  if (!names.includes('_none_')) return names
+  if (names.length === 1) return 'none'
+  throw refuse('illegal_argument_exception', `${where(place)}: cannot combine _none_ with other fields.`)
+}
 
-/** Those that only a search has. */
-const SOURCE_KEYS = ['decimals', 'args_by_name'] as const
+/** Clients send empty ones along. */
+const noScripts = (place: JsonNode): void => {
+  if (isObject(place.value) && place.value.size === 0) return
+  throw refuse(
+    'illegal_argument_exception',
+    `${where(place)}: scripts are not supported, so script_fields must be empty. Compute the value from _source or fields.`,
+  )
+}
 
-export type ShownPlaces = Partial<
-  Record<(typeof SHOWN_KEYS)[number] | (typeof SOURCE_KEYS)[number], JsonNode | undefined>
->
+/** Keys of a search, of `inner_hits` and of `top_hits` that say what a hit shows. */
+export const SHOWN = {
+  _source: given,
+  fields: given,
+  docvalue_fields: given,
+  stored_fields: optional(storedFields, SCHEMAS.texts),
+  highlight: given,
+  version: flag,
+  seq_no_primary_term: flag,
+  explain: flag,
+  track_scores: flag,
+  script_fields: optional(noScripts, { type: 'object' }),
+} satisfies Keys
+
+type ShownKeys = ValuesOf<typeof SHOWN> & { readonly [key in 'decimals' | 'args_by_name']?: boolean | undefined }
 
 export interface ShownScope {
   kinds: readonly Kind[]
@@ -36,40 +48,31 @@ export interface ShownScope {
   queries(place: JsonNode): Partial<Record<Kind, Node[]>>
 }
 
-export interface ParsedShown {
+interface ParsedShown {
   source: SourceFilter
   /** Absent where hits show nothing but `_source`. */
   shown?: Shown
   trackScores?: true
 }
 
-export const parseShown = (keys: ShownPlaces, scope: ShownScope): ParsedShown => {
-  const { kinds, limits } = scope
-  const is = (place: JsonNode | undefined) => place !== undefined && boolean(place)
-  if (keys.script_fields) checkEmpty(keys.script_fields)
-  const stored = keys.stored_fields && storedFields(keys.stored_fields)
+export const parseShown = (keys: ShownKeys, scope: ShownScope): ParsedShown => {
+  const { stored_fields: stored } = keys
   if (stored === 'none') checkAlone(keys)
   const hidden =
     stored !== undefined && keys._source === undefined && (stored === 'none' || !stored.includes('_source'))
-  const source = hidden ? false : keys._source ? parseSource(keys._source, limits) : true
+  const source = hidden ? false : keys._source ? parseSource(keys._source, scope.limits) : true
   const shown: Shown = {
     id: stored !== 'none',
-    version: is(keys.version),
-    sequence: is(keys.seq_no_primary_term),
-    explain: is(keys.explain),
+    version: keys.version ?? false,
+    sequence: keys.seq_no_primary_term ?? false,
+    explain: keys.explain ?? false,
     fields: keys.fields ? parseFieldAsks(keys.fields, 'fields', scope) : [],
-    docvalueFields: keys.docvalue_fields
-      ? parseFieldAsks(keys.docvalue_fields, 'docvalue_fields', { kinds, limits })
-      : [],
+    docvalueFields: keys.docvalue_fields ? parseFieldAsks(keys.docvalue_fields, 'docvalue_fields', scope) : [],
     highlight: keys.highlight ? parseHighlight(keys.highlight, scope) : [],
-    decimals: is(keys.decimals) || namesDecimals(source),
-    argsByName: is(keys.args_by_name),
+    decimals: keys.decimals || namesDecimals(source),
+    argsByName: keys.args_by_name ?? false,
   }
-  return {
-    source,
-    ...(isAny(shown) && { shown }),
-    ...(is(keys.track_scores) && { trackScores: true as const }),
-  }
+  return { source, ...(isAny(shown) && { shown }), ...(keys.track_scores && { trackScores: true as const }) }
 }
 
 /** Of hits that are their envelope and `_source` alone. */
@@ -92,30 +95,11 @@ const namesDecimals = (source: SourceFilter): boolean =>
 const isAny = ({ id, fields, docvalueFields, highlight, ...flags }: Shown): boolean =>
   !id || fields.length + docvalueFields.length + highlight.length > 0 || Object.values(flags).includes(true)
 
-const storedFields = (place: JsonNode): 'none' | string[] => {
-  const names = elements(place).map(at => string(at, 'the name of a field, a list of names, or "_none_"'))
-  if (!names.includes('_none_')) return names
-  if (names.length === 1) return 'none'
-  throw refuse('illegal_argument_exception', `${where(place)}: cannot combine _none_ with other fields.`)
-}
-
-const checkAlone = ({ _source, fields, version }: ShownPlaces): void => {
-  const other =
-    (_source && _source.value !== false && '_source') || (fields && 'fields') || (version && is(version) && 'version')
+const checkAlone = ({ _source, fields, version }: ShownKeys): void => {
+  const other = (_source && _source.value !== false && '_source') || (fields && 'fields') || (version && 'version')
   if (!other) return
   throw refuse(
     'illegal_argument_exception',
     `stored_fields: [stored_fields] cannot be disabled when using the [${other}] option. Leave one of them out.`,
-  )
-}
-
-const is = (place: JsonNode): boolean => boolean(place)
-
-/** Clients send empty ones along. */
-const checkEmpty = (place: JsonNode): void => {
-  if (isObject(place.value) && place.value.size === 0) return
-  throw refuse(
-    'illegal_argument_exception',
-    `${where(place)}: scripts are not supported, so script_fields must be empty. Compute the value from _source or fields.`,
   )
 }

@@ -6,18 +6,8 @@ import { ALL, type Node } from '../ast.ts'
 import { createBudget } from '../budget.ts'
 import { UTC } from '../dates/time-zone.ts'
 import { dateWriterOf } from '../dates/write-format.ts'
-import {
-  elements,
-  integer,
-  isObject,
-  type JsonNode,
-  known,
-  members,
-  named,
-  string,
-  unexpected,
-  where,
-} from '../json-node.ts'
+import { elements, integer, isObject, type JsonNode, members, named, string, unexpected, where } from '../json-node.ts'
+import { direction, given, optional, or, readKeys, type ValuesOf, valuesOf } from '../keys.ts'
 import type { NestedSort, Sort, SortMode } from '../request.ts'
 import { checkKnown, type Scope } from '../scope.ts'
 import { readSortValue, standsForMissing } from './sort-value.ts'
@@ -37,32 +27,33 @@ export const parseSort = (place: JsonNode | undefined, scope: SortScope): Sort[]
     sorts.push(sortBy(name, at, given, scope))
   }
   for (const at of place === undefined ? [] : elements(place))
-    if (typeof at.value === 'string') add(at.value, at, {})
+    if (typeof at.value === 'string') add(at.value, at, NO_OPTIONS)
     else
       for (const [name, inner] of members(at, 'the name of a field, or an object such as {"timestamp": "desc"}'))
-        add(name, inner, options(name, inner))
+        add(name, inner, optionsOf(inner))
   return sorts
 }
 
-type Options = Partial<Record<(typeof KEYS)[number], JsonNode>>
+type Options = ValuesOf<typeof KEYS>
 
-const KEYS = [
-  'order',
-  'missing',
-  'unmapped_type',
-  'mode',
-  'nested',
-  'nested_path',
-  'nested_filter',
-  'format',
-  'numeric_type',
-] as const
-
-const options = (name: string, place: JsonNode): Options => {
-  if (!isObject(place.value)) return { order: place }
-  // Grafana sends more for these than Elasticsearch documents.
-  return known(place, 'an object such as {"order": "desc"}', KEYS, META.has(name) ? ['unmapped_type'] : [])
+const KEYS = {
+  order: optional(direction),
+  missing: given,
+  unmapped_type: given,
+  mode: given,
+  nested: given,
+  nested_path: given,
+  nested_filter: given,
+  format: given,
+  numeric_type: given,
 }
+
+const NO_OPTIONS = valuesOf(KEYS, {})
+
+const optionsOf = (place: JsonNode): Options =>
+  isObject(place.value)
+    ? readKeys(place, 'an object such as {"order": "desc"}', KEYS, [])
+    : { ...NO_OPTIONS, order: direction(place) }
 
 const META: ReadonlyMap<string, '_score' | '_doc' | '_shard_doc'> = new Map([
   ['_score', '_score'],
@@ -71,7 +62,7 @@ const META: ReadonlyMap<string, '_score' | '_doc' | '_shard_doc'> = new Map([
 ])
 
 const sortBy = (name: string, place: JsonNode, given: Options, scope: SortScope): Sort => {
-  const order = given.order ? direction(given.order) : name === '_score' ? 'desc' : 'asc'
+  const order = given.order ?? (name === '_score' ? 'desc' : 'asc')
   const meta = META.get(name)
   if (meta !== undefined) return { by: meta, fields: {}, order, missing: plainMissing(given.missing) }
 
@@ -87,7 +78,7 @@ const sortBy = (name: string, place: JsonNode, given: Options, scope: SortScope)
     fields[kind] = field
   }
   const [field] = Object.values(fields)
-  const unmapped = given.unmapped_type ? unmappedType(given.unmapped_type) : undefined
+  const unmapped = given.unmapped_type && unmappedType(given.unmapped_type)
   if (field === undefined && unmapped === undefined) {
     if (name === '_type' || name === '_index') {
       throw refuse(
@@ -108,12 +99,6 @@ const sortBy = (name: string, place: JsonNode, given: Options, scope: SortScope)
     ...(as && { as }),
     ...(field === undefined && unmapped && { unmapped }),
   }
-}
-
-const direction = (place: JsonNode): 'asc' | 'desc' => {
-  const order = string(place, '"asc" or "desc"').toLowerCase()
-  if (order !== 'asc' && order !== 'desc') throw unexpected(place, '"asc" or "desc"')
-  return order
 }
 
 const plainMissing = (place: JsonNode | undefined): '_last' | '_first' => {
@@ -225,18 +210,26 @@ const checkSortable = (field: FieldPath, nested: string | undefined, place: Json
   )
 }
 
-interface NestedKeys {
-  nested?: JsonNode
-  nested_path?: JsonNode
-  nested_filter?: JsonNode
+const readMost = (place: JsonNode): number => {
+  const count = integer(place, 'an integer: how many elements are looked at')
+  if (count < 0) throw unexpected(place, 'an integer from 0 on')
+  return count === 2 ** 31 - 1 ? Number.POSITIVE_INFINITY : count
 }
 
+const NESTED_KEYS = { path: given, filter: given, max_children: or(Number.POSITIVE_INFINITY, readMost), nested: given }
+
+type NestedKeys = Pick<Options, 'nested' | 'nested_path' | 'nested_filter'>
+
 /** `nested`, or what it was called before: of which elements of a list the values are that are sorted by. */
-export const parseNested = (given: NestedKeys, { kinds, now, budget, lower }: SortScope): NestedSort | undefined => {
-  const keys = given.nested
-    ? known(given.nested, 'an object such as {"path": "args"}', ['path', 'filter', 'max_children', 'nested'], [])
-    : { path: given.nested_path, filter: given.nested_filter }
-  const { path: pathPlace, filter, max_children, nested } = { max_children: undefined, nested: undefined, ...keys }
+const parseNested = (given: NestedKeys, { kinds, now, budget, lower }: SortScope): NestedSort | undefined => {
+  const {
+    path: pathPlace,
+    filter,
+    max_children: most,
+    nested,
+  } = given.nested
+    ? readKeys(given.nested, 'an object such as {"path": "args"}', NESTED_KEYS, [])
+    : { ...valuesOf(NESTED_KEYS, {}), path: given.nested_path, filter: given.nested_filter }
   if (pathPlace === undefined) {
     if (given.nested === undefined && filter === undefined) return undefined
     throw unexpected(given.nested ?? filter!, 'an object with [path], such as {"path": "args"}')
@@ -263,22 +256,14 @@ export const parseNested = (given: NestedKeys, { kinds, now, budget, lower }: So
     const own = kind === kinds[0] ? budget : createBudget({ limits: budget.limits })
     conditions[kind] = isUnset(filter) ? ALL : lower(filter, { kind, kinds, now, nested: path, budget: own })
   }
-  return { path, filter: conditions, most: max_children === undefined ? Number.POSITIVE_INFINITY : most(max_children) }
+  return { path, filter: conditions, most }
 }
 
 const isUnset = (place: JsonNode | undefined): place is (JsonNode & { value: null }) | undefined =>
   place === undefined || place.value === null
 
-const most = (place: JsonNode): number => {
-  const count = integer(place, 'an integer: how many elements are looked at')
-  if (count < 0) throw unexpected(place, 'an integer from 0 on')
-  return count === 2 ** 31 - 1 ? Number.POSITIVE_INFINITY : count
-}
-
-type IdKeys = Partial<Record<'mode' | 'nested' | 'nested_path' | 'nested_filter' | 'format' | 'numeric_type', JsonNode>>
-
 /** Every document has one id, so that what is said of missing values, of several values, and of lists changes nothing. */
-export const idSort = (order: Sort['order'], given: IdKeys, scope: SortScope): Sort => {
+const idSort = (order: Sort['order'], given: Options, scope: SortScope): Sort => {
   const { mode, format, numeric_type } = given
   if (mode && !['min', 'max'].includes(string(mode, '"min" or "max"').toLowerCase()))
     throw refuse(

@@ -1,5 +1,6 @@
 import { type Limits, overLimit } from '../../limits/index.ts'
-import { elements, isObject, type JsonNode, known, string, where } from '../json-node.ts'
+import { elements, isObject, type JsonNode, string, where } from '../json-node.ts'
+import { or, readKeys } from '../keys.ts'
 import type { SourceFilter } from '../request.ts'
 
 type Source = Record<string, unknown>
@@ -7,7 +8,7 @@ type Source = Record<string, unknown>
 /** What a filter leaves of the value at a path. `part`: what `cut` makes of it. */
 export type Shown = 'whole' | 'part' | 'none'
 
-export interface SourcePaths {
+interface SourcePaths {
   /** False where no `_source` is shown at all. */
   any: boolean
   /** `members`: the paths of all single values below this one; without them it is such a value itself, or a list of such. */
@@ -134,15 +135,15 @@ export const parseSource = (place: JsonNode, limits: Limits): SourceFilter => {
   const { value } = place
   if (typeof value === 'boolean') return value
   if (!isObject(value)) return checkedPatterns({ includes: elements(place), excludes: [] }, limits)
-  const { includes, include, excludes, exclude } = known(
-    place,
-    'an object such as {"includes": ["event", "args"]}',
-    ['includes', 'excludes', 'include', 'exclude'],
-    [],
+  const keys = readKeys(place, 'an object such as {"includes": ["event", "args"]}', KEYS, [])
+  return checkedPatterns(
+    { includes: [...keys.includes, ...keys.include], excludes: [...keys.excludes, ...keys.exclude] },
+    limits,
   )
-  const all = (...places: (JsonNode | undefined)[]) => places.flatMap(at => (at === undefined ? [] : elements(at)))
-  return checkedPatterns({ includes: all(includes, include), excludes: all(excludes, exclude) }, limits)
 }
+
+const several = or([], elements)
+const KEYS = { includes: several, excludes: several, include: several, exclude: several }
 
 const checkedPatterns = (
   { includes, excludes }: { includes: JsonNode[]; excludes: JsonNode[] },

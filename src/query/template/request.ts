@@ -3,18 +3,8 @@ import { DEFAULT_LIMITS, type Limits, overLimit } from '../../limits/index.ts'
 import { cut } from '../cut.ts'
 import { javaDouble } from '../java-double.ts'
 import { type Json, Numeral, textOfJson } from '../json.ts'
-import {
-  boolean,
-  isObject,
-  type JsonNode,
-  known,
-  named,
-  object,
-  scalar,
-  string,
-  unexpected,
-  where,
-} from '../json-node.ts'
+import { boolean, isObject, type JsonNode, named, object, scalar, string, unexpected, where } from '../json-node.ts'
+import { key, optional, or, orNull, readKeys, SCHEMAS } from '../keys.ts'
 
 /** What a template makes of its parameters, and what is to be told of what it finds. */
 export interface Rendered {
@@ -24,32 +14,43 @@ export interface Rendered {
 
 /** `{"source": …, "params": {…}}`. Templates are sent along: none are stored. */
 export const readTemplate = (place: JsonNode, limits: Limits, check?: () => void): Rendered => {
-  const keys = known(place, 'an object such as {"source": {"query": {"match_all": {}}}, "params": {}}', KEYS, [])
-  if (keys.id)
-    throw refuse(
-      'illegal_argument_exception',
-      `${where(keys.id)}: unable to find script ${named(scalar(keys.id, 'a name'))}: templates are not stored here. Send it as [source].`,
-    )
-  if (keys.lang && string(keys.lang, '"mustache"') !== 'mustache') throw unexpected(keys.lang, '"mustache"')
-  if (keys.profile && boolean(keys.profile)) throw unexpected(keys.profile, 'no [profile], which is not supported')
-  const { source } = keys
-  if (source === undefined || source.value === '' || source.value === null)
+  const { source, params, explain } = readKeys(
+    place,
+    'an object such as {"source": {"query": {"match_all": {}}}, "params": {}}',
+    TEMPLATE_KEYS,
+    [],
+  )
+  if (source === undefined)
     throw refuse(
       'action_request_validation_exception',
       'Validation Failed: 1: template is missing: send it as [source];',
     )
-  const text = isObject(source.value) ? textOfJson(source.value) : string(source, 'a template, as text or as an object')
-  const params =
-    keys.params === undefined || keys.params.value === null
-      ? new Map()
-      : object(keys.params, 'an object with values by name')
-  return {
-    body: renderTemplate(text, params, limits, check),
-    explain: keys.explain !== undefined && boolean(keys.explain),
-  }
+  return { body: renderTemplate(source, params, limits, check), explain }
 }
 
-const KEYS = ['source', 'params', 'id', 'lang', 'explain', 'profile'] as const
+const readSource = (place: JsonNode): string | undefined =>
+  isObject(place.value) ? textOfJson(place.value) : string(place, 'a template, as text or as an object') || undefined
+
+export const TEMPLATE_KEYS = {
+  source: orNull(readSource, { anyOf: [SCHEMAS.text, { type: 'object' }] }),
+  params: key(
+    place => (place === undefined || place.value === null ? new Map() : object(place, 'an object with values by name')),
+    { type: 'object' },
+  ),
+  id: optional((place): never => {
+    throw refuse(
+      'illegal_argument_exception',
+      `${where(place)}: unable to find script ${named(scalar(place, 'a name'))}: templates are not stored here. Send it as [source].`,
+    )
+  }),
+  lang: optional(place => {
+    if (string(place, '"mustache"') !== 'mustache') throw unexpected(place, '"mustache"')
+  }),
+  explain: or(false, boolean),
+  profile: optional(place => {
+    if (boolean(place)) throw unexpected(place, 'no [profile], which is not supported')
+  }),
+}
 
 /**
  * Fills a mustache template as Elasticsearch 7.17 does: values are escaped for texts of JSON; `toJson`, `join` and `url` are sections of

@@ -2,9 +2,10 @@ import { nestedPaths } from '../../../mapping/index.ts'
 import type { Node } from '../../ast.ts'
 import { lowerClause, lowerScored } from '../../dsl/index.ts'
 import { parseElementSort } from '../../hits/inner-hits.ts'
-import { parseShown, SHOWN_KEYS } from '../../hits/shown.ts'
+import { parseShown, SHOWN } from '../../hits/shown.ts'
 import { parseSort } from '../../hits/sort.ts'
 import { elements, type JsonNode, string, unexpected } from '../../json-node.ts'
+import { valuesOf } from '../../keys.ts'
 import type { Sort } from '../../request.ts'
 import type { SpecOf } from '../ast.ts'
 import { hasSeveral } from '../fields.ts'
@@ -30,7 +31,7 @@ export const topHits = aggregation({
   ...{ buckets: false, expected: 'an object with [size], [from], [sort] and [_source]' },
   keys: {
     ...{ size: whole(0, 3), from: whole(0, 0), sort: plain },
-    ...Object.fromEntries(SHOWN_KEYS.map(name => [name, plain])),
+    ...Object.fromEntries(Object.keys(SHOWN).map(name => [name, plain])),
   },
   spec({ size, from }, { place, given, scope, at: { around } }) {
     if (size + from > MOST_HITS)
@@ -50,7 +51,7 @@ export const topHits = aggregation({
     return {
       ...{ kind: 'top_hits', size, from, scored: !around.includes('global') },
       ...orderOf(given, scope),
-      ...parseShown(given, { kinds, limits: budget.limits, queries }),
+      ...parseShown(valuesOf(SHOWN, given), { kinds, limits: budget.limits, queries }),
     }
   },
 })
