@@ -234,14 +234,6 @@ export const MUTUAL: readonly { folders: readonly [string, string]; why: string 
     folders: ['src/engine/query', 'src/engine/show'],
     why: 'Hits are written by what shows documents, and rows of contracts are shown as they are looked up.',
   },
-  {
-    folders: ['src/http/es', 'src/http/openapi'],
-    why: 'Endpoints hold their own descriptions, and the description lists endpoints.',
-  },
-  {
-    folders: ['src/http/openapi', 'src/http/shapes'],
-    why: 'Shapes refer to described documents, and the description lists shapes.',
-  },
 ]
 
 /** Files that a folder may have at most, and lines of a function. */

@@ -1,6 +1,6 @@
 import { debuglog } from 'node:util'
 import { Agent } from 'undici'
-import type { OpenApi } from '../../src/http/openapi/index.ts'
+import type { OpenApi } from '../../src/http/description.ts'
 import type { Random } from '../bench/random.ts'
 import { type Attack, brief, type Context, chance, type Finding, pick } from './attack.ts'
 import { combined } from './combined.ts'

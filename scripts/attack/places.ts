@@ -1,4 +1,4 @@
-import type { Described, OpenApi } from '../../src/http/openapi/index.ts'
+import type { Described, OpenApi } from '../../src/http/description.ts'
 import { type Fill, inUrl, type Own } from './fills.ts'
 
 /** A request as it is sent. */

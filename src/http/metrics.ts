@@ -5,7 +5,9 @@ import type { Log } from '../lib/log.ts'
 import type { Metrics } from '../lib/metrics.ts'
 import type { Door } from './auth.ts'
 import { originOf, THIS_MACHINE } from './connections.ts'
-import { type Context, factsOf, type Handler, header } from './context.ts'
+import { type Context, factsOf, header } from './context.ts'
+import { text } from './openapi/schema.ts'
+import { routesOf } from './route.ts'
 
 export interface ServedMetrics {
   /** In Prometheus's text format. */
@@ -14,17 +16,25 @@ export interface ServedMetrics {
   access: 'open' | 'local' | 'token'
 }
 
-/** `GET /metrics`: it tells of all accounts together, and names networks and hosts of nodes. */
-export const metrics =
-  ({ text, access }: ServedMetrics, door: Door): Handler =>
-  async c => {
-    if (access === 'token' || (access === 'local' && !isLocal(c))) {
-      if (access === 'local') refuseUnnamed(c)
-      const caller = door.enter(c)
-      if (!caller.scopes.has('admin')) return door.forbid(c, caller, 'admin')
-    }
-    return new Response(await text(), { headers: { 'content-type': EXPOSITION_TYPE, 'cache-control': 'no-store' } })
-  }
+/** It tells of all accounts together, and names networks and hosts of nodes. */
+export const metrics = routesOf<ServedMetrics & { door: Door }>('Server')(
+  'get',
+  '/metrics',
+  'Figures for Prometheus. `--metrics` says who needs no token.',
+  {
+    described: ['access_token'],
+    answers: { 200: { description: 'The figures.', content: { 'text/plain': text } } },
+  },
+  ({ text, access, door }) =>
+    async c => {
+      if (access === 'token' || (access === 'local' && !isLocal(c))) {
+        if (access === 'local') refuseUnnamed(c)
+        const caller = door.enter(c)
+        if (!caller.scopes.has('admin')) return door.forbid(c, caller, 'admin')
+      }
+      return new Response(await text(), { headers: { 'content-type': EXPOSITION_TYPE, 'cache-control': 'no-store' } })
+    },
+)
 
 /** A proxy on this machine asks for others, as these headers tell. */
 const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via']

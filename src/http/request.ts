@@ -10,6 +10,7 @@ import type { StoredRule } from '../rules/rule.ts'
 import type { Alerting } from './alerting/service.ts'
 import { readBody, readWithin } from './body.ts'
 import { type Context, header } from './context.ts'
+import { EVERYWHERE } from './openapi/operations.ts'
 
 /** Reads URL parameters that may be left out. What one of them cannot be is refused by its name. */
 
@@ -169,7 +170,7 @@ export const readParameters = <T extends string>(c: Context, known: readonly T[]
   const found: Partial<Record<T, string>> = {}
   if (start < 0) return found
   for (const [name, value] of new URLSearchParams(c.req.url.slice(start))) {
-    if (EVERYWHERE.includes(name)) continue
+    if ((EVERYWHERE as readonly string[]).includes(name)) continue
     if (!known.includes(name as T))
       throw refuse(
         'illegal_argument_exception',
@@ -179,8 +180,6 @@ export const readParameters = <T extends string>(c: Context, known: readonly T[]
   }
   return found
 }
-
-const EVERYWHERE = ['access_token', 'pretty', 'human', 'error_trace', 'filter_path']
 
 export const etagOf = ({ revision }: StoredRule): string => `"${revision}"`
 

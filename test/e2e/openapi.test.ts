@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { SCOPES } from '../../src/accounts/index.ts'
-import type { OpenApi } from '../../src/http/openapi/index.ts'
+import type { OpenApi } from '../../src/http/description.ts'
 import { AGGREGATIONS } from '../../src/query/aggs/kinds/index.ts'
 import type { AggregationKind } from '../../src/query/aggs/kinds/kind.ts'
 import { PIPELINES } from '../../src/query/aggs/pipelines/index.ts'

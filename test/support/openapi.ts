@@ -1,6 +1,6 @@
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import type { OpenApi, Response } from '../../src/http/openapi/index.ts'
+import type { OpenApi, Response } from '../../src/http/description.ts'
 
 const COMPONENT = '#/components/responses/'
 

@@ -1,7 +1,6 @@
 import { messageOf, refuse } from '../../lib/errors.ts'
-import type { Log } from '../../lib/log.ts'
 import { createPauses, createYield, mapInTurns, PIECE_MS } from '../../lib/scheduling/event-loop.ts'
-import { type Limits, overLimit } from '../../limits/index.ts'
+import { overLimit } from '../../limits/index.ts'
 import { missingExtracts } from '../../rules/extracts.ts'
 import { MAX_FAULTS, within } from '../../rules/place.ts'
 import type { RuleInput, StoredRule } from '../../rules/rule.ts'
@@ -9,61 +8,87 @@ import { checkRule, type Fault } from '../../rules/schema.ts'
 import { checkRoom, type NewRule, networkOf } from '../../rules/store.ts'
 import { json, sendAnswer } from '../answer.ts'
 import { readBody } from '../body.ts'
-import { actorOf, type Handler } from '../context.ts'
+import { actorOf } from '../context.ts'
 import { invalid } from '../errors.ts'
-import { AROUND, checkIfMatch, etagOf, integerOf, isKnown, readParameters, readRule, ruleOf } from '../request.ts'
+import { answer, listOf, ref } from '../openapi/schema.ts'
+import { AROUND, checkIfMatch, etagOf, integerOf, isKnown, readRule, ruleOf } from '../request.ts'
+import { jsonBody } from '../route.ts'
 import { sizeOf } from './deliveries.ts'
+import { RULE, RULE_EXAMPLE, RULES, ruleRoute } from './route.ts'
 import type { Alerting, AlertingService } from './service.ts'
 
-/** `GET /alerting/rules/`: all of the account's; with `size` or `after`, one page of them. */
-export const listRules =
-  (alerting: Alerting, log: Log): Handler =>
-  async c => {
+export const listRules = ruleRoute(
+  'get',
+  RULES,
+  'All rules of the account, in the order of their ids; with `size` or `after`, one page of them.',
+  { query: ['size', 'after'], answers: { 200: answer({ anyOf: [listOf(ref('StoredRule')), ref('Rules')] }) } },
+  (alerting, parameters) => async c => {
     const { id } = c.get('account')
-    const { size, after } = readParameters(c, ['size', 'after'])
+    const { size, after } = parameters(c)
     if (size !== undefined || after !== undefined)
       return json(await showPage(alerting, id, { after: integerOf('after', after) ?? 0, size: sizeOf(size) }))
-    return sendAnswer(c, log, {
+    return sendAnswer(c, alerting.log, {
       status: 200,
       body: ReadableStream.from(listText(alerting, id)).pipeThrough(new TextEncoderStream()),
     })
-  }
+  },
+)
 
-/** `POST /alerting/rules/` */
-export const createRule =
-  ({ rules, service }: Alerting, limits: Limits): Handler =>
-  async c => {
-    const checked = checkRule(await readRule(c, limits), {
-      refusedHost: service.refusedHost,
-      abis: service.abis,
-      limits,
-    })
-    if (!checked.rule) return invalid(checked.faults)
-    const { startBlock, ...input } = checked.rule
-    const { id } = c.get('account')
-    const start = startBlock ?? (await service.startBlockOf(networkOf(input)))
-    const rule = rules.together(() => {
-      checkRoom(rules, id, { after: [input] }, limits)
-      return rules.create(id, input, start, actorOf(c))
-    })
-    await rules.synced()
-    return answer({ service }, rule, { status: 201, headers: { location: `/alerting/rules/${rule.id}/` } })
-  }
+export const createRule = ruleRoute(
+  'post',
+  RULES,
+  'Creates a rule.',
+  {
+    body: jsonBody(ref('Rule'), RULE_EXAMPLE),
+    answers: { 201: answer(ref('StoredRule'), 'The rule was created.') },
+  },
+  ({ rules, service, limits }) =>
+    async c => {
+      const checked = checkRule(await readRule(c, limits), {
+        refusedHost: service.refusedHost,
+        abis: service.abis,
+        limits,
+      })
+      if (!checked.rule) return invalid(checked.faults)
+      const { startBlock, ...input } = checked.rule
+      const { id } = c.get('account')
+      const start = startBlock ?? (await service.startBlockOf(networkOf(input)))
+      const rule = rules.together(() => {
+        checkRoom(rules, id, { after: [input] }, limits)
+        return rules.create(id, input, start, actorOf(c))
+      })
+      await rules.synced()
+      return shown({ service }, rule, { status: 201, headers: { location: `/alerting/rules/${rule.id}/` } })
+    },
+)
 
-/** `GET /alerting/rules/<id>/` */
-export const getRule =
-  (alerting: Alerting): Handler =>
-  c => {
+export const getRule = ruleRoute(
+  'get',
+  RULE,
+  'One rule.',
+  {
+    headers: ['If-None-Match'],
+    answers: { 200: answer(ref('StoredRule')), 304: { description: 'The client has this revision.' } },
+  },
+  alerting => c => {
     const rule = ruleOf(c, alerting)
     if (isKnown(c, rule)) return new Response(null, { status: 304, headers: { etag: etagOf(rule) } })
-    return answer(alerting, rule)
-  }
+    return shown(alerting, rule)
+  },
+)
 
-/** `PUT /alerting/rules/<id>/`: changes what the body has and keeps the rest; with `?replace=true` the body is all of the rule. */
-export const updateRule =
-  (alerting: Alerting, limits: Limits): Handler =>
-  async c => {
-    const { rules, service } = alerting
+export const updateRule = ruleRoute(
+  'put',
+  RULE,
+  'Changes what the body has, and keeps the rest; with `replace`, the body is the whole rule.',
+  {
+    query: ['replace'],
+    headers: ['If-Match'],
+    body: jsonBody(ref('RuleChange'), { enabled: false }),
+    answers: 'StoredRule',
+  },
+  alerting => async c => {
+    const { rules, service, limits } = alerting
     const change = await readRule(c, limits)
     const since = Date.now()
     const replaces = new URLSearchParams(c.req.url.split('?')[1]).get('replace') === 'true'
@@ -92,9 +117,10 @@ export const updateRule =
       await rules.synced()
       const pauses = before.enabled && !after.enabled
       const more = pauses ? { cancelledDeliveries: await service.cancel(after, 'paused', since) } : {}
-      return answer(alerting, after, { more })
+      return shown(alerting, after, { more })
     }
-  }
+  },
+)
 
 /** A block of one network is not a start in another. */
 const startAfterMove = (service: AlertingService, before: StoredRule, input: RuleInput) =>
@@ -103,10 +129,12 @@ const startAfterMove = (service: AlertingService, before: StoredRule, input: Rul
 /** How many deliveries a deletion cancelled. The answer has no body, as clients of old expect. */
 const CANCELLED = 'cancelled-deliveries'
 
-/** `DELETE /alerting/rules/<id>/`: what is queued for it is cancelled. */
-export const removeRule =
-  (alerting: Alerting): Handler =>
-  async c => {
+export const removeRule = ruleRoute(
+  'delete',
+  RULE,
+  'Deletes a rule. The header `Cancelled-Deliveries` says how many queued deliveries that cancelled.',
+  { headers: ['If-Match'], answers: { 204: { description: 'The rule was deleted.' } } },
+  alerting => async c => {
     const { rules, service } = alerting
     const since = Date.now()
     for (;;) {
@@ -117,50 +145,63 @@ export const removeRule =
       const cancelled = await service.cancel(rule, 'deleted', since)
       return new Response(null, { status: 204, headers: cancelled === null ? {} : { [CANCELLED]: String(cancelled) } })
     }
-  }
+  },
+)
 
-const answer = async (
+const shown = async (
   { service }: Pick<Alerting, 'service'>,
   rule: StoredRule,
   { status = 200, headers = {}, more = {} }: { status?: number; headers?: Record<string, string>; more?: object } = {},
 ): Promise<Response> =>
   json({ ...(await showRule(service, rule)), ...more }, status, { etag: etagOf(rule), ...headers })
 
-/** `POST /alerting/rules/bulk/`: creates the rules of all lines, or none. */
-export const createRules =
-  ({ rules, service }: Alerting, limits: Limits): Handler =>
-  async c => {
-    const { id } = c.get('account')
-    const { refusedHost, abis } = service
-    const body = await readBody(c, limits)
-    const pause = createPauses()
-    const starts = new Map<string, number | null>()
-    const list: NewRule[] = []
-    const faults: Fault[] = []
-    let index = 0
-    for (const line of linesOf(body)) {
-      await pause()
-      if (index === limits.rulesAtOnce) throw overLimit('rulesAtOnce', limits)
-      if (line.length > AROUND * limits.rule) throw overLimit('rule', limits, `[${index}]`)
-      const checked = checkRule(parsed(line, index), { refusedHost, abis, limits })
-      faults.push(...checked.faults.map(fault => within(index, fault)))
-      if (faults.length >= MAX_FAULTS) break
-      index++
-      if (!checked.rule) continue
-      const { startBlock, ...input } = checked.rule
-      const network = networkOf(input)
-      if (startBlock === undefined && !starts.has(network)) starts.set(network, await service.startBlockOf(network))
-      list.push({ input, startBlock: startBlock ?? starts.get(network) ?? null })
-    }
-    if (faults.length > 0) return invalid(faults.slice(0, MAX_FAULTS))
-    if (index === 0) throw refuse('parsing_exception', 'The body has no rule: send one as JSON in each line.')
-    const made = rules.together(() => {
-      checkRoom(rules, id, { after: list.map(({ input }) => input) }, limits)
-      return rules.createAll(id, list, actorOf(c))
-    })
-    await rules.synced()
-    return json({ rules: made.map(({ id, input: { name } }) => ({ id, name })) }, 201)
-  }
+export const createRules = ruleRoute(
+  'post',
+  `${RULES}/bulk`,
+  'Creates the rules of all lines, or none if one of them has a fault.',
+  {
+    body: {
+      schema: { type: 'string', description: 'One rule as JSON in each line.' },
+      example: `${JSON.stringify(RULE_EXAMPLE)}\n`,
+      type: 'application/x-ndjson',
+      required: true,
+    },
+    answers: { 201: answer(ref('CreatedRules'), 'All rules were created, in the order of their lines.') },
+  },
+  ({ rules, service, limits }) =>
+    async c => {
+      const { id } = c.get('account')
+      const { refusedHost, abis } = service
+      const body = await readBody(c, limits)
+      const pause = createPauses()
+      const starts = new Map<string, number | null>()
+      const list: NewRule[] = []
+      const faults: Fault[] = []
+      let index = 0
+      for (const line of linesOf(body)) {
+        await pause()
+        if (index === limits.rulesAtOnce) throw overLimit('rulesAtOnce', limits)
+        if (line.length > AROUND * limits.rule) throw overLimit('rule', limits, `[${index}]`)
+        const checked = checkRule(parsed(line, index), { refusedHost, abis, limits })
+        faults.push(...checked.faults.map(fault => within(index, fault)))
+        if (faults.length >= MAX_FAULTS) break
+        index++
+        if (!checked.rule) continue
+        const { startBlock, ...input } = checked.rule
+        const network = networkOf(input)
+        if (startBlock === undefined && !starts.has(network)) starts.set(network, await service.startBlockOf(network))
+        list.push({ input, startBlock: startBlock ?? starts.get(network) ?? null })
+      }
+      if (faults.length > 0) return invalid(faults.slice(0, MAX_FAULTS))
+      if (index === 0) throw refuse('parsing_exception', 'The body has no rule: send one as JSON in each line.')
+      const made = rules.together(() => {
+        checkRoom(rules, id, { after: list.map(({ input }) => input) }, limits)
+        return rules.createAll(id, list, actorOf(c))
+      })
+      await rules.synced()
+      return json({ rules: made.map(({ id, input: { name } }) => ({ id, name })) }, 201)
+    },
+)
 
 const NEWLINE = 10
 

@@ -1,7 +1,8 @@
 import { refuse } from '../../lib/errors.ts'
 import { KINDS } from '../../mapping/index.ts'
 import { json } from '../answer.ts'
-import { askedBy, type Handler } from '../context.ts'
+import { askedBy } from '../context.ts'
+import { routesOf } from '../route.ts'
 import { type Call, type Endpoint, told } from './endpoint.ts'
 import { indexName, kindsOf } from './names.ts'
 import { OF_CLUSTER } from './parameters.ts'
@@ -151,8 +152,13 @@ const shardOf = (call: Call, kind: (typeof KINDS)[number]) => ({
   allocation_id: { id: NODE.id },
 })
 
-/** `GET /` */
-export const info: Handler = () => json(INFO)
+export const info = routesOf<unknown>('Elasticsearch')(
+  'get',
+  '/',
+  'Name and version, which clients ask for first.',
+  { described: ['access_token'], answers: 'Information' },
+  () => () => json(INFO),
+)
 
 export const about: Endpoint = {
   paths: [''],

@@ -9,59 +9,80 @@ import { filled, object, optional, type Place, placeOf } from '../../rules/place
 import type { Fault } from '../../rules/schema.ts'
 import { json } from '../answer.ts'
 import { readBody, readWithin } from '../body.ts'
-import { actorOf, askedBy, type Context, type Handler } from '../context.ts'
+import { actorOf, askedBy, type Context } from '../context.ts'
 import { invalid } from '../errors.ts'
-import { addressOf, flagOf, hexOf, readMembers, readParameters } from '../request.ts'
+import { answer, closed, listOf, ref } from '../openapi/schema.ts'
+import { addressOf, flagOf, hexOf, readMembers } from '../request.ts'
+import { routesOf } from '../route.ts'
 import { type Abi, newRedecodings } from '../shapes/management.ts'
 import type { Management, NewAbi } from './service.ts'
 
-/** What a server has. */
-type Feature = 'search' | 'rules' | 'abis' | 'metrics'
+/** What the routes are answered by. */
+interface ManagementServices extends Management {
+  limits: Limits
+  /** What this server has. */
+  features: readonly ('search' | 'rules' | 'abis' | 'metrics')[]
+}
 
-/** `GET /account`: whose token this is, what it may do, and what this server has. */
-export const account =
-  (management: Pick<Management, 'token' | 'networks'>, limits: Limits, features: readonly Feature[]): Handler =>
-  c => {
-    readParameters(c, [])
-    const caller = c.get('account')
-    const token = management.token(caller.token)
-    return json({
-      account: caller.name,
-      token: {
-        id: caller.token,
-        hint: token?.hint ?? null,
-        scopes: [...caller.scopes],
-        createdAt: iso(token?.createdAt),
-        expiresAt: iso(token?.expiresAt),
-        rate: token?.rate ?? null,
-      },
-      limits,
-      server: { version, features, networks: management.networks() },
-    })
-  }
+const route = routesOf<ManagementServices>('Management')
+
+const account = route(
+  'get',
+  '/account',
+  'Whose token this is, what it may do, and what this server has.',
+  { answers: 'Account' },
+  ({ limits, features, ...management }, parameters) =>
+    c => {
+      parameters(c)
+      const caller = c.get('account')
+      const token = management.token(caller.token)
+      return json({
+        account: caller.name,
+        token: {
+          id: caller.token,
+          hint: token?.hint ?? null,
+          scopes: [...caller.scopes],
+          createdAt: iso(token?.createdAt),
+          expiresAt: iso(token?.expiresAt),
+          rate: token?.rate ?? null,
+        },
+        limits,
+        server: { version, features, networks: management.networks() },
+      })
+    },
+)
 
 const iso = (time: number | null | undefined): string | null => (time == null ? null : new Date(time).toISOString())
 
-/** `GET /status/rates`: how fast networks were indexed in the last hour. */
-export const rates =
-  (management: Management): Handler =>
-  c => {
-    const { network } = readParameters(c, ['network'])
+const rates = route(
+  'get',
+  '/status/rates',
+  'How fast networks were indexed in the last hour.',
+  { query: ['network'], answers: 'Rates' },
+  (management, parameters) => c => {
+    const { network } = parameters(c)
     if (network !== undefined) checkNetwork(network, management)
     return json(management.rates(network))
-  }
+  },
+)
 
-/** `GET /status/storage?network=`: what takes how much room. It answers 202 while that is being measured for the first time. */
-export const storage =
-  (management: Management): Handler =>
-  async c => {
-    const { network } = readParameters(c, ['network'])
+const storage = route(
+  'get',
+  '/status/storage',
+  'What takes how much room in the store of a network. Needs the scope admin.',
+  {
+    query: ['network'],
+    answers: { 200: answer(ref('Storage')), 202: answer(ref('Storage'), 'It is measured now: ask again.') },
+  },
+  (management, parameters) => async c => {
+    const { network } = parameters(c)
     if (network === undefined)
       throw refuse('illegal_argument_exception', 'Name the network: /status/storage?network=T/B/N.')
     checkNetwork(network, management)
     const found = await management.storage(network)
     return json(found, found.storage === null && found.state === 'measuring' ? 202 : 200)
-  }
+  },
+)
 
 /** Refuses what is no network of this server. */
 const checkNetwork = (network: string, management: Pick<Management, 'networks'>): void => {
@@ -73,33 +94,47 @@ const checkNetwork = (network: string, management: Pick<Management, 'networks'>)
   )
 }
 
-/** `GET /abis/`: those that were given, not those of the bundled registry. */
-export const listAbis =
-  ({ abis }: Management): Handler =>
-  async c => {
-    const { name, ...where } = readParameters(c, ['network', 'address', 'codeHash', 'name'])
-    return json({ abis: await abis.list({ name, ...whereOf(where) }) })
-  }
+const ABI_WHERE = ['network', 'address', 'codeHash', 'name'] as const
 
-/** `GET /abis/<id>/`: one, with its declarations as a JSON ABI. */
-export const getAbi =
-  ({ abis }: Management): Handler =>
-  async c => {
-    const id = idOf(c)
-    const abi = await abis.get(id)
-    if (!abi) throw absent(id)
-    return json(abi)
-  }
+/** Those that were given, not those of the bundled registry. */
+const listAbis = route(
+  'get',
+  '/abis',
+  'The ABIs that were added. Needs the scope admin, as do all routes of ABIs.',
+  { query: ABI_WHERE, answers: { 200: answer(closed({ abis: listOf(ref('Abi')) })) } },
+  ({ abis }, parameters) =>
+    async c => {
+      const { name, ...where } = parameters(c)
+      return json({ abis: await abis.list({ name, ...whereOf(where) }) })
+    },
+)
 
-/** `DELETE /abis/<id>/`: what is decoded by it stays decoded. */
-export const removeAbi =
-  (management: Management): Handler =>
-  c => {
+const getAbi = route(
+  'get',
+  '/abis/{id}',
+  'One ABI with its declarations.',
+  { answers: 'WholeAbi' },
+  ({ abis }) =>
+    async c => {
+      const id = idOf(c)
+      const abi = await abis.get(id)
+      if (!abi) throw absent(id)
+      return json(abi)
+    },
+)
+
+const removeAbi = route(
+  'delete',
+  '/abis/{id}',
+  'Removes an ABI. What was decoded by it stays so.',
+  { answers: { 204: { description: 'It was removed.' } } },
+  management => c => {
     const id = idOf(c)
     if (!management.abis.remove(id)) throw absent(id)
     management.note(actorOf(c), { action: 'abi remove', target: id })
     return new Response(null, { status: 204 })
-  }
+  },
+)
 
 const idOf = (c: Context): string => {
   const id = c.req.param('id')!
@@ -110,13 +145,21 @@ const idOf = (c: Context): string => {
 const absent = (id: string) =>
   refuse('resource_not_found_exception', `There is no ABI ${id}: GET /abis/ lists those that were added.`)
 
-/** `POST /abis/`: one in any form that the command line reads, or several as `{"abis": […]}`. */
-export const addAbis =
-  (management: Management, limits: Limits): Handler =>
-  async c => {
-    const { redecode, name, ...where } = readParameters(c, ['network', 'address', 'codeHash', 'name', 'redecode'])
+const addAbis = route(
+  'post',
+  '/abis',
+  'Adds ABIs: one in any form that the command line reads, or several.',
+  {
+    query: [...ABI_WHERE, 'redecode'],
+    body: { schema: ref('NewAbis'), required: true },
+    answers: {
+      201: answer(closed({ abis: listOf(ref('Abi')), redecodings: listOf(ref('Redecoding')) }), 'They were added.'),
+    },
+  },
+  (management, parameters) => async c => {
+    const { redecode, name, ...where } = parameters(c)
     const redecodes = redecode !== undefined && flagOf('redecode', redecode)
-    const read = await readNew(c, limits, { name, ...whereOf(where) })
+    const read = await readNew(c, management.limits, { name, ...whereOf(where) })
     if (read.faults.length > 0) return invalid(read.faults)
     for (const abi of read.abis) checkHolder(abi, management)
     const added = await management.abis.add(read.abis)
@@ -130,7 +173,8 @@ export const addAbis =
         )
       : []
     return json({ abis: added, redecodings }, 201)
-  }
+  },
+)
 
 const detailOf = ({ id, network, address, codeHash }: Abi) => ({ id, network, address, codeHash })
 
@@ -233,32 +277,44 @@ const checkHolder = ({ place, network, address, codeHash }: NewAbi, management: 
     throw refuse('bad_abi', `${place}: name the network of the contract ${address}, as network=T/B/N.`)
 }
 
-/** `GET /<network>/abi/<address>/`: what decodes the logs and calls of a contract. */
-export const abiOfAddress =
-  (management: Management): Handler =>
-  async c => {
-    readParameters(c, [])
+const abiOfAddress = route(
+  'get',
+  '/{technology}/{blockchain}/{network}/abi/{address}',
+  'What decodes the logs and calls of a contract.',
+  { answers: 'AbiOfAddress' },
+  (management, parameters) => async c => {
+    parameters(c)
     const { technology, blockchain, network: name, address } = c.req.param() as Record<string, string>
     const network = `${technology}/${blockchain}/${name}`
     checkNetwork(network, management)
     if (!/^0x[0-9a-f]{40}$/i.test(address!))
       throw refuse('illegal_argument_exception', `${address} is not an address: it has 0x and 40 hex digits.`)
     return json(await management.abiOf(network, address!.toLowerCase(), askedBy(c)))
-  }
+  },
+)
 
-/** `GET /redecodings/`: what is decoded again now, and what waits for its turn. */
-export const listRedecodings =
-  ({ redecodings }: Management): Handler =>
-  async c => {
-    readParameters(c, [])
-    return json({ redecodings: await redecodings.list() })
-  }
+const listRedecodings = route(
+  'get',
+  '/redecodings',
+  'What is decoded again now, and what waits for its turn. Needs the scope admin, as do the next two.',
+  { answers: { 200: answer(closed({ redecodings: listOf(ref('Redecoding')) })) } },
+  ({ redecodings }, parameters) =>
+    async c => {
+      parameters(c)
+      return json({ redecodings: await redecodings.list() })
+    },
+)
 
-/** `POST /redecodings/`: has stored blocks decoded again by some ABIs. */
-export const startRedecodings =
-  (management: Management, limits: Limits): Handler =>
-  async c => {
-    const body = await readMembers(c, limits, newRedecodings)
+const startRedecodings = route(
+  'post',
+  '/redecodings',
+  'Decodes stored blocks again by some ABIs.',
+  {
+    body: { schema: ref('NewRedecodings'), required: true },
+    answers: { 202: answer(closed({ redecodings: listOf(ref('Redecoding')) }), 'They were asked for.') },
+  },
+  management => async c => {
+    const body = await readMembers(c, management.limits, newRedecodings)
     if (!('members' in body)) return invalid(body.faults)
     const { abis, networks } = body.members
     for (const network of networks ?? []) checkNetwork(network, management)
@@ -266,12 +322,15 @@ export const startRedecodings =
     const detail = { networks: [...new Set(started.map(({ network }) => network))] }
     management.note(actorOf(c), { action: 'redecode start', target: abis.join(' '), detail })
     return json({ redecodings: started }, 202)
-  }
+  },
+)
 
-/** `DELETE /redecodings/<id>/`: what is decoded again already stays so. */
-export const stopRedecoding =
-  (management: Management): Handler =>
-  async c => {
+const stopRedecoding = route(
+  'delete',
+  '/redecodings/{id}',
+  'Stops decoding again. What is decoded already stays so.',
+  { answers: { 202: answer(ref('Redecoding'), 'It stops before its next step.') } },
+  management => async c => {
     const id = c.req.param('id')!
     const stopped = await management.redecodings.stop(id)
     if (!stopped)
@@ -281,4 +340,20 @@ export const stopRedecoding =
       )
     management.note(actorOf(c), { action: 'redecode stop', target: stopped.abi, detail: { network: stopped.network } })
     return json(stopped, 202)
-  }
+  },
+)
+
+/** Routes by which a server is managed. */
+export const MANAGEMENT_ROUTES = [
+  account,
+  rates,
+  storage,
+  listAbis,
+  addAbis,
+  getAbi,
+  removeAbi,
+  abiOfAddress,
+  listRedecodings,
+  startRedecodings,
+  stopRedecoding,
+]

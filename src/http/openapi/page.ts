@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto'
-import { lazy } from '../../lib/lazy.ts'
 import { JSON_TYPE } from '../answer.ts'
-import type { Handler } from '../context.ts'
-import { type Described, describeApi, type Has, type OpenApi, type Response } from './index.ts'
-import type { Schema } from './schema.ts'
+import type { Described, Response as DescribedResponse, OpenApi } from '../description.ts'
+import { routesOf } from '../route.ts'
+import { answer, text as plainText, type Schema } from './schema.ts'
 
 /** The description as a page: without scripts, and with nothing from elsewhere. */
-const pageOf = (api: OpenApi): string => {
+export const pageOf = (api: OpenApi): string => {
   const { info, tags, paths, components } = api
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
@@ -51,7 +50,8 @@ const operationOf = (
   })
   const body = requestBody ? `<h4>Body</h4>${contentOf(requestBody.content)}` : ''
   const answers = Object.entries(responses).map(([status, response]) => {
-    const { description, content = {} }: Response = '$ref' in response ? known[nameIn(response.$ref)]! : response
+    const { description, content = {} }: DescribedResponse =
+      '$ref' in response ? known[nameIn(response.$ref)]! : response
     return `<dt>${escaped(status)}: ${marked(description)}</dt><dd>${contentOf(content)}</dd>`
   })
   return `<details id="${escaped(operationId)}"><summary><b class="${escaped(method)}">${escaped(method.toUpperCase())}</b> <code>${escaped(path)}</code> ${marked(summary)}${security ? ' <i>No token.</i>' : ''}</summary>
@@ -95,13 +95,29 @@ const PAGE_HEADERS = {
   'x-content-type-options': 'nosniff',
 }
 
-/** `GET /openapi.json` and `GET /openapi`: open to everybody, for they tell what the docs tell. */
-export const openApi = (has: Has): { json: Handler; page: Handler } => {
-  const api = lazy(() => describeApi(has))
-  const text = lazy(() => JSON.stringify(api()))
-  const page = lazy(() => pageOf(api()))
-  return {
-    json: () => new Response(text(), { headers: JSON_TYPE }),
-    page: () => new Response(page(), { headers: PAGE_HEADERS }),
-  }
-}
+const route = routesOf<{ json(): string; page(): string }>('Server')
+
+/** Open to everybody, for they tell what the docs tell. */
+export const DESCRIPTION_ROUTES = [
+  route(
+    'get',
+    '/openapi.json',
+    'This description.',
+    { open: true, described: [], answers: { 200: answer({ type: 'object', required: ['openapi', 'info', 'paths'] }) } },
+    ({ json }) =>
+      () =>
+        new Response(json(), { headers: JSON_TYPE }),
+  ),
+  route(
+    'get',
+    '/openapi',
+    'This description, as a page to read.',
+    {
+      ...{ open: true, described: [] },
+      answers: { 200: { description: 'The page.', content: { 'text/html': plainText } } },
+    },
+    ({ page }) =>
+      () =>
+        new Response(page(), { headers: PAGE_HEADERS }),
+  ),
+]

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { describeApi } from '../../../src/http/description.ts'
 import { sourceName } from '../../../src/http/openapi/documents.ts'
-import { describeApi } from '../../../src/http/openapi/index.ts'
 import { DEFAULT_LIMITS } from '../../../src/limits/index.ts'
 import type { Kind } from '../../../src/mapping/index.ts'
 import { checkRule } from '../../../src/rules/schema.ts'

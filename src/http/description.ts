@@ -1,0 +1,331 @@
+import { toJsonSchemaDefs } from '@valibot/to-json-schema'
+import { version } from '../lib/runtime.ts'
+import { KINDS } from '../mapping/index.ts'
+import { SEARCH_PARAMETERS } from '../query/parameters.ts'
+import { RULE_ROUTES } from './alerting/index.ts'
+import { UNITS } from './es/cat.ts'
+import { info } from './es/cluster.ts'
+import { endpointOperations } from './es/index.ts'
+import { MANAGEMENT_ROUTES } from './manage/routes.ts'
+import { metrics } from './metrics.ts'
+import { sourceSchemas } from './openapi/documents.ts'
+import { type Operation, TAGS } from './openapi/operations.ts'
+import { DESCRIPTION_ROUTES } from './openapi/page.ts'
+import { querySchemas } from './openapi/query.ts'
+import { ruleSchemas } from './openapi/rules.ts'
+import { type Answer, JSON_BODY, oneOf, ref, type Schema, text, whole } from './openapi/schema.ts'
+import { ANSWER_SHAPES } from './shapes/answers.ts'
+import { MANAGEMENT_SHAPES } from './shapes/management.ts'
+import { alertState, RULE_SHAPES } from './shapes/rules.ts'
+import { SERVER_SHAPES } from './shapes/server.ts'
+import type { Shape } from './shapes/values.ts'
+import { health, ready, status } from './status.ts'
+
+/** What a server has: the description has no more. */
+export interface Has {
+  rules: boolean
+  metrics: boolean
+  management: boolean
+}
+
+export interface OpenApi {
+  openapi: string
+  info: { title: string; version: string; description: string }
+  tags: { name: string; description: string }[]
+  paths: Record<string, Record<string, Described>>
+  components: {
+    schemas: Record<string, Schema>
+    parameters: Record<string, Schema>
+    responses: Record<string, Response>
+    headers: Record<string, Schema>
+    securitySchemes: Record<string, Schema>
+  }
+  [more: string]: unknown
+}
+
+export interface Described {
+  operationId: string
+  tags: string[]
+  summary: string
+  parameters?: ShownParameter[]
+  requestBody?: { content: Record<string, { schema: Schema; example?: unknown }>; required?: boolean }
+  responses: Record<string, Response | { $ref: string }>
+  security?: unknown[]
+}
+
+export interface Response {
+  description: string
+  headers?: Record<string, { $ref: string }>
+  content?: Record<string, { schema: Schema }>
+}
+
+/** OpenAPI 3.1 of all routes, from the tables that requests are checked by. */
+export const describeApi = (has: Has): OpenApi => {
+  const operations: Operation[] = [
+    ...[health, ready, ...DESCRIPTION_ROUTES, status, info],
+    ...(has.metrics ? [metrics] : []),
+    ...(has.rules ? RULE_ROUTES : []),
+    ...(has.management ? MANAGEMENT_ROUTES : []),
+    ...endpointOperations(),
+  ]
+  const paths: OpenApi['paths'] = {}
+  for (const operation of operations)
+    paths[operation.path] = { ...paths[operation.path], [operation.method]: describe(operation) }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Chainsieve', version, description: DESCRIPTION },
+    jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
+    servers: [{ url: '/' }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    security: [{ bearer: [] }, { basic: [] }, { apiKey: [] }, { accessToken: [] }],
+    paths,
+    components: {
+      schemas: {
+        ...schemasOf({
+          ...{ ...SERVER_SHAPES, ...ANSWER_SHAPES },
+          ...(has.rules && RULE_SHAPES),
+          ...(has.management && MANAGEMENT_SHAPES),
+        }),
+        ...querySchemas(),
+        ...sourceSchemas(),
+        ...(has.rules && ruleSchemas()),
+      },
+      parameters: parametersOf(operations),
+      responses: errorResponses(),
+      headers: errorHeaders(),
+      securitySchemes: SECURITY,
+    },
+  }
+}
+
+/** JSON Schemas of shapes, which refer to each other by their names. */
+const schemasOf = (shapes: Record<string, Shape>): Record<string, Schema> =>
+  toJsonSchemaDefs(shapes as Parameters<typeof toJsonSchemaDefs>[0], {
+    // Bodies are described as they are sent.
+    typeMode: 'input',
+    ignoreActions: ['check'],
+    overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
+    overrideSchema: ({ valibotSchema: { type }, jsonSchema }) => shortened(type, jsonSchema as Schema),
+  }) as Record<string, Schema>
+
+/** Without what says nothing. */
+// biome-ignore lint/suspicious/noExplicitAny: a schema may have any keywords
+const shortened = (type: string, schema: Record<string, any>): Schema => {
+  const { anyOf, enum: values, required, properties, items, propertyNames: _, type: own, ...rest } = schema
+  if (type === 'nullable' && anyOf?.[0].enum) return { ...anyOf[0], enum: [...anyOf[0].enum, null] }
+  if (type === 'nullable' && typeof anyOf?.[0].type === 'string') return { ...anyOf[0], type: [anyOf[0].type, 'null'] }
+  return {
+    ...rest,
+    ...(anyOf && { anyOf }),
+    ...(values ? { enum: values } : own && { type: own }),
+    ...(properties && Object.keys(properties).length > 0 && { properties }),
+    ...(required?.length > 0 && { required }),
+    ...(items && Object.keys(items).length > 0 && { items }),
+  }
+}
+
+const DESCRIPTION =
+  'Search and alerts for EVM chains. Every GET also takes HEAD. A path is good with and without a slash at its end. ' +
+  'The parameter filter_path leaves out parts of an answer, whose schema then holds no more.'
+
+const SECURITY: Record<string, Schema> = {
+  bearer: { type: 'http', scheme: 'bearer', description: 'A token: chainsieve token create --account NAME.' },
+  basic: { type: 'http', scheme: 'basic', description: 'The token is the password.' },
+  apiKey: {
+    ...{ type: 'apiKey', in: 'header', name: 'Authorization' },
+    description: '`ApiKey` and base64 of `id:token`, as clients of Elasticsearch send it.',
+  },
+  accessToken: { type: 'apiKey', in: 'query', name: 'access_token' },
+}
+
+const describe = (operation: Operation): Described => {
+  const { method, path, tag, doc, open, body, answers } = operation
+  const parameters = shownParameters(operation)
+  return {
+    operationId: `${method}${path.replace(/[{}]/g, '').replace(/\W/g, '_')}`,
+    tags: [tag],
+    summary: doc,
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && {
+      requestBody: {
+        content: {
+          [body.type ?? JSON_BODY]: {
+            schema: body.schema,
+            ...(body.example !== undefined && { example: body.example }),
+          },
+        },
+        ...(body.required && { required: true }),
+      },
+    }),
+    responses: {
+      ...errorsOf(operation),
+      ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, responseOf(answer)])),
+      default: { $ref: '#/components/responses/Error' },
+    },
+    ...(open && { security: [] }),
+  }
+}
+
+const responseOf = ({ description, content }: Answer): Response => ({
+  description,
+  ...(content && { content: Object.fromEntries(Object.entries(content).map(([type, schema]) => [type, { schema }])) }),
+})
+
+/** Errors that operations have in common, by the names of their components. */
+const FAULTS = {
+  Error: 'Any other error.',
+  Unreadable: 'The request is not valid. The reason names the place, what is supported, and the remedy.',
+  Unauthorized: 'The token is missing, unknown, expired or revoked.',
+  Forbidden: 'The token lacks the scope that this needs.',
+  Absent: 'There is no such network, index, document or rule.',
+  TooLate: 'The search took longer than its deadline.',
+  Changed: 'The rule has another revision than `If-Match` names.',
+  TooLarge: 'The body, or what is asked for, is larger than its limit.',
+  Encoded: 'The body has a type or an encoding that is not supported.',
+  TooMany: 'The token, its account or the server has had enough requests for now.',
+} as const
+
+type Fault = keyof typeof FAULTS
+
+const HEADERS: Partial<Record<Fault, readonly string[]>> = {
+  Unauthorized: ['WWW-Authenticate'],
+  TooMany: ['Retry-After', 'RateLimit', 'RateLimit-Policy'],
+}
+
+const errorHeaders = (): Record<string, Schema> => ({
+  'WWW-Authenticate': { description: 'How to send a token.', schema: text },
+  'Retry-After': { description: 'Seconds to wait.', schema: whole },
+  RateLimit: { description: 'What is left of each limit, and for how many seconds.', schema: text },
+  'RateLimit-Policy': { description: 'The limits of the token and of its account, where there are any.', schema: text },
+})
+
+const errorResponses = (): Record<string, Response> =>
+  Object.fromEntries(
+    (Object.keys(FAULTS) as Fault[]).map(name => [
+      name,
+      {
+        description: FAULTS[name],
+        ...(HEADERS[name] && {
+          headers: Object.fromEntries(
+            HEADERS[name].map(header => [header, { $ref: `#/components/headers/${header}` }]),
+          ),
+        }),
+        content: { [JSON_BODY]: { schema: ref('Error') } },
+      },
+    ]),
+  )
+
+/** By status, the errors that an operation may answer beside its own answers. */
+const errorsOf = ({ path, query, headers, body, open }: Operation): Record<number, { $ref: string }> => {
+  const isSearch = path.includes('/es')
+  const isRule = path.startsWith('/alerting')
+  const takes = isSearch || isRule || (query ?? []).some(name => name !== 'access_token')
+  const faults: [status: number, fault: Fault, may: boolean][] = [
+    [400, 'Unreadable', takes],
+    [401, 'Unauthorized', !open],
+    [403, 'Forbidden', isSearch || isRule || path === '/metrics'],
+    [404, 'Absent', isSearch || path.includes('{id}')],
+    [408, 'TooLate', isSearch],
+    [412, 'Changed', headers?.includes('If-Match') === true],
+    [413, 'TooLarge', body !== undefined],
+    [415, 'Encoded', body !== undefined],
+    [429, 'TooMany', !open],
+  ]
+  return Object.fromEntries(
+    faults.flatMap(([status, fault, may]) => (may ? [[status, { $ref: `#/components/responses/${fault}` }]] : [])),
+  )
+}
+
+type Place = 'path' | 'query' | 'header'
+
+const namedBy = ({ path, query = [], headers = [] }: Operation): [place: Place, name: string][] => [
+  ...Array.from(path.matchAll(/\{(\w+)\}/g), ([, name]): [Place, string] => ['path', name!]),
+  // It is a way to show a token, and stands among them.
+  ...query.filter(name => name !== 'access_token').map((name): [Place, string] => ['query', name]),
+  ...headers.map((name): [Place, string] => ['header', name]),
+]
+
+const keyOf = (place: Place, name: string): string => `${place}.${name}`
+
+/** One that all operations share, or one of its own. */
+export type ShownParameter = { $ref: string } | (Schema & { $ref?: undefined })
+
+/** What the operation takes beside a body: a parameter whose values are its own stands there whole. */
+const shownParameters = (operation: Operation): ShownParameter[] =>
+  namedBy(operation).map(([place, name]) => {
+    const own = place === 'query' ? operation.values?.[name] : undefined
+    return own ? parameterOf(place, name, own) : { $ref: `#/components/parameters/${keyOf(place, name)}` }
+  })
+
+const parametersOf = (operations: readonly Operation[]): Record<string, Schema> => {
+  const named = new Map(operations.flatMap(namedBy).map(([place, name]) => [keyOf(place, name), { place, name }]))
+  return Object.fromEntries(
+    Array.from(named, ([key, { place, name }]) => [
+      key,
+      parameterOf(place, name, (place === 'query' ? VALUES.get(name) : undefined) ?? text),
+    ]),
+  )
+}
+
+const parameterOf = (place: Place, name: string, schema: Schema): Schema => {
+  const description = (place === 'query' ? QUERY : PLACES).get(name)
+  return {
+    ...{ name, in: place, schema },
+    ...(description !== undefined && { description }),
+    ...(place === 'path' && { required: true }),
+    ...(place === 'query' && { allowEmptyValue: true }),
+  }
+}
+
+/** Parts of paths, and headers. */
+const PLACES: ReadonlyMap<string, string> = new Map([
+  ['technology', 'First part of the network’s name, such as ethereum.'],
+  ['blockchain', 'Second part of the network’s name, such as ethereum.'],
+  ['network', 'Third part of the network’s name, such as mainnet.'],
+  ['index', `Entities, separated by commas: ${KINDS.join(', ')}; or names and patterns of indices.`],
+  ['type', 'The entity again, where old clients repeat it.'],
+  ['document', 'Id of a document.'],
+  ['id', 'Id of a document, a contract, a scroll, a rule, a delivery, an ABI or a re-decoding.'],
+  ['address', 'Address of a contract.'],
+  ['If-Match', 'The revision (ETag) that the change is meant for.'],
+  ['If-None-Match', 'The revision (ETag) that the client has.'],
+])
+
+const QUERY: ReadonlyMap<string, string> = new Map([
+  ...Object.entries(SEARCH_PARAMETERS).map(([name, { doc }]): [string, string] => [name, doc]),
+  ['filter_path', 'Parts of the answer to keep, separated by commas.'],
+  ['pretty', 'Indents the answer.'],
+  ['scroll', 'Opens or keeps a scroll for so long, such as 1m.'],
+  ['keep_alive', 'How long a point in time is kept, such as 1m.'],
+  ['before', '`next` of the page before.'],
+  ['after', '`next` of the page before.'],
+  ['state', 'Only alerts or deliveries in this state.'],
+  ['rule', 'Only deliveries of this rule.'],
+  ['rules', 'Ids of rules, separated by commas; by default all.'],
+  ['channel', 'Only deliveries of this channel, such as Email.'],
+  ['target', 'Only deliveries to this receiver, as deliveries show it.'],
+  ['alert', 'Only deliveries of this alert.'],
+  ['since', 'Only deliveries created from this time on.'],
+  ['until', 'Only deliveries created up to this time.'],
+  ['to', 'End of the series; by default now.'],
+  ['buckets', 'How many parts the time has at most; by default 49.'],
+  ['network', 'Only this network: technology/blockchain/network.'],
+  ['address', 'Contract that the ABI is for.'],
+  ['codeHash', 'Hash of the code that the ABI is for.'],
+  ['name', 'Name of the ABI.'],
+  ['redecode', 'Whether stored blocks are decoded again.'],
+  ['replace', 'Whether the body replaces the whole rule.'],
+])
+
+/** On without a value, too. */
+const FLAG = oneOf(['true', 'false', ''])
+
+/** What a parameter takes, if not any text. All others are refused. */
+const VALUES: ReadonlyMap<string, Schema> = new Map<string, Schema>([
+  ['state', oneOf(alertState.options)],
+  ['bytes', oneOf([...UNITS.keys(), ''])],
+  ['default_operator', oneOf(['and', 'or', 'AND', 'OR'])],
+  ...['v', 'help', 'typed_keys', 'ignore_unavailable', 'include_unmapped', 'include_type_name', 'flat_settings'].map(
+    (name): [string, Schema] => [name, FLAG],
+  ),
+])
