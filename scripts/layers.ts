@@ -254,11 +254,6 @@ export const LARGE: readonly { path: string; name?: string; most: number; why: s
     most: 32,
     why: 'Each structure of the index has a builder, a reader and a merge of its own.',
   },
-  {
-    path: 'src/engine/query',
-    most: 53,
-    why: 'Planning, matching, sorting and joins stand side by side; folders for them come with new names.',
-  },
   { path: 'src/lib', most: 46, why: 'Leaf helpers of one file each.' },
   {
     path: 'src/search',
@@ -296,7 +291,7 @@ export const LARGE: readonly { path: string; name?: string; most: number; why: s
     why: 'A factory whose members share the state of one object or thread.',
   },
   {
-    path: 'src/engine/query/execute.ts',
+    path: 'src/engine/query/searcher.ts',
     name: 'createSearcher',
     most: 237,
     why: 'A factory whose members share the state of one object or thread.',

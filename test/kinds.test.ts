@@ -18,7 +18,7 @@ const NAMES_KINDS = [
   /^src\/ingest\/returning\//,
   // Which documents must be found by their ids.
   /^src\/engine\/verify\.ts$/,
-  /^src\/engine\/query\/(lookup|plan)\.ts$/,
+  /^src\/engine\/query\/(fields\/find-by-id|plan\/planner)\.ts$/,
   /^src\/rules\/(entities|rule)\.ts$/,
   // What a pack holds.
   /^src\/export\/(from-documents|pack)\.ts$/,

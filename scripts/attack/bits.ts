@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openForWriting } from '../../src/engine/open.ts'
-import { createSearcher } from '../../src/engine/query/execute.ts'
+import { createSearcher } from '../../src/engine/query/searcher.ts'
 import { openReader, type Reader } from '../../src/engine/reader.ts'
 import { ChainsieveError } from '../../src/lib/errors.ts'
 import { KINDS } from '../../src/mapping/index.ts'

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
-import type { createSearcher } from '../../src/engine/query/execute.ts'
+import type { createSearcher } from '../../src/engine/query/searcher.ts'
 import type { openReader } from '../../src/engine/reader.ts'
 import { createByteWriter } from '../../src/lib/bytes.ts'
 import type { Kind } from '../../src/mapping/index.ts'
@@ -28,7 +28,7 @@ interface Side {
 const sideOf = async (name: string, checkout: string, file: string): Promise<Side> => {
   const load = (path: string): Promise<unknown> => import(pathToFileURL(resolve(checkout, path)).href)
   const modules = await Promise.all(
-    ['src/engine/reader.ts', 'src/engine/query/execute.ts', 'src/query/parse.ts'].map(load),
+    ['src/engine/reader.ts', 'src/engine/query/searcher.ts', 'src/query/parse.ts'].map(load),
   )
   const code = Object.assign({}, ...modules) as {
     openReader: typeof openReader

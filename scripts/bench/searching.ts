@@ -1,4 +1,4 @@
-import { createSearcher } from '../../src/engine/query/execute.ts'
+import { createSearcher } from '../../src/engine/query/searcher.ts'
 import { openReader } from '../../src/engine/reader.ts'
 import { answerGet, answerSearch } from '../../src/search/answer.ts'
 import { connect, requestBytes } from './connection.ts'

@@ -1,7 +1,7 @@
 import { readDocument } from '../documents/read.ts'
 import { asBigint, asJson } from '../documents/show.ts'
+import type { Found } from '../engine/query/found.ts'
 import { check, type SearchOptions } from '../engine/query/options.ts'
-import type { Found } from '../engine/query/sort.ts'
 import { KINDS, type Kind } from '../mapping/index.ts'
 import type { Place, SearchRequest } from '../query/request.ts'
 import type { Cluster, ClusterAnswer, ClusterRequest } from './cluster.ts'

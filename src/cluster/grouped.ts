@@ -1,4 +1,4 @@
-import { BEST_FIRST } from '../engine/query/score/scoring.ts'
+import { BEST_FIRST } from '../engine/query/scores/scoring.ts'
 import type { RequestPart, SearchRequest, Sort } from '../query/request.ts'
 import { and } from '../query/simplify.ts'
 import type { Asker } from './asker.ts'

@@ -1,7 +1,7 @@
 import { asJson } from '../documents/show.ts'
 import type { SimilarDocument } from '../engine/port.ts'
+import { stillThere } from '../engine/query/chain-snapshot.ts'
 import { reached, resumeFrom } from '../engine/query/resume.ts'
-import { stillThere } from '../engine/query/seen.ts'
 import type { SimilarRequest } from '../engine/query/similar.ts'
 import { type Reader, readingIn } from '../engine/reader.ts'
 import { blockOf } from '../engine/schema.ts'

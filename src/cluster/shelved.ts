@@ -1,4 +1,4 @@
-import { seenOf } from '../engine/query/seen.ts'
+import { seenOf } from '../engine/query/chain-snapshot.ts'
 import { type Reader, wholeRanges } from '../engine/reader.ts'
 import { gapsIn } from '../lib/ranges.ts'
 import type { Seen } from '../query/request.ts'

@@ -1,7 +1,7 @@
 import type { Token } from '../decode/registry.ts'
 import type { Limits } from '../limits/index.ts'
 import type { DocumentReader } from './port.ts'
-import { createSearcher } from './query/execute.ts'
+import { createSearcher } from './query/searcher.ts'
 import { createSuggester, type Suggester } from './query/suggest.ts'
 import { openReader, wholeRanges } from './reader.ts'
 

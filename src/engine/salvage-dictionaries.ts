@@ -3,7 +3,7 @@ import { asJson } from '../documents/show.ts'
 import { ChainsieveError } from '../lib/errors.ts'
 import { COUNTED_KINDS } from '../mapping/index.ts'
 import { createDocuments } from './query/documents.ts'
-import { endOf, positionOfOrdinal } from './query/places.ts'
+import { endOf, positionOfOrdinal } from './query/fields/ordinals.ts'
 import { openReader } from './reader.ts'
 import { PLACES } from './schema.ts'
 

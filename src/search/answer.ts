@@ -1,6 +1,6 @@
-import type { Searcher, StoreSearcher, Waiting, Written, WrittenPages } from '../engine/query/execute.ts'
 import { check, type SearchOptions } from '../engine/query/options.ts'
 import type { Cursor } from '../engine/query/pages.ts'
+import type { Searcher, StoreSearcher, Waiting, Written, WrittenPages } from '../engine/query/searcher.ts'
 import type { SimilarRequest } from '../engine/query/similar.ts'
 import type { Suggester, SuggestRequest } from '../engine/query/suggest.ts'
 import type { Reader } from '../engine/reader.ts'

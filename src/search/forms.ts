@@ -1,4 +1,4 @@
-import type { StoreSearcher } from '../engine/query/execute.ts'
+import type { StoreSearcher } from '../engine/query/searcher.ts'
 import { createByteWriter } from '../lib/bytes.ts'
 import { ChainsieveError, refuse } from '../lib/errors.ts'
 import { type Eventually, whenThere } from '../lib/eventually.ts'

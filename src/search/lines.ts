@@ -1,5 +1,5 @@
-import type { StoreSearcher, Waiting } from '../engine/query/execute.ts'
 import type { Hit } from '../engine/query/hits.ts'
+import type { StoreSearcher, Waiting } from '../engine/query/searcher.ts'
 import type { ByteWriter } from '../lib/bytes.ts'
 import { refuse } from '../lib/errors.ts'
 import { type Eventually, whenThere } from '../lib/eventually.ts'

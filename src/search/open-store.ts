@@ -1,5 +1,5 @@
 import type { KeptMemory } from '../engine/kept.ts'
-import { createSearcher, type Searcher } from '../engine/query/execute.ts'
+import { createSearcher, type Searcher } from '../engine/query/searcher.ts'
 import { openReader, type Reader } from '../engine/reader.ts'
 import { messageOf, stop, systemFault } from '../lib/errors.ts'
 import { nativeBinding } from '../lib/runtime.ts'

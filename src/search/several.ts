@@ -1,5 +1,5 @@
-import type { Searcher, StoreSearcher } from '../engine/query/execute.ts'
-import { type Joined, joinSearchers, type Member } from '../engine/query/joined.ts'
+import { type Joined, joinSearchers, type Member } from '../engine/query/multi-network.ts'
+import type { Searcher, StoreSearcher } from '../engine/query/searcher.ts'
 import { refuse } from '../lib/errors.ts'
 import type { Aggregation, AggregationType } from '../query/aggs/ast.ts'
 import type { SearchRequest } from '../query/request.ts'

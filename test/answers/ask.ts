@@ -1,4 +1,4 @@
-import { createSearcher } from '../../src/engine/query/execute.ts'
+import { createSearcher } from '../../src/engine/query/searcher.ts'
 import { createSuggester, type NamedContract } from '../../src/engine/query/suggest.ts'
 import { ChainsieveError } from '../../src/lib/errors.ts'
 import { DEFAULT_LIMITS, type Limits } from '../../src/limits/index.ts'

@@ -21,7 +21,7 @@ import {
   termOf,
   UNDECODED,
 } from '../../src/engine/index/terms.ts'
-import { ordinalOfPosition, positionOfOrdinal } from '../../src/engine/query/places.ts'
+import { ordinalOfPosition, positionOfOrdinal } from '../../src/engine/query/fields/ordinals.ts'
 import { blockOf, positionOf } from '../../src/engine/schema.ts'
 import { createByteWriter } from '../../src/lib/bytes.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { createSearcher } from '../../src/engine/query/execute.ts'
+import { createSearcher } from '../../src/engine/query/searcher.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import type { Parameters } from '../../src/query/parameters.ts'
 import { answerSearch } from '../../src/search/answer.ts'

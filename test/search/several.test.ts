@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import fc from 'fast-check'
-import { createSearcher, type Searcher } from '../../src/engine/query/execute.ts'
+import { createSearcher, type Searcher } from '../../src/engine/query/searcher.ts'
 import { openReader } from '../../src/engine/reader.ts'
 import { type AnswerOptions, answerSearch, type Parts } from '../../src/search/answer.ts'
 import { answerForm } from '../../src/search/forms.ts'

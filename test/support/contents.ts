@@ -12,7 +12,7 @@ import {
   signatureOfLogField,
   UNDECODED,
 } from '../../src/engine/index/terms.ts'
-import { endOf, positionOfOrdinal } from '../../src/engine/query/places.ts'
+import { endOf, positionOfOrdinal } from '../../src/engine/query/fields/ordinals.ts'
 import type { ReadHeader } from '../../src/engine/reader.ts'
 import { blockOf } from '../../src/engine/schema.ts'
 import { type CountedKind, KINDS, type Kind, RECORD_KINDS } from '../../src/mapping/index.ts'

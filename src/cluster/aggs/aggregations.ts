@@ -1,4 +1,4 @@
-import { BEST_FIRST } from '../../engine/query/score/scoring.ts'
+import { BEST_FIRST } from '../../engine/query/scores/scoring.ts'
 import { type Limits, overLimit } from '../../limits/index.ts'
 import type { Aggregation, Aggregations, AggregationType, Queries } from '../../query/aggs/ast.ts'
 import { runPipelines } from '../../query/aggs/pipelines/run.ts'

@@ -1,5 +1,5 @@
 import { asBigint } from '../../documents/show.ts'
-import { inGroup, type Related } from '../../engine/query/related.ts'
+import { inGroup, type Related } from '../../engine/query/inner-hits.ts'
 import { valuesOf } from '../../query/predicate.ts'
 import type { Collapse, InnerHits, SearchRequest } from '../../query/request.ts'
 import { and, ids } from '../../query/simplify.ts'

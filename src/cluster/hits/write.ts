@@ -1,5 +1,5 @@
 import { CLOSE, COMMA } from '../../engine/forms/json.ts'
-import type { Found } from '../../engine/query/sort.ts'
+import type { Found } from '../../engine/query/found.ts'
 import { envelopeOf, hidesScores, hitWriter } from '../../engine/show/envelope.ts'
 import type { DocumentShowing, Hits, HitsWriting, WriteHits } from '../../engine/show/hits.ts'
 import { createPlainWriter } from '../../engine/show/plain.ts'

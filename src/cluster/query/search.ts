@@ -1,4 +1,4 @@
-import { BEST_FIRST } from '../../engine/query/score/scoring.ts'
+import { BEST_FIRST } from '../../engine/query/scores/scoring.ts'
 import { KINDS, type Kind } from '../../mapping/index.ts'
 import type { Aggregation } from '../../query/aggs/ast.ts'
 import type { RequestPart, SearchRequest } from '../../query/request.ts'

@@ -1,4 +1,4 @@
-import { shardDoc, sortShowing } from '../../engine/query/sort-values.ts'
+import { shardDoc, sortShowing } from '../../engine/query/sort/sort-values.ts'
 import { KINDS, type Kind } from '../../mapping/index.ts'
 import type { Value } from '../../query/ast.ts'
 import { hasImplicitKey, numberOfPlace, placeOf } from '../../query/hits/paging.ts'

@@ -1,5 +1,5 @@
 import type { Kind } from '../../mapping/index.ts'
-import type { SegmentView } from '../query/segment-matcher.ts'
+import type { SegmentView } from '../query/fields/ordinals.ts'
 import type { Elements } from './elements.ts'
 
 /** Documents of one kind in one segment, or elements of a nested list of theirs. */

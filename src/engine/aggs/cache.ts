@@ -1,5 +1,5 @@
 import type { Kind } from '../../mapping/index.ts'
-import { isRowKind } from '../query/places.ts'
+import { isRowKind } from '../query/fields/ordinals.ts'
 import type { Reader, Segment } from '../reader.ts'
 import type { State } from './aggregator.ts'
 

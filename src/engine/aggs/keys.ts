@@ -3,7 +3,7 @@ import { type FieldPath, KINDS } from '../../mapping/index.ts'
 import type { Values } from '../../query/aggs/ast.ts'
 import { compareValues, type Value } from '../../query/ast.ts'
 import { hashOfTx } from '../documents/records/block.ts'
-import { findBlock, findTransaction } from '../query/lookup.ts'
+import { findBlock, findTransaction } from '../query/fields/find-by-id.ts'
 import type { Reader } from '../reader.ts'
 import { blockOf, PLACES, placeOf } from '../schema.ts'
 

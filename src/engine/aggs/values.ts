@@ -1,7 +1,6 @@
 import { type ColumnData, MISSING } from '../index/column-codec.ts'
 import { indexFrom } from '../index/segment.ts'
-import { endOf, isRowKind, type Numbered } from '../query/places.ts'
-import type { SegmentView } from '../query/segment-matcher.ts'
+import { endOf, isRowKind, type Numbered, type SegmentView } from '../query/fields/ordinals.ts'
 import { blockOf } from '../schema.ts'
 import type { Batch } from './batch.ts'
 

@@ -3,8 +3,8 @@ import type { Kind } from '../../mapping/index.ts'
 import type { SearchRequest } from '../../query/request.ts'
 import type { Reader } from '../reader.ts'
 import type { Documents } from './documents.ts'
-import type { Found } from './sort.ts'
-import { sortValues } from './sort-values.ts'
+import type { Found } from './found.ts'
+import { sortValues } from './sort/sort-values.ts'
 
 export interface Hit {
   kind: Kind

@@ -2,8 +2,8 @@ import type { Kind } from '../../mapping/index.ts'
 import type { Place, ResumePoint, SearchRequest } from '../../query/request.ts'
 import type { Reader } from '../reader.ts'
 import { blockOf, positionOf } from '../schema.ts'
-import { marksOf, newestSame } from './seen.ts'
-import type { Found } from './sort.ts'
+import { marksOf, newestSame } from './chain-snapshot.ts'
+import type { Found } from './found.ts'
 
 /** Where a reader goes on that has read all up to a point. */
 export interface Resumed {

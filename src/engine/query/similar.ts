@@ -2,8 +2,8 @@ import type { Document } from '../../documents/document.ts'
 import { refuse } from '../../lib/errors.ts'
 import type { Reader } from '../reader.ts'
 import { createSimilar, type Similar } from '../similar.ts'
-import { positionsOfIds } from './lookup.ts'
-import { segmentAt } from './places.ts'
+import { positionsOfIds } from './fields/find-by-id.ts'
+import { segmentAt } from './fields/ordinals.ts'
 
 export interface SimilarRequest {
   kind: SimilarKind

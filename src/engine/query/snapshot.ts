@@ -2,7 +2,7 @@ import { type ChainsieveError, retry } from '../../lib/errors.ts'
 import type { Run, SearchRequest } from '../../query/request.ts'
 import { type Alteration, readAltered, type Why } from '../alterations.ts'
 import type { Reader } from '../reader.ts'
-import { runsOf } from './seen.ts'
+import { runsOf } from './chain-snapshot.ts'
 
 /**
  * The state of a store that a long answer is of, while its parts are read one after the other. Blocks that come later are left out. Where blocks that are

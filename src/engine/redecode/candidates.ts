@@ -8,7 +8,7 @@ import { copyValues, MISSING } from '../index/column-codec.ts'
 import { columnNumber } from '../index/column-fields.ts'
 import { indexFrom } from '../index/segment.ts'
 import { argumentField, fieldId, HASHED, logField, termOf, UNLISTED, UNLISTED_CALL } from '../index/terms.ts'
-import { endOf, positionOfOrdinal } from '../query/places.ts'
+import { endOf, positionOfOrdinal } from '../query/fields/ordinals.ts'
 import type { Reader, ReadHeader, Segment, StoredSignature } from '../reader.ts'
 import { blockOf } from '../schema.ts'
 

@@ -9,7 +9,7 @@ import { compileSourceFilter } from '../../query/hits/source-filter.ts'
 import { rawValuesOf, readValue } from '../../query/predicate.ts'
 import type { ElementSort, SearchRequest } from '../../query/request.ts'
 import { explanation } from '../../query/score.ts'
-import { missingValue } from '../query/sort-values.ts'
+import { missingValue } from '../query/sort/sort-values.ts'
 
 /** Elements of nested lists as hits. */
 

@@ -3,7 +3,7 @@ import type { Kind } from '../../mapping/index.ts'
 import type { SearchRequest } from '../../query/request.ts'
 import { asFloat } from '../../query/statistics.ts'
 import { piece } from '../forms/json.ts'
-import type { Found } from '../query/sort.ts'
+import type { Found } from '../query/found.ts'
 import type { Show } from './show.ts'
 
 /** Writes a hit up to its `sort` and tells how many bytes stand before its score; 0 where there is none. */

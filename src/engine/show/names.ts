@@ -1,7 +1,7 @@
 import { compile } from '../../query/predicate.ts'
 import type { SearchRequest } from '../../query/request.ts'
 import { type Documents, fieldsIn } from '../query/documents.ts'
-import type { Found } from '../query/sort.ts'
+import type { Found } from '../query/found.ts'
 
 /** Writes which clauses with names a hit matches; undefined where none has a name. */
 export const matchedNames = (

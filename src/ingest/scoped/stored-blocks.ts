@@ -1,5 +1,5 @@
 import type { Document } from '../../documents/document.ts'
-import { createSearcher } from '../../engine/query/execute.ts'
+import { createSearcher } from '../../engine/query/searcher.ts'
 import { openReader } from '../../engine/reader.ts'
 import { rawOfDocuments, type Source } from '../../export/from-documents.ts'
 import { nativeBinding } from '../../lib/runtime.ts'

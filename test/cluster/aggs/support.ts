@@ -1,5 +1,5 @@
 import { createClusterSearcher } from '../../../src/cluster/searcher.ts'
-import { createSearcher, type StoreSearcher } from '../../../src/engine/query/execute.ts'
+import { createSearcher, type StoreSearcher } from '../../../src/engine/query/searcher.ts'
 import { createByteWriter } from '../../../src/lib/bytes.ts'
 import { ChainsieveError } from '../../../src/lib/errors.ts'
 import { DEFAULT_LIMITS } from '../../../src/limits/index.ts'

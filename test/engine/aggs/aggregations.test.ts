@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { openSearchIndex } from '../../../scripts/scenario-mapping.ts'
-import { createSearcher } from '../../../src/engine/query/execute.ts'
+import { createSearcher } from '../../../src/engine/query/searcher.ts'
 import { createByteWriter } from '../../../src/lib/bytes.ts'
 import { KINDS, type Kind } from '../../../src/mapping/index.ts'
 import { parseSearch } from '../../../src/query/parse.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { createSearcher, type Searcher } from '../../../src/engine/query/execute.ts'
+import { createSearcher, type Searcher } from '../../../src/engine/query/searcher.ts'
 import { DEFAULT_LIMITS } from '../../../src/limits/index.ts'
 import { answerSearch } from '../../../src/search/answer.ts'
 import { createTestStore, demoBlocks, type TestStore } from '../../support/store.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { createSearcher } from '../../../src/engine/query/execute.ts'
+import { createSearcher } from '../../../src/engine/query/searcher.ts'
 import { createByteWriter } from '../../../src/lib/bytes.ts'
 import type { Kind } from '../../../src/mapping/index.ts'
 import { parseSearch } from '../../../src/query/parse.ts'

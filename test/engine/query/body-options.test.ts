@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { openSearchIndex } from '../../../scripts/scenario-mapping.ts'
-import { createSearcher, type Searcher } from '../../../src/engine/query/execute.ts'
+import { createSearcher, type Searcher } from '../../../src/engine/query/searcher.ts'
 import type { Kind } from '../../../src/mapping/index.ts'
 import { parseSearch } from '../../../src/query/parse.ts'
 import { answerSearch } from '../../../src/search/answer.ts'

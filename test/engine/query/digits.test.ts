@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createSearcher } from '../../../src/engine/query/execute.ts'
+import { createSearcher } from '../../../src/engine/query/searcher.ts'
 import { KINDS, queryPaths } from '../../../src/mapping/index.ts'
 import { parseSearch } from '../../../src/query/parse.ts'
 import { answerSearch } from '../../../src/search/answer.ts'

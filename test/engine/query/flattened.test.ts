@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { createSearcher, type Searcher } from '../../../src/engine/query/execute.ts'
+import { createSearcher, type Searcher } from '../../../src/engine/query/searcher.ts'
 import { parseSearch } from '../../../src/query/parse.ts'
 import { arbitrumBlock, unknownBlock } from '../../support/chains.ts'
 import { type Elasticsearch, findElasticsearch } from '../../support/elasticsearch.ts'

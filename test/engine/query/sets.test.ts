@@ -14,7 +14,7 @@ import {
   or,
   run,
   some,
-} from '../../../src/engine/query/sets.ts'
+} from '../../../src/engine/query/match/ordinal-set.ts'
 
 const SIZE = 300
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
-import { createSearcher, type Searcher } from '../../../src/engine/query/execute.ts'
+import { createSearcher, type Searcher } from '../../../src/engine/query/searcher.ts'
 import { KINDS, type Kind, lookup, queryPaths } from '../../../src/mapping/index.ts'
 import { compareValues, type Value } from '../../../src/query/ast.ts'
 import { parseSearch } from '../../../src/query/parse.ts'

@@ -4,7 +4,7 @@ import { readCode } from '../../../src/decode/contract-code.ts'
 import { similarityOf } from '../../../src/decode/features.ts'
 import { creationsIn } from '../../../src/documents/contracts.ts'
 import type { Document } from '../../../src/documents/document.ts'
-import { createSearcher } from '../../../src/engine/query/execute.ts'
+import { createSearcher } from '../../../src/engine/query/searcher.ts'
 import { answerSimilar } from '../../../src/search/answer.ts'
 import { createTestStore, demoBlocks } from '../../support/store.ts'
 

@@ -1,0 +1,101 @@
+import { coin, paddedHex, rawHex } from '../../../documents/show.ts'
+import { checksumAddress } from '../../../lib/keccak.ts'
+import type { FieldPath, Kind } from '../../../mapping/index.ts'
+import type { Value } from '../../../query/ast.ts'
+import { GREATEST_LONG, tooLong } from '../../../query/simplify.ts'
+import { valueReader } from '../../documents/record-values.ts'
+import type { Reader } from '../../reader.ts'
+
+/** What columns and records hold of a field: ids of dictionaries, integers, texts. */
+export type Stored = number | bigint | string | boolean
+
+/**
+ * Turns what is stored of a field into the value that a query compares, as its encoding has it; undefined where it has none. Of a
+ * signature it is the first topic, or the selector.
+ */
+export const interpreterOf = (field: FieldPath, reader: Reader): ((stored: Stored) => Value | undefined) => {
+  const { encoding } = field
+  const ofText = (text: string) =>
+    tooLong(field, text) ? undefined : field.compare === 'hex' ? text.toLowerCase() : text
+  switch (field.kind) {
+    case 'address': {
+      const texts = new Map<Stored, string>()
+      return id => {
+        let text = texts.get(id)
+        if (text === undefined) {
+          text = `0x${reader.addressDigits(id as number)}`
+          if (encoding === 'raw') text = checksumAddress(text)
+          if (texts.size >= TEXTS) texts.clear()
+          texts.set(id, text)
+        }
+        return text
+      }
+    }
+    case 'keyword':
+    case 'text':
+      return id => ofText(reader.name(id as number))
+    case 'boolean':
+      return stored => stored === true || stored === 1
+    case 'double':
+      return stored => Number(stored)
+    case 'seconds':
+    case 'datetime':
+      return seconds => Number(seconds) * 1000
+    case 'hex':
+      return stored =>
+        typeof stored === 'number' ? (reader.signature(stored).topic ?? undefined) : ofText(String(stored))
+    default:
+      return integerReader(encoding, field, ofText)
+  }
+}
+
+const TEXTS = 10_000
+
+const integerReader = (
+  encoding: string,
+  { compare }: FieldPath,
+  ofText: (text: string) => string | undefined,
+): ((stored: Stored) => Value | undefined) => {
+  switch (encoding) {
+    case 'coin':
+      return stored => coin(stored as number | bigint)
+    case 'dec':
+      return stored => BigInt(stored as number | bigint)
+    case 'padded':
+      return stored => paddedHex(stored as number | bigint)
+    case 'raw':
+      return stored => rawHex(stored as number | bigint)
+    default:
+      if (compare !== 'long')
+        return stored => ofText(typeof stored === 'string' ? stored : rawHex(stored as number | bigint))
+      return stored => ((stored as number | bigint) > GREATEST_LONG ? undefined : BigInt(stored as number | bigint))
+  }
+}
+
+/** Reads the value of a field from the record of the document at a position; undefined where the field takes the whole document. */
+export const recordReader = (
+  kind: Kind,
+  field: FieldPath,
+  reader: Reader,
+): ((position: number) => Value | undefined) | undefined => {
+  // Of text there are several values: its words.
+  if (field.kind === 'text' && field.encoding === '') return undefined
+  const read = field.list === undefined ? valueReader(kind, field.field, reader.records) : undefined
+  if (!read) return undefined
+  const interpret = interpreterOf(field, reader)
+  return position => {
+    const stored = read(position)
+    return stored === null || stored === undefined ? undefined : interpret(stored)
+  }
+}
+
+/** Kinds of fields whose integers a column may hold as the nearest double only. */
+const WIDE_KINDS: ReadonlySet<FieldPath['kind']> = new Set(['quantity', 'amount', 'wide'])
+/** From here on a double stands for several integers. */
+export const INEXACT = 2 ** 53
+/** Doubles beyond it are no longs; it stands for integers of both sorts itself. */
+export const LONGS_END = 2 ** 63
+
+/** Whether a value of a column stands for several integers. */
+export const isInexact = ({ kind }: Pick<FieldPath, 'kind'>, value: number): boolean =>
+  value >= INEXACT && WIDE_KINDS.has(kind)

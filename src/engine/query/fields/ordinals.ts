@@ -1,0 +1,100 @@
+import { lowerBound } from '../../../lib/bounds.ts'
+import { type Kind, ROW_KINDS, type RowKind } from '../../../mapping/index.ts'
+import { blockAt, indexFrom } from '../../index/segment.ts'
+import { countOf } from '../../index/segments.ts'
+import type { Reader, ReadHeader, Segment } from '../../reader.ts'
+import { blockOf, placeOf, positionOf } from '../../schema.ts'
+
+/** What is numbered within a segment: all kinds, but events share their logs' numbers. */
+export type Numbered = Exclude<Kind, 'event'>
+
+export const numberedAs = (kind: Kind): Numbered => (kind === 'event' ? 'log' : kind)
+
+const ofRows: ReadonlySet<Kind> = new Set(ROW_KINDS)
+export const isRowKind = (kind: Kind): kind is RowKind => ofRows.has(kind)
+
+export const sizeOf = ({ segment, header }: { segment: Segment; header: ReadHeader }, numbered: Numbered): number =>
+  isRowKind(numbered) ? header.positions(numbered).length : countOf(segment, numbered)
+
+export interface SegmentView {
+  segment: Segment
+  header: ReadHeader
+  size: number
+}
+
+/** A segment, as it holds documents of one kind. */
+export const viewOf = (segment: Segment, numbered: Numbered, reader: Reader): SegmentView => {
+  const header = reader.header(segment)
+  return { segment, header, size: sizeOf({ segment, header }, numbered) }
+}
+
+/** Index of the first segment that does not end before a block. */
+export const firstEndingFrom = (block: number, segments: readonly Segment[]): number => {
+  let low = 0
+  let high = segments.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (segments[middle]!.last < block) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** The segment that holds a position; undefined where no block is stored there. */
+export const segmentAt = (position: number, reader: Reader): Segment | undefined => {
+  const segments = reader.segments()
+  const block = blockOf(position)
+  const segment = segments[firstEndingFrom(block, segments)]
+  return segment && segment.first <= block ? segment : undefined
+}
+
+/** How many documents the segment holds up to and with its block of this index; -1 is before the first. */
+export const endOf = (header: ReadHeader, numbered: Numbered, index: number): number => {
+  if (numbered === 'block') return index + 1
+  if (index < 0) return 0
+  if (isRowKind(numbered)) return lowerBound(header.positions(numbered), positionOf(blockAt(header, index) + 1, 0))
+  return header.ends[numbered][index]!
+}
+
+/** Ordinals of the documents of some of its blocks: from one up to and without another. */
+export const ordinalsWithin = (header: ReadHeader, numbered: Numbered, [from, to]: readonly [number, number]) => {
+  const index = (block: number) => indexFrom(header, block) - 1
+  const start = endOf(header, numbered, index(Math.max(from, header.first)))
+  return [start, endOf(header, numbered, index(Math.min(to, header.last) + 1))] as const
+}
+
+export const positionOfOrdinal = (header: ReadHeader, numbered: Numbered, ordinal: number): number => {
+  if (numbered === 'block') return positionOf(blockAt(header, ordinal), 0)
+  if (isRowKind(numbered)) return header.positions(numbered)[ordinal]!
+  const ends = header.ends[numbered]
+  let low = 0
+  let high = ends.length - 1
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (ends[middle]! <= ordinal) low = middle + 1
+    else high = middle
+  }
+  const place = ordinal - endOf(header, numbered, low - 1)
+  return positionOf(blockAt(header, low), placesOf(header, numbered, low)?.[place] ?? place)
+}
+
+/** Of a position that holds no document: the ordinal of the next one that does. */
+export const ordinalOfPosition = (header: ReadHeader, numbered: Numbered, position: number): number => {
+  const block = blockOf(position)
+  const index = indexFrom(header, block)
+  if (numbered === 'block') return index
+  if (isRowKind(numbered)) return lowerBound(header.positions(numbered), position)
+  const place = placeOf(position)
+  const start = endOf(header, numbered, index - 1)
+  if (header.numbers && header.numbers[index] !== block) return start
+  const places = placesOf(header, numbered, index)
+  if (places) return start + lowerBound(places, place)
+  return Math.min(start + place, endOf(header, numbered, index))
+}
+
+/** Of a partial block the places that its documents stand at. */
+export const placesOf = (header: ReadHeader, numbered: Numbered, index: number): Uint32Array | undefined => {
+  if (header.partials.size === 0 || (numbered !== 'tx' && numbered !== 'log')) return undefined
+  const partial = header.partials.get(index)
+  return partial && (numbered === 'tx' ? partial.txs : partial.logs)
+}

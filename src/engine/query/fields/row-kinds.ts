@@ -1,0 +1,167 @@
+import type { FieldPath, RowKind } from '../../../mapping/index.ts'
+import type { Value } from '../../../query/ast.ts'
+import { valueReader } from '../../documents/record-values.ts'
+import type { Reader } from '../../reader.ts'
+import { blockOf, positionOf } from '../../schema.ts'
+import { addressIds, type Leaf, testOf } from './condition.ts'
+import { interpreterOf, type Stored } from './field-values.ts'
+
+/** Contracts and tokens are rows with indexes of their own: a condition on them is looked up at once in all of them. */
+
+/** Where a field stands. */
+interface Cell {
+  table: RowKind | 'code'
+  column: string
+  /** Ids of a dictionary, bytes, items of so many bytes each, or numbers. */
+  form: 'address' | 'name' | 'bytes' | 4 | 32 | 'number'
+}
+
+const cell = (table: Cell['table'], column: string, form: Cell['form']): Cell => ({ table, column, form })
+
+const CELLS: Record<RowKind, ReadonlyMap<string, Cell>> = {
+  contract: new Map([
+    ['address', cell('contract', 'address', 'address')],
+    ['creator', cell('contract', 'creator', 'address')],
+    ['implementation', cell('contract', 'implementation', 'address')],
+    ['name', cell('contract', 'name', 'name')],
+    ['abi.source', cell('contract', 'abi', 'name')],
+    ['probability', cell('contract', 'probability', 'number')],
+    ['codeHash', cell('code', 'hash', 'bytes')],
+    ['codeSize', cell('code', 'size', 'number')],
+    ['selectors', cell('code', 'selectors', 4)],
+    ['topics', cell('code', 'topics', 32)],
+    ['standard', cell('code', 'standard', 'name')],
+    ['standardSource', cell('code', 'source', 'name')],
+  ]),
+  token: new Map([
+    ['address', cell('token', 'id', 'address')],
+    ['name', cell('token', 'name', 'name')],
+    ['symbol', cell('token', 'symbol', 'name')],
+    ['decimals', cell('token', 'decimals', 'number')],
+    ['standard', cell('token', 'standard', 'name')],
+    ['error', cell('token', 'error', 'name')],
+  ]),
+}
+
+/** Whether rows tell a field. */
+export const isSparse = (kind: RowKind, field: FieldPath): boolean =>
+  isOrigin(kind, field) || CELLS[kind].has(field.field)
+
+/** Positions of the contracts or tokens that fulfil a condition, ascending; undefined where their rows do not tell. */
+export const sparsePositions = (kind: RowKind, leaf: Leaf, reader: Reader): number[] | undefined => {
+  if (isOrigin(kind, leaf.field)) return originPositions(leaf, reader)
+  const at = CELLS[kind].get(leaf.field.field)
+  if (!at) return undefined
+  const rows = rowsByKey(at, leaf, reader) ?? rowsByScan(at, leaf, reader)
+  return at.table === 'code' ? positionsBy('contract', 'code', rows, reader) : rows.sort((a, b) => a - b)
+}
+
+/** Positions of those whose column holds one of these ids, ascending. */
+export const positionsBy = (kind: RowKind, column: string, ids: readonly number[], reader: Reader): number[] =>
+  reader
+    .prepare(
+      `SELECT pos FROM "${kind}" WHERE pos IS NOT NULL AND "${column}" IN (SELECT value FROM json_each(?)) ORDER BY pos`,
+    )
+    .pluck()
+    .all(JSON.stringify(ids)) as number[]
+
+/** Of codes their ids, else positions: of those rows that an index of SQLite's finds. */
+const rowsByKey = ({ table, column, form }: Cell, leaf: Leaf, reader: Reader): number[] | undefined => {
+  if (leaf.op !== 'in') return undefined
+  if (form === 'bytes') {
+    const find = reader.prepare(`SELECT id FROM "${table}" WHERE "${column}" = ?`).pluck()
+    return leaf.values.flatMap(value => {
+      const [, digits] = /^0x([0-9a-f]{64})$/.exec(String(value)) ?? []
+      return digits === undefined ? [] : ((find.get(Buffer.from(digits, 'hex')) as number | undefined) ?? [])
+    })
+  }
+  if (form !== 'address' && form !== 'name') return undefined
+  const ids =
+    form === 'address' ? addressIds(leaf, reader) : leaf.values.flatMap(value => reader.nameId(String(value)) ?? [])
+  if (table !== 'code') return positionsBy(table, column, ids, reader)
+  return reader
+    .prepare(`SELECT id FROM code WHERE "${column}" IN (SELECT value FROM json_each(?))`)
+    .pluck()
+    .all(JSON.stringify(ids)) as number[]
+}
+
+const rowsByScan = ({ table, column, form }: Cell, leaf: Leaf, reader: Reader): number[] => {
+  const key = table === 'code' ? 'id' : 'pos'
+  const select = reader
+    .prepare(`SELECT ${key}, "${column}" FROM "${table}" WHERE ${key} IS NOT NULL AND "${column}" IS NOT NULL`)
+    .raw()
+  const test = testOf(leaf)
+  const valuesOf = cellReader(form, leaf.field, reader)
+  return (select.all() as [number, Content][]).flatMap(([row, content]) => {
+    reader.check()
+    return valuesOf(content).some(test) ? [row] : []
+  })
+}
+
+/** What the transaction tells that created a contract. */
+const isOrigin = (kind: RowKind, { field }: FieldPath): boolean => kind === 'contract' && field === 'origin'
+
+const originPositions = (leaf: Leaf, reader: Reader): number[] => {
+  const senderOf = valueReader('tx', 'from', reader.records)!
+  const test = testOf(leaf)
+  const valuesOf = cellReader('address', leaf.field, reader)
+  const rows = reader.prepare('SELECT pos, tx FROM contract ORDER BY pos').raw().all() as [number, number][]
+  return rows.flatMap(([pos, tx]) => {
+    reader.check()
+    const sender = senderOf(positionOf(blockOf(pos), tx)) as number | null | undefined
+    return sender !== null && sender !== undefined && valuesOf(sender).some(test) ? [pos] : []
+  })
+}
+
+type Content = number | Buffer
+
+/** The values of a cell as a query compares them. */
+const cellReader = (form: Cell['form'], field: FieldPath, reader: Reader): ((content: Content) => Value[]) => {
+  const interpret = interpreterOf(field, reader)
+  const storedIn = (content: Content): Stored[] => {
+    if (typeof content === 'number') return [content]
+    return itemsOf(content.toString('hex'), typeof form === 'number' ? form : content.length)
+  }
+  return content =>
+    storedIn(content).flatMap(stored => {
+      const value = interpret(stored)
+      return value === undefined ? [] : [value]
+    })
+}
+
+/** Reads the values of a field of the contract or token at a position; undefined where its row does not tell. */
+export const sparseReader = (
+  kind: RowKind,
+  field: FieldPath,
+  reader: Reader,
+): ((position: number) => Value[]) | undefined => {
+  if (isOrigin(kind, field) && field.compare !== 'token') {
+    const senderOf = valueReader('tx', 'from', reader.records)!
+    const txOf = reader.prepare('SELECT tx FROM contract WHERE pos = ?').pluck()
+    const valuesOf = cellReader('address', field, reader)
+    return position => {
+      const tx = txOf.get(position) as number | undefined
+      const sender = tx === undefined ? undefined : senderOf(positionOf(blockOf(position), tx))
+      return sender === null || sender === undefined ? [] : valuesOf(sender as number)
+    }
+  }
+  const at = CELLS[kind].get(field.field)
+  if (!at || field.compare === 'token') return undefined
+  const { table, column, form } = at
+  const select = reader
+    .prepare(
+      table === 'code'
+        ? `SELECT code."${column}" FROM contract JOIN code ON code.id = contract.code WHERE contract.pos = ?`
+        : `SELECT "${column}" FROM "${table}" WHERE pos = ?`,
+    )
+    .pluck()
+  const valuesOf = cellReader(form, field, reader)
+  return position => {
+    const content = select.get(position) as Content | null | undefined
+    return content === null || content === undefined ? [] : valuesOf(content)
+  }
+}
+
+/** Hex texts of so many bytes each, of which the digits stand one behind the other. */
+export const itemsOf = (digits: string, size: number): string[] =>
+  Array.from({ length: digits.length / (2 * size) }, (_, i) => `0x${digits.slice(i * 2 * size, (i + 1) * 2 * size)}`)

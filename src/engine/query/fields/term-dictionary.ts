@@ -1,0 +1,95 @@
+import { fullType } from '../../../decode/signature.ts'
+import type { FieldPath, Kind } from '../../../mapping/index.ts'
+import type { Node } from '../../../query/ast.ts'
+import { isIn, mapChildren, tooLong } from '../../../query/simplify.ts'
+import { analyze } from '../../../query/text/analysis.ts'
+import { nearTo } from '../../../query/text/fuzzy.ts'
+import type { Reader } from '../../reader.ts'
+
+/**
+ * Every value that a field of names can have in the store, and maybe some more; undefined where there is no such list. It comes from the
+ * dictionaries, so that whoever looks for values by something else than themselves need not scan documents.
+ */
+export const dictionaryOf = (kind: Kind, field: FieldPath, reader: Reader): string[] | undefined => {
+  if (field.kind !== 'keyword' && field.kind !== 'text') return undefined
+  const values =
+    kind === 'log' || kind === 'event'
+      ? OF_LOGS[field.field]?.(reader)
+      : kind === 'call'
+        ? OF_CALLS[field.field]?.(reader)
+        : field.list === undefined
+          ? reader.names()
+          : undefined
+  if (!values) return undefined
+  const known = field.compare === 'token' ? [...values].flatMap(analyze) : [...values]
+  return [...new Set(known)].filter(value => !tooLong(field, value))
+}
+
+/** What the events' declarations tell. */
+const OF_LOGS: Record<string, (reader: Reader) => string[]> = {
+  event: reader => reader.signatures('log').flatMap(({ event }) => event?.name ?? []),
+  error: reader => reader.signatures('log').flatMap(({ error }) => error ?? []),
+  'args.name': reader => inputsOf(reader, 'log').map(({ name }) => name),
+  'args.value.type': reader => inputsOf(reader, 'log').map(fullType),
+}
+
+/** What the functions' declarations tell. */
+const OF_CALLS: Record<string, (reader: Reader) => string[]> = {
+  method: reader => reader.signatures('call').flatMap(({ event }) => event?.name ?? []),
+  callType: reader => [...reader.names()],
+  revertReason: reader => [...reader.names()],
+  revertName: reader => [...reader.names()],
+  'args.name': reader => inputsOf(reader, 'call').map(({ name }) => name),
+  'args.value.type': reader => inputsOf(reader, 'call').map(fullType),
+}
+
+const inputsOf = (reader: Reader, of: 'log' | 'call') =>
+  reader.signatures(of).flatMap(({ event }) => event?.inputs ?? [])
+
+/** Ids of the names one of whose words passes a test. */
+export const idsByWord = (test: (word: string) => boolean, reader: Reader): number[] => {
+  const found = new Set<number>()
+  for (const [word, ids] of wordsOf(reader)) if (test(word)) for (const id of ids) found.add(id)
+  return [...found]
+}
+
+/** Ids of names by their words; those that came since are added at the next question. */
+const wordsOf = (reader: Reader): ReadonlyMap<string, readonly number[]> => {
+  let words = wordsByReader.get(reader)
+  if (!words) {
+    words = { ids: new Map(), last: 0 }
+    wordsByReader.set(reader, words)
+  }
+  const rows = reader.prepare('SELECT id, name FROM name WHERE id > ? ORDER BY id').all(words.last) as {
+    id: number
+    name: string
+  }[]
+  for (const { id, name } of rows) {
+    words.last = id
+    for (const word of new Set(analyze(name))) {
+      const ids = words.ids.get(word)
+      if (ids) ids.push(id)
+      else words.ids.set(word, [id])
+    }
+  }
+  return words.ids
+}
+const wordsByReader = new WeakMap<Reader, { ids: Map<string, number[]>; last: number }>()
+
+/** The condition by the values that are near; as it was where the field has no vocabulary. */
+export const expandFuzzy = (kind: Kind, node: Extract<Node, { op: 'fuzzy' }>, reader: Reader): Node => {
+  const values = dictionaryOf(kind, node.field, reader)
+  if (!values) return node
+  const isNear = nearTo(node.near)
+  const near = values.filter(value => {
+    reader.check()
+    return isNear(value)
+  })
+  return isIn(node.field, near)
+}
+
+/** The same within a condition on the elements of a list. */
+export const expandAllFuzzy = (kind: Kind, node: Node, reader: Reader): Node =>
+  node.op === 'fuzzy'
+    ? expandFuzzy(kind, node, reader)
+    : mapChildren(node, (inner, of = kind) => expandAllFuzzy(of, inner, reader))

@@ -1,0 +1,28 @@
+import type { Kind } from '../../mapping/index.ts'
+import type { Value } from '../../query/ast.ts'
+import type { Explanation } from '../../query/score.ts'
+import type { Evaluation } from './match/evaluate.ts'
+import type { Scoring } from './scores/scoring.ts'
+
+/** What a query finds of one kind. */
+export interface Part {
+  kind: Kind
+  evaluation: Evaluation
+  /** The same for all parts of a search; undefined where every hit scores 1. */
+  scoring?: Scoring | undefined
+}
+
+/** A match is sorted by it. An integer beyond 2^53 is the nearest double: where two are equal, their documents are asked. */
+export type Key = Value
+
+/** A match on its way to become a hit. */
+export interface Found {
+  kind: Kind
+  position: number
+  /** Its sort keys; its position comes behind them. */
+  keys: (Key | null)[]
+  /** 1 where nothing else is said; where scores differ, once it is known. */
+  score?: number
+  /** How the score comes about, where that is asked for and not the same for all. */
+  explanation?: Explanation
+}

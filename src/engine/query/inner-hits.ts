@@ -1,0 +1,95 @@
+import type { Document } from '../../documents/document.ts'
+import type { Limits } from '../../limits/index.ts'
+import type { FieldPath } from '../../mapping/index.ts'
+import type { Node, Value } from '../../query/ast.ts'
+import type { Collapse, InnerHits, SearchRequest } from '../../query/request.ts'
+import { and, exists, ids, isIn, not, parent } from '../../query/simplify.ts'
+import type { Reader } from '../reader.ts'
+import { type Documents, fieldValues } from './documents.ts'
+import { numberedAs, positionOfOrdinal, segmentAt, viewOf } from './fields/ordinals.ts'
+import type { Found } from './found.ts'
+import type { Among } from './match/block-filter.ts'
+import { countAll } from './match/count.ts'
+import type { Evaluation } from './match/evaluate.ts'
+import type { Evaluator } from './match/evaluator.ts'
+import { and as both, toArray } from './match/ordinal-set.ts'
+import { findBest } from './sort/first-page.ts'
+import { bySortKeys, sortKeysOf } from './sort/sort.ts'
+
+/** Documents that a hit brings along. */
+export interface Related {
+  total: number
+  found: Found[]
+}
+
+export interface RelatedOptions {
+  reader: Reader
+  exact: Documents
+  limits: Limits
+  evaluation: Evaluator
+}
+
+/** Finds the children or the parent of a hit that fulfil a clause. They lie in the hit's own block, and so in its segment. */
+export const relatedBy = (
+  { by, request }: InnerHits,
+  { reader, exact, evaluation }: RelatedOptions,
+): ((hit: Found, document: Document) => Related) => {
+  const { kind, query } = request.parts[0]!
+  let inner: Evaluation | undefined
+  const keys = sortKeysOf(request, reader, exact)
+  const order = bySortKeys(keys)
+  return (hit, { _id, _parent }) => {
+    reader.check()
+    const segment = segmentAt(hit.position, reader)
+    if (!segment) return { total: 0, found: [] }
+    inner ??= evaluation(kind, query)
+    const link = evaluation(
+      kind,
+      by === 'parent' ? ids(_parent === undefined ? [] : [_parent]) : parent(hit.kind, ids([_id])),
+    )
+    const numbered = numberedAs(kind)
+    const { header, size } = viewOf(segment, numbered, reader)
+    const linked = link.matches(segment)
+    const matches = toArray(both(linked, inner.matches(segment, linked), size))
+    const found = Array.from(matches, (ordinal): Found => {
+      return { kind, position: positionOfOrdinal(header, numbered, ordinal), keys: [] }
+    })
+    if (keys.compare) keys.fill(found, segment)
+    return { total: found.length, found: found.sort(order).slice(request.from, request.from + request.size) }
+  }
+}
+
+/** Finds the hits of a search that have the same value in the field that it is collapsed by. */
+export const groupBy = (
+  { fields }: Collapse,
+  among: Pick<SearchRequest, 'parts'> & Among,
+  request: SearchRequest,
+  options: RelatedOptions,
+): ((hit: Found) => Related) => {
+  const { reader, exact, limits, evaluation } = options
+  const readGroup = ({ kind, position }: Found) => {
+    const field = fields[kind]
+    return field && fieldValues(kind, field, exact)(position)[0]
+  }
+  return hit => {
+    const value = readGroup(hit)
+    const own = among.parts.map(({ kind, query, postFilter }) => ({
+      kind,
+      evaluation: evaluation(
+        kind,
+        and([query, ...(postFilter ? [postFilter] : []), inGroup(fields[kind], value)]),
+        among,
+      ),
+    }))
+    const found = findBest(request, own, { exact, reader, limits })
+    return { total: countAll(request, own, reader), found: found.slice(request.from) }
+  }
+}
+
+/** What the hits of a group have in common; undefined is the value of those that have none, and the field of kinds without it. */
+export const inGroup = (field: FieldPath | undefined, value: Value | undefined): Node => {
+  if (value === undefined) return field ? not(exists(field)) : and([])
+  return field ? isIn(field, [value]) : NOTHING
+}
+
+const NOTHING: Node = { op: 'none' }

@@ -1,0 +1,89 @@
+import type { Bounds } from '../../../query/ast.ts'
+import { type PointBound, pointBound } from '../../index/sorted-points.ts'
+import { argumentOf, OVERFLOW_SLOT } from '../../index/terms.ts'
+import type { Reader, Segment } from '../../reader.ts'
+import { isLeaf, type Leaf } from '../fields/condition.ts'
+import type { SegmentView } from '../fields/ordinals.ts'
+import { type Nested, numbersKey } from '../plan/nested.ts'
+import { collected, EMPTY, type OrdinalSet, or } from './ordinal-set.ts'
+
+/** Numbers are sorted: the matches of a range lie side by side. */
+export const numberMatches = (leaf: Leaf, field: number, at: SegmentView, reader: Reader): OrdinalSet => {
+  const values = reader.points.values(at.segment, field)
+  if (!values) return EMPTY
+  const parts = rangesOfNumbers(leaf).map(({ from, to }) => {
+    const [start, end] = [values.placeOf(from), values.placeOf(to)]
+    if (start >= end) return EMPTY
+    return collected(reader.points.ordinals(at.segment, field).subarray(start, end), at.size)
+  })
+  return or(parts, at.size)
+}
+
+interface NumberRange {
+  from: PointBound
+  to: PointBound
+}
+
+/** Ranges of numbers that share none. */
+const rangesOfNumbers = (leaf: Leaf): NumberRange[] => {
+  if (leaf.op === 'exists') return [{ from: LEAST, to: GREATEST }]
+  if (leaf.op === 'in')
+    return [...new Set(leaf.values as (bigint | number)[])].map(value => ({
+      from: pointBound(value, false),
+      to: pointBound(value, true),
+    }))
+  const { gt, gte, lt, lte } = (leaf.op === 'range' ? leaf.bounds : {}) as { [bound in keyof Bounds]: bigint | number }
+  const low = gt ?? gte
+  const high = lt ?? lte
+  return [
+    {
+      from: low === undefined ? LEAST : pointBound(low, gt !== undefined),
+      to: high === undefined ? GREATEST : pointBound(high, lt === undefined),
+    },
+  ]
+}
+
+const LEAST: PointBound = { ...pointBound(-(2n ** 63n), false), value: Number.NEGATIVE_INFINITY }
+const GREATEST: PointBound = { ...pointBound(2n ** 63n - 1n, true), value: Number.POSITIVE_INFINITY }
+
+/** An argument of which nothing but its numbers is asked. */
+interface NumberRole {
+  field: number
+  ranges: NumberRange[]
+}
+
+/**
+ * What counts the logs whose arguments have such numbers, without looking for them; undefined where the lengths of ranges do not tell
+ * that: where something else is asked, or two arguments of a log may both have one. `ids` are those of all arguments that may.
+ */
+export const numberCounter = (ids: readonly number[], nested: Nested, reader: Reader) => {
+  const roles = numberRoles(ids, nested)
+  return (
+    roles &&
+    ((segment: Segment): number => {
+      let sum = 0
+      for (const { field, ranges } of roles) {
+        reader.check()
+        const values = reader.points.values(segment, field)
+        if (values) for (const { from, to } of ranges) sum += Math.max(0, values.placeOf(to) - values.placeOf(from))
+      }
+      return sum
+    })
+  )
+}
+
+const numberRoles = (ids: readonly number[], nested: Nested): NumberRole[] | undefined => {
+  const roles: NumberRole[] = []
+  const seen = new Set<number>()
+  for (const id of ids) {
+    const { signature, slot } = argumentOf(id)
+    const leaf = nested.forRole(signature, slot)
+    if (slot === OVERFLOW_SLOT || seen.has(signature) || !isLeaf(leaf) || !isOfNumbers(leaf)) return undefined
+    seen.add(signature)
+    roles.push({ field: numbersKey(leaf, signature, slot), ranges: rangesOfNumbers(leaf) })
+  }
+  return roles
+}
+
+const isOfNumbers = ({ field }: Leaf): boolean =>
+  field.field === 'args.value.num' || field.field === 'args.value.scaled'

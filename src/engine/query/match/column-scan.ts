@@ -1,0 +1,128 @@
+import { lowerBound, upperBound } from '../../../lib/bounds.ts'
+import { type ColumnData, type StoredValues, valueAt } from '../../index/column-codec.ts'
+import { type ColumnCondition, DOUBT, NO, type Verdict, YES } from '../plan/column-conditions.ts'
+import { count, counted, EMPTY, listed, type OrdinalSet, run, toArray } from './ordinal-set.ts'
+
+/** What a scan of a column finds among the candidates. */
+export interface Scanned {
+  found: OrdinalSet
+  /** Those that the column does not tell all about. */
+  doubtful: OrdinalSet
+}
+
+/** Values that are compared between two looks at whether to go on. */
+const STRETCH = 2 ** 14
+/** The same where each may have to be looked up. */
+const JUDGED = 2 ** 9
+
+/** Candidates whose value fulfils a condition. */
+export const scan = (data: ColumnData, condition: ColumnCondition, within: OrdinalSet, check: () => void): Scanned => {
+  const { values, base, dictionary } = data
+  const { low, high, judge, edges } = condition
+  if (!values) return ofOne(valueAt(data, 0), condition, within)
+  // Bounds of what is stored: of a dictionary, places in it.
+  const from = dictionary ? lowerBound(dictionary, low) : low - base
+  const to = dictionary ? upperBound(dictionary, high) - 1 : high - base
+  if (from > to) return NOTHING
+  if (!judge && within.form === 'run' && within.to - within.from >= MANY)
+    return { found: bitsBetween(values, [from, to], within, check), doubtful: EMPTY }
+  const inside = between(values, [from, to], within, check)
+  if (!judge) return { found: setOf(inside), doubtful: EMPTY }
+  const verdictOf = remembering(data, judge)
+  const doubtful: number[] = []
+  let size = 0
+  for (let i = 0; i < inside.length; i++) {
+    if ((i & (JUDGED - 1)) === 0) check()
+    const ordinal = inside[i]!
+    const value = values[ordinal]!
+    const verdict = edges && value !== from && value !== to ? YES : verdictOf(value)
+    if (verdict === YES) inside[size++] = ordinal
+    else if (verdict === DOUBT) doubtful.push(ordinal)
+  }
+  return { found: setOf(inside.subarray(0, size)), doubtful: listed(Uint32Array.from(doubtful)) }
+}
+
+/** Candidates whose stored value lies between two others, in a list of its own. */
+const between = (
+  values: StoredValues,
+  [from, to]: readonly [number, number],
+  within: OrdinalSet,
+  check: () => void,
+): Uint32Array => {
+  const candidates = within.form === 'run' ? undefined : toArray(within)
+  const [start, end] = within.form === 'run' ? [within.from, within.to] : [0, candidates!.length]
+  const found = new Uint32Array(end - start)
+  let size = 0
+  for (let at = start; at < end; at += STRETCH) {
+    check()
+    const stop = Math.min(at + STRETCH, end)
+    if (candidates)
+      for (let i = at; i < stop; i++) {
+        const value = values[candidates[i]!]!
+        if (value >= from && value <= to) found[size++] = candidates[i]!
+      }
+    else
+      for (let ordinal = at; ordinal < stop; ordinal++) {
+        const value = values[ordinal]!
+        if (value >= from && value <= to) found[size++] = ordinal
+      }
+  }
+  return found.subarray(0, size)
+}
+
+/** Candidates side by side from which on bits take less time than a list. */
+const MANY = 1024
+
+/** The same as bits, where candidates stand side by side. */
+const bitsBetween = (
+  values: StoredValues,
+  [from, to]: readonly [number, number],
+  within: Extract<OrdinalSet, { form: 'run' }>,
+  check: () => void,
+): OrdinalSet => {
+  const bits = new Uint32Array((values.length + 31) >>> 5)
+  for (let at = within.from; at < within.to; at += STRETCH) {
+    check()
+    const stop = Math.min(at + STRETCH, within.to)
+    for (let ordinal = at; ordinal < stop; ) {
+      const word = ordinal >>> 5
+      const end = Math.min(stop, (word + 1) << 5)
+      let found = 0
+      for (; ordinal < end; ordinal++) {
+        const value = values[ordinal]!
+        if (value >= from && value <= to) found |= 1 << (ordinal & 31)
+      }
+      bits[word]! |= found
+    }
+  }
+  const found = counted(bits)
+  return count(found) === within.to - within.from ? within : found
+}
+
+/** Of an ascending list; neighbours are a run. */
+const setOf = (list: Uint32Array): OrdinalSet => {
+  const last = list.length - 1
+  return last >= 0 && list[last]! - list[0]! === last ? run(list[0]!, list[0]! + last + 1) : listed(list)
+}
+
+const NOTHING: Scanned = { found: EMPTY, doubtful: EMPTY }
+
+/** All documents have the same value. */
+const ofOne = (value: number, { low, high, judge, edges }: ColumnCondition, within: OrdinalSet): Scanned => {
+  const isSure = !judge || (edges && value !== low && value !== high)
+  const verdict = value < low || value > high ? NO : isSure ? YES : judge(value)
+  return { found: verdict === YES ? within : EMPTY, doubtful: verdict === DOUBT ? within : EMPTY }
+}
+
+/** Judges each stored value once where there are few different ones. */
+const remembering = (
+  { width, base, dictionary }: ColumnData,
+  judge: (value: number) => Verdict,
+): ((stored: number) => Verdict) => {
+  if (!dictionary && width > 2) return stored => judge(base + stored)
+  const verdicts = new Uint8Array(dictionary ? dictionary.length : 2 ** (8 * width))
+  return stored => {
+    verdicts[stored] ||= judge(dictionary ? dictionary[stored]! : base + stored)
+    return verdicts[stored] as Verdict
+  }
+}

@@ -1,0 +1,315 @@
+import { lowerBound } from '../../../lib/bounds.ts'
+import type { Kind } from '../../../mapping/index.ts'
+import { fieldOfTerm, logField, logTerms, signatureOfLogField, termOf, UNDECODED } from '../../index/terms.ts'
+import type { Posting, Reader, Segment } from '../../reader.ts'
+import { positionOf } from '../../schema.ts'
+import { isLeaf } from '../fields/condition.ts'
+import {
+  endOf,
+  type Numbered,
+  numberedAs,
+  ordinalOfPosition,
+  ordinalsWithin,
+  type SegmentView,
+  viewOf,
+} from '../fields/ordinals.ts'
+import type { Plan } from '../plan/plan.ts'
+import { createNested } from './arguments.ts'
+import { scan } from './column-scan.ts'
+import { byChildren, byParent, type JoinOptions, ofTransactions } from './joins.ts'
+import { and, atLeast, count, EMPTY, isEmpty, listed, not, type OrdinalSet, or, packed, run } from './ordinal-set.ts'
+import { byDocuments, byRecords } from './record-filter.ts'
+import {
+  type Context,
+  createTerms,
+  type PostingsBySegment,
+  postingsBySegment,
+  type SegmentMatcher,
+  union,
+} from './segment-matcher.ts'
+
+import { NOWHERE, type Where, whereAll, whereAny, whereAt, whereIn } from './segment-pruning.ts'
+
+/** Evaluates a plan on one kind, segment by segment. */
+export interface Evaluation {
+  /** The documents of the segment that match, or at least those of them that are among the candidates. */
+  matches(segment: Segment, within?: OrdinalSet): OrdinalSet
+  /** How many documents of the segment match: cheaper than `matches` where counts are kept. */
+  count(segment: Segment): number
+  where?: Where | undefined
+}
+
+export interface EvaluationOptions {
+  kind: Kind
+  plan: Plan
+  reader: Reader
+  ask: Context['ask']
+}
+
+export const evaluate = ({ kind, plan, reader, ask }: EvaluationOptions): Evaluation => {
+  const numbered = numberedAs(kind)
+  const part = build(plan, { kind, numbered, reader, ask })
+  const viewOfSegment = (segment: Segment): SegmentView => viewOf(segment, numbered, reader)
+  /** What had to be found to be counted, by segment: hits are looked for next. */
+  const known = new Map<number, OrdinalSet>()
+  const undecoded =
+    kind === 'event' && !part.events
+      ? createTerms([{ term: termOf(0, UNDECODED), fingerprint: 0 }], { reader, among: part.where })
+      : undefined
+  const find = (segment: Segment, within: OrdinalSet | undefined): OrdinalSet => {
+    const at = viewOfSegment(segment)
+    const found = part.matches(at, within)
+    if (!undecoded || isEmpty(found)) return found
+    return and(found, not(undecoded.matches(at, undefined), at.size), at.size)
+  }
+  const findToCount = (segment: Segment): number => {
+    const found = packed(find(segment, undefined), viewOfSegment(segment).size)
+    known.set(segment.id, found)
+    return count(found)
+  }
+  return {
+    where: part.where,
+    matches: (segment, within) => known.get(segment.id) ?? find(segment, within),
+    count(segment) {
+      const at = viewOfSegment(segment)
+      const counted = part.count?.(at)
+      if (!undecoded) return counted ?? findToCount(segment)
+      // Events are all logs but those without a name: where everything or nothing matches, that is a count which is kept.
+      if (counted === 0) return 0
+      return counted === at.size ? segment.events : findToCount(segment)
+    },
+  }
+}
+
+/** Every part asks whether to go on before it looks at a segment. */
+const build = (plan: Plan, context: Context): SegmentMatcher => {
+  const part = buildPart(plan, context)
+  return {
+    ...part,
+    matches(at, within) {
+      context.reader.check()
+      return part.matches(at, within)
+    },
+  }
+}
+
+const buildPart = (plan: Plan, context: Context): SegmentMatcher => {
+  const { reader, numbered } = context
+  switch (plan.by) {
+    case 'all':
+      return { matches: ({ size }, within) => within ?? run(0, size), count: ({ size }) => size }
+    case 'none':
+      return { matches: () => EMPTY, count: () => 0, events: true, where: () => NOWHERE }
+    case 'and':
+      return conjunction(plan.of, context)
+    case 'or': {
+      const parts = plan.of.map(inner => build(inner, context))
+      return {
+        matches: (at, within) =>
+          or(
+            parts.map(part => part.matches(at, within)),
+            at.size,
+          ),
+        events: parts.every(part => part.events),
+        where: () => whereAny(parts),
+      }
+    }
+    case 'atLeast': {
+      const parts = plan.of.map(inner => build(inner, context))
+      return {
+        matches: (at, within) =>
+          atLeast(
+            parts.map(part => part.matches(at, within)),
+            plan.count,
+            at.size,
+          ),
+        events: plan.count > 0 && parts.every(part => part.events),
+        ...(plan.count > 0 && { where: () => whereAny(parts) }),
+      }
+    }
+    case 'not': {
+      const part = build(plan.of, context)
+      return {
+        matches(at, within) {
+          const rest = not(part.matches(at, within), at.size)
+          return within ? and(rest, within, at.size) : rest
+        },
+      }
+    }
+    case 'positions':
+      return {
+        matches: at => atPositions(plan.positions, at, numbered),
+        events: context.kind === 'event',
+        where: () => whereAt(plan.positions, reader),
+      }
+    case 'blocks':
+      return { ...inBlocks(plan.runs, numbered), where: () => whereIn(plan.runs, reader) }
+    case 'headers':
+      return byHeader(plan, numbered)
+    case 'transactions':
+      return { ...ofTransactions(plan.positions, context), where: () => whereAt(plan.positions, reader) }
+    case 'terms':
+      return createTerms(plan.terms, context)
+    case 'signatures':
+      return createSignatures(plan.ids, context)
+    case 'emitters':
+      return createEmitters(plan, context)
+    case 'termRange':
+      return createTermRange(plan, context)
+    case 'nested':
+      return createNested(plan, context)
+    case 'columns':
+      return byColumn(plan, context)
+    case 'children':
+      return byChildren(joinOf(plan, context), plan)
+    case 'parent':
+      return byParent(joinOf(plan, context))
+    case 'documents':
+      return isLeaf(plan.node) ? byRecords(plan.node, context) : byDocuments(plan.node, context)
+  }
+}
+
+const joinOf = (
+  { kind, of }: Extract<Plan, { by: 'children' | 'parent' }>,
+  { numbered, reader, ask }: Context,
+): JoinOptions => {
+  const { matches, where } = evaluate({ kind, plan: of, reader, ask })
+  return { kind, related: (segment, within) => matches(segment, within), where, numbered, reader }
+}
+
+const conjunction = (plans: readonly Plan[], context: Context): SegmentMatcher => {
+  const parts: SegmentMatcher[] = []
+  // A part is asked only where those before it match.
+  for (const plan of plans) {
+    const before = [...(context.among ? [{ where: context.among }] : []), ...parts]
+    parts.push(build(plan, { ...context, among: () => whereAll(before) }))
+  }
+  return {
+    where: () => whereAll(parts),
+    matches(at, within) {
+      let found = within
+      for (const part of parts) {
+        const matched = part.matches(at, found)
+        found = found ? and(found, matched, at.size) : matched
+        if (isEmpty(found)) return EMPTY
+      }
+      return found ?? run(0, at.size)
+    },
+    count(at) {
+      // Where all parts but the last let everything through, that last one may know its count.
+      for (const part of parts.slice(0, -1)) {
+        if (part.count === undefined) return undefined
+        const counted = part.count(at)
+        if (counted === 0) return 0
+        if (counted !== at.size) return undefined
+      }
+      return parts.at(-1)!.count?.(at)
+    },
+    events: parts.some(part => part.events),
+  }
+}
+
+const atPositions = (
+  positions: readonly number[],
+  { segment, header }: SegmentView,
+  numbered: Numbered,
+): OrdinalSet => {
+  const from = lowerBound(positions, positionOf(segment.first, 0))
+  const inside = positions.slice(from, lowerBound(positions, positionOf(segment.last + 1, 0)))
+  return listed(Uint32Array.from(inside, position => ordinalOfPosition(header, numbered, position)))
+}
+
+const inBlocks = (runs: readonly [number, number][], numbered: Numbered): SegmentMatcher => {
+  const matches = ({ segment, header, size }: SegmentView): OrdinalSet => {
+    const { first, last } = segment
+    const inside = runs.filter(([from, to]) => to >= first && from <= last)
+    return or(
+      inside.map(one => run(...ordinalsWithin(header, numbered, one))),
+      size,
+    )
+  }
+  return { matches, count: at => count(matches(at)) }
+}
+
+const byHeader = ({ test }: Extract<Plan, { by: 'headers' }>, numbered: Numbered): SegmentMatcher => {
+  const matches = ({ header, size }: SegmentView): OrdinalSet => {
+    const runs: OrdinalSet[] = []
+    let start = -1
+    for (let index = 0; index <= header.times.length; index++) {
+      const holds = index < header.times.length && test(header, index)
+      if (holds && start < 0) start = index
+      if (holds || start < 0) continue
+      runs.push(run(endOf(header, numbered, start - 1), endOf(header, numbered, index - 1)))
+      start = -1
+    }
+    return or(runs, size)
+  }
+  return { matches, count: at => count(matches(at)) }
+}
+
+const createTermRange = (
+  { first, last, fingerprint, accept }: Extract<Plan, { by: 'termRange' }>,
+  context: Context,
+): SegmentMatcher => {
+  const { reader } = context
+  const postings = postingsBySegment(context, among =>
+    reader
+      .postingsBetween(first, last, among)
+      .filter(posting => posting.fingerprint === fingerprint && accept(posting.term)),
+  )
+  return {
+    matches: ({ segment, size }, within) => union(postings(segment.id), reader, size, within),
+    where: postings.where,
+  }
+}
+
+/** A log has one signature and one emitter: the lists of several share nothing, and their lengths add up. */
+const disjoint = (
+  postings: PostingsBySegment,
+  reader: Reader,
+): Pick<SegmentMatcher, 'matches' | 'count' | 'where'> => ({
+  where: postings.where,
+  matches: ({ segment, size }, within) => union(postings(segment.id), reader, size, within),
+  count: ({ segment }) => postings(segment.id).reduce((sum, { n }) => sum + n, 0),
+})
+
+const createSignatures = (ids: ReadonlySet<number>, context: Context): SegmentMatcher => {
+  const { reader } = context
+  const postings = postingsBySegment(context, among =>
+    [...ids].flatMap(id => reader.postings(termOf(0, logField(id)), 0, among)),
+  )
+  return { ...disjoint(postings, reader), events: [...ids].every(id => reader.signature(id).event !== null) }
+}
+
+const createEmitters = (
+  { addresses, signatures }: Extract<Plan, { by: 'emitters' }>,
+  context: Context,
+): SegmentMatcher => {
+  const { reader, kind } = context
+  const accept = ({ term }: Posting): boolean => {
+    const id = signatureOfLogField(fieldOfTerm(term))
+    const signature = reader.signature(id)
+    if ((signature.of === 'call') !== (kind === 'call')) return false
+    return (signatures?.has(id) ?? true) && (kind !== 'event' || signature.event !== null)
+  }
+  const postings = postingsBySegment(context, among =>
+    addresses.flatMap(address => reader.postingsBetween(...logTerms(address), among).filter(accept)),
+  )
+  return { ...disjoint(postings, reader), events: kind === 'event' }
+}
+
+/** A column that tells all but what is in doubt. */
+const byColumn = ({ source, condition, node }: Extract<Plan, { by: 'columns' }>, context: Context): SegmentMatcher => {
+  const { reader } = context
+  const records = byRecords(node, context)
+  return {
+    matches(at, within) {
+      const bounds = source.bounds(at)
+      if (!bounds || bounds.greatest < condition.low || bounds.least > condition.high) return EMPTY
+      const data = source.data(at)
+      if (!data) return EMPTY
+      const { found, doubtful } = scan(data, condition, within ?? run(0, at.size), reader.check)
+      return isEmpty(doubtful) ? found : or([found, records.matches(at, doubtful)], at.size)
+    },
+  }
+}

@@ -1,0 +1,249 @@
+import { lowerBound } from '../../../lib/bounds.ts'
+import type { Kind } from '../../../mapping/index.ts'
+import { MISSING, valueAt } from '../../index/column-codec.ts'
+import { COLUMN_FIELDS } from '../../index/column-fields.ts'
+import { blockAt, indexFrom } from '../../index/segment.ts'
+import type { Reader, ReadHeader, Segment } from '../../reader.ts'
+import { blockOf, placeOf, positionOf } from '../../schema.ts'
+import {
+  endOf,
+  type Numbered,
+  numberedAs,
+  ordinalOfPosition,
+  placesOf,
+  positionOfOrdinal,
+  type SegmentView,
+  sizeOf,
+} from '../fields/ordinals.ts'
+import {
+  and,
+  collected,
+  count,
+  EMPTY,
+  each,
+  isEmpty,
+  listed,
+  type OrdinalSet,
+  or,
+  run,
+  toArray,
+} from './ordinal-set.ts'
+import type { Context, SegmentMatcher } from './segment-matcher.ts'
+
+import type { Where } from './segment-pruning.ts'
+
+/** How the documents of one kind lie in those of another, within a segment: parents and children share their block. */
+interface Link {
+  /** The parent of each of the children in their order, `NO_PARENT` where it is of another kind. */
+  up(at: SegmentView, children: OrdinalSet): Uint32Array
+  down(at: SegmentView, parents: OrdinalSet): OrdinalSet
+}
+
+export const NO_PARENT = 0xffffffff
+
+/** The documents of the other kind that fulfil the inner query, among the candidates at least. */
+type Related = (segment: Segment, within: OrdinalSet | undefined) => OrdinalSet
+
+export interface JoinOptions {
+  /** The kind on the other side. */
+  kind: Kind
+  related: Related
+  /** Of the documents on the other side, which share their segment. */
+  where?: Where | undefined
+  numbered: Numbered
+  reader: Reader
+}
+
+/** Candidates that are this much fewer than what they are of are followed one by one: then no more is looked at than they have. */
+const FEW = 50
+const ifFew = (within: OrdinalSet | undefined, { size }: SegmentView): OrdinalSet | undefined =>
+  within && count(within) * FEW < size ? within : undefined
+
+/** From `min` to `max` children fulfil the inner query. */
+export const byChildren = (
+  { kind, related, where, numbered, reader }: JoinOptions,
+  { min, max }: { min: number; max: number },
+): SegmentMatcher => {
+  const child = numberedAs(kind)
+  const link = linkOf(child, numbered, reader)
+  return {
+    ...(min > 0 && { where }),
+    matches(at, within) {
+      const some = ifFew(within, at)
+      const candidates = some && link.down(at, some)
+      if (candidates && isEmpty(candidates)) return EMPTY
+      const found = related(at.segment, candidates)
+      const children = candidates ? and(found, candidates, sizeOf(at, child)) : found
+      if (isEmpty(children)) return EMPTY
+      const counts = new Uint32Array(at.size)
+      for (const parent of link.up(at, children)) if (parent !== NO_PARENT) counts[parent]!++
+      const parents = new Uint32Array(at.size)
+      let size = 0
+      for (let parent = 0; parent < at.size; parent++)
+        if (counts[parent]! >= min && counts[parent]! <= max) parents[size++] = parent
+      return listed(parents.subarray(0, size))
+    },
+  }
+}
+
+/** The parent fulfils the inner query. */
+export const byParent = ({ kind, related, where, numbered, reader }: JoinOptions): SegmentMatcher => {
+  const parent = numberedAs(kind)
+  const link = linkOf(numbered, parent, reader)
+  return {
+    where,
+    matches(at, within) {
+      const candidates = ifFew(within, at)
+      if (!candidates) return link.down(at, related(at.segment, undefined))
+      const size = sizeOf(at, parent)
+      const parents = link.up(at, candidates)
+      const possible = collected(
+        parents.filter(ordinal => ordinal !== NO_PARENT),
+        size,
+      )
+      if (isEmpty(possible)) return EMPTY
+      const flags = flagsOf(related(at.segment, possible), size)
+      return listed(toArray(candidates).filter((_, i) => flags[parents[i]!]))
+    },
+  }
+}
+
+const flagsOf = (set: OrdinalSet, size: number): Uint8Array => {
+  const flags = new Uint8Array(size)
+  each(set, ordinal => {
+    flags[ordinal] = 1
+  })
+  return flags
+}
+
+export const linkOf = (child: Numbered, parent: Numbered, reader: Reader): Link =>
+  parent === 'block' ? toBlock(child) : toTransaction(child, reader)
+
+/** The segment's header tells where the documents of each block end. */
+const toBlock = (child: Numbered): Link => ({
+  up({ header }, children) {
+    const parents = new Uint32Array(count(children))
+    let i = 0
+    let index = 0
+    each(children, ordinal => {
+      while (endOf(header, child, index) <= ordinal) index++
+      parents[i++] = index
+    })
+    return parents
+  },
+  down(at, blocks) {
+    const { header } = at
+    const runs: OrdinalSet[] = []
+    let from = 0
+    let to = -1
+    const close = () => runs.push(run(endOf(header, child, from - 1), endOf(header, child, to)))
+    each(blocks, index => {
+      if (index !== to + 1) {
+        if (to >= from) close()
+        from = index
+      }
+      to = index
+    })
+    if (to >= from) close()
+    return or(runs, sizeOf(at, child))
+  },
+})
+
+/** Columns of what transactions are made of that tell the place of the transaction; rewards of a block have none. */
+const TRANSACTION: ReadonlyMap<Numbered, number> = new Map(
+  COLUMN_FIELDS.flatMap(({ kind, number, declaration: { origin } }) =>
+    origin === 'transaction' ? [[kind, number] as const] : [],
+  ),
+)
+
+const toTransaction = (child: Numbered, reader: Reader): Link => {
+  const column = TRANSACTION.get(child)!
+  const transactionsOf = ({ segment }: SegmentView) => reader.columns.data(segment, column)
+  return {
+    up(at, children) {
+      const { header } = at
+      const ordinals = toArray(children)
+      const parents = new Uint32Array(ordinals.length).fill(NO_PARENT)
+      const transactions = transactionsOf(at)
+      if (!transactions) return parents
+      let block = blockIn(header, child, 0)
+      for (let i = 0; i < ordinals.length; i++) {
+        const ordinal = ordinals[i]!
+        if (ordinal >= block.end) {
+          reader.check()
+          let index = block.index
+          while (endOf(header, child, index) <= ordinal) index++
+          block = blockIn(header, child, index)
+        }
+        const place = valueAt(transactions, ordinal)
+        if (place !== MISSING) parents[i] = parentIn(header, block, place)
+      }
+      return parents
+    },
+    down(at, parents) {
+      const transactions = transactionsOf(at)
+      if (!transactions || isEmpty(parents)) return EMPTY
+      const { header } = at
+      const size = sizeOf(at, child)
+      if (count(parents) * Math.ceil(size / header.times.length) < size) {
+        const some: number[] = []
+        each(parents, ordinal => {
+          reader.check()
+          const position = positionOfOrdinal(header, 'tx', ordinal)
+          const index = indexFrom(header, blockOf(position))
+          const place = placeOf(position)
+          const end = endOf(header, child, index)
+          for (let at = endOf(header, child, index - 1); at < end; at++)
+            if (valueAt(transactions, at) === place) some.push(at)
+        })
+        return collected(Uint32Array.from(some), size)
+      }
+      const found = new Uint32Array(size)
+      let length = 0
+      const flags = flagsOf(parents, sizeOf(at, 'tx'))
+      for (let index = 0, at = 0; index < header.times.length; index++) {
+        reader.check()
+        const block = blockIn(header, child, index)
+        for (; at < block.end; at++) {
+          const place = valueAt(transactions, at)
+          if (place !== MISSING && flags[parentIn(header, block, place)]) found[length++] = at
+        }
+      }
+      return collected(found.subarray(0, length), size)
+    },
+  }
+}
+
+/** A block of a segment, by its index. */
+interface BlockIn {
+  index: number
+  /** Ordinal of its first transaction; undefined where it is partial, so that places have gaps. */
+  start: number | undefined
+  /** Where its children end. */
+  end: number
+}
+
+const blockIn = (header: ReadHeader, child: Numbered, index: number): BlockIn => ({
+  index,
+  start: placesOf(header, 'tx', index) ? undefined : endOf(header, 'tx', index - 1),
+  end: endOf(header, child, index),
+})
+
+/** Ordinal of the transaction at a place. */
+const parentIn = (header: ReadHeader, { index, start }: BlockIn, place: number): number =>
+  start === undefined ? ordinalOfPosition(header, 'tx', positionOf(blockAt(header, index), place)) : start + place
+
+/** Documents of transactions, which are named by their positions. */
+export const ofTransactions = (positions: readonly number[], { numbered, reader }: Context): SegmentMatcher => {
+  const link = toTransaction(numbered, reader)
+  return {
+    matches(at) {
+      const { segment, header } = at
+      const inside = positions.slice(
+        lowerBound(positions, positionOf(segment.first, 0)),
+        lowerBound(positions, positionOf(segment.last + 1, 0)),
+      )
+      return link.down(at, listed(Uint32Array.from(inside, position => ordinalOfPosition(header, 'tx', position))))
+    },
+  }
+}

@@ -1,0 +1,246 @@
+import { lowerBound } from '../../../lib/bounds.ts'
+
+/**
+ * Sets of ordinals of one segment, all below `size`. Rare ones are sorted lists, dense ones bitmaps, neighbouring ones runs; every
+ * operation takes any mix of them and leaves its arguments alone.
+ */
+export type OrdinalSet =
+  /** From `from` up to but without `to`. */
+  | { readonly form: 'run'; readonly from: number; readonly to: number }
+  /** Ascending, without repeats. */
+  | { readonly form: 'list'; readonly list: Uint32Array }
+  | { readonly form: 'bits'; readonly bits: Uint32Array; readonly count: number }
+
+export const EMPTY: OrdinalSet = { form: 'run', from: 0, to: 0 }
+
+export const run = (from: number, to: number): OrdinalSet => (from < to ? { form: 'run', from, to } : EMPTY)
+export const listed = (list: Uint32Array): OrdinalSet => (list.length ? { form: 'list', list } : EMPTY)
+/** A set of ordinals in any order; repeats count once. */
+export const collected = (ordinals: Uint32Array, size: number): OrdinalSet => {
+  if (ordinals.length * DENSE > size) {
+    const bits = new Uint32Array((size + 31) >>> 5)
+    for (let i = 0; i < ordinals.length; i++) bits[ordinals[i]! >>> 5]! |= 1 << (ordinals[i]! & 31)
+    return counted(bits)
+  }
+  const sorted = ordinals.slice().sort()
+  let kept = 0
+  for (let i = 0; i < sorted.length; i++) if (i === 0 || sorted[i] !== sorted[i - 1]) sorted[kept++] = sorted[i]!
+  return listed(sorted.subarray(0, kept))
+}
+
+/** A list that takes few bytes is not worth being made smaller. */
+const SMALL = 1024
+
+/** The same set, in no more bytes than a bit for each ordinal below `size` takes, or in few. */
+export const packed = (set: OrdinalSet, size: number): OrdinalSet => {
+  if (set.form !== 'list') return set
+  const { list } = set
+  if (list.length > SMALL && list.length * DENSE > size) return collected(list, size)
+  // It may be the begin of a larger array.
+  return list.buffer.byteLength > list.byteLength ? listed(list.slice()) : set
+}
+
+export const count = (set: OrdinalSet): number =>
+  set.form === 'run' ? set.to - set.from : set.form === 'list' ? set.list.length : set.count
+
+export const isEmpty = (set: OrdinalSet): boolean => count(set) === 0
+
+export const has = (set: OrdinalSet, ordinal: number): boolean => {
+  if (set.form === 'run') return ordinal >= set.from && ordinal < set.to
+  if (set.form === 'bits') return (set.bits[ordinal >>> 5]! & (1 << (ordinal & 31))) !== 0
+  const at = lowerBound(set.list, ordinal)
+  return set.list[at] === ordinal
+}
+
+export const and = (a: OrdinalSet, b: OrdinalSet, size: number): OrdinalSet => {
+  if (count(a) > count(b)) return and(b, a, size)
+  if (isEmpty(a)) return EMPTY
+  // From here on the smaller set comes first.
+  if (a.form === 'run' && b.form === 'run') return run(Math.max(a.from, b.from), Math.min(a.to, b.to))
+  if (b.form === 'run') return clipped(a, b.from, b.to, size)
+  if (a.form === 'run') return clipped(b, a.from, a.to, size)
+  if (a.form === 'list') return b.form === 'list' ? intersected(a.list, b.list) : kept(a.list, b)
+  if (b.form === 'list') return kept(b.list, a)
+  const bits = new Uint32Array(a.bits.length)
+  for (let i = 0; i < bits.length; i++) bits[i] = a.bits[i]! & b.bits[i]!
+  return counted(bits)
+}
+
+export const or = (sets: readonly OrdinalSet[], size: number): OrdinalSet => {
+  const parts = sets.filter(set => !isEmpty(set))
+  if (parts.length <= 1) return parts[0] ?? EMPTY
+  const total = parts.reduce((sum, set) => sum + count(set), 0)
+  if (parts.every(set => set.form === 'list') && total * DENSE <= size)
+    return listed(unitedOf(parts.map(set => set.list)))
+  const bits = new Uint32Array((size + 31) >>> 5)
+  for (const set of parts) addTo(bits, set)
+  return counted(bits)
+}
+
+export const not = (set: OrdinalSet, size: number): OrdinalSet => {
+  if (isEmpty(set)) return run(0, size)
+  if (set.form === 'run' && set.from === 0) return run(set.to, size)
+  if (set.form === 'run' && set.to === size) return run(0, set.from)
+  const bits = new Uint32Array((size + 31) >>> 5)
+  addTo(bits, set)
+  for (let i = 0; i < bits.length; i++) bits[i] = ~bits[i]!
+  if (size & 31) bits[bits.length - 1]! &= (1 << (size & 31)) - 1
+  return { form: 'bits', bits, count: size - count(set) }
+}
+
+/** Those of a set that are not in another one. */
+export const minus = (set: OrdinalSet, other: OrdinalSet, size: number): OrdinalSet => {
+  if (isEmpty(other)) return set
+  if (set.form !== 'list') return and(set, not(other, size), size)
+  if (other.form !== 'list') return listed(set.list.filter(ordinal => !has(other, ordinal)))
+  const left = new Uint32Array(set.list.length)
+  let length = 0
+  let next = 0
+  for (const ordinal of set.list) {
+    while (other.list[next]! < ordinal) next++
+    if (other.list[next] !== ordinal) left[length++] = ordinal
+  }
+  return listed(left.subarray(0, length))
+}
+
+/** Ordinals that lie in at least `least` of the sets. */
+export const atLeast = (sets: readonly OrdinalSet[], least: number, size: number): OrdinalSet => {
+  if (least <= 0) return run(0, size)
+  if (least === 1) return or(sets, size)
+  if (least > sets.length) return EMPTY
+  const times = new Uint16Array(size)
+  for (const set of sets) each(set, ordinal => void times[ordinal]!++)
+  const found: number[] = []
+  for (let ordinal = 0; ordinal < size; ordinal++) if (times[ordinal]! >= least) found.push(ordinal)
+  return collected(Uint32Array.from(found), size)
+}
+
+/** All ordinals, ascending; not to be written to. */
+export const toArray = (set: OrdinalSet): Uint32Array => {
+  if (set.form === 'list') return set.list
+  const found = new Uint32Array(count(set))
+  let size = 0
+  if (set.form === 'run') for (let ordinal = set.from; ordinal < set.to; ordinal++) found[size++] = ordinal
+  else
+    for (let word = 0; word < set.bits.length; word++)
+      for (let bits = set.bits[word]!; bits !== 0; bits &= bits - 1)
+        found[size++] = word * 32 + 31 - Math.clz32(bits & -bits)
+  return found
+}
+
+/** Calls for each ordinal, ascending. */
+export const each = (set: OrdinalSet, visit: (ordinal: number) => void) => {
+  if (set.form === 'run') for (let ordinal = set.from; ordinal < set.to; ordinal++) visit(ordinal)
+  else if (set.form === 'list') for (const ordinal of set.list) visit(ordinal)
+  else
+    for (let word = 0; word < set.bits.length; word++)
+      for (let bits = set.bits[word]!; bits !== 0; bits &= bits - 1) visit(word * 32 + 31 - Math.clz32(bits & -bits))
+}
+
+/** The first `limit` ordinals ascending, or the last ones descending. */
+export const some = (set: OrdinalSet, limit: number, descending: boolean): number[] => {
+  const found: number[] = []
+  if (set.form === 'run') {
+    const length = Math.min(limit, set.to - set.from)
+    for (let i = 0; i < length; i++) found.push(descending ? set.to - 1 - i : set.from + i)
+  } else if (set.form === 'list') {
+    const length = Math.min(limit, set.list.length)
+    for (let i = 0; i < length; i++) found.push(set.list[descending ? set.list.length - 1 - i : i]!)
+  } else if (descending)
+    for (let word = set.bits.length - 1; word >= 0 && found.length < limit; word--) {
+      let bits = set.bits[word]!
+      while (bits !== 0 && found.length < limit) {
+        const bit = 31 - Math.clz32(bits)
+        found.push(word * 32 + bit)
+        bits &= ~(1 << bit)
+      }
+    }
+  else
+    for (let word = 0; word < set.bits.length && found.length < limit; word++)
+      for (let bits = set.bits[word]!; bits !== 0 && found.length < limit; bits &= bits - 1)
+        found.push(word * 32 + 31 - Math.clz32(bits & -bits))
+  return found
+}
+
+/** A list is turned into a bitmap where it holds more than one in so many ordinals. */
+const DENSE = 32
+
+const clipped = (set: OrdinalSet, from: number, to: number, size: number): OrdinalSet => {
+  if (from === 0 && to === size) return set
+  if (set.form === 'list') return listed(set.list.subarray(lowerBound(set.list, from), lowerBound(set.list, to)))
+  if (set.form === 'run') return run(Math.max(set.from, from), Math.min(set.to, to))
+  const bits = new Uint32Array(set.bits.length)
+  const [first, last] = [from >>> 5, (to - 1) >>> 5]
+  bits.set(set.bits.subarray(first, last + 1), first)
+  bits[first]! &= -1 << (from & 31)
+  if (to & 31) bits[last]! &= (1 << (to & 31)) - 1
+  return counted(bits)
+}
+
+const intersected = (a: Uint32Array, b: Uint32Array): OrdinalSet => {
+  const found = new Uint32Array(a.length)
+  let length = 0
+  if (b.length > a.length * 16) {
+    for (const ordinal of a) if (b[lowerBound(b, ordinal)] === ordinal) found[length++] = ordinal
+  } else
+    for (let i = 0, j = 0; i < a.length && j < b.length; ) {
+      const [left, right] = [a[i]!, b[j]!]
+      if (left === right) found[length++] = left
+      if (left <= right) i++
+      if (right <= left) j++
+    }
+  return listed(found.subarray(0, length))
+}
+
+const kept = (list: Uint32Array, set: OrdinalSet): OrdinalSet => listed(list.filter(ordinal => has(set, ordinal)))
+
+/** Of some lists, half by half: so each ordinal is looked at as often as halves can be halved. */
+const unitedOf = (lists: readonly Uint32Array[]): Uint32Array => {
+  if (lists.length === 1) return lists[0]!
+  const half = lists.length >>> 1
+  return united(unitedOf(lists.slice(0, half)), unitedOf(lists.slice(half)))
+}
+
+const united = (a: Uint32Array, b: Uint32Array): Uint32Array => {
+  const found = new Uint32Array(a.length + b.length)
+  let length = 0
+  let i = 0
+  let j = 0
+  while (i < a.length && j < b.length) {
+    const [left, right] = [a[i]!, b[j]!]
+    found[length++] = Math.min(left, right)
+    if (left <= right) i++
+    if (right <= left) j++
+  }
+  while (i < a.length) found[length++] = a[i++]!
+  while (j < b.length) found[length++] = b[j++]!
+  return found.subarray(0, length)
+}
+
+const addTo = (bits: Uint32Array, set: OrdinalSet) => {
+  if (set.form === 'list') for (const ordinal of set.list) bits[ordinal >>> 5]! |= 1 << (ordinal & 31)
+  else if (set.form === 'bits') for (let i = 0; i < bits.length; i++) bits[i]! |= set.bits[i]!
+  else {
+    const [first, last] = [set.from >>> 5, (set.to - 1) >>> 5]
+    const head = -1 << (set.from & 31)
+    const tail = set.to & 31 ? (1 << (set.to & 31)) - 1 : -1
+    if (first === last) bits[first]! |= head & tail
+    else {
+      bits[first]! |= head
+      bits.fill(-1, first + 1, last)
+      bits[last]! |= tail
+    }
+  }
+}
+
+/** What the bits of some ordinals tell. */
+export const counted = (bits: Uint32Array): OrdinalSet => {
+  let count = 0
+  for (let i = 0; i < bits.length; i++) {
+    let word = bits[i]!
+    word -= (word >>> 1) & 0x55555555
+    word = (word & 0x33333333) + ((word >>> 2) & 0x33333333)
+    count += Math.imul((word + (word >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24
+  }
+  return count ? { form: 'bits', bits, count } : EMPTY
+}

@@ -1,0 +1,110 @@
+import { asBigint } from '../../../documents/show.ts'
+import { RECORD_KINDS, type RecordKind } from '../../../mapping/index.ts'
+import type { Node } from '../../../query/ast.ts'
+import { columnIndex, isFieldwise, RARE_COLUMNS } from '../../documents/columns.ts'
+import { valueReader } from '../../documents/record-values.ts'
+import { termOf, UNDECODED } from '../../index/terms.ts'
+import { createDocuments, fieldValues } from '../documents.ts'
+import { type Leaf, testOf } from '../fields/condition.ts'
+import { interpreterOf, recordReader } from '../fields/field-values.ts'
+import { type Numbered, positionOfOrdinal, type SegmentView } from '../fields/ordinals.ts'
+import { conditionOf, DOUBT, YES } from '../plan/column-conditions.ts'
+import { and, listed, not, type OrdinalSet, run, toArray } from './ordinal-set.ts'
+import { type Context, createTerms, type SegmentMatcher } from './segment-matcher.ts'
+
+type Test = (position: number) => boolean
+
+/** Records that are read between two looks at whether to go on. */
+const READ = 0xf
+
+/** A condition that neither index nor column tells: one field of each candidate is read. */
+export const byRecords = (node: Leaf, context: Context): SegmentMatcher => {
+  const fulfils = testOfRecord(node, context)
+  return fulfils ? byTest(fulfils, context, isInRows(node, context)) : byDocuments(node, context)
+}
+
+/** What no index, no column and no single value tells: each candidate is read as far as the condition needs it. */
+export const byDocuments = (node: Node, context: Context): SegmentMatcher => {
+  const { ask, kind, reader, among } = context
+  const { matches } = byTest(position => ask(kind, node, [position])[0]!, context, true)
+  if (kind !== 'event') return { matches }
+  // Made once: it reads the postings of all segments.
+  const undecoded = createTerms([{ term: termOf(0, UNDECODED), fingerprint: 0 }], { reader, among })
+  return {
+    events: true,
+    matches(at, within = run(0, at.size)) {
+      return matches(at, and(within, not(undecoded.matches(at, undefined), at.size), at.size))
+    },
+  }
+}
+
+const byTest = (fulfils: Test, context: Context, inRows: boolean): SegmentMatcher => ({
+  matches(at, within) {
+    const found: number[] = []
+    let seen = 0
+    visit(at, within ?? run(0, at.size), { ...context, inRows }, (ordinal, position) => {
+      if ((seen++ & READ) === 0) context.reader.check()
+      if (fulfils(position)) found.push(ordinal)
+    })
+    return listed(Uint32Array.from(found))
+  },
+})
+
+/** Calls for each candidate; neighbours' records are fetched many at a time. */
+const visit = (
+  { header }: SegmentView,
+  within: OrdinalSet,
+  { numbered, reader, inRows }: Context & { inRows: boolean },
+  call: (ordinal: number, position: number) => void,
+) => {
+  if (inRows && within.form === 'run' && within.to > within.from && hasRows(numbered)) {
+    let ordinal = within.from
+    const [first, last] = [ordinal, within.to - 1].map(one => positionOfOrdinal(header, numbered, one))
+    reader.records.each(numbered, first!, last!, position => call(ordinal++, position))
+  } else for (const ordinal of toArray(within)) call(ordinal, positionOfOrdinal(header, numbered, ordinal))
+}
+
+const hasRows = (numbered: Numbered): numbered is RecordKind => RECORD_KINDS.includes(numbered as RecordKind)
+
+/** Hashes of transactions stand in the block's row instead. */
+const isInRows = ({ field }: Leaf, { kind }: Context): boolean =>
+  kind !== 'tx' || RARE_COLUMNS.tx.has(field.field) || columnIndex(kind, field.list?.name ?? field.field) >= 0
+
+/** Undefined where the whole document tells. */
+const testOfRecord = (node: Leaf, context: Context): Test | undefined => {
+  const { kind, reader } = context
+  const byNumber = testOfInteger(node, context)
+  if (byNumber) return byNumber
+  const test = testOf(node)
+  const one = recordReader(kind, node.field, reader)
+  if (one)
+    return position => {
+      const value = one(position)
+      return value !== undefined && test(value)
+    }
+  if (!isFieldwise(kind) && kind !== 'log') return undefined
+  const some = fieldValues(kind, node.field, createDocuments(reader, asBigint))
+  return position => some(position).some(test)
+}
+
+/** Integers are compared as doubles, as those of a column are; one that a double does not tell is compared as it is. */
+const testOfInteger = (node: Leaf, { kind, reader }: Context): Test | undefined => {
+  const { field } = node
+  const read = valueReader(kind, field.field, reader.records)
+  if (!read || field.list || (field.kind !== 'quantity' && field.kind !== 'amount')) return undefined
+  const condition = conditionOf(node, reader)
+  if (condition === 'never') return () => false
+  const { low, high, judge } = condition
+  const test = testOf(node)
+  const interpret = interpreterOf(field, reader)
+  return position => {
+    const stored = read(position)
+    if (stored === null || stored === undefined) return false
+    const number = Number(stored)
+    if (number < low || number > high) return false
+    const verdict = judge ? judge(number) : YES
+    if (verdict !== DOUBT) return verdict === YES
+    const value = interpret(stored)
+    return value !== undefined && test(value)
+  }
+}

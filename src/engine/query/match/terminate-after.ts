@@ -1,0 +1,35 @@
+import type { Reader, Segment } from '../../reader.ts'
+import type { Part } from '../found.ts'
+import { count, EMPTY, listed, type OrdinalSet, some } from './ordinal-set.ts'
+import { segmentsOf } from './segment-pruning.ts'
+
+/** Of each part's matches the first ones of the chain, and whether there are more. */
+export const terminated = (
+  parts: readonly Part[],
+  most: number,
+  reader: Reader,
+): { parts: Part[]; isEarly: boolean } => {
+  let isEarly = false
+  const first = parts.map((part): Part => {
+    const { evaluation } = part
+    const kept = new Map<number, OrdinalSet>()
+    let left = most
+    for (const segment of segmentsOf([part], reader)) {
+      reader.check()
+      const matches = evaluation.matches(segment)
+      const found = count(matches)
+      if (found > left) isEarly = true
+      if (left > 0 && found > 0) kept.set(segment.id, found <= left ? matches : listed(firstOf(matches, left)))
+      left -= Math.min(left, found)
+      if (isEarly && left === 0) break
+    }
+    const matches = (segment: Segment) => kept.get(segment.id) ?? EMPTY
+    return {
+      kind: part.kind,
+      evaluation: { matches, count: segment => count(matches(segment)), where: evaluation.where },
+    }
+  })
+  return { parts: first, isEarly }
+}
+
+const firstOf = (set: OrdinalSet, most: number): Uint32Array => Uint32Array.from(some(set, most, false))

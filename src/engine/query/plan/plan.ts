@@ -1,0 +1,50 @@
+import type { Kind } from '../../../mapping/index.ts'
+import type { Node } from '../../../query/ast.ts'
+import type { SegmentHeader } from '../../index/segment.ts'
+import type { Reader } from '../../reader.ts'
+import type { ColumnSource } from '../fields/column-source.ts'
+import type { Leaf } from '../fields/condition.ts'
+import type { ColumnCondition } from './column-conditions.ts'
+import type { Nested } from './nested.ts'
+
+/**
+ * A query on one kind, ready to be evaluated segment by segment: names and addresses are resolved to dictionary ids, and
+ * every leaf says by which means it is found, cheapest first.
+ */
+export type Plan =
+  | { by: 'all' }
+  | { by: 'none' }
+  | { by: 'and' | 'or'; of: Plan[] }
+  | { by: 'atLeast'; count: number; of: Plan[] }
+  | { by: 'not'; of: Plan }
+  /** Documents at these positions, ascending. */
+  | { by: 'positions'; positions: number[] }
+  /** Documents of blocks in these runs of block numbers. */
+  | { by: 'blocks'; runs: [from: number, to: number][] }
+  /** Documents of blocks of which the segment's header fulfils a test; `index` is that of the block. */
+  | { by: 'headers'; test(header: SegmentHeader, index: number): boolean }
+  /** Logs or traces of transactions, named by the transactions' positions. */
+  | { by: 'transactions'; positions: number[] }
+  | { by: 'terms'; terms: { term: number; fingerprint: number }[] }
+  /** Logs of these signatures. */
+  | { by: 'signatures'; ids: ReadonlySet<number> }
+  /** Logs that these addresses (dictionary ids) emitted, of certain signatures where they are given. */
+  | { by: 'emitters'; addresses: number[]; signatures: ReadonlySet<number> | undefined }
+  /** A range of terms with one fingerprint, of which those count that are accepted. */
+  | { by: 'termRange'; first: number; last: number; fingerprint: number; accept(term: number): boolean }
+  /** Logs one of whose arguments fulfils conditions, of certain signatures where they are given. */
+  | { by: 'nested'; nested: Nested; signatures: ReadonlySet<number> | undefined }
+  /** Documents of which so many children match. */
+  | { by: 'children'; kind: Kind; of: Plan; min: number; max: number }
+  /** Documents whose parent matches. */
+  | { by: 'parent'; kind: Kind; of: Plan }
+  /** Documents whose number in a column fulfils a condition. Where that is in doubt they are asked themselves. */
+  | { by: 'columns'; source: ColumnSource; condition: ColumnCondition; node: Leaf }
+  /** What no index and no column tells: the documents themselves are asked. */
+  | { by: 'documents'; node: Node }
+
+export const EVERYTHING: Plan = { by: 'all' }
+export const NOTHING: Plan = { by: 'none' }
+
+/** Plans a condition on one field; undefined where it knows no way of its own. */
+export type Planner = (leaf: Leaf, reader: Reader) => Plan | undefined

@@ -1,0 +1,313 @@
+import { type Kind, lookup, type RowKind } from '../../../mapping/index.ts'
+import type { Node, Value } from '../../../query/ast.ts'
+import { isIn } from '../../../query/simplify.ts'
+import { findFieldId } from '../../index/terms.ts'
+import type { Reader } from '../../reader.ts'
+import { blockOf, PLACES, placeOf, positionOf } from '../../schema.ts'
+import { columnSource } from '../fields/column-source.ts'
+import { addressIds, commonStart, type Leaf, testOf } from '../fields/condition.ts'
+import { findBlock, findTransaction, positionsOfIds } from '../fields/find-by-id.ts'
+import { isRowKind } from '../fields/ordinals.ts'
+import { positionsBy, sparsePositions } from '../fields/row-kinds.ts'
+import { dictionaryOf, expandAllFuzzy, expandFuzzy, idsByWord } from '../fields/term-dictionary.ts'
+import { blockNumber, time } from './blocks.ts'
+import { conditionOf } from './column-conditions.ts'
+import { planNested } from './nested.ts'
+import { EVERYTHING, NOTHING, type Plan, type Planner } from './plan.ts'
+import { byPostings } from './postings.ts'
+import { byName, bySignature, firstTopic, ofSignatures, selector, topics } from './signatures.ts'
+
+export const planQuery = (kind: Kind, node: Node, reader: Reader): Plan => {
+  reader.check()
+  switch (node.op) {
+    case 'all':
+      return EVERYTHING
+    case 'none':
+      return NOTHING
+    case 'and': {
+      const of = withSignatures(node.of.map(inner => planQuery(kind, inner, reader)))
+      if (of.some(plan => plan.by === 'none')) return NOTHING
+      return of.length === 1 ? of[0]! : { by: 'and', of: of.sort((a, b) => COST[a.by] - COST[b.by]) }
+    }
+    case 'or': {
+      const of = node.of.map(inner => planQuery(kind, inner, reader)).filter(plan => plan.by !== 'none')
+      if (of.length === 0) return NOTHING
+      return of.length === 1 ? of[0]! : { by: 'or', of }
+    }
+    case 'atLeast':
+      return { by: 'atLeast', count: node.count, of: node.of.map(inner => planQuery(kind, inner, reader)) }
+    case 'not':
+      return { by: 'not', of: planQuery(kind, node.of, reader) }
+    case 'ids':
+      return { by: 'positions', positions: positionsOfIds(kind, node.values, reader) }
+    case 'nested':
+      return {
+        by: 'nested',
+        nested: planNested(expandAllFuzzy(kind, node.of, reader), reader, kind === 'call' ? 'call' : 'log'),
+        signatures: undefined,
+      }
+    case 'fuzzy': {
+      const resolved = expandFuzzy(kind, node, reader)
+      return resolved.op === 'fuzzy' ? { by: 'documents', node } : planQuery(kind, resolved, reader)
+    }
+    case 'child':
+      return planChildren(kind, node, reader)
+    case 'parent':
+      return planParent(kind, node, reader)
+    case 'compare':
+      return { by: 'documents', node }
+    case 'phrase': {
+      const words = node.prefix ? node.words.slice(0, -1) : node.words
+      const of = words.map(word => planQuery(kind, isIn(node.field, [word]), reader))
+      return of.some(plan => plan.by === 'none')
+        ? NOTHING
+        : { by: 'and', of: [...withSignatures(of), { by: 'documents', node }] }
+    }
+    case 'in':
+    case 'range':
+    case 'exists':
+    case 'pattern':
+      return planLeaf(kind, node, reader)
+  }
+}
+
+/** Order in which the parts of a conjunction are evaluated. */
+const COST: Record<Plan['by'], number> = {
+  none: 0,
+  all: 1,
+  positions: 2,
+  blocks: 3,
+  headers: 4,
+  transactions: 5,
+  terms: 6,
+  signatures: 7,
+  emitters: 6,
+  termRange: 7,
+  or: 8,
+  and: 8,
+  atLeast: 9,
+  nested: 10,
+  not: 11,
+  parent: 11,
+  children: 11,
+  columns: 12,
+  documents: 13,
+}
+
+/**
+ * In a conjunction, conditions on the signature (a name, a first topic) go into those on emitters and arguments, whose index entries are
+ * kept by signature: these then need no intersection, and know their counts.
+ */
+const withSignatures = (plans: Plan[]): Plan[] => {
+  const named = plans.filter(plan => plan.by === 'signatures')
+  const rest = plans.filter(plan => plan.by !== 'signatures')
+  const [first, ...others] = named
+  if (!first) return plans
+  const ids = others.reduce((left, { ids }) => left.intersection(ids), new Set(first.ids))
+  if (ids.size === 0) return [NOTHING]
+  const narrowed = rest.map(plan =>
+    plan.by === 'emitters' || plan.by === 'nested'
+      ? { ...plan, signatures: plan.signatures?.intersection(ids) ?? ids }
+      : plan,
+  )
+  const told = narrowed.some(plan => plan.by === 'emitters' || plan.by === 'nested')
+  return told ? narrowed : [{ by: 'signatures', ids }, ...narrowed]
+}
+
+const planChildren = (kind: Kind, node: Extract<Node, { op: 'child' }>, reader: Reader): Plan => {
+  const { kind: child, of, min, max } = node
+  // In a block that has such a log, a transaction has it: which one does not matter.
+  if (isSome(node) && of.op === 'child' && isSome(of) && ALWAYS_IN_TRANSACTIONS.has(of.kind))
+    return planChildren(kind, of, reader)
+  const plan = ofParent(child, kind, planQuery(child, of, reader), reader)
+  return plan.by === 'none' ? NOTHING : { by: 'children', kind: child, of: plan, min, max }
+}
+
+const planParent = (kind: Kind, node: Extract<Node, { op: 'parent' }>, reader: Reader): Plan => {
+  const { kind: parent, of } = node
+  if (of.op === 'parent' && ALWAYS_IN_TRANSACTIONS.has(kind)) return planParent(kind, of, reader)
+  const plan = planQuery(parent, of, reader)
+  return plan.by === 'none' ? NOTHING : ofParent(kind, parent, { by: 'parent', kind: parent, of: plan }, reader)
+}
+
+const isSome = ({ min, max }: { min: number; max: number }) => min === 1 && max === Number.POSITIVE_INFINITY
+const ALWAYS_IN_TRANSACTIONS: ReadonlySet<Kind> = new Set<Kind>(['log', 'event'])
+
+/** What of a plan on children has parents of this kind: rewards alone are traces of the block itself. */
+export const ofParent = (child: Kind, parent: Kind, plan: Plan, reader: Reader): Plan => {
+  if (child !== 'trace' || parent !== 'block') return plan
+  const rewards = planQuery('trace', isIn(lookup('trace', 'type')!, ['reward']), reader)
+  return rewards.by === 'none' || plan.by === 'none' ? NOTHING : { by: 'and', of: [plan, rewards] }
+}
+
+const planLeaf = (kind: Kind, leaf: Leaf, reader: Reader): Plan => {
+  const { field } = leaf
+  if (leaf.op === 'in' && field.kind === 'address' && !leaf.values.some(isAddress)) return NOTHING
+  // What is found by numbers knows no shape of their digits.
+  const isShape = leaf.op === 'pattern' && field.compare === 'integer'
+  const special = isShape
+    ? undefined
+    : (INDEXED_FIELDS[kind]?.[field.field] ?? IN_ALL_KINDS[field.field])?.(leaf, reader)
+  if (special) return special
+  const few = (leaf.op === 'range' || leaf.op === 'pattern') && fewNames(kind, leaf, reader)
+  if (few) return planQuery(kind, few, reader)
+  if (leaf.op === 'in') {
+    const indexed = byPostings(kind, field, leaf, reader)
+    if (indexed) return indexed
+  }
+  if (isRowKind(kind)) {
+    const positions = sparsePositions(kind, leaf, reader)
+    return positions ? { by: 'positions', positions } : { by: 'documents', node: leaf }
+  }
+  const source = columnSource(kind, field, reader)
+  if (!source) return { by: 'documents', node: leaf }
+  const condition = conditionOf(leaf, reader)
+  return condition === 'never' ? NOTHING : { by: 'columns', source, condition, node: leaf }
+}
+
+const isAddress = (value: Value): boolean => /^0x[0-9a-f]{40}$/i.test(String(value))
+
+/** A condition on what all documents of a block, or of a transaction, show of it. */
+const ofWhole = (kind: 'block' | 'tx', leaf: Leaf, reader: Reader): Plan => {
+  const of = planLeaf(kind, { ...leaf, field: lookup(kind, 'hash')! }, reader)
+  return of.by === 'none' ? NOTHING : { by: 'parent', kind, of }
+}
+
+/**
+ * A range of names, such as those that begin with a text, by the names that lie in it: the index has them, where they are few.
+ */
+const fewNames = (kind: Kind, leaf: Leaf, reader: Reader): Node | undefined => {
+  const { field } = leaf
+  if (findFieldId(kind, field.field) === undefined) return undefined
+  const values = dictionaryOf(kind, field, reader)?.filter(testOf(leaf))
+  return values && values.length <= MAX_NAMES ? isIn(field, values) : undefined
+}
+
+const MAX_NAMES = 1000
+
+const blockHash: Planner = (leaf, reader) => {
+  if (leaf.op === 'exists') return EVERYTHING
+  return leaf.op === 'in' ? blocksByHash(leaf, reader) : ofWhole('block', leaf, reader)
+}
+
+const ownBlockHash: Planner = (leaf, reader) => {
+  if (leaf.op === 'exists') return EVERYTHING
+  return leaf.op === 'in' ? blocksByHash(leaf, reader) : undefined
+}
+
+const blocksByHash = (leaf: Extract<Leaf, { op: 'in' }>, reader: Reader): Plan => {
+  const positions = leaf.values.flatMap(value => findBlock(String(value), reader) ?? [])
+  const numbers = positions.map(position => position / PLACES).sort((a, b) => a - b)
+  return { by: 'blocks', runs: numbers.map(number => [number, number]) }
+}
+
+const transactionHash: Planner = (leaf, reader) => {
+  if (leaf.op === 'exists') return EVERYTHING
+  if (leaf.op !== 'in') return ofWhole('tx', leaf, reader)
+  return {
+    by: 'transactions',
+    positions: ascending(leaf.values.flatMap(value => findTransaction(String(value), reader) ?? [])),
+  }
+}
+
+/** Contracts are few, and no segment tells which transaction created them. */
+const contractTransaction: Planner = (leaf, reader) => {
+  const plan = leaf.op === 'range' || leaf.op === 'pattern' ? undefined : transactionHash(leaf, reader)
+  if (plan?.by !== 'transactions') return plan
+  const select = reader.prepare('SELECT pos FROM contract WHERE pos BETWEEN ? AND ? AND tx = ? ORDER BY pos').pluck()
+  const created = plan.positions.flatMap(position => {
+    const start = positionOf(blockOf(position), 0)
+    return select.all(start, start + PLACES - 1, placeOf(position)) as number[]
+  })
+  return { by: 'positions', positions: created }
+}
+
+const ownTransactionHash: Planner = (leaf, reader) => {
+  if (leaf.op === 'exists') return EVERYTHING
+  if (leaf.op !== 'in') return undefined
+  return {
+    by: 'positions',
+    positions: ascending(leaf.values.flatMap(value => findTransaction(String(value), reader) ?? [])),
+  }
+}
+
+const blockTransactions: Planner = (leaf, reader) => {
+  if (leaf.op === 'exists')
+    return { by: 'headers', test: ({ ends: { tx } }, index) => tx[index]! > (index > 0 ? tx[index - 1]! : 0) }
+  if (leaf.op !== 'in') return undefined
+  const positions = leaf.values.flatMap(value => findTransaction(String(value), reader) ?? [])
+  return { by: 'positions', positions: ascending(positions.map(position => position - (position % PLACES))) }
+}
+
+/** What a contract or a token is called, word by word. */
+const byWords =
+  (table: RowKind): Planner =>
+  (leaf, reader) => {
+    const { encoding, field } = leaf.field
+    if (encoding !== '') return undefined
+    return { by: 'positions', positions: positionsBy(table, field, idsByWord(testOf(leaf), reader), reader) }
+  }
+
+/** An event as text begins with its name: only events of that name are asked. */
+const rendered: Planner = (leaf, reader) => {
+  const names = namesIn(leaf)
+  const logs = ofSignatures(
+    reader.signatures('log').filter(({ event, error }) => event && error === null && (names?.has(event.name) ?? true)),
+  )
+  return logs.by === 'none' ? NOTHING : { by: 'and', of: [logs, { by: 'documents', node: leaf }] }
+}
+
+/** Names that the texts of a condition begin with; undefined where it does not say. */
+const namesIn = (leaf: Leaf): Set<string> | undefined => {
+  if (leaf.op === 'exists') return undefined
+  const starts = leaf.op === 'in' ? leaf.values.map(String) : [commonStart(leaf)]
+  const names = starts.filter(text => text.includes('(')).map(text => text.slice(0, text.indexOf('(')))
+  return leaf.op === 'in' || names.length > 0 ? new Set(names) : undefined
+}
+
+const emitter: Planner = (leaf, reader) => {
+  if (leaf.op !== 'in') return leaf.op === 'exists' ? EVERYTHING : undefined
+  const addresses = addressIds(leaf, reader)
+  return addresses.length === 0
+    ? NOTHING
+    : { by: 'emitters', addresses: [...new Set(addresses)], signatures: undefined }
+}
+
+const constant =
+  (value: Value): Planner =>
+  leaf =>
+    testOf(leaf)(value) ? EVERYTHING : NOTHING
+
+/** Fields that mean the same whatever document shows them. */
+const IN_ALL_KINDS: Record<string, Planner> = { blockNumber, blockHash, transactionHash, timestamp: time }
+
+/** Fields that are found in another way than by postings or columns of their own. */
+const INDEXED_FIELDS: Partial<Record<Kind, Record<string, Planner>>> = {
+  block: { number: blockNumber, hash: ownBlockHash, transactions: blockTransactions },
+  tx: { hash: ownTransactionHash },
+  log: { address: emitter, topics, signature: firstTopic, removed: constant(false) },
+  event: {
+    address: emitter,
+    event: byName('log'),
+    error: bySignature(({ error }) => [error]),
+    str: rendered,
+    probability: bySignature(({ event, probability }) => [event && probability]),
+  },
+  trace: {
+    // Rewards have none.
+    transactionHash: (leaf, reader) =>
+      leaf.op === 'exists'
+        ? planLeaf('trace', { op: 'exists', field: lookup('trace', 'transactionPosition.num')! }, reader)
+        : transactionHash(leaf, reader),
+  },
+  call: {
+    to: emitter,
+    method: byName('call'),
+    selector,
+    probability: bySignature(({ event, probability }) => [event && probability], 'call'),
+  },
+  contract: { transactionHash: contractTransaction, name: byWords('contract') },
+  token: { firstSeen: blockNumber, name: byWords('token'), symbol: byWords('token') },
+}
+
+const ascending = (positions: number[]): number[] => [...new Set(positions)].sort((a, b) => a - b)

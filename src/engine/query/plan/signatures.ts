@@ -1,0 +1,171 @@
+import type { EventAbi } from '../../../decode/types.ts'
+import type { Value } from '../../../query/ast.ts'
+import { tooLong } from '../../../query/simplify.ts'
+import { analyze } from '../../../query/text/analysis.ts'
+import {
+  argumentField,
+  argumentOf,
+  argumentTerms,
+  fieldId,
+  fieldOfTerm,
+  HASHED,
+  OVERFLOW_SLOT,
+  termOf,
+  UNLISTED,
+} from '../../index/terms.ts'
+import type { Reader, StoredSignature } from '../../reader.ts'
+import { type Leaf, testOf } from '../fields/condition.ts'
+import { EVERYTHING, NOTHING, type Plan, type Planner } from './plan.ts'
+
+/** Conditions on what logs or calls of a signature share, and on topics. */
+
+/** A field that all logs of a signature share. `valuesOf` gives what the field holds for it. */
+export const bySignature =
+  (valuesOf: (signature: StoredSignature) => readonly (Value | null)[], of: 'log' | 'call' = 'log'): Planner =>
+  (leaf, reader) => {
+    const test = testOf(leaf)
+    return ofSignatures(
+      reader
+        .signatures(of)
+        .filter(signature =>
+          valuesOf(signature).some(value => value !== null && !tooLong(leaf.field, value) && test(value)),
+        ),
+    )
+  }
+
+/** The name of an event or a function, whole or word by word. */
+export const byName =
+  (of: 'log' | 'call'): Planner =>
+  (leaf, reader) => {
+    const isWhole = leaf.field.encoding === 'raw'
+    if (isWhole && leaf.op === 'in') {
+      const named = namedIn(reader.signatures(of))
+      return ofSignatures(
+        leaf.values.flatMap(value => (tooLong(leaf.field, value) ? [] : (named.get(String(value)) ?? []))),
+      )
+    }
+    return bySignature(({ event }) => (event ? (isWhole ? [event.name] : wordsOf(event)) : []), of)(leaf, reader)
+  }
+
+/** Signatures by the names of what they declare. A reader keeps its list until there are more. */
+const namedIn = (signatures: readonly StoredSignature[]): ReadonlyMap<string, readonly StoredSignature[]> => {
+  let named = NAMED.get(signatures)
+  if (!named) {
+    named = Map.groupBy(
+      signatures.filter(({ event }) => event),
+      ({ event }) => event!.name,
+    )
+    NAMED.set(signatures, named)
+  }
+  return named
+}
+const NAMED = new WeakMap<readonly StoredSignature[], ReadonlyMap<string, readonly StoredSignature[]>>()
+
+/** Declarations are read once, and asked for each name. */
+const wordsOf = (event: EventAbi): readonly string[] => {
+  let words = WORDS.get(event)
+  if (!words) {
+    words = analyze(event.name)
+    WORDS.set(event, words)
+  }
+  return words
+}
+const WORDS = new WeakMap<EventAbi, readonly string[]>()
+
+export const ofSignatures = (signatures: readonly StoredSignature[]): Plan =>
+  signatures.length === 0 ? NOTHING : { by: 'signatures', ids: new Set(signatures.map(({ id }) => id)) }
+
+/** First topic: that of the signature, but for logs that keep theirs themselves. */
+export const firstTopic: Planner = (leaf, reader) => {
+  const listed = bySignature(({ topic }) => [topic])(leaf, reader)
+  const unlisted = reader.signatures('log').find(({ key }) => key === UNLISTED)
+  if (!unlisted || listed === undefined) return listed
+  if (leaf.op !== 'in') {
+    const others: Plan = { by: 'and', of: [ofSignatures([unlisted]), { by: 'documents', node: leaf }] }
+    return { by: 'or', of: [listed, others] }
+  }
+  const terms = leaf.values.map(value => {
+    const { high, low } = reader.hash(String(value))
+    return { term: termOf(HASHED + high, argumentField(unlisted.id, 0)), fingerprint: low }
+  })
+  return { by: 'or', of: [listed, { by: 'terms', terms }] }
+}
+
+const SELECTOR = fieldId('call', 'selector')
+
+/** Of functions that nobody knows the selectors are in the index themselves. */
+export const selector: Planner = (leaf, reader) => {
+  if (leaf.op === 'exists') return EVERYTHING
+  if (leaf.op !== 'in') return undefined
+  const terms = leaf.values.map(value => {
+    const { high, low } = reader.hash(String(value))
+    return { term: termOf(HASHED + high, SELECTOR), fingerprint: low }
+  })
+  const listed = bySignature(({ topic }) => [topic], 'call')(leaf, reader)
+  return { by: 'or', of: [...(listed ? [listed] : []), { by: 'terms', terms }] }
+}
+
+export const topics: Planner = (leaf, reader) => {
+  if (leaf.op === 'exists') return firstTopic(leaf, reader)
+  if (leaf.op !== 'in') return undefined
+  const plans = leaf.values.flatMap(value => {
+    const word = String(value)
+    if (!/^0x[0-9a-f]{64}$/.test(word)) return []
+    return [
+      ofSignatures(reader.signatures('log').filter(({ topic }) => topic === word)),
+      ...indexedArguments(word, reader),
+      farArguments({ ...leaf, values: [word] }, reader),
+    ]
+  })
+  const possible = plans.filter(plan => plan.by !== 'none')
+  return possible.length === 0 ? NOTHING : { by: 'or', of: possible }
+}
+
+/** Logs one of whose topics behind the first is this word, found by what the word means as an argument of each type. */
+const indexedArguments = (word: string, reader: Reader): Plan[] => {
+  const matches = (term: number, value: string): boolean => {
+    const { signature, slot } = argumentOf(fieldOfTerm(term))
+    if (reader.signature(signature).of === 'call') return false
+    const { event, error } = reader.signature(signature)
+    if (!event || error !== null) return value === word
+    const input = slot === OVERFLOW_SLOT ? undefined : event.inputs[slot]
+    return input?.indexed === true && wordOf(value, input.type) === word
+  }
+  const digits = word.slice(2)
+  const values = new Set([word, `0x${digits.replace(/^0+(?=.)/, '')}`])
+  // Fixed bytes stand at the word's left end, and negative integers are shown in their own width.
+  for (let size = 1; size < 32; size++) {
+    if (/^0*$/.test(digits.slice(size * 2))) values.add(`0x${digits.slice(0, size * 2)}`)
+    if (/^f*$/.test(digits.slice(0, 64 - size * 2))) values.add(`0x${digits.slice(64 - size * 2)}`)
+  }
+  const plans = [...values].map((value): Plan => {
+    const { high, low } = reader.hash(value)
+    const [first, last] = argumentTerms(HASHED + high)
+    return { by: 'termRange', first, last, fingerprint: low, accept: term => matches(term, value) }
+  })
+  const address = digits.startsWith('0'.repeat(24)) ? reader.addressId(digits.slice(24)) : undefined
+  if (address !== undefined) {
+    const [first, last] = argumentTerms(address)
+    plans.push({ by: 'termRange', first, last, fingerprint: 0, accept: term => matches(term, `0x${digits.slice(24)}`) })
+  }
+  return plans
+}
+
+/** Of arguments that share a slot the index does not tell which one has a value: their logs are looked at themselves. */
+const farArguments = (leaf: Leaf, reader: Reader): Plan => {
+  const logs = ofSignatures(
+    reader
+      .signatures('log')
+      .filter(({ event }) => event?.inputs.some(({ indexed }, i) => indexed && i >= OVERFLOW_SLOT)),
+  )
+  return logs.by === 'none' ? NOTHING : { by: 'and', of: [logs, { by: 'documents', node: leaf }] }
+}
+
+/** The 32-byte topic word of an indexed argument, from its value as events show it (addresses in lower case). */
+const wordOf = (value: string, type: string): string => {
+  const digits = value.slice(2)
+  if (/^(bytes\d+|function)$/.test(type)) return `0x${digits.padEnd(64, '0')}`
+  const width = /^int(\d+)$/.exec(type)?.[1]
+  const negative = width !== undefined && digits.length === Number(width) / 4 && digits[0]! >= '8'
+  return `0x${digits.padStart(64, negative ? 'f' : '0')}`
+}

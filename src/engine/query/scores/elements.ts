@@ -1,0 +1,120 @@
+import { fullType } from '../../../decode/signature.ts'
+import type { FieldPath, Kind } from '../../../mapping/index.ts'
+import type { Value } from '../../../query/ast.ts'
+import type { Statistics } from '../../../query/statistics.ts'
+import { argumentOf, argumentTerms, fieldOfTerm, logTerms, signatureOfLogField, TOO_LONG } from '../../index/terms.ts'
+import type { Posting, Reader, Segment } from '../../reader.ts'
+import { planNested, rangesOf } from '../plan/nested.ts'
+import { type Coverage, countIn } from './coverage.ts'
+import { remembered } from './remembered.ts'
+
+/** How many documents of the kind each signature has. */
+export const countsBySignature = (kind: Kind, reader: Reader, coverage: Coverage): ReadonlyMap<number, number> => {
+  const of = kind === 'call' ? 'call' : 'log'
+  return remembered(reader, `signatures ${of} ${coverage.text}`, () => {
+    const sums = new Map<number, number>()
+    const add = (id: number, count: number) => {
+      if (reader.signature(id).of === of) sums.set(id, (sums.get(id) ?? 0) + count)
+    }
+    for (const { segment, ids, counts } of inSegments(reader)) {
+      const covered = coverage.of(segment)
+      if (covered === 'all') for (const [i, id] of ids.entries()) add(id, counts[i]!)
+      if (covered !== 'some') continue
+      const runs = coverage.ordinals(segment, of)
+      for (const posting of signaturesIn(segment, reader))
+        add(signatureOfLogField(fieldOfTerm(posting.term)), countIn(reader.ordinals(posting), runs))
+    }
+    return sums
+  })
+}
+
+/** Signatures of a segment, and how many documents each has. */
+interface Counted {
+  segment: Segment
+  ids: Uint32Array
+  counts: Uint32Array
+}
+
+/** What a segment holds is read once. */
+const inSegments = (reader: Reader): Counted[] => {
+  const before = COUNTED.get(reader)
+  const now = new Map(
+    reader.segments().map((segment): [string, Counted] => {
+      const place = `${segment.id} ${segment.revised}`
+      const known = before?.get(place)
+      if (known) return [place, known]
+      reader.check()
+      const terms = signaturesIn(segment, reader)
+      return [
+        place,
+        {
+          segment,
+          ids: Uint32Array.from(terms, ({ term }) => signatureOfLogField(fieldOfTerm(term))),
+          counts: Uint32Array.from(terms, ({ n }) => n),
+        },
+      ]
+    }),
+  )
+  COUNTED.set(reader, now)
+  return [...now.values()]
+}
+const COUNTED = new WeakMap<Reader, ReadonlyMap<string, Counted>>()
+
+const signaturesIn = ({ id }: Segment, reader: Reader) => {
+  const [first, last] = logTerms(0)
+  return reader.termsBetween(id, first, last)
+}
+
+/** Of arguments: each counts as a document of its own. */
+export const elementStatistics = (
+  kind: Kind,
+  reader: Reader,
+  coverage: Coverage,
+): Pick<Statistics, 'documents' | 'frequency'> => {
+  const of = kind === 'call' ? 'call' : 'log'
+  const inputsOf = (id: number) => {
+    const { event, error } = reader.signature(id)
+    return error === null ? (event?.inputs ?? []) : []
+  }
+  const countWhere = (test: (input: ReturnType<typeof inputsOf>[number]) => boolean): number => {
+    let sum = 0
+    for (const [id, count] of countsBySignature(kind, reader, coverage)) sum += count * inputsOf(id).filter(test).length
+    return sum
+  }
+  const covered = (posting: Posting): number => {
+    if (coverage.blocks === undefined) return posting.n
+    const segment = reader.segments().find(({ id }) => id === posting.segment)
+    const how = segment === undefined ? 'none' : coverage.of(segment)
+    if (how !== 'some') return how === 'all' ? posting.n : 0
+    return countIn(reader.ordinals(posting), coverage.ordinals(segment!, of))
+  }
+  /** Arguments among which a term of the index was found. */
+  const countPostings = (first: number, last: number, fingerprint: number | undefined): number =>
+    reader.postingsBetween(first, last).reduce((sum, posting) => {
+      if (fingerprint !== undefined && posting.fingerprint !== fingerprint) return sum
+      const { signature } = argumentOf(fieldOfTerm(posting.term))
+      const { of: own, event, error } = reader.signature(signature)
+      return own === of && event !== null && error === null ? sum + covered(posting) : sum
+    }, 0)
+  return {
+    documents(field) {
+      if (field.field !== 'args.value.hex') return countWhere(() => true)
+      return countWhere(() => true) - countPostings(...argumentTerms(TOO_LONG), undefined)
+    },
+    frequency(field: FieldPath, value: Value) {
+      switch (field.field) {
+        case 'args.name':
+          return countWhere(({ name }) => name === value)
+        case 'args.value.type':
+          return countWhere(input => fullType(input) === value)
+        case 'args.value.hex':
+          return rangesOf(planNested({ op: 'all' }, reader, of).keysOf(String(value))).reduce(
+            (sum, { first, last, fingerprint }) => sum + countPostings(first, last, fingerprint),
+            0,
+          )
+        default:
+          return undefined
+      }
+    },
+  }
+}

@@ -1,0 +1,195 @@
+import type { Kind } from '../../../mapping/index.ts'
+import type { RequestPart, SearchRequest, Shown, Sort } from '../../../query/request.ts'
+import { asFloat } from '../../../query/statistics.ts'
+import type { Reader, Segment } from '../../reader.ts'
+import { numberedAs, ordinalOfPosition, segmentAt, sizeOf, viewOf } from '../fields/ordinals.ts'
+import type { Found, Part } from '../found.ts'
+import type { Evaluation } from '../match/evaluate.ts'
+import { count, EMPTY, listed, or, toArray } from '../match/ordinal-set.ts'
+import { segmentsOf } from '../match/segment-pruning.ts'
+import { createExplainer, type Explain } from './explain.ts'
+import { type Group, spread } from './grouping.ts'
+import { createScorer, type Scorer, type ScorerOptions } from './scorer.ts'
+
+/** Scores of all that a search finds. */
+export interface Scoring {
+  /** What every hit has, where it is the same. */
+  uniform: number | undefined
+  /** The matches of one kind in a segment by their scores, of those with the least score that is asked for. */
+  groups: ((kind: Kind, segment: Segment) => readonly Group[]) | undefined
+  /** No hit scores more, where there are groups. */
+  greatest: number
+  /** Of one kind's documents of a segment, by ordinal: of those that match. */
+  in(kind: Kind, segment: Segment): Float64Array
+  /** Tells hits what they have; where it is asked for, with how that comes about. */
+  mark(found: readonly Found[], shown?: Pick<Shown, 'explain'>): void
+}
+
+/** Adds scores to the parts of a search, where they are not all 1, and leaves out what scores too little. */
+export const withScores = (
+  { parts: asked, minScore, within }: SearchRequest,
+  parts: Part[],
+  given: Omit<ScorerOptions, 'kind' | 'within'>,
+): Part[] => {
+  // What came since the first page of a cursor would shift the scores of the next one.
+  const options = { ...given, ...(within && { within }) }
+  if (asked.every(({ score }) => score === undefined) && minScore === undefined) return parts
+  const scorers = new Map(asked.map(({ kind, score = ONE }) => [kind, createScorer(score, { ...options, kind })]))
+  const explain = explainerOf(asked, options)
+  const scoring = createScoring({ scorers, explain }, parts, minScore, options.reader)
+  return parts.map(part => ({
+    ...{ kind: part.kind, scoring },
+    evaluation: minScore === undefined ? part.evaluation : atLeastScore(part, minScore, scoring, options.reader),
+  }))
+}
+
+const ONE = { by: 'same', value: 1 } as const
+
+/** Made for those kinds alone of which a hit is explained. */
+const explainerOf = (asked: readonly RequestPart[], options: Omit<ScorerOptions, 'kind'>) => {
+  const made = new Map<Kind, Explain>()
+  return (kind: Kind): Explain => {
+    let explain = made.get(kind)
+    if (!explain) {
+      const { query: node, score = ONE } = asked.find(part => part.kind === kind)!
+      explain = createExplainer({ node, score }, { ...options, kind })
+      made.set(kind, explain)
+    }
+    return explain
+  }
+}
+
+const createScoring = (
+  { scorers, explain }: { scorers: ReadonlyMap<Kind, Scorer>; explain(kind: Kind): Explain },
+  parts: readonly Part[],
+  least: number | undefined,
+  reader: Reader,
+): Scoring => {
+  const [first, ...others] = [...scorers.values()].map(({ uniform }) => uniform)
+  const uniform = others.every(other => other === first) ? first : undefined
+  const evaluations = new Map(parts.map(({ kind, evaluation }) => [kind, evaluation]))
+  /** Of each kind those of the segment that was asked for last. */
+  const last = new Map<Kind, { segment: number; scores: Float64Array }>()
+
+  const scoresOf = (kind: Kind, segment: Segment): Float64Array => {
+    const scorer = scorers.get(kind)!
+    const size = sizeOf({ segment, header: reader.header(segment) }, numberedAs(kind))
+    const matches = evaluations.get(kind)!.matches(segment)
+    if (scorer.grouping) return spread(scorer.grouping.in(segment, matches), size)
+    const all = new Float64Array(size)
+    const ordinals = toArray(matches)
+    const scores = scorer.scores(segment, ordinals)
+    // As precise as they are shown: a page is gone on with behind what the last hit shows.
+    for (let i = 0; i < ordinals.length; i++) all[ordinals[i]!] = Math.fround(scores[i]!)
+    return all
+  }
+  const groups: Scoring['groups'] = (kind, segment) => {
+    const found = scorers.get(kind)!.grouping!.in(segment, evaluations.get(kind)!.matches(segment))
+    return least === undefined ? found : found.filter(({ score }) => Math.fround(score) >= least)
+  }
+
+  return {
+    uniform,
+    greatest: Math.max(
+      ...Array.from(scorers.values(), ({ grouping }) => grouping?.greatest ?? Number.POSITIVE_INFINITY),
+    ),
+    groups: [...scorers.values()].every(({ grouping }) => grouping) ? groups : undefined,
+    in(kind, segment) {
+      const known = last.get(kind)
+      if (known?.segment === segment.id) return known.scores
+      const scores = scoresOf(kind, segment)
+      last.set(kind, { segment: segment.id, scores })
+      return scores
+    },
+    mark(found, shown) {
+      const isExplained = shown?.explain === true
+      if (uniform !== undefined) {
+        for (const one of found) one.score = uniform
+        if (!isExplained) return
+      }
+      const unknown = found.filter(({ score }) => score === undefined || isExplained)
+      for (const { kind, segment, ones } of bySegment(unknown, reader)) {
+        const header = reader.header(segment)
+        const placed = ones
+          .map(one => ({ one, ordinal: ordinalOfPosition(header, numberedAs(kind), one.position) }))
+          .sort((a, b) => a.ordinal - b.ordinal)
+        const ordinals = Uint32Array.from(placed, ({ ordinal }) => ordinal)
+        const scores = scorers.get(kind)!.scores(segment, ordinals)
+        for (const [i, { one, ordinal }] of placed.entries()) {
+          one.score ??= scores[i]!
+          if (isExplained) one.explanation = { ...explain(kind)(segment, ordinal), value: asFloat(one.score) }
+        }
+      }
+    },
+  }
+}
+
+interface Neighbours {
+  kind: Kind
+  segment: Segment
+  ones: Found[]
+}
+
+/** Hits of one kind in one segment. What is gone meanwhile is left out. */
+const bySegment = (found: readonly Found[], reader: Reader): Iterable<Neighbours> => {
+  const groups = new Map<string, Neighbours>()
+  for (const one of found) {
+    const segment = segmentAt(one.position, reader)
+    if (!segment) continue
+    const key = `${one.kind} ${segment.id}`
+    const group = groups.get(key)
+    if (group) group.ones.push(one)
+    else groups.set(key, { kind: one.kind, segment, ones: [one] })
+  }
+  return groups.values()
+}
+
+const atLeastScore = ({ kind, evaluation }: Part, least: number, scoring: Scoring, reader: Reader): Evaluation => {
+  const { uniform } = scoring
+  if (uniform !== undefined) return uniform >= least ? evaluation : { matches: () => EMPTY, count: () => 0 }
+  const matches = (segment: Segment) => {
+    if (scoring.groups) {
+      const { size } = viewOf(segment, numberedAs(kind), reader)
+      const sets = scoring.groups(kind, segment).map(({ set }) => set)
+      return or(sets, size)
+    }
+    const scores = scoring.in(kind, segment)
+    return listed(toArray(evaluation.matches(segment)).filter(ordinal => Math.fround(scores[ordinal]!) >= least))
+  }
+  return { matches, count: segment => count(matches(segment)), where: evaluation.where }
+}
+
+/** Where nobody has ordered hits whose scores differ, the best come first; of all hits one after the other, the newest. */
+export const bestFirst = (request: SearchRequest, parts: readonly Part[]): SearchRequest => {
+  const scoring = parts[0]?.scoring
+  const isOrdered = request.sort.length > 0 || !scoring || scoring.uniform !== undefined
+  // Of a scroll whose hits once scored the same.
+  const isBegun = request.after?.values.length === 0
+  return isOrdered || isBegun ? request : { ...request, sort: BEST_FIRST }
+}
+
+export const BEST_FIRST: Sort[] = [{ by: '_score', fields: {}, order: 'desc', missing: '_last' }]
+
+/** The greatest score of all matches, where scores are shown and not all 1. `found` are the first hits, where they are known. */
+export const maxScore = (
+  { sort, trackScores }: SearchRequest,
+  parts: readonly Part[],
+  found: readonly Found[] | undefined,
+  reader: Reader,
+): { maxScore?: number } => {
+  const scoring = parts[0]?.scoring
+  if (!scoring || found?.length === 0) return {}
+  if (sort.length > 0 && !trackScores && !sort.some(({ by }) => by === '_score')) return {}
+  if (scoring.uniform !== undefined) return { maxScore: scoring.uniform }
+  const best = found?.[0]?.keys[0]
+  if (sort.length === 0 && typeof best === 'number') return { maxScore: best }
+  let greatest = 0
+  for (const segment of segmentsOf(parts, reader))
+    for (const { kind, evaluation } of parts) {
+      reader.check()
+      if (count(evaluation.matches(segment)) === 0) continue
+      const scores = scoring.groups?.(kind, segment).map(({ score }) => score) ?? scoring.in(kind, segment)
+      for (const score of scores) if (score > greatest) greatest = score
+    }
+  return { maxScore: greatest }
+}

@@ -1,0 +1,282 @@
+import type { FieldPath, Kind } from '../../../mapping/index.ts'
+import type { Value } from '../../../query/ast.ts'
+import type { Run, SearchRequest } from '../../../query/request.ts'
+import { exists, isIn } from '../../../query/simplify.ts'
+import type { Statistics } from '../../../query/statistics.ts'
+import { analyze } from '../../../query/text/analysis.ts'
+import { type ColumnData, MISSING, valueAt } from '../../index/column-codec.ts'
+import { columnOf } from '../../index/column-fields.ts'
+import { blockAt } from '../../index/segment.ts'
+import type { Reader } from '../../reader.ts'
+import { positionOf } from '../../schema.ts'
+import { isRowKind, numberedAs } from '../fields/ordinals.ts'
+import { dictionaryOf } from '../fields/term-dictionary.ts'
+import { among } from '../match/block-filter.ts'
+import { type Evaluation, evaluate } from '../match/evaluate.ts'
+import type { Context } from '../match/segment-matcher.ts'
+import { segmentsWith } from '../match/segment-pruning.ts'
+import { EVERYTHING, type Plan } from '../plan/plan.ts'
+import { planQuery } from '../plan/planner.ts'
+import { type Coverage, coverageOf } from './coverage.ts'
+import { countsBySignature, elementStatistics } from './elements.ts'
+import { remembered } from './remembered.ts'
+
+export interface StatisticsOptions {
+  kind: Kind
+  reader: Reader
+  ask: Context['ask']
+  /** Blocks whose documents count: all that are stored by default. */
+  within?: SearchRequest['within']
+}
+
+/** How frequent values are among the stored documents of a kind. What segments hold is counted once. */
+export const createStatistics = ({ kind, reader, ask, within }: StatisticsOptions): Statistics => {
+  const coverage = coverageOf(within, reader)
+  const elements = elementStatistics(kind, reader, coverage)
+  /** What is the same for all documents of a field. */
+  const ofField =
+    (what: string, find: (field: FieldPath) => number) =>
+    (field: FieldPath): number =>
+      remembered(reader, `${what} ${kind} ${field.path} ${coverage.text}`, () => find(field))
+
+  const countOf = (plan: Plan, key: string): number => {
+    const counts = isRowKind(kind) ? new Map<string, number>() : countsFor(reader, `${kind} ${key}`)
+    const { whole, part } = evaluations(plan)
+    let sum = 0
+    for (const segment of reader.segments()) {
+      const covered = coverage.of(segment)
+      if (covered === 'some') sum += part().count(segment)
+      if (covered !== 'all') continue
+      const place = `${segment.id} ${segment.revised}`
+      let count = counts.get(place)
+      if (count === undefined) {
+        reader.check()
+        count = whole.count(segment)
+        counts.set(place, count)
+      }
+      sum += count
+    }
+    return sum
+  }
+
+  /** Of segments that count as a whole, and of those that do so in part. */
+  const evaluations = (plan: Plan) => {
+    let some: Evaluation | undefined
+    return {
+      whole: evaluate({ kind, plan, reader, ask }),
+      part: () => {
+        some ??= evaluate({ kind, plan: among({ within }, plan), reader, ask })
+        return some
+      },
+    }
+  }
+
+  const documents = (field: FieldPath): number => {
+    if (field.list?.nested) return elements.documents(field)
+    const signatures = OF_SIGNATURES[kind]?.[field.field]
+    if (signatures === 'all') return countOf(EVERYTHING, '')
+    if (signatures) {
+      let sum = 0
+      for (const [id, count] of countsBySignature(kind, reader, coverage))
+        if (signatures(reader.signature(id))) sum += count
+      return sum
+    }
+    return countOf(planQuery(kind, exists(field), reader), field.path)
+  }
+
+  const frequency = (field: FieldPath, value: Value): number | undefined =>
+    remembered(reader, `frequency ${kind} ${field.path} ${coverage.text} ${value}`, () => findFrequency(field, value))
+  const findFrequency = (field: FieldPath, value: Value): number | undefined => {
+    if (field.list?.nested) return elements.frequency(field, value)
+    const plan = planQuery(kind, isIn(field, [value]), reader)
+    if (!isIndexed(plan)) return undefined
+    // What a document asked of itself would tell is left out.
+    return isCounted(plan) ? countOf(plan, `${field.path} ${value}`) : sumOf(plan)
+  }
+  /** Postings know their counts. */
+  const sumOf = (plan: Plan): number => {
+    const { whole, part } = evaluations(plan)
+    return segmentsWith([whole], reader).reduce((sum, segment) => {
+      const covered = coverage.of(segment)
+      if (covered === 'none') return sum
+      return sum + (covered === 'all' ? whole : part()).count(segment)
+    }, 0)
+  }
+
+  return {
+    documents: ofField('documents', documents),
+    frequency,
+    averageLength: ofField('length', field => averageLength(kind, field, reader, coverage)),
+    values: (field, test) => dictionaryOf(kind, field, reader)?.filter(test),
+  }
+}
+
+/** Whether index or columns tell, so that no document has to be looked at. */
+const isIndexed = (plan: Plan): boolean => {
+  switch (plan.by) {
+    case 'documents':
+      return false
+    case 'and':
+    case 'or':
+    case 'atLeast':
+      return plan.of.every(isIndexed)
+    case 'not':
+    case 'parent':
+    case 'children':
+      return isIndexed(plan.of)
+    default:
+      return true
+  }
+}
+
+/** Columns are scanned: what one holds is remembered. */
+const isCounted = (plan: Plan): boolean => plan.by === 'columns'
+
+/** Fields that all documents of a signature have. */
+type HasField = (signature: ReturnType<Reader['signature']>) => boolean
+const OF_SIGNATURES: Partial<Record<Kind, Record<string, HasField | 'all'>>> = {
+  event: { event: 'all', error: ({ event, error }) => event !== null && error !== null },
+  log: {
+    signature: ({ of, topic }) => of === 'log' && topic !== null,
+    topics: ({ of, topic }) => of === 'log' && topic !== null,
+  },
+  call: { method: ({ of, event }) => of === 'call' && event !== null },
+}
+
+/** Counts by segment, which hold as long as it is there. */
+const countsFor = (reader: Reader, key: string): Map<string, number> => {
+  let ofReader = COUNTS.get(reader)
+  if (!ofReader) {
+    ofReader = new Map()
+    COUNTS.set(reader, ofReader)
+  }
+  let counts = ofReader.get(key)
+  if (!counts || counts.size > MOST_SEGMENTS) {
+    if (ofReader.size >= MOST_KEYS) ofReader.clear()
+    counts = new Map()
+    ofReader.set(key, counts)
+  }
+  return counts
+}
+const COUNTS = new WeakMap<Reader, Map<string, Map<string, number>>>()
+const MOST_KEYS = 200
+/** With those that are gone. */
+const MOST_SEGMENTS = 20_000
+
+/** Nearly all texts are a single word, and other fields a single value. */
+const averageLength = (kind: Kind, field: FieldPath, reader: Reader, coverage: Coverage): number => {
+  if (kind === 'log' && field.field === 'topics') return averageOf(topicsOf(reader, coverage))
+  if (kind === 'block' && field.field === 'transactions') return averageOf(transactionsOf(reader, coverage))
+  if (field.kind !== 'text' || field.encoding !== '') return 1
+  const column = columnOf(kind, field)
+  if (column) return averageInColumn(kind, column.number, reader, coverage)
+  const lengths = isRowKind(kind)
+    ? lengthsOfRows(kind, field.field, reader, coverage)
+    : lengthsOfNames(kind, reader, coverage)
+  return averageOf(lengths)
+}
+
+const averageOf = (lengths: readonly (readonly [length: number, count: number])[]): number => {
+  let words = 0
+  let documents = 0
+  for (const [length, count] of lengths) {
+    words += length * count
+    documents += count
+  }
+  return documents === 0 ? 1 : Math.fround(words / documents)
+}
+
+/** The first topic and those of the indexed arguments; each counts as another value. */
+const topicsOf = (reader: Reader, coverage: Coverage): [number, number][] =>
+  Array.from(countsBySignature('log', reader, coverage), ([id, count]) => {
+    const { topic, event, indexed } = reader.signature(id)
+    return [topic === null ? 0 : 1 + (event?.inputs.filter(input => input.indexed).length ?? indexed), count] as [
+      number,
+      number,
+    ]
+  }).filter(([length]) => length > 0)
+
+const transactionsOf = (reader: Reader, { blocks }: Coverage): [number, number][] =>
+  reader.segments().flatMap(segment => {
+    const header = reader.header(segment)
+    const { tx } = header.ends
+    const counts = (number: number) => blocks?.some(([from, to]) => from <= number && to >= number) ?? true
+    return Array.from(tx, (end, i): [number, number] => [end - (i > 0 ? tx[i - 1]! : 0), 1]).filter(
+      ([length], i) => length > 0 && counts(blockAt(header, i)),
+    )
+  })
+
+const lengthsOfNames = (kind: Kind, reader: Reader, coverage: Coverage): [number, number][] => {
+  const of = kind === 'call' ? 'call' : 'log'
+  const lengths = reader.signatures(of).map(({ id, event }) => [id, event ? analyze(event.name).length : 0] as const)
+  if (lengths.every(([, length]) => length <= 1)) return []
+  const counts = countsBySignature(kind, reader, coverage)
+  return lengths.flatMap(([id, length]) => (length === 0 ? [] : [[length, counts.get(id) ?? 0] as [number, number]]))
+}
+
+/** Of texts that the documents themselves have. What a segment holds is read once. */
+const averageInColumn = (kind: Kind, column: number, reader: Reader, coverage: Coverage): number => {
+  const counts = countsFor(reader, `words ${column}`)
+  let [words, documents] = [0, 0]
+  for (const segment of reader.segments()) {
+    const covered = coverage.of(segment)
+    if (covered === 'none') continue
+    const place = `${segment.id} ${segment.revised}`
+    if (covered === 'some' || !counts.has(place)) {
+      reader.check()
+      const data = reader.columns.data(segment, column)
+      const runs = covered === 'all' ? undefined : coverage.ordinals(segment, numberedAs(kind))
+      const ids = presentIn(data, runs)
+      const sum = ids.reduce((total, id) => total + analyze(reader.name(id)).length, 0)
+      if (covered === 'some') {
+        words += sum
+        documents += ids.length
+        continue
+      }
+      counts.set(place, sum)
+      counts.set(`${place} documents`, ids.length)
+    }
+    words += counts.get(place)!
+    documents += counts.get(`${place} documents`)!
+  }
+  return documents === 0 ? 1 : Math.fround(words / documents)
+}
+
+const presentIn = (data: ColumnData | undefined, runs: readonly Run[] = [[0, data?.count ?? 0]]): number[] =>
+  runs.flatMap(([from, to]) =>
+    Array.from({ length: Math.max(0, Math.min(to, data?.count ?? 0) - from) }, (_, i) =>
+      valueAt(data!, from + i),
+    ).filter(id => id !== MISSING),
+  )
+
+const lengthsOfRows = (
+  kind: 'contract' | 'token',
+  field: string,
+  reader: Reader,
+  { blocks = ALL_BLOCKS }: Coverage,
+): [number, number][] => {
+  const select = reader
+    .prepare(
+      `SELECT "${field}", count(*) FROM "${kind}" WHERE pos BETWEEN ? AND ? AND "${field}" IS NOT NULL GROUP BY 1`,
+    )
+    .raw()
+  const rows = blocks.flatMap(
+    ([from, to]) => select.all(positionOf(from, 0), positionOf(to + 1, 0) - 1) as [number, number][],
+  )
+  return rows.map(([id, count]) => [analyze(reader.name(id)).length, count])
+}
+
+const ALL_BLOCKS = [[0, 2 ** 30]] as const
+
+/** Whether each document that has the field has one word in it, so that all score the same. */
+export const isOneWord = (kind: Kind, field: FieldPath, reader: Reader): boolean => {
+  if (field.compare !== 'token') return true
+  // Of a list each document has as many words as elements.
+  if (field.list && !field.list.nested) return false
+  if (field.kind !== 'text') return true
+  if (isRowKind(kind) || columnOf(kind, field)) return false
+  const of = kind === 'call' ? 'call' : 'log'
+  return remembered(reader, `one word ${of}`, () =>
+    reader.signatures(of).every(({ event }) => !event || analyze(event.name).length <= 1),
+  )
+}

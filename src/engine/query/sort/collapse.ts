@@ -1,0 +1,118 @@
+import { KINDS, type Kind } from '../../../mapping/index.ts'
+import type { Collapse, SearchRequest } from '../../../query/request.ts'
+import type { Segment } from '../../reader.ts'
+import { INEXACT } from '../fields/field-values.ts'
+import { numberedAs, ordinalOfPosition, positionOfOrdinal } from '../fields/ordinals.ts'
+import type { Found, Key, Part } from '../found.ts'
+import { toArray } from '../match/ordinal-set.ts'
+import { segmentsOf } from '../match/segment-pruning.ts'
+import type { Finding } from './first-page.ts'
+import { bySortKeys, type SortKeys, sortKeysOf } from './sort.ts'
+import { keyReader } from './sort-keys.ts'
+import { createScale } from './sort-memory.ts'
+
+/** Matches whose keys are read in one go. */
+const CHUNK = 125
+
+/** The first `from + size` hits in the order that is asked for, of each value of a field one. What has no value is one group. */
+export const findCollapsed = (request: SearchRequest, parts: Part[], finding: Finding): Found[] => {
+  const wanted = request.from + request.size
+  if (wanted === 0) return []
+  const { reader, exact, limits } = finding
+  const keys = sortKeysOf(request, reader, exact, parts[0]?.scoring)
+  const order = bySortKeys(keys)
+  const groupOf = groupReader(request.collapse!, finding)
+  const groups = new Map<Key | null, Found>()
+  const scale = createScale(limits)
+  // In the order of the chain the first match of a group is its best.
+  const isChain = keys.chain && !keys.compare
+  const take = (found: readonly Found[], segment: Segment) => {
+    reader.check()
+    if (keys.compare) keys.fill(found, segment)
+    for (const one of found) {
+      if (keys.behind && !keys.behind.has(one)) continue
+      const group = groupOf(one, segment)
+      const best = groups.get(group)
+      if (best && order(one, best) >= 0) continue
+      if (!best) scale.add([one])
+      groups.set(group, one)
+    }
+  }
+  const segments = segmentsOf(parts, reader)
+  for (const segment of keys.descending ? segments.toReversed() : segments) {
+    const found = isChain ? inChainOrder(segment, parts, keys, finding) : matchesOf(segment, parts, finding)
+    for (const some of found) {
+      take(some, segment)
+      if (isChain && groups.size >= wanted) break
+    }
+    if (isChain && groups.size >= wanted) break
+  }
+  return [...groups.values()].sort(order).slice(0, wanted)
+}
+
+/** Matches kind by kind, some at a time. */
+function* matchesOf(segment: Segment, parts: Part[], { reader }: Finding, descending = false): Generator<Found[]> {
+  const header = reader.header(segment)
+  for (const { kind, evaluation } of parts) {
+    reader.check()
+    const ordinals = toArray(evaluation.matches(segment))
+    const chunks = Math.ceil(ordinals.length / CHUNK)
+    for (let i = 0; i < chunks; i++) {
+      const at = (descending ? chunks - 1 - i : i) * CHUNK
+      const some = Array.from(ordinals.subarray(at, at + CHUNK), ordinal => ({
+        kind,
+        position: positionOfOrdinal(header, numberedAs(kind), ordinal),
+        keys: [],
+      }))
+      yield descending ? some.reverse() : some
+    }
+  }
+}
+
+function* inChainOrder(
+  segment: Segment,
+  parts: Part[],
+  keys: Pick<SortKeys, 'compare' | 'descending'>,
+  finding: Finding,
+): Generator<Found[]> {
+  if (parts.length === 1) return yield* matchesOf(segment, parts, finding, keys.descending)
+  const all = [...matchesOf(segment, parts, finding)].flat().sort(bySortKeys(keys))
+  for (let at = 0; at < all.length; at += CHUNK) yield all.slice(at, at + CHUNK)
+}
+
+/** Reads the value that a match is grouped by. */
+const groupReader = (
+  { fields }: Collapse,
+  { reader, exact }: Finding,
+): ((found: Found, segment: Segment) => Key | null) => {
+  const readers = new Map(
+    KINDS.map(kind => {
+      const by = { by: 'field', fields, order: 'asc', missing: '_last' } as const
+      return [kind, keyReader(kind, by, { reader, documents: exact, last: false, apart: true, kinds: KINDS })]
+    }),
+  )
+  let at: Segment | undefined
+  let reads = new Map<Kind, (found: Found) => Key | null>()
+  const readerIn = (kind: Kind, segment: Segment) => {
+    const { in: inSegment, exact: exactly } = readers.get(kind)!
+    const read = inSegment(segment)
+    const header = reader.header(segment)
+    return ({ position }: Found): Key | null => {
+      const key = read(ordinalOfPosition(header, numberedAs(kind), position), position)
+      if (typeof key === 'bigint') return key < INEXACT ? Number(key) : key
+      return typeof key === 'number' && key >= INEXACT && exactly ? exactly(position) : key
+    }
+  }
+  return (found, segment) => {
+    if (segment !== at) {
+      at = segment
+      reads = new Map()
+    }
+    let read = reads.get(found.kind)
+    if (!read) {
+      read = readerIn(found.kind, segment)
+      reads.set(found.kind, read)
+    }
+    return read(found)
+  }
+}

@@ -1,0 +1,156 @@
+import type { Limits } from '../../../limits/index.ts'
+import type { Run, SearchRequest } from '../../../query/request.ts'
+import type { SegmentHeader } from '../../index/segment.ts'
+import { blockAt, indexFrom } from '../../index/segment.ts'
+import type { Reader, ReadHeader, Segment } from '../../reader.ts'
+import { blockOf, positionOf } from '../../schema.ts'
+import type { Documents } from '../documents.ts'
+import {
+  type Numbered,
+  numberedAs,
+  ordinalOfPosition,
+  ordinalsWithin,
+  positionOfOrdinal,
+  sizeOf,
+} from '../fields/ordinals.ts'
+import type { Found, Part } from '../found.ts'
+import type { Evaluation } from '../match/evaluate.ts'
+import { and, each, type OrdinalSet, run, some, toArray } from '../match/ordinal-set.ts'
+import { segmentsOf } from '../match/segment-pruning.ts'
+import { findByScore, isByScore } from './first-by-score.ts'
+import type { Behind } from './search-after.ts'
+import { bySortKeys, type SortKeys, sortKeysOf } from './sort.ts'
+import { createScale } from './sort-memory.ts'
+import { findByKeys } from './top-n.ts'
+
+/** The first `from + size` hits in the order that is asked for. */
+export const findBest = (request: SearchRequest, parts: Part[], finding: Finding): Found[] => {
+  const wanted = request.from + request.size
+  if (wanted === 0) return []
+  const keys = sortKeysOf(request, finding.reader, finding.exact, parts[0]?.scoring)
+  const { scoring } = parts[0] ?? {}
+  if (!keys.behind && scoring?.groups && isByScore(request, scoring))
+    return findByScore(wanted, keys, scoring, parts, finding)
+  if (!keys.chain) return findByKeys(wanted, keys, parts, finding)
+  return keys.behind
+    ? findBehind(wanted, { keys, behind: keys.behind }, parts, finding)
+    : findInChainOrder(wanted, keys, parts, finding)
+}
+
+/** Where it begins it takes a look at each match; all that come behind are as if they were the first ones. */
+const findBehind = (
+  wanted: number,
+  { keys, behind }: { keys: SortKeys; behind: Behind },
+  parts: Part[],
+  finding: Finding,
+): Found[] => {
+  const { here, beyond } = behind.blocks!
+  const first = matchesIn(here, parts, finding)
+  if (keys.compare) keys.fill(first)
+  const found = first.filter(behind.has).sort(bySortKeys(keys)).slice(0, wanted)
+  if (found.length === wanted) return found
+  return [...found, ...findInChainOrder(wanted - found.length, keys, parts, finding, beyond)]
+}
+
+/** All matches in some neighbouring blocks. */
+export const matchesIn = (blocks: Run, parts: Part[], { reader }: Pick<Finding, 'reader'>): Found[] =>
+  segmentsOf(parts, reader).flatMap(segment => {
+    if (segment.last < blocks[0] || segment.first > blocks[1]) return []
+    const header = reader.header(segment)
+    return parts.flatMap(({ kind, evaluation }) => {
+      reader.check()
+      const numbered = numberedAs(kind)
+      const set = matchesWithin(evaluation, { segment, header }, numbered, blocks)
+      return Array.from(toArray(set), (ordinal): Found => {
+        return { kind, position: positionOfOrdinal(header, numbered, ordinal), keys: [] }
+      })
+    })
+  })
+
+/** Matches of one segment, so far as they are in some neighbouring blocks. */
+const matchesWithin = (
+  evaluation: Evaluation,
+  at: { segment: Segment; header: ReadHeader },
+  numbered: Numbered,
+  [from, to]: Run,
+): OrdinalSet => {
+  const { segment, header } = at
+  if (from <= segment.first && to >= segment.last) return evaluation.matches(segment)
+  const within = run(...ordinalsWithin(header, numbered, [from, to]))
+  return and(evaluation.matches(segment, within), within, sizeOf(at, numbered))
+}
+
+const EVERYWHERE: Run = [0, Number.POSITIVE_INFINITY]
+
+export interface Finding {
+  exact: Documents
+  reader: Reader
+  limits: Limits
+}
+
+const findInChainOrder = (
+  wanted: number,
+  keys: SortKeys,
+  parts: Part[],
+  { reader, limits }: Finding,
+  blocks: Run = EVERYWHERE,
+): Found[] => {
+  const { descending, compare } = keys
+  const segments = descending ? segmentsOf(parts, reader).toReversed() : segmentsOf(parts, reader)
+  const found: Found[] = []
+  let before: SegmentHeader | undefined
+  for (const segment of segments) {
+    if (segment.last < blocks[0] || segment.first > blocks[1]) continue
+    reader.check()
+    const header = reader.header(segment)
+    const enough = found.length >= wanted
+    if (enough && !(before && sharesTime(before, header, keys))) break
+    before = header
+    const here: Found[] = []
+    for (const { kind, evaluation } of parts) {
+      const numbered = numberedAs(kind)
+      const set = matchesWithin(evaluation, { segment, header }, numbered, blocks)
+      const ordinals = enough ? [] : some(set, wanted - found.length, descending)
+      const positions = ordinals.map(ordinal => positionOfOrdinal(header, numbered, ordinal))
+      const last = enough ? (descending ? segment.last : segment.first) : positions.length && blockOf(positions.at(-1)!)
+      if (compare && (enough || positions.length > 0)) {
+        // Where the first key is the same another order may be wanted: then the last such blocks count whole.
+        const [first, end] = keys.byTime ? sameTime(header, last) : [last, last]
+        const size = sizeOf({ segment, header }, numbered)
+        const from = ordinalOfPosition(header, numbered, positionOf(first, 0))
+        const to = end === segment.last ? size : ordinalOfPosition(header, numbered, positionOf(end + 1, 0))
+        const known = new Set(positions)
+        each(and(set, run(from, to), size), ordinal => {
+          const position = positionOfOrdinal(header, numbered, ordinal)
+          if (!known.has(position)) positions.push(position)
+        })
+      }
+      for (const position of positions) here.push({ kind, position, keys: [] })
+    }
+    found.push(...here)
+    if (!compare && found.length >= wanted) break
+  }
+  if (compare) {
+    keys.fill(found)
+    createScale(limits).add(found)
+  }
+  return found.sort(bySortKeys(keys)).slice(0, wanted)
+}
+
+/** First and last of the neighbouring blocks that have the time of this one. */
+const sameTime = (header: SegmentHeader, block: number): [number, number] => {
+  const { times } = header
+  let from = indexFrom(header, block)
+  const time = times[from]
+  let to = from
+  while (from > 0 && times[from - 1] === time) from--
+  while (to + 1 < times.length && times[to + 1] === time) to++
+  return [blockAt(header, from), blockAt(header, to)]
+}
+
+/** Whether a segment begins with the time that the one walked before it ended with, and the order is by time. */
+export const sharesTime = (
+  before: SegmentHeader,
+  { times }: SegmentHeader,
+  { byTime, descending }: SortKeys,
+): boolean => byTime && (descending ? before.times[0] === times.at(-1) : before.times.at(-1) === times[0])

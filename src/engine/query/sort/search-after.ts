@@ -1,0 +1,173 @@
+import type { Kind } from '../../../mapping/index.ts'
+import type { Value } from '../../../query/ast.ts'
+import { placeOf } from '../../../query/hits/paging.ts'
+import type { After, Run, Sort } from '../../../query/request.ts'
+import { blockAt } from '../../index/segment.ts'
+import type { Reader } from '../../reader.ts'
+import { blockOf, PLACES } from '../../schema.ts'
+import { INEXACT } from '../fields/field-values.ts'
+import type { Found, Key } from '../found.ts'
+import type { Order } from './sort.ts'
+import type { KeyReader } from './sort-keys.ts'
+import { comparePlaces, isByPlace } from './sort-places.ts'
+
+/** Where a page begins: behind what the one before ended with. */
+export interface Behind {
+  /** Whether a match comes behind; its keys are read. */
+  has(found: Found): boolean
+  /** Of an order that follows the chain. */
+  blocks: Blocks | undefined
+  /** The first key that the page before ended with. */
+  keyOf(kind: Kind): Key | null
+}
+
+/** Which blocks may hold the first hits of a page, and which come behind them. */
+interface Blocks {
+  here: Run
+  beyond: Run
+}
+
+const NO_BLOCKS: Run = [0, -1]
+
+/** Nothing comes behind. */
+export const NOTHING: Behind = {
+  has: () => false,
+  blocks: { here: NO_BLOCKS, beyond: NO_BLOCKS },
+  keyOf: () => null,
+}
+
+interface ByKeys {
+  after: After
+  sorts: readonly Sort[]
+  order: Order
+  readers: ReadonlyMap<Kind, readonly KeyReader[]>
+  reader: Reader
+  compareKeys(a: Key | null, b: Key | null, sort: Sort): number
+  descending: boolean
+  isChain: boolean
+}
+
+export const behindKeys = ({
+  after,
+  sorts,
+  order,
+  readers,
+  reader,
+  compareKeys,
+  descending,
+  isChain,
+}: ByKeys): Behind => {
+  const { values, place } = after
+  const keys = new Map(
+    order.parts.map(({ kind }) => [
+      kind,
+      values.map((value, i) => (value === null ? null : readers.get(kind)![i]!.keyOf(value))),
+    ]),
+  )
+  return {
+    has(found) {
+      const own = keys.get(found.kind)!
+      for (const [i, sort] of sorts.entries()) {
+        const left = found.keys[i] ?? null
+        const right = own[i]!
+        const isDoubtful = typeof right === 'bigint' && typeof left === 'number' && left >= INEXACT
+        const exact = isDoubtful ? readers.get(found.kind)![i]!.exact?.(found.position) : undefined
+        const difference = compareKeys(exact ?? left, right, sort)
+        if (difference !== 0) return difference > 0
+      }
+      return place !== undefined && comparePlaces(found, place, descending) > 0
+    },
+    blocks: isChain ? blocksAt(values[0]!, sorts[0]!, order, reader) : undefined,
+    keyOf: kind => keys.get(kind)?.[0] ?? null,
+  }
+}
+
+interface ByPlace {
+  after: After
+  first: Sort | undefined
+  order: Order
+  reader: Reader
+}
+
+/** Where positions are all that matters. */
+export const behindPlace = ({ after, first, order, reader }: ByPlace): Behind => {
+  const descending = first === undefined || first.order === 'desc'
+  const value = after.values[0]
+  const isShardDoc = first?.by === '_shard_doc' && value !== null && value !== undefined
+  const place = isShardDoc
+    ? placeOf(
+        BigInt(value),
+        order.parts.map(({ kind }) => kind),
+      )
+    : after.place
+  const blocks = blocksOf()
+  const { here } = blocks
+  return {
+    has(found) {
+      if (first?.by === '_doc' && value !== null && value !== undefined && found.position !== Number(value))
+        return found.position < Number(value) === descending
+      const block = blockOf(found.position)
+      if (block < here[0] || block > here[1]) return isIn(block, blocks.beyond)
+      return place !== undefined && comparePlaces(found, place, descending) > 0
+    },
+    blocks,
+    keyOf: () => null,
+  }
+
+  function blocksOf(): Blocks {
+    if (!first) return around(place ? blockOf(place.position) : -1, descending)
+    return isShardDoc ? around(blockOf(place!.position), descending) : blocksAt(value ?? null, first, order, reader)
+  }
+}
+
+const isIn = (block: number, [from, to]: Run): boolean => block >= from && block <= to
+
+const around = (block: number, descending: boolean): Blocks => ({
+  here: [block, block],
+  beyond: descending ? [0, block - 1] : [block + 1, Number.POSITIVE_INFINITY],
+})
+
+/** By the value of a first key that follows the chain: what has none comes behind all of them, or before. */
+const blocksAt = (
+  value: Value | null,
+  { by, fields, order, missing, as }: Sort,
+  { parts }: Order,
+  reader: Reader,
+): Blocks => {
+  const descending = order === 'desc'
+  if (value === null)
+    return { here: NO_BLOCKS, beyond: missing === '_first' ? [0, Number.POSITIVE_INFINITY] : NO_BLOCKS }
+  const number = Number(value)
+  if (isByPlace({ by })) return around(Math.floor(number / PLACES), descending)
+  if (fields[parts[0]!.kind]!.field !== 'timestamp') return around(number, descending)
+  const seconds = number / (as === 'date_nanos' ? 1e9 : 1000)
+  const from = firstBlock(reader, time => time >= seconds)
+  const end = firstBlock(reader, time => time > seconds)
+  return { here: [from, end - 1], beyond: descending ? [0, from - 1] : [end, Number.POSITIVE_INFINITY] }
+}
+
+/** The first stored block whose time fulfils a condition that all later ones fulfil, too; infinite where none does. */
+const firstBlock = (reader: Reader, holds: (time: number) => boolean): number => {
+  const segments = reader.segments()
+  const at = partition(segments.length, i => holds(reader.header(segments[i]!).times.at(-1)!))
+  const segment = segments[at]
+  if (!segment) return Number.POSITIVE_INFINITY
+  const header = reader.header(segment)
+  const { times } = header
+  return blockAt(
+    header,
+    partition(times.length, i => holds(times[i]!)),
+  )
+}
+
+/** The first of some indexes that a condition holds for, which holds for all behind it, too. */
+const partition = (length: number, holds: (index: number) => boolean): number => {
+  let low = 0
+  let high = length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (holds(middle)) high = middle
+    else low = middle + 1
+  }
+  return low
+}

@@ -1,0 +1,258 @@
+import { coin, rawHex } from '../../../documents/show.ts'
+import type { FieldPath, Kind } from '../../../mapping/index.ts'
+import { compareValues, type Value } from '../../../query/ast.ts'
+import { numberOfPlace } from '../../../query/hits/paging.ts'
+import { standInOf } from '../../../query/hits/sort-value.ts'
+import type { Sort } from '../../../query/request.ts'
+import { GREATEST_LONG } from '../../../query/simplify.ts'
+import { valueReader } from '../../documents/record-values.ts'
+import type { ColumnBounds } from '../../index/column-cache.ts'
+import { type ColumnData, MISSING, valueAt } from '../../index/column-codec.ts'
+import { indexFrom } from '../../index/segment.ts'
+import type { Reader, Segment } from '../../reader.ts'
+import { blockOf } from '../../schema.ts'
+import { type Documents, fieldValues } from '../documents.ts'
+import { columnSource } from '../fields/column-source.ts'
+import { INEXACT, interpreterOf, isInexact, LONGS_END, recordReader } from '../fields/field-values.ts'
+import { idReader } from '../fields/ids.ts'
+import { isRowKind, numberedAs, viewOf } from '../fields/ordinals.ts'
+import { sparseReader } from '../fields/row-kinds.ts'
+import type { Key } from '../found.ts'
+import { isShared } from '../plan/column-conditions.ts'
+import type { Scoring } from '../scores/scoring.ts'
+import { chosenReader } from './sort-mode.ts'
+
+export interface KeyReader {
+  /** Reads the keys of a segment's documents; null where one has none. */
+  in(segment: Segment): (ordinal: number, position: number) => Key | null
+  /** The integer that a key stands for, where keys are the nearest doubles of integers. */
+  exact?(position: number): bigint
+  /** Where keys are numbers that a column holds: for an order of which only the first few are wanted. */
+  column?: KeyColumn
+  /** The key of a value as a hit's `sort` shows it. Integers that a double does not tell stay as they are. */
+  keyOf(value: Value): Key
+}
+
+export interface KeyColumn {
+  /** Undefined where no document of the segment has the field. */
+  bounds(segment: Segment): ColumnBounds | undefined
+  data(segment: Segment): ColumnData | undefined
+  /** Greater numbers are no keys. */
+  greatest: number
+  /** Whether numbers have fractions. */
+  fractions?: true
+}
+
+export interface KeyOptions {
+  reader: Reader
+  documents: Documents
+  /** Whether no other key decides between equal ones. */
+  last: boolean
+  /** Whether a value that sorts like a missing one is told from it. */
+  apart?: boolean
+  /** Where scores differ. */
+  scoring?: Scoring | undefined
+  /** Those of the search. */
+  kinds: readonly Kind[]
+}
+
+interface ColumnOptions extends Omit<KeyOptions, 'kinds'> {
+  /** The value that is sorted like a missing one. */
+  standIn: ReturnType<typeof standInOf>
+}
+
+/** Fields that follow the chain. */
+export const BLOCK_NUMBERS: ReadonlySet<string> = new Set(['number.num', 'blockNumber.num', 'firstSeen.num'])
+
+export const keyReader = (kind: Kind, sort: Sort, options: KeyOptions): KeyReader => {
+  const { missing } = sort
+  if (typeof missing === 'string') return plainReader(kind, sort, options)
+  // What stands for missing values is compared with what the field holds, as a query reads it.
+  const plain = plainReader(kind, sort, { ...options, last: false })
+  const instead = plain.keyOf(missing.value)
+  return {
+    ...plain,
+    in(segment) {
+      const read = plain.in(segment)
+      return (ordinal, position) => read(ordinal, position) ?? instead
+    },
+  }
+}
+
+const asItIs = (value: Value): Key => value
+
+const plainReader = (kind: Kind, sort: Sort, options: KeyOptions): KeyReader => {
+  const { by, fields, order } = sort
+  const { reader, documents, last } = options
+  const field = fields[kind]
+  if (by === '_doc') return { in: () => (_, position) => position, keyOf: asItIs }
+  if (by === '_shard_doc')
+    return {
+      in: () => (_, position) => numberOfPlace({ kind, position }, options.kinds),
+      keyOf: asItIs,
+    }
+  if (by === '_id') {
+    const idOf = idReader(kind, options)
+    return { in: () => (_, position) => idOf(position) ?? null, keyOf: asItIs }
+  }
+  if (by === '_score')
+    return options.scoring ? scoreKeys(kind, options.scoring) : { in: () => () => null, keyOf: asItIs }
+  if (!field) return { in: () => () => null, keyOf: asItIs }
+  const standIn = options.apart ? undefined : standInOf(sort)
+  const known = (value: Value | undefined): Key | null => (value === undefined || value === standIn ? null : value)
+  const chosen = chosenReader(kind, sort, documents)
+  if (chosen) return { in: () => (_, position) => known(chosen(position)), keyOf: asItIs }
+  if (BLOCK_NUMBERS.has(field.path)) return { in: () => (_, position) => blockOf(position), keyOf: asItIs }
+  if (field.field === 'timestamp')
+    return {
+      in(segment) {
+        const header = reader.header(segment)
+        return (_, position) => header.times[indexFrom(header, blockOf(position))]!
+      },
+      keyOf: value => Number(value) / 1000,
+    }
+  const column = columnReader(kind, field, { ...options, standIn })
+  if (column) return column
+  const ofRow = isRowKind(kind) ? sparseReader(kind, field, reader) : undefined
+  const ofRecord =
+    field.encoding === 'coin' && last ? integerReader(kind, field, reader) : recordReader(kind, field, reader)
+  const values = ofRow ?? fieldValues(kind, field, documents)
+  const key = ofRecord ?? (position => extreme(values(position), order))
+  return { in: () => (_, position) => known(key(position)), keyOf: asItIs }
+}
+
+const scoreKeys = (kind: Kind, scoring: Scoring): KeyReader => ({
+  in(segment) {
+    const scores = scoring.in(kind, segment)
+    return ordinal => scores[ordinal]!
+  },
+  column: {
+    bounds: () => ({ least: 0, greatest: Number.POSITIVE_INFINITY }),
+    data(segment) {
+      const values = scoring.in(kind, segment)
+      return { count: values.length, width: 8, values, base: 0, dictionary: undefined, bytes: values.byteLength }
+    },
+    greatest: Number.POSITIVE_INFINITY,
+    fractions: true,
+  },
+  keyOf: value => Math.fround(Number(value)),
+})
+
+/** Of several values the least counts in ascending order, the greatest in descending order. */
+export const extreme = (values: readonly Value[], order: Sort['order']): Value | undefined =>
+  values.reduce<Value | undefined>((best, value) => {
+    if (best === undefined) return value
+    return compareValues(value, best) < 0 === (order === 'asc') ? value : best
+  }, undefined)
+
+const columnReader = (
+  kind: Kind,
+  field: FieldPath,
+  { reader, documents, last, standIn }: ColumnOptions,
+): KeyReader | undefined => {
+  const source = columnSource(kind, field, reader)
+  if (!source) return undefined
+  const numbered = numberedAs(kind)
+  const keyOf = keyMaker(kind, field, { reader, documents, last, standIn })
+  const numbersIn = (segment: Segment): ((ordinal: number) => number) => {
+    const data = source.data(viewOf(segment, numbered, reader))
+    return data ? ordinal => valueAt(data, ordinal) : () => MISSING
+  }
+  const column: KeyColumn = {
+    bounds: segment => source.bounds(viewOf(segment, numbered, reader)),
+    data: segment => source.data(viewOf(segment, numbered, reader)),
+    // Integers that do not fit 64 bits are none.
+    greatest: isLong(field) ? LONGS_END : Number.POSITIVE_INFINITY,
+  }
+  return {
+    in(segment) {
+      const numberAt = numbersIn(segment)
+      return (ordinal, position) => {
+        const number = numberAt(ordinal)
+        return number === MISSING ? null : keyOf(number, position)
+      }
+    },
+    ...(isNumeric(field, last) && { column, exact: position => exactInteger(kind, field, position, reader) }),
+    keyOf: isNumeric(field, last) ? numericKey : asItIs,
+  }
+}
+
+/** Whether keys are the numbers of the column themselves, in their order. */
+const isNumeric = ({ kind, encoding }: FieldPath, last: boolean): boolean =>
+  kind === 'boolean' ||
+  kind === 'long' ||
+  encoding === 'num' ||
+  encoding === 'dec' ||
+  encoding === 'padded' ||
+  // Amounts that a double does not tell apart are the same in coins, so that another key decides.
+  (encoding === 'coin' && last)
+
+const numericKey = (value: Value): Key => {
+  if (typeof value === 'boolean') return Number(value)
+  const integer = BigInt(value)
+  return integer < INEXACT && integer > -INEXACT ? Number(integer) : integer
+}
+
+const isLong = ({ encoding }: FieldPath): boolean => encoding === 'num'
+
+/** Makes the key of a number of the column. */
+const keyMaker = (
+  kind: Kind,
+  field: FieldPath,
+  { reader, documents, last, standIn }: ColumnOptions,
+): ((number: number, position: number) => Key | null) => {
+  const integer = (number: number, position: number): number | bigint =>
+    number < INEXACT ? number : exactInteger(kind, field, position, reader)
+  if (isNumeric(field, last)) {
+    if (!isLong(field)) return number => number
+    return (number, position) => {
+      if (number < LONGS_END) return number
+      if (number > LONGS_END) return null
+      const exact = integer(number, position)
+      return exact <= GREATEST_LONG && exact !== standIn ? number : null
+    }
+  }
+  if (field.encoding === 'coin') return (number, position) => coin(integer(number, position))
+  if (field.kind === 'keyword' || field.kind === 'text') return reader.name
+  if (field.kind === 'address' || field.kind === 'hex') {
+    const interpret = interpreterOf(field, reader)
+    const values = fieldValues(kind, field, documents)
+    return (number, position) => {
+      if (field.kind === 'address' || !isShared(number, reader)) return interpret(number) ?? null
+      return values(position)[0] ?? null
+    }
+  }
+  return (number, position) => rawHex(integer(number, position))
+}
+
+const exactInteger = (kind: Kind, field: FieldPath, position: number, reader: Reader): bigint =>
+  BigInt(integerReader(kind, field, reader)?.(position) ?? 0)
+
+/** Integers order amounts as coins do, and take less time to read. */
+const integerReader = (kind: Kind, { field }: FieldPath, { records }: Reader) => {
+  const read = valueReader(kind, field, records)
+  return read && ((position: number) => (read(position) as number | bigint | null | undefined) ?? undefined)
+}
+
+/** The value of a field as a hit's `sort` shows it; `unknown` where neither column nor header tells. */
+export const shownReader = (
+  kind: Kind,
+  field: FieldPath,
+  reader: Reader,
+): ((segment: Segment, ordinal: number, position: number) => Value | undefined | 'unknown') | undefined => {
+  if (field.field === 'timestamp')
+    return (segment, _, position) => {
+      const header = reader.header(segment)
+      return header.times[indexFrom(header, blockOf(position))]! * 1000
+    }
+  const source = columnSource(kind, field, reader)
+  if (!source) return undefined
+  const interpret = interpreterOf(field, reader)
+  return (segment, ordinal) => {
+    const data = source.data(viewOf(segment, numberedAs(kind), reader))
+    const number = data ? valueAt(data, ordinal) : MISSING
+    if (number === MISSING) return undefined
+    if (isInexact(field, number) || (field.kind === 'hex' && isShared(number, reader))) return 'unknown'
+    return interpret(number)
+  }
+}

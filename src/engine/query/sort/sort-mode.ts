@@ -1,0 +1,83 @@
+import type { Kind } from '../../../mapping/index.ts'
+import { compareValues, type Value } from '../../../query/ast.ts'
+import { nestedValues, valuesOf } from '../../../query/predicate.ts'
+import type { Sort, SortMode } from '../../../query/request.ts'
+import { GREATEST_LONG, LEAST_LONG } from '../../../query/simplify.ts'
+import { type Documents, nameOf } from '../documents.ts'
+
+/**
+ * Reads what a document is sorted by where that is not simply what its field holds: by a mode of several values, by elements of a nested list,
+ * or turned into another type. Undefined where it is.
+ */
+export const chosenReader = (
+  kind: Kind,
+  { fields, order, mode, nested, as }: Pick<Sort, 'fields' | 'order' | 'mode' | 'nested' | 'as'>,
+  documents: Documents,
+): ((position: number) => Value | undefined) | undefined => {
+  const field = fields[kind]
+  if (!field) return undefined
+  const isPlain = !nested && !as && (mode === undefined || !isMany(field))
+  if (isPlain) return undefined
+  const read = nested
+    ? nestedValues(field, { path: nested.path, node: nested.filter[kind]!, most: nested.most })
+    : ({ _source }: Parameters<ReturnType<typeof nestedValues>>[0]) => valuesOf(field, _source)
+  const names = nested ? [nested.path] : [nameOf(field)]
+  const choose = CHOICES[mode ?? (order === 'asc' ? 'min' : 'max')]
+  return position => {
+    const [document] = documents.load(kind, [position], names)
+    const values = document ? read(document) : []
+    if (values.length === 0) return undefined
+    return cast(choose(values), as)
+  }
+}
+
+const isMany = ({ kind, list }: NonNullable<Sort['fields'][Kind]>): boolean =>
+  list !== undefined || kind === 'hexList' || kind === 'integers'
+
+/** Of one value or more. Integers are those of Java: sums that are too large begin anew at the other end, means are rounded. */
+const CHOICES: Record<SortMode, (values: readonly Value[]) => Value> = {
+  min: values => values.reduce((best, value) => (compareValues(value, best) < 0 ? value : best)),
+  max: values => values.reduce((best, value) => (compareValues(value, best) > 0 ? value : best)),
+  sum: values => sum(values),
+  avg(values) {
+    const total = sum(values)
+    if (values.length === 1) return total
+    const mean = Number(total) / values.length
+    return typeof total === 'bigint' ? toLong(Math.round(mean)) : mean
+  },
+  median(values) {
+    const sorted = values.toSorted(compareValues)
+    const middle = sorted.length >> 1
+    if (sorted.length % 2 === 1) return sorted[middle]!
+    const mean = (Number(sorted[middle - 1]) + Number(sorted[middle])) / 2
+    return typeof sorted[middle] === 'bigint' ? toLong(Math.round(mean)) : mean
+  },
+}
+
+const sum = (values: readonly Value[]): bigint | number => {
+  if (typeof values[0] === 'bigint')
+    return BigInt.asIntN(
+      64,
+      (values as bigint[]).reduce((a, b) => a + b, 0n),
+    )
+  return values.reduce<number>((total, value) => total + Number(value), 0)
+}
+
+/** As Java turns a double into a long. */
+const toLong = (value: number): bigint => {
+  if (value >= 2 ** 63) return GREATEST_LONG
+  return value <= -(2 ** 63) ? LEAST_LONG : BigInt(Math.trunc(value))
+}
+
+const cast = (value: Value, as: Sort['as']): Value => {
+  switch (as) {
+    case 'double':
+      return Number(value)
+    case 'long':
+      return typeof value === 'number' ? toLong(value) : value
+    case 'date_nanos':
+      return BigInt(value as number) * 1_000_000n
+    default:
+      return value
+  }
+}

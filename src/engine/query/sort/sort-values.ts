@@ -1,0 +1,139 @@
+import { asJson, long } from '../../../documents/show.ts'
+import type { FieldPath, Kind } from '../../../mapping/index.ts'
+import type { Value } from '../../../query/ast.ts'
+import { hasImplicitKey, numberOfPlace } from '../../../query/hits/paging.ts'
+import { type StandInSort, sortDateWriter, standInOf, standsForMissing } from '../../../query/hits/sort-value.ts'
+import type { After, Place, SearchRequest, Sort } from '../../../query/request.ts'
+import { asFloat } from '../../../query/statistics.ts'
+import type { Reader } from '../../reader.ts'
+import { blockOf } from '../../schema.ts'
+import { type Documents, fieldValues } from '../documents.ts'
+import { recordReader } from '../fields/field-values.ts'
+import { idReader } from '../fields/ids.ts'
+import { numberedAs, ordinalOfPosition, segmentAt } from '../fields/ordinals.ts'
+import type { Found } from '../found.ts'
+import { BLOCK_NUMBERS, extreme, shownReader } from './sort-keys.ts'
+import { chosenReader } from './sort-mode.ts'
+
+type Sorted = Pick<SearchRequest, 'sort' | 'parts' | 'tiebreak'>
+
+/** A hit, with its score where that is not 1. */
+type Scored = Pick<Found, 'kind' | 'position' | 'score'>
+
+export interface ValuesFrom {
+  documents: Documents
+  /** Undefined where documents tell all. */
+  reader: Reader | undefined
+}
+
+/** What a hit's `sort` shows, as Elasticsearch writes it: dates in milliseconds, and a stand-in for what is missing. */
+export const sortValues = (request: Sorted, from: ValuesFrom): ((one: Scored) => unknown[]) => {
+  const valuesAt = rawValues(request, from)
+  const { sort, parts, tiebreak } = request
+  const kinds = parts.map(({ kind }) => kind)
+  const shows = sort.map(sortShowing)
+  const isImplicit = hasImplicitKey(sort, tiebreak)
+  return one => {
+    const shown: unknown[] = valuesAt(one).map((value, i) =>
+      sort[i]!.by === '_shard_doc' ? shardDoc(one, kinds) : shows[i]!(value),
+    )
+    if (isImplicit) shown.push(shardDoc(one, kinds))
+    return shown
+  }
+}
+
+/** Where a page that ends with this hit is gone on with. */
+export const endOf = (request: Sorted, last: Scored, from: ValuesFrom): After => ({
+  values: comparedValues(request, from)(last),
+  place: { kind: last.kind, position: last.position },
+})
+
+/** What a hit is sorted by, key by key; null where it has nothing. */
+export const comparedValues = (request: Sorted, from: ValuesFrom): ((one: Scored) => (Value | null)[]) => {
+  const valuesAt = rawValues(request, from)
+  return one =>
+    valuesAt(one).map((value, i) => (value === undefined || standsForMissing(value, request.sort[i]!) ? null : value))
+}
+
+/** Beyond 2^53 JavaScript would round it: then it is text, which is taken as well. */
+export const shardDoc = (place: Place, kinds: readonly Kind[]): number | string => {
+  const number = numberOfPlace(place, kinds)
+  return number <= Number.MAX_SAFE_INTEGER ? Number(number) : String(number)
+}
+
+/** What a hit's `sort` shows of a value; undefined: of none. */
+export const sortShowing = (sort: Sort): ((value: Value | undefined) => unknown) => {
+  const { format, fields, as } = sort
+  const print = format === undefined ? undefined : sortDateWriter(format, as)
+  const isWide = Object.values(fields)[0]?.compare === 'integer'
+  const missing = missingValue(sort)
+  return value => {
+    if (value === undefined) return missing
+    if (print && (typeof value === 'number' || typeof value === 'bigint')) return print(value)
+    if (typeof value === 'boolean') return Number(value)
+    if (typeof value === 'bigint') return isWide ? String(value) : long(value, asJson)
+    return value
+  }
+}
+
+const rawValues = ({ sort, parts }: Sorted, from: ValuesFrom): ((one: Scored) => (Value | undefined)[]) => {
+  const kinds = parts.map(({ kind }) => kind)
+  const readers = sort.map(one => {
+    const byKind = new Map<Kind, (position: number) => Value | undefined>()
+    return (kind: Kind, position: number) => {
+      const read = byKind.get(kind) ?? reading(kind, one, from)
+      byKind.set(kind, read)
+      return read(position)
+    }
+  })
+  return one =>
+    sort.map(({ by }, i) => {
+      if (by === '_score') return asFloat(one.score ?? 1)
+      if (by === '_doc') return one.position
+      if (by === '_shard_doc') return numberOfPlace(one, kinds)
+      return readers[i]!(one.kind, one.position)
+    })
+}
+
+const reading = (kind: Kind, sort: Sort, from: ValuesFrom): ((position: number) => Value | undefined) => {
+  if (sort.by === '_id') return idReader(kind, from)
+  const { fields, order, missing } = sort
+  const field = fields[kind]
+  const instead = typeof missing === 'string' ? undefined : missing.value
+  if (!field) return () => instead
+  const chosen = chosenReader(kind, sort, from.documents)
+  if (!chosen && BLOCK_NUMBERS.has(field.path)) return blockOf
+  const read = chosen ?? valueReader(kind, field, order, from)
+  return position => read(position) ?? instead
+}
+
+/** Reads the value that a document is sorted by, from a header, a column or its record, or else from all of it. */
+const valueReader = (
+  kind: Kind,
+  field: FieldPath,
+  order: Sort['order'],
+  { documents, reader }: ValuesFrom,
+): ((position: number) => Value | undefined) => {
+  const values = fieldValues(kind, field, documents)
+  const inDocument = (position: number) => extreme(values(position), order)
+  if (!reader) return inDocument
+  const inSegment = shownReader(kind, field, reader)
+  const inRecord = recordReader(kind, field, reader)
+  return position => {
+    const segment = inSegment && segmentAt(position, reader)
+    if (inSegment && segment) {
+      const ordinal = ordinalOfPosition(reader.header(segment), numberedAs(kind), position)
+      const value = inSegment(segment, ordinal, position)
+      if (value !== 'unknown') return value
+    }
+    return inRecord ? inRecord(position) : inDocument(position)
+  }
+}
+
+/** What is shown for a missing value: numbers show the end of their range that comes last, or first. */
+export const missingValue = (sort: StandInSort & Pick<Sort, 'format'>): unknown => {
+  const standIn = standInOf(sort)
+  if (typeof standIn === 'number') return String(standIn)
+  if (typeof standIn !== 'bigint') return null
+  return sort.format === undefined ? asJson(standIn) : sortDateWriter(sort.format, sort.as)(standIn)
+}

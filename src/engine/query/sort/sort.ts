@@ -1,0 +1,195 @@
+import { KINDS, type Kind } from '../../../mapping/index.ts'
+import { compareValues } from '../../../query/ast.ts'
+import type { After, SearchRequest, Sort } from '../../../query/request.ts'
+import type { Reader, Segment } from '../../reader.ts'
+import { blockOf } from '../../schema.ts'
+import type { Documents } from '../documents.ts'
+import { INEXACT } from '../fields/field-values.ts'
+import { numberedAs, ordinalOfPosition, segmentAt } from '../fields/ordinals.ts'
+import type { Found, Key } from '../found.ts'
+import type { Scoring } from '../scores/scoring.ts'
+import { type Behind, behindKeys, behindPlace, NOTHING } from './search-after.ts'
+import { BLOCK_NUMBERS, type KeyColumn, type KeyReader, keyReader } from './sort-keys.ts'
+import { comparePlaces, isByPlace } from './sort-places.ts'
+
+export interface SortKeys {
+  /** Whether the order is that of the chain, perhaps with another one within each block. */
+  chain: boolean
+  /** Whether the first key is the time, which several blocks may share. */
+  byTime: boolean
+  descending: boolean
+  /** Compares by keys, where positions do not say it all. */
+  compare: ((a: Found, b: Found) => number) | undefined
+  /** Reads the keys of matches, of one segment where it is named. */
+  fill(found: readonly Found[], segment?: Segment): void
+  /** The column of the first key, where it is a number that one holds. */
+  column(kind: Kind): KeyColumn | undefined
+  /** The first sort, by which columns order. */
+  first: Sort | undefined
+  /** Whether there is no other: of equal keys positions decide. */
+  single: boolean
+  /** Where the page begins. */
+  behind: Behind | undefined
+}
+
+const CHAIN_FIELDS = new Set([...BLOCK_NUMBERS, 'timestamp'])
+
+/** Where one of the kinds does not have the field, all of its documents come first or last. */
+const followsChain = ({ by, fields, nested }: Sort, parts: Order['parts']): boolean =>
+  isByPlace({ by }) ||
+  (by === 'field' && !nested && parts.every(({ kind }) => CHAIN_FIELDS.has(fields[kind]?.path ?? '')))
+
+/**
+ * Where scores are all the same, sorting by them orders nothing, and neither does a field that no kind has. Nor does sorting once more by
+ * what was sorted by before.
+ */
+const effective = (sort: readonly Sort[], isScored: boolean): Sort[] => {
+  const seen = new Set<string>()
+  return sort.filter(one => {
+    const { by, fields, mode, nested, as, missing } = one
+    if (by === '_score' ? !isScored : by === 'field' && Object.keys(fields).length === 0) return false
+    if (nested || typeof missing !== 'string') return true
+    const key = [...KINDS.map(kind => fields[kind]?.path ?? by), mode, as].join()
+    return !seen.has(key) && seen.add(key)
+  })
+}
+
+export type Order = Pick<SearchRequest, 'sort' | 'parts' | 'after' | 'tiebreak'>
+
+/** Sort keys beside the values that a page begins behind. */
+interface Keys {
+  sorts: Sort[]
+  after: After | undefined
+}
+
+/** Where scores are all the same. Above 0: all hits come behind that of the page before, below 0: none does. */
+const scoreSide = ({ sort: [first], after }: Order, uniform = 1): number => {
+  if (!after || first?.by !== '_score') return 0
+  const above = Math.fround(Number(after.values[0] ?? uniform)) - Math.fround(uniform)
+  return first.order === 'desc' ? above : -above
+}
+
+/** What orders nothing is left out, with what the page before ended with. */
+const effectiveKeys = ({ sort, after }: Order, isScored: boolean): Keys => {
+  const sorts = effective(sort, isScored)
+  return { sorts, after: after && { ...after, values: sorts.map(one => after.values[sort.indexOf(one)]!) } }
+}
+
+/** What orders the hits before they are found: all that asks for scores may have them. */
+const expected = ({ sort, parts }: Order): Sort[] =>
+  effective(
+    sort,
+    parts.some(({ score }) => score !== undefined),
+  )
+
+/** Not where scores decide: they are not known before all is found. */
+export const isChainOrder = (order: Order): boolean => {
+  const sorts = expected(order)
+  const [first] = sorts
+  return first === undefined || (followsChain(first, order.parts) && !sorts.some(({ by }) => by === '_score'))
+}
+
+/** Whether of hits that are sorted by the same the newest comes first. */
+export const isNewestFirst = (order: Order): boolean => isDescending(expected(order))
+
+/** Without a sort, the newest comes first. */
+const isDescending = ([first]: readonly Sort[]): boolean => first === undefined || first.order === 'desc'
+
+export const sortKeysOf = (request: Order, reader: Reader, documents: Documents, scoring?: Scoring): SortKeys => {
+  const { parts } = request
+  const isScored = scoring !== undefined && scoring.uniform === undefined
+  const side = isScored ? 0 : scoreSide(request, scoring?.uniform)
+  const { sorts, after } = effectiveKeys(side > 0 ? { ...request, after: undefined } : request, isScored)
+  const first = sorts[0]
+  const descending = isDescending(sorts)
+  const column = () => undefined
+  // One key that follows the chain, or one that no other can refine, is the position itself.
+  if (first === undefined || isByPlace(first) || (sorts.length === 1 && followsChain(first, parts)))
+    return {
+      ...{ chain: true, byTime: false, descending, compare: undefined, fill: () => {}, column, first, single: true },
+      behind: side < 0 ? NOTHING : after && behindPlace({ after, first, order: request, reader }),
+    }
+  const kinds = parts.map(({ kind }) => kind)
+  const isChain = followsChain(first, parts)
+  // What is told apart by integers that its values do not show could not be gone on with behind one of these.
+  const isWhole = !request.after && !request.tiebreak
+  const readers = new Map(
+    KINDS.map((kind): [Kind, KeyReader[]] => [
+      kind,
+      sorts.map((sort, i) =>
+        keyReader(kind, sort, { reader, documents, scoring, last: isWhole && i === sorts.length - 1, kinds }),
+      ),
+    ]),
+  )
+  /** Of keys that are the same double the integers are compared. */
+  const compareExactly = (a: Found, b: Found, i: number): number => {
+    const [left, right] = [a, b].map(({ kind, position }) => readers.get(kind)![i]!.exact?.(position))
+    return left === undefined || right === undefined ? 0 : compareKeys(left, right, sorts[i]!)
+  }
+  return {
+    behind:
+      side < 0
+        ? NOTHING
+        : after && behindKeys({ after, sorts, order: request, readers, reader, compareKeys, descending, isChain }),
+    chain: isChain,
+    byTime: isChain && Object.values(first.fields).some(({ field }) => field === 'timestamp'),
+    descending,
+    first,
+    single: sorts.length === 1,
+    column: kind => readers.get(kind)![0]!.column,
+    compare: (a, b) => {
+      for (let i = 0; i < sorts.length; i++) {
+        const [left, right] = [a.keys[i] ?? null, b.keys[i] ?? null]
+        const difference =
+          compareKeys(left, right, sorts[i]!) || (isDoubtful(left) && isDoubtful(right) ? compareExactly(a, b, i) : 0)
+        if (difference !== 0) return difference
+      }
+      return 0
+    },
+    fill(found, segment) {
+      for (const [kind, some] of Map.groupBy(found, ({ kind }) => kind))
+        for (const [at, here] of segment ? [[segment, some] as const] : bySegment(some, reader))
+          readKeys(here, at, readers.get(kind)!, reader)
+    },
+  }
+}
+
+/** A number that may stand for several integers. */
+const isDoubtful = (key: Key | null): boolean => typeof key === 'number' && key >= INEXACT
+
+const bySegment = (found: readonly Found[], reader: Reader): Map<Segment, Found[]> => {
+  const groups = new Map<Segment, Found[]>()
+  let segment: Segment | undefined
+  for (const one of found) {
+    const block = blockOf(one.position)
+    if (!segment || block < segment.first || block > segment.last) segment = segmentAt(one.position, reader)!
+    const group = groups.get(segment)
+    if (group) group.push(one)
+    else groups.set(segment, [one])
+  }
+  return groups
+}
+
+/** Keys that are read between two looks at whether to go on. */
+const READ = 0xf
+
+const readKeys = (found: readonly Found[], segment: Segment, readers: readonly KeyReader[], reader: Reader) => {
+  const header = reader.header(segment)
+  const reads = readers.map(keys => keys.in(segment))
+  for (const [i, { kind, position, keys }] of found.entries()) {
+    if ((i & READ) === 0) reader.check()
+    const ordinal = ordinalOfPosition(header, numberedAs(kind), position)
+    for (const read of reads) keys.push(read(ordinal, position))
+  }
+}
+
+export const bySortKeys =
+  ({ compare, descending }: Pick<SortKeys, 'compare' | 'descending'>) =>
+  (a: Found, b: Found): number =>
+    compare?.(a, b) || comparePlaces(a, b, descending)
+
+export const compareKeys = (a: Key | null, b: Key | null, { order, missing }: Sort): number => {
+  if (a === null || b === null) return a === b ? 0 : (a === null) === (missing === '_first') ? -1 : 1
+  const difference = compareValues(a, b)
+  return order === 'desc' ? -difference : difference
+}

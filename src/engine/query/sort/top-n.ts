@@ -1,0 +1,155 @@
+import type { Kind } from '../../../mapping/index.ts'
+import type { Sort } from '../../../query/request.ts'
+import type { Segment } from '../../reader.ts'
+import { INEXACT } from '../fields/field-values.ts'
+import { numberedAs, positionOfOrdinal } from '../fields/ordinals.ts'
+import type { Found, Part } from '../found.ts'
+import { scan } from '../match/column-scan.ts'
+import { and, listed, not, type OrdinalSet, run, toArray } from '../match/ordinal-set.ts'
+import { segmentsOf } from '../match/segment-pruning.ts'
+import type { Finding } from './first-page.ts'
+import { bySortKeys, type SortKeys } from './sort.ts'
+import type { KeyColumn } from './sort-keys.ts'
+import { createScale } from './sort-memory.ts'
+
+/** Matches beyond those that are wanted, after which the best are chosen anew. */
+const SPARE = 250
+/** Matches whose keys are read in one go. */
+const CHUNK = 125
+/** Documents among which matches are looked at with what was the worst so far. */
+const STRETCH = 2 ** 13
+
+/**
+ * The best matches by keys that do not follow the chain. Where the first key is a number of a column, a match that is worse than all that are
+ * wanted costs one look at it, and a segment that holds only such costs nothing.
+ */
+export const findByKeys = (wanted: number, keys: SortKeys, parts: readonly Part[], finding: Finding): Found[] => {
+  const { reader } = finding
+  const best = createBest(wanted, keys, finding)
+  // Of equal ones those go before that come first in this order of segments and documents.
+  const isOrdered = keys.single && parts.length === 1
+  const goodOf = (column: KeyColumn) => stillGood(best.worst(), keys.first!, column, isOrdered)
+  const segments = segmentsOf(parts, reader)
+  for (const segment of keys.descending ? segments.toReversed() : segments)
+    for (const { kind, evaluation } of parts) {
+      reader.check()
+      const column = keys.first?.missing === '_last' ? keys.column(kind) : undefined
+      if (column && isWorse(column, segment, goodOf(column))) continue
+      const numbered = numberedAs(kind)
+      const header = reader.header(segment)
+      const take = (ordinals: Uint32Array) => {
+        for (let at = 0; at < ordinals.length; at += CHUNK) {
+          reader.check()
+          const here = Array.from(ordinals.subarray(at, at + CHUNK), (ordinal): Found => {
+            return { kind, position: positionOfOrdinal(header, numbered, ordinal), keys: [] }
+          })
+          keys.fill(here, segment)
+          best.add(keys.behind ? here.filter(keys.behind.has) : here)
+        }
+      }
+      const all = evaluation.matches(segment)
+      const passed = column && passedBy(keys, kind, column)
+      const matches = column && passed ? without(column, segment, all, passed, reader.check) : all
+      for (const some of column ? stretchesOf(matches, keys.descending) : [matches])
+        take(toArray(column ? promising(column, segment, some, goodOf(column), reader.check) : some))
+    }
+  return best.take()
+}
+
+/** Keys from one up to another. */
+interface Range {
+  low: number
+  high: number
+}
+
+/** The keys that may still be among the best; undefined where all may. Behind a missing key come only missing ones. */
+const stillGood = (
+  worst: Found | undefined,
+  { order }: Sort,
+  { greatest, fractions }: KeyColumn,
+  isOrdered: boolean,
+): Range | undefined => {
+  const key = worst?.keys[0]
+  if (typeof key !== 'number') return undefined
+  const step = !isOrdered ? 0 : fractions ? key * Number.EPSILON : key < INEXACT ? 1 : 0
+  return order === 'asc' ? { low: 0, high: key - step } : { low: key + step, high: greatest }
+}
+
+/** Keys that come before the first one that the page before ended with. */
+const passedBy = ({ behind, first }: SortKeys, kind: Kind, { greatest, fractions }: KeyColumn): Range | undefined => {
+  const key = behind?.keyOf(kind)
+  // What comes before a missing key is of any value.
+  if (typeof key !== 'number' || key >= INEXACT) return undefined
+  const step = fractions ? 2 * key * Number.EPSILON : 1
+  // The greatest number of all may be a key and may be none.
+  return first!.order === 'asc' ? { low: 0, high: key - step } : { low: key + step, high: below(greatest) }
+}
+
+/** The next smaller double. */
+const below = (number: number): number => (Number.isFinite(number) ? number * (1 - Number.EPSILON) : number)
+
+/** Those of some matches that the page before has not passed. */
+const without = (
+  column: KeyColumn,
+  segment: Segment,
+  matches: OrdinalSet,
+  passed: Range,
+  check: () => void,
+): OrdinalSet => {
+  const data = column.data(segment)
+  if (!data?.values) return matches
+  const { found } = scan(data, passed, matches, check)
+  const size = data.values.length
+  return and(matches, not(found, size), size)
+}
+
+/** Whether all that a segment has comes behind the worst that is wanted. */
+const isWorse = (column: KeyColumn, segment: Segment, good: Range | undefined): boolean => {
+  if (!good) return false
+  const bounds = column.bounds(segment)
+  return !bounds || bounds.least > good.high || bounds.greatest < good.low
+}
+
+/** Those of some matches that may still be among the best. */
+const promising = (
+  column: KeyColumn,
+  segment: Segment,
+  some: OrdinalSet,
+  good: Range | undefined,
+  check: () => void,
+): OrdinalSet => {
+  const data = good && column.data(segment)
+  return good && data ? scan(data, good, some, check).found : some
+}
+
+/** A set in parts, in either order. */
+function* stretchesOf(set: OrdinalSet, descending: boolean): Generator<OrdinalSet> {
+  const list = set.form === 'run' ? undefined : toArray(set)
+  const [start, end] = set.form === 'run' ? [set.from, set.to] : [0, list!.length]
+  const stretches = Math.ceil((end - start) / STRETCH)
+  for (let i = 0; i < stretches; i++) {
+    const from = start + (descending ? stretches - 1 - i : i) * STRETCH
+    const to = Math.min(from + STRETCH, end)
+    yield list ? listed(list.subarray(from, to)) : run(from, to)
+  }
+}
+
+export const createBest = (wanted: number, keys: SortKeys, { limits }: Finding) => {
+  const order = bySortKeys(keys)
+  const scale = createScale(limits)
+  let best: Found[] = []
+  let worst: Found | undefined
+  return {
+    add(found: readonly Found[]) {
+      for (const one of found) best.push(one)
+      if (best.length <= 4 * wanted + SPARE) return scale.add(found)
+      best = best.sort(order).slice(0, wanted)
+      worst = best.at(-1)
+      scale.clear()
+      scale.add(best)
+    },
+    /** The last one of as many as are wanted, once these are known. */
+    worst: () => worst,
+    take: () => best.sort(order).slice(0, wanted),
+  }
+}
