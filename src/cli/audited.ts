@@ -4,8 +4,8 @@ import { thisUser } from '../accounts/audit.ts'
 import { ACCOUNTS_FILE } from '../accounts/file.ts'
 import type { Log } from '../lib/log.ts'
 import { redact } from '../lib/secret.ts'
+import type { Services } from '../services/index.ts'
 import type { Typed } from './arguments.ts'
-import type { Services } from './services.ts'
 
 /** Writes to the audit trail what was done at the command line. A folder without accounts has no trail. */
 export const noteAct = (

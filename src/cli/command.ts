@@ -2,8 +2,10 @@ import type { Readable, Writable } from 'node:stream'
 import type { Config, Flags, NetworkConfig } from '../config/index.ts'
 import type { SettingName, Table, Values } from '../config/settings.ts'
 import { ChainsieveError, refuse } from '../lib/errors.ts'
-import type { Output, Progress } from '../lib/progress.ts'
-import type { Run, Services, Summary } from './services.ts'
+import type { Output } from '../lib/progress.ts'
+import type { Services } from '../services/index.ts'
+import type { Summary } from '../services/jobs.ts'
+import type { Bars, Run } from '../services/run.ts'
 
 export interface Streams {
   stdin: Readable & { isTTY?: boolean }
@@ -11,7 +13,7 @@ export interface Streams {
   stderr: Output
 }
 
-export interface Context<O extends Table = Table> extends Run {
+export interface Context<O extends Table = Table> extends Run, Bars {
   config: Config
   options: Values<O>
   /** Positional arguments behind the command's name. */
@@ -22,8 +24,6 @@ export interface Context<O extends Table = Table> extends Run {
   cwd: string
   /** Writes a line of the result. */
   print(line: string): void
-  /** A bar on a terminal, lines elsewhere. */
-  progress(label: string): Progress
 }
 
 export interface Command<O extends Table = Table> {

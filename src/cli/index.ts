@@ -4,39 +4,11 @@ import { createLog, describe } from '../lib/log.ts'
 import { createScreen, progressBar, progressLines, type Screen } from '../lib/progress.ts'
 import { redact } from '../lib/secret.ts'
 import { createShutdown, type ShutdownOptions } from '../lib/shutdown.ts'
+import type { Services } from '../services/index.ts'
 import { namedBy, type Typed, understand } from './arguments.ts'
 import { noteAct } from './audited.ts'
 import { type Context, MISUSED, type Streams } from './command.ts'
-import type { Services } from './services.ts'
 import { overview, usageOf, widthOf } from './usage.ts'
-
-export type { DevNews, DevOptions, DevStep, ReplayOptions } from './dev-news.ts'
-export type { RuleBook, RulesService } from './rules-service.ts'
-export type {
-  AbiFile,
-  AbiPlace,
-  BackupDone,
-  Bars,
-  Compacted,
-  ExportDone,
-  ExportWanted,
-  ForgetDone,
-  MoveDone,
-  NarrowDone,
-  PruneDone,
-  Range,
-  Received,
-  ReceiveOptions,
-  RestoreDone,
-  RestoreHow,
-  Run,
-  Salvaged,
-  Services,
-  StoreStats,
-  Summary,
-  Unread,
-  Verified,
-} from './services.ts'
 
 export interface Surroundings extends Pick<Sources, 'env' | 'cwd'>, Omit<ShutdownOptions, 'log'> {
   version: string

@@ -1,8 +1,9 @@
 import type { Reason } from '../ingest/status/readiness.ts'
 import type { DeliveryState, LastBlock, NetworkStatus, Status } from '../ingest/status/status.ts'
 import { timeOf } from '../lib/progress.ts'
+import type { Range } from '../lib/ranges.ts'
 import type { RestartStatus } from '../lib/restarts.ts'
-import type { Range, Summary } from './services.ts'
+import type { Summary } from '../services/jobs.ts'
 
 export const showTable = (head: string[], rows: string[][]): string => {
   const lines = [head, ...rows]

@@ -5,7 +5,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ACCOUNTS_FILE, checkHoldsAccounts } from '../accounts/file.ts'
 import { checkBackup, restoreBackup } from '../backup/restore.ts'
 import { type BackupOptions, type BackupStep, takeBackup } from '../backup/take.ts'
-import type { BackupDone, Bars, RestoreDone, RestoreHow, Run } from '../cli/index.ts'
 import type { Config } from '../config/index.ts'
 import { checkHoldsDeliveries, DELIVERIES_FILE } from '../delivery/ledger/file.ts'
 import { storedNetworks, storeFile } from '../engine/files.ts'
@@ -14,14 +13,11 @@ import { refuse } from '../lib/errors.ts'
 import { nativeBinding, version } from '../lib/runtime.ts'
 import { lockFolder } from '../sqlite/lock.ts'
 import { findEmptied } from '../sqlite/pages.ts'
+import type { Bars, Run } from './run.ts'
 import { rangesOf } from './stores.ts'
 
-export const backup = async (
-  { data }: Config,
-  folder: string,
-  full: boolean,
-  { shutdown, progress }: Run & Bars,
-): Promise<BackupDone> => {
+/** Copies all that is stored to a folder, beside a server if need be. */
+export const backup = async ({ data }: Config, folder: string, full: boolean, { shutdown, progress }: Run & Bars) => {
   const held = heldIn(data)
   const { databases } = held
   if (databases.length === 0) throw refuse('nothing_stored', `${data} has nothing to back up: check --data.`)
@@ -33,15 +29,19 @@ export const backup = async (
   return run(steps, 'backup', progress, shutdown.signal)
 }
 
+/**
+ * Makes the data folder of a backup, or with `check` only tells whether the backup is whole. `force` puts what the data folder holds aside.
+ * Ranges are null where an older version wrote the store: whoever serves it next upgrades it.
+ */
 export const restore = async (
   { data }: Config,
   folder: string,
-  { check, force }: RestoreHow,
+  { check, force }: { check: boolean; force: boolean },
   { shutdown, progress }: Run & Bars,
-): Promise<RestoreDone> => {
+) => {
   if (check) {
     const { takenAt } = await run(checkBackup(folder), 'check', progress, shutdown.signal)
-    return { takenAt, networks: [] }
+    return { takenAt, networks: [], aside: undefined }
   }
   const native = nativeBinding(data)
   const lock = lockFolder(data, 'restore', native)

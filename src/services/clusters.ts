@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs'
-import type { Run } from '../cli/index.ts'
 import { connect } from '../cluster/client.ts'
 import type { IdentityOf } from '../cluster/lost.ts'
 import { baseOf } from '../cluster/names.ts'
@@ -12,11 +11,13 @@ import { createMoved } from '../engine/moved.ts'
 import { openForReading } from '../engine/open.ts'
 import { createShelfReader } from '../engine/shelf.ts'
 import { perVersion } from '../engine/versioned.ts'
+import type { IndexingOptions } from '../ingest/network.ts'
 import type { ClusterStatus } from '../ingest/status/status.ts'
 import type { Range } from '../lib/ranges.ts'
 import { nativeBinding } from '../lib/runtime.ts'
 import { every } from '../lib/scheduling/interval.ts'
 import type { ClusterPlace } from '../search/clusters.ts'
+import type { Run } from './run.ts'
 import { isInCluster } from './stores.ts'
 
 /** Time between two looks at a cluster. */
@@ -44,6 +45,17 @@ export const openClusters = (
     })
   }
   return network => places.get(network)
+}
+
+/** Where documents of a network go, other than into its store. */
+export const shippingOf = (
+  { networks }: Pick<Config, 'networks'>,
+  network: string,
+): Pick<IndexingOptions, 'cluster' | 'journalMax' | 'returning'> => {
+  const cluster = networks.find(one => one.network === network)?.cluster
+  if (!cluster) return {}
+  const { journalMax, returning } = cluster
+  return { cluster: clusterOptions(cluster), journalMax, returning }
 }
 
 /** Looks at the clusters of all networks again and again; answers how that of a network was last, undefined where it has none. */

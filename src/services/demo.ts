@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { closeSync, existsSync, fdatasyncSync, openSync, renameSync, writeSync } from 'node:fs'
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
-import type { Run } from '../cli/index.ts'
 import type { Config } from '../config/index.ts'
 import { makeStoreFolder, storeFile } from '../engine/files.ts'
 import { SCHEMA_VERSION } from '../engine/schema.ts'
@@ -9,6 +8,7 @@ import { startIndexing } from '../ingest/network.ts'
 import { PRIVATE_FILE } from '../lib/private.ts'
 import { assetFile, isBuilt, readAsset, readBuilt } from '../lib/runtime.ts'
 import { findEmptied } from '../sqlite/pages.ts'
+import type { Run } from './run.ts'
 import { rangesOf } from './stores.ts'
 
 const HEAD = 420

@@ -1,6 +1,5 @@
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import type { Bars, ExportDone, ExportWanted, Run } from '../cli/index.ts'
 import type { Config } from '../config/index.ts'
 import { createBlocks } from '../engine/blocks.ts'
 import { openForReading } from '../engine/open.ts'
@@ -17,16 +16,24 @@ import { NO_ACCOUNT } from '../search/service.ts'
 import { findTarget, indexOf } from '../search/target.ts'
 import { refuseDamaged } from '../sqlite/pages.ts'
 import { openPool } from './parts.ts'
+import type { Bars, Run } from './run.ts'
 import { storeOf } from './stores.ts'
+
+export interface ExportWanted {
+  network: string
+  /** What is searched, and by which body; of a pack nothing. */
+  entities: string
+  query: string
+  format: 'ndjson' | 'csv' | 'raw-csv' | 'parquet' | 'pack'
+  /** Where it goes: a file that is continued, or a stream. */
+  to: { file: string } | { write(part: Uint8Array): Promise<void> }
+}
 
 /** Blocks of a pack that are read at once, with all that is in them. */
 const BLOCKS_AT_ONCE = 20
 
-export const exportHits = async (
-  config: Config,
-  wanted: ExportWanted,
-  { shutdown, progress }: Run & Bars,
-): Promise<ExportDone> => {
+/** Writes all hits of a query, or blocks as a pack. */
+export const exportHits = async (config: Config, wanted: ExportWanted, { shutdown, progress }: Run & Bars) => {
   const { network, format, to } = wanted
   const { ask, networks } = asking(config, network, shutdown)
   const { entities } = findTarget(network, format === 'pack' ? 'block' : wanted.entities, networks)

@@ -2,7 +2,6 @@ import { copyFileSync, existsSync, linkSync } from 'node:fs'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { compactAccounts } from '../accounts/file.ts'
 import { createAlertPruning } from '../alerts/marks.ts'
-import type { Compacted, ForgetDone, MoveDone, NarrowDone, PruneDone, Run, Salvaged, StoreStats } from '../cli/index.ts'
 import type { Config, NetworkConfig } from '../config/index.ts'
 import type { Scoping } from '../config/scopes.ts'
 import { compactDeliveries } from '../delivery/ledger/file.ts'
@@ -35,10 +34,15 @@ import { compactStore, replaceStore } from '../sqlite/compact.ts'
 import { readDamage } from '../sqlite/damage.ts'
 import { lockDataFolder } from '../sqlite/lock.ts'
 import { findDamaged, refuseDamaged, sizeOf } from '../sqlite/pages.ts'
+import { shippingOf } from './clusters.ts'
 import { requestOf } from './retention.ts'
-import { shippingOf } from './shipping.ts'
+import type { Run } from './run.ts'
 import { isInCluster, rangesOf, storeOf, storesOf } from './stores.ts'
 import { takeDataFolder, tryToTakeDataFolder } from './upgrade.ts'
+
+/** Where documents of a network are searched. */
+type Place = 'opensearch' | 'sqlite'
+const placeOf = (store: string): Place => (isInCluster(store) ? 'opensearch' : 'sqlite')
 
 /** How long is waited for the program that writes the store. */
 const PATIENCE_MS = 60_000
@@ -49,7 +53,7 @@ export const prune = async (
   settings: NetworkConfig,
   before: number | undefined,
   { shutdown, log }: Run,
-): Promise<PruneDone> => {
+) => {
   const { network } = settings
   const store = storeOf(config.data, network)
   const lock = tryToTakeDataFolder(config.data, 'prune', log)
@@ -66,7 +70,7 @@ export const prune = async (
 }
 
 /** What indices of the cluster lost. Beside a running server, that does it. */
-export const forget = async (config: Config, one: NetworkConfig, run: Run): Promise<ForgetDone> => {
+export const forget = async (config: Config, one: NetworkConfig, run: Run) => {
   const { network } = one
   const store = storeOf(config.data, network)
   let before: Range[] = []
@@ -83,7 +87,7 @@ export const forget = async (config: Config, one: NetworkConfig, run: Run): Prom
 }
 
 /** What a narrowed scope left. Beside a running server, that does it. */
-export const narrow = async (config: Config, one: NetworkConfig, dryRun: boolean, run: Run): Promise<NarrowDone> => {
+export const narrow = async (config: Config, one: NetworkConfig, dryRun: boolean, run: Run) => {
   const { network, scoping } = one
   const store = storeOf(config.data, network)
   if (dryRun) return { network, outside: outsideOf(store, scoping!), waiting: false }
@@ -175,9 +179,9 @@ const MOVE_PATIENCE_MS = 15_000
 export const move = async (
   config: Config,
   { network, cluster, storeBatch }: NetworkConfig,
-  to: MoveDone['store'],
+  to: Place,
   { log, shutdown, progress }: Run & { progress: Progress },
-): Promise<MoveDone> => {
+) => {
   const store = storeOf(config.data, network)
   const returning = to === 'sqlite'
   const show = (moving: MovingReport | null | undefined) => {
@@ -199,7 +203,7 @@ export const move = async (
       shutdown.signal.throwIfAborted()
     }
   } else await waitForServer(config.data, { network, store, to }, show, shutdown.signal)
-  return { network, store: isInCluster(store) ? 'opensearch' : 'sqlite' }
+  return { network, store: placeOf(store) }
 }
 
 /** Each block is shipped, and compared. */
@@ -210,12 +214,12 @@ const stepOf = ({ blocks, shipped, verified }: MovingReport) => ({
 
 const waitForServer = async (
   data: string,
-  { network, store, to }: { network: string; store: string; to: MoveDone['store'] },
+  { network, store, to }: { network: string; store: string; to: Place },
   show: (moving: MovingReport | undefined) => void,
   signal: AbortSignal,
 ) => {
   let end = performance.now() + MOVE_PATIENCE_MS
-  while (isInCluster(store) !== (to === 'opensearch')) {
+  while (placeOf(store) !== to) {
     const moving = readStatus(data)?.networks.find(one => one.network === network)?.moving
     if (moving?.to === to) {
       show(moving)
@@ -244,16 +248,12 @@ const answerAgain = (network: string, store: string) => {
   }
 }
 
-export const compact = async (
-  { data }: Config,
-  network: string | undefined,
-  { shutdown, log }: Run,
-): Promise<Compacted[]> => {
+export const compact = async ({ data }: Config, network: string | undefined, { shutdown, log }: Run) => {
   const native = nativeBinding(data)
   const stores = storesOf(data, network)
   const lock = takeDataFolder(data, 'compact', log)
   shutdown.add('lock', lock.release)
-  const done: Compacted[] = []
+  const done: { file: string; before: number; after: number }[] = []
   for (const [, file] of stores) {
     shutdown.signal.throwIfAborted()
     const before = sizeOf(file)
@@ -267,13 +267,13 @@ export const compact = async (
   return done
 }
 
-export const stats = async ({ data }: Config, network: string | undefined): Promise<StoreStats[]> =>
+export const stats = async ({ data }: Config, network: string | undefined) =>
   storesOf(data, network).map(([name, store]) => ({
-    ...{ network: name, store: isInCluster(store) ? ('opensearch' as const) : ('sqlite' as const) },
+    ...{ network: name, store: placeOf(store) },
     ...readStats(store, nativeBinding(data)),
   }))
 
-export const salvage = async ({ data }: Config, network: string, { shutdown }: Run): Promise<Salvaged> => {
+export const salvage = async ({ data }: Config, network: string, { shutdown }: Run) => {
   const native = nativeBinding(data)
   const store = storeOf(data, network)
   const lock = lockDataFolder(data, 'salvage', native)

@@ -1,6 +1,5 @@
 import { hostname } from 'node:os'
 import { type Accounts, openAccounts } from '../accounts/index.ts'
-import type { Run } from '../cli/index.ts'
 import type { Config, NetworkConfig } from '../config/index.ts'
 import { allowancesOf } from '../config/kinds.ts'
 import { type Delivery, startDelivery } from '../delivery/service.ts'
@@ -10,11 +9,13 @@ import { createBodies } from '../http/body.ts'
 import { createCors, createProxies, NO_PROXIES } from '../http/connections.ts'
 import { watchRequests } from '../http/metrics.ts'
 import { type HttpServer, listen } from '../http/server.ts'
+import type { Certificate } from '../http/tls.ts'
+import type { LogLoss } from '../ingest/status/log-loss.ts'
 import type { NodeOptions } from '../ingest/messages.ts'
 import type { Indexing } from '../ingest/network.ts'
 import { createStatus } from '../ingest/status/live.ts'
-import type { LogLoss } from '../ingest/status/log-loss.ts'
 import { publishStatus } from '../ingest/status/published.ts'
+import { stop } from '../lib/errors.ts'
 import { grantedMemory } from '../lib/granted-memory.ts'
 import { silent } from '../lib/log.ts'
 import { nativeOption } from '../lib/runtime.ts'
@@ -27,9 +28,9 @@ import { watchClock } from './clock.ts'
 import { openClusters, watchClusters } from './clusters.ts'
 import { createManagement } from './manage.ts'
 import { createServerMetrics } from './metrics.ts'
+import { keepTrail } from './retention.ts'
+import type { Run } from './run.ts'
 import { createContracts, createStores } from './stores.ts'
-import { openTls } from './tls.ts'
-import { keepTrail } from './trail.ts'
 
 /** What a server has open while it answers searches. */
 interface SearchParts {
@@ -159,6 +160,15 @@ const startListening = async (
 
 /** Bytes with which a server of one network runs. */
 const LEAST_MEMORY = 256 * 1024 ** 2
+
+/** The certificate of the server; undefined where it speaks plain HTTP. */
+const openTls = async ({ tlsCert, tlsKey }: Config, log: Run['log']): Promise<Certificate | undefined> => {
+  if (tlsCert === undefined && tlsKey === undefined) return undefined
+  if (tlsCert === undefined || tlsKey === undefined)
+    throw stop('tls_incomplete', 'TLS needs a certificate and its key: give both --tls-cert and --tls-key')
+  const { openCertificate } = await import('../http/tls.ts')
+  return openCertificate({ cert: tlsCert, key: tlsKey }, { log })
+}
 
 /** Everything that can be searched: what is configured and what is stored. */
 export const networksOf = (config: Config): string[] => [

@@ -1,11 +1,36 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Received, ReceiveOptions, Run } from '../cli/index.ts'
 import { faultOf, isSigningSecret } from '../delivery/signature.ts'
 import { refuse } from '../lib/errors.ts'
 import { collectAtMost } from '../lib/read.ts'
 import { aborted } from '../lib/shutdown.ts'
+import type { Run } from './run.ts'
+
+interface ReceiveOptions {
+  port: number
+  /** What signs them; without it signatures are not checked. */
+  secret: string | undefined
+  /** HTTP status of every answer. */
+  status: number
+  delayMs: number
+  tell(news: ReceiveNews): void
+}
+
+export type ReceiveNews = { type: 'listening'; url: string } | ({ type: 'received' } & Received)
+
+interface Received {
+  /** ISO 8601. */
+  at: string
+  method: string
+  path: string
+  /** The headers that describe the message. */
+  headers: [name: string, value: string][]
+  body: string
+  signature: 'good' | 'bad' | 'unchecked'
+  /** Why the signature is bad. */
+  fault: string | undefined
+}
 
 /** Longer bodies are cut. */
 const MAX_BODY = 16_000_000

@@ -1,4 +1,3 @@
-import type { Run } from '../cli/index.ts'
 import { connect } from '../cluster/client.ts'
 import { readIndices, readState, stateIndexOf } from '../cluster/state.ts'
 import { clusterOptions } from '../config/cluster.ts'
@@ -12,6 +11,7 @@ import { nativeBinding } from '../lib/runtime.ts'
 import { every } from '../lib/scheduling/interval.ts'
 import { aborted } from '../lib/shutdown.ts'
 import { openSearchParts, startSearchServer } from './parts.ts'
+import type { Run } from './run.ts'
 import { takeDataFolder } from './upgrade.ts'
 
 /** Time between two looks at what the process that indexes tells. */

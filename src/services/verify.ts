@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { ACCOUNTS_FILE, checkAccounts } from '../accounts/file.ts'
-import type { Run, Verified } from '../cli/index.ts'
 import type { Config } from '../config/index.ts'
 import { checkDeliveries, DELIVERIES_FILE } from '../delivery/ledger/file.ts'
 import { verifyContents } from '../engine/verify.ts'
@@ -10,14 +9,25 @@ import { ChainsieveError, messageOf } from '../lib/errors.ts'
 import type { Progress } from '../lib/progress.ts'
 import { nativeBinding } from '../lib/runtime.ts'
 import { checkPages } from '../sqlite/pages.ts'
+import type { Bars, Run } from './run.ts'
 import { storesOf } from './stores.ts'
+
+/** The result of checking one file. */
+export interface Verified {
+  file: string
+  faults: string[]
+  /** Whether it has no checksums, so that nothing can be told. */
+  unchecked: boolean
+  /** Why its pages alone were checked: another version wrote it. */
+  unread?: string
+}
 
 /** Goes through what a data folder holds, or the store of one network, and tells of each file whether it is as it was written. */
 export const verify = async (
   config: Config,
   network: string | undefined,
   deep: boolean,
-  { shutdown, progress }: Run & { progress(label: string): Progress },
+  { shutdown, progress }: Run & Bars,
 ): Promise<Verified[]> => {
   const verified: Verified[] = []
   for (const [name, file] of storesOf(config.data, network)) {

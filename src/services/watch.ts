@@ -8,7 +8,7 @@ import type { Log } from '../lib/log.ts'
 import { every } from '../lib/scheduling/interval.ts'
 import { covers } from '../rules/networks.ts'
 import type { Rules } from '../rules/store.ts'
-import { shippingOf } from './shipping.ts'
+import { shippingOf } from './clusters.ts'
 
 interface WatchOptions {
   config: Config

@@ -4,42 +4,20 @@ import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
 import { after } from 'node:test'
 import { openAccounts } from '../../src/accounts/index.ts'
-import { run, type Services, type Surroundings } from '../../src/cli/index.ts'
+import { run, type Surroundings } from '../../src/cli/index.ts'
+import type { Services } from '../../src/services/index.ts'
 
 export const folder = mkdtempSync(join(tmpdir(), 'chainsieve-cli-'))
 after(() => rmSync(folder, { recursive: true }))
 
-const unexpected = (name: string) => () => {
-  throw new Error(`${name} was not expected to be called`)
-}
-
-const services: Services = {
-  serve: unexpected('serve'),
-  dev: unexpected('dev'),
-  replay: unexpected('replay'),
-  index: unexpected('index'),
-  importPacks: unexpected('importPacks'),
-  openSearch: unexpected('openSearch'),
-  exportHits: unexpected('exportHits'),
-  openRules: unexpected('openRules'),
-  receive: unexpected('receive'),
-  openAccounts: folder => openAccounts(folder),
-  status: unexpected('status'),
-  diagnose: unexpected('diagnose'),
-  verify: unexpected('verify'),
-  prune: unexpected('prune'),
-  narrow: unexpected('narrow'),
-  forget: unexpected('forget'),
-  move: unexpected('move'),
-  compact: unexpected('compact'),
-  stats: unexpected('stats'),
-  salvage: unexpected('salvage'),
-  backup: unexpected('backup'),
-  restore: unexpected('restore'),
-  addAbis: unexpected('addAbis'),
-  removeAbis: unexpected('removeAbis'),
-  listAbis: unexpected('listAbis'),
-}
+/** Where a command asks for a service that its test does not give, it fails. */
+const services = new Proxy({ openAccounts: (folder: string) => openAccounts(folder) } as Services, {
+  get: (given, name: keyof Services) =>
+    given[name] ??
+    (() => {
+      throw new Error(`${name} was not expected to be called`)
+    }),
+})
 
 export const collector = () => {
   const chunks: Buffer[] = []
@@ -68,7 +46,7 @@ export const chainsieve = async (
     cwd: folder,
     streams: { stdin: Readable.from([stdin]), stdout, stderr },
     ...given,
-    services: { ...services, ...given },
+    services: Object.assign(Object.create(services), given),
   })
   return { code, out: stdout.text(), err: stderr.text() }
 }

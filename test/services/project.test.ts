@@ -11,7 +11,7 @@ import {
   readArtifacts,
   replaceAbis,
   stateOf,
-} from '../../src/services/project.ts'
+} from '../../src/services/dev/project.ts'
 
 const tempFolder = (t: TestContext, files: Record<string, unknown> = {}): string => {
   const folder = mkdtempSync(join(tmpdir(), 'chainsieve-project-'))

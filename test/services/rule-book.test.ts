@@ -28,13 +28,15 @@ const setUp = (t: TestContext, limits: string[] = []) => {
     return [{ from: 0, to: 9 }]
   }
   const shutdown = createShutdown()
-  const { book } = createRulesService({
-    config: loadConfig({ flags: { data, limit: limits }, env: {}, cwd: data }),
-    native: {},
-    networks: () => [MAINNET],
-    openPool: () => ({ ranges }) as unknown as Pool,
-    shutdown,
-  })
+  const config = loadConfig({ flags: { data, limit: limits }, env: {}, cwd: data })
+  const { book } = createRulesService(
+    config,
+    { shutdown },
+    {
+      networks: () => [MAINNET],
+      openPool: () => ({ ranges }) as unknown as Pool,
+    },
+  )
   const rules = openRules(data)
   t.after(async () => {
     rules.close()

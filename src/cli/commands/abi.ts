@@ -1,7 +1,7 @@
 import { text, toggle } from '../../config/kinds.ts'
 import { setting } from '../../config/settings.ts'
+import type { AbiFile } from '../../services/own-abis.ts'
 import { command, misused } from '../command.ts'
-import type { AbiFile } from '../services.ts'
 import { showTable } from '../show.ts'
 
 export const addAbis = command({

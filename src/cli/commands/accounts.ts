@@ -5,8 +5,8 @@ import { type AuditEntry, SCOPES, type TokenInfo } from '../../accounts/index.ts
 import { count, duration, moment, oneOf, text } from '../../config/kinds.ts'
 import { list, setting } from '../../config/settings.ts'
 import { refuse } from '../../lib/errors.ts'
+import type { Services } from '../../services/index.ts'
 import { command, misused } from '../command.ts'
-import type { Services } from '../services.ts'
 import { count as countOf, showTable, showText, showTime } from '../show.ts'
 
 const RATE = count(1)

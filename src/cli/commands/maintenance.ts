@@ -1,10 +1,13 @@
 import { resolve } from 'node:path'
 import { count, oneOf, toggle } from '../../config/kinds.ts'
 import { setting } from '../../config/settings.ts'
+import type { Services } from '../../services/index.ts'
+import type { Verified } from '../../services/verify.ts'
 import { command, misused, networkOf } from '../command.ts'
-import type { ForgetDone, NarrowDone, StoreStats, Verified } from '../services.ts'
 import { CLUSTER, KEPT, SCOPED } from '../setting-lists.ts'
 import { count as counted, showBytes, showRanges, showTable, showText } from '../show.ts'
+
+type Done<K extends keyof Services> = Awaited<ReturnType<Services[K]>>
 
 export const backup = command({
   name: 'backup',
@@ -120,14 +123,14 @@ export const prune = command({
 
 const IN_BACKGROUND = 'The program that uses the data folder does it in the background.'
 
-const showForgotten = ({ network, forgotten, waiting }: ForgetDone): string => {
+const showForgotten = ({ network, forgotten, waiting }: Done<'forget'>): string => {
   if (waiting) return IN_BACKGROUND
   if (forgotten.length === 0)
     return `${network}: the file has all that the cluster lost, if anything. It is sent again.`
   return `${network}: removed ${showRanges(forgotten)}. A server with a node indexes them again by itself, from its --from on; otherwise use index or import.`
 }
 
-const showNarrowed = ({ network, outside, waiting }: NarrowDone): string => {
+const showNarrowed = ({ network, outside, waiting }: Done<'narrow'>): string => {
   if (waiting) return IN_BACKGROUND
   if (!outside) return `${network}: removed what is outside of the scopes.`
   const { blocks, transactions, logs } = outside
@@ -230,7 +233,7 @@ export const stats = command({
   },
 })
 
-const show = ({ network, store, bytes, log, free, ranges, parts }: StoreStats): string =>
+const show = ({ network, store, bytes, log, free, ranges, parts }: Done<'stats'>[number]): string =>
   [
     `${network}: ${showBytes(bytes)}, of which ${showBytes(free)} are free; write-ahead log ${showBytes(log)}`,
     `blocks: ${showRanges(ranges)}`,

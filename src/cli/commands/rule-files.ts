@@ -11,16 +11,9 @@ import { within } from '../../rules/place.ts'
 import type { RuleInput } from '../../rules/rule.ts'
 import { checkRule, type Fault, SERVERS } from '../../rules/schema.ts'
 import type { Simulation } from '../../rules/search.ts'
+import type { Cancelled, EditedRules, RuleBook, RuleEdits, ShownRule } from '../../services/rule-book.ts'
+import type { CheckedRule, RulesService } from '../../services/rules.ts'
 import { type Context, command, misused, type Streams } from '../command.ts'
-import type {
-  Cancelled,
-  CheckedRule,
-  EditedRules,
-  RuleBook,
-  RuleEdits,
-  RulesService,
-  ShownRule,
-} from '../rules-service.ts'
 import { count as counted, showRanges, showTable, showText, showTime } from '../show.ts'
 import { ACCOUNT, BOOK, idsOf, openBook, showCancelled } from './rules.ts'
 
@@ -120,8 +113,8 @@ export const checkRules = command({
   settings: ['allowTarget', 'smtp', 'limit'],
   options: {},
   arity: [1, Number.POSITIVE_INFINITY],
-  run: async ({ services, config, log, shutdown, args, streams, print }) => {
-    const rules = services.openRules(config, { log, shutdown })
+  run: async ({ services, config, shutdown, args, streams, print }) => {
+    const rules = services.openRules(config, { shutdown })
     const files: CheckedFile[] = []
     for (const file of args) {
       const checked = await checkFile(rules, file, streams, config.limits)
@@ -404,10 +397,10 @@ export const simulateRule = command({
     size: setting(count(0, 1_000), '10', 'Number of hits to show.'),
   },
   arity: [1, 1],
-  run: async ({ services, config, log, shutdown, args: [which = ''], options: { from, to, size }, streams, print }) => {
+  run: async ({ services, config, shutdown, args: [which = ''], options: { from, to, size }, streams, print }) => {
     if (from && to && 'block' in from && 'block' in to && to.block < from.block)
       throw misused(`The last block, ${to.block}, is before the first, ${from.block}.`)
-    const rules = services.openRules(config, { log, shutdown })
+    const rules = services.openRules(config, { shutdown })
     const rule = /^\d{1,15}$/.test(which)
       ? rules.get(Number(which)).input
       : await readRule(which, streams, config.limits)

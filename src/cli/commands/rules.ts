@@ -3,8 +3,10 @@ import { setting } from '../../config/settings.ts'
 import type { DeliveryInfo } from '../../delivery/ledger/records.ts'
 import { refuse } from '../../lib/errors.ts'
 import { didYouMean } from '../../lib/nearest.ts'
+import type { Cancelled, RuleBook, ShownRule } from '../../services/rule-book.ts'
+import type { ListedRule } from '../../services/rules.ts'
 import { type Context, command, misused } from '../command.ts'
-import { bookOf, type Cancelled, type ListedRule, type RuleBook, type ShownRule } from '../rules-service.ts'
+import { bookOf } from '../rule-book.ts'
 import { count as counted, showTable, showText, showTime } from '../show.ts'
 
 /** What commands on the rules of one account take. */
@@ -18,9 +20,9 @@ export const ACCOUNT = {
 } as const
 
 export const openBook = (
-  { services, config, log, shutdown }: Pick<Context, 'services' | 'config' | 'log' | 'shutdown'>,
+  { services, config, shutdown }: Pick<Context, 'services' | 'config' | 'shutdown'>,
   account: string | undefined,
-): RuleBook => bookOf(config, () => services.openRules(config, { log, shutdown }), account)
+): RuleBook => bookOf(config, () => services.openRules(config, { shutdown }), account)
 
 /** The rule that a word means: its number, or its whole name. */
 const choose = (rules: readonly ShownRule[], which: string): ShownRule => {
@@ -59,17 +61,17 @@ export const listRules = command({
     after: setting(count(0), '0', 'Only rules with a higher number, for the next page.'),
   },
   arity: [0, 0],
-  run: async ({ services, config, log, shutdown, options: { account, limit, after }, print }) => {
+  run: async ({ services, config, shutdown, options: { account, limit, after }, print }) => {
     const page = limit === undefined && after === 0 ? undefined : { size: limit ?? MOST, after }
     const end = (lastId: number | undefined, length: number) => {
       if (page && length === page.size && !config.json) print(`There may be more rules: --after ${lastId} lists them.`)
     }
     if (config.server !== undefined) {
-      const shown = await openBook({ services, config, log, shutdown }, account).list(page)
+      const shown = await openBook({ services, config, shutdown }, account).list(page)
       print(config.json ? JSON.stringify(shown) : shown.length === 0 ? 'There are no rules.' : showBook(shown))
       return end(shown.at(-1)?.id, shown.length)
     }
-    const rules = services.openRules(config, { log, shutdown }).list(account, page)
+    const rules = services.openRules(config, { shutdown }).list(account, page)
     print(
       config.json ? JSON.stringify(rules.map(toJson)) : rules.length === 0 ? 'There are no rules.' : showListed(rules),
     )
@@ -249,10 +251,10 @@ export const signingSecret = command({
   },
   audited: true,
   arity: [0, 0],
-  run: async ({ services, config, log, shutdown, options: { account, rotate, overlap }, print }) => {
+  run: async ({ services, config, shutdown, options: { account, rotate, overlap }, print }) => {
     if (account === undefined) throw misused('Whose secret? Add --account NAME.')
     if (overlap !== undefined && !rotate) throw misused('--overlap belongs to --rotate.')
-    const rules = services.openRules(config, { log, shutdown })
+    const rules = services.openRules(config, { shutdown })
     print(rules.secret(account, rotate ? { overlapMs: overlap ?? DAY_MS } : undefined))
   },
 })
@@ -269,8 +271,8 @@ export const listDeliveries = command({
     limit: setting(count(1, 100_000), '50', 'Maximum number of deliveries to list.'),
   },
   arity: [0, 0],
-  run: async ({ services, config, log, shutdown, options: { limit, ...filter }, print }) => {
-    const found = services.openRules(config, { log, shutdown }).deliveries({ ...filter, limit: limit + 1 })
+  run: async ({ services, config, shutdown, options: { limit, ...filter }, print }) => {
+    const found = services.openRules(config, { shutdown }).deliveries({ ...filter, limit: limit + 1 })
     const deliveries = found.slice(0, limit)
     if (config.json) return print(JSON.stringify(deliveries.map(deliveryJson)))
     if (deliveries.length === 0) return print('There are no such deliveries.')
@@ -324,13 +326,13 @@ export const redeliver = command({
   },
   audited: true,
   arity: [0, Number.POSITIVE_INFINITY],
-  run: async ({ services, config, log, shutdown, args, options: { rule, alert, dead, after, before }, print }) => {
+  run: async ({ services, config, shutdown, args, options: { rule, alert, dead, after, before }, print }) => {
     const ids = args.map(idOf)
     if (ids.length === 0 && !dead && [rule, alert, after, before].every(it => it === undefined))
       throw misused('Which deliveries? Name them, or add --rule, --alert, --dead, --after or --before.')
     if (after !== undefined && before !== undefined && before < after)
       throw misused('--before must not be before --after.')
-    const rules = services.openRules(config, { log, shutdown })
+    const rules = services.openRules(config, { shutdown })
     const filter = { rule, alert, dead, from: after, to: before }
     const left: number[] = []
     let redelivered = ids.length === 0 ? rules.redeliver(filter) : 0

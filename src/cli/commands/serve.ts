@@ -4,8 +4,8 @@ import { count, duration, port, text, toggle } from '../../config/kinds.ts'
 import { setting } from '../../config/settings.ts'
 import type { Finding } from '../../doctor/finding.ts'
 import { messageOf, stop } from '../../lib/errors.ts'
+import type { ReceiveNews } from '../../services/receive.ts'
 import { command, misused, networkOf } from '../command.ts'
-import type { ReceiveNews } from '../services.ts'
 import { CLUSTER, KEPT, NODE, SCOPED, SERVER } from '../setting-lists.ts'
 import { count as counted, showStatus, showText } from '../show.ts'
 import { showDevNews } from '../show-dev.ts'
@@ -101,16 +101,16 @@ export const receive = command({
     delay: setting(duration, '0s', 'Time to wait before each answer.'),
   },
   arity: [0, 0],
-  run: async ({ services, config, log, shutdown, options, print }) => {
+  run: async ({ services, config, shutdown, options, print }) => {
     const { port, account, secret: given, status, delay } = options
     if (account !== undefined && given !== undefined) throw misused('Give either --account or --secret.')
-    const secret = account === undefined ? given : services.openRules(config, { log, shutdown }).secret(account)
+    const secret = account === undefined ? given : services.openRules(config, { shutdown }).secret(account)
     await services.receive(
       {
         ...{ port, secret, status, delayMs: delay },
         tell: news => print(config.json ? JSON.stringify(news) : showReceived(news, secret !== undefined)),
       },
-      { log, shutdown },
+      { shutdown },
     )
   },
 })

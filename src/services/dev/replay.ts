@@ -1,10 +1,11 @@
-import type { ReplayOptions, Run } from '../cli/index.ts'
-import type { Config, NetworkConfig } from '../config/index.ts'
-import { allowancesOf } from '../config/kinds.ts'
-import { abiFolder, readAbiFile, readOwnAbis, type StoredAbi } from '../ingest/decoding/abis.ts'
-import { replayTransaction } from '../ingest/replay/index.ts'
-import { messageOf } from '../lib/errors.ts'
+import type { Config, NetworkConfig } from '../../config/index.ts'
+import { allowancesOf } from '../../config/kinds.ts'
+import { abiFolder, readAbiFile, readOwnAbis, type StoredAbi } from '../../ingest/decoding/abis.ts'
+import { replayTransaction } from '../../ingest/replay/index.ts'
+import { messageOf } from '../../lib/errors.ts'
+import type { Run } from '../run.ts'
 import { type Creation, itemsOf } from './chain-news.ts'
+import type { ReplayOptions } from './news.ts'
 import { type Artifact, createCodeNaming, createNaming, findProjects, readArtifacts } from './project.ts'
 
 /** Tells what happened in one transaction, by what a node says of it now. Nothing is stored. */

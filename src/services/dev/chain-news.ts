@@ -1,6 +1,6 @@
-import type { DevNews, DevStep } from '../cli/index.ts'
-import type { Pool } from '../search/pool.ts'
-import { NO_ACCOUNT } from '../search/service.ts'
+import type { Pool } from '../../search/pool.ts'
+import { NO_ACCOUNT } from '../../search/service.ts'
+import type { DevNews, DevStep } from './news.ts'
 
 type Tx = Extract<DevNews, { type: 'tx' }>
 type Event = Extract<DevNews, { type: 'event' }>

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { addAbis, artifactFiles } from '../ingest/decoding/abis.ts'
-import { messageOf } from '../lib/errors.ts'
+import { addAbis, artifactFiles } from '../../ingest/decoding/abis.ts'
+import { messageOf } from '../../lib/errors.ts'
 
 /** The folder where a project's compiler leaves its artifacts. */
 interface Project {
