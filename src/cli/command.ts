@@ -26,7 +26,8 @@ export interface Context<O extends Table = Table> extends Run, Bars {
   print(line: string): void
 }
 
-export interface Command<O extends Table = Table> {
+/** Arguments, a call, and how its result is shown. */
+export interface Command<O extends Table = Table, R = unknown> {
   /** One word or two. */
   name: string
   /** Arguments as the usage shows them. */
@@ -43,11 +44,25 @@ export interface Command<O extends Table = Table> {
   audited?: true
   /** How many positional arguments it takes. */
   arity: readonly [least: number, most: number]
-  /** Exit code 0 unless it says otherwise. */
-  run(context: Context<O>): Promise<number | undefined> | Promise<void>
+  /** Does the work. Without `show` it prints by itself, and what it returns is the exit code. */
+  run(context: Context<O>): Promise<R>
+  /** The result as text; with `--json` the result itself is printed, or what `json` makes of it. */
+  show?(result: R, context: Context<O>): string
+  json?(result: R): unknown
+  /** The exit code of a result; 0 unless it says otherwise. */
+  code?(result: R): number
 }
 
-export const command = <const O extends Table>(command: Command<O>): Command => command as unknown as Command
+export const command = <const O extends Table, R>(command: Command<O, R>): Command => command as unknown as Command
+
+/** Runs a command and prints its result; resolves to the exit code. */
+export const perform = async ({ run, show, json, code }: Command, context: Context): Promise<number> => {
+  const result = await run(context)
+  if (!show) return (result as number | undefined) ?? 0
+  const text = context.config.json ? JSON.stringify(json ? json(result) : result) : show(result, context)
+  if (text !== '') context.print(text)
+  return code?.(result) ?? 0
+}
 
 export const MISUSED = 'used_wrongly'
 

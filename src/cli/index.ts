@@ -7,7 +7,7 @@ import { createShutdown, type ShutdownOptions } from '../lib/shutdown.ts'
 import type { Services } from '../services/index.ts'
 import { namedBy, type Typed, understand } from './arguments.ts'
 import { noteAct } from './audited.ts'
-import { type Context, MISUSED, type Streams } from './command.ts'
+import { type Context, MISUSED, perform, type Streams } from './command.ts'
 import { overview, usageOf, widthOf } from './usage.ts'
 
 export interface Surroundings extends Pick<Sources, 'env' | 'cwd'>, Omit<ShutdownOptions, 'log'> {
@@ -57,8 +57,8 @@ export const run = async (
   const progress = (label: string) =>
     stderr.isTTY && !config.json ? progressBar(screen, { label }) : progressLines(log, { label })
   try {
-    const code =
-      (await command.run({ config, options, args, services, streams, cwd, log, shutdown, print, progress })) ?? 0
+    const context = { config, options, args, services, streams, cwd, log, shutdown, print, progress }
+    const code = await perform(command, context)
     if (command.audited) noteAct(services, config.data, typed, log)
     return code
   } catch (error) {

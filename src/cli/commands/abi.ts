@@ -4,6 +4,16 @@ import type { AbiFile } from '../../services/own-abis.ts'
 import { command, misused } from '../command.ts'
 import { showTable } from '../show.ts'
 
+const HEAD = ['NAME', 'NETWORK', 'FOR', 'PROBABILITY', 'EVENTS', 'FUNCTIONS']
+
+const show = (files: AbiFile[]): string => {
+  const rows = files.map(({ name, network, address, codeHash, probability, events, functions }) => [
+    ...[name, network ?? 'any', address ?? (codeHash === null ? 'any' : `code ${codeHash}`)],
+    ...[String(probability), String(events), String(functions)],
+  ])
+  return showTable(HEAD, rows)
+}
+
 export const addAbis = command({
   name: 'abi add',
   usage: '[--network T/B/N] [--address ADDRESS | --code-hash HASH] [--redecode] FILE|FOLDER…',
@@ -25,17 +35,18 @@ export const addAbis = command({
   },
   audited: true,
   arity: [1, Number.POSITIVE_INFINITY],
-  run: async ({ services, config, args, options: { address, codeHash, redecode }, log, print }) => {
+  run: async ({ services, config, args, options: { address, codeHash, redecode }, log }) => {
     check(address, codeHash)
     if (address !== undefined && codeHash !== undefined)
       throw misused('An ABI is for a contract or for a code: give --address or --code-hash, not both.')
     if (address !== undefined && config.network === undefined)
       throw misused('On which network is that contract? Add --network T/B/N.')
     const { network } = config
-    const files = await services.addAbis(config, args, { network, address, codeHash }, redecode, log)
-    print(show(files, config.json))
+    return services.addAbis(config, args, { network, address, codeHash }, redecode, log)
+  },
+  show: files => {
     const [redecoding] = files.flatMap(file => file.redecoding ?? [])
-    if (redecoding && !config.json) print(showRedecoding(redecoding))
+    return redecoding ? `${show(files)}\n${showRedecoding(redecoding)}` : show(files)
   },
 })
 
@@ -46,7 +57,8 @@ export const listAbis = command({
   settings: [],
   options: {},
   arity: [0, 0],
-  run: async ({ services, config, print }) => print(show(await services.listAbis(config), config.json)),
+  run: async ({ services, config }) => services.listAbis(config),
+  show,
 })
 
 export const removeAbis = command({
@@ -61,11 +73,11 @@ export const removeAbis = command({
   },
   audited: true,
   arity: [1, Number.POSITIVE_INFINITY],
-  run: async ({ services, config, args, options: { address, codeHash }, print }) => {
+  run: async ({ services, config, args, options: { address, codeHash } }) => {
     check(address, codeHash)
-    const { network } = config
-    print(show(await services.removeAbis(config, args, { network, address, codeHash }), config.json))
+    return services.removeAbis(config, args, { network: config.network, address, codeHash })
   },
+  show,
 })
 
 const check = (address: string | undefined, codeHash: string | undefined) => {
@@ -82,18 +94,3 @@ const showRedecoding = ({ networks, now }: NonNullable<AbiFile['redecoding']>): 
   const who = now ? 'The running server decodes' : 'The next chainsieve serve will decode'
   return `${who} the stored blocks of ${networks.join(', ')} again.`
 }
-
-const show = (files: AbiFile[], json: boolean): string =>
-  json
-    ? JSON.stringify(files)
-    : showTable(
-        ['NAME', 'NETWORK', 'FOR', 'PROBABILITY', 'EVENTS', 'FUNCTIONS'],
-        files.map(({ name, network, address, codeHash, probability, events, functions }) => [
-          name,
-          network ?? 'any',
-          address ?? (codeHash === null ? 'any' : `code ${codeHash}`),
-          String(probability),
-          String(events),
-          String(functions),
-        ]),
-      )

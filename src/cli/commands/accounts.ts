@@ -1,12 +1,11 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { ACCOUNTS_FILE } from '../../accounts/file.ts'
-import { type AuditEntry, SCOPES, type TokenInfo } from '../../accounts/index.ts'
+import { type Accounts, type AuditEntry, SCOPES, type TokenInfo } from '../../accounts/index.ts'
 import { count, duration, moment, oneOf, text } from '../../config/kinds.ts'
 import { list, setting } from '../../config/settings.ts'
 import { refuse } from '../../lib/errors.ts'
-import type { Services } from '../../services/index.ts'
-import { command, misused } from '../command.ts'
+import { type Context, command, misused } from '../command.ts'
 import { count as countOf, showTable, showText, showTime } from '../show.ts'
 
 const RATE = count(1)
@@ -32,9 +31,10 @@ export const createToken = command({
   arity: [0, 0],
   run: async ({ services, config, options: { account, expires, scope, rate }, print }) => {
     if (account === undefined) throw misused('Whose token? Add --account NAME.')
+    const limits = { expiresIn: expires, rate, ...(scope.length > 0 && { scopes: scope }) }
     const accounts = services.openAccounts(config.data)
     try {
-      print(accounts.createToken(account, { expiresIn: expires, rate, ...(scope.length > 0 && { scopes: scope }) }))
+      print(accounts.createToken(account, limits))
     } finally {
       accounts.close()
     }
@@ -48,14 +48,8 @@ export const listTokens = command({
   settings: [],
   options: {},
   arity: [0, 0],
-  run: async ({ services, config, print }) => {
-    const accounts = openExisting(services, config.data)
-    try {
-      print(config.json ? JSON.stringify(accounts.list()) : showTokens(accounts.list()))
-    } finally {
-      accounts.close()
-    }
-  },
+  run: async context => withAccounts(context, ({ list }) => list()),
+  show: tokens => showTokens(tokens),
 })
 
 export const rotateToken = command({
@@ -73,14 +67,11 @@ export const rotateToken = command({
     ),
   },
   arity: [1, 1],
-  run: async ({ services, config, args: [id = ''], options: { overlap, expires }, print }) => {
-    const number = numberOf(id, 'rotated')
-    const accounts = openExisting(services, config.data)
-    try {
-      print(accounts.rotate(number, { graceMs: overlap ?? DAY_MS, expiresIn: expires }).token)
-    } finally {
-      accounts.close()
-    }
+  run: async context => {
+    const { args, options, print } = context
+    const number = numberOf(args[0]!, 'rotated')
+    const how = { graceMs: options.overlap ?? DAY_MS, expiresIn: options.expires }
+    print(withAccounts(context, ({ rotate }) => rotate(number, how)).token)
   },
 })
 
@@ -92,17 +83,13 @@ export const limitToken = command({
   settings: [],
   options: { rate: setting(RATE, undefined, 'Requests a minute. The default is --limit requestsByToken.') },
   arity: [1, 1],
-  run: async ({ services, config, args: [id = ''], options: { rate }, print }) => {
-    const number = numberOf(id, 'limited')
-    const accounts = openExisting(services, config.data)
-    try {
-      accounts.setRate(number, rate ?? null)
-      const now = rate === undefined ? 'has the limit of all tokens' : `may make ${countOf(rate, 'request')} a minute`
-      print(config.json ? JSON.stringify({ token: number, rate: rate ?? null }) : `Token ${number} ${now}.`)
-    } finally {
-      accounts.close()
-    }
+  run: async context => {
+    const [token, rate] = [numberOf(context.args[0]!, 'limited'), context.options.rate ?? null]
+    withAccounts(context, ({ setRate }) => setRate(token, rate))
+    return { token, rate }
   },
+  show: ({ token, rate }) =>
+    `Token ${token} ${rate === null ? 'has the limit of all tokens' : `may make ${countOf(rate, 'request')} a minute`}.`,
 })
 
 export const revokeToken = command({
@@ -112,16 +99,12 @@ export const revokeToken = command({
   settings: [],
   options: {},
   arity: [1, 1],
-  run: async ({ services, config, args: [id = ''], print }) => {
-    const number = numberOf(id, 'revoked')
-    const accounts = openExisting(services, config.data)
-    try {
-      accounts.revoke(number)
-      print(config.json ? JSON.stringify({ revoked: number }) : `Token ${id} is revoked.`)
-    } finally {
-      accounts.close()
-    }
+  run: async context => {
+    const revoked = numberOf(context.args[0]!, 'revoked')
+    withAccounts(context, ({ revoke }) => revoke(revoked))
+    return { revoked }
   },
+  show: (_, { args: [id] }) => `Token ${id} is revoked.`,
 })
 
 const DAY_MS = 86_400_000
@@ -131,15 +114,22 @@ const numberOf = (id: string, done: string): number => {
   return Number(id)
 }
 
-// A mistyped name of a data folder must not create it.
-const openExisting = (services: Services, folder: string) => {
-  if (!existsSync(join(folder, ACCOUNTS_FILE)))
+/** Opens the accounts for as long as `use` takes. A mistyped name of a data folder must not create it. */
+const withAccounts = <T>({ services, config }: Opening, use: (accounts: Accounts) => T): T => {
+  if (!existsSync(join(config.data, ACCOUNTS_FILE)))
     throw refuse(
       'no_accounts',
-      `There are no tokens in ${folder}: create one with chainsieve token create, or name the right folder with --data.`,
+      `There are no tokens in ${config.data}: create one with chainsieve token create, or name the right folder with --data.`,
     )
-  return services.openAccounts(folder)
+  const accounts = services.openAccounts(config.data)
+  try {
+    return use(accounts)
+  } finally {
+    accounts.close()
+  }
 }
+
+type Opening = Pick<Context, 'services' | 'config'>
 
 const stateOf = ({ expiresAt, revokedAt }: Pick<TokenInfo, 'expiresAt' | 'revokedAt'>, now: number): string => {
   if (revokedAt !== null) return 'revoked'
@@ -180,19 +170,16 @@ export const audit = command({
     limit: setting(count(1, 1_000_000), '50', 'Maximum number of entries to list.'),
   },
   arity: [0, 0],
-  run: async ({ services, config, options: { limit, ...filter }, print }) => {
-    const accounts = openExisting(services, config.data)
-    try {
-      const found = accounts.trail.list({ ...filter, limit: limit + 1 })
-      const entries = found.slice(0, limit)
-      if (config.json) return print(JSON.stringify(entries.map(toJson)))
-      if (entries.length === 0) return print('There are no such entries.')
-      print(show(entries))
-      if (found.length > limit) print('There are older entries: --limit N lists more.')
-    } finally {
-      accounts.close()
-    }
+  run: async context => {
+    const { limit, ...filter } = context.options
+    const found = withAccounts(context, ({ trail }) => trail.list({ ...filter, limit: limit + 1 }))
+    return { entries: found.slice(0, limit), hasOlder: found.length > limit }
   },
+  show: ({ entries, hasOlder }) => {
+    if (entries.length === 0) return 'There are no such entries.'
+    return hasOlder ? `${show(entries)}\nThere are older entries: --limit N lists more.` : show(entries)
+  },
+  json: ({ entries }) => entries.map(toJson),
 })
 
 const show = (entries: AuditEntry[]): string =>

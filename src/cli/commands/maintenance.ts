@@ -18,12 +18,10 @@ export const backup = command({
   options: { full: setting(toggle, 'false', 'Copies everything, whether or not it has changed.') },
   audited: true,
   arity: [1, 1],
-  run: async ({ services, config, options, args: [folder], cwd, log, shutdown, progress, print }) => {
-    const done = await services.backup(config, resolve(cwd, folder!), options.full, { log, shutdown, progress })
-    if (config.json) return print(JSON.stringify(done))
-    const files = done.databases.length + done.files
-    print(`Backed up ${files} files of ${showBytes(done.bytes)}, of which ${showBytes(done.written)} were written.`)
-  },
+  run: async ({ services, config, options: { full }, args: [folder], cwd, ...run }) =>
+    services.backup(config, resolve(cwd, folder!), full, run),
+  show: ({ databases, files, bytes, written }) =>
+    `Backed up ${databases.length + files} files of ${showBytes(bytes)}, of which ${showBytes(written)} were written.`,
 })
 
 export const restore = command({
@@ -37,16 +35,19 @@ export const restore = command({
   },
   audited: true,
   arity: [1, 1],
-  run: async ({ services, config, options, args: [backup], cwd, log, shutdown, progress, print }) => {
-    const done = await services.restore(config, resolve(cwd, backup!), options, { log, shutdown, progress })
-    if (config.json) return print(JSON.stringify(done))
-    if (options.check) return print(`The backup of ${done.takenAt} is complete and undamaged.`)
-    print(`Restored the backup of ${done.takenAt} to ${config.data}.`)
-    for (const { network, ranges } of done.networks)
-      print(`${network}: ${ranges ? showRanges(ranges) : 'of an older version, which chainsieve serve upgrades'}`)
-    if (done.aside) print(`The previous content is in ${done.aside}.`)
-  },
+  run: async ({ services, config, options, args: [backup], cwd, ...run }) =>
+    services.restore(config, resolve(cwd, backup!), options, run),
+  show: ({ takenAt, networks, aside }, { config, options }) =>
+    options.check
+      ? `The backup of ${takenAt} is complete and undamaged.`
+      : [
+          `Restored the backup of ${takenAt} to ${config.data}.`,
+          ...networks.map(({ network, ranges }) => `${network}: ${ranges ? showRanges(ranges) : OLDER}`),
+          ...(aside ? [`The previous content is in ${aside}.`] : []),
+        ].join('\n'),
 })
+
+const OLDER = 'of an older version, which chainsieve serve upgrades'
 
 export const compact = command({
   name: 'compact',
@@ -56,11 +57,9 @@ export const compact = command({
   options: {},
   audited: true,
   arity: [0, 1],
-  run: async ({ services, config, args: [network], log, shutdown, print }) => {
-    const done = await services.compact(config, network, { log, shutdown })
-    if (config.json) return print(JSON.stringify(done))
-    for (const { file, before, after } of done) print(`${file}: ${showBytes(before)}, now ${showBytes(after)}`)
-  },
+  run: async ({ services, config, args: [network], ...run }) => services.compact(config, network, run),
+  show: files =>
+    files.map(({ file, before, after }) => `${file}: ${showBytes(before)}, now ${showBytes(after)}`).join('\n'),
 })
 
 export const prune = command({
@@ -86,14 +85,13 @@ export const prune = command({
   },
   audited: true,
   arity: [0, 0],
-  run: async ({ services, config, options: { before, outsideScopes, lost, dryRun }, log, shutdown, print }) => {
+  run: async ({ services, config, options: { before, outsideScopes, lost, dryRun }, ...run }): Promise<Removed> => {
     const network = networkOf(config)
     if (outsideScopes) {
       if (before !== undefined) throw misused('Give either --before or --outside-scopes.')
       if (!network.scoping)
         throw misused(`${network.network} has no scopes: add --contract or --event, or name the config file.`)
-      const done = await services.narrow(config, network, dryRun, { log, shutdown })
-      return print(config.json ? JSON.stringify(done) : showNarrowed(done))
+      return services.narrow(config, network, dryRun, run)
     }
     if (lost) {
       if (before !== undefined || dryRun) throw misused('Give --lost alone.')
@@ -101,8 +99,7 @@ export const prune = command({
         throw misused(
           `${network.network} has no cluster: add --store opensearch and --opensearch-url, or name the config file.`,
         )
-      const done = await services.forget(config, network, { log, shutdown })
-      return print(config.json ? JSON.stringify(done) : showForgotten(done))
+      return services.forget(config, network, run)
     }
     if (dryRun) throw misused('--dry-run belongs to --outside-scopes.')
     const { keepBlocks, keepFor } = network
@@ -110,28 +107,32 @@ export const prune = command({
       throw misused(
         'What should be removed? Add --before, --keep-blocks, --keep-for, --keep-alerts, --outside-scopes or --lost.',
       )
-    const done = await services.prune(config, network, before, { log, shutdown })
-    if (config.json) print(JSON.stringify(done))
-    else if (done.waiting) print(IN_BACKGROUND)
-    else {
-      print(`${done.network}: ${showRanges(done.held)}`)
-      if (before !== undefined && (done.held[0]?.from ?? before) < before)
-        print(`Blocks below ${before} remain if they share a segment with newer ones or are among the newest 64.`)
-    }
+    return services.prune(config, network, before, run)
   },
+  show: (done, { options: { before } }) =>
+    done.waiting
+      ? 'The program that uses the data folder does it in the background.'
+      : 'held' in done
+        ? showPruned(done, before)
+        : 'forgotten' in done
+          ? showForgotten(done)
+          : showNarrowed(done),
 })
 
-const IN_BACKGROUND = 'The program that uses the data folder does it in the background.'
+type Removed = Done<'prune'> | Done<'forget'> | Done<'narrow'>
 
-const showForgotten = ({ network, forgotten, waiting }: Done<'forget'>): string => {
-  if (waiting) return IN_BACKGROUND
+const showPruned = ({ network, held }: Done<'prune'>, before: number | undefined): string =>
+  before !== undefined && (held[0]?.from ?? before) < before
+    ? `${network}: ${showRanges(held)}\nBlocks below ${before} remain if they share a segment with newer ones or are among the newest 64.`
+    : `${network}: ${showRanges(held)}`
+
+const showForgotten = ({ network, forgotten }: Done<'forget'>): string => {
   if (forgotten.length === 0)
     return `${network}: the file has all that the cluster lost, if anything. It is sent again.`
   return `${network}: removed ${showRanges(forgotten)}. A server with a node indexes them again by itself, from its --from on; otherwise use index or import.`
 }
 
-const showNarrowed = ({ network, outside, waiting }: Done<'narrow'>): string => {
-  if (waiting) return IN_BACKGROUND
+const showNarrowed = ({ network, outside }: Done<'narrow'>): string => {
   if (!outside) return `${network}: removed what is outside of the scopes.`
   const { blocks, transactions, logs } = outside
   return `${network}: outside of the scopes: ${logs} logs, ${transactions} transactions, ${blocks} blocks. Nothing was removed.`
@@ -148,7 +149,7 @@ export const move = command({
   },
   audited: true,
   arity: [0, 0],
-  run: async ({ services, config, options: { to }, log, shutdown, progress, print }) => {
+  run: async ({ services, config, options: { to }, progress, ...run }) => {
     const network = networkOf(config)
     if (to === undefined) throw misused('Where to? Add --to opensearch or --to sqlite.')
     if (to === 'opensearch' && !network.cluster)
@@ -156,14 +157,12 @@ export const move = command({
         `${network.network} has no cluster: add --store opensearch and --opensearch-url, or name the config file.`,
       )
     const shown = progress(network.network)
-    const done = await services.move(config, network, to, { log, shutdown, progress: shown }).finally(shown.finish)
-    if (config.json) return print(JSON.stringify(done))
-    print(
-      done.store === 'opensearch'
-        ? `${done.network}: searches ask the cluster.`
-        : `${done.network}: searches ask the file. Leave store and opensearch-url out of its settings from now on. The indices in the cluster remain until you delete them.`,
-    )
+    return services.move(config, network, to, { ...run, progress: shown }).finally(shown.finish)
   },
+  show: ({ network, store }) =>
+    store === 'opensearch'
+      ? `${network}: searches ask the cluster.`
+      : `${network}: searches ask the file. Leave store and opensearch-url out of its settings from now on. The indices in the cluster remain until you delete them.`,
 })
 
 export const salvage = command({
@@ -174,14 +173,14 @@ export const salvage = command({
   options: {},
   audited: true,
   arity: [1, 1],
-  run: async ({ services, config, args: [network], log, shutdown, print }) => {
-    const done = await services.salvage(config, network!, { log, shutdown })
-    if (config.json) return print(JSON.stringify(done))
-    print(`${done.network}: ${showRanges(done.held)}`)
-    print(`Lost: ${showRanges(done.lost)}`)
-    if (done.lostAlerts > 0) print(`Lost: ${counted(done.lostAlerts, 'alert')}`)
-    print(`The damaged file is ${done.aside}. The next chainsieve serve or index indexes the lost blocks again.`)
-  },
+  run: async ({ services, config, args: [network], ...run }) => services.salvage(config, network!, run),
+  show: ({ network, held, lost, lostAlerts, aside }) =>
+    [
+      `${network}: ${showRanges(held)}`,
+      `Lost: ${showRanges(lost)}`,
+      ...(lostAlerts > 0 ? [`Lost: ${counted(lostAlerts, 'alert')}`] : []),
+      `The damaged file is ${aside}. The next chainsieve serve or index indexes the lost blocks again.`,
+    ].join('\n'),
 })
 
 export const verify = command({
@@ -197,14 +196,13 @@ export const verify = command({
     ),
   },
   arity: [0, 1],
-  run: async ({ services, config, options, args: [network], log, shutdown, progress, print }) => {
+  run: async ({ services, config, options: { deep }, args: [network], ...run }) => {
     if (network !== undefined && network.split('/').length !== 3) throw misused(`${network} is no T/B/N.`)
-    const verified = await services.verify(config, network, options.deep, { log, shutdown, progress })
-    if (config.json) print(JSON.stringify(verified))
-    else if (verified.length === 0) print('Nothing is stored.')
-    else for (const one of verified) print(`${one.file}: ${showVerified(one)}`)
-    return verified.some(({ faults }) => faults.length > 0) ? 1 : 0
+    return services.verify(config, network, deep, run)
   },
+  show: verified =>
+    verified.length === 0 ? NOTHING : verified.map(one => `${one.file}: ${showVerified(one)}`).join('\n'),
+  code: verified => (verified.some(({ faults }) => faults.length > 0) ? 1 : 0),
 })
 
 const showVerified = ({ faults, unchecked, unread }: Verified): string => {
@@ -225,15 +223,13 @@ export const stats = command({
   settings: [],
   options: {},
   arity: [0, 1],
-  run: async ({ services, config, args: [network], print }) => {
-    const found = await services.stats(config, network)
-    if (config.json) return print(JSON.stringify(found))
-    if (found.length === 0) return print('Nothing is stored.')
-    for (const one of found) print(show(one))
-  },
+  run: async ({ services, config, args: [network] }) => services.stats(config, network),
+  show: found => (found.length === 0 ? NOTHING : found.map(showStats).join('\n')),
 })
 
-const show = ({ network, store, bytes, log, free, ranges, parts }: Done<'stats'>[number]): string =>
+const NOTHING = 'Nothing is stored.'
+
+const showStats = ({ network, store, bytes, log, free, ranges, parts }: Done<'stats'>[number]): string =>
   [
     `${network}: ${showBytes(bytes)}, of which ${showBytes(free)} are free; write-ahead log ${showBytes(log)}`,
     `blocks: ${showRanges(ranges)}`,

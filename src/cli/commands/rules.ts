@@ -61,49 +61,73 @@ export const listRules = command({
     after: setting(count(0), '0', 'Only rules with a higher number, for the next page.'),
   },
   arity: [0, 0],
-  run: async ({ services, config, shutdown, options: { account, limit, after }, print }) => {
+  run: async context => {
+    const { services, config, shutdown } = context
+    const { account, limit, after } = context.options
     const page = limit === undefined && after === 0 ? undefined : { size: limit ?? MOST, after }
-    const end = (lastId: number | undefined, length: number) => {
-      if (page && length === page.size && !config.json) print(`There may be more rules: --after ${lastId} lists them.`)
-    }
-    if (config.server !== undefined) {
-      const shown = await openBook({ services, config, shutdown }, account).list(page)
-      print(config.json ? JSON.stringify(shown) : shown.length === 0 ? 'There are no rules.' : showBook(shown))
-      return end(shown.at(-1)?.id, shown.length)
-    }
-    const rules = services.openRules(config, { shutdown }).list(account, page)
-    print(
-      config.json ? JSON.stringify(rules.map(toJson)) : rules.length === 0 ? 'There are no rules.' : showListed(rules),
-    )
-    end(rules.at(-1)?.rule.id, rules.length)
+    const rules =
+      config.server !== undefined
+        ? (await openBook(context, account).list(page)).map(toRow)
+        : services.openRules(config, { shutdown }).list(account, page).map(listedRow)
+    return { rules, isFull: rules.length === page?.size }
   },
+  show: ({ rules, isFull }) => {
+    if (rules.length === 0) return 'There are no rules.'
+    const text = showRules(rules)
+    return isFull ? `${text}\nThere may be more rules: --after ${rules.at(-1)!.id} lists them.` : text
+  },
+  json: ({ rules }) => rules.map(({ json }) => json),
 })
 
-const showBook = (rules: ShownRule[]): string =>
-  [
-    showTable(
-      ['ID', 'NAME', 'NETWORK', 'TARGET', 'STATE', 'CONFIRMATIONS', 'FIRED'],
-      rules.map(rule => [
-        ...[String(rule.id), showText(rule.name, 40), `${rule.technology}/${rule.blockchain}/${rule.network}`],
-        ...[rule.config.targetType, bookState(rule)],
-        ...[String(rule.maxConfirmationCount), String(rule.triggerCount)],
-      ]),
-    ),
-    ...rules.flatMap(rule => reasons(rule.id, bookState(rule), rule.idle?.replace(/\.$/, ''), failingIn(rule))),
-  ].join('\n')
+/** A rule of either source as the table shows it. */
+interface Row {
+  id: number
+  /** Undefined where all are of the account of the token. */
+  account?: string
+  name: string
+  network: string
+  target: string
+  state: string
+  confirmations: string
+  fired: unknown
+  idle: string | undefined
+  failing: readonly string[]
+  /** What `--json` prints. */
+  json: object
+}
 
-const bookState = (rule: ShownRule) => stateFrom(rule.enabled, rule.idle ?? undefined, failingIn(rule))
+/** As a server tells of a rule: which receivers fail stands in the first of its warnings. */
+const toRow = (rule: ShownRule): Row => {
+  const { id, name, technology, blockchain, enabled, failing = [], warnings = [] } = rule
+  const told = warnings.slice(0, failing.length).map(warning => warning.replace(/\.$/, ''))
+  const idle = rule.idle ?? undefined
+  return {
+    ...{ id, name, network: `${technology}/${blockchain}/${rule.network}`, target: rule.config.targetType },
+    ...{
+      state: stateFrom(enabled, idle, told),
+      confirmations: String(rule.maxConfirmationCount),
+      fired: rule.triggerCount,
+    },
+    ...{ idle: idle?.replace(/\.$/, ''), failing: told, json: rule },
+  }
+}
 
-/** A server says it in the first warnings. */
-const failingIn = ({ failing = [], warnings = [] }: ShownRule): string[] =>
-  warnings.slice(0, failing.length).map(warning => warning.replace(/\.$/, ''))
-
-const stateOf = ({ rule, idle, failing }: ListedRule) => stateFrom(rule.enabled, idle, failing)
+const listedRow = ({ rule, account, idle, failing, fired }: ListedRule): Row => {
+  const { id, network, startBlock, input } = rule
+  const state = stateFrom(rule.enabled, idle, failing)
+  const why = state === 'paused' ? null : (idle ?? null)
+  return {
+    ...{ id, account, name: input.name, network, target: input.config.targetType, state },
+    ...{ confirmations: String(input.maxConfirmationCount), fired, idle, failing },
+    // The columns of the table, and the rule as its owner wrote it.
+    json: { id, account, network, state, idle: why, failing, startBlock, fired, rule: input },
+  }
+}
 
 const stateFrom = (enabled: boolean, idle: string | undefined, failing: readonly string[]) =>
   !enabled ? 'paused' : failing.length > 0 ? 'failing' : idle === undefined ? 'active' : 'idle'
 
-const reasons = (id: number, state: string, idle: string | undefined, failing: readonly string[]): string[] =>
+const reasons = ({ id, state, idle, failing }: Row): string[] =>
   state === 'paused'
     ? []
     : [
@@ -111,31 +135,16 @@ const reasons = (id: number, state: string, idle: string | undefined, failing: r
         ...(idle === undefined ? [] : [`Rule ${id} is idle: ${idle}.`]),
       ]
 
-const showListed = (rules: ListedRule[]): string =>
-  [
-    showTable(
-      ['ID', 'ACCOUNT', 'NAME', 'NETWORK', 'TARGET', 'STATE', 'CONFIRMATIONS', 'FIRED'],
-      rules.map(listed => [
-        String(listed.rule.id),
-        showText(listed.account, 40),
-        showText(listed.rule.input.name, 40),
-        listed.rule.network,
-        listed.rule.input.config.targetType,
-        stateOf(listed),
-        String(listed.rule.input.maxConfirmationCount),
-        String(listed.fired),
-      ]),
-    ),
-    ...rules.flatMap(it => reasons(it.rule.id, stateOf(it), it.idle, it.failing)),
-  ].join('\n')
-
-/** The columns of the table, and the rule as its owner wrote it. */
-const toJson = (listed: ListedRule) => {
-  const { rule, account, idle, failing, fired } = listed
-  const { id, network, startBlock, input } = rule
-  const state = stateOf(listed)
-  const why = state === 'paused' ? null : (idle ?? null)
-  return { id, account, network, state, idle: why, failing, startBlock, fired, rule: input }
+const showRules = (rules: readonly Row[]): string => {
+  const withAccount = rules[0]!.account !== undefined
+  const table = showTable(
+    ['ID', ...(withAccount ? ['ACCOUNT'] : []), 'NAME', 'NETWORK', 'TARGET', 'STATE', 'CONFIRMATIONS', 'FIRED'],
+    rules.map(({ id, account, name, network, target, state, confirmations, fired }) => [
+      ...[String(id), ...(account === undefined ? [] : [showText(account, 40)]), showText(name, 40)],
+      ...[network, target, state, confirmations, String(fired)],
+    ]),
+  )
+  return [table, ...rules.flatMap(reasons)].join('\n')
 }
 
 type Change = (book: RuleBook, rule: ShownRule) => Promise<Cancelled>
@@ -211,26 +220,20 @@ export const testRule = command({
   },
   arity: [1, 1],
   run: async context => {
-    const { args, config, options, print } = context
+    const { args, options } = context
     const book = openBook(context, options.account)
     const { id } = choose(await book.list(), args[0]!)
-    const tested = await book.test(id, options.document)
-    print(
-      config.json
-        ? JSON.stringify(tested)
-        : [
-            `Sent ${tested.entity._type} ${tested.entity._id}:`,
-            showTable(
-              ['CHANNEL', 'TARGET', 'RESULT', 'STATUS', 'MS', 'ERROR'],
-              tested.deliveries.map(({ type, target, delivered, status, latencyMs, error }) => [
-                ...[type, showText(target, 80), delivered ? 'delivered' : 'failed'],
-                ...[String(status ?? '-'), String(latencyMs), showText(error ?? '-')],
-              ]),
-            ),
-          ].join('\n'),
-    )
-    return tested.deliveries.every(({ delivered }) => delivered) ? 0 : 1
+    return book.test(id, options.document)
   },
+  show: ({ entity, deliveries }) => {
+    const rows = deliveries.map(({ type, target, delivered, status, latencyMs, error }) => [
+      ...[type, showText(target, 80), delivered ? 'delivered' : 'failed'],
+      ...[String(status ?? '-'), String(latencyMs), showText(error ?? '-')],
+    ])
+    const table = showTable(['CHANNEL', 'TARGET', 'RESULT', 'STATUS', 'MS', 'ERROR'], rows)
+    return `Sent ${entity._type} ${entity._id}:\n${table}`
+  },
+  code: ({ deliveries }) => (deliveries.every(({ delivered }) => delivered) ? 0 : 1),
 })
 
 const DAY_MS = 86_400_000
@@ -271,14 +274,16 @@ export const listDeliveries = command({
     limit: setting(count(1, 100_000), '50', 'Maximum number of deliveries to list.'),
   },
   arity: [0, 0],
-  run: async ({ services, config, shutdown, options: { limit, ...filter }, print }) => {
+  run: async ({ services, config, shutdown, options: { limit, ...filter } }) => {
     const found = services.openRules(config, { shutdown }).deliveries({ ...filter, limit: limit + 1 })
-    const deliveries = found.slice(0, limit)
-    if (config.json) return print(JSON.stringify(deliveries.map(deliveryJson)))
-    if (deliveries.length === 0) return print('There are no such deliveries.')
-    print(showDeliveries(deliveries))
-    if (found.length > limit) print('There are older deliveries: --limit N lists more.')
+    return { deliveries: found.slice(0, limit), hasOlder: found.length > limit }
   },
+  show: ({ deliveries, hasOlder }) => {
+    if (deliveries.length === 0) return 'There are no such deliveries.'
+    const text = showDeliveries(deliveries)
+    return hasOlder ? `${text}\nThere are older deliveries: --limit N lists more.` : text
+  },
+  json: ({ deliveries }) => deliveries.map(deliveryJson),
 })
 
 const showDeliveries = (deliveries: DeliveryInfo[]): string =>
@@ -326,7 +331,7 @@ export const redeliver = command({
   },
   audited: true,
   arity: [0, Number.POSITIVE_INFINITY],
-  run: async ({ services, config, shutdown, args, options: { rule, alert, dead, after, before }, print }) => {
+  run: async ({ services, config, shutdown, args, options: { rule, alert, dead, after, before } }) => {
     const ids = args.map(idOf)
     if (ids.length === 0 && !dead && [rule, alert, after, before].every(it => it === undefined))
       throw misused('Which deliveries? Name them, or add --rule, --alert, --dead, --after or --before.')
@@ -341,17 +346,20 @@ export const redeliver = command({
       if (count === 0) left.push(delivery)
       redelivered += count
     }
-    if (config.json) print(JSON.stringify({ redelivered, left }))
-    else {
-      for (const id of left) print(`Delivery ${id} is not sent again: ${UNFIT}.`)
-      if (ids.length === 0 && redelivered === 0) print(`Nothing is sent again: ${UNFIT}.`)
-      if (redelivered > 0)
-        print(
-          `${counted(redelivered, 'delivery', 'deliveries')} will be sent again, ${rules.serving() ? 'by the running server' : 'when chainsieve serve runs the next time'}.`,
-        )
+    return {
+      redelivered,
+      left,
+      by: rules.serving() ? 'by the running server' : 'when chainsieve serve runs the next time',
     }
-    return left.length === 0 ? 0 : 1
   },
+  show: ({ redelivered, left, by }, { args }) =>
+    [
+      ...left.map(id => `Delivery ${id} is not sent again: ${UNFIT}.`),
+      ...(args.length === 0 && redelivered === 0 ? [`Nothing is sent again: ${UNFIT}.`] : []),
+      ...(redelivered > 0 ? [`${counted(redelivered, 'delivery', 'deliveries')} will be sent again, ${by}.`] : []),
+    ].join('\n'),
+  json: ({ redelivered, left }) => ({ redelivered, left }),
+  code: ({ left }) => (left.length === 0 ? 0 : 1),
 })
 
 const UNFIT = 'there is none that fits, or it was cancelled, is a test, or a later message took its place'

@@ -145,10 +145,8 @@ export const status = command({
   settings: [],
   options: {},
   arity: [0, 0],
-  run: async ({ services, config, log, shutdown, print }) => {
-    const status = await services.status(config, { log, shutdown })
-    print(config.json ? JSON.stringify(status) : showStatus(status))
-  },
+  run: async ({ services, config, ...run }) => services.status(config, run),
+  show: showStatus,
 })
 
 export const health = command({
