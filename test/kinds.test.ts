@@ -26,7 +26,7 @@ const NAMES_KINDS = [
   /^src\/ingest\/scoped\/stored-blocks\.ts$/,
   // These ask as clients do.
   /^src\/console\//,
-  /^src\/services\/chain-news\.ts$/,
+  /^src\/services\/dev\/chain-news\.ts$/,
 ]
 
 test('a kind of entity is declared once: tables, terms, columns and segments name none', () => {

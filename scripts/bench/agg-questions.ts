@@ -1,119 +1,54 @@
 import type { Kind } from '../../src/mapping/index.ts'
 
-const HOUR = { date_histogram: { field: 'timestamp', fixed_interval: '1h' } }
-/** Aggregations over all of a store, each of another kind. */
-export const QUESTIONS: readonly (readonly [name: string, kind: Kind, body: object])[] = [
-  ['terms of names', 'event', { aggs: { a: { terms: { field: 'event.raw' } } } }],
-  ['terms of emitters', 'event', { aggs: { a: { terms: { field: 'address.raw' } } } }],
-  ['terms of senders', 'tx', { aggs: { a: { terms: { field: 'from.raw' } } } }],
-  ['hourly', 'event', { aggs: { a: HOUR } }],
-  [
-    'hourly, top five names',
-    'event',
-    { aggs: { a: { ...HOUR, aggs: { b: { terms: { field: 'event.raw', size: 5 } } } } } },
-  ],
-  [
-    'hourly, top five emitters',
-    'event',
-    { aggs: { a: { ...HOUR, aggs: { b: { terms: { field: 'address.raw', size: 5 } } } } } },
-  ],
-  ['hourly, mean gas', 'tx', { aggs: { a: { ...HOUR, aggs: { b: { avg: { field: 'gasUsed.num' } } } } } }],
-  [
-    'senders by gas',
-    'tx',
-    {
-      aggs: {
-        a: { terms: { field: 'from.raw', order: { s: 'desc' } }, aggs: { s: { sum: { field: 'gasUsed.num' } } } },
-      },
-    },
-  ],
-  ['stats', 'tx', { aggs: { a: { stats: { field: 'gasUsed.num' } } } }],
-  ['percentiles', 'tx', { aggs: { a: { percentiles: { field: 'gasUsed.num' } } } }],
-  ['sum of amounts', 'tx', { aggs: { a: { sum: { field: 'value.coin' } } } }],
-  ['distinct emitters', 'event', { aggs: { a: { cardinality: { field: 'address.raw' } } } }],
-  ['distinct transactions', 'event', { aggs: { a: { cardinality: { field: 'transactionHash' } } } }],
-  ['hourly distinct senders', 'tx', { aggs: { a: { ...HOUR, aggs: { b: { cardinality: { field: 'from.raw' } } } } } }],
-  ['histogram', 'tx', { aggs: { a: { histogram: { field: 'gasUsed.num', interval: 50000 } } } }],
-  ['range', 'tx', { aggs: { a: { range: { field: 'gasUsed.num', ranges: [{ to: 30000 }, { from: 30000 }] } } } }],
-  [
-    'filters',
-    'event',
-    {
-      aggs: {
-        a: { filters: { filters: { a: { term: { 'event.raw': 'Transfer' } }, b: { term: { 'event.raw': 'Swap' } } } } },
-      },
-    },
-  ],
-  [
-    'Transfers by emitter',
-    'event',
-    { query: { term: { 'event.raw': 'Transfer' } }, aggs: { a: { terms: { field: 'address.raw' } } } },
-  ],
-  [
-    'amounts of Transfers',
-    'event',
-    {
-      query: { term: { 'event.raw': 'Transfer' } },
-      aggs: {
-        a: {
-          nested: { path: 'args' },
-          aggs: {
-            f: { filter: { term: { 'args.name': 'value' } }, aggs: { s: { sum: { field: 'args.value.scaled' } } } },
-          },
-        },
-      },
-    },
-  ],
-  [
-    'amounts of Transfers, hourly',
-    'event',
-    {
-      query: { term: { 'event.raw': 'Transfer' } },
-      aggs: {
-        h: {
-          ...HOUR,
-          aggs: {
-            a: {
-              nested: { path: 'args' },
-              aggs: {
-                f: { filter: { term: { 'args.name': 'value' } }, aggs: { s: { sum: { field: 'args.value.scaled' } } } },
-              },
-            },
-          },
-        },
-      },
-    },
-  ],
+type Aggs = Record<string, object>
+
+const terms = (field: string, size = 10, aggs?: Aggs) => ({ terms: { field, size }, ...(aggs && { aggs }) })
+const hourly = (b?: object) => ({
+  date_histogram: { field: 'timestamp', fixed_interval: '1h' },
+  ...(b && { aggs: { b } }),
+})
+const of = (metric: string, field: string, more: object = {}) => ({ [metric]: { field, ...more } })
+/** Of the arguments of a name. */
+const args = (name: string, s: object) => ({
+  nested: { path: 'args' },
+  aggs: { f: { filter: { term: { 'args.name': name } }, aggs: { s } } },
+})
+const TRANSFERS = { term: { 'event.raw': 'Transfer' } }
+const AMOUNTS = args('value', of('sum', 'args.value.scaled'))
+const GAS = 'gasUsed.num'
+
+/** Aggregations over all of a store, each of another kind; the last member is the query, if any. */
+export const QUESTIONS: readonly (readonly [name: string, kind: Kind, agg: object, query?: object])[] = [
+  ['terms of names', 'event', terms('event.raw')],
+  ['terms of emitters', 'event', terms('address.raw')],
+  ['terms of senders', 'tx', terms('from.raw')],
+  ['hourly', 'event', hourly()],
+  ['hourly, top five names', 'event', hourly(terms('event.raw', 5))],
+  ['hourly, top five emitters', 'event', hourly(terms('address.raw', 5))],
+  ['hourly, mean gas', 'tx', hourly(of('avg', GAS))],
+  ['senders by gas', 'tx', { terms: { field: 'from.raw', order: { s: 'desc' } }, aggs: { s: of('sum', GAS) } }],
+  ['stats', 'tx', of('stats', GAS)],
+  ['percentiles', 'tx', of('percentiles', GAS)],
+  ['sum of amounts', 'tx', of('sum', 'value.coin')],
+  ['distinct emitters', 'event', of('cardinality', 'address.raw')],
+  ['distinct transactions', 'event', of('cardinality', 'transactionHash')],
+  ['hourly distinct senders', 'tx', hourly(of('cardinality', 'from.raw'))],
+  ['histogram', 'tx', of('histogram', GAS, { interval: 50_000 })],
+  ['range', 'tx', of('range', GAS, { ranges: [{ to: 30_000 }, { from: 30_000 }] })],
+  ['filters', 'event', { filters: { filters: { a: TRANSFERS, b: { term: { 'event.raw': 'Swap' } } } } }],
+  ['Transfers by emitter', 'event', terms('address.raw'), TRANSFERS],
+  ['amounts of Transfers', 'event', AMOUNTS, TRANSFERS],
+  ['amounts of Transfers, hourly', 'event', hourly(AMOUNTS), TRANSFERS],
   [
     'composite',
     'event',
-    { aggs: { a: { composite: { size: 100, sources: [{ n: { terms: { field: 'event.raw' } } }, { d: HOUR }] } } } },
+    { composite: { size: 100, sources: [{ n: { terms: { field: 'event.raw' } } }, { d: hourly() }] } },
   ],
-  [
-    'top hits',
-    'event',
-    {
-      aggs: {
-        a: {
-          terms: { field: 'event.raw', size: 3 },
-          aggs: { h: { top_hits: { size: 1, sort: [{ timestamp: 'desc' }] } } },
-        },
-      },
-    },
-  ],
+  ['top hits', 'event', terms('event.raw', 3, { h: { top_hits: { size: 1, sort: [{ timestamp: 'desc' }] } } })],
   [
     'receivers of Transfers',
     'event',
-    {
-      query: {
-        bool: { filter: [{ term: { 'event.raw': 'Transfer' } }, { range: { 'blockNumber.num': { lt: 22600100 } } }] },
-      },
-      aggs: {
-        a: {
-          nested: { path: 'args' },
-          aggs: { f: { filter: { term: { 'args.name': 'to' } }, aggs: { s: { terms: { field: 'args.value.hex' } } } } },
-        },
-      },
-    },
+    args('to', terms('args.value.hex')),
+    { bool: { filter: [TRANSFERS, { range: { 'blockNumber.num': { lt: 22_600_100 } } }] } },
   ],
 ]

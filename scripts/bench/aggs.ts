@@ -68,10 +68,9 @@ interface Asked {
 }
 
 const questions = (): Asked[] =>
-  QUESTIONS.map(([name, kind, body]) => {
-    const { aggs, ...rest } = body as { aggs: Record<string, object> }
+  QUESTIONS.map(([name, kind, agg, query]) => {
     // By a name that was not asked for before, so that nothing that is kept answers.
-    return { name, kind, body: run => ({ ...rest, aggs: { [`a${run}`]: Object.values(aggs)[0] } }) }
+    return { name, kind, body: run => ({ ...(query && { query }), aggs: { [`a${run}`]: agg } }) }
   })
 
 /** The aggregations that are asked beside OpenSearch, in the same way. */

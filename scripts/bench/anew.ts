@@ -1,4 +1,5 @@
-import type { Request } from './queries.ts'
+import { term } from './clauses.ts'
+import type { Query, Request } from './queries.ts'
 
 /** Requests of which no two are the same to the letter, though they mean the same: a server would answer them from the answers that it keeps. */
 
@@ -43,3 +44,17 @@ export const renumbered = (request: Buffer): Buffer => {
 /** What of a request is another thing each time that it is sent. */
 export const VARYING = { nothing: (request: Buffer) => request, space: anew, number: renumbered }
 export type Varying = keyof typeof VARYING
+
+/** The same question but for a block that there is not, of another number each time: neither side has answered it before. */
+export const differing = ({ body = '{}', ...request }: Request): Request => {
+  const { query, ...rest } = JSON.parse(body) as { query?: object }
+  const fields = new Set(request.entities.split(',').map(kind => (kind === 'block' ? 'number' : 'blockNumber')))
+  const without = [...fields].map(field => term(`${field}.num`, ANOTHER))
+  const bool = { must_not: without, ...(query && { must: [query] }) }
+  return { ...request, body: JSON.stringify({ ...rest, query: { bool } }) }
+}
+
+export const differingQuestion = ({ requests, ...question }: Pick<Query, 'name' | 'requests'>) => ({
+  ...question,
+  requests: requests.map(differing),
+})

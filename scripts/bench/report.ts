@@ -126,7 +126,7 @@ const headRows = ({ head }: Results): Row[] => {
 /** The best of the imports of each way: what slows one down is others that use the machine. */
 const tracingRows = ({ tracing }: Results): Row[] => {
   if (!tracing) return []
-  const { logs, traces, calls, bytes, tables, bytesOfCalls } = tracing
+  const { logs, traces, bytes, tables } = tracing
   const best = (way: 'without' | 'with', time: 'seconds' | 'cpuSeconds') =>
     Math.min(...tracing[way].map(one => one[time] ?? Number.NaN))
   const share = best('without', 'seconds') / best('with', 'seconds')
@@ -152,10 +152,6 @@ const tracingRows = ({ tracing }: Results): Row[] => {
         .filter(table => table.bytes / traces >= 1)
         .map(table => `${table.name} ${count(table.bytes / traces)}`)
         .join(', '),
-    ),
-    row(
-      'disk per call',
-      `${count(bytesOfCalls.rows / calls)} bytes/call, and ${count(bytesOfCalls.index / calls)} of the index`,
     ),
   ]
 }

@@ -1,9 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { storeFile } from '../../src/engine/files.ts'
-import { fieldId, fieldOfTerm, signatureOfField } from '../../src/engine/index/terms.ts'
 import { openForReading } from '../../src/engine/open.ts'
-import { openReader } from '../../src/engine/reader.ts'
 import { type Filling, fill, generatePack, type Sizes, sizesOf } from './fill.ts'
 
 /** What traces cost: the same blocks are imported without them and with them, in turn, as a machine that others use is not always as fast. */
@@ -11,15 +9,11 @@ export interface Tracing {
   logs: number
   traces: number
   calls: number
-  /** Calls that are known without traces too: those that transactions are. */
-  callsWithout: number
   without: Import[]
   with: Import[]
   /** What the store takes more with traces, in bytes, and the tables that do, the largest first. */
   bytes: number
   tables: Sizes['tables']
-  /** Rows of calls and their part of the index, with traces. */
-  bytesOfCalls: { rows: number; index: number }
 }
 
 type Import = Pick<Filling, 'seconds' | 'cpuSeconds' | 'others'>
@@ -62,13 +56,11 @@ export const measureTracing = async ({ program, network, folder, events, seed, r
   const tracing: Tracing = {
     logs,
     ...stepsIn(traced),
-    callsWithout: stepsIn(plain).calls,
     ...imports,
     bytes: after.bytes - before.bytes,
     tables: after.tables
       .map(({ name, bytes }) => ({ name, bytes: bytes - (bytesBefore.get(name) ?? 0) }))
       .sort((a, b) => b.bytes - a.bytes),
-    bytesOfCalls: bytesOfCalls(traced, after),
   }
   return tracing
 }
@@ -79,38 +71,5 @@ const stepsIn = (store: string): { traces: number; calls: number } => {
     return db.prepare('SELECT sum(trace) AS traces, sum(call) AS calls FROM segment').get() as never
   } finally {
     db.close()
-  }
-}
-
-/** All kinds share the index; its bytes are shared out by what its rows hold. */
-const bytesOfCalls = (store: string, { tables }: Sizes): Tracing['bytesOfCalls'] => {
-  const sizeOf = (table: string) => tables.find(({ name }) => name === table)?.bytes ?? 0
-  const reader = openReader(store)
-  const { db } = reader
-  try {
-    reader.begin()
-    const ofCalls = new Set(reader.signatures('call').map(({ id }) => id))
-    const isOfCalls = (field: number): boolean => {
-      const signature = signatureOfField(field)
-      if (signature !== undefined) return ofCalls.has(signature)
-      return field === fieldId('call', 'from') || field === fieldId('call', 'selector')
-    }
-    const share = (entries: Iterable<[field: number, bytes: number]>): number => {
-      let all = 0
-      let own = 0
-      for (const [field, bytes] of entries) {
-        all += bytes
-        if (isOfCalls(field)) own += bytes
-      }
-      return all === 0 ? 0 : own / all
-    }
-    // A term takes some 8 bytes, and each further document one.
-    const terms = reader.segments().flatMap(({ id }) => reader.termsBetween(id, 0, Number.MAX_SAFE_INTEGER))
-    const posts = share(terms.map(({ term, n }) => [fieldOfTerm(term), 7 + n]))
-    const columns = db.prepare('SELECT field, 16 + length(vals) + length(ords) FROM num').raw().all()
-    const numbers = share((columns as [number, number][]).map(([field, bytes]) => [field >> 1, bytes]))
-    return { rows: sizeOf('call'), index: posts * sizeOf('post') + numbers * sizeOf('num') }
-  } finally {
-    reader.close()
   }
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
-import type { Asked } from '../../scripts/bench/beside/asking.ts'
+import type { Asked, Crowd } from '../../scripts/bench/beside/asking.ts'
 import type { Beside } from '../../scripts/bench/beside/beside.ts'
 import { bodiesIn, linesOf } from '../../scripts/bench/beside/documents.ts'
 import type { AskedPanel } from '../../scripts/bench/beside/panels.ts'
@@ -50,8 +50,8 @@ const asked = (question: string, ours: number, theirs: number): Asked => ({
   again: { ours: times(ours / 2), theirs: times(theirs) },
   cpu: ours / 2,
 })
-const crowd = (clients: number, ours: number, theirs: number) => ({
-  clients,
+const crowd = (clients: number, ours: number, theirs: number): Crowd => ({
+  ...{ clients, varying: 'space' },
   results: { ours: { ...times(8), cpu: 4, perSecond: ours }, theirs: { ...times(8), cpu: 5, perSecond: theirs } },
 })
 const panel = (name: string, ours: number, theirs: number): AskedPanel => ({
@@ -83,8 +83,8 @@ const differing: Asked = { ...good.asked[0]!, differing: [{ value: '0xab', ours:
 const bad: Beside = {
   ...good,
   asked: [asked('first', 1, 1.9), asked('second', 1, 2)],
-  crowds: good.crowds.map(({ clients, results: { ours, theirs } }) => ({
-    clients,
+  crowds: good.crowds.map(({ results: { ours, theirs }, ...crowd }) => ({
+    ...crowd,
     results: { ours: { ...ours, perSecond: 999, p99: 17 }, theirs },
   })),
   imports: { ...good.imports, ours: [10.1] },

@@ -124,12 +124,11 @@ const good: Results = {
   stream: { hits: 1_000_001, bytes: 1e9, seconds: 10, memory: { peak: 5e8, peakOwn: 2e8 } },
   head: { alone: 60, fillAlone: 250, beside: { head: 45, fill: 100, memory: undefined } },
   tracing: {
-    ...{ logs: 300_000, traces: 900_000, calls: 800_000, callsWithout: 80_000 },
+    ...{ logs: 300_000, traces: 900_000, calls: 800_000 },
     without: [imported(12, 15), imported(10, 14)],
     with: [imported(20, 30), imported(25, 28)],
     bytes: 171e6,
     tables: [{ name: 'trace', bytes: 171e6 }],
-    bytesOfCalls: { rows: 24e6, index: 40e6 },
   },
 }
 const bad: Results = {
@@ -178,25 +177,16 @@ test('every target is held against what was measured', () => {
 })
 
 test('what traces cost is told by the best import of each way, and by table', () => {
-  const own = rowsOf(good).filter(({ name }) => /trace|table|call/.test(name))
+  const own = rowsOf(good).filter(({ name }) => /trace/.test(name))
   assert.deepEqual(
     own.map(({ name, value }) => [name, value]),
     [
-      ['disk by table', 'log 400'],
       ['back-fill with traces', '15,000 logs/s, 45,000 traces/s'],
       ['of the rate without traces', '0.500 (by processor time 0.500)'],
       ['disk per trace, with its call and index', '190 bytes/trace'],
-      ['that by table', 'trace 190'],
-      ['disk per call', '30 bytes/call, and 50 of the index'],
     ],
   )
-  const none = rowsOf({ ...good, tracing: undefined })
-  assert.ok(!none.some(({ name }) => name.includes('trace')))
-  const small = rowsOf({ ...good, tracing: { ...good.tracing!, logs: 100_000 } })
-  assert.deepEqual(
-    small.filter(({ applies }) => !applies).map(({ name }) => name),
-    ['of the rate without traces', 'disk per trace, with its call and index'],
-  )
+  assert.ok(!rowsOf({ ...good, tracing: undefined }).some(({ name }) => name.includes('trace')))
 })
 
 test('a target that is meant for a larger store is marked', () => {
@@ -250,9 +240,9 @@ test('the whole benchmark runs on a small chain, and leaves a store that is ther
   assert.ok(start.serve.p50 > start.node.p50 && health.p50 > 0 && head!.alone > 0 && head!.beside.head > 0)
   assert.equal(tracing!.logs, store.logs)
   assert.equal(tracing!.traces, tracesIn(1000))
-  assert.ok(tracing!.calls < tracing!.traces && tracing!.calls > 4 * tracing!.callsWithout)
+  assert.ok(tracing!.calls < tracing!.traces && tracing!.calls > 0)
   assert.deepEqual([tracing!.without.length, tracing!.with.length], [1, 1])
-  assert.ok(tracing!.bytes > 100 * tracing!.traces && tracing!.bytesOfCalls.index > 0)
+  assert.ok(tracing!.bytes > 100 * tracing!.traces)
   assert.deepEqual(JSON.parse(JSON.stringify(rowsOf(results))), results.rows)
 
   await assert.rejects(main(['--keep', keep, ...program]), { code: 'store_exists' })

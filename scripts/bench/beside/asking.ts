@@ -1,10 +1,11 @@
 import { anew, roomy, VARYING, type Varying } from '../anew.ts'
 import { connect } from '../connection.ts'
+import type { Note } from '../filled.ts'
 import type { BenchEffort } from '../options.ts'
 import type { Request } from '../queries.ts'
 import { type Times, timesOf } from '../times.ts'
 import { type Clients, startClients } from './clients.ts'
-import { type Both, inTurns, SIDES, type Side, type SideName } from './sides.ts'
+import { type Both, inTurns, mapSides, SIDES, type Side, type SideName } from './sides.ts'
 import type { Question } from './ten.ts'
 
 /** Searches by both, in turns. */
@@ -22,12 +23,12 @@ export interface Asked {
   cpu: number | undefined
 }
 
-/** One client each, on a connection that is kept. No request is sent twice, but for those that are to be; by default they differ in white space alone. */
-export const askBoth = async (
+/** One client each, on a connection that is kept. No request is sent twice, but for those that are to be. */
+const askBoth = async (
   { name, requests }: Question,
   sides: Both<Side>,
   { runs, budgetMs }: BenchEffort,
-  varying: Varying = 'space',
+  varying: Varying,
 ): Promise<Asked> => {
   const connections = mapSides(side => connect(sides[side].url))
   const ask = async (side: SideName, request: Buffer): Promise<Buffer> => {
@@ -55,8 +56,7 @@ export const askBoth = async (
   try {
     const totals: Both<number[]> = { ours: [], theirs: [] }
     for (const i of requests.keys())
-      for (const side of SIDES)
-        totals[side].push(sides[side].totalOf(JSON.parse((await ask(side, another(side, i))).toString())))
+      for (const side of SIDES) totals[side].push(totalOf(JSON.parse((await ask(side, another(side, i))).toString())))
     const meter = await startMeter(sides.ours)
     const times = await timesOfBoth(another)
     const cpu = await meter.each(times.ours.length)
@@ -74,6 +74,12 @@ export const askBoth = async (
   }
 }
 
+interface Answer {
+  hits: { total: number | { value: number } }
+}
+
+const totalOf = ({ hits: { total } }: Answer): number => (typeof total === 'number' ? total : total.value)
+
 const differingIn = (requests: readonly Request[], totals: Both<number[]>): Asked['differing'] =>
   requests.flatMap(({ label }, i) => {
     const [ours, theirs] = [totals.ours[i]!, totals.theirs[i]!]
@@ -82,8 +88,50 @@ const differingIn = (requests: readonly Request[], totals: Both<number[]>): Aske
 
 export interface Crowd {
   clients: number
+  varying: Varying
   results: Both<Worked>
 }
+
+/** Requests of all questions, and what of them is another thing each time. */
+export interface Mix {
+  requests: readonly Request[]
+  varying: Varying
+}
+
+export interface Compared {
+  asked: Asked[]
+  crowds: Crowd[]
+}
+
+/** Each question by one client, then all of them mixed by several clients at once. The first mix also warms both up, and tells what varies in questions. */
+export const compareSearches = async (
+  sides: Both<Side>,
+  { questions, mixes, clients }: { questions: readonly Question[]; mixes: readonly Mix[]; clients: readonly number[] },
+  effort: BenchEffort,
+  note: Note,
+): Promise<Compared> => {
+  const [first] = mixes
+  const crowd = startClients()
+  const compared: Compared = { asked: [], crowds: [] }
+  try {
+    note('Warming up both')
+    await crowdBoth(crowd, sides, first!, 4, { rounds: 1, seconds: effort.seconds * WARM })
+    for (const question of questions) {
+      note(`Asking both: ${question.name}`)
+      compared.asked.push(await askBoth(question, sides, effort, first!.varying))
+    }
+    for (const many of clients) {
+      note(`Asking both by ${many} clients`)
+      for (const mix of mixes) compared.crowds.push(await crowdBoth(crowd, sides, mix, many, effort))
+    }
+    return compared
+  } finally {
+    crowd.close()
+  }
+}
+
+/** Turns' worth of time for the just-in-time compilers of both. */
+const WARM = 4
 
 export interface Worked extends Times {
   perSecond: number
@@ -92,13 +140,12 @@ export interface Worked extends Times {
 }
 
 /** As many clients at once, for each side in turns. */
-export const crowdBoth = async (
+const crowdBoth = async (
   crowd: Clients,
   sides: Both<Side>,
-  requests: readonly Request[],
+  { requests, varying }: Mix,
   clients: number,
   { rounds, seconds }: Pick<BenchEffort, 'rounds' | 'seconds'>,
-  varying: Varying = 'space',
 ): Promise<Crowd> => {
   const texts = mapSides(side => textsOf(sides[side], requests))
   const times: Both<number[]> = { ours: [], theirs: [] }
@@ -113,7 +160,7 @@ export const crowdBoth = async (
     const answers = times[side].length
     return { ...timesOf(times[side]), perSecond: answers / spent[side], cpu: await meters[side].each(answers) }
   }
-  return { clients, results: { ours: await worked('ours'), theirs: await worked('theirs') } }
+  return { clients, varying, results: { ours: await worked('ours'), theirs: await worked('theirs') } }
 }
 
 export interface Fairness {
@@ -179,8 +226,6 @@ const startMeter = async (side: Side): Promise<Meter> => {
     },
   }
 }
-
-const mapSides = <T>(make: (side: SideName) => T): Both<T> => ({ ours: make('ours'), theirs: make('theirs') })
 
 /** Requests to one side before it is the other's turn. */
 const TURN = 20

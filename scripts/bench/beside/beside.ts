@@ -12,23 +12,20 @@ import { type Sample, takeSample, VALUES } from '../sample.ts'
 import { askIn, inProcess } from '../searching.ts'
 import { openServer, type Server, type Streamed, streamAll } from '../serving.ts'
 import { measureStart, type Starting } from '../starting.ts'
-import { type Asked, askBesideScans, askBoth, type Crowd, crowdBoth, type Fairness } from './asking.ts'
-import { startClients } from './clients.ts'
+import { askBesideScans, type Compared, compareSearches, type Fairness } from './asking.ts'
 import { writeDocuments } from './documents.ts'
 import { INDEX_OF, type LoadWay, type OpenSearch, openOpenSearch } from './opensearch.ts'
 import { type AskedPanel, askPanels, heavy } from './panels.ts'
-import { type Both, inTurns, sidesOf } from './sides.ts'
+import { type Both, inTurns, resultsInTurns, sidesOf } from './sides.ts'
 import { makeScans, makeTen, mixOf } from './ten.ts'
 
 /** Ours and a running OpenSearch with the same documents, in one run. */
-export interface Beside {
+export interface Beside extends Compared {
   /** Theirs. */
   version: string
   store: Held
   /** In theirs; ours holds calls, contracts and tokens besides. */
   documents: number
-  asked: Asked[]
-  crowds: Crowd[]
   /** Seconds of each round. */
   imports: { ours: number[]; theirs: (LoadWay & { seconds: number })[] }
   streams: Both<Omit<Streamed, 'memory'>[]>
@@ -86,56 +83,26 @@ const measure = async (stage: Stage): Promise<Omit<Beside, 'start'>> => {
   const { documents, imports } = await importBoth(stage)
 
   const ten = makeTen(sample, random)
-  const mix = mixOf(ten, random)
   const sides = sidesOf(server, theirs)
-
-  const clients = startClients()
-  const crowds: Crowd[] = []
-  const asked: Asked[] = []
-  try {
-    note('Warming up both')
-    await crowdBoth(clients, sides, mix, 4, { rounds: 1, seconds: effort.seconds * WARM })
-    for (const question of ten) {
-      note(`Asking both: ${question.name}`)
-      asked.push(await askBoth(question, sides, effort))
-    }
-    for (const many of CLIENTS) {
-      note(`Asking both by ${many} clients`)
-      crowds.push(await crowdBoth(clients, sides, mix, many, effort))
-    }
-  } finally {
-    clients.close()
-  }
+  const mixes = [{ requests: mixOf(ten, random), varying: 'space' as const }]
+  const compared = await compareSearches(sides, { questions: ten, mixes, clients: CLIENTS }, effort, note)
 
   note('Taking all events from both')
-  const streams: Beside['streams'] = { ours: [], theirs: [] }
-  await inTurns(effort.rounds, async side => {
-    const taken = side === 'ours' ? await streamAll(server, 'event', {}) : await theirs.scroll(INDEX_OF('event'), PAGE)
-    streams[side].push(taken)
+  const streams = await resultsInTurns(effort.rounds, {
+    ours: () => streamAll(server, 'event', {}),
+    theirs: () => theirs.scroll(INDEX_OF('event'), PAGE),
   })
   note('Asking by _id beside scans')
   const fairness = await askBesideScans(sides.ours, byId(sample), makeScans(sample), effort.rounds * effort.seconds)
   note('Asking both for the panels of a dashboard')
-  const panels = await askPanels(sides, server, effort)
+  const panels = await askPanels(sides, effort)
   note('Asking by _id beside aggregations')
   const besideHeavy = await askBesideScans(sides.ours, byId(sample), heavy(), effort.rounds * effort.seconds)
   note(`Merging the segments of ${theirs.version}`)
   // Last of all, as nobody who follows a chain can do it: questions find both as imports leave them.
   const bytes = { ours: filled.sizes.bytes, theirs: await theirs.settle() }
-  const store = filled.held
-  return {
-    version: theirs.version,
-    store,
-    documents,
-    asked,
-    crowds,
-    imports,
-    streams,
-    bytes,
-    fairness,
-    panels,
-    besideHeavy,
-  }
+  const held = { version: theirs.version, store: filled.held, documents, imports, bytes }
+  return { ...held, ...compared, streams, fairness, panels, besideHeavy }
 }
 
 const byId = ({ txs }: Sample): Request[] =>
@@ -175,6 +142,4 @@ const WAYS: readonly LoadWay[] = [
   { bytes: 15e6, parallel: 2 },
 ]
 /** Hits of a page of a scroll: the most that it allows. */
-const PAGE = 10_000
-/** Turns' worth of time for the just-in-time compilers of both. */
-const WARM = 4
+export const PAGE = 10_000

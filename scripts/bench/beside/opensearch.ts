@@ -1,13 +1,14 @@
 import { Client, type Dispatcher, Pool } from 'undici'
 import { messageOf, refuse } from '../../../src/lib/errors.ts'
 import { openSearchIndex } from '../../scenario-mapping.ts'
+import { requestBytes } from '../connection.ts'
 import { createHitCounter } from '../hits.ts'
 import type { Streamed } from '../serving.ts'
 import { bodiesIn, type DocumentFile, ENTITIES } from './documents.ts'
+import type { Side } from './sides.ts'
 
 /** What the benchmark asks of OpenSearch besides searches. */
-export interface OpenSearch {
-  url: string
+export interface OpenSearch extends Side {
   /** Its name and version. */
   version: string
   /** Replaces what there is by these documents; the seconds until all of them can be found. */
@@ -16,8 +17,6 @@ export interface OpenSearch {
   settle(): Promise<number>
   /** All documents of an index, by a scroll. */
   scroll(index: string, size: number): Promise<Omit<Streamed, 'memory'>>
-  /** Of its process. It looks only once a second: shorter spans tell nothing. */
-  cpuSeconds(): Promise<number | undefined>
   /** Removes the indices. */
   remove(): Promise<void>
   close(): Promise<void>
@@ -78,18 +77,25 @@ export const openOpenSearch = async (url: string): Promise<OpenSearch> => {
       return (await json<Stats>('GET', `/${all}/_stats/store`))._all.primaries.store.size_in_bytes
     },
     scroll: (index, size) => scroll(client, index, size),
-    async cpuSeconds() {
-      interface Stats {
-        nodes: Record<string, { process: { cpu: { total_in_millis: number } } }>
-      }
-      const { nodes } = await json<Stats>('GET', '/_nodes/stats/process')
-      return Object.values(nodes).reduce((sum, { process: { cpu } }) => sum + cpu.total_in_millis, 0) / 1000
+    bytes({ entities, body = '' }) {
+      const indices = entities.split(',').map(INDEX_OF).join(',')
+      return requestBytes(url, { method: 'POST', path: `/${indices}/_search`, body })
     },
+    cpuSeconds: () => cpuSecondsOf(path => json('GET', path)),
     async remove() {
       await remove()
     },
     close: () => client.close(),
   }
+}
+
+/** Of the processes of all nodes. They look only once a second: shorter spans tell nothing. */
+export const cpuSecondsOf = async (get: (path: string) => Promise<unknown>): Promise<number> => {
+  interface Stats {
+    nodes: Record<string, { process: { cpu: { total_in_millis: number } } }>
+  }
+  const { nodes } = (await get('/_nodes/stats/process')) as Stats
+  return Object.values(nodes).reduce((sum, { process: { cpu } }) => sum + cpu.total_in_millis, 0) / 1000
 }
 
 const versionOf = async (url: string, get: (path: string) => Promise<unknown>): Promise<string> => {

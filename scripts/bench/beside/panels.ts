@@ -1,13 +1,11 @@
-import { connect, requestBytes } from '../connection.ts'
+import { connect } from '../connection.ts'
 import { createSpans, PANELS, type Panel, type Span, WHOLE } from '../dashboard.ts'
 import type { BenchEffort } from '../options.ts'
 import type { Request } from '../queries.ts'
 import { type Row, row } from '../report.ts'
-import type { Server } from '../serving.ts'
 import { fixed, showTable } from '../table.ts'
 import { type Times, timesOf } from '../times.ts'
-import { INDEX_OF } from './opensearch.ts'
-import { type Both, inTurns, SIDES, type Side, type SideName } from './sides.ts'
+import { type Both, inTurns, mapSides, SIDES, type Side, type SideName } from './sides.ts'
 
 /** Aggregations by both: those of a dashboard, and some over nearly everything. */
 export interface AskedPanel {
@@ -20,23 +18,13 @@ export interface AskedPanel {
   again: Both<Times>
 }
 
-export const askPanels = async (
-  sides: Both<Side>,
-  server: Server,
-  { runs, budgetMs }: BenchEffort,
-): Promise<AskedPanel[]> => {
-  const bytesOf = (side: SideName, { entity }: Panel, body: object): Buffer =>
-    requestBytes(sides[side].url, {
-      method: 'POST',
-      path: side === 'ours' ? `/${server.network}/es/${entity}/_search` : `/${INDEX_OF(entity)}/_search`,
-      ...(side === 'ours' && { headers: { authorization: `Bearer ${server.token}` } }),
-      body: JSON.stringify(body),
-    })
-  const connections = { ours: connect(sides.ours.url), theirs: connect(sides.theirs.url) }
-  const ask = async (side: SideName, panel: Panel, body: object): Promise<string> => {
-    const reply = await connections[side].ask(bytesOf(side, panel, body))
+export const askPanels = async (sides: Both<Side>, { runs, budgetMs }: BenchEffort): Promise<AskedPanel[]> => {
+  const connections = mapSides(side => connect(sides[side].url))
+  const ask = async (side: SideName, { name, entity }: Panel, body: object): Promise<string> => {
+    const request = { label: name, entities: entity, body: JSON.stringify(body) }
+    const reply = await connections[side].ask(sides[side].bytes(request))
     const text = reply.body.toString()
-    if (reply.status !== 200) throw new Error(`${panel.name}: ${side} answered ${reply.status}: ${text.slice(0, 500)}`)
+    if (reply.status !== 200) throw new Error(`${name}: ${side} answered ${reply.status}: ${text.slice(0, 500)}`)
     return text
   }
   const timed = async (panel: Panel, bodyOf: (i: number) => object): Promise<Both<Times>> => {

@@ -1,8 +1,6 @@
-import { requestBytes } from '../connection.ts'
 import type { Request } from '../queries.ts'
 import { searchBytes } from '../searching.ts'
 import type { Server } from '../serving.ts'
-import { INDEX_OF, type OpenSearch } from './opensearch.ts'
 
 /** The two that are measured beside each other. */
 export const SIDES = ['ours', 'theirs'] as const
@@ -14,37 +12,30 @@ export interface Side {
   url: string
   /** What goes over the wire. */
   bytes(request: Request): Buffer
-  totalOf(answer: Answer): number
   /** Of the server, since it started; undefined where the system does not tell. */
   cpuSeconds(): Promise<number | undefined>
 }
 
-interface Answer {
-  hits: { total: number | { value: number } }
-}
-
-const totalOf = ({ hits: { total } }: Answer): number => (typeof total === 'number' ? total : total.value)
-
-export const sidesOf = (server: Server, theirs: OpenSearch): Both<Side> => ({
+export const sidesOf = (server: Server, theirs: Side): Both<Side> => ({
   ours: {
     url: server.url,
     bytes: request => searchBytes(server.url, server.network, server.token, request),
-    totalOf,
     cpuSeconds: async () => server.usage()?.cpuSeconds,
   },
-  theirs: {
-    url: theirs.url,
-    bytes({ entities, body = '' }) {
-      const indices = entities.split(',').map(INDEX_OF).join(',')
-      return requestBytes(theirs.url, { method: 'POST', path: `/${indices}/_search`, body })
-    },
-    totalOf,
-    cpuSeconds: theirs.cpuSeconds,
-  },
+  theirs,
 })
+
+export const mapSides = <T>(make: (side: SideName) => T): Both<T> => ({ ours: make('ours'), theirs: make('theirs') })
 
 /** Does something by each side in turn, and lets the other begin in every second round. */
 export const inTurns = async (rounds: number, run: (side: SideName, round: number) => Promise<void>) => {
   for (let round = 0; round < rounds; round++)
     for (const side of round % 2 === 0 ? SIDES : SIDES.toReversed()) await run(side, round)
+}
+
+/** Results of work that each side does in turn. */
+export const resultsInTurns = async <T>(rounds: number, work: Both<() => Promise<T>>): Promise<Both<T[]>> => {
+  const results: Both<T[]> = { ours: [], theirs: [] }
+  await inTurns(rounds, async side => void results[side].push(await work[side]()))
+  return results
 }

@@ -3,22 +3,20 @@ import { aliasOf } from '../../../src/cluster/names.ts'
 import { storeFile } from '../../../src/engine/files.ts'
 import { messageOf } from '../../../src/lib/errors.ts'
 import type { Kind } from '../../../src/mapping/index.ts'
-import type { Varying } from '../anew.ts'
-import { type Asked, askBoth, type Crowd, crowdBoth } from '../beside/asking.ts'
-import { startClients } from '../beside/clients.ts'
+import { differing, differingQuestion } from '../anew.ts'
+import { type Compared, compareSearches, type Mix } from '../beside/asking.ts'
+import { PAGE } from '../beside/beside.ts'
 import { openOpenSearch } from '../beside/opensearch.ts'
-import { type Both, inTurns, type Side } from '../beside/sides.ts'
+import { type Both, resultsInTurns, sidesOf } from '../beside/sides.ts'
 import { makeTen, mixOf } from '../beside/ten.ts'
 import type { Held } from '../fill.ts'
 import { fillStore, type Note } from '../filled.ts'
 import type { Options } from '../options.ts'
-import type { Request } from '../queries.ts'
 import { createRandom } from '../random.ts'
 import { takeSample } from '../sample.ts'
-import { askIn, inProcess, searchBytes } from '../searching.ts'
+import { askIn, inProcess } from '../searching.ts'
 import { openServer, type Streamed, streamAll } from '../serving.ts'
 import { compileAll } from './compiled.ts'
-import { differing, differingQuestion } from './differing.ts'
 import { type Imports, measureImports } from './imports.ts'
 import { type Ready, writeReady } from './ready.ts'
 import { openTarget, type Settled } from './target.ts'
@@ -33,10 +31,8 @@ export interface OnlyImports {
 }
 
 /** Our server over a cluster beside the same cluster, asked and filled directly. */
-export interface OverCluster extends OnlyImports {
+export interface OverCluster extends OnlyImports, Compared {
   settled: Record<Kind, Settled>
-  asked: Asked[]
-  crowds: (Crowd & { varying: Varying })[]
   streams: Both<Omit<Streamed, 'memory'>[]>
 }
 
@@ -79,41 +75,21 @@ export const standOverCluster = async (
     note('Noting what the cluster is asked')
     const compiled = await compileAll(over, ours, [...mix, ...others, ...ten.flatMap(({ requests }) => requests)])
     const server = await openServer({ program, data, network, flags: ['--network', network, ...ours.flags] })
-    const clients = startClients()
     try {
-      const sides: Both<Side> = {
-        ours: {
-          url: server.url,
-          bytes: request => searchBytes(server.url, network, server.token, request),
-          totalOf,
-          cpuSeconds: async () => server.usage()?.cpuSeconds,
-        },
-        theirs: { url: against, bytes: compiled.bytes, totalOf, cpuSeconds: ours.cpuSeconds },
-      }
-      note('Warming up both')
-      await crowdBoth(clients, sides, others, 4, { rounds: 1, seconds: effort.seconds * WARM }, 'number')
-      const asked: Asked[] = []
-      for (const question of ten) {
-        note(`Asking both: ${question.name}`)
-        asked.push(await askBoth(question, sides, effort, 'number'))
-      }
-      const crowds: OverCluster['crowds'] = []
-      for (const many of CLIENTS) {
-        note(`Asking both by ${many} clients`)
-        const crowd = async (varying: Varying, requests: readonly Request[]) =>
-          crowds.push({ varying, ...(await crowdBoth(clients, sides, requests, many, effort, varying)) })
-        await crowd('number', others)
-        await crowd('nothing', mix)
-      }
+      const theirs = { url: against, bytes: compiled.bytes, cpuSeconds: ours.cpuSeconds }
+      const mixes: Mix[] = [
+        { requests: others, varying: 'number' },
+        { requests: mix, varying: 'nothing' },
+      ]
+      const sides = sidesOf(server, theirs)
+      const compared = await compareSearches(sides, { questions: ten, mixes, clients: CLIENTS }, effort, note)
       note('Taking all events from both')
-      const streams: OverCluster['streams'] = { ours: [], theirs: [] }
-      const events = aliasOf(ours.naming, network, 'event')
-      await inTurns(effort.rounds, async side => {
-        streams[side].push(side === 'ours' ? await streamAll(server, 'event', {}) : await scroll(events, PAGE))
+      const streams = await resultsInTurns(effort.rounds, {
+        ours: () => streamAll(server, 'event', {}),
+        theirs: () => scroll(aliasOf(ours.naming, network, 'event'), PAGE),
       })
-      return { version, store: held, imports, sent: ready.kinds, settled, asked, crowds, streams }
+      return { version, store: held, imports, sent: ready.kinds, settled, ...compared, streams }
     } finally {
-      clients.close()
       await server.stop()
     }
   } finally {
@@ -126,12 +102,6 @@ export const standOverCluster = async (
   }
 }
 
-const totalOf: Side['totalOf'] = ({ hits: { total } }) => (typeof total === 'number' ? total : total.value)
-
 const CLIENTS = [1, 16]
 /** Of values that are asked for: 40 of each question in each. */
 const SAMPLES = 5
-/** Hits of a page of a scroll: the most that it allows. */
-const PAGE = 10_000
-/** Turns' worth of time for the just-in-time compilers of both. */
-const WARM = 4

@@ -1,87 +1,41 @@
 import { KINDS } from '../../../src/mapping/index.ts'
 import type { Varying } from '../anew.ts'
+import { type Comparison, cpuText, perLog, rateRatio, showCrowds, showQuestions, streamRows } from '../beside/tables.ts'
 import { type Row, row, showRows, verdict } from '../report.ts'
 import { count, fixed, showTable } from '../table.ts'
-import type { Times } from '../times.ts'
 import type { OnlyImports, OverCluster } from './cluster.ts'
 import type { Imports } from './imports.ts'
 
-/** What was measured over a cluster, as Markdown. */
-export const showOverCluster = (over: OverCluster | OnlyImports): string =>
-  'asked' in over ? showAll(over) : showOnlyImports(over)
-
-const showOnlyImports = (over: OnlyImports): string => {
-  const rows = importRows(over)
-  return [showImports(over), showRows(rows), verdict(rows)].join('\n\n')
+/** Milliseconds that our server takes more than the cluster itself. */
+const MORE: Comparison = {
+  is: 'more ms',
+  of: ({ differing, times }) => (differing.length > 0 ? undefined : times.ours.p50 - times.theirs.p50),
 }
 
-const showAll = (over: OverCluster): string =>
-  [
-    showQuestions(over),
-    showCrowds(over),
+/** What was measured over a cluster, as Markdown. */
+export const showOverCluster = (over: OverCluster | OnlyImports): string => {
+  const rows = 'asked' in over ? rowsOf(over) : importRows(over)
+  return [
+    ...('asked' in over ? [showQuestions(over.asked, over.version, MORE), showCrowds(over, over.version)] : []),
     showImports(over),
-    showSizes(over),
-    showRows(rowsOf(over)),
-    verdict(rowsOf(over)),
+    ...('asked' in over ? [showSizes(over)] : []),
+    showRows(rows),
+    verdict(rows),
   ].join('\n\n')
+}
 
-const pair = ({ p50, p99 }: Times): string => `${fixed(p50)} / ${fixed(p99)}`
-const cpu = (ms: number | undefined): string => (ms === undefined ? '' : fixed(ms))
-
-const showQuestions = ({ asked, version }: OverCluster): string =>
-  showTable([
-    [
-      ...['query, each time another', 'ours p50 / p99 ms', `${version} p50 / p99 ms`, 'more', 'our processor ms'],
-      ...['again: ours', 'theirs'],
-    ],
-    ...asked.map(({ question, hits, times, again, cpu: own, differing }) => [
-      `${question} (${count(hits)} hits)`,
-      ...[pair(times.ours), pair(times.theirs)],
-      ...[differing.length > 0 ? 'totals differ' : fixed(times.ours.p50 - times.theirs.p50), cpu(own)],
-      ...[fixed(again.ours.p50), fixed(again.theirs.p50)],
-    ]),
-  ])
-
-const showCrowds = ({ crowds, version }: OverCluster): string =>
-  showTable([
-    [
-      'clients, all ten mixed',
-      'ours answers/s',
-      `${version} answers/s`,
-      'ratio',
-      'p50 / p99 ms',
-      'theirs',
-      'processor ms, ours',
-    ],
-    ...crowds.map(({ clients, varying, results: { ours, theirs } }) => [
-      ...[
-        `${clients}${varying === 'nothing' ? ', the same again' : ''}`,
-        count(ours.perSecond),
-        count(theirs.perSecond),
-        fixed(ours.perSecond / theirs.perSecond),
-      ],
-      ...[pair(ours), pair(theirs), cpu(ours.cpu)],
-    ]),
-  ])
-
-const showImports = ({ imports: { ours, bare, unhindered } }: OnlyImports): string =>
+const showImports = ({ imports: { ours, bare } }: OnlyImports): string =>
   showTable([
     ['import', 'seconds', 'its processor s', 'of the cluster'],
-    ...ours.map(({ seconds, cpuSeconds, clusterSeconds }) => [
-      ...['ours', fixed(seconds), cpu(cpuSeconds), fixed(clusterSeconds)],
-    ]),
-    ...bare.map(({ seconds, bytes, parallel, cpuSeconds, clusterSeconds }) => [
-      ...[
-        `bare, ${parallel} at a time of ${fixed(bytes / 1e6)} MB`,
-        fixed(seconds),
-        cpu(cpuSeconds),
-        fixed(clusterSeconds),
+    ...[...ours.map(one => ({ ...one, name: 'ours' })), ...bare.map(one => ({ ...one, name: nameOf(one) }))].map(
+      ({ name, seconds, cpuSeconds, clusterSeconds }) => [
+        ...[name, fixed(seconds), cpuText(cpuSeconds), fixed(clusterSeconds)],
       ],
-    ]),
-    ...unhindered.map(({ seconds, cpuSeconds }) => [
-      ...['ours, and nothing waits for the cluster', fixed(seconds), cpu(cpuSeconds), ''],
-    ]),
+    ),
   ])
+
+const nameOf = ({ parallel, bytes }: Imports['bare'][number]) =>
+  `bare, ${parallel} at a time of ${fixed(bytes / 1e6)} MB`
 
 const showSizes = ({ sent, settled, store: { logs } }: OverCluster): string =>
   showTable([
@@ -95,9 +49,7 @@ const showSizes = ({ sent, settled, store: { logs } }: OverCluster): string =>
 const medianOf = (numbers: readonly number[]): number => numbers.toSorted((a, b) => a - b)[numbers.length >> 1]!
 
 const importRows = ({ imports, sent, store: { logs } }: OnlyImports): Row[] => {
-  const secondsOf = (all: Imports['ours']) => medianOf(all.map(({ seconds }) => seconds))
-  const [own, bare, unhindered] = [imports.ours, imports.bare, imports.unhindered].map(secondsOf) as [
-    number,
+  const [own, bare] = [imports.ours, imports.bare].map(all => medianOf(all.map(({ seconds }) => seconds))) as [
     number,
     number,
   ]
@@ -112,29 +64,21 @@ const importRows = ({ imports, sent, store: { logs } }: OnlyImports): Row[] => {
     row('bare loader of ready-made documents', `${fixed(bare)} s, ${count(documents / bare)} documents/s`),
     row('import, ratio', fixed(bare / own), { target: '>= 0.8', ok: bare / own >= 0.8 }),
     row('the same of processor time, with that of the cluster', fixed(busy(imports.bare) / busy(imports.ours))),
-    row(
-      'import where nothing waits for the cluster',
-      `${fixed(unhindered)} s, ${count(documents / unhindered)} documents/s, ${count(logs / unhindered)} logs/s`,
-    ),
   ]
 }
 
 export const rowsOf = (over: OverCluster): Row[] => {
   const { asked, crowds, settled, streams, store } = over
-  const { logs } = store
-  const isSame = asked.every(({ differing }) => differing.length === 0)
   const more = asked.map(({ times }) => times.ours.p50 - times.theirs.p50)
   const most = Math.max(...more)
-  const through = (varying: Varying) => {
-    const { ours, theirs } = crowds.find(one => one.clients === 16 && one.varying === varying)!.results
-    return ours.perSecond / theirs.perSecond
-  }
+  const isSame = asked.every(({ differing }) => differing.length === 0)
   const throughRow = (what: string, varying: Varying) => {
-    const ratio = through(varying)
-    return row(what, fixed(ratio), { target: '>= 0.8', ok: isSame && ratio >= 0.8 })
+    const { ours, theirs } = crowds.find(one => one.clients === 16 && one.varying === varying)!.results
+    const ratio = rateRatio(asked, ours, theirs)
+    return row(what, fixed(ours.perSecond / theirs.perSecond), {
+      ...{ target: '>= 0.8', ok: ratio !== undefined && ratio >= 0.8 },
+    })
   }
-  const bytes = KINDS.reduce((sum, kind) => sum + settled[kind].bytes, 0)
-  const rate = (all: typeof streams.ours) => medianOf(all.map(({ hits, seconds }) => hits / seconds))
   return [
     row('p50 of a query, more than the cluster asked directly, at most', `${fixed(most)} ms`, {
       ...{ target: '<= 1.5 ms', ok: isSame && most <= 1.5 },
@@ -143,8 +87,13 @@ export const rowsOf = (over: OverCluster): Row[] => {
     throughRow('answers/s of 16 clients whose questions all differ, ratio', 'number'),
     throughRow('the same of questions that are asked again and again', 'nothing'),
     ...importRows(over),
-    row('disk of the cluster, one segment an index', `${count(bytes / logs)} bytes/log`),
-    row('size: -1, all events', `${count(rate(streams.ours))} events/s`),
-    row('a scroll of 10,000 each, asked directly', `${count(rate(streams.theirs))} events/s`),
+    row(
+      'disk of the cluster, one segment an index',
+      perLog(
+        KINDS.reduce((sum, kind) => sum + settled[kind].bytes, 0),
+        store,
+      ),
+    ),
+    ...streamRows(streams),
   ]
 }

@@ -5,6 +5,7 @@ import { aliasOf, baseOf } from '../../../src/cluster/names.ts'
 import { type ClusterOptions, DEFAULT_CLUSTER } from '../../../src/cluster/options.ts'
 import { silent } from '../../../src/lib/log.ts'
 import { KINDS, type Kind } from '../../../src/mapping/index.ts'
+import { cpuSecondsOf } from '../beside/opensearch.ts'
 
 /** Indices of a network in a cluster, under names of their own. */
 export interface Target {
@@ -69,13 +70,7 @@ export const openTarget = (url: string, network: string, prefix: string): Target
       for (const kind of KINDS) settled[kind] = await settledOf(kind)
       return settled as Record<Kind, Settled>
     },
-    async cpuSeconds() {
-      interface Stats {
-        nodes: Record<string, { process: { cpu: { total_in_millis: number } } }>
-      }
-      const { nodes } = await ask<Stats>({ method: 'GET', path: '/_nodes/stats/process' })
-      return Object.values(nodes).reduce((sum, { process: { cpu } }) => sum + cpu.total_in_millis, 0) / 1000
-    },
+    cpuSeconds: () => cpuSecondsOf(path => ask({ method: 'GET', path })),
     async remove() {
       const found = await ask<Record<string, object>>({
         method: 'GET',
