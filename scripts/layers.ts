@@ -362,12 +362,6 @@ export const LARGE: readonly { path: string; name?: string; most: number; why: s
     why: 'A factory whose members share the state of one object or thread.',
   },
   {
-    path: 'src/rules/match-kind.ts',
-    name: 'createKindMatcher',
-    most: 197,
-    why: 'A factory whose members share the state of one object or thread.',
-  },
-  {
     path: 'src/rules/store.ts',
     name: 'openRules',
     most: 228,

@@ -1,6 +1,5 @@
-import type { Document } from '../documents/document.ts'
 import type { Compare } from '../query/ast.ts'
-import { documentOf, type Entity, emitterOf } from './entities.ts'
+import { type Entity, emitterOf } from './entities.ts'
 import { frequencyOf } from './match-frequency.ts'
 import {
   type Attribute,
@@ -27,7 +26,7 @@ import type { StoredRule } from './rule.ts'
 /** Receives the hits of one block. */
 export interface Matching {
   readonly block: number
-  found(rule: StoredRule, entity: Entity, document: Document): void
+  found(rule: StoredRule, entity: Entity): void
   /** For want of the decimals of that token. */
   undecided(token: string): void
   failed(rule: StoredRule, error: unknown): void
@@ -43,70 +42,22 @@ export type KindMatcher = ReturnType<typeof createKindMatcher>
 
 /** The rules of one kind of entity. */
 export const createKindMatcher = () => {
-  const attributes = new Map<string, Attribute>()
-  const conditions = new Map<string, Condition>()
+  const conditions = createConditions()
   const groups = new Map<string, Group>()
-  /** Names of groups that rules of several bounds could be in, with the number of these rules. */
-  const choices = new Map<string, number>()
+  const choices = createChoices()
   /** Groups that no key finds. */
   const loose = new Set<Group>()
   const probed = createProbed()
   let size = 0
 
-  const useAttribute = (node: Compare): Attribute => {
-    const name = nameOfAttribute(node)
-    let attribute = attributes.get(name)
-    if (attribute === undefined) {
-      attribute = createAttribute(name, node)
-      attributes.set(name, attribute)
-    }
-    attribute.uses++
-    return attribute
-  }
-
-  const releaseAttribute = (attribute: Attribute) => {
-    if (--attribute.uses === 0) attributes.delete(attribute.name)
-  }
-
-  const useCondition = (name: string, node: Compare): Condition => {
-    let condition = conditions.get(name)
-    if (condition === undefined) {
-      condition = { name, attribute: useAttribute(node), node, uses: 0, keys: undefined, test: undefined }
-      conditions.set(name, condition)
-    }
-    condition.uses++
-    return condition
-  }
-
-  const releaseCondition = (condition: Condition) => {
-    if (--condition.uses > 0) return
-    conditions.delete(condition.name)
-    releaseAttribute(condition.attribute)
-  }
-
-  /** By the bound that most rules differ in from others which are equal in the rest. */
-  const choose = ({ choices: [first, ...others] }: Shape): Choice => {
-    const count = ({ name }: Choice) => choices.get(name) ?? 0
-    return others.reduce((best, it) => (count(it) > count(best) ? it : best), first!)
-  }
-
-  const countChoices = (shape: Shape, change: 1 | -1) => {
-    if (shape.choices.length < 2) return
-    for (const { name } of shape.choices) {
-      const count = (choices.get(name) ?? 0) + change
-      if (count > 0) choices.set(name, count)
-      else choices.delete(name)
-    }
-  }
-
   const createGroup = ({ nodes }: Shape, { name, bound }: Choice): Group => {
     const rest: Condition[] = []
-    for (const [nodeName, node] of nodes) if (node !== bound) rest.push(useCondition(nodeName, node))
+    for (const [nodeName, node] of nodes) if (node !== bound) rest.push(conditions.use(nodeName, node))
     const group: Group = {
       name,
       conditions: rest.sort(cheapestFirst),
       bound: bound && {
-        attribute: useAttribute(bound),
+        attribute: conditions.useAttribute(bound),
         how: bound.how,
         numeric: bound.operands[0]!.number !== undefined,
       },
@@ -135,8 +86,8 @@ export const createKindMatcher = () => {
       for (const key of keysOfCondition(group.key)) attribute.table.remove(key, group)
       if (attribute.table.size === 0) probed.remove(attribute)
     }
-    for (const condition of group.conditions) releaseCondition(condition)
-    if (group.bound) releaseAttribute(group.bound.attribute)
+    for (const condition of group.conditions) conditions.release(condition)
+    if (group.bound) conditions.releaseAttribute(group.bound.attribute)
   }
 
   const attempt = (
@@ -186,8 +137,8 @@ export const createKindMatcher = () => {
     },
     add(rule: StoredRule, nodes: readonly Compare[]): Member {
       const shape = shapeOf(nodes)
-      countChoices(shape, 1)
-      const choice = choose(shape)
+      choices.count(shape, 1)
+      const choice = choices.best(shape)
       const group = groups.get(choice.name) ?? createGroup(shape, choice)
       const member: Member = { rule, group, operand: choice.bound?.operands[0], live: true, found: 0 }
       addMember(group, member)
@@ -196,7 +147,7 @@ export const createKindMatcher = () => {
     },
     remove(member: Member, nodes: readonly Compare[]) {
       const { group } = member
-      countChoices(shapeOf(nodes), -1)
+      choices.count(shapeOf(nodes), -1)
       dropMember(group, member)
       if (group.live === 0) dropGroup(group)
       size--
@@ -228,13 +179,67 @@ export const createKindMatcher = () => {
       probed.forEach(entity, probe)
       loose.forEach(tried)
       if (hits.length === 0) return
-      try {
-        const document = documentOf(entity)
-        if (document === undefined) return
-        hits.sort((a, b) => a.rule.id - b.rule.id)
-        for (const { rule } of hits) matching.found(rule, entity, document)
-      } catch (error) {
-        for (const { rule } of hits) matching.failed(rule, error)
+      hits.sort((a, b) => a.rule.id - b.rule.id)
+      for (const { rule } of hits) matching.found(rule, entity)
+    },
+  }
+}
+
+/** The conditions and attributes of rules, each once however many rules have it. */
+const createConditions = () => {
+  const attributes = new Map<string, Attribute>()
+  const conditions = new Map<string, Condition>()
+
+  const useAttribute = (node: Compare): Attribute => {
+    const name = nameOfAttribute(node)
+    let attribute = attributes.get(name)
+    if (attribute === undefined) {
+      attribute = createAttribute(name, node)
+      attributes.set(name, attribute)
+    }
+    attribute.uses++
+    return attribute
+  }
+
+  const releaseAttribute = (attribute: Attribute) => {
+    if (--attribute.uses === 0) attributes.delete(attribute.name)
+  }
+
+  return {
+    useAttribute,
+    releaseAttribute,
+    use(name: string, node: Compare): Condition {
+      let condition = conditions.get(name)
+      if (condition === undefined) {
+        condition = { name, attribute: useAttribute(node), node, uses: 0, keys: undefined, test: undefined }
+        conditions.set(name, condition)
+      }
+      condition.uses++
+      return condition
+    },
+    release(condition: Condition) {
+      if (--condition.uses > 0) return
+      conditions.delete(condition.name)
+      releaseAttribute(condition.attribute)
+    },
+  }
+}
+
+/** Chooses the groups of rules that could be in several, by their bounds. */
+const createChoices = () => {
+  /** Rules that could be in a group, by its name. */
+  const counts = new Map<string, number>()
+  const countOf = ({ name }: Choice) => counts.get(name) ?? 0
+  return {
+    /** By the bound that most rules differ in from others which are equal in the rest. */
+    best: ({ choices: [first, ...others] }: Shape): Choice =>
+      others.reduce((best, it) => (countOf(it) > countOf(best) ? it : best), first!),
+    count({ choices }: Shape, change: 1 | -1) {
+      if (choices.length < 2) return
+      for (const choice of choices) {
+        const count = countOf(choice) + change
+        if (count > 0) counts.set(choice.name, count)
+        else counts.delete(choice.name)
       }
     },
   }

@@ -1,6 +1,6 @@
 import type { Document } from '../documents/document.ts'
 import type { Kind } from '../mapping/index.ts'
-import { type BlockEntities, entitiesOf } from './entities.ts'
+import { type BlockEntities, documentOf, entitiesOf } from './entities.ts'
 import { lower } from './lower.ts'
 import type { Member } from './match-group.ts'
 import { createKindMatcher, type KindMatcher, type Matching } from './match-kind.ts'
@@ -30,7 +30,8 @@ export interface Failed {
 export interface Found {
   rule: StoredRule
   kind: Kind
-  document: Document
+  /** Built when it is first asked for: not every match is wanted. */
+  readonly document: Document
 }
 
 export interface MatcherOptions {
@@ -91,11 +92,17 @@ export const createMatcher = ({ most = Number.POSITIVE_INFINITY }: MatcherOption
       const number = Number(block.raw.block.number)
       const matching: Matching = {
         block: number,
-        found(rule, { kind }, document) {
+        found(rule, entity) {
           const count = (counts.get(rule.account) ?? 0) + 1
           if (count > most) return void full.add(rule.account)
           counts.set(rule.account, count)
-          found.push({ rule, kind, document })
+          found.push({
+            rule,
+            kind: entity.kind,
+            get document() {
+              return documentOf(entity)!
+            },
+          })
         },
         undecided: token => void undecided.add(token),
         failed: (rule, error) => void failed.set(rule.id, { rule, error }),

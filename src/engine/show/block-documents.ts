@@ -78,7 +78,14 @@ export const createBlockDocuments = (input: BlockDocumentsInput, big: BigInteger
 type RecordsKind = Exclude<Kind, RowKind>
 
 /** `_source` of a document as JSON: that of most was written when the document was built. */
-export const jsonOf = (document: Document): string => texts.get(document) ?? JSON.stringify(document._source)
+export const jsonOf = (document: Document): string => {
+  let text = texts.get(document)
+  if (text === undefined) {
+    text = JSON.stringify(document._source)
+    texts.set(document, text)
+  }
+  return text
+}
 
 const texts = new WeakMap<Document, string>()
 

@@ -1,7 +1,6 @@
 import type { RuleMatch } from '../../alerts/alert.ts'
 import type { RawBlock } from '../../chain/wire.ts'
 import type { DecodedBlock } from '../../documents/decoded-block.ts'
-import type { Document } from '../../documents/document.ts'
 import { asJson } from '../../documents/show.ts'
 import { tokensIn } from '../../documents/tokens.ts'
 import { createBlockDocuments, jsonOf } from '../../engine/show/block-documents.ts'
@@ -47,7 +46,7 @@ export const createRuleMatching = (options: RuleMatchingOptions) => {
   /** Why a block waits, by its number: lanes wait each for itself. */
   const waits = new Map<number, string>()
 
-  const toMatch = ({ rule, kind, document }: Found, source: string, raw: RawBlock, receivedAt: number): RuleMatch => ({
+  const toMatch = ({ rule, kind, document }: Found, raw: RawBlock, receivedAt: number): RuleMatch => ({
     rule: rule.id,
     revision: rule.matching,
     targetType: rule.input.config.targetType,
@@ -56,21 +55,20 @@ export const createRuleMatching = (options: RuleMatchingOptions) => {
     block: Number(raw.block.number),
     blockHash: raw.block.hash,
     entity: { _id: document._id, _type: kind },
-    source,
+    source: jsonOf(document),
     receivedAt,
     ...(isWide(rule.network) && { network }),
   })
 
-  /** Many rules may have found the same entity. */
-  const toMatches = (found: readonly Found[], raw: RawBlock, receivedAt: number): RuleMatch[] => {
-    const sources = new Map<Document, string>()
-    return found.map(one => {
-      const { document } = one
-      const source = sources.get(document) ?? jsonOf(document)
-      sources.set(document, source)
-      return toMatch(one, source, raw, receivedAt)
+  const toMatches = ({ found, failed }: Pick<Matches, 'found' | 'failed'>, raw: RawBlock, receivedAt: number) =>
+    found.flatMap((one): RuleMatch[] => {
+      try {
+        return [toMatch(one, raw, receivedAt)]
+      } catch (error) {
+        if (!failed.some(({ rule }) => rule.id === one.rule.id)) failed.push({ rule: one.rule, error })
+        return []
+      }
     })
-  }
 
   /** Asks again and again for what rules cannot be decided without. */
   const until = async (number: number, isOpen: () => boolean, ask: () => Promise<void>, what: string) => {
@@ -140,8 +138,9 @@ export const createRuleMatching = (options: RuleMatchingOptions) => {
             matching((performance.now() - began) / 1_000)
             blocksMatched.add({})
             matchesFound.add({}, found.length)
+            const matches = toMatches({ found, failed: trouble.failed }, raw, receivedAt)
             onTrouble(trouble, number)
-            return toMatches(found, raw, receivedAt)
+            return matches
           }
           const token = `0x${undecided[0]}`
           waits.set(
