@@ -81,11 +81,12 @@ export const useSettled = <T>(value: T, ms: number): T => {
   return settled
 }
 
-/** Runs again and again while the page is seen. */
-export const useEvery = (ms: number, run: () => void) => {
+/** Runs again and again while the page is seen; never without a time. */
+export const useEvery = (ms: number | undefined, run: () => void) => {
   const latest = useRef(run)
   latest.current = run
   useEffect(() => {
+    if (ms === undefined) return
     const timer = setInterval(() => document.visibilityState === 'visible' && latest.current(), ms)
     return () => clearInterval(timer)
   }, [ms])
@@ -97,12 +98,26 @@ export interface Page<Row, Next> {
   next: Next | null
 }
 
-/** Rows that come in pages, of which more are asked for as they come into sight. An undefined key asks nothing. */
+/** Rows that were asked for in pages. */
+export interface Pages<Row> extends Asked<unknown> {
+  rows: readonly Row[]
+  /** No page is left. */
+  isWhole: boolean
+  /** Why a page after the first cannot be read. */
+  moreError: unknown
+  askMore(): void
+}
+
+/**
+ * Rows that come in pages, of which more are asked for as they come into sight. An undefined key asks nothing. While only the first page
+ * is shown, it is asked for again after each `everyMs`, if given: that makes no jump.
+ */
 export const usePages = <Row, Next, P extends Page<Row, Next>>(
   key: string | undefined,
   question: (after: Next | undefined, signal: AbortSignal) => Promise<P & Page<Row, Next>>,
-) => {
-  const first = useAsk(key, signal => question(undefined, signal))
+  everyMs?: number,
+): Pages<Row> & { data: P | undefined } => {
+  const first = useAsk<P & Page<Row, Next>>(key, signal => question(undefined, signal))
   const [more, setMore] = useState<readonly Page<Row, Next>[]>([])
   const [moreError, setError] = useState<unknown>()
   const asking = useRef<AbortController>(undefined)
@@ -114,6 +129,9 @@ export const usePages = <Row, Next, P extends Page<Row, Next>>(
       asking.current = undefined
     }
   }, [first.data])
+  useEvery(everyMs, () => {
+    if (more.length === 0) first.again()
+  })
 
   const pages: Page<Row, Next>[] = first.data ? [first.data, ...more] : []
   const next = pages.at(-1)?.next ?? null
@@ -131,15 +149,7 @@ export const usePages = <Row, Next, P extends Page<Row, Next>>(
       if (asking.current === controller) asking.current = undefined
     }
   }
-  /** `isFirst`: only the first page is shown, so that it may be asked for again without a jump. */
-  return {
-    ...first,
-    rows,
-    isWhole: next === null,
-    isFirst: more.length === 0,
-    moreError,
-    askMore: () => void askMore(),
-  }
+  return { ...first, rows, isWhole: next === null, moreError, askMore: () => void askMore() }
 }
 
 /** The hits of an answer as a page, which is full with `size` of them. */

@@ -12,7 +12,7 @@ export interface Column<Row> {
   cell(row: Row): ComponentChildren
 }
 
-interface TableProps<Row> {
+export interface TableProps<Row> {
   label: string
   columns: readonly Column<Row>[]
   rows: readonly Row[]

@@ -3,7 +3,7 @@ import { search } from '../../api/index.ts'
 import { at, isObject, type Json, type JsonObject, listAt, member, parseJson, textAt } from '../../api/json.ts'
 import type { Alert, AlertSeries, Delivery, Kind, PreviewAnswer, Rule, Simulation, TestResult } from '../../api/wire.ts'
 import { announce, confirm } from '../../parts/controls.tsx'
-import { plain } from '../../parts/format.ts'
+import { count, plain } from '../../parts/format.ts'
 import type { RuleFault } from './model.ts'
 
 const RULES = 'alerting/rules'
@@ -69,11 +69,15 @@ export const getDelivery = (id: number, signal: AbortSignal) => ask<Delivery>(`a
 export const redeliver = async (
   which: { delivery: number } | { rule: number; dead: true } | { channel: string; target: string; dead: true },
   question: Parameters<typeof confirm>[0],
-  says: (redelivered: number) => string,
 ): Promise<boolean> => {
   if (!(await confirm(question))) return false
   try {
-    announce(says((await ask<{ redelivered: number }>('alerting/deliveries/redeliver', { body: which })).redelivered))
+    const { redelivered } = await ask<{ redelivered: number }>('alerting/deliveries/redeliver', { body: which })
+    announce(
+      redelivered === 0
+        ? 'There is nothing to send again: it was sent meanwhile, or a retraction replaced it.'
+        : `Sending ${count(redelivered, 'delivery', 'deliveries')} again.`,
+    )
   } catch (error) {
     announce(plain(messageOf(error)), 'error')
   }

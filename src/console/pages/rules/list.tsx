@@ -5,7 +5,8 @@ import type { Rule, SeriesOfRule } from '../../api/wire.ts'
 import { Await, Empty } from '../../parts/answer.tsx'
 import { Bars } from '../../parts/chart.tsx'
 import { count } from '../../parts/format.ts'
-import { type Column, Table } from '../../parts/table.tsx'
+import { PagedList } from '../../parts/paged-list.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { say, Text, Time } from '../../parts/text.tsx'
 import { Link, navigate, useQueryState } from '../../shell/router.tsx'
 import { getSeries, listRules } from './api.ts'
@@ -17,10 +18,11 @@ const COUNTED = 500
 
 /** The rules of the account: what state they are in, and what they found of late. */
 export const RuleList = () => {
-  const rules = usePages('rules', async (after: string | undefined, signal) => {
+  const ask = async (after: string | undefined, signal: AbortSignal) => {
     const { rules, next } = await listRules(after, signal)
     return { rows: rules, next }
-  })
+  }
+  const rules = usePages('rules', ask, REFRESH_MS)
   // What is typed is looked for in all of them.
   useEffect(rules.askMore, [rules.rows.length, rules.busy])
   const [typed, setTyped] = useQueryState('find')
@@ -29,10 +31,7 @@ export const RuleList = () => {
   const series = useAsk(ids.length > 0 ? `series ${ids}` : undefined, signal =>
     getSeries({ rules: ids.join() }, signal),
   )
-  useEvery(REFRESH_MS, () => {
-    if (rules.isFirst) rules.again()
-    series.again()
-  })
+  useEvery(REFRESH_MS, series.again)
   const counts = new Map(series.data?.rules.map(it => [it.id, it]))
   return (
     <>
@@ -50,28 +49,17 @@ export const RuleList = () => {
           Create a rule
         </Link>
       </header>
-      <Await
-        asked={{ ...rules, error: rules.error ?? rules.moreError }}
-        failed="The rules cannot be read"
-        busy="Reading the rules"
-      />
       <Await asked={series} failed="The counts cannot be read" />
-      {rules.data && rules.rows.length === 0 && <NoRules />}
       {rules.isWhole && rules.rows.length > 0 && found.length === 0 && (
         <Empty title="No rule has this name or network" />
       )}
-      {found.length > 0 && (
-        <>
-          <p class="dim">{count(found.length, 'rule')}. Counts are alerts of the last 24 hours.</p>
-          <Table
-            label="Rules"
-            columns={columnsOf(counts)}
-            rows={found}
-            keyOf={({ id }) => String(id)}
-            onOpen={({ id }) => navigate(`/rules/${id}`)}
-          />
-        </>
-      )}
+      {found.length > 0 && <p class="dim">{count(found.length, 'rule')}. Counts are alerts of the last 24 hours.</p>}
+      <PagedList
+        {...{ pages: rules, rows: found, label: 'Rules', what: 'the rules', empty: <NoRules /> }}
+        columns={columnsOf(counts)}
+        keyOf={({ id }) => String(id)}
+        onOpen={({ id }) => navigate(`/rules/${id}`)}
+      />
     </>
   )
 }

@@ -10,8 +10,9 @@ import { count, plain } from '../../parts/format.ts'
 import { JsonView } from '../../parts/json-view.tsx'
 import { Facts, say, Text, Time } from '../../parts/text.tsx'
 import { Link, navigate, setQuery, useQueryState } from '../../shell/router.tsx'
+import { Alerts } from './alerts.tsx'
 import { deleteRule, enableRule, getDeliveries, getRule, getSeries, isConflict, type Tagged, testRule } from './api.ts'
-import { Alerts, Deliveries, sendDeadOf } from './found.tsx'
+import { Deliveries, sendDeadOf } from './deliveries.tsx'
 import { idleOf, State } from './list.tsx'
 import { networkOf, ownOf, receiverOf, saying, TARGETS, targetOf } from './model.ts'
 
@@ -59,7 +60,7 @@ export const RulePage = ({ id }: { id: string }) => {
         label="About the rule"
         tabs={[
           { name: 'alerts', title: 'Alerts', show: () => <Alerts rule={rule} /> },
-          { name: 'deliveries', title: 'Deliveries', show: () => <Deliveries rule={rule} /> },
+          { name: 'deliveries', title: 'Deliveries', show: () => <DeliveriesOf rule={rule.id} /> },
           { name: 'json', title: 'JSON', show: () => <JsonView value={ownOf(rule)} label="The rule" /> },
         ]}
         current={tab}
@@ -68,6 +69,12 @@ export const RulePage = ({ id }: { id: string }) => {
     </>
   )
 }
+
+const DeliveriesOf = ({ rule }: { rule: number }) => (
+  <Deliveries of={{ rule: String(rule) }}>
+    {again => <Button label="Send all dead again" onClick={() => sendDeadOf(rule).then(again)} />}
+  </Deliveries>
+)
 
 export const Warnings = ({ of }: { of: readonly string[] }) => (
   <>

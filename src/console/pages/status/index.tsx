@@ -8,8 +8,8 @@ import { plain, showBytes } from '../../parts/format.ts'
 import { type Column, PlainTable } from '../../parts/table.tsx'
 import { Command, say, Time } from '../../parts/text.tsx'
 import { Link, setQuery, useQueryState } from '../../shell/router.tsx'
-import { Deliveries } from './deliveries.tsx'
 import { Network } from './network.tsx'
+import { Receivers } from './receivers.tsx'
 
 const VIEWS = [
   { name: 'networks', title: 'Networks', show: () => <Networks /> },
@@ -18,7 +18,7 @@ const VIEWS = [
     title: 'Deliveries',
     show: () => (
       <NeedsScope scope="rules" to="see the deliveries of your rules">
-        <Deliveries />
+        <Receivers />
       </NeedsScope>
     ),
   },
@@ -38,7 +38,7 @@ export default () => {
   const [view] = useQueryState('view', 'networks')
   // What one view puts into the address means nothing to another.
   const choose = (name: string) =>
-    setQuery({ view: name === 'networks' ? '' : name, channel: '', target: '', state: '' })
+    setQuery({ view: name === 'networks' ? '' : name, channel: '', target: '', state: '', open: '' })
   return (
     <>
       <h1>Status</h1>

@@ -8,7 +8,7 @@ import { Await, Busy, Empty, Fault } from '../../parts/answer.tsx'
 import { Select } from '../../parts/controls.tsx'
 import { plain, short } from '../../parts/format.ts'
 import { JsonView } from '../../parts/json-view.tsx'
-import { Table } from '../../parts/table.tsx'
+import { PagedList } from '../../parts/paged-list.tsx'
 import { Hash, Network } from '../../parts/text.tsx'
 import { hrefOf, type PageProps } from '../../routes.ts'
 import { useKey } from '../../shell/keys.ts'
@@ -143,28 +143,20 @@ interface ListProps {
 export const List = ({ of, label = LISTED[of].label, query, sort = NEWEST, without = [], none = NONE }: ListProps) => {
   const network = useContext(Network)
   const { kinds, fields, columns, leads }: Listed = LISTED[of]
-  const found = useList({ kinds, body: { query, sort, _source: [...fields] } })
-  const { data, error, again } = found
-  if (error !== undefined) return <Fault title={`${label} cannot be read`} error={error} again={again} />
-  if (!data) return <Busy label={`Reading ${label.toLowerCase()}`} />
-  if (data.hits.total === 0) return <Empty title={`${label}: none`} children={<p>{none}</p>} />
+  const pages = useList({ kinds, body: { query, sort, _source: [...fields] } })
   const open = ({ _type, _id, _source }: Hit) => {
     const id = leads || _type === 'tx' ? _id : String(_source.transactionHash)
     const href = hrefOf(network, leads ?? 'tx', id)
     if (href !== undefined) navigate(href)
   }
   return (
-    <>
-      {found.moreError !== undefined && <Fault title="The rest cannot be read" error={found.moreError} />}
-      <Table
-        label={label}
-        columns={columns.filter(({ title }) => !without.includes(title))}
-        rows={found.rows}
-        keyOf={({ _type, _id }) => `${_type} ${_id}`}
-        onOpen={open}
-        onEnd={found.askMore}
-      />
-    </>
+    <PagedList
+      {...{ pages, label, what: label.toLowerCase() }}
+      columns={columns.filter(({ title }) => !without.includes(title))}
+      keyOf={({ _type, _id }) => `${_type} ${_id}`}
+      onOpen={open}
+      empty={<Empty title={`${label}: none`} children={<p>{none}</p>} />}
+    />
   )
 }
 

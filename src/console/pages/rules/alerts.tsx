@@ -1,0 +1,115 @@
+import { useAsk, useEvery, usePages } from '../../api/ask.ts'
+import { getStatus } from '../../api/index.ts'
+import type { Alert, AlertState, Rule } from '../../api/wire.ts'
+import { Empty } from '../../parts/answer.tsx'
+import { Aside } from '../../parts/controls.tsx'
+import { PagedList } from '../../parts/paged-list.tsx'
+import type { Column } from '../../parts/table.tsx'
+import { Hash, say, Text, Time } from '../../parts/text.tsx'
+import { Link } from '../../shell/router.tsx'
+import { getAlerts } from './api.ts'
+import { closeRow, DeliveryView, REFRESH_MS, toneOf, useChosen } from './deliveries.tsx'
+import { networkOf } from './model.ts'
+
+const ALERT_STATES = ['', 'pending', 'confirmed', 'retracted', 'withdrawn'].map(value => ({
+  ...{ value, label: value || 'all' },
+}))
+
+/** What a rule found, and what became of each. */
+export const Alerts = ({ rule }: { rule: Rule }) => {
+  const { state, choice, open, ...rest } = useChosen(ALERT_STATES)
+  const ask = async (before: string | undefined, signal: AbortSignal) => {
+    const { alerts, next } = await getAlerts(rule.id, { state, before }, signal)
+    return { rows: alerts, next }
+  }
+  const pages = usePages(`${rule.id} ${state}`, ask, REFRESH_MS)
+  const opened = pages.rows.find(({ id }) => id === open)
+  const empty = (
+    <Empty title={state === '' ? 'The rule has found nothing yet' : 'No alert is in this state'}>
+      <p>A rule looks at the blocks that come. Give it an earlier start block to look back into stored blocks.</p>
+    </Empty>
+  )
+  return (
+    <>
+      <div class="line">{choice}</div>
+      <PagedList {...{ pages, open, empty, ...rest }} label="Alerts" what="the alerts" columns={ALERTS}>
+        {opened && <OpenAlert alert={opened} rule={rule} again={pages.again} />}
+      </PagedList>
+    </>
+  )
+}
+
+const ALERTS: readonly Column<Alert>[] = [
+  { title: 'State', width: '11ch', cell: ({ state }) => <span class={toneOf(state)}>{state}</span> },
+  { title: 'Block', width: '10ch', align: 'right', cell: ({ block }) => String(block) },
+  { title: 'Found', width: '20ch', cell: ({ entity }) => <Hash value={entity._id} brief /> },
+  { title: 'Received', width: '20ch', cell: it => <Time value={it.receivedAt} brief /> },
+  { title: 'Changed', width: '20ch', cell: it => <Time value={it.changedAt} brief /> },
+  { title: 'Deliveries', width: 'minmax(16ch, 1fr)', cell: it => sumOf(it) },
+]
+
+/** Such as `2 delivered, 1 dead`. */
+const sumOf = ({ deliveries }: Alert) => {
+  const counts = new Map<string, number>()
+  for (const { state } of deliveries) counts.set(state, (counts.get(state) ?? 0) + 1)
+  return [...counts].map(([state, count], i) => (
+    <span key={state}>
+      {i > 0 && ', '}
+      <span class={state === 'dead' ? 'bad' : ''}>{`${count} ${state}`}</span>
+    </span>
+  ))
+}
+
+const OpenAlert = ({ alert, rule, again }: { alert: Alert; rule: Rule; again(): void }) => {
+  const { _type, _id } = alert.entity
+  const network = alert.network ?? networkOf(rule)
+  const where = new URLSearchParams({ network, kinds: _type, open: `${_type} ${_id}` })
+  const title = say`${_type} ${<Hash value={_id} network={network} kind={_type === 'tx' ? 'tx' : undefined} />}`
+  return (
+    <Aside what="alert" title={title} onClose={closeRow}>
+      <Life alert={alert} network={network} />
+      <p>
+        <Link to={`/explore?${where}`}>Show the document in Explore</Link>
+      </p>
+      <p class="dim">{say`Alert ${<Text value={alert.id} />}`}</p>
+      <h3>Deliveries</h3>
+      {alert.deliveries.length === 0 && <p>Nothing was to be sent so far.</p>}
+      {alert.deliveries.map(delivery => (
+        <DeliveryView key={delivery.id} delivery={delivery} again={again} />
+      ))}
+    </Aside>
+  )
+}
+
+/** From the match to where the alert is now. */
+const Life = ({ alert, network }: { alert: Alert; network: string }) => {
+  const { state, block, confirmations, receivedAt, changedAt } = alert
+  const status = useAsk(state === 'pending' ? `status ${block}` : undefined, getStatus)
+  useEvery(REFRESH_MS, status.again)
+  const head = status.data?.networks.find(it => it.network === network)?.lastBlock?.number
+  return (
+    <ol class="life" aria-label="The life of the alert">
+      <li>{say`Found in block ${block.toLocaleString()}, which was received ${<Time value={receivedAt} />}`}</li>
+      {state === 'pending' ? (
+        <li>{waitsFor(confirmations, head === undefined ? undefined : Math.max(head - block, 0))}</li>
+      ) : (
+        <li class={toneOf(state)}>
+          {state[0]!.toUpperCase() + state.slice(1)} <Time value={changedAt} />
+          {ENDS[state]}
+        </li>
+      )}
+    </ol>
+  )
+}
+
+const waitsFor = (confirmations: Alert['confirmations'], above: number | undefined): string => {
+  if (typeof confirmations === 'string') return `Pending: it fires once its block is ${confirmations}`
+  const come = above === undefined ? '' : `, of which ${Math.min(above, confirmations).toLocaleString()} have come`
+  return `Pending: it fires ${confirmations.toLocaleString()} blocks later${come}`
+}
+
+const ENDS: Record<Exclude<AlertState, 'pending'>, string> = {
+  confirmed: ': its block is deep enough, and receivers are notified.',
+  retracted: ': its block was reorganised away after it had fired, and receivers are told.',
+  withdrawn: ': its block was reorganised away before it fired, so that it never fires.',
+}

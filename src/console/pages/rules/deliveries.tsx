@@ -1,0 +1,173 @@
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { useAsk, useEvery, usePages } from '../../api/ask.ts'
+import type { Attempt, Delivery } from '../../api/wire.ts'
+import { Await, Empty } from '../../parts/answer.tsx'
+import { Aside, Button, type Option, SelectField } from '../../parts/controls.tsx'
+import { plain } from '../../parts/format.ts'
+import { PagedList } from '../../parts/paged-list.tsx'
+import type { Column } from '../../parts/table.tsx'
+import { dim, say, Text, Time } from '../../parts/text.tsx'
+import { setQuery, useQueryState } from '../../shell/router.tsx'
+import { getDeliveries, getDelivery, redeliver } from './api.ts'
+
+export const REFRESH_MS = 3_000
+
+/** Of a list, the state that is chosen and the row that is open, both in the address. */
+export const useChosen = (options: readonly Option[]) => {
+  const [typed, setState] = useQueryState('state')
+  const state = options.find(({ value }) => value === typed)?.value ?? ''
+  const [open] = useQueryState('open')
+  return {
+    state,
+    choice: <SelectField label="State" value={state} options={options} onChange={setState} />,
+    open,
+    onOpen: ({ id }: { id: string | number }) => setQuery({ open: String(id) }, { replace: open !== '' }),
+    keyOf: ({ id }: { id: string | number }) => String(id),
+  }
+}
+
+export const closeRow = () => setQuery({ open: '' })
+
+export const toneOf = (state: string) =>
+  state === 'confirmed' || state === 'delivered' ? 'good' : state === 'retracted' || state === 'dead' ? 'bad' : 'dim'
+
+const STATES = [
+  { value: '', label: 'all' },
+  { value: 'queued', label: 'queued' },
+  { value: 'waiting', label: 'queued, not tried yet' },
+  { value: 'retried', label: 'queued after a failure' },
+  ...['delivered', 'dead', 'cancelled'].map(value => ({ value, label: value })),
+]
+
+interface DeliveriesProps {
+  /** Which ones, as the API takes it; empty: all of the account. */
+  of: { rule?: string; channel?: string; target?: string }
+  /** Beside the choice of the state. */
+  children?: (again: () => void) => ComponentChildren
+}
+
+/** Deliveries, the newest first, of which one is open with every attempt. */
+export const Deliveries = ({ of, children }: DeliveriesProps) => {
+  const { state, choice, open, ...rest } = useChosen(STATES)
+  const ask = async (before: string | undefined, signal: AbortSignal) => {
+    const { deliveries, next } = await getDeliveries({ ...of, state, size: '100', before }, signal)
+    return { rows: deliveries, next }
+  }
+  const pages = usePages(JSON.stringify([of, state]), ask, REFRESH_MS)
+  return (
+    <>
+      <div class="line">
+        {choice}
+        {children?.(pages.again)}
+      </div>
+      <PagedList
+        {...{ pages, open, ...rest }}
+        label="Deliveries"
+        what="the deliveries"
+        columns={COLUMNS.filter(({ title }) => title !== 'Rule' || of.rule === undefined)}
+        empty={<Empty title={state === '' ? 'Nothing was to be sent so far' : 'No delivery is in this state'} />}
+      >
+        {/^\d+$/.test(open) && <OpenDelivery key={open} id={Number(open)} again={pages.again} />}
+      </PagedList>
+    </>
+  )
+}
+
+const COLUMNS: readonly Column<Delivery>[] = [
+  { title: 'State', width: '10ch', cell: ({ state }) => <span class={toneOf(state)}>{state}</span> },
+  { title: 'Type', width: '16ch', cell: ({ type }) => type },
+  { title: 'Rule', width: '6ch', align: 'right', cell: ({ rule }) => rule },
+  {
+    title: 'Receiver',
+    width: 'minmax(20ch, 1fr)',
+    cell: ({ channel, target }) => say`${channel} ${<Text value={target} brief />}`,
+  },
+  { title: 'Tries', width: '6ch', align: 'right', cell: ({ tries }) => String(tries) },
+  { title: 'Created', width: '20ch', cell: it => <Time value={it.createdAt} brief /> },
+  {
+    title: 'Last answer',
+    width: 'minmax(16ch, 1fr)',
+    cell: ({ lastStatus, lastError }) => (
+      <>
+        {lastStatus !== null && `HTTP ${lastStatus} `}
+        {lastError !== null && <Text value={lastError} brief />}
+      </>
+    ),
+  },
+]
+
+const OpenDelivery = ({ id, again }: { id: number; again(): void }) => {
+  const asked = useAsk(`delivery ${id}`, signal => getDelivery(id, signal))
+  useEvery(REFRESH_MS, asked.again)
+  const both = () => {
+    asked.again()
+    again()
+  }
+  return (
+    <Aside what="delivery" title={`Delivery ${id}`} onClose={closeRow}>
+      <Await asked={asked} busy="Reading the attempts">
+        {delivery => <DeliveryView delivery={delivery} again={both} />}
+      </Await>
+    </Aside>
+  )
+}
+
+/** A delivery with every attempt, which can be sent again. */
+export const DeliveryView = ({ delivery, again }: { delivery: Delivery; again(): void }) => {
+  const { id, type, channel, target, state, tries, lastError, nextAt, attempts = [] } = delivery
+  const [busy, setBusy] = useState(false)
+  const send = async () => {
+    const text = `The message goes to ${plain(target)} once more. What is sent cannot be taken back.`
+    setBusy(true)
+    if (await redeliver({ delivery: id }, { title: 'Send the delivery again?', text, action: 'Send again' })) again()
+    setBusy(false)
+  }
+  // Tests and what was cancelled are never sent again.
+  const canRepeat = type !== 'alert.test' && state !== 'cancelled' && (state !== 'queued' || tries > 0)
+  return (
+    <article class="delivery" aria-label={`Delivery ${id}`}>
+      <p>{say`${<strong>{state}</strong>}: ${type} by ${channel} to ${<Text value={target} />}`}</p>
+      {state === 'queued' && nextAt !== null && <p class="dim">{say`Next attempt: ${<Time value={nextAt} due />}`}</p>}
+      {attempts.length === 0 && lastError !== null && (
+        <p class="bad">
+          <Text value={lastError} />
+        </p>
+      )}
+      {attempts.length > 0 && (
+        <ol class="attempts" aria-label="Attempts">
+          {attempts.map(attempt => (
+            <AttemptView key={attempt.n} attempt={attempt} />
+          ))}
+        </ol>
+      )}
+      {canRepeat && <Button label="Send again" disabled={busy} onClick={send} />}
+    </article>
+  )
+}
+
+const AttemptView = ({ attempt: { at, outcome, status, error, head, latencyMs, nextAt } }: { attempt: Attempt }) => (
+  <li>
+    <Time value={at} brief />: {outcome}
+    {status !== null && `, HTTP ${status}`}, {latencyMs?.toLocaleString()} ms
+    {error !== null && ', '}
+    {error !== null && (
+      <span class="bad">
+        <Text value={error} />
+      </span>
+    )}
+    {head && ', answered: '}
+    {head && (
+      <q class="head">
+        <Text value={head} />
+      </q>
+    )}
+    {nextAt !== null && dim` Next attempt due ${<Time value={nextAt} brief />}`}
+  </li>
+)
+
+/** All dead deliveries of a rule, once the user is sure. */
+export const sendDeadOf = (rule: number) => {
+  const text = 'Every dead delivery of this rule is sent once more. What is sent cannot be taken back.'
+  return redeliver({ rule, dead: true }, { title: 'Send all dead deliveries again?', text, action: 'Send all again' })
+}
