@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { connection, session, useStore } from '../shell/state.ts'
 import type { SearchAnswer } from './wire.ts'
 
@@ -121,7 +121,8 @@ export const usePages = <Row, Next, P extends Page<Row, Next>>(
   const [more, setMore] = useState<readonly Page<Row, Next>[]>([])
   const [moreError, setError] = useState<unknown>()
   const asking = useRef<AbortController>(undefined)
-  useEffect(() => {
+  // Before the effects of a table that asks for more as soon as it is drawn.
+  useLayoutEffect(() => {
     setMore([])
     setError(undefined)
     return () => {
@@ -130,7 +131,7 @@ export const usePages = <Row, Next, P extends Page<Row, Next>>(
     }
   }, [first.data])
   useEvery(everyMs, () => {
-    if (more.length === 0) first.again()
+    if (more.length === 0 && !asking.current) first.again()
   })
 
   const pages: Page<Row, Next>[] = first.data ? [first.data, ...more] : []
