@@ -3,6 +3,7 @@ import { didYouMean } from '../../lib/nearest.ts'
 import { createRecent } from '../../lib/recent.ts'
 import { type Limits, overLimit } from '../../limits/index.ts'
 import { type JsonNode, show, where } from '../json-node.ts'
+import { PATTERNS, piecesOf } from './patterns.ts'
 
 /** A date and time as it was written; what was not written is absent. `offset` from UTC in milliseconds. */
 export interface LocalTime {
@@ -32,7 +33,7 @@ export const parserOf = (place: JsonNode | undefined, format: string, limits: Li
   if (known) return known
   const parts = format.split('||', limits.dateFormats + 1)
   if (parts.length > limits.dateFormats) throw overLimit('dateFormats', limits, where(place!))
-  const parsers = parts.map(part => NAMED.get(part) ?? patternParser(place!, part))
+  const parsers = parts.map(part => NAMED.get(part) ?? parserOfPattern(place, part))
   const parser: DateParser = text => {
     for (const parse of parsers) {
       const parsed = parse(text)
@@ -96,32 +97,6 @@ const of = (...parts: string[]) => byExpression(new RegExp(`^${parts.join('')}$`
 const OPTIONAL_TIME = `(?:T(?:${HOUR}(?::${MINUTE}(?::${SECOND}(?:${FRACTION})?)?)?${ZONE}?)?)?`
 const ISO = of(YEAR, `(?:-${MONTH}(?:-${DAY}${OPTIONAL_TIME})?)?`)
 
-const FORMS: Record<string, DateParser> = {
-  date_optional_time: ISO,
-  date_optional_time_nanos: ISO,
-  date: of(YEAR, '-', MONTH, '-', DAY),
-  year_month_day: of(YEAR, '-', MONTH, '-', DAY),
-  year_month: of(YEAR, '-', MONTH),
-  year: of(YEAR),
-  date_hour: of(YEAR, '-', MONTH, '-', DAY, 'T', HOUR),
-  date_hour_minute: of(YEAR, '-', MONTH, '-', DAY, 'T', HOUR, ':', MINUTE),
-  date_hour_minute_second: of(YEAR, '-', MONTH, '-', DAY, 'T', HOUR, ':', MINUTE, ':', SECOND),
-  date_time: of(YEAR, '-', MONTH, '-', DAY, 'T', HOUR, ':', MINUTE, ':', SECOND, `(?:${FRACTION})?`, ZONE),
-  date_time_no_millis: of(YEAR, '-', MONTH, '-', DAY, 'T', HOUR, ':', MINUTE, ':', SECOND, ZONE),
-}
-
-const NAMED: ReadonlyMap<string, DateParser> = new Map([
-  ['epoch_second', epochOf(1000)],
-  ['epoch_millis', epochOf(1)],
-  ['basic_date', of(YEAR, MONTH, DAY)],
-  ['basic_date_time_no_millis', of(YEAR, MONTH, DAY, 'T', HOUR, MINUTE, SECOND, ZONE)],
-  ['iso8601', ISO],
-  ...Object.entries(FORMS).flatMap(([name, parse]): [string, DateParser][] => [
-    [name, parse],
-    [`strict_${name}`, parse],
-  ]),
-])
-
 /** Letters of a pattern, by how often they stand in a row. */
 const year = (count: number) => (count === 4 ? YEAR : count === 1 ? '(?<year>\\d{1,9})' : undefined)
 const zone = (count: number) => (count <= 3 ? ZONE : undefined)
@@ -142,25 +117,19 @@ const LETTERS = new Map<string, (count: number) => string | undefined>([
 const digits = (unit: string, count: number) =>
   count === 2 ? `(?<${unit}>\\d{2})` : count === 1 ? `(?<${unit}>\\d{1,2})` : undefined
 
-const LONGEST_PATTERN = 100
-
-const patternParser = (place: JsonNode, pattern: string): DateParser => {
+const parserOfPattern = (place: JsonNode | undefined, pattern: string): DateParser => {
   const bad = (why: string) => {
-    const message = `${where(place)}: invalid date format ${show(pattern)}: ${why}.${didYouMean(pattern, [...NAMED.keys()])}`
+    const message = `${where(place!)}: invalid date format ${show(pattern)}: ${why}.${didYouMean(pattern, [...NAMED.keys()])}`
     return refuse(
       'illegal_argument_exception',
       `${message} Formats are patterns of y M d H m s S X Z, such as "yyyy-MM-dd HH:mm:ss", and the names ${Object.keys(FORMS).join(', ')}, epoch_second and epoch_millis.`,
     )
   }
-  if (pattern === '' || pattern.length > LONGEST_PATTERN) throw bad(`it must have 1 to ${LONGEST_PATTERN} characters`)
-  const parts = pattern.match(/'(?:[^']|'')*'|([A-Za-z])\1*|[\s\S]/g)!
   const seen = new Set<string>()
-  const source = parts.map(part => {
-    if (part === "''") return "'"
-    if (part.length > 1 && part.startsWith("'")) return literal(part.slice(1, -1).replaceAll("''", "'"))
-    if (!/^[A-Za-z]/.test(part)) return literal(part)
-    const expression = LETTERS.get(part[0]!)?.(part.length)
-    if (expression === undefined) throw bad(`[${part}] is not supported`)
+  const source = piecesOf(pattern, bad).map(piece => {
+    if ('text' in piece) return piece.text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
+    const expression = LETTERS.get(piece.letter)?.(piece.count)
+    if (expression === undefined) throw bad(`[${piece.letter.repeat(piece.count)}] is not supported`)
     const unit = /\?<(\w+)>/.exec(expression)![1]!
     if (seen.has(unit)) throw bad(`the ${unit} occurs twice`)
     seen.add(unit)
@@ -169,4 +138,35 @@ const patternParser = (place: JsonNode, pattern: string): DateParser => {
   return of(...source)
 }
 
-const literal = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
+/** Names that are read by the patterns that dates are written by. */
+const READ = [
+  'date',
+  'year_month_day',
+  'year_month',
+  'year',
+  'date_hour',
+  'date_hour_minute',
+  'date_hour_minute_second',
+]
+
+const byName = (name: string): DateParser => parserOfPattern(undefined, PATTERNS.get(name)!)
+
+const FORMS: Record<string, DateParser> = {
+  date_optional_time: ISO,
+  date_optional_time_nanos: ISO,
+  ...Object.fromEntries(READ.map(name => [name, byName(name)])),
+  date_time: of(YEAR, '-', MONTH, '-', DAY, 'T', HOUR, ':', MINUTE, ':', SECOND, `(?:${FRACTION})?`, ZONE),
+  date_time_no_millis: byName('date_time_no_millis'),
+}
+
+const NAMED: ReadonlyMap<string, DateParser> = new Map([
+  ['epoch_second', epochOf(1000)],
+  ['epoch_millis', epochOf(1)],
+  ['basic_date', byName('basic_date')],
+  ['basic_date_time_no_millis', byName('basic_date_time_no_millis')],
+  ['iso8601', ISO],
+  ...Object.entries(FORMS).flatMap(([name, parse]): [string, DateParser][] => [
+    [name, parse],
+    [`strict_${name}`, parse],
+  ]),
+])

@@ -1,8 +1,9 @@
 import { refuse } from '../../lib/errors.ts'
 import type { Budget } from '../budget.ts'
 import { type JsonNode, named, show, where } from '../json-node.ts'
+import { CALENDAR_UNITS, monthOf, startOfMonth } from './calendar.ts'
 import { DEFAULT_FORMAT, type LocalTime, parserOf } from './parse-format.ts'
-import { DAY, HOUR, MINUTE, SECOND, UTC, utc, type Zone, zoneOf } from './time-zone.ts'
+import { DAY, HOUR, MINUTE, SECOND, UTC, type Zone, zoneOf } from './time-zone.ts'
 
 /** How the texts of a clause are read as dates. All times are milliseconds since 1970. */
 export interface DateReader {
@@ -75,13 +76,16 @@ const toInstant = (local: number, zone: Zone): number => {
 
 const instantOf = (parts: LocalTime, zone: Zone, up: boolean): number | undefined => {
   const { year, month = 1, day = 1 } = parts
+  const months = year * 12 + month - 1
   const hour = parts.hour ?? (up ? 23 : 0)
   const minute = parts.minute ?? (up ? 59 : 0)
   const second = parts.second ?? (up ? 59 : 0)
   const millisecond = parts.millisecond ?? (up ? 999 : 0)
-  if (month < 1 || month > 12 || day < 1 || day > daysIn(year, month)) return undefined
+  if (month < 1 || month > 12 || day < 1 || day > daysIn(months)) return undefined
   if (hour > 23 || minute > 59 || second > 59) return undefined
-  const local = utc(year, month, day) + hour * HOUR + minute * MINUTE + second * SECOND + millisecond
+  const local = startOfMonth(months) + (day - 1) * DAY + hour * HOUR + minute * MINUTE + second * SECOND + millisecond
+  // No time zone is known beyond.
+  if (Math.abs(local) > FURTHEST - 2 * DAY) return undefined
   return parts.offset === undefined ? toInstant(local, zone) : local - parts.offset
 }
 
@@ -117,35 +121,19 @@ const plus = (instant: number, count: number, unit: string, zone: Zone): number 
   if (fixed !== undefined) return instant + count * fixed
   const local = instant + zone(instant)
   if (unit === 'w' || unit === 'd') return toInstant(local + count * (unit === 'w' ? 7 * DAY : DAY), zone)
-  const date = new Date(local)
-  const months = date.getUTCMonth() + count * (unit === 'y' ? 12 : 1)
-  const year = date.getUTCFullYear() + Math.floor(months / 12)
-  const month = (((months % 12) + 12) % 12) + 1
+  const before = monthOf(local)
+  const month = before + count * (unit === 'y' ? 12 : 1)
+  const days = Math.floor((local - startOfMonth(before)) / DAY)
   // The 31st becomes the last day of a shorter month.
-  const day = Math.min(date.getUTCDate(), daysIn(year, month))
-  return toInstant(utc(year, month, day) + (local - Math.floor(local / DAY) * DAY), zone)
+  const day = startOfMonth(month) + Math.min(days, daysIn(month) - 1) * DAY
+  return toInstant(day + (local - Math.floor(local / DAY) * DAY), zone)
 }
 
 const startOf = (instant: number, unit: string, zone: Zone): number => {
   const local = instant + zone(instant)
-  const date = new Date(local)
-  const midnight = Math.floor(local / DAY) * DAY
-  switch (unit) {
-    case 'y':
-      return toInstant(utc(date.getUTCFullYear(), 1, 1), zone)
-    case 'M':
-      return toInstant(utc(date.getUTCFullYear(), date.getUTCMonth() + 1, 1), zone)
-    case 'w':
-      // Weeks start on Monday.
-      return toInstant(midnight - ((date.getUTCDay() + 6) % 7) * DAY, zone)
-    case 'd':
-      return toInstant(midnight, zone)
-    default: {
-      const size = FIXED[unit]!
-      // By the offset of the moment itself: when clocks are set back, an hour comes twice.
-      return Math.floor(local / size) * size - zone(instant)
-    }
-  }
+  const { least, floor } = CALENDAR_UNITS.get(`1${unit.replace('H', 'h')}`)!
+  // By the offset of the moment itself: when clocks are set back, an hour comes twice.
+  return least < DAY ? floor(local) - zone(instant) : toInstant(floor(local), zone)
 }
 
 const notADate = (place: JsonNode, format: string) =>
@@ -165,4 +153,5 @@ const FIXED: Record<string, number> = { s: SECOND, m: MINUTE, h: HOUR, H: HOUR }
 /** The furthest that a JavaScript date reaches. */
 const FURTHEST = 8.64e15
 
-const daysIn = (year: number, month: number): number => new Date(utc(year, month + 1, 0)).getUTCDate()
+/** `month` is counted from January of the year 0 on. */
+const daysIn = (month: number): number => (startOfMonth(month + 1) - startOfMonth(month)) / DAY

@@ -3,6 +3,7 @@ import { didYouMean } from '../../lib/nearest.ts'
 import { createRecent } from '../../lib/recent.ts'
 import { type JsonNode, show, where } from '../json-node.ts'
 import { monthOf, startOfMonth } from './calendar.ts'
+import { DATE, FINEST, PATTERNS, piecesOf } from './patterns.ts'
 import { periodsOf } from './rounding.ts'
 import { DAY, HOUR, MINUTE, SECOND, type Zone } from './time-zone.ts'
 
@@ -80,49 +81,9 @@ const farTimeOf = (instant: bigint, offset: number): Time => {
   return { ...time, year: time.year + shift, shift }
 }
 
-const DATE = 'uuuu-MM-dd'
-const TIME = 'HH:mm:ss.SSSXXX'
-
-/** Its fraction has three digits, or as many more as there are. */
-const FINEST = 'date_optional_time_nanos'
-
-/** Each also with `strict_` before it. */
-const PATTERNS: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    date_optional_time: `${DATE}'T'${TIME}`,
-    dateOptionalTime: `${DATE}'T'${TIME}`,
-    [FINEST]: `${DATE}'T'${TIME}`,
-    iso8601: `${DATE}'T'${TIME}`,
-    date_time: `${DATE}'T'${TIME}`,
-    date_time_no_millis: `${DATE}'T'HH:mm:ssXXX`,
-    date: DATE,
-    year_month_day: DATE,
-    year_month: 'uuuu-MM',
-    year: 'uuuu',
-    date_hour: `${DATE}'T'HH`,
-    date_hour_minute: `${DATE}'T'HH:mm`,
-    date_hour_minute_second: `${DATE}'T'HH:mm:ss`,
-    date_hour_minute_second_millis: `${DATE}'T'HH:mm:ss.SSS`,
-    date_hour_minute_second_fraction: `${DATE}'T'HH:mm:ss.SSS`,
-    basic_date: 'uuuuMMdd',
-    basic_date_time: "uuuuMMdd'T'HHmmss.SSSXXX",
-    basic_date_time_no_millis: "uuuuMMdd'T'HHmmssXXX",
-    ordinal_date: 'uuuu-DDD',
-    hour: 'HH',
-    hour_minute: 'HH:mm',
-    hour_minute_second: 'HH:mm:ss',
-    hour_minute_second_millis: 'HH:mm:ss.SSS',
-    time: TIME,
-    time_no_millis: 'HH:mm:ssXXX',
-    t_time: `'T'${TIME}`,
-  }),
-)
-
 const recent = createRecent<Part[]>(100)
 
 type Part = string | ((time: Time) => string)
-
-const LONGEST_PATTERN = 100
 
 const partsOf = (place: JsonNode, pattern: string): Part[] => {
   const bad = (why: string) =>
@@ -130,19 +91,18 @@ const partsOf = (place: JsonNode, pattern: string): Part[] => {
       'illegal_argument_exception',
       `${where(place)}: invalid date format ${show(pattern)}: ${why}.${didYouMean(pattern, PATTERNS.keys())} Dates are written by patterns of ${[...LETTERS.keys()].join(' ')}, such as "yyyy-MM-dd HH:mm", and by the names ${[...PATTERNS.keys()].join(', ')}, epoch_second and epoch_millis.`,
     )
-  if (pattern === '' || pattern.length > LONGEST_PATTERN) throw bad(`it must have 1 to ${LONGEST_PATTERN} characters`)
-  // An 8 before a pattern once told that it is one of Java 8.
-  const pieces = pattern.replace(/^8/, '').match(/'(?:[^']|'')*'|([A-Za-z])\1*|[\s\S]/g) ?? []
-  return pieces.flatMap((piece): Part[] => {
-    if (piece === "''") return ["'"]
-    if (piece.length > 1 && piece.startsWith("'")) return [piece.slice(1, -1).replaceAll("''", "'")]
-    // What is optional is always there when a date is written.
-    if (piece === '[' || piece === ']') return []
-    if (/^['{}#]/.test(piece)) throw bad(`[${piece}] has no meaning there`)
-    if (!/^[A-Za-z]/.test(piece)) return [piece]
-    const part = LETTERS.get(piece[0]!)?.(piece.length)
-    if (part === undefined) throw bad(`[${piece}] is not supported`)
-    return [part]
+  return piecesOf(pattern, bad).flatMap((piece, i): Part[] => {
+    if ('letter' in piece) {
+      const part = LETTERS.get(piece.letter)?.(piece.count)
+      if (part === undefined) throw bad(`[${piece.letter.repeat(piece.count)}] is not supported`)
+      return [part]
+    }
+    const { text, isQuoted } = piece
+    if (isQuoted) return [text]
+    // What is optional is always there when a date is written; an 8 before a pattern once told that it is one of Java 8.
+    if (text === '[' || text === ']' || (text === '8' && i === 0)) return []
+    if (/^['{}#]/.test(text)) throw bad(`[${text}] has no meaning there`)
+    return [text]
   })
 }
 
