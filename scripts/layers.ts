@@ -350,18 +350,6 @@ export const LARGE: readonly { path: string; name?: string; most: number; why: s
     why: 'A factory whose members share the state of one object or thread.',
   },
   {
-    path: 'src/query/lucene/parse.ts',
-    name: 'parseLucene',
-    most: 167,
-    why: 'A recursive descent parser whose functions share the position in the text.',
-  },
-  {
-    path: 'src/query/lucene/lower.ts',
-    name: 'createReading',
-    most: 224,
-    why: 'A factory whose members share the state of one object or thread.',
-  },
-  {
     path: 'src/rules/store.ts',
     name: 'openRules',
     most: 228,

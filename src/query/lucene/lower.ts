@@ -8,7 +8,7 @@ import { type Fuzzing, leniently, nearOn, prefixOn } from '../leaves.ts'
 import { isMeta, onMetaField, testedMetaField } from '../meta.ts'
 import { OPERATORS } from '../regexp/parse.ts'
 import { fieldsBelow, type Scope } from '../scope.ts'
-import { constant, EVERY, NEVER, onlyFilters, type Scored, sumOfSome, times } from '../score.ts'
+import { constant, EVERY, NEVER, onlyFilters, type Scored, sumOfSome } from '../score.ts'
 import { and, atLeast, exists, not, or } from '../simplify.ts'
 import { analyze } from '../text/analysis.ts'
 import {
@@ -52,237 +52,227 @@ export interface StringOptions {
 
 /** The meaning of a query string. */
 export const lowerString = (syntax: Syntax, options: StringOptions, scope: Scope): Scored => {
-  const reading = createReading(options, scope)
-  return syntax.is === 'several' ? reading.several(syntax.of, options.minimum) : reading.lower(syntax)
+  const { all, lenient, analyzer } = options
+  const reading: Reading = { ...options, scope, texts: { all, lenient, analyzer } }
+  return syntax.is === 'several' ? lowerSeveral(syntax.of, options.minimum, reading) : lower(syntax, reading)
 }
 
-const createReading = (options: StringOptions, scope: Scope) => {
-  const { place, lenient } = options
-  const valueAt = (text: string): JsonNode => ({ path: place.path, value: text })
-  const texts: TextOptions = { all: options.all, lenient, analyzer: options.analyzer }
+interface Reading extends StringOptions {
+  scope: Scope
+  texts: TextOptions
+}
 
-  /** Several parts, of which AND makes both sides required, whatever stands further on. */
-  const several = (parts: readonly Part[], minimum: JsonNode | undefined): Scored => {
-    const clauses: { occur: 'must' | 'should' | 'not'; scored: Scored }[] = []
-    for (const { sign, joint, syntax } of parts) {
-      const last = clauses.at(-1)
-      if (last && last.occur !== 'not' && joint === 'and') last.occur = 'must'
-      if (last && last.occur !== 'not' && joint === 'or' && options.all) last.occur = 'should'
-      const made = wordsOf(syntax) ?? [lower(syntax)]
-      const required = options.all ? joint !== 'or' : sign === 'must' || joint === 'and'
-      const occur = sign === 'not' ? 'not' : required ? 'must' : 'should'
-      for (const scored of made) if (scored !== ABSENT) clauses.push({ occur, scored })
-    }
-    const of = (occur: 'must' | 'should' | 'not') =>
-      clauses.filter(clause => clause.occur === occur).map(({ scored }) => scored)
-    const [must, should, forbidden] = [of('must'), of('should'), of('not')]
-    const [only] = clauses
-    if (!only) return NEVER
-    if (clauses.length === 1 && only.occur === 'should') return only.scored
-    const wanted = minimum === undefined ? 0 : minimumOf(minimum, should.length)
-    const least = should.length === 0 ? 0 : Math.max(wanted, must.length > 0 ? 0 : 1)
-    const node = and([
-      ...must.map(({ node }) => node),
-      ...forbidden.map(({ node }) => not(node)),
-      atLeast(
-        least,
-        should.map(({ node }) => node),
-      ),
-    ])
-    const scores = must.map(({ score }) => score)
-    return { node, score: sumOfSome(scores, least, should) }
+const lower = (syntax: Syntax, reading: Reading): Scored => {
+  const { place, scope } = reading
+  scope.budget.clauses(1, place)
+  switch (syntax.is) {
+    case 'several':
+      return lowerSeveral(syntax.of, undefined, reading)
+    case 'boosted':
+      return weighted(lower(syntax.of, reading), syntax.boost)
+    case 'text':
+      return lowerText(syntax.field, syntax.text, reading)
+    case 'phrase':
+      return lowerPhrase(syntax.field, syntax.text, syntax.slop ?? reading.slop, reading)
+    case 'range':
+      return lowerRange(syntax.field, syntax.low, syntax.high, reading)
+    case 'fuzzy':
+      return lowerFuzzy(syntax.field, syntax.text, syntax.edits, reading)
+    case 'prefix':
+      return onFields(syntax.field, reading, {
+        make: field => lowerPrefix(field, syntax.text, reading),
+        ofMeta: meta => testedMetaField('prefix', meta, place, scope, it => it.startsWith(syntax.text)),
+      })
+    case 'wildcard':
+      return lowerWildcard(syntax.field, syntax.text, reading)
+    case 'regexp':
+      return onFields(syntax.field, reading, {
+        make: field => shapeOn('regexp', field, place, syntax.text, { operators: OPERATORS, ...statesOf(reading) }),
+        ofMeta: meta => testedMetaField('regexp', meta, place, scope, shape('regexp', syntax.text)),
+      })
   }
+}
 
-  /** Words beside each other in the one field that is meant count each for itself. */
-  const wordsOf = (syntax: Syntax): Scored[] | undefined => {
-    if (syntax.is !== 'text' || !syntax.words) return undefined
-    const fields = fieldsOf(syntax.field)
-    const [only] = fields
-    if (!only || fields.length > 1 || only.field.compare !== 'token' || options.analyzer === 'keyword') return undefined
-    const words = analyze(scope.budget.text(syntax.text, place))
-    scope.budget.clauses(words.length, place)
-    return words.map(word => weighted(matchOn(only.field, valueAt(word), texts, scope), only.boost))
+type Occur = 'must' | 'should' | 'not'
+
+/** Several parts, of which AND makes both sides required, whatever stands further on. */
+const lowerSeveral = (parts: readonly Part[], minimum: JsonNode | undefined, reading: Reading): Scored => {
+  const { all } = reading
+  const clauses: { occur: Occur; scored: Scored }[] = []
+  for (const { sign, joint, syntax } of parts) {
+    const last = clauses.at(-1)
+    if (last && last.occur !== 'not' && joint === 'and') last.occur = 'must'
+    if (last && last.occur !== 'not' && joint === 'or' && all) last.occur = 'should'
+    const made = wordsOf(syntax, reading) ?? [lower(syntax, reading)]
+    const required = all ? joint !== 'or' : sign === 'must' || joint === 'and'
+    const occur = sign === 'not' ? 'not' : required ? 'must' : 'should'
+    for (const scored of made) if (scored !== ABSENT) clauses.push({ occur, scored })
   }
+  const [only] = clauses
+  if (!only) return NEVER
+  if (clauses.length === 1 && only.occur === 'should') return only.scored
+  const of = (occur: Occur) => clauses.filter(clause => clause.occur === occur).map(({ scored }) => scored)
+  const [must, should, forbidden] = [of('must'), of('should'), of('not')]
+  const wanted = minimum === undefined ? 0 : minimumOf(minimum, should.length)
+  const least = should.length === 0 ? 0 : Math.max(wanted, must.length > 0 ? 0 : 1)
+  const optional = atLeast(
+    least,
+    should.map(({ node }) => node),
+  )
+  return {
+    node: and([...must.map(({ node }) => node), ...forbidden.map(({ node }) => not(node)), optional]),
+    score: sumOfSome(
+      must.map(({ score }) => score),
+      least,
+      should,
+    ),
+  }
+}
 
-  const lower = (syntax: Syntax): Scored => {
-    scope.budget.clauses(1, place)
-    switch (syntax.is) {
-      case 'several':
-        return several(syntax.of, undefined)
-      case 'boosted': {
-        const { node, score } = lower(syntax.of)
-        return { node, score: times(score, syntax.boost) }
+/** Words beside each other in the one field that is meant count each for itself. */
+const wordsOf = (syntax: Syntax, reading: Reading): Scored[] | undefined => {
+  if (syntax.is !== 'text' || !syntax.words) return undefined
+  const { place, scope, texts } = reading
+  const [only, other] = fieldsOf(syntax.field, reading)
+  if (!only || other || only.field.compare !== 'token' || reading.analyzer === 'keyword') return undefined
+  const words = analyze(scope.budget.text(syntax.text, place))
+  scope.budget.clauses(words.length, place)
+  return words.map(word => weighted(matchOn(only.field, valueAt(word, reading), texts, scope), only.boost))
+}
+
+const lowerText = (name: string | undefined, words: string, reading: Reading): Scored => {
+  if (name === '_exists_') return existing(words, reading)
+  const [, sign, bound] = (name !== undefined && /^([<>]=?)(.+)$/s.exec(words)) || []
+  if (sign !== undefined && bound !== undefined) {
+    const limit = { text: bound, included: sign.endsWith('=') }
+    return sign.startsWith('>') ? lowerRange(name, limit, OPEN, reading) : lowerRange(name, OPEN, limit, reading)
+  }
+  const value = valueAt(words, reading)
+  const meta = name === undefined ? undefined : onMetaField(name, [value], reading.scope)
+  if (meta) return constant(meta)
+  const fields = fieldsOf(name, reading)
+  // A date is compared by the time zone that is given.
+  const [only, other] = fields
+  if (reading.zone && only && !other && only.field.compare === 'instant')
+    return lowerRange(name, { text: words, included: true }, { text: words, included: true }, reading)
+  if (fields.every(({ field }) => field.compare === 'token') && analyze(words).length === 0) return ABSENT
+  return inFields(reading.type, fields, value, { ...reading.texts, slop: reading.slop }, reading.tie, reading.scope)
+}
+
+const lowerPhrase = (name: string | undefined, words: string, slop: number, reading: Reading): Scored => {
+  if (name === '_exists_') return existing(words, reading)
+  const { scope, texts, quoteSuffix, tie } = reading
+  const value = valueAt(words, reading)
+  const meta = name === undefined ? undefined : onMetaField(name, [value], scope)
+  if (meta) return constant(meta)
+  const quoted = (field: FieldPath): FieldPath =>
+    (quoteSuffix === undefined ? undefined : lookup(scope.kind, field.path + quoteSuffix)) ?? field
+  const fields = fieldsOf(name, reading).map(({ field, boost }) => ({ field: quoted(field), boost }))
+  const how = { ...texts, analyzer: reading.quoteAnalyzer ?? reading.analyzer, slop }
+  return inFields('phrase', fields, value, how, tie, scope)
+}
+
+const existing = (name: string, reading: Reading): Scored => {
+  if (isMeta(name)) return EVERY
+  if (name.includes('*')) return constant(or(fieldsOf(name, reading).map(({ field }) => exists(field))))
+  return forgiving(reading, NEVER, () => constant(or(fieldsBelow(name, reading.place, reading.scope).map(exists))))
+}
+
+const shape = (how: 'wildcard' | 'regexp', text: string) =>
+  matcherOf({ how, text, ignoreCase: false, operators: OPERATORS })
+
+const lowerWildcard = (name: string | undefined, words: string, reading: Reading): Scored => {
+  const { place, scope, fields } = reading
+  if (words === '*') {
+    const [only, other] = fields
+    const asked = name ?? (other === undefined ? only?.name : undefined)
+    if (asked === ALL_FIELDS) return EVERY
+    if (asked !== undefined) return existing(asked, reading)
+  }
+  if (name === '_exists_') return existing(words, reading)
+  if (!reading.allowsLeading && /^[*?]/.test(words))
+    throw refuse(
+      'query_shard_exception',
+      `${where(place)}: '*' or '?' not allowed as first character in WildcardQuery, since allow_leading_wildcard is false.`,
+    )
+  return onFields(name, reading, {
+    make: field => shapeOn('wildcard', field, place, words, { normalized: true }),
+    ofMeta: meta => testedMetaField('wildcard', meta, place, scope, shape('wildcard', words)),
+  })
+}
+
+const lowerPrefix = (field: FieldPath, start: string, reading: Reading): Scored => {
+  if (!isText(field)) return shapeOn('wildcard', field, reading.place, '*', {})
+  if (field.compare !== 'token') return prefixOn(field, start)
+  const words = reading.analyzesPatterns ? analyze(start) : [start.toLowerCase()]
+  const last = words.pop()
+  if (last === undefined) return NEVER
+  const before = words.map(word => matchOn(field, valueAt(word, reading), reading.texts, reading.scope))
+  return joined([...before, prefixOn(field, last)], reading.all, undefined)
+}
+
+const lowerFuzzy = (name: string | undefined, word: string, edits: string | undefined, reading: Reading): Scored => {
+  if (name === '_exists_') return existing(word, reading)
+  const near = reading.near(edits, reading.place)
+  const skips = name === undefined || name.includes('*')
+  return onFields(name, reading, {
+    make: field =>
+      skips && field.kind !== 'text' && field.kind !== 'keyword'
+        ? NEVER
+        : nearOn(field, field.compare === 'token' ? word.toLowerCase() : word, near),
+  })
+}
+
+const lowerRange = (name: string | undefined, low: Bound, high: Bound, reading: Reading): Scored =>
+  onFields(name, reading, {
+    make(field) {
+      const bound = ({ text }: Bound) =>
+        text === undefined ? undefined : valueAt(field.compare === 'token' ? text.toLowerCase() : text, reading)
+      const bounds: BoundPlaces = {
+        ...{ [low.included ? 'gte' : 'gt']: bound(low) },
+        ...{ [high.included ? 'lte' : 'lt']: bound(high) },
       }
-      case 'text':
-        return text(syntax.field, syntax.text)
-      case 'phrase':
-        return phrase(syntax.field, syntax.text, syntax.slop ?? options.slop)
-      case 'range':
-        return range(syntax.field, syntax.low, syntax.high)
-      case 'fuzzy':
-        return fuzzy(syntax.field, syntax.text, syntax.edits)
-      case 'prefix':
-        return onFields(
-          syntax.field,
-          field => prefix(field, syntax.text),
-          meta => testedMetaField('prefix', meta, place, scope, it => it.startsWith(syntax.text)),
-        )
-      case 'wildcard':
-        return wildcard(syntax.field, syntax.text)
-      case 'regexp':
-        return onFields(
-          syntax.field,
-          field => shapeOn('regexp', field, place, syntax.text, { operators: OPERATORS, ...statesOf(options) }),
-          meta => testedMetaField('regexp', meta, place, scope, shape('regexp', syntax.text)),
-        )
-    }
+      const zone = reading.zone && { place: reading.zone, text: String(reading.zone.value) }
+      return constant(within(field, bounds, createDateReader({ ...reading.scope, zone })))
+    },
+  })
+
+/** One of the fields that are meant fulfils the condition. */
+const onFields = (
+  name: string | undefined,
+  reading: Reading,
+  { make, ofMeta }: { make(field: FieldPath): Scored; ofMeta?(name: string): ReturnType<typeof onMetaField> },
+): Scored => {
+  if (name !== undefined && isMeta(name)) {
+    const node = ofMeta?.(name)
+    if (node) return constant(node)
+    throw refuse('query_shard_exception', `${where(reading.place)}: [${name}] can be searched by exact values only.`)
   }
-
-  const shape = (how: 'wildcard' | 'regexp', text: string) =>
-    matcherOf({ how, text, ignoreCase: false, operators: OPERATORS })
-
-  const text = (name: string | undefined, words: string): Scored => {
-    if (name === '_exists_') return existing(words)
-    const [, sign, bound] = (name !== undefined && /^([<>]=?)(.+)$/s.exec(words)) || []
-    if (sign !== undefined && bound !== undefined) {
-      const limit = { text: bound, included: sign.endsWith('=') }
-      return sign.startsWith('>') ? range(name, limit, OPEN) : range(name, OPEN, limit)
-    }
-    const meta = name === undefined ? undefined : onMetaField(name, [valueAt(words)], scope)
-    if (meta) return constant(meta)
-    const fields = fieldsOf(name)
-    // A date is compared by the time zone that is given.
-    const [only] = fields
-    if (options.zone && only && fields.length === 1 && only.field.compare === 'instant')
-      return range(name, { text: words, included: true }, { text: words, included: true })
-    if (fields.every(({ field }) => field.compare === 'token') && analyze(words).length === 0) return ABSENT
-    const type = options.type === 'phrase' && name !== undefined ? 'phrase' : options.type
-    return inFields(type, fields, valueAt(words), { ...texts, slop: options.slop }, options.tie, scope)
-  }
-
-  const phrase = (name: string | undefined, words: string, slop: number): Scored => {
-    if (name === '_exists_') return existing(words)
-    const meta = name === undefined ? undefined : onMetaField(name, [valueAt(words)], scope)
-    if (meta) return constant(meta)
-    const fields = fieldsOf(name).map(({ field, boost }) => ({ field: quotedFieldOf(field), boost }))
-    const how = { ...texts, analyzer: options.quoteAnalyzer ?? options.analyzer, slop }
-    return inFields('phrase', fields, valueAt(words), how, options.tie, scope)
-  }
-
-  const quotedFieldOf = (field: FieldPath): FieldPath =>
-    (options.quoteSuffix === undefined ? undefined : lookup(scope.kind, field.path + options.quoteSuffix)) ?? field
-
-  const existing = (name: string): Scored => {
-    if (isMeta(name)) return EVERY
-    if (name.includes('*')) return constant(or(fieldsOf(name).map(({ field }) => exists(field))))
-    return forgiving(() => constant(or(fieldsBelow(name, place, scope).map(exists))))
-  }
-
-  const wildcard = (name: string | undefined, words: string): Scored => {
-    if (words === '*') {
-      const [only, other] = options.fields
-      const asked = name ?? (other === undefined ? only?.name : undefined)
-      if (asked === ALL_FIELDS) return EVERY
-      if (asked !== undefined) return existing(asked)
-    }
-    if (name === '_exists_') return existing(words)
-    if (!options.allowsLeading && /^[*?]/.test(words))
-      throw refuse(
-        'query_shard_exception',
-        `${where(place)}: '*' or '?' not allowed as first character in WildcardQuery, since allow_leading_wildcard is false.`,
-      )
-    return onFields(
-      name,
-      field => shapeOn('wildcard', field, place, words, { normalized: true }),
-      meta => testedMetaField('wildcard', meta, place, scope, shape('wildcard', words)),
-    )
-  }
-
-  const prefix = (field: FieldPath, start: string): Scored => {
-    if (!isText(field)) return shapeOn('wildcard', field, place, '*', {})
-    if (field.compare !== 'token') return prefixOn(field, start)
-    const words = options.analyzesPatterns ? analyze(start) : [start.toLowerCase()]
-    const last = words.pop()
-    if (last === undefined) return NEVER
-    const before = words.map(word => matchOn(field, valueAt(word), texts, scope))
-    return joined([...before, prefixOn(field, last)], options.all, undefined)
-  }
-
-  const fuzzy = (name: string | undefined, word: string, edits: string | undefined): Scored => {
-    if (name === '_exists_') return existing(word)
-    const near = options.near(edits, place)
-    const skips = name === undefined || name.includes('*')
-    return onFields(
-      name,
-      field => {
-        if (skips && field.kind !== 'text' && field.kind !== 'keyword') return NEVER
-        return nearOn(field, field.compare === 'token' ? word.toLowerCase() : word, near)
-      },
-      () => undefined,
-    )
-  }
-
-  const range = (name: string | undefined, low: Bound, high: Bound): Scored =>
-    onFields(
-      name,
-      field => {
-        const bound = ({ text }: Bound) =>
-          text === undefined ? undefined : valueAt(field.compare === 'token' ? text.toLowerCase() : text)
-        const bounds: BoundPlaces = {
-          ...{ [low.included ? 'gte' : 'gt']: bound(low) },
-          ...{ [high.included ? 'lte' : 'lt']: bound(high) },
-        }
-        const zone = options.zone && { place: options.zone, text: String(options.zone.value) }
-        return constant(within(field, bounds, createDateReader({ ...scope, zone })))
-      },
-      () => undefined,
-    )
-
-  /** One of the fields that are meant fulfils the condition. */
-  const onFields = (
-    name: string | undefined,
-    make: (field: FieldPath) => Scored,
-    onMeta: (name: string) => ReturnType<typeof onMetaField>,
-  ): Scored => {
-    if (name !== undefined && isMeta(name)) {
-      const node = onMeta(name)
-      if (node) return constant(node)
-      throw refuse('query_shard_exception', `${where(place)}: [${name}] can be searched by exact values only.`)
-    }
-    const parts = fieldsOf(name).map(({ field, boost }) =>
-      weighted(
-        leniently(lenient, () => make(field)),
-        boost,
-      ),
-    )
-    return bestOf(parts, options.tie ?? 0)
-  }
-
-  const fieldsOf = (name: string | undefined): Weighted[] => {
-    if (name === undefined) return fieldsNamed(options.fields, scope)
-    const asked: FieldName[] = [{ name, boost: 1, place }]
-    try {
-      return fieldsNamed(asked, scope)
-    } catch (error) {
-      if (options.forgivesNames && isUnknownName(error)) return []
-      throw error
-    }
-  }
-
-  const forgiving = (make: () => Scored): Scored => {
-    try {
-      return make()
-    } catch (error) {
-      if (options.forgivesNames && isUnknownName(error)) return NEVER
-      throw error
-    }
-  }
-
-  return { several, lower }
+  const parts = fieldsOf(name, reading).map(({ field, boost }) =>
+    weighted(
+      leniently(reading.lenient, () => make(field)),
+      boost,
+    ),
+  )
+  return bestOf(parts, reading.tie ?? 0)
 }
 
-const isUnknownName = (error: unknown): boolean =>
-  error instanceof ChainsieveError && error.code === 'query_shard_exception'
+const fieldsOf = (name: string | undefined, reading: Reading): Weighted[] =>
+  name === undefined
+    ? fieldsNamed(reading.fields, reading.scope)
+    : forgiving(reading, [], () => fieldsNamed([{ name, boost: 1, place: reading.place }], reading.scope))
+
+/** What a name that nothing has stands for, where that is no fault. */
+const forgiving = <T>({ forgivesNames }: Reading, otherwise: T, make: () => T): T => {
+  try {
+    return make()
+  } catch (error) {
+    if (forgivesNames && error instanceof ChainsieveError && error.code === 'query_shard_exception') return otherwise
+    throw error
+  }
+}
+
+const valueAt = (text: string, { place }: Reading): JsonNode => ({ path: place.path, value: text })
 
 const OPEN: Bound = { text: undefined, included: true }
 

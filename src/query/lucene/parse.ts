@@ -31,9 +31,8 @@ export interface Part {
   syntax: Syntax
 }
 
-/** Reads Lucene's query syntax as its own parser does; `DEEPEST` groups may lie inside of each other. */
-export const parseLucene = (text: string): Syntax => {
-  let depth = 0
+/** The tokens of a query string, of which some may be looked at before they are taken. */
+const createTokens = (text: string) => {
   let end = 0
   const ahead: Token[] = []
 
@@ -64,17 +63,30 @@ export const parseLucene = (text: string): Syntax => {
     }
     return ahead[distance]!
   }
-  const take = (is: TokenName): Token | undefined => (peek().is === is ? ahead.shift() : undefined)
+  const next = (): Token => {
+    const token = peek()
+    ahead.shift()
+    return token
+  }
+  const take = (is: TokenName): Token | undefined => (peek().is === is ? next() : undefined)
   const expect = (is: TokenName): Token => {
     const token = take(is)
     if (!token) throw fault(peek())
     return token
   }
+  /** A text without its backslashes. */
   const plain = (token: Token, raw = token.text): string => {
     const found = unescaped(raw)
     if (found === undefined) throw fault(token)
     return found
   }
+  return { read, peek, next, take, expect, plain, fault }
+}
+
+/** Reads Lucene's query syntax as its own parser does; `DEEPEST` groups may lie inside of each other. */
+export const parseLucene = (text: string): Syntax => {
+  const { read, peek, next, take, expect, plain, fault } = createTokens(text)
+  let depth = 0
 
   const query = (field: Field): Syntax => {
     if (++depth > DEEPEST) throw fault(peek())
@@ -108,7 +120,7 @@ export const parseLucene = (text: string): Syntax => {
   const clause = (field: Field): Syntax => {
     let own = field
     if ((peek().is === 'term' || peek().is === 'star') && peek(1).is === 'colon') {
-      own = plain(ahead.shift()!)
+      own = plain(next())
       expect('colon')
     }
     if (!take('open')) return term(own)
@@ -136,7 +148,7 @@ export const parseLucene = (text: string): Syntax => {
       case 'wildcard':
       case 'regexp':
       case 'bareOperator': {
-        ahead.shift()
+        next()
         let fuzzy = take('fuzzy')
         const factor = peek().is === 'caret' ? boost() : undefined
         if (factor !== undefined) fuzzy ??= take('fuzzy')
@@ -144,14 +156,14 @@ export const parseLucene = (text: string): Syntax => {
         return factor === undefined ? syntax : { is: 'boosted', of: syntax, boost: factor }
       }
       case 'quoted': {
-        ahead.shift()
+        next()
         const slop = /^~(\d{1,9})(?:\.\d+)?$/.exec(take('fuzzy')?.text ?? '')?.[1]
         const words = plain(token, token.text.slice(1, -1))
         return boosted({ is: 'phrase', field, text: words, slop: slop === undefined ? undefined : Number(slop) })
       }
       case 'rangeIn':
       case 'rangeOut':
-        ahead.shift()
+        next()
         return boosted(range(field, token.is === 'rangeIn'))
       default:
         throw fault(token)
@@ -177,9 +189,8 @@ export const parseLucene = (text: string): Syntax => {
 
   const range = (field: Field, included: boolean): Syntax => {
     const low = bound(read('range'))
-    let next = read('range')
-    if (next.is === 'to') next = read('range')
-    const high = bound(next)
+    const second = read('range')
+    const high = bound(second.is === 'to' ? read('range') : second)
     const last = read('range')
     if (last.is !== 'rangeEndIn' && last.is !== 'rangeEndOut') throw fault(last)
     return {
@@ -209,13 +220,13 @@ const ENDS_LOOKING: ReadonlySet<TokenName> = new Set<TokenName>(['caret', 'range
 const isWords = (syntax: Syntax): boolean => syntax.is === 'text' && syntax.words
 
 /** A token of Lucene's query syntax: of several that fit the longest, of equally long ones the first, as its grammar has it. */
-export interface Token {
+interface Token {
   is: TokenName
   text: string
   at: number
 }
 
-export type TokenName = keyof typeof PLAIN | keyof typeof IN_RANGE | 'number' | 'end'
+type TokenName = keyof typeof PLAIN | keyof typeof IN_RANGE | 'number' | 'end'
 
 const r = String.raw
 const SPACE = r`[ \t\n\r\u3000]`
@@ -259,10 +270,10 @@ const IN_RANGE = {
 const NUMBER = rule(r`[0-9]+(?:\.[0-9]+)?`)
 const BLANK = rule(`${SPACE}*`)
 
-export type Mode = 'plain' | 'range' | 'boost'
+type Mode = 'plain' | 'range' | 'boost'
 
 /** The next token from a place on; undefined where nothing fits. */
-export const nextToken = (text: string, from: number, mode: Mode): Token | undefined => {
+const nextToken = (text: string, from: number, mode: Mode): Token | undefined => {
   BLANK.lastIndex = from
   const at = from + BLANK.exec(text)![0].length
   if (at === text.length) return { is: 'end', text: '', at }
@@ -281,7 +292,7 @@ export const nextToken = (text: string, from: number, mode: Mode): Token | undef
 }
 
 /** What stands behind each backslash as it is, or a character by its number. Undefined where the text ends too early. */
-export const unescaped = (text: string): string | undefined => {
+const unescaped = (text: string): string | undefined => {
   let isWhole = true
   const plain = text.replace(ESCAPE, (_, code: string | undefined, character: string | undefined) => {
     if (code !== undefined) return String.fromCharCode(Number.parseInt(code, 16))
