@@ -23,10 +23,12 @@ export const richSeeds = (network: string, documents: Record<Kind, readonly Show
     const aggregated = questions.map((it, i) => of(kind, { size: 0, query: some[i], aggs: requestOf(it) }))
     return [...aggregated, ...SHOWN.map((body, i) => of(kind, { query: some[i], ...body }))]
   })
-  const examples = Object.entries<AggregationKind>(AGGREGATIONS).map(([name, { example, on = 'event', buckets }]) =>
+  const examples = Object.entries<AggregationKind>(AGGREGATIONS).map(([name, { example, on = 'event', gives }]) =>
     of(on, {
       size: 0,
-      aggs: { a: { [name]: example as object, ...(buckets && { aggs: { n: { value_count: NUMBER } } }) } },
+      aggs: {
+        a: { [name]: example as object, ...(gives.startsWith('bucket') && { aggs: { n: { value_count: NUMBER } } }) },
+      },
     }),
   )
   const pipelines = Object.entries<PipelineKind>(PIPELINES).map(([name, { example, stands }]) =>

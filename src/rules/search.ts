@@ -63,7 +63,10 @@ export const withSeries = (request: SearchRequest, { intervalMs }: Pick<Parts, '
   const shape = { minDocCount: 1, order: [{ by: '_key', ascending: true }], keyed: false } as const
   const edges = { format: undefined, extended: undefined, hard: undefined }
   const spec = { kind: 'histogram', values, interval: intervalMs, offset: 0, ...shape, ...edges } as const
-  return { ...request, aggregations: { aggs: [{ name: 'series', spec, aggs: [], pipelines: [] }], pipelines: [] } }
+  return {
+    ...request,
+    aggregations: { aggs: [{ name: 'series', spec, gives: 'buckets', aggs: [], pipelines: [] }], pipelines: [] },
+  }
 }
 
 /** The first or the last stored block of a range. */

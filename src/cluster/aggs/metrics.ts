@@ -1,13 +1,11 @@
 import type { FieldPath } from '../../mapping/index.ts'
-import type { AggregationType, SpecOf, Values } from '../../query/aggs/ast.ts'
-import type { Totals } from '../../query/aggs/metrics/numbers.ts'
+import type { AggregationType, Format, SpecOf, Values } from '../../query/aggs/ast.ts'
 import {
   counting,
   extendedStatsOf,
-  type Format,
   single,
   statsOf,
-  sumOf,
+  type Totals,
   withBooleans,
 } from '../../query/aggs/metrics/numbers.ts'
 import { percentileRanksOf, percentilesOf } from '../../query/aggs/metrics/percentiles.ts'
@@ -83,12 +81,12 @@ export const sum: ClusterAggregation<'sum'> = {
     return { terms: { ...source(asHex(spec)), ...all } }
   },
   read({ exact, format }, found) {
-    if (!exact) return sumOf({ sum: countIn(found, 'value') }, format)
+    if (!exact) return single('sum', countIn(found, 'value'), format)
     if (countIn(found, 'sum_other_doc_count') > 0)
       throw notInCluster(`an exact sum of more than ${MOST_VALUES} different values`, 'narrow the query')
     let total = 0n
     for (const bucket of listIn(found, 'buckets')) total += BigInt(String(bucket.key)) * BigInt(countIn(bucket))
-    const metric = sumOf({ sum: Number(total) }, format)
+    const metric = single('sum', Number(total), format)
     return { ...metric, body: [...metric.body, ['exact_value', String(total)]] }
   },
 }

@@ -1,5 +1,6 @@
 import type { SpecOf } from '../../query/aggs/ast.ts'
-import { cardinalityOf, createDistinct, createNumberHash, type Distinct } from '../../query/aggs/metrics/cardinality.ts'
+import { createDistinct, createNumberHash, type Distinct } from '../../query/aggs/metrics/cardinality.ts'
+import { counting } from '../../query/aggs/metrics/numbers.ts'
 import { type Aggregator, bytesOf, type Context, createNumbers, lengthFor, type State } from './aggregator.ts'
 import { group, type Rows } from './group.ts'
 import { sharedKeys } from './keys.ts'
@@ -19,7 +20,7 @@ export const createCardinality = ({ values, precision }: SpecOf<'cardinality'>, 
     },
     merge: (state, owners) => distinct.merge(state as Rows & State, owners, state.bytes),
     finish: distinct.finish,
-    result: owner => cardinalityOf(distinct.count(owner)),
+    result: owner => counting('cardinality', distinct.count(owner)),
     number: distinct.count,
     bytes: () => distinct.bytes() + keys.bytes(),
   }

@@ -1,6 +1,6 @@
 import type { FieldPath, Kind } from '../../mapping/index.ts'
 import type { SpecOf } from '../../query/aggs/ast.ts'
-import { sumOf } from '../../query/aggs/metrics/numbers.ts'
+import { single } from '../../query/aggs/metrics/numbers.ts'
 import { valueReader } from '../documents/record-values.ts'
 import { columnSource } from '../query/fields/column-source.ts'
 import { INEXACT } from '../query/fields/field-values.ts'
@@ -42,7 +42,7 @@ export const createExactTotal = ({ values, format }: SpecOf<'sum'>, context: Con
     finish() {},
     result(owner) {
       const total = totals[owner] ?? 0n
-      const metric = sumOf({ sum: Number(total) }, format)
+      const metric = single('sum', Number(total), format)
       return { ...metric, body: [...metric.body, ['exact_value', String(total)]] }
     },
     number: owner => Number(totals[owner] ?? 0n),

@@ -1,14 +1,11 @@
 import type { SpecOf } from '../../query/aggs/ast.ts'
-import type { Totals } from '../../query/aggs/metrics/numbers.ts'
 import {
-  avgOf,
+  counting,
   extendedStatsOf,
-  maxOf,
-  minOf,
+  simpleOf,
   single,
   statsOf,
-  sumOf,
-  valueCountOf,
+  type Totals,
   withBooleans,
 } from '../../query/aggs/metrics/numbers.ts'
 import type { Metric } from '../../query/aggs/result.ts'
@@ -172,18 +169,12 @@ const write = (spec: Spec, totals: Totals): Metric => {
   const { format } = spec
   const shown = (metric: Metric) => (spec.values.type === 'boolean' ? withBooleans(metric) : metric)
   switch (spec.kind) {
-    case 'avg':
-      return avgOf(totals, format)
-    case 'sum':
-      return sumOf(totals, format)
-    case 'min':
-      return minOf(totals, format)
-    case 'max':
-      return maxOf(totals, format)
     case 'stats':
       return shown(statsOf(totals, format))
     case 'extended_stats':
       return shown(extendedStatsOf(totals, spec.sigma, format))
+    default:
+      return simpleOf(spec.kind, totals, format)
   }
 }
 
@@ -203,7 +194,7 @@ export const createValueCount = ({ values, format }: SpecOf<'value_count'>, cont
       return { columns: { counts }, lost: {}, total: 0 }
     },
     result(of) {
-      const metric = valueCountOf(of('counts'))
+      const metric = counting('value_count', of('counts'))
       return hasText ? { ...metric, body: [...metric.body, ['value_as_string', format(of('counts'))]] } : metric
     },
   })

@@ -10,12 +10,16 @@ import type { Pipeline } from './pipelines/pipeline.ts'
 export interface Aggregation {
   name: string
   spec: Spec
+  gives: Gives
   /** In the order of the request. */
   aggs: readonly Aggregation[]
   /** What is computed from those inside, or from the buckets, in the order in which it can be. */
   pipelines: readonly Pipeline[]
   meta?: Json
 }
+
+/** What an aggregation answers: others may lie in buckets, and paths lead to numbers. */
+export type Gives = 'bucket' | 'buckets' | 'number' | 'numbers' | 'hits'
 
 /** The aggregations of a request. */
 export type Aggregations = Pick<Aggregation, 'aggs' | 'pipelines'>
@@ -58,7 +62,7 @@ export interface HistogramSpec {
   minDocCount: number
   order: readonly Order[]
   keyed: boolean
-  format: Format | undefined
+  format: Format
   /** Buckets are made up to these; of dates they are keys. */
   extended: Edges | undefined
   /** Buckets beyond are left out: of numbers by their keys without the offset, of dates from one key up to and without the other. */
@@ -70,8 +74,8 @@ export interface Edges {
   max: number | undefined
 }
 
-/** Writes a key. */
-export type Format = (value: number) => string
+/** Writes a number beside itself; undefined where neither the field nor the request names a format. */
+export type Format = ((value: number) => string) | undefined
 
 export interface RangeOf {
   key: string | undefined
@@ -82,7 +86,7 @@ export interface RangeOf {
 export type CompositeSource = { name: string; values: Values; descending: boolean; missingBucket: boolean } & (
   | { by: 'terms' }
   | { by: 'histogram'; interval: number }
-  | { by: 'date_histogram'; rounding: Rounding; format: Format | undefined; parse: (text: string) => number }
+  | { by: 'date_histogram'; rounding: Rounding; format: Format; parse: (text: string) => number }
 )
 
 export type Queries = Partial<Record<Kind, Node>>
@@ -96,9 +100,9 @@ export type Spec =
       minDocCount: number
       order: readonly Order[]
       terms: Terms
-      format: Format | undefined
+      format: Format
     }
-  | { kind: 'rare_terms'; values: Values; maxDocCount: number; terms: Terms; format: Format | undefined }
+  | { kind: 'rare_terms'; values: Values; maxDocCount: number; terms: Terms; format: Format }
   | ({ kind: 'histogram'; values: Values; interval: number; offset: number } & HistogramSpec)
   | ({ kind: 'date_histogram'; values: Values; rounding: Rounding } & HistogramSpec)
   | {
@@ -106,7 +110,7 @@ export type Spec =
       values: Values
       buckets: number
       zone: Zone
-      format: Format | undefined
+      format: Format
       least: string | undefined
     }
   | {
@@ -114,7 +118,7 @@ export type Spec =
       values: Values
       ranges: readonly RangeOf[]
       keyed: boolean
-      format: Format | undefined
+      format: Format
     }
   | { kind: 'filter'; query: Queries }
   | {
@@ -131,7 +135,7 @@ export type Spec =
   | { kind: 'children' | 'parent'; child: Kind; of: Kind }
   | {
       kind: 'top_metrics'
-      metrics: readonly { name: string; values: Values; format: Format | undefined }[]
+      metrics: readonly { name: string; values: Values; format: Format }[]
       sort: Sort
       size: number
     }
@@ -151,9 +155,9 @@ export type Spec =
       /** Whether hits have the scores of the query. */
       scored: boolean
     } & Pick<SearchRequest, 'source' | 'shown' | 'trackScores'>)
-  | { kind: 'avg' | 'sum' | 'min' | 'max' | 'stats'; values: Values; format: Format | undefined; exact: boolean }
-  | { kind: 'extended_stats'; values: Values; format: Format | undefined; sigma: number }
-  | { kind: 'value_count'; values: Values; format: Format | undefined }
+  | { kind: 'avg' | 'sum' | 'min' | 'max' | 'stats'; values: Values; format: Format; exact: boolean }
+  | { kind: 'extended_stats'; values: Values; format: Format; sigma: number }
+  | { kind: 'value_count'; values: Values; format: Format }
   | { kind: 'cardinality'; values: Values; precision: number }
   | {
       kind: 'percentiles' | 'percentile_ranks'
@@ -163,16 +167,16 @@ export type Spec =
       keyed: boolean
       compression: number
       hdrDigits: number | undefined
-      format: Format | undefined
+      format: Format
     }
   | {
       kind: 'median_absolute_deviation' | 'boxplot'
       values: Values
       /** Counts where there are too many values for all to be kept. */
       compression: number
-      format: Format | undefined
+      format: Format
     }
-  | { kind: 'weighted_avg'; value: Values; weight: Values; format: Format | undefined }
+  | { kind: 'weighted_avg'; value: Values; weight: Values; format: Format }
 
 export type AggregationType = Spec['kind']
 export type SpecOf<K extends AggregationType> = OfType<Spec, K>

@@ -118,7 +118,7 @@ function* walkOf(steps: Steps, first: number, last: number): Generator<number> {
 /** What tells the bucket of a key. */
 export const histogramKey = (
   key: number,
-  { isDate, format }: { isDate: boolean; format: Format | undefined },
+  { isDate, format }: { isDate: boolean; format: Format },
 ): Required<Pick<Bucket, 'name' | 'key' | 'number'>> => {
   const text = format?.(key)
   return {
@@ -224,10 +224,10 @@ export const rangeKey = (
   }
 }
 
-const edge = (value: RangeOf['from'], format: Format | undefined): string =>
+const edge = (value: RangeOf['from'], format: Format): string =>
   value === undefined ? '*' : (format?.(value) ?? javaDouble(value))
 
-const edgeMembers = (name: string, value: number | undefined, format: Format | undefined): Member[] => {
+const edgeMembers = (name: string, value: number | undefined, format: Format): Member[] => {
   if (value === undefined) return []
   return format
     ? [

@@ -8,17 +8,16 @@ import { readDouble, readLong } from '../numbers.ts'
 import { checkKnown, onField } from '../scope.ts'
 import { EVERY } from '../score.ts'
 import type { Values, ValueType } from './ast.ts'
-import type { AggregationScope } from './kinds/kind.ts'
+import type { AggregationScope, Body } from './kinds/kind.ts'
 
 /** Which values an aggregation works on. */
-export type Wanted = 'any' | 'numeric' | 'date'
+type Wanted = 'any' | 'numeric' | 'date'
 
 /** The field that an aggregation names, as each kind of the search has it, with what stands in for a missing value. */
 export const readValues = (
-  place: JsonNode,
-  given: { field?: JsonNode | undefined; missing?: JsonNode | undefined },
-  scope: AggregationScope,
   wanted: Wanted,
+  given: { field?: JsonNode | undefined; missing?: JsonNode | undefined },
+  { place, scope }: Pick<Body, 'place' | 'scope'>,
 ): Values => {
   if (given.field === undefined) throw unexpected(place, 'an object with [field]')
   const at = given.field
@@ -49,7 +48,13 @@ export const readValues = (
       'illegal_argument_exception',
       `${where(at)}: Field [${name}] of type [keyword] is not supported for this aggregation, which needs numbers, dates or booleans.`,
     )
-  return { fields, type, missing: given.missing && missingOf(given.missing, type, scope) }
+  const missing = given.missing && missingOf(given.missing, type, scope)
+  if (wanted === 'date' && type !== 'date')
+    throw refuse(
+      'illegal_argument_exception',
+      `${where(place)}: this aggregation needs a field with dates, such as timestamp, not one of type [${type}].`,
+    )
+  return { fields, type, missing }
 }
 
 const metaValues = (
@@ -83,12 +88,16 @@ const metaValues = (
 export const hasSeveral = ({ fields }: Pick<Values, 'fields'>): boolean =>
   Object.values(fields).some(({ list, kind }) => list !== undefined || kind === 'hexList' || kind === 'integers')
 
-/** Ids are counted, but nobody wants a bucket for each document. */
-export const refuseIds = (place: JsonNode, { meta }: Values): void => {
-  if (meta !== '_id') return
+/** The same, to make buckets of. Ids are counted, but nobody wants a bucket for each document. */
+export const readTermValues = (
+  given: Parameters<typeof readValues>[1],
+  body: Pick<Body, 'place' | 'scope'>,
+): Values => {
+  const values = readValues('any', given, body)
+  if (values.meta !== '_id') return values
   throw refuse(
     'illegal_argument_exception',
-    `${where(place)}: Fielddata access on the _id field is disallowed here: ask for value_count or cardinality of it, or for hits.`,
+    `${where(body.place)}: Fielddata access on the _id field is disallowed here: ask for value_count or cardinality of it, or for hits.`,
   )
 }
 

@@ -3,16 +3,15 @@ import { UTC, type Zone, zoneOf } from '../dates/time-zone.ts'
 import { dateWriterOf } from '../dates/write-format.ts'
 import { type JsonNode, string } from '../json-node.ts'
 import type { Format, Values } from './ast.ts'
-import type { AggregationScope } from './kinds/kind.ts'
+import type { AggregationScope, Body } from './kinds/kind.ts'
 import { numberWriterOf } from './number-text.ts'
 
 /** How values of a field are written beside their number; undefined where they are not. */
 export const formatOf = (
-  scope: AggregationScope,
-  place: JsonNode,
   values: Pick<Values, 'fields' | 'type'>,
   given: { format?: JsonNode | undefined; time_zone?: JsonNode | undefined },
-): Format | undefined => {
+  { place, scope }: Pick<Body, 'place' | 'scope'>,
+): Format => {
   const { format } = given
   if (format && typeof format.value === 'string') scope.budget.name(format.value, format)
   switch (values.type) {

@@ -1,5 +1,6 @@
 import { refuse } from '../../lib/errors.ts'
-import { elements, integer, type JsonNode, members, string, unexpected, where } from '../json-node.ts'
+import { elements, integer, type JsonNode, members, unexpected, where } from '../json-node.ts'
+import { direction } from '../keys.ts'
 import { readDouble } from '../numbers.ts'
 import type { Aggregation, Order } from './ast.ts'
 
@@ -23,7 +24,7 @@ export const readOrder = (place: JsonNode | undefined, fallback: readonly Order[
   const orders = elements(place).flatMap(at => {
     const given = members(at, 'an object such as {"_count": "desc"}')
     if (given.length !== 1) throw unexpected(at, 'an object with one key, or a list of such')
-    return given.map(([by, direction]): Order => ({ by: NAMES.get(by) ?? by, ascending: isAscending(direction) }))
+    return given.map(([by, place]): Order => ({ by: NAMES.get(by) ?? by, ascending: direction(place) === 'asc' }))
   })
   return orders.length === 0 ? fallback : orders
 }
@@ -33,12 +34,6 @@ const NAMES: ReadonlyMap<string, string> = new Map([
   ['_term', '_key'],
   ['_time', '_key'],
 ])
-
-const isAscending = (place: JsonNode): boolean => {
-  const text = string(place, '"asc" or "desc"').toLowerCase()
-  if (text !== 'asc' && text !== 'desc') throw unexpected(place, '"asc" or "desc"')
-  return text === 'asc'
-}
 
 /** The steps of a way to a number, such as `a>b[95.0]` or `a.avg`: the last one may name one number of several. */
 export const pathOf = (path: string): { steps: string[]; rest: string | undefined } => {
@@ -68,45 +63,17 @@ export const checkOrder = (place: JsonNode, order: readonly Order[], aggs: reado
       const isLast = i === steps.length - 1
       if (isLast && step === '_count' && i > 0) break
       if (!found) throw bad(`The aggregation [${step}] is not there.`)
-      const { kind } = found.spec
-      if (!isLast && !SINGLE.has(kind)) throw bad(`[${step}] has several buckets.`)
-      if (!isLast || (SINGLE.has(kind) && (rest === undefined || rest === 'doc_count' || rest === '_count'))) {
+      const { gives } = found
+      if (!isLast && gives !== 'bucket') throw bad(`[${step}] has several buckets.`)
+      if (!isLast || (gives === 'bucket' && (rest === undefined || rest === 'doc_count' || rest === '_count'))) {
         inside = found.aggs
         continue
       }
-      const needsName = SEVERAL.has(kind)
+      const needsName = gives === 'numbers'
       if (needsName && rest === undefined)
         throw bad(`[${step}] gives several numbers: name one, such as [${step}.avg].`)
-      if (!needsName && !ONE.has(kind)) throw bad(`[${step}] gives no number.`)
+      if (!needsName && gives !== 'number') throw bad(`[${step}] gives no number.`)
       if (!needsName && rest !== undefined && rest !== 'value') throw bad(`[${step}] gives one number only.`)
     }
   }
 }
-
-const SINGLE: ReadonlySet<string> = new Set([
-  'filter',
-  'missing',
-  'global',
-  'nested',
-  'reverse_nested',
-  'children',
-  'parent',
-])
-const ONE: ReadonlySet<string> = new Set([
-  'avg',
-  'sum',
-  'min',
-  'max',
-  'value_count',
-  'cardinality',
-  'weighted_avg',
-  'median_absolute_deviation',
-])
-const SEVERAL: ReadonlySet<string> = new Set([
-  'stats',
-  'extended_stats',
-  'percentiles',
-  'percentile_ranks',
-  'boxplot',
-  'top_metrics',
-])

@@ -24,7 +24,7 @@ interface Counter {
 const readAll = (
   place: JsonNode,
   scope: AggregationScope,
-  around: readonly Pick<Aggregation, 'spec'>[],
+  around: readonly Pick<Aggregation, 'spec' | 'gives'>[],
   counter: Counter,
 ): Aggregations => {
   const { limits } = scope.budget
@@ -84,19 +84,20 @@ const readOne = (
   name: string,
   { type, body, inner, meta }: AggregationParts,
   scope: AggregationScope,
-  around: readonly Pick<Aggregation, 'spec'>[],
+  around: readonly Pick<Aggregation, 'spec' | 'gives'>[],
   counter: Counter,
 ): Aggregation => {
   const kind = kindOf(type, body)
   const spec = kind.read(body, scope, { name, around: around.map(({ spec }) => spec.kind) })
+  const hasInside = kind.gives === 'bucket' || kind.gives === 'buckets'
   const isEmpty = inner && members(inner, 'aggregations').length === 0
-  if (inner && !isEmpty && !kind.buckets) throw noneInside(name, type, inner)
+  if (inner && !isEmpty && !hasInside) throw noneInside(name, type, inner)
   const inside =
-    inner && kind.buckets
-      ? readAll(inner, kind.inside?.(spec, scope) ?? scope, [...around, { spec }], counter)
+    inner && hasInside
+      ? readAll(inner, kind.inside?.(spec, scope) ?? scope, [...around, { spec, gives: kind.gives }], counter)
       : NOTHING
   kind.check?.(body, spec, inside.aggs)
-  return { name, spec, ...inside, ...meta }
+  return { name, spec, gives: kind.gives, ...inside, ...meta }
 }
 
 const NOTHING: Aggregations = { aggs: [], pipelines: [] }

@@ -6,9 +6,9 @@ import { DAY, HOUR, MINUTE, SECOND } from './time-zone.ts'
 
 /** The three spellings of how long a bucket of a date histogram is. */
 interface IntervalKeys {
-  interval?: JsonNode
-  calendar_interval?: JsonNode
-  fixed_interval?: JsonNode
+  interval?: JsonNode | undefined
+  calendar_interval?: JsonNode | undefined
+  fixed_interval?: JsonNode | undefined
 }
 
 /** `interval` is a unit of the calendar where it can be one, and else a fixed length. */

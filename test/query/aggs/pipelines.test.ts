@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { ChainsieveError } from '../../../src/lib/errors.ts'
+import { AGGREGATIONS } from '../../../src/query/aggs/kinds/index.ts'
 import { PIPELINES, parsePipeline } from '../../../src/query/aggs/pipelines/index.ts'
 import type { Pipeline } from '../../../src/query/aggs/pipelines/pipeline.ts'
 import { runPipelines } from '../../../src/query/aggs/pipelines/run.ts'
@@ -20,7 +21,7 @@ interface Request {
 /** Reads a request as the aggregations around will: pipelines apart from the others. */
 const read = (
   aggs: Request,
-  parent?: Pick<Shape, 'spec'>,
+  parent?: Pick<Shape, 'spec' | 'gives'>,
   at = 'aggs',
 ): { aggs: Shape[]; pipelines: readonly Pipeline[] } => {
   const shapes: Shape[] = []
@@ -35,7 +36,8 @@ const read = (
     }
     const { min_doc_count: minDocCount } = body as { min_doc_count?: number }
     const spec = { kind: type, ...(minDocCount !== undefined && { minDocCount }) }
-    shapes.push({ name, spec, ...read(inner, { spec }, `${at}.${name}.aggs`) })
+    const { gives } = AGGREGATIONS[type as keyof typeof AGGREGATIONS]
+    shapes.push({ name, spec, gives, ...read(inner, { spec, gives }, `${at}.${name}.aggs`) })
   }
   return { aggs: shapes, pipelines: orderPipelines(pipelines, shapes, parent) }
 }

@@ -4,35 +4,21 @@ import type { Value } from '../../ast.ts'
 import { readInterval, readOffset } from '../../dates/calendar.ts'
 import { createDateReader } from '../../dates/reader.ts'
 import { createRounding } from '../../dates/rounding.ts'
-import { type JsonNode, known, list, members, scalar, string, unexpected, where } from '../../json-node.ts'
+import { type JsonNode, known, list, members, scalar, unexpected, where } from '../../json-node.ts'
+import { direction, flag, given, itself, key, needed, readKeys, SCHEMAS, type ValuesOf } from '../../keys.ts'
 import { readDouble, readLong } from '../../numbers.ts'
 import type { CompositeSource } from '../ast.ts'
-import { zoneIn } from '../formats.ts'
-import { interval } from './histograms.ts'
-import {
-  type AggregationScope,
-  aggregation,
-  type Body,
-  datesIn,
-  field,
-  flag,
-  format,
-  illegal,
-  plain,
-  type Reader,
-  readKeys,
-  script,
-  whole,
-} from './kind.ts'
-import { term } from './terms.ts'
+import { readTermValues, readValues } from '../fields.ts'
+import { formatOf, zoneIn } from '../formats.ts'
+import { type AggregationScope, aggregation, type Body, datesIn, illegal, script, text, whole } from './kind.ts'
 
 const AROUND = new Set(['filter', 'nested', 'reverse_nested', 'global'])
 
 export const composite = aggregation({
   doc: 'A bucket for each combination of values of several sources, page by page: `after` takes the `after_key` of the previous page.',
   example: { size: 2, sources: [{ name: { terms: { field: 'event.raw' } } }] },
-  ...{ buckets: true, expected: 'an object with [sources]' },
-  keys: { sources: plain, size: whole(1, 10), after: plain },
+  ...{ gives: 'buckets', expected: 'an object with [sources]' },
+  keys: { sources: needed(itself), size: whole(1, 10), after: given },
   spec({ sources: given, size, after }, body) {
     const { place, at, scope } = body
     if (at.around.some(type => !AROUND.has(type)))
@@ -40,7 +26,6 @@ export const composite = aggregation({
         place,
         `[composite] aggregation cannot be used with a parentAggregation of type: [${at.around.at(-1)}]`,
       )
-    if (given === undefined) throw unexpected(place, 'an object with [sources]')
     const sources = list(given, 'a list of sources').map(at => sourceOf(at, body))
     if (sources.length === 0) throw unexpected(given, 'a list of sources, one at least')
     const names = new Set(sources.map(({ name }) => name))
@@ -49,17 +34,18 @@ export const composite = aggregation({
   },
 })
 
-const descending: Reader<boolean> = at => {
-  const order = at ? string(at, '"asc" or "desc"').toLowerCase() : 'asc'
-  if (order !== 'asc' && order !== 'desc') throw unexpected(at!, '"asc" or "desc"')
-  return order === 'desc'
+const SHARED = {
+  ...{ field: text, order: key(at => at !== undefined && direction(at) === 'desc') },
+  ...{ missing_bucket: flag, script },
 }
-
-const SHARED = { order: descending, missing_bucket: flag(), script }
-
+const interval = needed(at => {
+  const length = readDouble(at)
+  if (length <= 0) throw unexpected(at, 'a number greater than 0')
+  return length
+}, SCHEMAS.number)
 const DATES = {
-  ...{ field: field('date'), ...SHARED, interval: plain, calendar_interval: plain, fixed_interval: plain },
-  ...{ offset: plain, time_zone: plain, format },
+  ...{ ...SHARED, interval: given, calendar_interval: given, fixed_interval: given },
+  ...{ offset: given, time_zone: given, format: text },
 }
 
 const sourceOf = (place: JsonNode, around: Body): CompositeSource => {
@@ -70,27 +56,28 @@ const sourceOf = (place: JsonNode, around: Body): CompositeSource => {
   const [typed, other] = members(at, 'an object such as {"terms": {"field": "event.raw"}}')
   if (!typed || other) throw unexpected(at, 'one of terms, histogram and date_histogram')
   const [type, body] = typed
-  const shared = (keys: { field: CompositeSource['values']; order: boolean; missing_bucket: boolean }) => ({
-    ...{ name, values: keys.field, descending: keys.order, missingBucket: keys.missing_bucket },
+  const inner = { ...around, place: body }
+  const shared = ({ order: descending, missing_bucket: missingBucket = false }: ValuesOf<typeof SHARED>) => ({
+    ...{ name, descending, missingBucket },
   })
   switch (type) {
     case 'terms': {
-      const [keys] = readKeys({ field: term, ...SHARED }, body, 'an object with [field]', around)
-      return { ...shared(keys), by: 'terms' }
+      const keys = readKeys(body, 'an object with [field]', SHARED, [])
+      return { ...shared(keys), by: 'terms', values: readTermValues(keys, inner) }
     }
     case 'histogram': {
-      const readers = { field: field('numeric'), ...SHARED, interval }
-      const [keys, { given }] = readKeys(readers, body, 'an object with [field] and [interval]', around)
-      if (keys.interval <= 0) throw unexpected(given.interval!, 'a number greater than 0')
-      return { ...shared(keys), by: 'histogram', interval: keys.interval }
+      const keys = readKeys(body, 'an object with [field] and [interval]', { ...SHARED, interval }, [])
+      const values = readValues('numeric', keys, inner)
+      return { ...shared(keys), by: 'histogram', values, interval: keys.interval }
     }
     case 'date_histogram': {
-      const [keys, inner] = readKeys(DATES, body, 'an object with [field] and an interval', around)
-      const { given, scope } = inner
-      const dateOf = datesIn(inner, 'text')
+      const keys = readKeys(body, 'an object with [field] and an interval', DATES, [])
+      const values = readValues('date', keys, inner)
+      const { scope } = around
+      const dateOf = datesIn(keys, scope, 'text')
       return {
-        ...{ ...shared(keys), by: 'date_histogram', format: given.format && keys.format(keys.field) },
-        rounding: createRounding(readInterval(body, given), zoneIn(keys.time_zone, scope), readOffset(keys.offset)),
+        ...{ ...shared(keys), by: 'date_histogram', values, format: keys.format && formatOf(values, keys, inner) },
+        rounding: createRounding(readInterval(body, keys), zoneIn(keys.time_zone, scope), readOffset(keys.offset)),
         parse: text => dateOf({ path: 'after', value: text }),
       }
     }

@@ -4,24 +4,16 @@ import { childrenOf, type Kind, nestedPaths, parentsOf } from '../../../mapping/
 import { ALL } from '../../ast.ts'
 import { lowerClause } from '../../dsl/index.ts'
 import { kindNamed, noRelation } from '../../dsl/relations.ts'
-import {
-  boolean,
-  elements,
-  isObject,
-  type JsonNode,
-  members,
-  named,
-  string,
-  unexpected,
-  where,
-} from '../../json-node.ts'
+import { elements, isObject, type JsonNode, members, named, string, unexpected, where } from '../../json-node.ts'
+import { flag, given, itself, needed } from '../../keys.ts'
 import type { Queries, SpecOf } from '../ast.ts'
-import { type AggregationKind, type AggregationScope, aggregation, field, illegal, plain } from './kind.ts'
+import { readValues } from '../fields.ts'
+import { type AggregationKind, type AggregationScope, aggregation, illegal, text } from './kind.ts'
 
 export const filter: AggregationKind = {
   doc: 'One bucket: the documents that match a query.',
   example: { term: { 'event.raw': 'Transfer' } },
-  buckets: true,
+  gives: 'bucket',
   read: (place, scope) => ({ kind: 'filter', query: queriesOf(place, scope) }),
 }
 
@@ -34,16 +26,15 @@ const queriesOf = (place: JsonNode, scope: AggregationScope): Queries => {
 export const filters = aggregation({
   doc: 'A bucket for each of several queries, by name or in a list; with `other_bucket` one more for documents that match none.',
   example: { filters: { transfers: { term: { 'event.raw': 'Transfer' } } }, other_bucket_key: 'others' },
-  ...{ buckets: true, expected: 'an object with [filters]' },
-  keys: { filters: plain, other_bucket: plain, other_bucket_key: plain },
-  spec({ filters: given, other_bucket, other_bucket_key: key }, { place, scope }) {
-    if (given === undefined) throw unexpected(place, 'an object with [filters]')
+  ...{ gives: 'buckets', expected: 'an object with [filters]' },
+  keys: { filters: needed(itself), other_bucket: flag, other_bucket_key: given },
+  spec({ filters: given, other_bucket, other_bucket_key: key }, { scope }) {
     const { budget } = scope
     const isNamed = isObject(given.value)
     const list = isNamed ? members(given, 'queries by name') : elements(given).map(at => [undefined, at] as const)
     if (list.length === 0) throw unexpected(given, 'queries by name or in a list, one at least')
     if (list.length > budget.limits.ranges) throw overLimit('ranges', budget.limits, where(given))
-    const wantsOther = other_bucket === undefined ? key !== undefined : boolean(other_bucket)
+    const wantsOther = other_bucket ?? key !== undefined
     const other = key ? budget.name(string(key, 'a name'), key) : '_other_'
     // Named ones are answered in the order of their names.
     const ordered = isNamed ? list.toSorted(([a], [b]) => (a! < b! ? -1 : 1)) : list
@@ -58,15 +49,15 @@ export const filters = aggregation({
 export const missing = aggregation({
   doc: 'One bucket: the documents without a value in a field.',
   example: { field: 'error' },
-  buckets: true,
-  keys: { field: field('any'), missing: plain },
-  spec: ({ field: values }) => ({ kind: 'missing', values }),
+  gives: 'bucket',
+  keys: { field: text, missing: given },
+  spec: (keys, body) => ({ kind: 'missing', values: readValues('any', keys, body) }),
 })
 
 export const global = aggregation({
   doc: 'All documents of the searched indices, regardless of the query.',
   example: {},
-  ...{ buckets: true, expected: 'an empty object', keys: {} },
+  ...{ gives: 'bucket', expected: 'an empty object', keys: {} },
   spec(_, { place, at: { name, around } }) {
     if (around.length === 0) return { kind: 'global' }
     throw illegal(
@@ -79,10 +70,9 @@ export const global = aggregation({
 export const nested = aggregation({
   doc: 'The elements of a nested list, such as the arguments of events: sub-aggregations see these instead of the documents.',
   example: { path: 'args' },
-  buckets: true,
-  keys: { path: plain },
-  spec({ path: at }, { place, scope }) {
-    if (at === undefined) throw unexpected(place, 'an object with [path]')
+  gives: 'bucket',
+  keys: { path: needed(itself) },
+  spec({ path: at }, { scope }) {
     const path = string(at, 'the name of a nested list')
     const lists = scope.kinds.flatMap(nestedPaths)
     if (scope.nested === undefined && lists.includes(path)) return { kind: 'nested', path }
@@ -97,8 +87,8 @@ export const nested = aggregation({
 export const reverseNested = aggregation({
   doc: 'Back from the elements of a nested list to their documents, each of which counts once.',
   example: {},
-  ...{ buckets: true, expected: 'an empty object' },
-  keys: { path: plain },
+  ...{ gives: 'bucket', expected: 'an empty object' },
+  keys: { path: given },
   spec({ path }, { place, scope, at: { name } }) {
     if (path) throw illegal(path, 'no nested list lies in another: leave [path] out, which leads to the documents.')
     if (scope.nested !== undefined) return { kind: 'reverse_nested' }
@@ -117,11 +107,9 @@ const related = (
   aggregation({
     ...docs,
     example: { type: 'event' },
-    buckets: true,
-    keys: { type: plain },
+    gives: 'bucket',
+    keys: { type: needed(itself, {}, `, the child: Missing [child_type] field for ${kind} aggregation`) },
     spec({ type }, { place, scope: { kinds, nested } }) {
-      if (type === undefined)
-        throw unexpected(place, `an object with [type], the child: Missing [child_type] field for ${kind} aggregation`)
       if (nested !== undefined)
         throw illegal(
           place,

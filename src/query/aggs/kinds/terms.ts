@@ -13,51 +13,34 @@ import {
   unexpected,
   where,
 } from '../../json-node.ts'
-import { SCHEMAS } from '../../keys.ts'
+import { flag, given, key, optional } from '../../keys.ts'
 import { readDouble } from '../../numbers.ts'
 import { OPERATORS } from '../../regexp/parse.ts'
 import { matcherOf } from '../../text/pattern.ts'
-import type { GivenTerms, SpecOf, Terms, Values, ValueType } from '../ast.ts'
-import { refuseIds } from '../fields.ts'
+import type { GivenTerms, SpecOf, Terms, ValueType } from '../ast.ts'
+import { readTermValues } from '../fields.ts'
+import { formatOf } from '../formats.ts'
 import { checkOrder, count, readOrder } from '../options.ts'
-import {
-  type AggregationScope,
-  aggregation,
-  described,
-  field,
-  flag,
-  format,
-  illegal,
-  plain,
-  type Reader,
-  script,
-  whole,
-} from './kind.ts'
-
-/** Ids have no terms. */
-export const term: Reader<Values> = described(SCHEMAS.text, (at, body) => {
-  const values = field('any')(at, body)
-  refuseIds(body.place, values)
-  return values
-})
+import { type AggregationScope, aggregation, illegal, script, text, whole } from './kind.ts'
 
 export const terms = aggregation({
   doc: 'A bucket for each value of a field, the most frequent ones first. Counts are exact.',
   example: { field: 'event.raw', size: 5 },
-  ...{ buckets: true, expected: 'an object such as {"field": "event.raw"}' },
+  ...{ gives: 'buckets', expected: 'an object such as {"field": "event.raw"}' },
   keys: {
-    ...{ field: term, size: whole(1, 10), shard_size: plain, min_doc_count: whole(0, 1), shard_min_doc_count: plain },
-    order: at => readOrder(at, [{ by: '_count', ascending: false }]),
-    ...{ include: plain, exclude: plain, missing: plain, format, show_term_doc_count_error: flag(), script },
+    ...{ field: text, size: whole(1, 10), shard_size: given, min_doc_count: whole(0, 1), shard_min_doc_count: given },
+    order: key(at => readOrder(at, [{ by: '_count', ascending: false }])),
+    ...{ include: given, exclude: given, missing: given, format: text, show_term_doc_count_error: flag, script },
   },
   // Counts are exact whatever they say.
   ignored: ['execution_hint', 'collect_mode', 'value_type'],
-  spec({ field: values, size, order, ...keys }, { given, scope }) {
+  spec({ size, order, ...keys }, body) {
+    const values = readTermValues(keys, body)
     const shardSize = order[0]!.by === '_key' ? size : Math.floor(size * 1.5 + 10)
     return {
       ...{ kind: 'terms', values, size, shardSize: Math.max(size, count(keys.shard_size, 1, shardSize)) },
-      ...{ minDocCount: keys.min_doc_count, order, terms: readTerms(values.type, given, scope) },
-      format: keys.format(values),
+      ...{ minDocCount: keys.min_doc_count, order, terms: readTerms(values.type, keys, body.scope) },
+      format: formatOf(values, keys, body),
     }
   },
   check: (place, spec, aggs) => checkOrder(place, (spec as SpecOf<'terms'>).order, aggs),
@@ -70,26 +53,28 @@ const MOST_RARE = 100
 export const rareTerms = aggregation({
   doc: 'A bucket for each value that few documents have (max_doc_count, from 1 to 100), the rarest ones first. Counts are exact.',
   example: { field: 'event.raw', max_doc_count: 2 },
-  ...{ buckets: true, expected: 'an object such as {"field": "event.raw"}' },
+  ...{ gives: 'buckets', expected: 'an object such as {"field": "event.raw"}' },
   keys: {
-    field: term,
-    max_doc_count(at) {
+    field: text,
+    max_doc_count: key(at => {
       const most = at ? Math.trunc(readDouble(at)) : 1
       if (most >= 1 && most <= MOST_RARE) return most
       throw illegal(at!, `[max_doc_count] must be from 1 to ${MOST_RARE}.`)
-    },
+    }),
     // Counts are exact whatever it says.
-    precision(at) {
-      if (at && !(readDouble(at) >= LEAST_PRECISION))
+    precision: optional(at => {
+      if (!(readDouble(at) >= LEAST_PRECISION))
         throw illegal(at, `[precision] must be greater than ${LEAST_PRECISION.toFixed(5)}.`)
-    },
-    ...{ include: plain, exclude: plain, missing: plain, format, script },
+    }),
+    ...{ include: given, exclude: given, missing: given, format: text, script },
   },
   ignored: ['value_type'],
-  spec({ field: values, max_doc_count: maxDocCount, format }, { place, given, scope }) {
-    if (values.type === 'double') throw illegal(place, 'RareTerms aggregation does not support floating point fields.')
-    const terms = readTerms(values.type, given, scope)
-    return { kind: 'rare_terms', values, maxDocCount, terms, format: format(values) }
+  spec({ max_doc_count: maxDocCount, ...keys }, body) {
+    const values = readTermValues(keys, body)
+    if (values.type === 'double')
+      throw illegal(body.place, 'RareTerms aggregation does not support floating point fields.')
+    const terms = readTerms(values.type, keys, body.scope)
+    return { kind: 'rare_terms', values, maxDocCount, terms, format: formatOf(values, keys, body) }
   },
 })
 

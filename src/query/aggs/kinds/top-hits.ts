@@ -4,23 +4,13 @@ import { lowerClause, lowerScored } from '../../dsl/index.ts'
 import { parseElementSort } from '../../hits/inner-hits.ts'
 import { parseShown, SHOWN } from '../../hits/shown.ts'
 import { parseSort } from '../../hits/sort.ts'
-import { elements, type JsonNode, string, unexpected } from '../../json-node.ts'
-import { valuesOf } from '../../keys.ts'
+import { elements, inside, type JsonNode, string, unexpected } from '../../json-node.ts'
+import { given, itself, key, needed, readKeys, SCHEMAS } from '../../keys.ts'
 import type { Sort } from '../../request.ts'
 import type { SpecOf } from '../ast.ts'
-import { hasSeveral } from '../fields.ts'
+import { hasSeveral, readValues } from '../fields.ts'
 import { formatOf } from '../formats.ts'
-import {
-  type AggregationScope,
-  aggregation,
-  type Body,
-  field,
-  illegal,
-  plain,
-  readKeys,
-  script,
-  whole,
-} from './kind.ts'
+import { type AggregationScope, aggregation, type Body, illegal, script, text, whole } from './kind.ts'
 
 const MOST_HITS = 100
 
@@ -28,18 +18,19 @@ export const topHits = aggregation({
   doc: 'The top documents of each bucket, as hits, with everything that a hit can show.',
   limit: 'Inside `nested` they are elements of the list, sorted by their own members.',
   example: { size: 1, sort: [{ timestamp: 'desc' }], _source: ['event'] },
-  ...{ buckets: false, expected: 'an object with [size], [from], [sort] and [_source]' },
+  ...{ gives: 'hits', expected: 'an object with [size], [from], [sort] and [_source]' },
   keys: {
-    ...{ size: whole(0, 3), from: whole(0, 0), sort: plain },
-    ...Object.fromEntries(Object.keys(SHOWN).map(name => [name, plain])),
+    ...{ size: whole(0, 3), from: whole(0, 0), sort: given, ...SHOWN },
   },
-  spec({ size, from }, { place, given, scope, at: { around } }) {
+  spec({ size, from, sort, ...shown }, { place, scope, at: { around } }) {
     if (size + from > MOST_HITS)
       throw illegal(
         place,
         `Top hits result window is too large, from + size must be less than or equal to: [${MOST_HITS}] but was [${from + size}].`,
       )
     const { kinds, budget } = scope
+    if (scope.nested !== undefined && shown.seq_no_primary_term)
+      throw illegal(inside(place, 'seq_no_primary_term', true), 'elements of a list have no sequence numbers.')
     const queries = (at: JsonNode) =>
       Object.fromEntries(
         kinds.map(kind => {
@@ -50,20 +41,19 @@ export const topHits = aggregation({
       )
     return {
       ...{ kind: 'top_hits', size, from, scored: !around.includes('global') },
-      ...orderOf(given, scope),
-      ...parseShown(valuesOf(SHOWN, given), { kinds, limits: budget.limits, queries }),
+      ...orderOf(sort, scope),
+      ...parseShown(shown, { kinds, limits: budget.limits, queries }),
     }
   },
 })
 
 /** Elements of nested lists are sorted by their own members. */
 const orderOf = (
-  { sort, seq_no_primary_term: sequence }: Body['given'],
+  sort: JsonNode | undefined,
   scope: AggregationScope,
 ): Pick<SpecOf<'top_hits'>, 'sort' | 'elements'> => {
   const path = scope.nested
   if (path === undefined) return { sort: parseSort(sort, { ...scope, lower: lowerClause }), elements: undefined }
-  if (sequence && sequence.value !== false) throw illegal(sequence, 'elements of a list have no sequence numbers.')
   const kind = scope.kinds.find(one => nestedPaths(one).includes(path))!
   return { sort: [], elements: { path, sort: sort ? parseElementSort(sort, kind, path) : [] } }
 }
@@ -71,23 +61,29 @@ const orderOf = (
 /** As in Elasticsearch (index.top_metrics_max_size). */
 const MOST_METRICS = 10
 
+const size = key(at => {
+  const size = whole(1, 1).read(at)
+  if (size <= MOST_METRICS) return size
+  throw illegal(
+    at!,
+    `[top_metrics.size] must not be more than [${MOST_METRICS}] but was [${size}]. Use top_hits for more.`,
+  )
+}, SCHEMAS.whole)
+
 export const topMetrics = aggregation({
   doc: 'Values of the first documents of each bucket in an order, such as the newest price.',
   limit: 'Not inside `nested`. The fields have one value.',
   example: { metrics: { field: 'gasPrice.num' }, sort: { timestamp: 'desc' } },
-  ...{ on: 'tx', buckets: false, expected: 'an object with [metrics] and [sort]' },
-  keys: { metrics: plain, sort: plain, size: whole(1, 1) },
+  ...{ on: 'tx', gives: 'numbers', expected: 'an object with [metrics] and [sort]' },
+  keys: {
+    metrics: needed(itself, {}, ', such as {"field": "gasPrice.num"}'),
+    sort: needed(itself, {}, ', such as {"timestamp": "desc"}'),
+    size,
+  },
   spec({ metrics: given, sort, size }, body) {
     const { place, scope } = body
-    if (given === undefined) throw unexpected(place, 'an object with [metrics], such as {"field": "gasPrice.num"}')
-    if (sort === undefined) throw unexpected(place, 'an object with [sort], such as {"timestamp": "desc"}')
     if (scope.nested !== undefined)
       throw illegal(place, `top_metrics looks at documents, not at elements of [${scope.nested}]. Use top_hits there.`)
-    if (size > MOST_METRICS)
-      throw illegal(
-        body.given.size!,
-        `[top_metrics.size] must not be more than [${MOST_METRICS}] but was [${size}]. Use top_hits for more.`,
-      )
     const metrics = elements(given).map(at => metricOf(at, body))
     if (metrics.length === 0) throw unexpected(given, 'at least one field')
     return { kind: 'top_metrics', metrics, sort: sortOf(sort, scope), size }
@@ -95,13 +91,19 @@ export const topMetrics = aggregation({
 })
 
 const metricOf = (place: JsonNode, around: Body): SpecOf<'top_metrics'>['metrics'][number] => {
-  const readers = { field: field('any'), missing: plain, script }
-  const [{ field: values }, { given }] = readKeys(readers, place, 'an object such as {"field": "gasPrice.num"}', around)
+  const body = { ...around, place }
+  const keys = readKeys(
+    place,
+    'an object such as {"field": "gasPrice.num"}',
+    { field: text, missing: given, script },
+    [],
+  )
+  const values = readValues('any', keys, body)
   const bad = values.meta ? 'is no field with values' : hasSeveral(values) ? 'is a list' : undefined
-  const name = string(given.field!, 'the name of a field')
+  const name = string(keys.field!, 'the name of a field')
   if (bad !== undefined)
-    throw illegal(given.field!, `[${name}] ${bad}: top_metrics shows fields of one value. Use top_hits.`)
-  return { name, values, format: values.type === 'date' ? formatOf(around.scope, place, values, {}) : undefined }
+    throw illegal(keys.field!, `[${name}] ${bad}: top_metrics shows fields of one value. Use top_hits.`)
+  return { name, values, format: values.type === 'date' ? formatOf(values, {}, body) : undefined }
 }
 
 const sortOf = (place: JsonNode, scope: AggregationScope): Sort => {

@@ -1,6 +1,3 @@
-import type { Metric } from '../result.ts'
-import { counting } from './numbers.ts'
-
 /** Counts distinct values by their hashes of 64 bits: exactly up to so many, beyond with an error of about 0.4%. */
 export interface Distinct {
   /** The two halves of a value's hash, whose bits must be as good as random. */
@@ -136,5 +133,3 @@ const mix = (value: number): number => {
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)
   return (mixed ^ (mixed >>> 16)) >>> 0
 }
-
-export const cardinalityOf = (count: number): Metric => counting('cardinality', count)

@@ -1,7 +1,5 @@
+import type { Format } from '../ast.ts'
 import type { Member, Metric } from '../result.ts'
-
-/** Writes a number for a member with `_as_string`; undefined where the field and the request name no format. */
-export type Format = ((value: number) => string) | undefined
 
 /** A metric of one number, null where nothing was counted. */
 export const single = (type: string, value: number | null, format: Format): Metric => {
@@ -33,18 +31,15 @@ export interface Totals {
   max: number
 }
 
-export const avgOf = ({ count, sum }: Pick<Totals, 'count' | 'sum'>, format: Format) =>
-  single('avg', count === 0 ? null : sum / count, format)
+const SIMPLE = {
+  avg: ({ count, sum }: Totals) => (count === 0 ? null : sum / count),
+  sum: ({ sum }: Totals) => sum,
+  min: ({ min }: Totals) => (Number.isFinite(min) ? min : null),
+  max: ({ max }: Totals) => (Number.isFinite(max) ? max : null),
+}
 
-export const maxOf = ({ max }: Pick<Totals, 'max'>, format: Format) =>
-  single('max', Number.isFinite(max) ? max : null, format)
-
-export const minOf = ({ min }: Pick<Totals, 'min'>, format: Format) =>
-  single('min', Number.isFinite(min) ? min : null, format)
-
-export const sumOf = ({ sum }: Pick<Totals, 'sum'>, format: Format) => single('sum', sum, format)
-
-export const valueCountOf = (count: number) => counting('value_count', count)
+export const simpleOf = (kind: keyof typeof SIMPLE, totals: Totals, format: Format): Metric =>
+  single(kind, SIMPLE[kind](totals), format)
 
 /** `type`: the pipeline aggregation of the same shape is of another one. */
 export const statsOf = (totals: Omit<Totals, 'sumOfSquares'>, format: Format, type = 'stats'): Metric => {

@@ -1,7 +1,8 @@
 import { javaDouble } from '../../java-double.ts'
+import type { Format } from '../ast.ts'
 import type { Member, Metric, Value } from '../result.ts'
 import type { Digest } from './digest.ts'
-import { type Format, named } from './numbers.ts'
+import { named } from './numbers.ts'
 
 /** `keyed`: as an object by percent, else as a list. */
 interface PercentileOptions {

@@ -10,7 +10,7 @@ import {
   unexpected,
   where,
 } from '../../json-node.ts'
-import { given, optional, readKeys, SCHEMAS, type ValuesOf } from '../../keys.ts'
+import { direction, given, optional, readKeys, SCHEMAS, type ValuesOf } from '../../keys.ts'
 import type { Bucket, Value } from '../result.ts'
 import { type BucketsPath, type GapPolicy, keyText, parsePath, valueIn } from './path.ts'
 import { COMMON, EXPECTED, namedPaths, type PipelineKind, simpleValue } from './pipeline.ts'
@@ -112,9 +112,7 @@ const ordersOf = (place: JsonNode): Order[] => {
   if (!isObject(place.value)) return [{ path: parsePath(place, string(place, ORDER)), descending: false }]
   return members(place, ORDER).map(([name, at]) => {
     const order = isObject(at.value) ? known(at, ORDER, ['order'], []).order : at
-    const direction = order === undefined ? 'asc' : string(order, '"asc" or "desc"').toLowerCase()
-    if (direction !== 'asc' && direction !== 'desc') throw unexpected(order!, '"asc" or "desc"')
-    return { path: parsePath(at, name), descending: direction === 'desc' }
+    return { path: parsePath(at, name), descending: order !== undefined && direction(order) === 'desc' }
   })
 }
 

@@ -3,7 +3,7 @@ import { CALENDAR_UNITS, type CalendarUnit, lengthOf } from '../../dates/calenda
 import { DAY, SECOND } from '../../dates/time-zone.ts'
 import { boolean, integer, type JsonNode, known, named, string, unexpected, where } from '../../json-node.ts'
 import { given, type Keys, key, optional, readKeys, SCHEMAS, type ValuesOf } from '../../keys.ts'
-import type { Format } from '../metrics/numbers.ts'
+import type { Format } from '../ast.ts'
 import type { Bucket, Member, Metric } from '../result.ts'
 import { valueIn } from './path.ts'
 import { COMMON, EXPECTED, onePath, type PipelineKind, simpleValue } from './pipeline.ts'

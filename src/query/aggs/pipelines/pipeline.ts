@@ -3,7 +3,8 @@ import type { Budget } from '../../budget.ts'
 import type { Json } from '../../json.ts'
 import { elements, isObject, type JsonNode, members, named, string, unexpected, where } from '../../json-node.ts'
 import { given, key, SCHEMAS } from '../../keys.ts'
-import type { Format } from '../metrics/numbers.ts'
+import type { Format } from '../ast.ts'
+import { single } from '../metrics/numbers.ts'
 import { numberWriterOf } from '../number-text.ts'
 import type { Bucket, Buckets, Metric, Results } from '../result.ts'
 import { type BucketsPath, type GapPolicy, insideOf, parsePath, valueIn } from './path.ts'
@@ -89,18 +90,8 @@ export const COMMON = {
 }
 
 /** What most of them find: one number, null where it is none. */
-export const simpleValue = (value: number, format: Format, type = 'simple_value'): Metric => {
-  const finite = Number.isFinite(value) ? value : null
-  return {
-    is: 'metric',
-    type,
-    body: [
-      ['value', finite],
-      ...(format && finite !== null ? [['value_as_string', format(finite)] as [string, string]] : []),
-    ],
-    number: rest => (rest === undefined || rest === 'value' ? finite : undefined),
-  }
-}
+export const simpleValue = (value: number, format: Format, type = 'simple_value'): Metric =>
+  single(type, Number.isFinite(value) ? value : null, format)
 
 /** The numbers of the buckets of an aggregation beside, without gaps. */
 export const collect = (results: Results, path: BucketsPath, gaps: GapPolicy): { bucket: Bucket; value: number }[] => {

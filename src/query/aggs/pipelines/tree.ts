@@ -1,5 +1,6 @@
 import { refuse } from '../../../lib/errors.ts'
 import { named, where } from '../../json-node.ts'
+import type { Gives } from '../ast.ts'
 import { type BucketsPath, type Step, severalNumbers } from './path.ts'
 import type { Pipeline } from './pipeline.ts'
 
@@ -7,6 +8,7 @@ import type { Pipeline } from './pipeline.ts'
 export interface Shape {
   readonly name: string
   readonly spec: { readonly kind: string; readonly minDocCount?: number }
+  readonly gives: Gives
   readonly aggs: readonly Shape[]
   /** Those inside of it. */
   readonly pipelines: readonly Pipeline[]
@@ -19,7 +21,7 @@ export interface Shape {
 export const orderPipelines = (
   pipelines: readonly Pipeline[],
   aggs: readonly Shape[],
-  parent: Pick<Shape, 'spec'> | undefined,
+  parent: Pick<Shape, 'spec' | 'gives'> | undefined,
 ): Pipeline[] => {
   const ordered: Pipeline[] = []
   const open = new Set<Pipeline>()
@@ -69,8 +71,8 @@ const checkPath = (path: BucketsPath, first: Shape, { stands }: Pipeline): void 
     }
     // Of the aggregation beside, all buckets are looked at.
     const isBeside = i === 0 && stands === 'beside'
-    if (SEVERAL_NUMBERS.has(agg.spec.kind) && key === undefined && isLast) throw severalNumbers(path)
-    if (SEVERAL_BUCKETS.has(agg.spec.kind) && !isBeside && key === undefined) throw severalBuckets(path, agg)
+    if (agg.gives === 'numbers' && key === undefined && isLast) throw severalNumbers(path)
+    if (agg.gives === 'buckets' && !isBeside && key === undefined) throw severalBuckets(path, agg)
   }
 }
 
@@ -80,7 +82,11 @@ const severalBuckets = (path: BucketsPath, { name }: Shape) =>
     `${where(path.place)}: buckets_path must reference either a number value or a single value numeric metric aggregation, but [${name}] in ${named(path.text)} has several buckets. Name one, as in [${name}['its key']>the_sum].`,
   )
 
-const checkStand = (pipeline: Pipeline, aggs: readonly Shape[], parent: Pick<Shape, 'spec'> | undefined): void => {
+const checkStand = (
+  pipeline: Pipeline,
+  aggs: readonly Shape[],
+  parent: Pick<Shape, 'spec' | 'gives'> | undefined,
+): void => {
   const { name, type, stands, paths } = pipeline
   if (stands === 'beside') {
     const first = paths[0]!.steps[0]!.name
@@ -88,7 +94,7 @@ const checkStand = (pipeline: Pipeline, aggs: readonly Shape[], parent: Pick<Sha
     if (first === '_count' || first === '_key') {
       throw invalid(pipeline, `buckets_path aggregation does not exist for aggregation ${named(name)}: ${named(first)}`)
     }
-    if (agg && (!SEVERAL_BUCKETS.has(agg.spec.kind) || agg.spec.kind === 'composite')) {
+    if (agg && (agg.gives !== 'buckets' || agg.spec.kind === 'composite')) {
       throw invalid(
         pipeline,
         `The first aggregation in buckets_path must be a multi-bucket aggregation for aggregation ${named(name)}, found [${agg.spec.kind}] for buckets path ${named(paths[0]!.text)}`,
@@ -110,25 +116,9 @@ const checkStand = (pipeline: Pipeline, aggs: readonly Shape[], parent: Pick<Sha
   }
   if (!parent)
     throw invalid(pipeline, `${type} aggregation ${named(name)} must be declared inside of another aggregation`)
-  if (!SEVERAL_BUCKETS.has(parent.spec.kind)) {
+  if (parent.gives !== 'buckets') {
     throw invalid(pipeline, `${type} aggregation ${named(name)} must be inside of an aggregation with several buckets`)
   }
 }
 
 const HISTOGRAMS: ReadonlySet<string> = new Set(['histogram', 'date_histogram', 'auto_date_histogram'])
-const SEVERAL_BUCKETS: ReadonlySet<string> = new Set([
-  ...HISTOGRAMS,
-  'terms',
-  'rare_terms',
-  'range',
-  'date_range',
-  'filters',
-  'composite',
-])
-const SEVERAL_NUMBERS: ReadonlySet<string> = new Set([
-  'stats',
-  'extended_stats',
-  'percentiles',
-  'percentile_ranks',
-  'boxplot',
-])
