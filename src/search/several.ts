@@ -60,44 +60,12 @@ const checkSeveral = (request: SearchRequest, format: Format | undefined): void 
   for (const one of aggregations?.aggs ?? []) checkAggregation(one)
 }
 
-/** Whether what segments give is the same in each store. */
-const JOINS: Record<AggregationType, boolean> = {
-  terms: true,
-  rare_terms: true,
-  histogram: true,
-  date_histogram: true,
-  auto_date_histogram: true,
-  range: true,
-  date_range: true,
-  filter: true,
-  filters: true,
-  missing: true,
-  global: true,
-  nested: true,
-  reverse_nested: true,
-  children: true,
-  parent: true,
-  composite: true,
-  top_hits: false,
-  top_metrics: false,
-  avg: true,
-  sum: true,
-  min: true,
-  max: true,
-  stats: true,
-  extended_stats: true,
-  value_count: true,
-  cardinality: true,
-  percentiles: true,
-  percentile_ranks: true,
-  median_absolute_deviation: true,
-  boxplot: true,
-  weighted_avg: true,
-}
+/** What these show is found in one store; what segments give of all others is the same in each store. */
+const OF_ONE: ReadonlySet<AggregationType> = new Set(['top_hits', 'top_metrics'])
 
 const checkAggregation = ({ name, spec, aggs }: Aggregation): void => {
   const what = `aggs.${name}: [${spec.kind}]`
-  if (!JOINS[spec.kind]) throw oneOnly(what, 'use the hits of the search, or ask each network')
+  if (OF_ONE.has(spec.kind)) throw oneOnly(what, 'use the hits of the search, or ask each network')
   if (spec.kind === 'terms' && spec.minDocCount === 0) throw oneOnly(`${what} with [min_doc_count] 0`, 'leave it out')
   const values = 'values' in spec ? [spec.values] : spec.kind === 'composite' ? spec.sources.map(it => it.values) : []
   if (values.some(({ meta }) => meta === '_id')) throw oneOnly(`${what} on [_id]`, 'count hits by track_total_hits')

@@ -9,7 +9,6 @@ import type { Hits } from '../show/hits.ts'
 import type { At, Batch } from './batch.ts'
 import type { Kept } from './cache.ts'
 import type { Matching } from './matching.ts'
-import type { PackedArrays } from './packed.ts'
 import type { AggregatedPart } from './run.ts'
 import type { Stores } from './sources.ts'
 
@@ -19,9 +18,6 @@ export interface State {
   readonly bytes: number
 }
 
-/** States of some buckets above, by their places; without places of all. */
-export type PackedState = PackedArrays<State>
-
 /** Computes one aggregation, in all buckets of the level above at once. A bucket above is named by its number; -1 is one without documents. */
 export interface Aggregator {
   /** What some documents of a segment give. */
@@ -30,10 +26,8 @@ export interface Aggregator {
   merge(state: State, owners: Uint32Array): void
   /** The same in fewer bytes, for states that are kept. */
   shrink?(state: State): State
-  /** What some buckets above give; where it is not there, nor `pack`, all of them are merged. */
-  pick?(state: State, buckets: Uint32Array): State
-  /** The same in few bytes, the buckets above in some order. */
-  pack?(state: State, order: Uint32Array | undefined): PackedState
+  /** Whether all arrays in its states have a place for each bucket above: then some buckets can be picked, and packed. */
+  isColumnar?: true
   /** By bucket above, what `number` is the sum of over all states; undefined where these are not whole numbers from 0 on. */
   summands?(state: State, rest: string | undefined): Float64Array | undefined
   /** Once all is there; so many are the buckets above. */
@@ -41,8 +35,6 @@ export interface Aggregator {
   result(owner: number): Result
   /** What a path names in a bucket above: see result.ts. */
   number(owner: number, steps: readonly string[], rest: string | undefined): number | null
-  /** The same of all buckets above, where it is known at once. */
-  numbers?(rest: string | undefined): Float64Array | undefined
   /** Bytes that all that was merged takes. */
   bytes(): number
 }

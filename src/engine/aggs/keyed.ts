@@ -23,26 +23,7 @@ import {
   someRowsIn,
   wholeOf,
 } from './leading.ts'
-import { type Merged, mergeRows, upTo } from './merging.ts'
-import { createPairs, type Pairs } from './pairs.ts'
-
-/** Buckets by keys, of all buckets of the level above. */
-export interface Keyed {
-  collect(at: At, batch: Batch): State
-  /** The same in fewer bytes, where only the first few buckets are wanted. */
-  shrink(state: State): State
-  merge(state: State, owners: Uint32Array): void
-  /** Adds a bucket without documents, where there is none. */
-  add(owner: number, key: number): void
-  finish(): void
-  /** Numbers of the buckets that lie in one above. From here on: once all is finished. Those that nobody wants are left out. */
-  in(owner: number): Uint32Array
-  readonly keys: Float64Array
-  readonly counts: Float64Array
-  /** Documents in all buckets that lie in one above, also in those that are left out. */
-  documents(owner: number): number
-  bytes(): number
-}
+import { createPairs, type Merged, mergeRows, type Pairs, upTo } from './merging.ts'
 
 /** Of an order that begins with the greatest numbers, and of which the first few are wanted. */
 export interface Wanted {
@@ -59,22 +40,23 @@ interface Waiting {
 /** Bytes of states that wait until all are there, so that they are joined bucket by bucket. */
 const WAITING = 64 * 2 ** 20
 
+/** Collects buckets by keys, of all buckets of the level above. */
 export const createKeyed = (
   groupOf: (at: At, batch: Batch, wantsInner: boolean) => Grouped,
   inner: Inner,
   check: () => void,
   wanted?: Wanted,
-): Keyed => {
+) => {
   let waiting: Waiting[] = []
   let waitingBytes = 0
   /** Once too many have waited: all are joined as they come. */
-  let joined: Joined | undefined
+  let joined: ReturnType<typeof createJoined> | undefined
   let merged: Omit<Merged, 'numbers'> = NOTHING
   let order: Uint32Array = NONE
   /** Where buckets were left out: there is one above. */
   let documents: number | undefined
 
-  const joinAll = (): Joined => {
+  const joinAll = () => {
     if (joined) return joined
     joined = createJoined(inner)
     for (const { state, owners } of waiting) {
@@ -86,7 +68,7 @@ export const createKeyed = (
     return joined
   }
 
-  const isPicking = inner.every(({ aggregator }) => aggregator.pick && aggregator.pack)
+  const isPicking = inner.every(({ aggregator }) => aggregator.isColumnar)
   const leadsIn = (state: KeyedState | LedState): Leads | undefined => {
     if (isLed(state)) return state.leads
     const numbers = wanted && isPicking && state.above === 1 ? wanted.numbers(state) : undefined
@@ -98,25 +80,27 @@ export const createKeyed = (
   }
 
   return {
-    collect(at, batch): KeyedState {
+    collect(at: At, batch: Batch): KeyedState {
       const { rows, inner: documents } = groupOf(at, batch, inner.length > 0)
       const states = documents ? collectAll(inner, at, documents) : []
       const bytes = bytesOf(states, rows.owners, rows.keys, rows.counts)
       return { ...rows, inner: states, above: batch.buckets, bytes }
     },
-    shrink(given) {
+    /** The same in fewer bytes, where only the first few buckets are wanted. */
+    shrink(given: State): State {
       const state = given as KeyedState | LedState
       const leads = isLed(state) ? undefined : leadsIn(state)
-      return leads ? ledOf(state as KeyedState, leads, inner) : state
+      return leads ? ledOf(state as KeyedState, leads) : state
     },
-    merge(given, owners) {
+    merge(given: State, owners: Uint32Array) {
       const state = given as KeyedState | LedState
       if (joined) return joined.merge(rowsIn(state), owners)
       waiting.push({ state, owners })
       waitingBytes += state.bytes
       if (waitingBytes > WAITING) joinAll()
     },
-    add: (owner, key) => joinAll().add(owner, key),
+    /** Adds a bucket without documents, where there is none. */
+    add: (owner: number, key: number) => joinAll().add(owner, key),
     finish() {
       const leading = wanted && !joined ? leadingOf(waiting, { size: wanted.size, leadsIn }, check) : undefined
       documents = leading?.documents
@@ -125,7 +109,7 @@ export const createKeyed = (
       else {
         const parts = waiting.map(({ state, owners }) => {
           check()
-          return { rows: leading ? someRowsIn(state, leading.keys, inner) : rowsIn(state), owners }
+          return { rows: leading ? someRowsIn(state, leading.keys) : rowsIn(state), owners }
         })
         waiting = []
         waitingBytes = 0
@@ -136,6 +120,7 @@ export const createKeyed = (
       order = joined ? joined.order(merged.starts) : upTo(merged.keys.length)
       finishAll(inner, merged.keys.length)
     },
+    /** Numbers of the buckets that lie in one above, once all is finished. Those that nobody wants are left out. */
     in: inOne,
     get keys() {
       return merged.keys
@@ -143,19 +128,22 @@ export const createKeyed = (
     get counts() {
       return merged.counts
     },
-    documents(owner) {
+    /** Documents in all buckets that lie in one above, also in those that are left out. */
+    documents(owner: number): number {
       if (documents !== undefined) return owner === 0 ? documents : 0
       const buckets = inOne(owner)
       let sum = 0
       for (let i = 0; i < buckets.length; i++) sum += merged.counts[buckets[i]!]!
       return sum
     },
-    bytes() {
+    bytes(): number {
       const own = joined ? joined.bytes() : waitingBytes + merged.keys.byteLength * 3
       return own + bytesOfAll(inner)
     },
   }
 }
+
+export type Keyed = ReturnType<typeof createKeyed>
 
 /** The keys of the buckets that come first, where only one bucket lies above; undefined where leaving out the others does not pay. */
 const leadingOf = (
@@ -181,33 +169,25 @@ const FEW = 4000
 const NONE = new Uint32Array(0)
 const NOTHING = { keys: new Float64Array(0), counts: new Float64Array(0), starts: new Uint32Array(1) }
 
-interface Joined {
-  merge(state: KeyedState, owners: Uint32Array): void
-  add(owner: number, key: number): void
-  all(): Omit<Merged, 'numbers'>
-  /** Numbers of buckets, those of one above side by side. */
-  order(starts: Uint32Array): Uint32Array
-  bytes(): number
-}
-
 /** Each bucket has a number as soon as it comes. */
-const createJoined = (inner: Inner): Joined => {
+const createJoined = (inner: Inner) => {
   const pairs = createPairs()
   const counts = createNumbers()
   return {
-    merge({ owners: rowOwners, keys, counts: more, inner: states }, owners) {
+    merge({ owners: rowOwners, keys, counts: more, inner: states }: KeyedState, owners: Uint32Array) {
       const numbers = pairs.all(owners, rowOwners, keys)
       counts.reserve(pairs.size)
       const { values } = counts
       for (let i = 0; i < keys.length; i++) values[numbers[i]!]! += more[i]!
       mergeAll(inner, states, numbers)
     },
-    add(owner, key) {
+    add(owner: number, key: number) {
       pairs.of(owner, key)
       counts.reserve(pairs.size)
     },
     all: () => ({ keys: pairs.keys, counts: counts.values, starts: startsOf(pairs) }),
-    order(starts) {
+    /** Numbers of buckets, those of one above side by side. */
+    order(starts: Uint32Array): Uint32Array {
       const { owners, size } = pairs
       const next = starts.slice()
       const order = new Uint32Array(size)

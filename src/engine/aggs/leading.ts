@@ -1,8 +1,8 @@
-import type { Inner, PackedState, State } from './aggregator.ts'
+import type { State } from './aggregator.ts'
 import type { Rows } from './group.ts'
 import { mergeRows } from './merging.ts'
 import { edgeOf } from './order.ts'
-import { findKeys, type PackedArrays, type PackedKeys, packArrays, packKeys, taken, unpackKeys } from './packed.ts'
+import { findKeys, type PackedData, type PackedKeys, packData, packKeys, picked, taken, unpackKeys } from './packed.ts'
 
 /** What of a segment's buckets is needed to tell which ones come first in all segments together. */
 export interface Leads {
@@ -101,46 +101,36 @@ export interface KeyedState extends State, Rows {
 export interface LedState extends State {
   leads: Leads
   keys: PackedKeys
-  counts: PackedArrays<Pick<Rows, 'counts'>>
-  inner: PackedState[]
+  data: PackedData<Pick<KeyedState, 'counts' | 'inner'>>
   /** Bytes of the same as it was. */
   whole: number
 }
 
 export const isLed = (state: KeyedState | LedState): state is LedState => 'leads' in state
 
+const rowsOf = (keys: Float64Array, data: Pick<KeyedState, 'counts' | 'inner'>, bytes: number): KeyedState => ({
+  ...{ keys, owners: new Uint32Array(keys.length), above: 1, bytes },
+  ...data,
+})
+
 /** Of all buckets. */
-export const rowsIn = (state: KeyedState | LedState): KeyedState => {
-  if (!isLed(state)) return state
-  const keys = unpackKeys(state.keys)
-  return {
-    ...{ keys, owners: new Uint32Array(keys.length), counts: state.counts.of().counts },
-    inner: state.inner.map(one => one.of()),
-    ...{ above: 1, bytes: state.whole },
-  }
-}
+export const rowsIn = (state: KeyedState | LedState): KeyedState =>
+  isLed(state) ? rowsOf(unpackKeys(state.keys), state.data.of(), state.whole) : state
 
 /** Of buckets with some ascending keys. */
-export const someRowsIn = (state: KeyedState | LedState, wanted: Float64Array, inner: Inner): KeyedState => {
+export const someRowsIn = (state: KeyedState | LedState, wanted: Float64Array): KeyedState => {
   const { keys, places } = isLed(state) ? findKeys(state.keys, wanted) : placesOf(wanted, state.keys)
-  return {
-    ...{ keys, owners: new Uint32Array(keys.length) },
-    counts: isLed(state) ? state.counts.of(places).counts : taken(state.counts, places),
-    inner: isLed(state)
-      ? state.inner.map(one => one.of(places))
-      : state.inner.map((one, i) => inner[i]!.aggregator.pick!(one, places)),
-    ...{ above: 1, bytes: wholeOf(state) },
-  }
+  if (isLed(state)) return rowsOf(keys, state.data.of(places), state.whole)
+  const { counts, inner, bytes } = state
+  return rowsOf(keys, picked({ counts, inner }, places), bytes)
 }
 
-/** Aggregations inside of these can pack what they found. */
-export const ledOf = (state: KeyedState, leads: Leads, inner: Inner): LedState => {
-  const { packed: keys, order } = packKeys(state.keys)
-  const counts = packArrays({ counts: state.counts }, order)
-  const states = inner.map(({ aggregator }, i) => aggregator.pack!(state.inner[i]!, order))
-  const own = keys.steps.bytes + leads.keys.byteLength + leads.numbers.byteLength
-  const bytes = states.reduce((sum, { bytes }) => sum + bytes, own + counts.bytes)
-  return { leads, keys, counts, inner: states, whole: state.bytes, bytes }
+/** States of aggregations inside of these are columnar. */
+export const ledOf = ({ keys: given, counts, inner, bytes: whole }: KeyedState, leads: Leads): LedState => {
+  const { packed: keys, order } = packKeys(given)
+  const data = packData({ counts, inner }, order)
+  const bytes = keys.steps.bytes + leads.keys.byteLength + leads.numbers.byteLength + data.bytes
+  return { leads, keys, data, whole, bytes }
 }
 
 export const wholeOf = (state: KeyedState | LedState): number => (isLed(state) ? state.whole : state.bytes)

@@ -15,14 +15,8 @@ import { type At, type Batch, emptied, filtered } from './batch.ts'
 import type { Role } from './elements.ts'
 import type { Stores } from './sources.ts'
 
-/** Which documents, or elements of lists, match a query inside of an aggregation. */
-export interface Matching {
-  filter(queries: Queries, at: At, batch: Batch): Batch
-  /** Whether arguments of a role can match. */
-  mayMatch(queries: Queries, kind: Kind, role: Role): boolean
-}
-
-export const createMatching = (stores: Stores & { ask: Ask }): Matching => {
+/** Tells which documents, or elements of lists, match a query inside of an aggregation. */
+export const createMatching = (stores: Stores & { ask: Ask }) => {
   const evaluations = new Map<Node, Evaluation>()
   const tests = new Map<Node, ReturnType<typeof createElementTest>>()
   const plans = new Map<Node, Nested>()
@@ -43,7 +37,7 @@ export const createMatching = (stores: Stores & { ask: Ask }): Matching => {
     return found
   }
   return {
-    filter(queries, at, batch) {
+    filter(queries: Queries, at: At, batch: Batch): Batch {
       const node = queries[at.kind] ?? ALL
       if (node.op === 'all' || batch.count === 0) return batch
       if (node.op === 'none') return emptied(batch)
@@ -64,12 +58,15 @@ export const createMatching = (stores: Stores & { ask: Ask }): Matching => {
       }
       return filtered(batch, test(at))
     },
-    mayMatch(queries, kind, { signature, position }) {
+    /** Whether arguments of a role can match. */
+    mayMatch(queries: Queries, kind: Kind, { signature, position }: Role): boolean {
       const node = queries[kind] ?? ALL
       return planOf(kind, node).forRole(signature, position).op !== 'none'
     },
   }
 }
+
+export type Matching = ReturnType<typeof createMatching>
 
 /** A batch without buckets, cut down to some of its documents. */
 const within = (batch: Batch, set: OrdinalSet): Batch => {

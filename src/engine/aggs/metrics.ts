@@ -13,7 +13,6 @@ import { MISSING } from '../index/column-codec.ts'
 import { type Aggregator, bytesOf, type Context, createNumbers, lengthFor, type State } from './aggregator.ts'
 import type { At, Batch } from './batch.ts'
 import { sharedKeys } from './keys.ts'
-import { packArrays, takenAll } from './packed.ts'
 import { createSource } from './sources.ts'
 import { codesIn, eachValue, type Found, gathered, type RawNumbers } from './values.ts'
 
@@ -46,8 +45,8 @@ interface MetricKind {
   result(of: (column: Column) => number): Metric
   /** The column of the metric's own number, where numbers of segments add up to it. */
   adds?: Column
-  /** Its own number in each bucket. */
-  numbers?(of: (column: Column) => Float64Array): Float64Array
+  /** Its own number, which a result need not be made for. */
+  number?(of: (column: Column) => number): number
 }
 
 const createMetric = (kind: MetricKind): Aggregator => {
@@ -56,7 +55,10 @@ const createMetric = (kind: MetricKind): Aggregator => {
   const lost = Object.fromEntries(columns.map(name => [name, createNumbers()]))
   /** Bound of all sums so far. */
   let bound = 0
-  const resultOf = (owner: number): Metric => kind.result(name => values[name]?.values[owner] ?? START[REDUCERS[name]])
+  const columnsOf =
+    (owner: number) =>
+    (name: Column): number =>
+      values[name]?.values[owner] ?? START[REDUCERS[name]]
   const isOwn = (rest: string | undefined): boolean => rest === undefined || rest === 'value'
   return {
     collect(at, batch): MetricState {
@@ -84,27 +86,18 @@ const createMetric = (kind: MetricKind): Aggregator => {
         }
       }
     },
-    pick(state, buckets): MetricState {
-      const part = state as MetricState
-      return { ...part, columns: takenAll(part.columns, buckets), lost: takenAll(part.lost, buckets) }
-    },
-    pack(state, order) {
-      const part = state as MetricState
-      const [packed, rounded] = [packArrays(part.columns, order), packArrays(part.lost, order)]
-      // The total of all bounds that of some.
-      return {
-        bytes: packed.bytes + rounded.bytes,
-        of: (places): MetricState => ({ ...part, columns: packed.of(places), lost: rounded.of(places) }),
-      }
-    },
+    // The total of all bounds that of some.
+    isColumnar: true,
     summands(state, rest) {
       const part = state as MetricState
       return adds && isOwn(rest) && Number.isFinite(part.total) ? part.columns[adds] : undefined
     },
     finish() {},
-    result: resultOf,
-    number: (owner, _, rest) => resultOf(owner).number(rest) ?? null,
-    numbers: rest => (isOwn(rest) ? kind.numbers?.(name => values[name]!.values) : undefined),
+    result: owner => kind.result(columnsOf(owner)),
+    number(owner, _, rest) {
+      const of = columnsOf(owner)
+      return (isOwn(rest) ? kind.number?.(of) : undefined) ?? kind.result(of).number(rest) ?? null
+    },
     bytes: () => columns.reduce((sum, name) => sum + values[name]!.bytes() + lost[name]!.bytes(), 0),
   }
 }
@@ -160,8 +153,8 @@ export const createNumbersOf = (spec: Spec, context: Context): Aggregator => {
       const [count, sum, sumOfSquares] = [of('counts'), of('sums'), of('squares')]
       return write(spec, { count, sum, sumOfSquares, min: of('least'), max: of('greatest') })
     },
-    ...(spec.kind === 'sum' && { adds: 'sums', numbers: of => of('sums') }),
-    ...(spec.kind === 'avg' && { numbers: of => of('sums').map((sum, i) => sum / of('counts')[i]!) }),
+    ...(spec.kind === 'sum' && { adds: 'sums', number: of => of('sums') }),
+    ...(spec.kind === 'avg' && { number: of => of('sums') / of('counts') }),
   })
 }
 

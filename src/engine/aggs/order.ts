@@ -49,8 +49,6 @@ const numbersIn = (path: string, inner: Inner, size: number): ((bucket: number) 
   const { steps, rest } = pathOf(path)
   const [step, ...more] = steps
   const aggregator = inner.find(({ aggregation }) => aggregation.name === step)?.aggregator
-  const all = more.length === 0 ? aggregator?.numbers?.(rest) : undefined
-  if (all) return bucket => all[bucket] ?? aggregator!.number(bucket, more, rest) ?? Number.NaN
   const numbers = new Float64Array(size)
   const known = new Uint8Array(size)
   return bucket => {

@@ -142,28 +142,34 @@ export const taken = (all: Float64Array, places: Uint32Array): Float64Array<Arra
   return found
 }
 
-/** States by bucket in few bytes. */
-export interface PackedArrays<T> {
+/** The same data with other things in place of its arrays of numbers. */
+const mapArrays = (data: unknown, map: (one: Float64Array | Packed) => unknown): unknown => {
+  if (typeof data !== 'object' || data === null) return data
+  if (data instanceof Float64Array || 'low' in data) return map(data as Float64Array | Packed)
+  if (Array.isArray(data)) return data.map(one => mapArrays(one, map))
+  return Object.fromEntries(Object.entries(data).map(([name, one]) => [name, mapArrays(one, map)]))
+}
+
+/** Data whose arrays have a place for each bucket, of some buckets. */
+export const picked = <T>(data: T, places: Uint32Array): T =>
+  mapArrays(data, all => taken(all as Float64Array, places)) as T
+
+/** Such data in few bytes. */
+export interface PackedData<T> {
   bytes: number
   /** Of some buckets; without places of all. */
   of(places?: Uint32Array): T
 }
 
-/** By name. */
-type Arrays = Partial<Record<string, Float64Array>>
-
-/** The same of arrays that are not packed. */
-export const takenAll = <All extends Arrays>(arrays: All, places: Uint32Array): All =>
-  mapped(arrays, (all: Float64Array) => taken(all, places)) as All
-
 /** The buckets are put into an order. */
-export const packArrays = <All extends Arrays>(arrays: All, order: Uint32Array | undefined): PackedArrays<All> => {
-  const packed = mapped(arrays, (all: Float64Array) => pack(order ? taken(all, order) : all))
-  return {
-    bytes: Object.values(packed).reduce((sum, one) => sum + one.bytes, 200),
-    of: places => mapped(packed, (one: Packed) => (places ? unpackAt(one, places) : unpack(one))) as Arrays as All,
-  }
+export const packData = <T>(data: T, order: Uint32Array | undefined): PackedData<T> => {
+  let bytes = 200
+  const packed = mapArrays(data, all => {
+    const one = pack(order ? taken(all as Float64Array, order) : (all as Float64Array))
+    bytes += one.bytes
+    return one
+  })
+  const numbersOf = (places: Uint32Array | undefined) => (one: Float64Array | Packed) =>
+    places ? unpackAt(one as Packed, places) : unpack(one as Packed)
+  return { bytes, of: places => mapArrays(packed, numbersOf(places)) as T }
 }
-
-const mapped = <A, B>(all: object, map: (one: A) => B): Record<string, B> =>
-  Object.fromEntries(Object.entries(all).map(([name, one]) => [name, map(one)]))

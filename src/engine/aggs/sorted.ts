@@ -17,6 +17,12 @@ const sortedFrom = (values: Float64Array<ArrayBuffer>, counts: Float64Array): So
   return { values, ends, total }
 }
 
+export const countsFrom = (ends: Float64Array): Float64Array => {
+  const counts = ends.slice()
+  for (let i = counts.length - 1; i > 0; i--) counts[i]! -= counts[i - 1]!
+  return counts
+}
+
 /** `values` ascend, and equal ones become one. */
 const withoutTwins = (values: Float64Array<ArrayBuffer>, counts: Float64Array<ArrayBuffer>): Sorted => {
   let kept = 0
@@ -168,12 +174,6 @@ export const rankOf = ({ values, ends, total }: Sorted, value: number): number =
 /** The median of how far values lie from their median. */
 export const medianDeviationOf = ({ values, ends, ...rest }: Sorted): number => {
   const median = quantileOf({ values, ends, ...rest }, 0.5)
-  const counts = ends.map((end, i) => (i === 0 ? end : end - ends[i - 1]!))
-  return quantileOf(
-    sortedOf(
-      values.map(value => Math.abs(value - median)),
-      counts,
-    ),
-    0.5,
-  )
+  const distances = values.map(value => Math.abs(value - median))
+  return quantileOf(sortedOf(distances, countsFrom(ends)), 0.5)
 }

@@ -6,12 +6,15 @@ import type { Value as Stored } from '../../query/ast.ts'
 import { javaDouble } from '../../query/java-double.ts'
 import type { SearchRequest } from '../../query/request.ts'
 import { asFloat } from '../../query/statistics.ts'
+import { numberedAs, positionOfOrdinal } from '../query/fields/ordinals.ts'
 import type { Found } from '../query/found.ts'
 import { BEST_FIRST } from '../query/scores/scoring.ts'
 import { sortValues } from '../query/sort/sort-values.ts'
+import { compareKeys, elementHits, elementKeys, type Source } from '../show/elements.ts'
 import { hidesScores } from '../show/envelope.ts'
 import type { Aggregator, Context } from './aggregator.ts'
-import { createTop } from './top.ts'
+import { type At, ordinalAt } from './batch.ts'
+import { createBest, createTop } from './top.ts'
 
 export const createTopHits = (spec: SpecOf<'top_hits'>, context: Context): Aggregator => {
   const { size, from, sort } = spec
@@ -93,3 +96,80 @@ export const createTopMetrics = ({ metrics, sort, size }: SpecOf<'top_metrics'>,
     number: (owner, _, rest) => numberOf(owner, rest) ?? null,
   }
 }
+
+interface Element {
+  kind: At['kind']
+  position: number
+  offset: number
+  keys: readonly (Stored | undefined)[]
+  score: number
+}
+
+/** The first elements of a nested list in each bucket: those that score best, and of equal ones those of the newest documents. */
+export const createTopElements = (spec: SpecOf<'top_hits'>, context: Context): Aggregator => {
+  const { size, from } = spec
+  const { path, sort } = spec.elements!
+  const { reader, exact, index } = context
+  const request = requestOf(spec, context.request)
+  const scoring = spec.scored ? context.scoring() : undefined
+  const scored = sort.length === 0 || request.trackScores === true
+  const keysOf = elementKeys(sort, path)
+  /** The order of the chain goes by documents, and then by places in their lists. */
+  const keysAt = (element: Source, position: number, offset: number) =>
+    keysOf(element, offset).map((key, i) => (sort[i]!.field ? key : BigInt(position) * PLACES + BigInt(offset)))
+  const compare = (a: Element, b: Element): number =>
+    (sort.length > 0 ? compareKeys(sort, a.keys, b.keys) : b.score - a.score || b.position - a.position) ||
+    a.position - b.position ||
+    a.offset - b.offset
+  const best = createBest(from + size, compare, 150)
+  const elementsOf = (kind: At['kind'], position: number): Source[] => {
+    const [document] = exact.load(kind, [position], [path])
+    const all = document?._source[path]
+    return Array.isArray(all) ? all : []
+  }
+
+  return {
+    ...best,
+    collect(at, batch) {
+      const here = best.open(batch, true)
+      const { documents, role, roles } = at.elements ?? NO_ELEMENTS
+      const scores = scored && scoring && scoring.uniform === undefined ? scoring.in(at.kind, at.segment) : undefined
+      let last = { ordinal: -1, elements: [] as Source[] }
+      for (let i = 0; at.elements && i < batch.count; i++) {
+        reader.check()
+        const element = ordinalAt(batch, i)
+        const ordinal = documents[element]!
+        const owner = batch.owners ? batch.owners[i]! : 0
+        const { position: offset } = roles[role[element]!]!
+        const position = positionOfOrdinal(at.header, numberedAs(at.kind), ordinal)
+        if (sort.length > 0 && ordinal !== last.ordinal) last = { ordinal, elements: elementsOf(at.kind, position) }
+        const keys = sort.length > 0 ? keysAt(last.elements[offset] ?? {}, position, offset) : []
+        const score = scores ? scores[ordinal]! : (scoring?.uniform ?? 1)
+        here.score(owner, score)
+        here.add(owner, { kind: at.kind, position, offset, keys, score })
+      }
+      return here.state()
+    },
+    result(owner): TopHits {
+      const hits = best
+        .of(owner)
+        .slice(from)
+        .flatMap(({ kind, position, offset, keys, score }) => {
+          const [document] = context.hits.documents(kind, [position])
+          const all = document?._source[path]
+          const element = Array.isArray(all) ? (all[offset] as Source) : undefined
+          if (!document || !element) return []
+          const hitOf = elementHits({ kind, request, sort, list: path, index })
+          return [JSON.stringify(hitOf(document, { element, offset, keys, score: scored ? asFloat(score) : null }))]
+        })
+      const total = context.total(best.count(owner))
+      const score = hits.length > 0 && scored ? javaDouble(asFloat(best.score(owner))) : 'null'
+      return { is: 'hits', type: 'top_hits', hits: `{"total":${total},"max_score":${score},"hits":[${hits.join()}]}` }
+    },
+    number: () => null,
+  }
+}
+
+/** More than a list has elements. */
+const PLACES = 2n ** 16n
+const NO_ELEMENTS = { documents: new Uint32Array(0), role: new Uint32Array(0), roles: [] }

@@ -16,8 +16,7 @@ import { createPercentiles } from './quantiles.ts'
 import { toChildren, toParents } from './relatives.ts'
 import { createSource } from './sources.ts'
 import { createRareTerms, createTerms } from './terms.ts'
-import { createTopElements } from './top-elements.ts'
-import { createTopHits, createTopMetrics } from './top-hits.ts'
+import { createTopElements, createTopHits, createTopMetrics } from './top-hits.ts'
 import { presence } from './values.ts'
 
 /** What computes some aggregations and those inside of them. */

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it, test } from 'node:test'
-import type { Aggregator, Inner, PackedState, State } from '../../../src/engine/aggs/aggregator.ts'
+import type { Aggregator, Inner, State } from '../../../src/engine/aggs/aggregator.ts'
 import type { At } from '../../../src/engine/aggs/batch.ts'
 import { group } from '../../../src/engine/aggs/group.ts'
 import { createKeyed, type Wanted } from '../../../src/engine/aggs/keyed.ts'
 import { leadingKeys, leadsOf } from '../../../src/engine/aggs/leading.ts'
-import { packArrays, takenAll } from '../../../src/engine/aggs/packed.ts'
 
 /** Numbers from 0 to 1, the same in each run. */
 const randomFrom = (seed: number) => () => {
@@ -69,7 +68,7 @@ describe('the leading buckets of segments', () => {
 })
 
 /** The sum of the ordinals in each bucket. */
-const createOrdinalSum = (withPack: boolean): Aggregator & { sums: number[] } => {
+const createOrdinalSum = (isColumnar: boolean): Aggregator & { sums: number[] } => {
   type Sums = State & { sums: Float64Array }
   const sums: number[] = []
   return {
@@ -82,13 +81,7 @@ const createOrdinalSum = (withPack: boolean): Aggregator & { sums: number[] } =>
     merge(state, owners) {
       for (const [i, owner] of owners.entries()) sums[owner] = (sums[owner] ?? 0) + (state as Sums).sums[i]!
     },
-    ...(withPack && {
-      pick: (state: State, places: Uint32Array) => ({ ...takenAll({ sums: (state as Sums).sums }, places), bytes: 0 }),
-      pack(state: State, order: Uint32Array | undefined): PackedState {
-        const packed = packArrays({ sums: (state as Sums).sums }, order)
-        return { bytes: packed.bytes, of: (places): Sums => ({ ...packed.of(places), bytes: 0 }) }
-      },
-    }),
+    ...(isColumnar && { isColumnar }),
     summands: state => (state as Sums).sums,
     finish() {},
     result: () => assert.fail(),

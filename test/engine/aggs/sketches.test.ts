@@ -37,7 +37,7 @@ describe('quantiles of more values than memory holds', () => {
     exact.merge(part, OWNERS)
     near.merge(part, OWNERS)
   }
-  for (const store of [exact, near]) store.finish(2)
+  for (const store of [exact, near]) store.finish()
 
   for (const owner of [0, 1])
     it(`are near those of all of bucket ${owner}`, () => {
@@ -61,8 +61,8 @@ describe('counts of more values than memory holds', () => {
   const exact = createDistinctKeys(3000, Number.POSITIVE_INFINITY, () => {})
   const near = createDistinctKeys(3000, 100_000, () => {})
   for (const part of [...parts, ...parts]) {
-    exact.merge(part, OWNERS, part.bytes)
-    near.merge(part, OWNERS, part.bytes)
+    exact.merge(part, OWNERS)
+    near.merge(part, OWNERS)
   }
   const taken = [near.bytes(), exact.bytes()] as const
   for (const store of [exact, near]) store.finish()

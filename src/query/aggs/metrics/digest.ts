@@ -2,73 +2,51 @@
  * Where values lie, for percentiles and ranks. As long as there are at most twenty times `compression` distinct values all of
  * them are kept, and percentiles are Hazen's; beyond, neighbours are put together, the fewer the nearer they are to an end.
  */
-export interface Digest {
-  merge(other: Digest): void
-  /** The value below which a part (0 to 1) of the values lies; NaN where there are none. */
-  quantile(part: number): number
-  /** The part (0 to 1) of the values that lies below a value; NaN where there are none. */
-  rank(value: number): number
-  /** What `digestOf` makes the same of again. */
-  state(): DigestState
-  /** Memory that it takes. */
-  bytes(): number
-}
-
-/** Of each centroid, in order: its mean, its weight, and below zero for the weight where it stands for different values. */
-export interface DigestState {
-  compression: number
-  min: number
-  max: number
-  means: Float64Array<ArrayBuffer>
-  weights: Float64Array<ArrayBuffer>
-}
-
-export const digestOf = (stored: DigestState): Digest => {
-  const most = Math.ceil(Math.min(Math.max(stored.compression, 10), MOST_COMPRESSION) * 20)
-  let { min, max, means, weights } = stored
-  let size = means.length
-  let count = countOf(stored)
-
-  const mergeSorted = (moreMeans: Float64Array, moreWeights: Float64Array, more: number) => {
-    const toMeans = new Float64Array(size + more)
-    const toWeights = new Float64Array(size + more)
-    let to = 0
-    for (let a = 0, b = 0; a < size || b < more; ) {
-      const isOurs = b >= more || (a < size && means[a]! <= moreMeans[b]!)
-      const mean = isOurs ? means[a]! : moreMeans[b]!
-      const weight = isOurs ? weights[a++]! : moreWeights[b++]!
-      // Equal values are one, unless one of the two stands for different values.
-      if (to > 0 && toMeans[to - 1] === mean && weight > 0 && toWeights[to - 1]! > 0) toWeights[to - 1]! += weight
-      else {
-        toMeans[to] = mean
-        toWeights[to++] = weight
-      }
-    }
-    size = to > most ? compress(toMeans, toWeights, to, count, most) : to
-    // What is short is kept in arrays of its size.
-    means = size < toMeans.length / 2 ? toMeans.slice(0, size) : toMeans
-    weights = size < toWeights.length / 2 ? toWeights.slice(0, size) : toWeights
-  }
-
+export const createDigest = (compression: number) => {
+  const most = Math.ceil(Math.min(Math.max(compression, 10), MOST_COMPRESSION) * 20)
+  let [min, max] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  /** Of each centroid, in order: its mean, its weight, and below zero for the weight where it stands for different values. */
+  let [means, weights] = [new Float64Array(0), new Float64Array(0)]
+  let size = 0
+  let count = 0
   return {
-    merge(other) {
-      const more = other.state()
-      count += countOf(more)
-      min = Math.min(min, more.min)
-      max = Math.max(max, more.max)
-      mergeSorted(more.means, more.weights, more.means.length)
+    /** Adds different values, which ascend, each as often as its weight says. */
+    add(values: Float64Array, moreWeights: Float64Array) {
+      const more = values.length
+      if (more === 0) return
+      count = moreWeights.reduce((sum, weight) => sum + weight, count)
+      min = Math.min(min, values[0]!)
+      max = Math.max(max, values[more - 1]!)
+      const toMeans = new Float64Array(size + more)
+      const toWeights = new Float64Array(size + more)
+      let to = 0
+      for (let a = 0, b = 0; a < size || b < more; ) {
+        const isOurs = b >= more || (a < size && means[a]! <= values[b]!)
+        const mean = isOurs ? means[a]! : values[b]!
+        const weight = isOurs ? weights[a++]! : moreWeights[b++]!
+        // Equal values are one, unless one of the two stands for different values.
+        if (to > 0 && toMeans[to - 1] === mean && weight > 0 && toWeights[to - 1]! > 0) toWeights[to - 1]! += weight
+        else {
+          toMeans[to] = mean
+          toWeights[to++] = weight
+        }
+      }
+      size = to > most ? compress(toMeans, toWeights, to, count, most) : to
+      // What is short is kept in arrays of its size.
+      means = size < toMeans.length / 2 ? toMeans.slice(0, size) : toMeans
+      weights = size < toWeights.length / 2 ? toWeights.slice(0, size) : toWeights
     },
-    quantile: part => quantile(means, weights, size, { count, min, max }, part * count),
-    rank: value => rank(means, weights, size, count, value),
-    state: () => ({
-      ...{ compression: stored.compression, min, max },
-      ...{ means: means.slice(0, size), weights: weights.slice(0, size) },
-    }),
+    /** The value below which a part (0 to 1) of the values lies; NaN where there are none. */
+    quantile: (part: number): number => quantile(means, weights, size, { count, min, max }, part * count),
+    /** The part (0 to 1) of the values that lies below a value; NaN where there are none. */
+    rank: (value: number): number => rank(means, weights, size, count, value),
+    centroids: () => ({ min, max, means: means.subarray(0, size), weights: weights.subarray(0, size) }),
+    /** Memory that it takes. */
     bytes: () => means.byteLength + weights.byteLength,
   }
 }
 
-const countOf = ({ weights }: DigestState): number => weights.reduce((sum, weight) => sum + Math.abs(weight), 0)
+export type Digest = ReturnType<typeof createDigest>
 
 /** Bounds the memory of one digest: some 500 kB. */
 const MOST_COMPRESSION = 1000
