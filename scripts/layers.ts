@@ -214,14 +214,6 @@ export const EXCEPTIONS: readonly { from: string; to: string; why: string }[] = 
 /** Folders of a room that import each other for now. Otherwise one of two folders, neither inside the other, is the lower one. */
 export const MUTUAL: readonly { folders: readonly [string, string]; why: string }[] = [
   {
-    folders: ['src/console/api', 'src/console/shell'],
-    why: 'The client ends the session, whose state the shell holds.',
-  },
-  {
-    folders: ['src/console/parts', 'src/console/shell'],
-    why: 'Parts read the state of the shell: theme, time zone and names.',
-  },
-  {
     folders: ['src/engine/aggs', 'src/engine/query'],
     why: 'Hits of buckets are found as those of searches are, and searches end in aggregations.',
   },

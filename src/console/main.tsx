@@ -1,5 +1,5 @@
 import { render } from 'preact'
-import { App } from './shell/app.tsx'
+import { App } from './app.tsx'
 
 const TOO_OLD = 'This browser is too old for the console. Use Chrome 120, Firefox 135, Safari 18.4, or a newer one.'
 

@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { connection, session, useStore } from '../shell/state.ts'
+import { connection, session, useStore } from '../browser/state.ts'
 import type { SearchAnswer } from './wire.ts'
 
 export interface Asked<T> {

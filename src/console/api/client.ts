@@ -1,4 +1,4 @@
-import { connectionLost, rootUrl, session, signOut } from '../shell/state.ts'
+import { connectionLost, rootUrl, session, signOut } from '../browser/state.ts'
 import { at, type Json, parseJson, textAt, toJson } from './json.ts'
 
 /** What the server refused, or why it could not be asked. */

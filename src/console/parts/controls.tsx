@@ -1,8 +1,8 @@
 import type { ComponentChildren, FormHTMLAttributes } from 'preact'
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { useKey } from '../shell/keys.ts'
-import { useQueryState } from '../shell/router.tsx'
-import { createStore, useStore } from '../shell/state.ts'
+import { useKey } from '../browser/keys.ts'
+import { useQueryState } from '../browser/router.tsx'
+import { createStore, useStore } from '../browser/state.ts'
 import { plain } from './format.ts'
 
 interface ButtonProps {

@@ -2,7 +2,7 @@ import { useContext, useEffect } from 'preact/hooks'
 import { search } from '../api/index.ts'
 import { at, textAt } from '../api/json.ts'
 import type { Hit } from '../api/wire.ts'
-import { createStore, type Store, useStore } from '../shell/state.ts'
+import { createStore, type Store, useStore } from '../browser/state.ts'
 import { Network } from './text.tsx'
 
 /** What is known of an address: all of it absent where it is neither a contract nor a token. */

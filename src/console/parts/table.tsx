@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { useKey } from '../shell/keys.ts'
+import { useKey } from '../browser/keys.ts'
 
 export interface Column<Row> {
   title: string

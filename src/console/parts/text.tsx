@@ -1,8 +1,8 @@
 import { type ComponentChildren, createContext } from 'preact'
 import { useContext, useEffect, useState } from 'preact/hooks'
+import { Link } from '../browser/router.tsx'
+import { createStore, useStore } from '../browser/state.ts'
 import { hrefOf } from '../routes.ts'
-import { Link } from '../shell/router.tsx'
-import { createStore, useStore } from '../shell/state.ts'
 import { announce, Button } from './controls.tsx'
 import { ago, COIN_DECIMALS, coinOf, dateOf, short, showAmount, since, visible } from './format.ts'
 

@@ -4,9 +4,9 @@ import { messageOf } from '../../api/client.ts'
 import { search } from '../../api/index.ts'
 import { at, type Json, toJson } from '../../api/json.ts'
 import { type Hit, KINDS, type Kind, type SearchAnswer } from '../../api/wire.ts'
+import { setQuery, usePlace } from '../../browser/router.tsx'
 import type { Series } from '../../parts/chart.tsx'
 import { dateOf } from '../../parts/format.ts'
-import { setQuery, usePlace } from '../../shell/router.tsx'
 import { type Catalogue, sortPath } from './fields.ts'
 import {
   type Asked,

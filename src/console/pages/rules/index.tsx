@@ -1,5 +1,5 @@
+import { usePlace } from '../../browser/router.tsx'
 import type { PageProps } from '../../routes.ts'
-import { usePlace } from '../../shell/router.tsx'
 import { Edit, New } from './editor.tsx'
 import { RuleList } from './list.tsx'
 import { RulePage } from './rule.tsx'

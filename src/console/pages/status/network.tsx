@@ -9,11 +9,11 @@ import type {
   ScopeCoverage,
   ScopeFilling,
 } from '../../api/wire.ts'
+import { Link } from '../../browser/router.tsx'
 import { Spark, showNumber } from '../../parts/chart.tsx'
 import { plain } from '../../parts/format.ts'
 import { type Column, PlainTable } from '../../parts/table.tsx'
 import { dim, Facts, Hash, Network as InNetwork, say, Time } from '../../parts/text.tsx'
-import { Link } from '../../shell/router.tsx'
 
 /** What each state means, and its tone. */
 const STATES: Record<string, readonly [text: string, tone: string]> = {

@@ -1,12 +1,12 @@
 import { useLive } from '../../api/ask.ts'
 import { ask } from '../../api/client.ts'
 import type { Destination } from '../../api/wire.ts'
+import { setQuery, useQueryState } from '../../browser/router.tsx'
 import { Await, Empty } from '../../parts/answer.tsx'
 import { Button } from '../../parts/controls.tsx'
 import { count, plain } from '../../parts/format.ts'
 import { type Column, PlainTable } from '../../parts/table.tsx'
 import { say, Text, Time } from '../../parts/text.tsx'
-import { setQuery, useQueryState } from '../../shell/router.tsx'
 import { redeliver } from '../rules/api.ts'
 import { Deliveries } from '../rules/deliveries.tsx'
 

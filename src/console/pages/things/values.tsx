@@ -2,12 +2,12 @@ import type { ComponentChildren } from 'preact'
 import { useContext } from 'preact/hooks'
 import { at, type Json, textAt } from '../../api/json.ts'
 import type { Hit, Kind } from '../../api/wire.ts'
+import { Link } from '../../browser/router.tsx'
 import { GWEI_DECIMALS } from '../../parts/format.ts'
 import { type Known, useKnown } from '../../parts/names.ts'
 import type { Column } from '../../parts/table.tsx'
 import { Amount, Coins, dim, Hash, Network, say, Text, Time } from '../../parts/text.tsx'
 import { hrefOf } from '../../routes.ts'
-import { Link } from '../../shell/router.tsx'
 import { any, term } from './ask.ts'
 import {
   elementsOf,
