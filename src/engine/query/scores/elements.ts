@@ -6,7 +6,7 @@ import { argumentOf, argumentTerms, fieldOfTerm, logTerms, signatureOfLogField, 
 import type { Posting, Reader, Segment } from '../../reader.ts'
 import { planNested, rangesOf } from '../plan/nested.ts'
 import { type Coverage, countIn } from './coverage.ts'
-import { remembered } from './remembered.ts'
+import { perSegment, remembered } from './statistics-cache.ts'
 
 /** How many documents of the kind each signature has. */
 export const countsBySignature = (kind: Kind, reader: Reader, coverage: Coverage): ReadonlyMap<number, number> => {
@@ -16,9 +16,13 @@ export const countsBySignature = (kind: Kind, reader: Reader, coverage: Coverage
     const add = (id: number, count: number) => {
       if (reader.signature(id).of === of) sums.set(id, (sums.get(id) ?? 0) + count)
     }
-    for (const { segment, ids, counts } of inSegments(reader)) {
+    const known = perSegment<{ ids: Uint32Array; counts: Uint32Array }>(reader, 'signatures')
+    for (const segment of reader.segments()) {
       const covered = coverage.of(segment)
-      if (covered === 'all') for (const [i, id] of ids.entries()) add(id, counts[i]!)
+      if (covered === 'all') {
+        const { ids, counts } = known(segment, () => countedIn(segment, reader))
+        for (const [i, id] of ids.entries()) add(id, counts[i]!)
+      }
       if (covered !== 'some') continue
       const runs = coverage.ordinals(segment, of)
       for (const posting of signaturesIn(segment, reader))
@@ -29,36 +33,13 @@ export const countsBySignature = (kind: Kind, reader: Reader, coverage: Coverage
 }
 
 /** Signatures of a segment, and how many documents each has. */
-interface Counted {
-  segment: Segment
-  ids: Uint32Array
-  counts: Uint32Array
+const countedIn = (segment: Segment, reader: Reader) => {
+  const terms = signaturesIn(segment, reader)
+  return {
+    ids: Uint32Array.from(terms, ({ term }) => signatureOfLogField(fieldOfTerm(term))),
+    counts: Uint32Array.from(terms, ({ n }) => n),
+  }
 }
-
-/** What a segment holds is read once. */
-const inSegments = (reader: Reader): Counted[] => {
-  const before = COUNTED.get(reader)
-  const now = new Map(
-    reader.segments().map((segment): [string, Counted] => {
-      const place = `${segment.id} ${segment.revised}`
-      const known = before?.get(place)
-      if (known) return [place, known]
-      reader.check()
-      const terms = signaturesIn(segment, reader)
-      return [
-        place,
-        {
-          segment,
-          ids: Uint32Array.from(terms, ({ term }) => signatureOfLogField(fieldOfTerm(term))),
-          counts: Uint32Array.from(terms, ({ n }) => n),
-        },
-      ]
-    }),
-  )
-  COUNTED.set(reader, now)
-  return [...now.values()]
-}
-const COUNTED = new WeakMap<Reader, ReadonlyMap<string, Counted>>()
 
 const signaturesIn = ({ id }: Segment, reader: Reader) => {
   const [first, last] = logTerms(0)

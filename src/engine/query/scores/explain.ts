@@ -17,7 +17,7 @@ export const createExplainer = ({ node, score }: Scored, options: ScorerOptions)
 }
 
 const clause = (scored: Scored, options: ScorerOptions): ((...at: Parameters<Explain>) => Explanation[]) => {
-  const matches = matchesOf({ node: scored.node, score: undefined }, options)
+  const matches = matchesOf(scored.node, options)
   const explain = createExplainer(scored, options)
   return (segment, ordinal) =>
     count(matches(segment, listed(Uint32Array.of(ordinal)))) > 0 ? [explain(segment, ordinal)] : []

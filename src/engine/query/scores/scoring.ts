@@ -8,8 +8,8 @@ import type { Evaluation } from '../match/evaluate.ts'
 import { count, EMPTY, listed, or, toArray } from '../match/ordinal-set.ts'
 import { segmentsOf } from '../match/segment-pruning.ts'
 import { createExplainer, type Explain } from './explain.ts'
-import { type Group, spread } from './grouping.ts'
-import { createScorer, type Scorer, type ScorerOptions } from './scorer.ts'
+import { type Group, type Scorer, spread } from './fold.ts'
+import { createScorer, type ScorerOptions } from './scorer.ts'
 
 /** Scores of all that a search finds. */
 export interface Scoring {
@@ -75,7 +75,7 @@ const createScoring = (
     const scorer = scorers.get(kind)!
     const size = sizeOf({ segment, header: reader.header(segment) }, numberedAs(kind))
     const matches = evaluations.get(kind)!.matches(segment)
-    if (scorer.grouping) return spread(scorer.grouping.in(segment, matches), size)
+    if (scorer.groups) return spread(scorer.groups(segment, matches), size)
     const all = new Float64Array(size)
     const ordinals = toArray(matches)
     const scores = scorer.scores(segment, ordinals)
@@ -84,16 +84,14 @@ const createScoring = (
     return all
   }
   const groups: Scoring['groups'] = (kind, segment) => {
-    const found = scorers.get(kind)!.grouping!.in(segment, evaluations.get(kind)!.matches(segment))
+    const found = scorers.get(kind)!.groups!(segment, evaluations.get(kind)!.matches(segment))
     return least === undefined ? found : found.filter(({ score }) => Math.fround(score) >= least)
   }
 
   return {
     uniform,
-    greatest: Math.max(
-      ...Array.from(scorers.values(), ({ grouping }) => grouping?.greatest ?? Number.POSITIVE_INFINITY),
-    ),
-    groups: [...scorers.values()].every(({ grouping }) => grouping) ? groups : undefined,
+    greatest: Math.max(...Array.from(scorers.values(), ({ greatest }) => greatest)),
+    groups: [...scorers.values()].every(({ groups }) => groups) ? groups : undefined,
     in(kind, segment) {
       const known = last.get(kind)
       if (known?.segment === segment.id) return known.scores

@@ -7,7 +7,7 @@ import { analyze } from '../../../query/text/analysis.ts'
 import { type ColumnData, MISSING, valueAt } from '../../index/column-codec.ts'
 import { columnOf } from '../../index/column-fields.ts'
 import { blockAt } from '../../index/segment.ts'
-import type { Reader } from '../../reader.ts'
+import type { Reader, Segment } from '../../reader.ts'
 import { positionOf } from '../../schema.ts'
 import { isRowKind, numberedAs } from '../fields/ordinals.ts'
 import { dictionaryOf } from '../fields/term-dictionary.ts'
@@ -19,7 +19,7 @@ import { EVERYTHING, type Plan } from '../plan/plan.ts'
 import { planQuery } from '../plan/planner.ts'
 import { type Coverage, coverageOf } from './coverage.ts'
 import { countsBySignature, elementStatistics } from './elements.ts'
-import { remembered } from './remembered.ts'
+import { perSegment, remembered } from './statistics-cache.ts'
 
 export interface StatisticsOptions {
   kind: Kind
@@ -40,21 +40,15 @@ export const createStatistics = ({ kind, reader, ask, within }: StatisticsOption
       remembered(reader, `${what} ${kind} ${field.path} ${coverage.text}`, () => find(field))
 
   const countOf = (plan: Plan, key: string): number => {
-    const counts = isRowKind(kind) ? new Map<string, number>() : countsFor(reader, `${kind} ${key}`)
     const { whole, part } = evaluations(plan)
+    // Rows of contracts and tokens change while their segment stays.
+    const known = isRowKind(kind) ? undefined : perSegment<number>(reader, `${kind} ${key}`)
     let sum = 0
     for (const segment of reader.segments()) {
       const covered = coverage.of(segment)
       if (covered === 'some') sum += part().count(segment)
       if (covered !== 'all') continue
-      const place = `${segment.id} ${segment.revised}`
-      let count = counts.get(place)
-      if (count === undefined) {
-        reader.check()
-        count = whole.count(segment)
-        counts.set(place, count)
-      }
-      sum += count
+      sum += known ? known(segment, () => whole.count(segment)) : whole.count(segment)
     }
     return sum
   }
@@ -143,26 +137,6 @@ const OF_SIGNATURES: Partial<Record<Kind, Record<string, HasField | 'all'>>> = {
   call: { method: ({ of, event }) => of === 'call' && event !== null },
 }
 
-/** Counts by segment, which hold as long as it is there. */
-const countsFor = (reader: Reader, key: string): Map<string, number> => {
-  let ofReader = COUNTS.get(reader)
-  if (!ofReader) {
-    ofReader = new Map()
-    COUNTS.set(reader, ofReader)
-  }
-  let counts = ofReader.get(key)
-  if (!counts || counts.size > MOST_SEGMENTS) {
-    if (ofReader.size >= MOST_KEYS) ofReader.clear()
-    counts = new Map()
-    ofReader.set(key, counts)
-  }
-  return counts
-}
-const COUNTS = new WeakMap<Reader, Map<string, Map<string, number>>>()
-const MOST_KEYS = 200
-/** With those that are gone. */
-const MOST_SEGMENTS = 20_000
-
 /** Nearly all texts are a single word, and other fields a single value. */
 const averageLength = (kind: Kind, field: FieldPath, reader: Reader, coverage: Coverage): number => {
   if (kind === 'log' && field.field === 'topics') return averageOf(topicsOf(reader, coverage))
@@ -216,28 +190,21 @@ const lengthsOfNames = (kind: Kind, reader: Reader, coverage: Coverage): [number
 
 /** Of texts that the documents themselves have. What a segment holds is read once. */
 const averageInColumn = (kind: Kind, column: number, reader: Reader, coverage: Coverage): number => {
-  const counts = countsFor(reader, `words ${column}`)
+  const known = perSegment<[words: number, documents: number]>(reader, `words ${column}`)
+  const countIn = (segment: Segment, runs?: readonly Run[]): [words: number, documents: number] => {
+    const ids = presentIn(reader.columns.data(segment, column), runs)
+    return [ids.reduce((total, id) => total + analyze(reader.name(id)).length, 0), ids.length]
+  }
   let [words, documents] = [0, 0]
   for (const segment of reader.segments()) {
     const covered = coverage.of(segment)
     if (covered === 'none') continue
-    const place = `${segment.id} ${segment.revised}`
-    if (covered === 'some' || !counts.has(place)) {
-      reader.check()
-      const data = reader.columns.data(segment, column)
-      const runs = covered === 'all' ? undefined : coverage.ordinals(segment, numberedAs(kind))
-      const ids = presentIn(data, runs)
-      const sum = ids.reduce((total, id) => total + analyze(reader.name(id)).length, 0)
-      if (covered === 'some') {
-        words += sum
-        documents += ids.length
-        continue
-      }
-      counts.set(place, sum)
-      counts.set(`${place} documents`, ids.length)
-    }
-    words += counts.get(place)!
-    documents += counts.get(`${place} documents`)!
+    const [more, holders] =
+      covered === 'all'
+        ? known(segment, () => countIn(segment))
+        : countIn(segment, coverage.ordinals(segment, numberedAs(kind)))
+    words += more
+    documents += holders
   }
   return documents === 0 ? 1 : Math.fround(words / documents)
 }

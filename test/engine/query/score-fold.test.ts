@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { and, collected, count, type OrdinalSet, run, toArray } from '../../../src/engine/query/match/ordinal-set.ts'
-import { groupingOf, spread } from '../../../src/engine/query/scores/grouping.ts'
+import { foldScore, spread, uniformScorer } from '../../../src/engine/query/scores/fold.ts'
 import type { Segment } from '../../../src/engine/reader.ts'
 import { lookup } from '../../../src/mapping/index.ts'
 import { ALL, type Node } from '../../../src/query/ast.ts'
@@ -49,7 +49,7 @@ const score = (depth: number): fc.Arbitrary<Score> => {
   )
 }
 
-describe('scores by sets', () => {
+describe('folded scores', () => {
   const holds = ({ sets, values }: World, node: Node, ordinal: number): boolean =>
     node.op === 'all' ||
     (node.op === 'ids' && sets[Number(node.values[0])]!.includes(ordinal)) ||
@@ -76,7 +76,7 @@ describe('scores by sets', () => {
     }
   }
 
-  it('are those of each document, and none is greater than the greatest', () => {
+  it('are those of each document, by sets and one by one, and none is greater than the greatest', () => {
     const matches = fc.oneof(
       fc.constant<OrdinalSet>(run(0, SIZE)),
       fc.array(fc.nat(SIZE - 1)).map(list => collected(Uint32Array.from(list), SIZE)),
@@ -87,24 +87,27 @@ describe('scores by sets', () => {
           const ordinals = Array.from({ length: SIZE }, (_, i) => i).filter(i => holds(world, node, i))
           return collected(Uint32Array.from(ordinals), SIZE)
         }
-        const grouping = groupingOf(score, {
-          uniformOf: score => (score.by === 'same' ? score.value : undefined),
-          matchesOf:
-            ({ node }) =>
-            (_, within) =>
-              and(setOf(node), within, SIZE),
+        const scorer = foldScore(score, {
+          leaf: score => uniformScorer(score.by === 'same' ? score.value : Number.NaN),
+          matchesOf: node => (_, within) => and(setOf(node), within, SIZE),
           sizeOf: () => SIZE,
           isSingle: field => field === FROM,
-        })!
-        const groups = grouping.in(SEGMENT, matches)
+          check: () => {},
+        })
+        const groups = scorer.groups!(SEGMENT, matches)
         const due = new Float64Array(SIZE)
         for (const ordinal of toArray(matches)) due[ordinal] = scoreOf(world, score, ordinal)
         assert.deepEqual(spread(groups, SIZE), due)
+        const ordinals = toArray(matches)
+        assert.deepEqual(
+          scorer.scores(SEGMENT, ordinals),
+          Float64Array.from(ordinals, ordinal => due[ordinal]!),
+        )
         assert.equal(
           groups.reduce((sum, { set }) => sum + count(set), 0),
           count(matches),
         )
-        for (const one of due) assert.ok(one <= grouping.greatest, `${one} ${grouping.greatest}`)
+        for (const one of due) assert.ok(one <= scorer.greatest, `${one} ${scorer.greatest}`)
       }),
       { numRuns: Number(process.env.CASES ?? 300) },
     )

@@ -1,0 +1,274 @@
+import { lazy } from '../../../lib/lazy.ts'
+import type { FieldPath } from '../../../mapping/index.ts'
+import type { Node, Value } from '../../../query/ast.ts'
+import type { Score, Scored } from '../../../query/score.ts'
+import type { Segment } from '../../reader.ts'
+import { and, count, EMPTY, isEmpty, listed, minus, type OrdinalSet, or, toArray } from '../match/ordinal-set.ts'
+
+/** Matches that score the same. */
+export interface Group {
+  score: number
+  set: OrdinalSet
+}
+
+/** Scores of the documents of one kind that match. */
+export interface Scorer {
+  /** The score of all of them, where it is the same. */
+  uniform: number | undefined
+  /** No document scores more. */
+  greatest: number
+  /**
+   * The matches of one segment by their scores, without a look at any document: each is in one group, and no group is empty. Undefined
+   * where a part's score depends on more than whether it matches.
+   */
+  groups: ((segment: Segment, matches: OrdinalSet) => readonly Group[]) | undefined
+  /** Of the documents at these ordinals, which ascend and match. */
+  scores(segment: Segment, ordinals: Uint32Array): Float64Array
+}
+
+type Matches = (segment: Segment, within: OrdinalSet) => OrdinalSet
+
+export interface FoldOptions {
+  /** Of a score that is not put together from others of the same document. */
+  leaf(score: Exclude<Score, { by: 'sum' | 'best' | 'lowered' }>): Scorer
+  /** Those of some documents that match. */
+  matchesOf(node: Node): Matches
+  sizeOf(segment: Segment): number
+  /** Whether a document has no more than one value of the field. */
+  isSingle(field: FieldPath): boolean
+  check(): void
+}
+
+/** Parts are added in their order, by sets as document by document: so both give the same numbers. */
+export const foldScore = (score: Score, options: FoldOptions): Scorer => {
+  switch (score.by) {
+    case 'sum':
+      return sumOf(score.of, options)
+    case 'best':
+      return bestOf(score, options)
+    case 'lowered':
+      return lowered(score, options)
+    default:
+      return options.leaf(score)
+  }
+}
+
+export const uniformScorer = (uniform: number): Scorer => ({
+  uniform,
+  greatest: uniform >= 0 ? uniform : Number.POSITIVE_INFINITY,
+  groups: (_, matches) => (isEmpty(matches) ? [] : [{ score: uniform, set: matches }]),
+  scores: (_, ordinals) => new Float64Array(ordinals.length).fill(uniform),
+})
+
+interface Part {
+  isEverywhere: boolean
+  scorer: () => Scorer
+  matches: Matches
+}
+
+const partsOf = (of: readonly Scored[], options: FoldOptions): Part[] =>
+  of.map(({ node, score }) => {
+    const find = lazy(() => options.matchesOf(node))
+    return {
+      isEverywhere: node.op === 'all',
+      scorer: lazy(() => foldScore(score!, options)),
+      matches: latest((segment, within) => find()(segment, within)),
+    }
+  })
+
+/** The answer to the question that was asked last is kept. */
+const latest = (find: Matches): Matches => {
+  let asked: [segment: number, within: OrdinalSet] | undefined
+  let found = EMPTY
+  return (segment, within) => {
+    if (asked?.[0] !== segment.id || asked[1] !== within) {
+      found = find(segment, within)
+      asked = [segment.id, within]
+    }
+    return found
+  }
+}
+
+/** Parts beyond which groups may be too many to be told apart by sets. */
+const MAX_GROUPED_PARTS = 8
+
+const areGrouped = (parts: readonly Part[]): boolean =>
+  parts.length <= MAX_GROUPED_PARTS && parts.every(({ scorer }) => scorer().groups !== undefined)
+
+const greatestOf = (parts: readonly Part[]): number => Math.max(...parts.map(({ scorer }) => scorer().greatest))
+
+const plus = (sum: number, one: number): number => sum + one
+
+const sumOf = (of: readonly Scored[], options: FoldOptions): Scorer => {
+  const parts = partsOf(of, options)
+  if (parts.every(({ isEverywhere, scorer }) => isEverywhere && scorer().uniform !== undefined))
+    return uniformScorer(parts.reduce((sum, { scorer }) => sum + scorer().uniform!, 0))
+  const combined = combine(parts, plus, options)
+  if (!combined.groups) return { uniform: undefined, greatest: Number.POSITIVE_INFINITY, ...combined }
+  const greatest = areExclusive(of, options)
+    ? greatestOf(parts)
+    : parts.reduce((sum, { scorer }) => sum + scorer().greatest, 0)
+  return { uniform: undefined, greatest, ...combined }
+}
+
+/** Whether no document matches two of the parts, since each wants another value of the same field. */
+const areExclusive = (of: readonly Scored[], { isSingle }: FoldOptions): boolean => {
+  const [first] = of
+  if (first?.node.op !== 'in' || !isSingle(first.node.field)) return false
+  const { path } = first.node.field
+  const values: Value[] = []
+  for (const { node } of of) {
+    if (node.op !== 'in' || node.field.path !== path) return false
+    values.push(...node.values)
+  }
+  return new Set(values).size === values.length
+}
+
+const bestOf = ({ of, tie }: Extract<Score, { by: 'best' }>, options: FoldOptions): Scorer => {
+  const parts = partsOf(of, options)
+  const best = combine(parts, Math.max, options)
+  if (tie === 0) {
+    const greatest = best.groups ? greatestOf(parts) : Number.POSITIVE_INFINITY
+    return { uniform: undefined, greatest, ...best }
+  }
+  const all = combine(parts, plus, options)
+  const withTie = (best: number, sum: number): number => best + tie * (sum - best)
+  return {
+    uniform: undefined,
+    greatest: Number.POSITIVE_INFINITY,
+    groups:
+      best.groups &&
+      ((segment, matches) => {
+        const size = options.sizeOf(segment)
+        const bySum = all.groups!(segment, matches)
+        return merged(
+          best.groups!(segment, matches).flatMap(({ score, set }) =>
+            bySum.map(sum => ({ score: withTie(score, sum.score), set: and(set, sum.set, size) })),
+          ),
+          size,
+        )
+      }),
+    scores(segment, ordinals) {
+      const sums = all.scores(segment, ordinals)
+      return best.scores(segment, ordinals).map((score, i) => withTie(score, sums[i]!))
+    },
+  }
+}
+
+const lowered = (score: Extract<Score, { by: 'lowered' }>, options: FoldOptions): Scorer => {
+  const { factor } = score
+  const of = foldScore(score.of, options)
+  const where = lazy(() => options.matchesOf(score.where))
+  return {
+    uniform: undefined,
+    greatest: of.groups ? of.greatest * Math.max(1, factor) : Number.POSITIVE_INFINITY,
+    groups:
+      of.groups &&
+      ((segment, matches) => {
+        const size = options.sizeOf(segment)
+        const unwanted = where()(segment, matches)
+        return merged(
+          of.groups!(segment, matches).flatMap(({ score, set }) => {
+            const [inside, outside] = split(set, unwanted, size)
+            return [
+              { score: score * factor, set: inside },
+              { score, set: outside },
+            ]
+          }),
+          size,
+        )
+      }),
+    scores(segment, ordinals) {
+      const scores = of.scores(segment, ordinals)
+      const unwanted = toArray(where()(segment, listed(ordinals)))
+      for (let i = 0, j = 0; j < unwanted.length; i++)
+        if (ordinals[i] === unwanted[j]) {
+          scores[i]! *= factor
+          j++
+        }
+      return scores
+    },
+  }
+}
+
+/** Parts count where they match. */
+const combine = (
+  parts: readonly Part[],
+  add: (before: number, one: number) => number,
+  { sizeOf, check }: FoldOptions,
+): Pick<Scorer, 'groups' | 'scores'> => {
+  const groups: Scorer['groups'] = (segment, matches) => {
+    if (isEmpty(matches)) return []
+    const size = sizeOf(segment)
+    let groups: Group[] = [{ score: 0, set: matches }]
+    for (const { isEverywhere, scorer, matches: find } of parts) {
+      const own = isEverywhere ? matches : find(segment, matches)
+      if (isEmpty(own)) continue
+      const scores = scorer().groups!(segment, own)
+      groups = merged(
+        groups.flatMap(({ score: before, set }) => {
+          const [inside, outside] = split(set, own, size, set === matches)
+          return [
+            ...scores.map(one => ({
+              score: add(before, one.score),
+              set: scores.length === 1 ? inside : and(inside, one.set, size),
+            })),
+            { score: before, set: outside },
+          ]
+        }),
+        size,
+      )
+    }
+    return groups
+  }
+  return {
+    groups: areGrouped(parts) ? groups : undefined,
+    scores(segment, ordinals) {
+      const found = new Float64Array(ordinals.length)
+      for (const { isEverywhere, scorer, matches } of parts) {
+        check()
+        const some = isEverywhere ? ordinals : toArray(matches(segment, listed(ordinals)))
+        const own = scorer().scores(segment, some)
+        for (let i = 0, j = 0; j < some.length; i++)
+          if (ordinals[i] === some[j]) {
+            found[i] = add(found[i]!, own[j]!)
+            j++
+          }
+      }
+      return found
+    },
+  }
+}
+
+/** Those of a set that lie in another one, which may be known to be a part of it, and those that do not. */
+const split = (
+  set: OrdinalSet,
+  other: OrdinalSet,
+  size: number,
+  isPart = false,
+): [inside: OrdinalSet, outside: OrdinalSet] => {
+  const inside = isPart ? other : and(set, other, size)
+  if (isEmpty(inside)) return [EMPTY, set]
+  return count(inside) === count(set) ? [set, EMPTY] : [inside, minus(set, inside, size)]
+}
+
+/** Equal scores become one group. */
+const merged = (groups: readonly Group[], size: number): Group[] => {
+  const found: Group[] = []
+  for (const group of groups) {
+    if (isEmpty(group.set)) continue
+    const same = found.find(({ score }) => score === group.score)
+    if (same) same.set = or([same.set, group.set], size)
+    else found.push({ ...group })
+  }
+  return found
+}
+
+/** The scores of all matches, by ordinal. */
+export const spread = (groups: readonly Group[], size: number): Float64Array => {
+  const all = new Float64Array(size)
+  for (const { score, set } of groups)
+    if (set.form === 'run') all.fill(score, set.from, set.to)
+    else for (const ordinal of toArray(set)) all[ordinal] = score
+  return all
+}
