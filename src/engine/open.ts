@@ -3,12 +3,10 @@ import zlib from 'node:zlib'
 import { stop } from '../lib/errors.ts'
 import { damagedBecause } from '../sqlite/damage.ts'
 import { type Db, openReadonly, openWritable, type WritableDb } from '../sqlite/database.ts'
+import { migrate, versionOf } from '../sqlite/migrations.ts'
 import { makeCursorKey } from './cursor-key.ts'
 import { networkOfFile, storeFile } from './files.ts'
-import { type Layout, mayMigrate, migrate } from './migrations.ts'
 import { MIGRATIONS, SCHEMA, SCHEMA_VERSION } from './schema.ts'
-
-const LAYOUT: Layout = { version: SCHEMA_VERSION, migrations: MIGRATIONS }
 
 /** Opens the store of one network for writing, making it, or bringing it up to date, as needed. */
 export const openForWriting = (path: string, native?: string): WritableDb => openWritable(path, { native, check, make })
@@ -40,7 +38,11 @@ export const isStoreOlder = (path: string, native?: string): boolean => {
   }
 }
 
-const versionOf = (db: Db): number => db.pragma('user_version', { simple: true }) as number
+/** Whether there is a way from an older version to this one. */
+export const mayMigrate = (from: number): boolean => {
+  for (let next = from + 1; next <= SCHEMA_VERSION; next++) if (!MIGRATIONS.has(next)) return false
+  return true
+}
 
 /** Refuses what another version of the program wrote, and what is no store. */
 const check = (db: Db) => {
@@ -52,7 +54,7 @@ const check = (db: Db) => {
       `${db.name} was written by a newer version of Chainsieve (store version ${version}, this one knows ${SCHEMA_VERSION}): ` +
         'run that version, or index into another data folder',
     )
-  if (version !== 0 && !mayMigrate(version, LAYOUT))
+  if (version !== 0 && !mayMigrate(version))
     throw stop(
       'store_older',
       `${db.name} was written by an older version of Chainsieve, in a layout that this version cannot read (store version ${version}, ` +
@@ -102,7 +104,7 @@ const noteNetwork = (db: Db) => {
 
 const makeTables = (db: Db) => {
   if (versionOf(db) === SCHEMA_VERSION) return
-  if (versionOf(db) !== 0) return migrate(db, LAYOUT)
+  if (versionOf(db) !== 0) return migrate(db, SCHEMA_VERSION, version => MIGRATIONS.get(version)!)
   db.transaction(() => {
     for (const statement of SCHEMA) db.exec(statement)
     const meta = db.prepare('INSERT INTO meta (key, value) VALUES (?, ?)')

@@ -3,22 +3,19 @@ import { test } from 'node:test'
 import Database from 'better-sqlite3'
 import { createBlocks } from '../../src/engine/blocks.ts'
 import { createCoverageReader } from '../../src/engine/coverage.ts'
-import { type Layout, mayMigrate, migrate } from '../../src/engine/migrations.ts'
-import { openForReading, openForWriting } from '../../src/engine/open.ts'
+import { mayMigrate, openForReading, openForWriting } from '../../src/engine/open.ts'
 import { SCHEMA_VERSION } from '../../src/engine/schema.ts'
 import { findSimilarFault } from '../../src/engine/similar.ts'
 import { createWriter } from '../../src/engine/writer.ts'
+import { migrate } from '../../src/sqlite/migrations.ts'
 import { dropSums } from '../../src/sqlite/sums.ts'
 import { tempFolder } from '../support/pack.ts'
 import { createTestStore, demoBlocks, WITHOUT_SHELF } from '../support/store.ts'
 
-const layout: Layout = {
-  version: 12,
-  migrations: new Map([
-    [11, ['ALTER TABLE a ADD COLUMN c INT DEFAULT 7']],
-    [12, ['CREATE TABLE b (x INT)', 'INSERT INTO b SELECT c FROM a']],
-  ]),
-}
+const STEPS = new Map([
+  [11, ['ALTER TABLE a ADD COLUMN c INT DEFAULT 7']],
+  [12, ['CREATE TABLE b (x INT)', 'INSERT INTO b SELECT c FROM a']],
+])
 
 const old = (version: number) => {
   const db = new Database(':memory:')
@@ -29,17 +26,17 @@ const old = (version: number) => {
 
 test('a store goes from any version with a way on to the newest, step by step', () => {
   const db = old(10)
-  assert.ok(mayMigrate(10, layout) && mayMigrate(12, layout))
-  assert.equal(mayMigrate(9, layout), false)
-  migrate(db, layout)
+  assert.ok(mayMigrate(10) && mayMigrate(SCHEMA_VERSION))
+  assert.equal(mayMigrate(9), false)
+  migrate(db, 12, version => STEPS.get(version)!)
   assert.deepEqual(db.prepare('SELECT x FROM b').pluck().all(), [7, 7])
   assert.equal(db.pragma('user_version', { simple: true }), 12)
 })
 
 test('a step that fails leaves the store as it was', () => {
   const db = old(10)
-  const broken = { ...layout, migrations: new Map(layout.migrations).set(12, ['CREATE TABLE b (x INT)', 'nonsense']) }
-  assert.throws(() => migrate(db, broken), /nonsense/)
+  const broken = new Map(STEPS).set(12, ['CREATE TABLE b (x INT)', 'nonsense'])
+  assert.throws(() => migrate(db, 12, version => broken.get(version)!), /nonsense/)
   assert.equal(db.pragma('user_version', { simple: true }), 10)
   assert.deepEqual(db.prepare('SELECT * FROM a').raw().all(), [[1], [2]])
 })

@@ -10,7 +10,7 @@ import { MIGRATIONS as ACCOUNTS } from '../../src/accounts/file.ts'
 import { loadConfig } from '../../src/config/index.ts'
 import { MIGRATIONS as DELIVERIES } from '../../src/delivery/ledger/migrations.ts'
 import { storeFile } from '../../src/engine/files.ts'
-import { mayMigrate } from '../../src/engine/migrations.ts'
+import { mayMigrate } from '../../src/engine/open.ts'
 import { MIGRATIONS, SCHEMA_VERSION } from '../../src/engine/schema.ts'
 import { silent } from '../../src/lib/log.ts'
 import { createShutdown } from '../../src/lib/shutdown.ts'
@@ -21,7 +21,7 @@ import { seeded } from '../support/logs.ts'
 import { alertsOf, answersOf, type Fixture, layouts, NETWORK, readFixture, unpack, versionsIn } from './fixture.ts'
 
 const NOW = [SCHEMA_VERSION, ACCOUNTS.length, DELIVERIES.length]
-const leadsOn = (layout: number) => mayMigrate(layout, { version: SCHEMA_VERSION, migrations: MIGRATIONS })
+const leadsOn = mayMigrate
 
 const verified = async (data: string) => {
   const shutdown = createShutdown({ log: silent })
