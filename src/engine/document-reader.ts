@@ -3,7 +3,7 @@ import type { Limits } from '../limits/index.ts'
 import type { DocumentReader } from './port.ts'
 import { createSearcher } from './query/searcher.ts'
 import { createSuggester, type Suggester } from './query/suggest.ts'
-import { openReader, wholeRanges } from './reader.ts'
+import { openReader, readingIn, wholeRanges } from './reader.ts'
 
 export interface DocumentReaderOptions {
   /** Path of SQLite's binding. */
@@ -20,14 +20,7 @@ export const openDocumentReader = (
 ): DocumentReader => {
   const reader = openReader(path, native)
   let suggester: Suggester | undefined
-  const read = <T>(ask: () => T): T => {
-    reader.begin()
-    try {
-      return ask()
-    } finally {
-      reader.end()
-    }
-  }
+  const read = readingIn(reader)
   return {
     ...createSearcher(reader, limits),
     suggest(request) {

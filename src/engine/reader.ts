@@ -274,14 +274,18 @@ const createCache = <K, V>(capacity: number) => {
 
 export type Statement = Database.Statement<unknown[]>
 
-/** Has work read one state of the store. */
+/** Has work read one state of the store; `check` as in `begin`. */
+export const reading = <T>(reader: Pick<Reader, 'begin' | 'end'>, read: () => T, check?: () => void): T => {
+  reader.begin(check)
+  try {
+    return read()
+  } finally {
+    reader.end()
+  }
+}
+
+/** The same of one reader. */
 export const readingIn =
   (reader: Pick<Reader, 'begin' | 'end'>) =>
-  <T>(read: () => T): T => {
-    reader.begin()
-    try {
-      return read()
-    } finally {
-      reader.end()
-    }
-  }
+  <T>(read: () => T): T =>
+    reading(reader, read)

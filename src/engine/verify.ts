@@ -8,7 +8,7 @@ import { createKeys, mayHold } from './index/term-filter.ts'
 import { createSegmentCursor } from './index/term-merge.ts'
 import { createTermReading } from './index/term-rows.ts'
 import { createSearcher, type Searcher } from './query/searcher.ts'
-import { openReader, type Reader, type Segment } from './reader.ts'
+import { openReader, type Reader, reading, type Segment } from './reader.ts'
 import { PLACES, positionOf } from './schema.ts'
 import { findSimilarFault } from './similar.ts'
 
@@ -21,9 +21,7 @@ export function* verifyContents(store: string, deep: boolean, native?: string): 
   const reader = openReader(store, native)
   const faults: string[] = []
   try {
-    reader.begin()
-    const segments = [...reader.segments()]
-    reader.end()
+    const segments = reading(reader, () => [...reader.segments()])
     if (deep) faults.push(...findFaults(reader.db, 'integrity_check').map(fault => `SQLite finds: ${fault}`))
     if (deep) attempt(faults, 'similar contracts', () => checkSimilar(reader))
     yield* checkLinks(reader, segments, faults)
@@ -33,7 +31,7 @@ export function* verifyContents(store: string, deep: boolean, native?: string): 
     const searcher = createSearcher(reader)
     for (const [i, segment] of sample.entries()) {
       attempt(faults, `blocks ${segment.first} to ${segment.last}`, () => {
-        inside(reader, () => {
+        reading(reader, () => {
           checkRows(reader, segment, deep)
           checkFilter(reader, segment)
         })
@@ -65,16 +63,6 @@ const attempt = (faults: string[], where: string, check: () => void) => {
   }
 }
 
-/** Within one state of the store. */
-const inside = (reader: Reader, check: () => void) => {
-  reader.begin()
-  try {
-    check()
-  } finally {
-    reader.end()
-  }
-}
-
 const checkSimilar = ({ db }: Reader) => {
   const fault = findSimilarFault(db)
   if (fault !== undefined) throw new Error(fault)
@@ -86,14 +74,11 @@ const sampleOf = <T>(all: readonly T[], count: number): T[] => {
   return Array.from({ length: count }, (_, i) => all[Math.round(i * step)]!)
 }
 
-const numbersOf = (reader: Reader, segment: Segment): number[] => {
-  let numbers: number[] = []
-  inside(reader, () => {
+const numbersOf = (reader: Reader, segment: Segment): number[] =>
+  reading(reader, () => {
     const header = reader.header(segment)
-    numbers = Array.from(header.times, (_, index) => blockAt(header, index))
+    return Array.from(header.times, (_, index) => blockAt(header, index))
   })
-  return numbers
-}
 
 function* checkLinks(reader: Reader, segments: readonly Segment[], faults: string[]): Generator<number> {
   const blocks = createBlocks(reader.db)

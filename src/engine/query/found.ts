@@ -1,6 +1,8 @@
 import type { Kind } from '../../mapping/index.ts'
 import type { Value } from '../../query/ast.ts'
 import type { Explanation } from '../../query/score.ts'
+import type { ReadHeader } from '../reader.ts'
+import { numberedAs, positionOfOrdinal } from './fields/ordinals.ts'
 import type { Evaluation } from './match/evaluate.ts'
 import type { Scoring } from './scores/scoring.ts'
 
@@ -25,4 +27,10 @@ export interface Found {
   score?: number
   /** How the score comes about, where that is asked for and not the same for all. */
   explanation?: Explanation
+}
+
+/** Makes matches of the ordinals of one kind's documents in a segment. Their keys are still to be read. */
+export const foundIn = (kind: Kind, header: ReadHeader): ((ordinal: number) => Found) => {
+  const numbered = numberedAs(kind)
+  return ordinal => ({ kind, position: positionOfOrdinal(header, numbered, ordinal), keys: [] })
 }

@@ -6,8 +6,8 @@ import type { Collapse, InnerHits, SearchRequest } from '../../query/request.ts'
 import { and, exists, ids, isIn, not, parent } from '../../query/simplify.ts'
 import type { Reader } from '../reader.ts'
 import { type Documents, fieldValues } from './documents.ts'
-import { numberedAs, positionOfOrdinal, segmentAt, viewOf } from './fields/ordinals.ts'
-import type { Found } from './found.ts'
+import { numberedAs, segmentAt, viewOf } from './fields/ordinals.ts'
+import { type Found, foundIn } from './found.ts'
 import type { Among } from './match/block-filter.ts'
 import { countAll } from './match/count.ts'
 import type { Evaluation } from './match/evaluate.ts'
@@ -47,13 +47,10 @@ export const relatedBy = (
       kind,
       by === 'parent' ? ids(_parent === undefined ? [] : [_parent]) : parent(hit.kind, ids([_id])),
     )
-    const numbered = numberedAs(kind)
-    const { header, size } = viewOf(segment, numbered, reader)
+    const { header, size } = viewOf(segment, numberedAs(kind), reader)
     const linked = link.matches(segment)
     const matches = toArray(both(linked, inner.matches(segment, linked), size))
-    const found = Array.from(matches, (ordinal): Found => {
-      return { kind, position: positionOfOrdinal(header, numbered, ordinal), keys: [] }
-    })
+    const found = Array.from(matches, foundIn(kind, header))
     if (keys.compare) keys.fill(found, segment)
     return { total: found.length, found: found.sort(order).slice(request.from, request.from + request.size) }
   }

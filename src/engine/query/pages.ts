@@ -1,18 +1,21 @@
 import type { Range } from '../../lib/ranges.ts'
-import type { Limits } from '../../limits/index.ts'
 import type { SearchRequest } from '../../query/request.ts'
-import type { Reader, Segment } from '../reader.ts'
+import { type Reader, reading, type Segment } from '../reader.ts'
 import { blockOf } from '../schema.ts'
 import { numberedAs, positionOfOrdinal } from './fields/ordinals.ts'
-import type { Found, Part } from './found.ts'
-import type { Loading, Take } from './hits.ts'
+import { type Found, foundIn, type Part } from './found.ts'
+import type { Take } from './hits.ts'
+import { countAll } from './match/count.ts'
 import { each, some } from './match/ordinal-set.ts'
 import { segmentsOf } from './match/segment-pruning.ts'
 import { check, type SearchOptions } from './options.ts'
-import { altered, alteredSince, checkHits, type Snapshot } from './snapshot.ts'
-import { type Finding, sharesTime } from './sort/first-page.ts'
-import { bySortKeys, type SortKeys, sortKeysOf } from './sort/sort.ts'
-import { createScale, type Held } from './sort/sort-memory.ts'
+import { maxScore } from './scores/scoring.ts'
+import { prepareParts, type SearchContext } from './search-context.ts'
+import type { WrittenPages } from './searcher.ts'
+import { altered, alteredSince, checkHits, type Snapshot, takeSnapshot } from './snapshot.ts'
+import { type Finding, findBest, sharesTime } from './sort/first-page.ts'
+import { bySortKeys, isChainOrder, type SortKeys, sortKeysOf } from './sort/sort.ts'
+import { createScale, type Held, hold } from './sort/sort-memory.ts'
 
 /** Documents that are read, and sent, in one go. */
 const PAGE = 500
@@ -36,22 +39,79 @@ export const isSamePlace = (a: Cursor | undefined, b: Cursor | undefined): boole
   a?.last?.kind === b?.last?.kind && a?.last?.position === b?.last?.position
 
 /** How far an answer has come. Who sets it goes on elsewhere. */
-export interface Progress {
+interface Progress {
   at: Cursor & { snapshot: Snapshot }
   /** Told the last hit of a page before the page is written, where others may go on behind it at the same time. */
   reached?: ((at: Cursor) => void) | undefined
+}
+
+/** All hits of a request, or those behind a cursor, page by page. */
+export const streamHits = (
+  context: SearchContext,
+  request: SearchRequest,
+  options: SearchOptions,
+  take: Take,
+  after: Cursor | undefined,
+): WrittenPages => {
+  const { reader, exact } = context
+  const walked = (progress: Progress) => ({
+    pages: walk(request, options, context, take, progress),
+    at: () => progress.at,
+    ...apart(progress),
+  })
+  /** Where no other keys refine the chain's order, a page can be made without those before it. */
+  const apart = (progress: Progress) => {
+    if (sortKeysOf(request, reader, exact).compare) return {}
+    progress.reached = options.reached && (cursor => options.reached!(cursor))
+    return {
+      goTo(cursor: Cursor) {
+        if (!isSamePlace(cursor, progress.at)) progress.at = cursor as Progress['at']
+      },
+    }
+  }
+  const begun = after as Progress['at'] | undefined
+  if (begun && isChainOrder(request)) return { total: -1, ...walked({ at: begun }) }
+  return reading(
+    reader,
+    () => {
+      const parts = prepareParts(context, request, begun?.snapshot)
+      const total = begun ? -1 : countAll(request, parts, reader)
+      const isCounted = request.trackTotal === true && !request.after
+      const snapshot =
+        begun?.snapshot ?? takeSnapshot(reader, isCounted ? Math.max(0, total - request.from) : undefined)
+      const progress: Progress = { at: begun ?? { last: undefined, hits: 0, snapshot } }
+      const max = maxScore(request, parts, undefined, reader)
+      if (isChainOrder(request)) return { total, ...walked(progress), ...max }
+      const [gone] = alteredSince(snapshot, request, reader)
+      if (gone) throw altered(gone)
+      // Another order than the chain's has to be known whole before the first hit.
+      const all = { ...request, from: 0, size: Number.POSITIVE_INFINITY }
+      const held = hold(findBest(all, parts, context))
+      const from = begun?.last ? held.behind(begun.last) : request.from
+      const scoring = parts[0]?.scoring
+      const marking: Take = found => {
+        scoring?.mark(found, request.shown)
+        return take(found)
+      }
+      const pages = pagesOf(held, from, { request, reader, take: marking, progress, version: reader.version() })
+      return { total, pages, at: () => progress.at, ...max }
+    },
+    () => check(options),
+  )
 }
 
 /**
  * All hits in chain order, taken page by page: it yields how many a page has. Between two pages the store may change, segments may be merged and blocks replaced: what comes behind the last
  * hit is then looked up anew.
  */
-export function* walk(
+function* walk(
   request: SearchRequest,
   options: SearchOptions,
-  { prepare, loading: { reader, exact }, limits, take }: Walking,
+  context: SearchContext,
+  take: Take,
   progress: Progress,
 ): Generator<number> {
+  const { reader, exact } = context
   const keys = sortKeysOf(request, reader, exact)
   const order = bySortKeys(keys)
   let { last } = progress.at
@@ -95,7 +155,7 @@ export function* walk(
         segments.pop()
       }
       if (keys.compare) edge = further(edge, together)
-      found = matchesInOrder(parts, together, keys, { reader, limits })
+      found = matchesInOrder(parts, together, keys, context)
     }
     return page
   }
@@ -124,7 +184,7 @@ export function* walk(
       if (reader.version() !== version || isBehind) {
         version = reader.version()
         checkSnapshot()
-        parts = prepare(request, progress.at.snapshot)
+        parts = prepareParts(context, request, progress.at.snapshot)
         segments = keys.descending ? [...segmentsOf(parts, reader)] : segmentsOf(parts, reader).toReversed()
         found = [].values()
       }
@@ -151,13 +211,6 @@ export function* walk(
     if (isLast && progress.at === here) break
   }
   checkHits(progress.at.hits, progress.at.snapshot.hits)
-}
-
-interface Walking {
-  prepare(request: SearchRequest, snapshot: Snapshot): Part[]
-  loading: Pick<Loading, 'reader' | 'exact'>
-  limits: Limits
-  take: Take
 }
 
 /** Whether all that a segment holds comes before a hit. */
@@ -192,10 +245,10 @@ function* matchesInOrder(
   const found: Found[] = []
   for (const segment of segments) {
     const header = reader.header(segment)
-    for (const { kind, evaluation } of parts)
-      each(evaluation.matches(segment), ordinal =>
-        found.push({ kind, position: positionOfOrdinal(header, numberedAs(kind), ordinal), keys: [] }),
-      )
+    for (const { kind, evaluation } of parts) {
+      const toFound = foundIn(kind, header)
+      each(evaluation.matches(segment), ordinal => void found.push(toFound(ordinal)))
+    }
   }
   if (keys.compare) {
     keys.fill(found)
@@ -207,7 +260,7 @@ function* matchesInOrder(
 const NO_KEYS: Found['keys'] = []
 
 /** Hits that are all known, page by page. */
-export function* pagesOf(
+function* pagesOf(
   held: Held,
   from: number,
   {

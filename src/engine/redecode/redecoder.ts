@@ -2,7 +2,7 @@ import type { OwnAbi } from '../../decode/declarations.ts'
 import type { Decoding } from '../../decode/decoding.ts'
 import type { RevisionBuilder } from '../index/revision.ts'
 import type { Redecoder, RedecodingStep } from '../port.ts'
-import { openReader, type Reader } from '../reader.ts'
+import { openReader, type Reader, readingIn } from '../reader.ts'
 import { type Candidates, createFinder, cutNewest, lastBlock } from './candidates.ts'
 import { createComparison } from './comparison.ts'
 import { createFailureComparison } from './failures.ts'
@@ -18,14 +18,7 @@ export interface RedecoderOptions {
 /** Opens the store of one network for finding what an ABI decodes otherwise. */
 export const openRedecoder = (path: string, abi: OwnAbi, { native, revise }: RedecoderOptions): Redecoder => {
   const reader = openReader(path, native)
-  const read = <T>(ask: () => T): T => {
-    reader.begin()
-    try {
-      return ask()
-    } finally {
-      reader.end()
-    }
-  }
+  const read = readingIn(reader)
   let owners: readonly number[] | null | undefined
   const knownOwners = () => {
     if (owners === undefined) owners = ownersOf(reader, abi)

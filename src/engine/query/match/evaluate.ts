@@ -102,29 +102,15 @@ const buildPart = (plan: Plan, context: Context): SegmentMatcher => {
       return { matches: () => EMPTY, count: () => 0, events: true, where: () => NOWHERE }
     case 'and':
       return conjunction(plan.of, context)
-    case 'or': {
-      const parts = plan.of.map(inner => build(inner, context))
-      return {
-        matches: (at, within) =>
-          or(
-            parts.map(part => part.matches(at, within)),
-            at.size,
-          ),
-        events: parts.every(part => part.events),
-        where: () => whereAny(parts),
-      }
-    }
+    case 'or':
     case 'atLeast': {
+      const least = 'count' in plan ? plan.count : 1
       const parts = plan.of.map(inner => build(inner, context))
+      const matchesOf = (at: SegmentView, within: OrdinalSet | undefined) => parts.map(part => part.matches(at, within))
       return {
-        matches: (at, within) =>
-          atLeast(
-            parts.map(part => part.matches(at, within)),
-            plan.count,
-            at.size,
-          ),
-        events: plan.count > 0 && parts.every(part => part.events),
-        ...(plan.count > 0 && { where: () => whereAny(parts) }),
+        matches: (at, within) => atLeast(matchesOf(at, within), least, at.size),
+        events: least > 0 && parts.every(part => part.events),
+        ...(least > 0 && { where: () => whereAny(parts) }),
       }
     }
     case 'not': {

@@ -18,7 +18,7 @@ export const createEvaluator =
     evaluate({ kind, plan: among(within, planQuery(kind, query, reader)), reader, ask: asking(exact) })
 
 export const asking = (documents: Documents): Ask => {
-  const tests = new Map<Node, { test: ReturnType<typeof compile>; fields: string[] | undefined }>()
+  const tests = new WeakMap<Node, { test: ReturnType<typeof compile>; fields: string[] | undefined }>()
   return (kind, node, positions) => {
     const known = tests.get(node) ?? { test: compile(kind, node), fields: fieldsIn(node) }
     tests.set(node, known)

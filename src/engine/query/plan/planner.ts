@@ -167,12 +167,6 @@ const planLeaf = (kind: Kind, leaf: Leaf, reader: Reader): Plan => {
 
 const isAddress = (value: Value): boolean => /^0x[0-9a-f]{40}$/i.test(String(value))
 
-/** A condition on what all documents of a block, or of a transaction, show of it. */
-const ofWhole = (kind: 'block' | 'tx', leaf: Leaf, reader: Reader): Plan => {
-  const of = planLeaf(kind, { ...leaf, field: lookup(kind, 'hash')! }, reader)
-  return of.by === 'none' ? NOTHING : { by: 'parent', kind, of }
-}
-
 /**
  * A range of names, such as those that begin with a text, by the names that lie in it: the index has them, where they are few.
  */
@@ -185,59 +179,53 @@ const fewNames = (kind: Kind, leaf: Leaf, reader: Reader): Node | undefined => {
 
 const MAX_NAMES = 1000
 
-const blockHash: Planner = (leaf, reader) => {
-  if (leaf.op === 'exists') return EVERYTHING
-  return leaf.op === 'in' ? blocksByHash(leaf, reader) : ofWhole('block', leaf, reader)
-}
-
-const ownBlockHash: Planner = (leaf, reader) => {
-  if (leaf.op === 'exists') return EVERYTHING
-  return leaf.op === 'in' ? blocksByHash(leaf, reader) : undefined
-}
-
-const blocksByHash = (leaf: Extract<Leaf, { op: 'in' }>, reader: Reader): Plan => {
-  const positions = leaf.values.flatMap(value => findBlock(String(value), reader) ?? [])
-  const numbers = positions.map(position => position / PLACES).sort((a, b) => a - b)
-  return { by: 'blocks', runs: numbers.map(number => [number, number]) }
-}
-
-const transactionHash: Planner = (leaf, reader) => {
-  if (leaf.op === 'exists') return EVERYTHING
-  if (leaf.op !== 'in') return ofWhole('tx', leaf, reader)
-  return {
-    by: 'transactions',
-    positions: ascending(leaf.values.flatMap(value => findTransaction(String(value), reader) ?? [])),
+/** Conditions on single hashes; `others` plans all that are not, where that is another way than by what is stored with each document. */
+const byHash =
+  (
+    find: (hash: string, reader: Reader) => number | undefined,
+    planOf: (positions: number[], reader: Reader) => Plan,
+    others: Planner = () => undefined,
+  ): Planner =>
+  (leaf, reader) => {
+    if (leaf.op === 'exists') return EVERYTHING
+    if (leaf.op !== 'in') return others(leaf, reader)
+    return planOf(ascending(leaf.values.flatMap(value => find(String(value), reader) ?? [])), reader)
   }
-}
+
+/** A condition on what all documents of a block, or of a transaction, show of it. */
+const ofWhole =
+  (kind: 'block' | 'tx'): Planner =>
+  (leaf, reader) => {
+    const of = planLeaf(kind, { ...leaf, field: lookup(kind, 'hash')! }, reader)
+    return of.by === 'none' ? NOTHING : { by: 'parent', kind, of }
+  }
+
+const inBlocks = (positions: number[]): Plan => ({
+  by: 'blocks',
+  runs: positions.map(position => [blockOf(position), blockOf(position)]),
+})
+const ofTransactions = (positions: number[]): Plan => ({ by: 'transactions', positions })
+const atPositions = (positions: number[]): Plan => ({ by: 'positions', positions })
+
+const transactionHash = byHash(findTransaction, ofTransactions, ofWhole('tx'))
 
 /** Contracts are few, and no segment tells which transaction created them. */
-const contractTransaction: Planner = (leaf, reader) => {
-  const plan = leaf.op === 'range' || leaf.op === 'pattern' ? undefined : transactionHash(leaf, reader)
-  if (plan?.by !== 'transactions') return plan
+const contractTransaction = byHash(findTransaction, (positions, reader) => {
   const select = reader.prepare('SELECT pos FROM contract WHERE pos BETWEEN ? AND ? AND tx = ? ORDER BY pos').pluck()
-  const created = plan.positions.flatMap(position => {
+  const created = positions.flatMap(position => {
     const start = positionOf(blockOf(position), 0)
     return select.all(start, start + PLACES - 1, placeOf(position)) as number[]
   })
-  return { by: 'positions', positions: created }
-}
+  return atPositions(created)
+})
 
-const ownTransactionHash: Planner = (leaf, reader) => {
-  if (leaf.op === 'exists') return EVERYTHING
-  if (leaf.op !== 'in') return undefined
-  return {
-    by: 'positions',
-    positions: ascending(leaf.values.flatMap(value => findTransaction(String(value), reader) ?? [])),
-  }
-}
-
-const blockTransactions: Planner = (leaf, reader) => {
-  if (leaf.op === 'exists')
-    return { by: 'headers', test: ({ ends: { tx } }, index) => tx[index]! > (index > 0 ? tx[index - 1]! : 0) }
-  if (leaf.op !== 'in') return undefined
-  const positions = leaf.values.flatMap(value => findTransaction(String(value), reader) ?? [])
-  return { by: 'positions', positions: ascending(positions.map(position => position - (position % PLACES))) }
-}
+const transactionsIn = byHash(findTransaction, positions =>
+  atPositions(ascending(positions.map(position => position - placeOf(position)))),
+)
+const blockTransactions: Planner = (leaf, reader) =>
+  leaf.op === 'exists'
+    ? { by: 'headers', test: ({ ends: { tx } }, index) => tx[index]! > (index > 0 ? tx[index - 1]! : 0) }
+    : transactionsIn(leaf, reader)
 
 /** What a contract or a token is called, word by word. */
 const byWords =
@@ -279,12 +267,15 @@ const constant =
     testOf(leaf)(value) ? EVERYTHING : NOTHING
 
 /** Fields that mean the same whatever document shows them. */
-const IN_ALL_KINDS: Record<string, Planner> = { blockNumber, blockHash, transactionHash, timestamp: time }
+const IN_ALL_KINDS: Record<string, Planner> = {
+  ...{ blockNumber, timestamp: time, transactionHash },
+  blockHash: byHash(findBlock, inBlocks, ofWhole('block')),
+}
 
 /** Fields that are found in another way than by postings or columns of their own. */
 const INDEXED_FIELDS: Partial<Record<Kind, Record<string, Planner>>> = {
-  block: { number: blockNumber, hash: ownBlockHash, transactions: blockTransactions },
-  tx: { hash: ownTransactionHash },
+  block: { number: blockNumber, hash: byHash(findBlock, inBlocks), transactions: blockTransactions },
+  tx: { hash: byHash(findTransaction, atPositions) },
   log: { address: emitter, topics, signature: firstTopic, removed: constant(false) },
   event: {
     address: emitter,

@@ -2,8 +2,8 @@ import { KINDS, type Kind } from '../../../mapping/index.ts'
 import type { Collapse, SearchRequest } from '../../../query/request.ts'
 import type { Segment } from '../../reader.ts'
 import { INEXACT } from '../fields/field-values.ts'
-import { numberedAs, ordinalOfPosition, positionOfOrdinal } from '../fields/ordinals.ts'
-import type { Found, Key, Part } from '../found.ts'
+import { numberedAs, ordinalOfPosition } from '../fields/ordinals.ts'
+import { type Found, foundIn, type Key, type Part } from '../found.ts'
 import { toArray } from '../match/ordinal-set.ts'
 import { segmentsOf } from '../match/segment-pruning.ts'
 import type { Finding } from './first-page.ts'
@@ -56,14 +56,11 @@ function* matchesOf(segment: Segment, parts: Part[], { reader }: Finding, descen
   for (const { kind, evaluation } of parts) {
     reader.check()
     const ordinals = toArray(evaluation.matches(segment))
+    const toFound = foundIn(kind, header)
     const chunks = Math.ceil(ordinals.length / CHUNK)
     for (let i = 0; i < chunks; i++) {
       const at = (descending ? chunks - 1 - i : i) * CHUNK
-      const some = Array.from(ordinals.subarray(at, at + CHUNK), ordinal => ({
-        kind,
-        position: positionOfOrdinal(header, numberedAs(kind), ordinal),
-        keys: [],
-      }))
+      const some = Array.from(ordinals.subarray(at, at + CHUNK), toFound)
       yield descending ? some.reverse() : some
     }
   }

@@ -13,7 +13,7 @@ import {
   positionOfOrdinal,
   sizeOf,
 } from '../fields/ordinals.ts'
-import type { Found, Part } from '../found.ts'
+import { type Found, foundIn, type Part } from '../found.ts'
 import type { Evaluation } from '../match/evaluate.ts'
 import { and, each, type OrdinalSet, run, some, toArray } from '../match/ordinal-set.ts'
 import { segmentsOf } from '../match/segment-pruning.ts'
@@ -61,9 +61,7 @@ export const matchesIn = (blocks: Run, parts: Part[], { reader }: Pick<Finding, 
       reader.check()
       const numbered = numberedAs(kind)
       const set = matchesWithin(evaluation, { segment, header }, numbered, blocks)
-      return Array.from(toArray(set), (ordinal): Found => {
-        return { kind, position: positionOfOrdinal(header, numbered, ordinal), keys: [] }
-      })
+      return Array.from(toArray(set), foundIn(kind, header))
     })
   })
 

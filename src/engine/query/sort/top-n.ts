@@ -2,8 +2,7 @@ import type { Kind } from '../../../mapping/index.ts'
 import type { Sort } from '../../../query/request.ts'
 import type { Segment } from '../../reader.ts'
 import { INEXACT } from '../fields/field-values.ts'
-import { numberedAs, positionOfOrdinal } from '../fields/ordinals.ts'
-import type { Found, Part } from '../found.ts'
+import { type Found, foundIn, type Part } from '../found.ts'
 import { scan } from '../match/column-scan.ts'
 import { and, listed, not, type OrdinalSet, run, toArray } from '../match/ordinal-set.ts'
 import { segmentsOf } from '../match/segment-pruning.ts'
@@ -35,14 +34,11 @@ export const findByKeys = (wanted: number, keys: SortKeys, parts: readonly Part[
       reader.check()
       const column = keys.first?.missing === '_last' ? keys.column(kind) : undefined
       if (column && isWorse(column, segment, goodOf(column))) continue
-      const numbered = numberedAs(kind)
-      const header = reader.header(segment)
+      const toFound = foundIn(kind, reader.header(segment))
       const take = (ordinals: Uint32Array) => {
         for (let at = 0; at < ordinals.length; at += CHUNK) {
           reader.check()
-          const here = Array.from(ordinals.subarray(at, at + CHUNK), (ordinal): Found => {
-            return { kind, position: positionOfOrdinal(header, numbered, ordinal), keys: [] }
-          })
+          const here = Array.from(ordinals.subarray(at, at + CHUNK), toFound)
           keys.fill(here, segment)
           best.add(keys.behind ? here.filter(keys.behind.has) : here)
         }

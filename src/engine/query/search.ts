@@ -1,0 +1,123 @@
+import type { ResumePoint, SearchRequest } from '../../query/request.ts'
+import { reading } from '../reader.ts'
+import { seenNow } from './chain-snapshot.ts'
+import type { Found, Part } from './found.ts'
+import type { Take } from './hits.ts'
+import { countAll } from './match/count.ts'
+import { check, type SearchOptions } from './options.ts'
+import { type Ranking, ranker } from './ranked-hit.ts'
+import { reached, resumeFrom } from './resume.ts'
+import { bestFirst, maxScore } from './scores/scoring.ts'
+import { amongSeen, prepareFirst, prepareParts, type SearchContext } from './search-context.ts'
+import type { Writing, Written } from './searcher.ts'
+import { findCollapsed } from './sort/collapse.ts'
+import { findBest, matchesIn } from './sort/first-page.ts'
+import { sortKeysOf } from './sort/sort.ts'
+import { endOf } from './sort/sort-values.ts'
+
+/** Finds the first hits of a request, and has them taken; aggregates where they are written. */
+export const searchOnce = (
+  context: SearchContext,
+  asked: SearchRequest,
+  options: SearchOptions,
+  taking: (request: SearchRequest) => Take,
+  writing?: Writing,
+): Written =>
+  reading(
+    context.reader,
+    () => {
+      const { reader } = context
+      const request = amongSeen(asked, reader)
+      if (typeof request.resume === 'object')
+        return searchResumed(context, request, request.resume.point, taking(request))
+      const { parts, isEarly } = prepareFirst(context, request)
+      const total = countAll(request, parts, reader)
+      const ordered = bestFirst(request, parts)
+      const found = (request.collapse ? findCollapsed : findBest)(ordered, parts, context)
+      const hits = found.slice(request.from)
+      parts[0]?.scoring?.mark(hits, request.shown)
+      return {
+        ...{ total, hits: taking(request)(hits) },
+        ...maxScore(request, parts, found, reader),
+        ...(isEarly !== undefined && { isEarly }),
+        ...(request.aggregations &&
+          writing && { aggregations: context.aggregating.text(aggregateOf(request, parts, writing)) }),
+        ...(request.seen && cursorAt(context, ordered, hits.at(-1))),
+      }
+    },
+    () => check(options),
+  )
+
+/** The total is that of the hits behind the token. */
+const searchResumed = (
+  context: SearchContext,
+  asked: SearchRequest,
+  point: ResumePoint | 'now',
+  take: Take,
+): Written => {
+  const { reader, exact } = context
+  const { request, reorganisedFrom } = resumeFrom(asked, point, reader)
+  const parts = prepareParts(context, request)
+  const counted = countAll({ ...request, trackTotal: request.trackTotal !== false }, parts, reader)
+  const { behind } = sortKeysOf(request, reader, exact)
+  const passed = matchesIn(behind!.blocks!.here, parts, { reader }).filter(match => !behind!.has(match)).length
+  const found = findBest(request, parts, context)
+  parts[0]?.scoring?.mark(found, request.shown)
+  return {
+    ...{ total: counted < 0 ? -1 : counted - passed, hits: take(found) },
+    ...maxScore(request, parts, found, reader),
+    resumed: { point: reached(found, request, reader), reorganisedFrom },
+  }
+}
+
+const cursorAt = (
+  { exact, reader }: SearchContext,
+  request: SearchRequest,
+  last: Found | undefined,
+): Pick<Written, 'seen' | 'end'> => ({
+  end: last && endOf(request, last, { documents: exact, reader }),
+  seen: request.seen === 'now' ? seenNow(reader) : request.seen,
+})
+
+/** What was looked up to be counted is known. */
+const aggregateOf = (
+  request: SearchRequest,
+  parts: readonly Part[],
+  { index, totals, typedKeys = false }: Writing,
+) => ({
+  ...{ request, index, typedKeys, aggregations: request.aggregations! },
+  evaluations: parts.map(({ evaluation }, i) => (request.parts[i]!.postFilter ? undefined : evaluation)),
+  total: (count: number) => (totals === 'object' ? `{"value":${count},"relation":"eq"}` : `${count}`),
+})
+
+/** The transaction that stays open until the ranking is closed is the one state that it is of. */
+export const rankOnce = (
+  context: SearchContext,
+  asked: SearchRequest,
+  options: SearchOptions,
+  write: Take,
+  writing: Writing,
+): Ranking => {
+  const { reader, exact } = context
+  reader.begin(() => check(options))
+  try {
+    const { parts, isEarly } = prepareFirst(context, asked)
+    const ordered = bestFirst(asked, parts)
+    const found = findBest(ordered, parts, context)
+    parts[0]?.scoring?.mark(found, asked.shown)
+    return {
+      total: countAll(asked, parts, reader),
+      ranked: found.map(ranker(ordered, context)),
+      sort: ordered.sort,
+      descending: sortKeysOf(ordered, reader, exact, parts[0]?.scoring).descending,
+      ...maxScore(asked, parts, found, reader),
+      ...(isEarly !== undefined && { isEarly }),
+      write,
+      ...(asked.aggregations && { aggregating: context.aggregating.joined(aggregateOf(asked, parts, writing)) }),
+      close: reader.end,
+    }
+  } catch (error) {
+    reader.end()
+    throw error
+  }
+}
