@@ -282,12 +282,6 @@ export const LARGE: readonly { path: string; name?: string; most: number; why: s
     why: 'A factory whose members share the state of one object or thread.',
   },
   {
-    path: 'src/engine/query/searcher.ts',
-    name: 'createSearcher',
-    most: 237,
-    why: 'A factory whose members share the state of one object or thread.',
-  },
-  {
     path: 'src/engine/reader.ts',
     name: 'openDocuments',
     most: 151,
@@ -309,12 +303,6 @@ export const LARGE: readonly { path: string; name?: string; most: number; why: s
     path: 'src/engine/show/located.ts',
     name: 'createLocated',
     most: 173,
-    why: 'A factory whose members share the state of one object or thread.',
-  },
-  {
-    path: 'src/engine/writer.ts',
-    name: 'createWriter',
-    most: 277,
     why: 'A factory whose members share the state of one object or thread.',
   },
   {

@@ -22,28 +22,6 @@ import type { Suggestion, SuggestRequest } from './query/suggest.ts'
 
 export type Awaitable<T> = T | Promise<T>
 
-/** The one writer of a network's documents. Every verb writes whole blocks or nothing. */
-export interface DocumentWriter {
-  /**
-   * Takes note of what a batch adds to the dictionaries. Batches may be applied in another order than they were built
-   * in. The writer receives each before it applies any, so that it always knows the ids a batch may use. So may revisions.
-   */
-  receive(batch: Pick<Batch, 'added'>): void
-  /** Writes a run of blocks that is not stored yet. */
-  apply(batch: Batch, within?: Within): Awaitable<void>
-  /**
-   * Writes runs of blocks in place of segments that hold some of them in part, and notes what was looked at. False where other segments hold
-   * some by now: nothing is written then.
-   */
-  replace(change: Replacement, within?: Within): Awaitable<boolean>
-  /** Removes all blocks above this one. Below 0 another chain begins: what contracts told of themselves goes, too. */
-  rollback(to: number, within?: Within): Awaitable<void>
-  /** Decodes documents of a segment anew. False where the segment is gone: its documents are to be looked at again. */
-  revise(revision: Revision): Awaitable<boolean>
-  /** Only what `within` writes. */
-  also(within: Within): Awaitable<void>
-}
-
 export interface Replacement {
   /** Ascending. They hold all that is to stay of the segments that they replace. */
   batches: readonly Batch[]
