@@ -29,8 +29,11 @@ export interface Entity {
   tx: RpcTransaction | undefined
   receipt: RpcReceipt | undefined
   log: RpcLog | undefined
-  decoded: DecodedLog | undefined
+  /** What an event or a call means. */
+  decoded: Decoded | undefined
 }
+
+type Decoded = Pick<DecodedLog, 'args' | 'signature'>
 
 /** Undefined where there is none, as of an event that is not known by name. */
 export const documentOf = ({ kind, index, block: { documents } }: Entity): Document | undefined =>
@@ -48,7 +51,7 @@ export function* entitiesOf(block: BlockEntities, kinds: { has(kind: Kind): bool
     tx?: RpcTransaction,
     receipt?: RpcReceipt,
     log?: RpcLog,
-    decoded?: DecodedLog,
+    decoded?: Decoded,
   ): Entity => ({ kind, stamp: ++lastStamp, block, index, tx, receipt, log, decoded })
 
   if (kinds.has('block')) yield entity('block', 0)
@@ -66,7 +69,9 @@ export function* entitiesOf(block: BlockEntities, kinds: { has(kind: Kind): bool
       }
   }
   for (const kind of LISTED_KINDS)
-    if (kinds.has(kind)) for (const i of LISTED[kind](block).keys()) yield entity(kind, i)
+    if (kinds.has(kind))
+      for (const i of LISTED[kind](block).keys())
+        yield entity(kind, i, undefined, undefined, undefined, kind === 'call' ? block.calls[i] : undefined)
 }
 
 const LISTED_KINDS = Object.keys(LISTED) as (keyof typeof LISTED)[]
@@ -88,8 +93,7 @@ export const sourceOf = (kind: Kind, steps: readonly string[], scaled: boolean):
   const [name = '', ...rest] = steps
   const fields = MAPPING[kind].fields
   const field = Object.hasOwn(fields, name) ? fields[name]! : undefined
-  if (field && isList(field) && field.list === 'nested' && kind === 'event' && rest.length === 1)
-    return argument(rest[0]!, scaled)
+  if (field && isList(field) && name === 'args' && rest.length === 1) return argument(rest[0]!, scaled)
   const read = scaled ? undefined : own(READERS[kind] ?? {}, name)
   if (read && field && !isList(field) && rest.length < 2) {
     const [inner = ''] = rest
@@ -173,6 +177,8 @@ const READERS: Readonly<Partial<Record<Kind, Readonly<Record<string, Read>>>>> =
     to: ({ block, index }) => block.calls[index]!.to,
     method: ({ block, index }) => block.calls[index]!.signature.event?.name,
     selector: ({ block, index }) => block.calls[index]!.signature.topic,
+    depth: ({ block, index }) => block.calls[index]!.depth,
+    reverted: ({ block, index }) => block.calls[index]!.reverted,
     blockNumber: ({ block }) => block.raw.block.number,
     blockHash: ({ block }) => block.raw.block.hash,
   },
@@ -241,6 +247,7 @@ const FORMS: Readonly<Partial<Record<FieldKind, Readonly<Record<string, Form | u
   quantity: { '': whole, num: whole },
   amount: { '': whole, num: whole, coin },
   boolean: { '': truth },
+  long: { '': whole },
   keyword: { '': text },
   text: { '': text, raw: text },
 }
@@ -262,7 +269,7 @@ const wireSource = (read: Read, { face, key }: Form): Source => ({
 /** An argument itself, by its name, or where none has that name by its position. */
 const argument = (name: string, scaled: boolean): Source => {
   const place = placeOf(name)
-  const read = <T>({ args }: DecodedLog, of: (arg: DecodedArg) => T): T | T[] | undefined => {
+  const read = <T>({ args }: Decoded, of: (arg: DecodedArg) => T): T | T[] | undefined => {
     if (args === null) return undefined
     let found: T | undefined
     let more: T[] | undefined
@@ -301,23 +308,24 @@ const placeOf = (step: string): number | undefined => (/^\d{1,15}$/.test(step) ?
 
 const isAmount = (arg: DecodedArg): arg is DecodedArg & { int: bigint } => arg.int !== null && arg.type !== 'bool'
 
-const faceOf = (arg: DecodedArg, log: DecodedLog): Face => {
+const faceOf = (arg: DecodedArg, log: Decoded): Face => {
   const { int, type, hex } = arg
   if (int !== null) return type === 'bool' ? booleanFace(int === 1n) : integerFace(int)
   if (isText(arg, log)) return textFace(utf8(hex))
   return hexFace(type === 'address' && hex.length === 42 ? checksumAddress(hex) : hex)
 }
 
-const keyOfArgument = (arg: DecodedArg, log: DecodedLog): string =>
+const keyOfArgument = (arg: DecodedArg, log: Decoded): string =>
   arg.int !== null ? keyOfInteger(arg.int) : isText(arg, log) ? keyOfText(utf8(arg.hex)) : keyOfHex(arg.hex)
 
-const isText = ({ type, pos }: DecodedArg, { signature }: DecodedLog): boolean =>
+const isText = ({ type, pos }: DecodedArg, { signature }: Decoded): boolean =>
   type === 'string' && signature.event?.inputs[pos]?.indexed !== true
 
 const utf8 = (hex: string): string => Buffer.from(hex.slice(2), 'hex').toString()
 
-/** Of the token that emitted the event. */
-export const decimalsOf = ({ block, log }: Entity): number | undefined => block.decimals(emitterOf(log!))
+/** Of the token that emitted the event, or is called. */
+const decimalsOf = ({ block, index, log }: Entity): number | undefined =>
+  block.decimals(log ? emitterOf(log) : emitterOf({ address: block.calls[index]!.to }))
 
 /** 40 lower-case digits. */
-export const emitterOf = ({ address }: RpcLog): string => address.slice(2).toLowerCase()
+export const emitterOf = ({ address }: Pick<RpcLog, 'address'>): string => address.slice(2).toLowerCase()
