@@ -132,283 +132,194 @@ const london = {
 
 const authorization = await people[2]!.signAuthorization({ contractAddress: POOL, chainId: CHAIN, nonce: 7 })
 
+const GWEI = 10n ** 9n
+
+/** What a transaction did; `price` is in gwei. */
+const tx = (
+  from: number,
+  request: TransactionSerializable,
+  [gasUsed, price]: readonly [gasUsed: bigint, price: bigint],
+  more: Pick<Tx, 'failed' | 'logs' | 'root'> = {},
+): Tx => ({ from, request, gasUsed, price: price * GWEI, ...more })
+
+/** The fees of a transaction with a fee market, in gwei. */
+const fees = (most: bigint, priority: bigint) => ({
+  chainId: CHAIN,
+  maxFeePerGas: most * GWEI,
+  maxPriorityFeePerGas: priority * GWEI,
+})
+
+const withdrawal = (index: Hex, validatorIndex: Hex, address: Address, amount: Hex) => ({
+  ...{ index, validatorIndex, address: address.toLowerCase(), amount },
+})
+
+const cancun = (beacon: string, blobGasUsed: Hex) => ({
+  ...{ ...london, baseFeePerGas: '0xba43b7400', blobGasUsed, excessBlobGas: '0x0' },
+  parentBeaconBlockRoot: keccak256(toHex(beacon)),
+})
+
 const STORY: Block[] = [
   {
-    number: 46147,
-    time: '2015-08-07T03:30:33Z',
-    miner: '0xe6A7a1d47ff21B6321162AEA7C6CB457D5476Bca',
+    ...{ number: 46147, time: '2015-08-07T03:30:33Z', miner: '0xe6A7a1d47ff21B6321162AEA7C6CB457D5476Bca' },
     extra: {
-      ...london,
-      nonce: '0xba4f8ecd18aab215',
-      difficulty: '0x15ab1d81d8a',
-      totalDifficulty: '0x6b8bd0a3fe2b1b4',
-      uncles: [keccak256(toHex('an uncle'))],
-      extraData: '0x657468706f6f6c2e6f7267',
+      ...{ ...london, nonce: '0xba4f8ecd18aab215', difficulty: '0x15ab1d81d8a', totalDifficulty: '0x6b8bd0a3fe2b1b4' },
+      ...{ uncles: [keccak256(toHex('an uncle'))], extraData: '0x657468706f6f6c2e6f7267' },
     },
     txs: [
-      {
-        from: 0,
-        request: { type: 'legacy', gas: 21000n, gasPrice: 50000000000000n, nonce: 0, to: bob, value: 31337n },
-        gasUsed: 21000n,
-        price: 50000000000000n,
-        root: keccak256(toHex('a state')),
-      },
+      tx(
+        0,
+        { type: 'legacy', gas: 21000n, gasPrice: 50000n * GWEI, nonce: 0, to: bob, value: 31337n },
+        [21000n, 50000n],
+        { root: keccak256(toHex('a state')) },
+      ),
     ],
   },
   {
-    number: 18908894,
-    time: '2023-12-31T22:30:11Z',
-    miner: dave,
+    ...{ number: 18908894, time: '2023-12-31T22:30:11Z', miner: dave },
     extra: { ...london, baseFeePerGas: '0x2cb417800', extraData: '0x6265617665726275696c642e6f7267', withdrawals: [] },
     txs: [
-      {
-        from: 0,
-        request: {
-          type: 'legacy',
-          chainId: CHAIN,
-          gas: 25000n,
-          gasPrice: 15n * 10n ** 9n,
-          nonce: 1,
-          to: bob,
-          value: (3n * COIN) / 2n,
-          data: '0x00',
+      tx(
+        0,
+        {
+          ...{ type: 'legacy', chainId: CHAIN, gas: 25000n, gasPrice: 15n * GWEI, nonce: 1, to: bob },
+          ...{ value: (3n * COIN) / 2n, data: '0x00' },
         },
-        gasUsed: 21004n,
-        price: 15n * 10n ** 9n,
-      },
-      {
-        from: 1,
-        request: {
-          type: 'eip1559',
-          chainId: CHAIN,
-          gas: 65000n,
-          maxFeePerGas: 30n * 10n ** 9n,
-          maxPriorityFeePerGas: 10n ** 9n,
-          nonce: 12,
-          to: USDC,
-          data: transferCall(carol, 1234567n),
-        },
-        gasUsed: 48521n,
-        price: 13n * 10n ** 9n,
-        logs: [emit('Transfer', USDC, { from: bob, to: carol, value: 1234567n })],
-      },
-      {
-        from: 2,
-        request: {
-          type: 'eip1559',
-          chainId: CHAIN,
-          gas: 60000n,
-          maxFeePerGas: 30n * 10n ** 9n,
-          maxPriorityFeePerGas: 2n * 10n ** 9n,
-          nonce: 6,
-          to: USDC,
-          data: transferCall(bob, 10n ** 24n),
-        },
-        failed: true,
-        gasUsed: 23456n,
-        price: 14n * 10n ** 9n,
-      },
+        [21004n, 15n],
+      ),
+      tx(
+        1,
+        { type: 'eip1559', ...fees(30n, 1n), gas: 65000n, nonce: 12, to: USDC, data: transferCall(carol, 1234567n) },
+        [48521n, 13n],
+        { logs: [emit('Transfer', USDC, { from: bob, to: carol, value: 1234567n })] },
+      ),
+      tx(
+        2,
+        { type: 'eip1559', ...fees(30n, 2n), gas: 60000n, nonce: 6, to: USDC, data: transferCall(bob, 10n ** 24n) },
+        [23456n, 14n],
+        { failed: true },
+      ),
     ],
   },
   {
-    number: 18908895,
-    time: '2023-12-31T23:59:59Z',
-    miner: erin,
+    ...{ number: 18908895, time: '2023-12-31T23:59:59Z', miner: erin },
     extra: {
-      ...london,
-      baseFeePerGas: '0x2dd231b00',
-      extraData: '0x',
+      ...{ ...london, baseFeePerGas: '0x2dd231b00', extraData: '0x' },
       withdrawals: [
-        { index: '0x1b8b6b0', validatorIndex: '0xd8b1a', address: alice.toLowerCase(), amount: '0x113f2a0' },
-        { index: '0x1b8b6b1', validatorIndex: '0xd8b1b', address: erin.toLowerCase(), amount: '0x1' },
+        withdrawal('0x1b8b6b0', '0xd8b1a', alice, '0x113f2a0'),
+        withdrawal('0x1b8b6b1', '0xd8b1b', erin, '0x1'),
       ],
     },
     txs: [
-      {
-        from: 3,
-        request: {
-          type: 'legacy',
-          chainId: CHAIN,
-          gas: 900000n,
-          gasPrice: 20n * 10n ** 9n,
-          nonce: 0,
+      tx(
+        3,
+        {
+          ...{ type: 'legacy', chainId: CHAIN, gas: 900000n, gasPrice: 20n * GWEI, nonce: 0 },
           data: concatHex(['0x6080604052', pad('0x01', { size: 200 })]),
         },
-        gasUsed: 812345n,
-        price: 20n * 10n ** 9n,
-      },
-      {
-        from: 0,
-        request: {
-          type: 'eip2930',
-          chainId: CHAIN,
-          gas: 250000n,
-          gasPrice: 21n * 10n ** 9n,
-          nonce: 2,
-          to: PAIR,
-          value: 10n * COIN,
-          data: '0x022c0d9f',
+        [812345n, 20n],
+      ),
+      tx(
+        0,
+        {
+          ...{ type: 'eip2930', chainId: CHAIN, gas: 250000n, gasPrice: 21n * GWEI, nonce: 2, to: PAIR },
+          ...{ value: 10n * COIN, data: '0x022c0d9f' },
           accessList: [
             { address: WETH, storageKeys: [pad('0x08'), keccak256(toHex('a slot'))] },
             { address: USDC, storageKeys: [] },
           ],
         },
-        gasUsed: 143210n,
-        price: 21n * 10n ** 9n,
-        logs: [
-          emit('Deposit', WETH, { dst: PAIR, wad: 10n * COIN }),
-          emit('Transfer', USDC, { from: PAIR, to: alice, value: 22987654321n }),
-          emit('Sync', PAIR, { reserve0: 31337000000n, reserve1: 13n * COIN }),
-          emit('SwapV2', PAIR, {
-            sender: alice,
-            amount0In: 0n,
-            amount1In: 10n * COIN,
-            amount0Out: 22987654321n,
-            amount1Out: 0n,
-            to: alice,
-          }),
-        ],
-      },
+        [143210n, 21n],
+        {
+          logs: [
+            emit('Deposit', WETH, { dst: PAIR, wad: 10n * COIN }),
+            emit('Transfer', USDC, { from: PAIR, to: alice, value: 22987654321n }),
+            emit('Sync', PAIR, { reserve0: 31337000000n, reserve1: 13n * COIN }),
+            emit('SwapV2', PAIR, {
+              ...{ sender: alice, amount0In: 0n, amount1In: 10n * COIN },
+              ...{ amount0Out: 22987654321n, amount1Out: 0n, to: alice },
+            }),
+          ],
+        },
+      ),
     ],
   },
   {
-    number: 18908896,
-    time: '2024-01-01T00:00:11Z',
-    miner: dave,
+    ...{ number: 18908896, time: '2024-01-01T00:00:11Z', miner: dave },
     extra: { ...london, baseFeePerGas: '0x2b5e3af16', extraData: '0x6c69646f', withdrawals: [] },
     txs: [],
   },
   {
-    number: 19333333,
-    time: '2024-02-29T12:34:56Z',
-    miner: dave,
-    extra: {
-      ...london,
-      baseFeePerGas: '0xba43b7400',
-      blobGasUsed: '0x40000',
-      excessBlobGas: '0x0',
-      parentBeaconBlockRoot: keccak256(toHex('a beacon block')),
-      extraData: '0x6265617665726275696c642e6f7267',
-      withdrawals: [],
-    },
+    ...{ number: 19333333, time: '2024-02-29T12:34:56Z', miner: dave },
+    extra: { ...cancun('a beacon block', '0x40000'), extraData: '0x6265617665726275696c642e6f7267', withdrawals: [] },
     txs: [
-      {
-        from: 4,
-        request: {
-          type: 'eip4844',
-          chainId: CHAIN,
-          gas: 22000n,
-          maxFeePerGas: 60n * 10n ** 9n,
-          maxPriorityFeePerGas: 10n ** 9n,
-          maxFeePerBlobGas: 10n ** 9n,
-          nonce: 3,
-          to: carol,
+      tx(
+        4,
+        {
+          ...{ type: 'eip4844', ...fees(60n, 1n), gas: 22000n, maxFeePerBlobGas: GWEI, nonce: 3, to: carol },
+          ...{ data: '0x01020304', sidecars: false },
           blobVersionedHashes: [
             `0x01${keccak256(toHex('a blob')).slice(4)}`,
             `0x01${keccak256(toHex('blob 2')).slice(4)}`,
           ],
-          data: '0x01020304',
-          sidecars: false,
         },
-        gasUsed: 21064n,
-        price: 51n * 10n ** 9n,
-      },
-      {
-        from: 1,
-        request: {
-          type: 'eip7702',
-          chainId: CHAIN,
-          gas: 300000n,
-          maxFeePerGas: 60n * 10n ** 9n,
-          maxPriorityFeePerGas: 3n * 10n ** 9n,
-          nonce: 13,
-          to: carol,
-          value: 1n,
-          data: '0x34fcd5be',
+        [21064n, 51n],
+      ),
+      tx(
+        1,
+        {
+          ...{ type: 'eip7702', ...fees(60n, 3n), gas: 300000n, nonce: 13, to: carol, value: 1n, data: '0x34fcd5be' },
           authorizationList: [authorization],
         },
-        gasUsed: 222222n,
-        price: 53n * 10n ** 9n,
-        logs: [
-          emit('TransferNft', NFT, { from: bob, to: carol, tokenId: 8520n }),
-          emit('ApprovalForAll', NFT, { owner: bob, operator: POOL, approved: true }),
-          emit('Approval', USDC, { owner: bob, spender: PAIR, value: 2n ** 256n - 1n }),
-          emit('SwapV3', POOL, {
-            sender: carol,
-            recipient: bob,
-            amount0: -5000000n,
-            amount1: 9223372036854775807n,
-            sqrtPriceX96: 1350174849792634181862360983626536n,
-            liquidity: 9223372036854775808n,
-            tick: -887272,
-          }),
-          {
-            ...emit('Approval', USDC, { owner: bob, spender: POOL, value: 1n }),
-            data: '0x01',
-            error: 'the data is shorter than the 32 bytes it must have',
-          },
-        ],
-      },
-      {
-        from: 2,
-        request: {
-          type: 'eip1559',
-          chainId: CHAIN,
-          gas: 200000n,
-          maxFeePerGas: 60n * 10n ** 9n,
-          maxPriorityFeePerGas: 10n ** 9n,
-          nonce: 8,
-          to: NAMES,
-          value: 9223372036854775808n,
-          data: '0x74694a2b',
+        [222222n, 53n],
+        {
+          logs: [
+            emit('TransferNft', NFT, { from: bob, to: carol, tokenId: 8520n }),
+            emit('ApprovalForAll', NFT, { owner: bob, operator: POOL, approved: true }),
+            emit('Approval', USDC, { owner: bob, spender: PAIR, value: 2n ** 256n - 1n }),
+            emit('SwapV3', POOL, {
+              ...{ sender: carol, recipient: bob, amount0: -5000000n, amount1: 9223372036854775807n },
+              sqrtPriceX96: 1350174849792634181862360983626536n,
+              ...{ liquidity: 9223372036854775808n, tick: -887272 },
+            }),
+            {
+              ...emit('Approval', USDC, { owner: bob, spender: POOL, value: 1n }),
+              data: '0x01',
+              error: 'the data is shorter than the 32 bytes it must have',
+            },
+          ],
         },
-        gasUsed: 187654n,
-        price: 51n * 10n ** 9n,
-        logs: [
-          emit('NameRegistered', NAMES, {
-            name: 'carol',
-            label: keccak256(toHex('carol')),
-            owner: carol,
-            cost: 3162514612345678n,
-            expires: 1740828896n,
-          }),
-          emit('URI', NFT, { value: `https://example.org/${'token'.repeat(30)}/{id}.json`, id: 7n }),
-          { address: NAMES, topics: [keccak256(toHex('Unheard(uint256)'))], data: pad('0x2a') },
-          { address: NAMES, topics: [], data: '0x00' },
-        ],
-      },
+      ),
+      tx(
+        2,
+        {
+          ...{ type: 'eip1559', ...fees(60n, 1n), gas: 200000n, nonce: 8, to: NAMES },
+          ...{ value: 9223372036854775808n, data: '0x74694a2b' },
+        },
+        [187654n, 51n],
+        {
+          logs: [
+            emit('NameRegistered', NAMES, {
+              ...{ name: 'carol', label: keccak256(toHex('carol')), owner: carol },
+              ...{ cost: 3162514612345678n, expires: 1740828896n },
+            }),
+            emit('URI', NFT, { value: `https://example.org/${'token'.repeat(30)}/{id}.json`, id: 7n }),
+            { address: NAMES, topics: [keccak256(toHex('Unheard(uint256)'))], data: pad('0x2a') },
+            { address: NAMES, topics: [], data: '0x00' },
+          ],
+        },
+      ),
     ],
   },
   {
-    number: 19333334,
-    time: '2024-02-29T12:35:08Z',
-    miner: erin,
-    extra: {
-      ...london,
-      baseFeePerGas: '0xba43b7400',
-      blobGasUsed: '0x0',
-      excessBlobGas: '0x0',
-      parentBeaconBlockRoot: keccak256(toHex('another beacon block')),
-      extraData: '0x6c69646f',
-      withdrawals: [],
-    },
+    ...{ number: 19333334, time: '2024-02-29T12:35:08Z', miner: erin },
+    extra: { ...cancun('another beacon block', '0x0'), extraData: '0x6c69646f', withdrawals: [] },
     txs: [
-      {
-        from: 0,
-        request: {
-          type: 'eip1559',
-          chainId: CHAIN,
-          gas: 65000n,
-          maxFeePerGas: 60n * 10n ** 9n,
-          maxPriorityFeePerGas: 0n,
-          nonce: 3,
-          to: USDC,
-          data: transferCall(bob, 0n),
-        },
-        gasUsed: 31000n,
-        price: 50n * 10n ** 9n,
-        logs: [emit('Transfer', USDC, { from: alice, to: bob, value: 0n })],
-      },
+      tx(
+        0,
+        { type: 'eip1559', ...fees(60n, 0n), gas: 65000n, nonce: 3, to: USDC, data: transferCall(bob, 0n) },
+        [31000n, 50n],
+        { logs: [emit('Transfer', USDC, { from: alice, to: bob, value: 0n })] },
+      ),
     ],
   },
 ]
@@ -586,12 +497,22 @@ const amount = (value: unknown) => {
 const checksum = (value: unknown) => (value === null ? null : getAddress(value as Address))
 const seconds = (value: unknown) => Number(value as Hex)
 const boolean = (value: unknown) => value === '0x1'
-const same = (value: unknown) => value
 
-/** The fields that are present, each by its maker. */
-const fields = (wire: Wire, makers: Record<string, (value: unknown) => unknown>): Wire =>
+const MAKERS: Record<string, (value: unknown) => unknown> = {
+  ...{ quantity, wide, amount, checksum, seconds, boolean },
+  holders: list => (list as Wire[]).map(item => ({ ...item, address: checksum(item.address) })),
+}
+
+/** The fields that are present, each by its maker; without one, as it is. */
+const fields = (wire: Wire, ...makers: string[]): Wire =>
   Object.fromEntries(
-    Object.entries(makers).flatMap(([name, make]) => (wire[name] === undefined ? [] : [[name, make(wire[name])]])),
+    makers
+      .flatMap(line => line.split(' '))
+      .flatMap(field => {
+        const [name = '', maker] = field.split(':')
+        const value = wire[name]
+        return value === undefined ? [] : [[name, maker === undefined ? value : MAKERS[maker]!(value)]]
+      }),
   )
 
 const minimal = (value: bigint, bits: number) => hex(BigInt.asUintN(bits, value))
@@ -648,6 +569,8 @@ const documents: Record<'block' | 'tx' | 'log' | 'event', { _id: string; _source
   event: [],
 }
 
+const OF_RECEIPT = 'contractAddress cumulativeGasUsed gasUsed logsBloom root status effectiveGasPrice'.split(' ')
+
 for (const { block, receipts, story } of blocks) {
   const transactions = block.transactions as Wire[]
   documents.block.push({
@@ -655,34 +578,10 @@ for (const { block, receipts, story } of blocks) {
     _source: {
       ...fields(
         { ...block, miningNonce: block.nonce, transactions: transactions.map(tx => tx.hash) },
-        {
-          number: quantity,
-          hash: same,
-          parentHash: same,
-          miner: checksum,
-          timestamp: seconds,
-          miningNonce: same,
-          mixHash: same,
-          sha3Uncles: same,
-          logsBloom: same,
-          transactionsRoot: same,
-          stateRoot: same,
-          receiptsRoot: same,
-          extraData: same,
-          size: quantity,
-          gasLimit: quantity,
-          gasUsed: quantity,
-          difficulty: wide,
-          totalDifficulty: wide,
-          baseFeePerGas: quantity,
-          blobGasUsed: quantity,
-          excessBlobGas: quantity,
-          withdrawalsRoot: same,
-          parentBeaconBlockRoot: same,
-          transactions: same,
-          uncles: same,
-          withdrawals: list => (list as Wire[]).map(item => ({ ...item, address: checksum(item.address) })),
-        },
+        'number:quantity hash parentHash miner:checksum timestamp:seconds miningNonce mixHash sha3Uncles logsBloom',
+        'transactionsRoot stateRoot receiptsRoot extraData size:quantity gasLimit:quantity gasUsed:quantity',
+        'difficulty:wide totalDifficulty:wide baseFeePerGas:quantity blobGasUsed:quantity excessBlobGas:quantity',
+        'withdrawalsRoot parentBeaconBlockRoot transactions uncles withdrawals:holders',
       ),
     },
   })
@@ -694,53 +593,14 @@ for (const { block, receipts, story } of blocks) {
       _source: {
         ...fields(
           {
-            ...tx,
-            timestamp: block.timestamp,
-            ...Object.fromEntries(
-              [
-                'contractAddress',
-                'cumulativeGasUsed',
-                'gasUsed',
-                'logsBloom',
-                'root',
-                'status',
-                'effectiveGasPrice',
-              ].map(name => [name, receipt[name]]),
-            ),
+            ...{ ...tx, timestamp: block.timestamp },
+            ...Object.fromEntries(OF_RECEIPT.map(name => [name, receipt[name]])),
           },
-          {
-            blockHash: same,
-            blockNumber: quantity,
-            contractAddress: checksum,
-            cumulativeGasUsed: quantity,
-            from: checksum,
-            gas: quantity,
-            gasPrice: quantity,
-            gasUsed: quantity,
-            hash: same,
-            input: same,
-            logsBloom: same,
-            nonce: quantity,
-            r: same,
-            root: same,
-            s: same,
-            v: same,
-            status: boolean,
-            timestamp: seconds,
-            to: checksum,
-            transactionIndex: quantity,
-            value: amount,
-            type: quantity,
-            maxFeePerGas: quantity,
-            maxPriorityFeePerGas: quantity,
-            effectiveGasPrice: quantity,
-            chainId: quantity,
-            yParity: same,
-            accessList: list => (list as Wire[]).map(item => ({ ...item, address: checksum(item.address) })),
-            maxFeePerBlobGas: quantity,
-            blobVersionedHashes: same,
-            authorizationList: list => (list as Wire[]).map(item => ({ ...item, address: checksum(item.address) })),
-          },
+          'blockHash blockNumber:quantity contractAddress:checksum cumulativeGasUsed:quantity from:checksum gas:quantity',
+          'gasPrice:quantity gasUsed:quantity hash input logsBloom nonce:quantity r root s v status:boolean',
+          'timestamp:seconds to:checksum transactionIndex:quantity value:amount type:quantity maxFeePerGas:quantity',
+          'maxPriorityFeePerGas:quantity effectiveGasPrice:quantity chainId:quantity yParity accessList:holders',
+          'maxFeePerBlobGas:quantity blobVersionedHashes authorizationList:holders',
         ),
         ...(method !== undefined && { method }),
         // Without traces, gas alone tells.
