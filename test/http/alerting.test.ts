@@ -11,7 +11,7 @@ import { DEFAULT_LIMITS, type Limits, overLimit } from '../../src/limits/index.t
 import type { RuleInput } from '../../src/rules/rule.ts'
 import { openRules } from '../../src/rules/store.ts'
 import { ruleConfig as config, ruleBody as rule } from '../support/rules.ts'
-import { ALICE, appOf } from './support.ts'
+import { ALICE, appOf, callerOf, errorOf } from './support.ts'
 
 type Json = Record<string, unknown>
 
@@ -35,6 +35,9 @@ const shown = (change: Json = {}): Json => ({
   ...change,
 })
 
+const ENTITY = { _id: '0x', _type: 'event' }
+const NOTHING_FOUND = { total: 0, complete: true, holes: [], fromBlock: 0, toBlock: 9, hits: [] }
+
 /** A server of two accounts, alice (`cs_alice`) and bob; `calls` are those of its service that do something. */
 const serve = (limits: Partial<Limits> = {}) => {
   const folder = join(root, String(++folders))
@@ -44,6 +47,10 @@ const serve = (limits: Partial<Limits> = {}) => {
   const time = { now: Date.parse('2024-05-17T12:00:00Z') }
   const rules = openRules(folder, { now: () => time.now })
   const calls: unknown[] = []
+  const noted = <T>(asked: unknown, answer: T): T => {
+    calls.push(asked)
+    return answer
+  }
   const service: AlertingService = {
     idle: ({ network }) => (network === 'ethereum/ethereum/mainnet' ? undefined : `${network} is not configured.`),
     warnings: ({ input: { config } }) =>
@@ -53,46 +60,24 @@ const serve = (limits: Partial<Limits> = {}) => {
     abis: () => [],
     refusedHost: host => (host === '10.0.0.1' ? 'a private address' : undefined),
     triggerCounts: async rules => new Map(rules.map(id => [id, id * 10])),
-    simulate: async (input, range) => {
-      calls.push({ simulate: input.name, ...range })
-      return { total: 1, complete: true, holes: [], fromBlock: 0, toBlock: 9, hits: [{ _id: '0x' }] }
-    },
-    test: async ({ id }, document) => {
-      calls.push({ test: id, document })
-      return { entity: { _id: '0x', _type: 'event' }, deliveries: [] }
-    },
-    preview: async ({ name }, document) => {
-      calls.push({ preview: name, document })
-      return { entity: { _id: '0x', _type: 'event' }, messages: [{ action: 0, type: 'Chat', refused: 'no' }] }
-    },
-    alerts: async ({ id }, page) => {
-      calls.push({ alerts: id, ...page })
-      return { alerts: [], next: null }
-    },
+    simulate: async (input, range) =>
+      noted({ simulate: input.name, ...range }, { ...NOTHING_FOUND, total: 1, hits: [{ _id: '0x' }] }),
+    test: async ({ id }, document) => noted({ test: id, document }, { entity: ENTITY, deliveries: [] }),
+    preview: async ({ name }, document) =>
+      noted({ preview: name, document }, { entity: ENTITY, messages: [{ action: 0, type: 'Chat', refused: 'no' }] }),
+    alerts: async ({ id }, page) => noted({ alerts: id, ...page }, { alerts: [], next: null }),
     cancel: async ({ id }, why, since) => {
       assert.ok(Date.now() - since < 60_000)
-      calls.push({ cancel: id, why })
-      return 3
+      return noted({ cancel: id, why }, 3)
     },
-    redeliver: async ({ id }, which) => {
-      calls.push({ redeliver: id, ...which })
-      return { redelivered: 2 }
-    },
-    deliveries: async filter => {
-      calls.push({ deliveries: filter })
-      return { deliveries: [], next: null }
-    },
+    redeliver: async ({ id }, which) => noted({ redeliver: id, ...which }, { redelivered: 2 }),
+    deliveries: async filter => noted({ deliveries: filter }, { deliveries: [], next: null }),
     delivery: async (account, id) =>
       account === 1 && id === 5 ? ({ id, attempts: [] } as unknown as WholeDelivery) : undefined,
     destinations: async account => ({ complete: true, destinations: [{ account }] }) as unknown as Destinations,
-    redeliverAll: async (account, which) => {
-      calls.push({ redeliverAll: account, ...which })
-      return { redelivered: 3 }
-    },
-    series: async (rules, parts) => {
-      calls.push({ series: rules.map(({ id }) => id), ...parts })
-      return { rules: [] } as unknown as AlertSeries
-    },
+    redeliverAll: async (account, which) => noted({ redeliverAll: account, ...which }, { redelivered: 3 }),
+    series: async (rules, parts) =>
+      noted({ series: rules.map(({ id }) => id), ...parts }, { rules: [] } as unknown as AlertSeries),
   }
   const app = appOf({
     accounts: {
@@ -101,32 +86,19 @@ const serve = (limits: Partial<Limits> = {}) => {
     alerting: { rules, service },
     limits: { ...DEFAULT_LIMITS, body: 100_000, ...limits },
   })
-  const call = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
-    const reply = await app.request(path, {
-      method,
-      headers: { authorization: 'Bearer cs_alice', ...headers },
-      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-    })
-    const text = await reply.text()
-    return { status: reply.status, headers: reply.headers, body: text === '' ? undefined : JSON.parse(text) }
-  }
-  return { call, rules, service, calls, time }
+  return { call: callerOf(app, 'cs_alice'), rules, service, calls, time }
 }
 type Call = ReturnType<typeof serve>['call']
 
-const error = (status: number, type: string, reason: string, more: Json = {}) => ({
-  error: { root_cause: [{ type, reason }], type, reason, ...more },
-  status,
-})
 const invalid = (...faults: { path: string; message: string }[]) =>
-  error(
+  errorOf(
     400,
     'validation_exception',
     faults.length === 1 ? faults[0]!.message : `${faults[0]!.message} (and ${faults.length - 1} more, see faults)`,
     { faults },
   )
 const absent = (id: string) =>
-  error(404, 'resource_not_found_exception', `This account has no rule ${id}: its rules are at /alerting/rules/.`)
+  errorOf(404, 'resource_not_found_exception', `This account has no rule ${id}: its rules are at /alerting/rules/.`)
 const bodyOf = async (reply: ReturnType<Call>, status = 200) => {
   const { status: actual, body } = await reply
   assert.equal(actual, status, JSON.stringify(body))
@@ -319,7 +291,7 @@ test('every fault of a rule is told with its place, and nothing is stored', asyn
 test('a body that is no JSON object is refused', async () => {
   const { call } = serve()
   await call('POST', RULES, rule())
-  const parsing = (reason: string) => error(400, 'parsing_exception', reason)
+  const parsing = (reason: string) => errorOf(400, 'parsing_exception', reason)
   for (const [method, path] of [
     ['POST', RULES],
     ['PUT', `${RULES}1`],
@@ -362,7 +334,7 @@ test('a change to a revision that is no more is refused', async () => {
   const put = (tag: string) => call('PUT', `${RULES}1`, { name: tag }, { 'if-match': tag })
   assert.equal((await put('"1"')).headers.get('etag'), '"2"')
   const stale = (tag: string) =>
-    error(
+    errorOf(
       412,
       'precondition_failed_exception',
       `Rule 1 is at revision ${tag} now, which If-Match does not name: read it again, and apply your change to that.`,
@@ -500,7 +472,7 @@ test('a rule is simulated before it is stored, and after', async () => {
   )
   assert.deepEqual(
     await bodyOf(call('GET', `${RULES}simulate/`), 405),
-    error(405, 'method_not_allowed_exception', '/alerting/rules/simulate takes POST, not GET.'),
+    errorOf(405, 'method_not_allowed_exception', '/alerting/rules/simulate takes POST, not GET.'),
   )
   assert.equal(calls.length, 3)
 })
@@ -508,7 +480,7 @@ test('a rule is simulated before it is stored, and after', async () => {
 test('a test is fired for a document, or for the newest', async () => {
   const { call, calls } = serve()
   await call('POST', RULES, rule())
-  const result = { entity: { _id: '0x', _type: 'event' }, deliveries: [] }
+  const result = { entity: ENTITY, deliveries: [] }
   assert.deepEqual(await bodyOf(call('POST', `${RULES}1/test/`)), result)
   assert.deepEqual(await bodyOf(call('POST', `${RULES}1/test/`, { _id: '0xa_e_1' })), result)
   assert.deepEqual(calls, [
@@ -524,13 +496,13 @@ test('a test is fired for a document, or for the newest', async () => {
   )
   assert.deepEqual(
     await bodyOf(call('POST', `${RULES}1/test/`, []), 400),
-    error(400, 'parsing_exception', 'The body must be a JSON object, or be left out.'),
+    errorOf(400, 'parsing_exception', 'The body must be a JSON object, or be left out.'),
   )
 })
 
 test('what a rule would send is shown before it is stored', async () => {
   const { call, calls } = serve()
-  const result = { entity: { _id: '0x', _type: 'event' }, messages: [{ action: 0, type: 'Chat', refused: 'no' }] }
+  const result = { entity: ENTITY, messages: [{ action: 0, type: 'Chat', refused: 'no' }] }
   assert.deepEqual(await bodyOf(call('POST', `${RULES}test/`, rule())), result)
   assert.deepEqual(await bodyOf(call('POST', `${RULES}test/`, { ...rule(), _id: '0xa_e_1' })), result)
   const { name } = rule()
@@ -558,7 +530,7 @@ test('the alerts of a rule are listed page by page', async () => {
     { alerts: 1, size: 20, before: undefined, state: undefined },
     { alerts: 1, size: 1_000, before: 'a/b', state: 'retracted' },
   ])
-  const refused = (reason: string) => error(400, 'illegal_argument_exception', reason)
+  const refused = (reason: string) => errorOf(400, 'illegal_argument_exception', reason)
   for (const size of ['0', '1001', '-1', 'x', '1e1', ''])
     assert.deepEqual(
       await alerts(`?size=${size}`, 400),
@@ -626,10 +598,10 @@ test('a wrong method or path below the rules is told; without rules there is not
   const { call } = serve()
   assert.deepEqual(
     await bodyOf(call('PATCH', `${RULES}1`, {}), 405),
-    error(405, 'method_not_allowed_exception', '/alerting/rules/1 takes GET and PUT and DELETE, not PATCH.'),
+    errorOf(405, 'method_not_allowed_exception', '/alerting/rules/1 takes GET and PUT and DELETE, not PATCH.'),
   )
   const nothing = (path: string) =>
-    error(
+    errorOf(
       404,
       'resource_not_found_exception',
       `There is nothing at ${path}: rules are at /alerting/rules/ and /alerting/rules/{id}/.`,
@@ -642,7 +614,7 @@ test('a wrong method or path below the rules is told; without rules there is not
 test('a body that no rule could be is refused while it is read', async () => {
   const limits = { ...DEFAULT_LIMITS, body: 16e6 }
   const { call, rules } = serve(limits)
-  const refused = error(413, 'content_too_large_exception', overLimit('rule', limits).message)
+  const refused = errorOf(413, 'content_too_large_exception', overLimit('rule', limits).message)
   for (const size of [300_000, 14_600_000]) {
     const body = rule({ x: 'x'.repeat(size) })
     for (const [method, path] of [
@@ -666,7 +638,7 @@ test('an account has so many rules, and so many bytes of them, and another one i
   const large = rule({ x: 'x'.repeat(1_000) })
   await bodyOf(call('POST', RULES, large), 201)
   await bodyOf(call('POST', RULES, large), 201)
-  const tooLarge = error(400, 'validation_exception', overLimit('ruleBytes', limits).message)
+  const tooLarge = errorOf(400, 'validation_exception', overLimit('ruleBytes', limits).message)
   assert.deepEqual(await bodyOf(call('POST', RULES, rule()), 400), tooLarge)
   assert.deepEqual(await bodyOf(call('PUT', `${RULES}1`, { x: 'x'.repeat(1_100) }), 400), tooLarge)
   await bodyOf(call('POST', RULES, large, bob), 201)
@@ -674,7 +646,7 @@ test('an account has so many rules, and so many bytes of them, and another one i
   await bodyOf(call('POST', RULES, rule()), 201)
   assert.deepEqual(
     await bodyOf(call('POST', RULES, rule()), 400),
-    error(400, 'validation_exception', overLimit('rules', limits).message),
+    errorOf(400, 'validation_exception', overLimit('rules', limits).message),
   )
   await bodyOf(call('DELETE', `${RULES}1`), 204)
   await bodyOf(call('POST', RULES, rule()), 201)
@@ -718,7 +690,10 @@ test('a rule that another version stored and that is too large now says so, and 
   const [warning] = first.warnings
   assert.match(warning, /^A rule has more than 128kB of JSON\. .* The rule is not matched: rewrite it, or delete it\.$/)
   for (const path of ['simulate', 'test'])
-    assert.deepEqual(await bodyOf(call('POST', `${RULES}1/${path}`), 400), error(400, 'validation_exception', warning))
+    assert.deepEqual(
+      await bodyOf(call('POST', `${RULES}1/${path}`), 400),
+      errorOf(400, 'validation_exception', warning),
+    )
   assert.deepEqual(calls, [])
   assert.equal((await call('PUT', `${RULES}1`, { enabled: true })).status, 400)
   assert.deepEqual(await bodyOf(call('PUT', `${RULES}1`, rule())), shown({ startBlock: 1 }))
@@ -728,15 +703,14 @@ test('an account has so many simulations and tests at once, and another one its 
   const { call, service } = serve({ simulations: 2 })
   await bodyOf(call('POST', RULES, rule()), 201)
   const waiting: (() => void)[] = []
-  const answer = { total: 0, complete: true, holes: [], fromBlock: 0, toBlock: 9, hits: [] }
-  service.simulate = () => new Promise(resolve => waiting.push(() => resolve(answer)))
+  service.simulate = () => new Promise(resolve => waiting.push(() => resolve(NOTHING_FOUND)))
   service.test = () => new Promise((_, reject) => waiting.push(() => reject(refuse('parsing_exception', 'no'))))
   const first = [call('POST', `${RULES}simulate`, rule()), call('POST', `${RULES}1/test`)]
   while (waiting.length < 2) await new Promise(resolve => setImmediate(resolve))
   for (const path of ['simulate', '1/simulate', '1/test']) {
     const refused = await call('POST', RULES + path, path === 'simulate' ? rule() : undefined)
     const { message } = overLimit('simulations', { ...DEFAULT_LIMITS, simulations: 2 })
-    assert.deepEqual(refused.body, error(429, 'es_rejected_execution_exception', message))
+    assert.deepEqual(refused.body, errorOf(429, 'es_rejected_execution_exception', message))
     assert.equal(refused.headers.get('retry-after'), '1')
   }
   const bobs = call('POST', `${RULES}simulate`, rule(), { authorization: 'Bearer cs_bob' })

@@ -6,7 +6,7 @@ import { refuse, retry, stop } from '../../src/lib/errors.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import type { SearchService } from '../../src/search/service.ts'
-import { appOf, echo, MAINNET, TOKEN } from './support.ts'
+import { appOf, echo, errorOf, MAINNET, TOKEN } from './support.ts'
 
 type Body = string | Uint8Array<ArrayBuffer>
 const JSON_UTF8 = 'application/json; charset=UTF-8'
@@ -24,7 +24,7 @@ const post = (path: string, body?: Body, services: Partial<Services> = {}) =>
 const error = (status: number, type: string, reason: string, headers: Record<string, string> = {}) => ({
   status,
   headers: { 'content-type': JSON_UTF8, ...headers },
-  body: { error: { root_cause: [{ type, reason }], type, reason }, status },
+  body: errorOf(status, type, reason),
 })
 /** As Elasticsearch tells of an index that is not there. */
 const noIndex = (index: string, why: string) => {

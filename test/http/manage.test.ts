@@ -5,7 +5,7 @@ import type { Scope } from '../../src/accounts/index.ts'
 import type { Management, NewAbi } from '../../src/http/manage/service.ts'
 import type { Abi, AbiOfAddress, Redecoding } from '../../src/http/shapes/management.ts'
 import { DEFAULT_LIMITS, type Limits } from '../../src/limits/index.ts'
-import { ALICE, appOf, MAINNET } from './support.ts'
+import { ALICE, appOf, callerOf, MAINNET } from './support.ts'
 
 const ID = '0123456789abcdef'
 const ADDRESS = `0x${'ab'.repeat(20)}`
@@ -66,14 +66,10 @@ const serve = ({ limits = {}, scopes }: { limits?: Partial<Limits>; scopes?: rea
     accounts: { verify: () => caller },
     limits: { ...DEFAULT_LIMITS, ...limits },
   })
-  const call = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
-    const reply = await app.request(path, {
-      method,
-      headers: { authorization: 'Bearer cs_alice', ...headers },
-      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-    })
-    const text = await reply.text()
-    return { status: reply.status, body: text === '' ? undefined : JSON.parse(text) }
+  const ask = callerOf(app, 'cs_alice')
+  const call = async (...asked: Parameters<typeof ask>) => {
+    const { status, body } = await ask(...asked)
+    return { status, body }
   }
   return { call, calls, trail }
 }

@@ -107,3 +107,22 @@ const read = async (reply: IncomingMessage): Promise<Reply> => {
   for await (const chunk of reply) chunks.push(chunk)
   return { status: reply.statusCode!, headers: reply.headers, text: Buffer.concat(chunks).toString() }
 }
+
+/** Asks an app, by JSON. */
+export const callerOf =
+  (app: ReturnType<typeof appOf>, token: string) =>
+  async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
+    const reply = await app.request(path, {
+      method,
+      headers: { authorization: `Bearer ${token}`, ...headers },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    const text = await reply.text()
+    return { status: reply.status, headers: reply.headers, body: text === '' ? undefined : JSON.parse(text) }
+  }
+
+/** The body of an error. */
+export const errorOf = (status: number, type: string, reason: string, more: Record<string, unknown> = {}) => ({
+  error: { root_cause: [{ type, reason }], type, reason, ...more },
+  status,
+})

@@ -6,6 +6,7 @@ import { KINDS, type Kind } from '../../src/mapping/index.ts'
 import { type Server, serve, succeed, tempFolder } from '../e2e/program.ts'
 import {
   bodyText,
+  checkAnswer,
   type Expectation,
   loadDocuments,
   loadScenarios,
@@ -13,7 +14,6 @@ import {
   parseLossless,
   type Scenario,
   shapeAnswer,
-  stringifyLossless,
 } from '../support/scenarios.ts'
 
 /** The scenarios against the whole program: blocks imported from a pack, stored, and searched over HTTP. */
@@ -82,12 +82,7 @@ for (const { file, about, cases } of loadScenarios()) {
   describe(`${file}: ${about}`, () => {
     for (const scenario of cases) {
       test(scenario.name, async () => {
-        const answer = parseLossless(stringifyLossless(await answerOf(scenario)))
-        const { expect } = scenario
-        if (!('error' in expect)) return assert.deepEqual(answer, expect)
-        const { error, status } = answer as typeof expect
-        assert.deepEqual({ status, type: error?.type }, { status: expect.status, type: expect.error.type })
-        assert.ok(error.reason.includes(expect.error.reason), `${error.reason}\n  does not say\n${expect.error.reason}`)
+        checkAnswer(scenario, await answerOf(scenario))
       })
     }
   })

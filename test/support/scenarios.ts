@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { ChainsieveError } from '../../src/lib/errors.ts'
 import { KINDS, type Kind } from '../../src/mapping/index.ts'
@@ -137,3 +138,12 @@ export const stringifyLossless = (value: unknown): string =>
   JSON.stringify(value, (_, inner: unknown) =>
     typeof inner === 'bigint' ? (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(String(inner)) : inner,
   )
+
+/** That an answer is what a scenario expects; of a refusal, that it says so among other things. */
+export const checkAnswer = ({ expect }: Scenario, given: Expectation) => {
+  const answer = parseLossless(stringifyLossless(given))
+  if (!('error' in expect)) return assert.deepEqual(answer, expect)
+  const { error, status } = answer as typeof expect
+  assert.deepEqual({ status, type: error?.type }, { status: expect.status, type: expect.error.type })
+  assert.ok(error.reason.includes(expect.error.reason), `${error.reason}\n  does not say\n${expect.error.reason}`)
+}
