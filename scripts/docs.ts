@@ -30,9 +30,8 @@ import { PIPELINES, REFUSED_PIPELINES } from '../src/query/aggs/pipelines/index.
 import { BODY_KEYS, IGNORED_KEYS } from '../src/query/body-keys.ts'
 import type { Clause } from '../src/query/dsl/clause.ts'
 import { CLAUSES } from '../src/query/dsl/index.ts'
-import { REFUSED_CLAUSES } from '../src/query/dsl/unsupported.ts'
 import { SEARCH_PARAMETERS } from '../src/query/parameters.ts'
-import { REFUSED_AGGREGATIONS, REFUSED_KEYS } from '../src/query/refused.ts'
+import { REFUSED_AGGREGATIONS, REFUSED_CLAUSES, REFUSED_KEYS } from '../src/query/refused.ts'
 import { ROOMS } from './layers.ts'
 
 /**

@@ -166,7 +166,7 @@ const TABLE: Answer = {
   content: { 'text/plain': text, [JSON_BODY]: ref('Table') },
 }
 
-export const catIndices: Endpoint = {
+const catIndices: Endpoint = {
   paths: ['_cat/indices', '_cat/indices/{index}'],
   methods: ['GET'],
   doc: 'A line for each index, with documents and bytes.',
@@ -213,7 +213,7 @@ export const catIndices: Endpoint = {
   },
 }
 
-export const catCount: Endpoint = {
+const catCount: Endpoint = {
   paths: ['_cat/count', '_cat/count/{index}'],
   methods: ['GET', 'POST'],
   doc: 'The number of documents.',
@@ -232,7 +232,7 @@ export const catCount: Endpoint = {
   },
 }
 
-export const catHealth: Endpoint = {
+const catHealth: Endpoint = {
   paths: ['_cat/health'],
   methods: ['GET'],
   doc: 'The health of the cluster, in one line.',
@@ -261,7 +261,7 @@ export const catHealth: Endpoint = {
   },
 }
 
-export const catAliases: Endpoint = {
+const catAliases: Endpoint = {
   paths: ['_cat/aliases', '_cat/aliases/{names}'],
   methods: ['GET'],
   doc: 'A line for each alias.',
@@ -287,10 +287,13 @@ export const catAliases: Endpoint = {
   },
 }
 
-export const cat: Endpoint = {
+const cat: Endpoint = {
   paths: ['_cat'],
   methods: ['GET'],
   doc: 'The names of these tables.',
   answers: { 200: { description: 'The names, as text.', content: { 'text/plain': text } } },
   handle: () => textOf(`=^.^=\n${['aliases', 'count', 'health', 'indices'].map(name => `/_cat/${name}\n`).join('')}`),
 }
+
+/** The tables of `_cat`. */
+export const CAT = [catIndices, catCount, catHealth, catAliases, cat]

@@ -49,7 +49,7 @@ const INDEX_HEALTH = {
   ...{ relocating_shards: 0, initializing_shards: 0, unassigned_shards: 0 },
 }
 
-export const clusterHealth: Endpoint = {
+const clusterHealth: Endpoint = {
   paths: ['_cluster/health', '_cluster/health/{index}'],
   methods: ['GET'],
   doc: 'Always green. `/status` tells how far the network is indexed.',
@@ -66,7 +66,7 @@ export const clusterHealth: Endpoint = {
   },
 }
 
-export const clusterStats: Endpoint = {
+const clusterStats: Endpoint = {
   paths: ['_cluster/stats'],
   methods: ['GET'],
   doc: 'Documents and bytes of the network, and the version.',
@@ -86,7 +86,7 @@ export const clusterStats: Endpoint = {
   },
 }
 
-export const clusterSettings: Endpoint = {
+const clusterSettings: Endpoint = {
   paths: ['_cluster/settings'],
   methods: ['GET'],
   doc: 'The cluster settings, of which none is set.',
@@ -96,7 +96,7 @@ export const clusterSettings: Endpoint = {
     told({ persistent: {}, transient: {}, ...(parameters.get('include_defaults') === 'true' && { defaults: {} }) }),
 }
 
-export const nodes: Endpoint = {
+const nodes: Endpoint = {
   paths: ['_nodes', '_nodes/{names}', '_nodes/{name}/{names}'],
   methods: ['GET'],
   doc: 'The one node, without its address, because clients that sniff would drop the path: turn sniffing off.',
@@ -131,7 +131,7 @@ const checkNodeNames = ({ path, names }: Call): void => {
 
 const NODE_NAMES = ['_all', '_local', 'http', 'transport', 'settings', 'os', 'process', 'plugins', 'ingest', NODE.id]
 
-export const searchShards: Endpoint = {
+const searchShards: Endpoint = {
   paths: ['_search_shards', '{index}/_search_shards'],
   methods: ['GET', 'POST'],
   doc: 'One shard for each index.',
@@ -160,7 +160,7 @@ export const info = routesOf<unknown>('Elasticsearch')(
   () => () => json(INFO),
 )
 
-export const about: Endpoint = {
+const about: Endpoint = {
   paths: [''],
   methods: ['GET'],
   doc: 'Name and version, which clients ask for first.',
@@ -168,3 +168,6 @@ export const about: Endpoint = {
   answers: 'Information',
   handle: () => told(INFO),
 }
+
+/** What is told of the server as a cluster of one node. */
+export const CLUSTER = [about, clusterHealth, clusterStats, clusterSettings, nodes, searchShards]

@@ -26,7 +26,7 @@ const accountOf = ({ c, network }: Call) => ({ network, account: askedBy(c).acco
 
 const CLOSED = { 200: answer(ref('Closed')), 404: orError('Closed', 'There was none.') }
 
-export const openPit: Endpoint = {
+const openPit: Endpoint = {
   paths: ['{index}/_pit'],
   methods: ['POST'],
   doc: 'Opens a point in time, as Elasticsearch does.',
@@ -38,7 +38,7 @@ export const openPit: Endpoint = {
 
 const OF_PIT = { id: textKey }
 
-export const closePit: Endpoint = {
+const closePit: Endpoint = {
   paths: ['_pit'],
   methods: ['DELETE'],
   doc: 'Closes a point in time.',
@@ -53,7 +53,7 @@ export const closePit: Endpoint = {
   },
 }
 
-export const openPointInTime: Endpoint = {
+const openPointInTime: Endpoint = {
   paths: ['{index}/_search/point_in_time'],
   methods: ['POST'],
   doc: 'Opens a point in time, as OpenSearch does.',
@@ -67,7 +67,7 @@ export const openPointInTime: Endpoint = {
 
 const OF_PITS = { pit_id: textsKey }
 
-export const closePointsInTime: Endpoint = {
+const closePointsInTime: Endpoint = {
   paths: ['_search/point_in_time'],
   methods: ['DELETE'],
   doc: 'Closes points in time.',
@@ -83,7 +83,7 @@ export const closePointsInTime: Endpoint = {
   },
 }
 
-export const closeAllPointsInTime: Endpoint = {
+const closeAllPointsInTime: Endpoint = {
   paths: ['_search/point_in_time/_all'],
   methods: ['DELETE'],
   doc: 'Closes all points in time of the account.',
@@ -94,7 +94,7 @@ export const closeAllPointsInTime: Endpoint = {
   },
 }
 
-export const listPointsInTime: Endpoint = {
+const listPointsInTime: Endpoint = {
   paths: ['_search/point_in_time/_all'],
   methods: ['GET'],
   doc: 'The open points in time of the account.',
@@ -111,7 +111,7 @@ const PATHS = ['_search/scroll', '_search/scroll/{id}']
 const OF_SCROLL = { scroll_id: { ...textKey, schema: textsKey.schema }, scroll: textKey }
 const OF_SCROLLS = { scroll_id: textsKey }
 
-export const scroll: Endpoint = {
+const scroll: Endpoint = {
   paths: PATHS,
   methods: ['GET', 'POST'],
   doc: 'The next page of a scroll. The id is in the body, the URL or the path.',
@@ -129,7 +129,7 @@ export const scroll: Endpoint = {
   },
 }
 
-export const clearScroll: Endpoint = {
+const clearScroll: Endpoint = {
   paths: PATHS,
   methods: ['DELETE'],
   doc: 'Closes one scroll, several, or with `_all` all scrolls of the account.',
@@ -151,3 +151,15 @@ export const clearScroll: Endpoint = {
 }
 
 const invalid = (why: string) => refuse('action_request_validation_exception', `Validation Failed: 1: ${why};`)
+
+/** Scrolls and points in time. */
+export const CURSORS = [
+  scroll,
+  clearScroll,
+  openPit,
+  closePit,
+  openPointInTime,
+  listPointsInTime,
+  closePointsInTime,
+  closeAllPointsInTime,
+]

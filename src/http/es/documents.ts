@@ -22,7 +22,7 @@ const GET_PARAMETERS = [
   ...['preference', 'realtime', 'refresh', 'routing', 'parent', 'type'],
 ] as const
 
-export const get: Endpoint = {
+const get: Endpoint = {
   paths: ['{index}/_doc/{id}', '{index}/{type}/{document}', '{index}/{document}'],
   methods: ['GET'],
   doc: 'One document by its id; with HEAD, whether it exists.',
@@ -42,7 +42,7 @@ export const get: Endpoint = {
   },
 }
 
-export const source: Endpoint = {
+const source: Endpoint = {
   paths: ['{index}/_source/{id}', '{index}/{type}/{id}/_source'],
   methods: ['GET'],
   doc: 'The `_source` of one document; with HEAD, whether it exists.',
@@ -75,7 +75,7 @@ const OF_MGET = {
   ids: { ...given, schema: listSchema(SCHEMAS.text) },
 }
 
-export const mget: Endpoint = {
+const mget: Endpoint = {
   paths: ['_mget', '{index}/_mget', '{index}/{type}/_mget'],
   methods: ['GET', 'POST'],
   doc: 'Several documents by their ids, from any indices.',
@@ -151,3 +151,6 @@ const wantedOf = (call: Call, index: string | undefined, id: string, source: Sou
     return { instead: JSON.stringify(told) }
   }
 }
+
+/** Documents by their ids. */
+export const DOCUMENTS = [get, source, mget]

@@ -30,28 +30,28 @@ const similarTo = (
   },
 })
 
-export const similarContracts = similarTo(
+const similarContracts = similarTo(
   'contract',
   /^0x[0-9a-f]{40}$/i,
   'a contract by its address, 0x and 40 hex digits',
   'Contracts with the most similar code.',
 )
 
-export const similarEvents = similarTo(
+const similarEvents = similarTo(
   'event',
   /^0x[0-9a-f]{64}_e_\d{1,7}$/i,
   'an event by its _id, 0x… _e_ and the number of its log',
   'The same event, the newest one each, of contracts with similar code.',
 )
 
-export const similarCalls = similarTo(
+const similarCalls = similarTo(
   'call',
   /^0x[0-9a-f]{64}_c(_\d{1,10})*$/i,
   'a call by its _id, 0x… _c and the way to it',
   'Calls of the same function, the newest one each, of contracts with similar code.',
 )
 
-export const suggest: Endpoint = {
+const suggest: Endpoint = {
   paths: ['suggest'],
   methods: ['GET'],
   doc: 'Names that someone who types `q` may mean. Elasticsearch does not have it.',
@@ -71,3 +71,6 @@ export const suggest: Endpoint = {
 }
 
 const LONGEST = 200
+
+/** What Elasticsearch does not have. */
+export const EXTENSIONS = [suggest, similarContracts, similarEvents, similarCalls]

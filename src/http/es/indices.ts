@@ -47,7 +47,7 @@ const shownSettings = (call: Call, kind: Kind, isWanted: (name: string) => boole
 
 const aliases = (call: Call, kind: Kind) => Object.fromEntries(aliasesOf(call, kind).map(name => [name, {}]))
 
-export const indices: Endpoint = {
+const indices: Endpoint = {
   paths: ['{index}'],
   methods: ['GET'],
   doc: 'Aliases, mapping and settings of indices; with HEAD, whether they exist.',
@@ -63,7 +63,7 @@ export const indices: Endpoint = {
     ),
 }
 
-export const settings: Endpoint = {
+const settings: Endpoint = {
   paths: ['_settings', '_settings/{names}', '{index}/_settings', '{index}/_settings/{names}'],
   methods: ['GET'],
   doc: 'The settings of indices that clients read. None can be changed.',
@@ -76,7 +76,7 @@ export const settings: Endpoint = {
   },
 }
 
-export const alias: Endpoint = {
+const alias: Endpoint = {
   paths: ['_alias', '_alias/{names}', '{index}/_alias', '{index}/_alias/{names}', '_aliases', '{index}/_aliases'],
   methods: ['GET'],
   doc: 'Aliases: the name of the entity, and the name of the network for all of its entities.',
@@ -102,7 +102,7 @@ export const alias: Endpoint = {
   },
 }
 
-export const resolve: Endpoint = {
+const resolve: Endpoint = {
   paths: ['_resolve/index/{index}'],
   methods: ['GET'],
   doc: 'The indices and aliases that names and patterns match.',
@@ -121,7 +121,7 @@ export const resolve: Endpoint = {
   },
 }
 
-export const refresh: Endpoint = {
+const refresh: Endpoint = {
   paths: ['_refresh', '{index}/_refresh'],
   methods: ['GET', 'POST'],
   doc: 'Does nothing: a block can be searched as soon as it is stored.',
@@ -152,7 +152,7 @@ const metricsOf = ({ c, path, names }: Call): readonly string[] => {
   )
 }
 
-export const stats: Endpoint = {
+const stats: Endpoint = {
   paths: ['_stats', '_stats/{names}', '{index}/_stats', '{index}/_stats/{names}'],
   methods: ['GET'],
   doc: 'The number of documents and bytes of each index.',
@@ -206,7 +206,7 @@ const isTyped = (call: Call): boolean =>
 
 const PARAMETERS = [...OF_CLUSTER, 'include_type_name', 'include_defaults'] as const
 
-export const mapping: Endpoint = {
+const mapping: Endpoint = {
   paths: [
     ...['_mapping', '_mappings', '_mapping/_all', '_mapping/{type}'],
     ...['{index}/_mapping', '{index}/_mappings', '{index}/_mapping/_all', '{index}/_mapping/{type}'],
@@ -220,7 +220,7 @@ export const mapping: Endpoint = {
   handle: call => told(byIndex(call, kind => ({ mappings: mappingsOf(call, kind) }))),
 }
 
-export const fieldMapping: Endpoint = {
+const fieldMapping: Endpoint = {
   paths: [
     ...['_mapping/field/{names}', '_mapping/{type}/field/{names}'],
     ...['{index}/_mapping/field/{names}', '{index}/_mapping/{type}/field/{names}'],
@@ -252,7 +252,7 @@ const OF_FIELDS = {
   fields: optional(place => elements(place).map(asText('the name of a field')), SCHEMAS.texts),
 }
 
-export const fieldCaps: Endpoint = {
+const fieldCaps: Endpoint = {
   paths: ['_field_caps', '{index}/_field_caps'],
   methods: ['GET', 'POST'],
   doc: 'The fields, their types, and whether they can be searched and aggregated.',
@@ -326,7 +326,7 @@ const OF_ANALYZE = {
   text: optional(place => elements(place).map(at => scalar(at, 'a text')), SCHEMAS.texts),
 }
 
-export const analyze: Endpoint = {
+const analyze: Endpoint = {
   paths: ['_analyze', '{index}/_analyze'],
   methods: ['GET', 'POST'],
   doc: 'The tokens of a text, by the analyzer `standard` or `keyword`, or by that of a field.',
@@ -402,3 +402,6 @@ const TYPES: readonly (readonly [pattern: RegExp, type: string])[] = [
 ]
 
 const typeOf = (token: string): string => TYPES.find(([pattern]) => pattern.test(token))?.[1] ?? '<ALPHANUM>'
+
+/** What is told of indices. */
+export const INDICES = [analyze, indices, mapping, fieldMapping, fieldCaps, settings, alias, resolve, stats, refresh]

@@ -21,7 +21,7 @@ import { dialectOf, searchWith } from './search.ts'
 /** Searches of one request that run at the same time, unless it asks for fewer. */
 const AT_ONCE = 4
 
-export const msearch: Endpoint = {
+const msearch: Endpoint = {
   paths: ['_msearch', '{index}/_msearch', '{index}/{type}/_msearch'],
   methods: ['GET', 'POST'],
   doc: 'Several searches in one request, as lines of JSON: a header and a body for each.',
@@ -228,7 +228,7 @@ const TEMPLATE: Body = {
   example: { source: { query: { match_all: {} } } },
 }
 
-export const searchTemplate: Endpoint = {
+const searchTemplate: Endpoint = {
   paths: ['_search/template', '{index}/_search/template', '{index}/{type}/_search/template'],
   methods: ['GET', 'POST'],
   doc: 'Searches by a mustache template, `source`, filled with `params`.',
@@ -245,7 +245,7 @@ export const searchTemplate: Endpoint = {
   },
 }
 
-export const msearchTemplate: Endpoint = {
+const msearchTemplate: Endpoint = {
   paths: ['_msearch/template', '{index}/_msearch/template', '{index}/{type}/_msearch/template'],
   methods: ['GET', 'POST'],
   doc: 'Several searches by templates, as lines of JSON: a header and a template for each.',
@@ -266,7 +266,7 @@ export const msearchTemplate: Endpoint = {
     }),
 }
 
-export const renderTemplate: Endpoint = {
+const renderTemplate: Endpoint = {
   paths: ['_render/template', '_render/template/{id}'],
   methods: ['GET', 'POST'],
   doc: 'What a template makes of its `params`, without searching.',
@@ -298,3 +298,6 @@ const sent = async (call: Call): Promise<Uint8Array> => {
 
 const rendered = ({ c, service }: Call, body: Uint8Array, isJson = false) =>
   service.render({ body, isJson, ...askedBy(c) })
+
+/** Several searches in one request, and searches by templates. */
+export const MULTI_SEARCHES = [msearch, searchTemplate, msearchTemplate, renderTemplate]

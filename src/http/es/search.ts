@@ -41,7 +41,7 @@ const FOUND: Described = {
   },
 }
 
-export const search: Endpoint = {
+const search: Endpoint = {
   paths: ['{index}/search', '_search', '{index}/_search', '{index}/{type}/_search'],
   methods: ['GET', 'POST'],
   doc: 'Searches. `{index}/search` answers the total as a number, as before version 7; `_search` as an object. `scroll` opens a scroll.',
@@ -79,10 +79,21 @@ const wantedFormat = ({ c, parameters, filterPath }: Call) => {
   )
 }
 
+type Search = Parameters<Call['service']['search']>[0]
+
+/** What a search tells other than its hits. */
+const answerOf = async (
+  { c, service, log, pairs, filterPath }: Call,
+  asked: Pick<Search, 'network' | 'entities' | 'body' | 'form'> & Partial<Pick<Search, 'parameters'>>,
+): Promise<Response> => {
+  const dialect = { totals: 'integer', typedKeys: false, filterPath } as const
+  return sendAnswer(c, log, await service.search({ parameters: pairs, ...asked, dialect, ...askedBy(c) }))
+}
+
 /** Options of `q`. */
 const QUERY_PARAMETERS = ['q', 'df', 'default_operator', 'analyze_wildcard', 'analyzer', 'lenient'] as const
 
-export const count: Endpoint = {
+const count: Endpoint = {
   paths: ['_count', '{index}/_count', '{index}/{type}/_count', '{index}/count'],
   methods: ['GET', 'POST'],
   doc: 'The number of documents that match a query.',
@@ -91,17 +102,10 @@ export const count: Endpoint = {
   tag: 'Search',
   body: { schema: ref('QueryBody'), example: { query: { match_all: {} } } },
   answers: 'CountAnswer',
-  async handle(call) {
-    const { c, service, log, pairs, filterPath } = call
-    const target = targetOf(call)
-    const body = await bodyOf(call)
-    const dialect = { totals: 'integer', typedKeys: false, filterPath } as const
-    const asked = { ...target, body, parameters: pairs, dialect, form: { tell: 'count' } as const }
-    return sendAnswer(c, log, await service.search({ ...asked, ...askedBy(c) }))
-  },
+  handle: async call => answerOf(call, { ...targetOf(call), body: await bodyOf(call), form: { tell: 'count' } }),
 }
 
-export const validate: Endpoint = {
+const validate: Endpoint = {
   paths: ['_validate/query', '{index}/_validate/query', '{index}/{type}/_validate/query'],
   methods: ['GET', 'POST'],
   doc: 'Whether a query is valid; with `explain`, why it is not.',
@@ -111,17 +115,15 @@ export const validate: Endpoint = {
   body: { schema: ref('QueryBody'), example: { query: { match_all: {} } } },
   answers: 'Validity',
   async handle(call) {
-    const { c, service, log, pairs, filterPath } = call
     const target = targetOf(call)
     const body = await bodyOf(call)
-    const dialect = { totals: 'integer', typedKeys: false, filterPath } as const
     const form = { tell: 'validity', why: isOn(call, 'explain') } as const
-    const parameters = pairs.filter(([name]) => name !== 'explain')
-    return sendAnswer(c, log, await service.search({ ...target, body, parameters, dialect, form, ...askedBy(c) }))
+    const parameters = call.pairs.filter(([name]) => name !== 'explain')
+    return answerOf(call, { ...target, body, parameters, form })
   },
 }
 
-export const explain: Endpoint = {
+const explain: Endpoint = {
   paths: ['{index}/_explain/{id}', '{index}/{type}/{id}/_explain'],
   methods: ['GET', 'POST'],
   doc: 'Whether a document matches a query, and how its score comes about. With `_source`, also the document.',
@@ -130,15 +132,13 @@ export const explain: Endpoint = {
   body: { schema: ref('QueryBody'), example: { query: { match_all: {} } } },
   answers: { 200: answer(ref('Explanation')), 404: orError('Explanation', 'It is not there.') },
   async handle(call) {
-    const { c, service, log, network, pairs, filterPath, path } = call
+    const { network, path } = call
     const kind = kindOf(call)
     const body = await bodyOf(call)
     if (body === undefined && !call.parameters.has('q'))
       throw refuse('action_request_validation_exception', 'Validation Failed: 1: query is missing;')
-    const dialect = { totals: 'integer', typedKeys: false, filterPath } as const
     const form = { tell: 'match', kind, id: path.get('id')!, source: shownSource(call) } as const
-    const asked = { network, entities: kind, body, parameters: pairs, dialect, form }
-    return sendAnswer(c, log, await service.search({ ...asked, ...askedBy(c) }))
+    return answerOf(call, { network, entities: kind, body, form })
   },
 }
 
@@ -147,3 +147,6 @@ const shownSource = ({ pairs, limits, parameters }: Call) =>
   SOURCE_PARAMETERS.some(name => parameters.has(name))
     ? parseSource({ path: '_source', value: sourceOf(pairs) }, limits)
     : undefined
+
+/** Searches of all forms. */
+export const SEARCHES = [search, count, explain, validate]
