@@ -1,7 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { useLive } from './api/ask.ts'
 import { ApiError, messageOf } from './api/client.ts'
-import { getStatus } from './api/index.ts'
 import type { Status } from './api/wire.ts'
 import { activeKeys, type Key, useKey } from './browser/keys.ts'
 import { Link, usePlace } from './browser/router.tsx'
@@ -40,7 +39,7 @@ const STATUS_MS = 10_000
 
 const Head = () => {
   const { path } = usePlace()
-  const { data } = useLive('status', getStatus, STATUS_MS)
+  const { data } = useLive<Status>('status', STATUS_MS)
   const current = findPage(path)?.page
   return (
     <header class="head">

@@ -1,5 +1,6 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { connection, session, useStore } from '../browser/state.ts'
+import { ask } from './client.ts'
 import type { SearchAnswer } from './wire.ts'
 
 export interface Asked<T> {
@@ -40,16 +41,15 @@ export const useAsk = <T>(key: string | undefined, question: (signal: AbortSigna
   return { data: state.data, error: state.error, busy: state.busy, again: () => setRound(count => count + 1) }
 }
 
+/** The same of one path; an undefined one asks nothing. */
+export const useGet = <T>(path: string | undefined): Asked<T> => useAsk(path, signal => ask<T>(path!, { signal }))
+
 /**
- * Asks again `everyMs` after each answer, while the page is in sight and the server answers. An error stays until the user tries again or
+ * Gets a path again `everyMs` after each answer, while the page is in sight and the server answers. An error stays until the user tries again or
  * the connection is back.
  */
-export const useLive = <T>(
-  key: string | undefined,
-  question: (signal: AbortSignal) => Promise<T>,
-  everyMs: number | ((data: T) => number),
-): Asked<T> => {
-  const asked = useAsk(key, question)
+export const useLive = <T>(path: string | undefined, everyMs: number | ((data: T) => number)): Asked<T> => {
+  const asked = useGet<T>(path)
   const { state } = useStore(connection)
   const again = useRef(asked.again)
   again.current = asked.again

@@ -20,7 +20,7 @@ interface AskOptions {
   method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** Text is sent as it is, anything else as JSON; with one, the method is POST by default. */
   body?: unknown
-  signal?: AbortSignal
+  signal?: AbortSignal | undefined
   headers?: Record<string, string>
 }
 

@@ -14,7 +14,7 @@ import type { Json, JsonObject } from './json.ts'
 
 /** Shapes of the API's answers, as far as the console reads them. */
 export type { Abi, RateSample, Rates, Redecoding, StorageAnswer } from '../../http/shapes/management.ts'
-export type { Alert, AlertSeries, Attempt, SeriesOfRule, TestResult } from '../../http/shapes/rules.ts'
+export type { Alert, AlertSeries, Attempt, Destinations, SeriesOfRule, TestResult } from '../../http/shapes/rules.ts'
 export type { NetworkStatus, Status } from '../../http/shapes/server.ts'
 export type { Kind } from '../../mapping/index.ts'
 

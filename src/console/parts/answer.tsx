@@ -1,8 +1,7 @@
 import type { ComponentChildren } from 'preact'
-import { type Asked, useAsk } from '../api/ask.ts'
+import { type Asked, useGet } from '../api/ask.ts'
 import { messageOf } from '../api/client.ts'
-import { getAccount } from '../api/index.ts'
-import { SCOPES, type Scope } from '../api/wire.ts'
+import { type Account, SCOPES, type Scope } from '../api/wire.ts'
 import { Button } from './controls.tsx'
 import { plain } from './format.ts'
 import { Command, say } from './text.tsx'
@@ -64,7 +63,7 @@ export const Await = <T,>({ asked: { data, error, again }, failed, busy, quiet, 
 /** What is in it asks for a scope, to do what `to` says: a token that lacks it is told so, and how to get one. */
 export const NeedsScope = ({ scope, to, children }: { scope: Scope; to: string; children: ComponentChildren }) => (
   <Await
-    asked={useAsk('account', getAccount)}
+    asked={useGet<Account>('account')}
     failed="The account cannot be read"
     busy="Reading what your token may do"
     quiet

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { useAsk, useLive } from '../../api/ask.ts'
+import { useGet, useLive } from '../../api/ask.ts'
 import { ask, messageOf } from '../../api/client.ts'
 import { type Json, listAt, member, textAt } from '../../api/json.ts'
 import type { Abi, Redecoding, WholeAbi } from '../../api/wire.ts'
@@ -24,7 +24,7 @@ export default ({ parameters }: PageProps) => (
 )
 
 const Content = ({ open }: { open: string | undefined }) => {
-  const asked = useAsk('abis', signal => ask<{ abis: Abi[] }>('abis', { signal }))
+  const asked = useGet<{ abis: Abi[] }>('abis')
   const [wanted, setWanted] = useState('')
   const [round, setRound] = useState(0)
   const decodeAgain = () => setRound(count => count + 1)
@@ -118,7 +118,7 @@ const LISTED = 500
 
 /** One ABI with what it declares. */
 const OneAbi = ({ id, onRemoved, onDecode }: OneProps) => {
-  const asked = useAsk(id, signal => ask<WholeAbi>(`abis/${encodeURIComponent(id)}`, { signal }))
+  const asked = useGet<WholeAbi>(`abis/${encodeURIComponent(id)}`)
   const title = <Text value={asked.data?.name ?? id} most={60} brief />
   return (
     <Aside what="ABI" title={title} onClose={() => navigate('/abis')}>
@@ -189,11 +189,12 @@ const [BUSY_MS, IDLE_MS] = [700, 10_000]
 
 /** How far decoding stored blocks again is; with another `round` it asks at once. */
 const Redecodings = ({ round }: { round: number }) => {
-  const { data, error, again } = useLive(
-    `redecodings ${round}`,
-    signal => ask<{ redecodings: Redecoding[] }>('redecodings', { signal }),
-    ({ redecodings }) => (redecodings.length > 0 ? BUSY_MS : IDLE_MS),
+  const { data, error, again } = useLive<{ redecodings: Redecoding[] }>('redecodings', ({ redecodings }) =>
+    redecodings.length > 0 ? BUSY_MS : IDLE_MS,
   )
+  useEffect(() => {
+    if (round > 0) again()
+  }, [round])
   const most = useRef(new Map<string, number>())
   const seen = useRef(new Map<string, Redecoding>())
   const redecodings = data?.redecodings ?? []

@@ -1,8 +1,7 @@
 import { useState } from 'preact/hooks'
-import { useAsk } from '../../api/ask.ts'
+import { useGet } from '../../api/ask.ts'
 import { ask, messageOf } from '../../api/client.ts'
-import { getStatus } from '../../api/index.ts'
-import type { Abi } from '../../api/wire.ts'
+import type { Abi, Status } from '../../api/wire.ts'
 import { Progress } from '../../parts/answer.tsx'
 import { Button, CheckField, SelectField, TextField } from '../../parts/controls.tsx'
 import { count, plain } from '../../parts/format.ts'
@@ -15,7 +14,7 @@ interface Outcome {
 
 /** Takes files of ABIs, each by itself: one that is bad does not keep the others from being added. */
 export const Upload = ({ onAdded }: { onAdded(): void }) => {
-  const status = useAsk('status', getStatus)
+  const status = useGet<Status>('status')
   const networks = status.data?.networks.map(({ network }) => network) ?? []
   const [network, setNetwork] = useState('')
   const [address, setAddress] = useState('')

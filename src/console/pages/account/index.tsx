@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks'
-import { useAsk } from '../../api/ask.ts'
-import { getAccount } from '../../api/index.ts'
+import { useGet } from '../../api/ask.ts'
 import { type Account, SCOPES, type Scope } from '../../api/wire.ts'
 import { Await, CreateToken } from '../../parts/answer.tsx'
 import { TextField } from '../../parts/controls.tsx'
@@ -17,7 +16,7 @@ const MEANINGS: Readonly<Record<Scope, string>> = {
 export default () => (
   <>
     <h1>Account</h1>
-    <Await asked={useAsk('account', getAccount)} failed="The account cannot be read" busy="Reading the account">
+    <Await asked={useGet<Account>('account')} failed="The account cannot be read" busy="Reading the account">
       {account => <Shown account={account} />}
     </Await>
   </>

@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { useAsk, useLive } from '../../api/ask.ts'
-import { getDocument, getStatus } from '../../api/index.ts'
+import { useAsk, useGet, useLive } from '../../api/ask.ts'
+import { documentPath } from '../../api/index.ts'
 import { isObject, type Json, toJson } from '../../api/json.ts'
-import { KINDS, type SearchAnswer, type Status } from '../../api/wire.ts'
+import { type Hit, KINDS, type SearchAnswer, type Status } from '../../api/wire.ts'
 import { Link, setQuery } from '../../browser/router.tsx'
 import { Await, Busy, Empty, Fault } from '../../parts/answer.tsx'
 import { Chart } from '../../parts/chart.tsx'
@@ -38,7 +38,7 @@ const STATUS_MS = 10_000
 
 /** Searches, with all of their state in the address. */
 export default () => {
-  const status = useLive('status', getStatus, STATUS_MS)
+  const status = useLive<Status>('status', STATUS_MS)
   const networks = status.data?.networks.map(({ network }) => network) ?? []
   const search = useSearch(networks)
   return (
@@ -316,7 +316,7 @@ const Nothing = ({ search: { network, text, kinds } }: { search: Search }) => {
 
 /** One hit with all of its fields. */
 const Opened = ({ network, kind, id }: { network: string; kind: string; id: string }) => {
-  const { data, error, again } = useAsk(`${network} ${kind} ${id}`, signal => getDocument(network, kind, id, signal))
+  const { data, error, again } = useGet<Hit>(documentPath(network, kind, id))
   const [tab, setTab] = useState('fields')
   const title = say`${kind} ${<Hash value={id} />}`
   const source = data?._id === id ? data._source : undefined

@@ -1,6 +1,5 @@
-import { useAsk, useEvery, usePages } from '../../api/ask.ts'
-import { getStatus } from '../../api/index.ts'
-import type { Alert, AlertState, Rule } from '../../api/wire.ts'
+import { useEvery, useGet, usePages } from '../../api/ask.ts'
+import type { Alert, AlertState, Rule, Status } from '../../api/wire.ts'
 import { Link } from '../../browser/router.tsx'
 import { Empty } from '../../parts/answer.tsx'
 import { Aside } from '../../parts/controls.tsx'
@@ -84,7 +83,7 @@ const OpenAlert = ({ alert, rule, again }: { alert: Alert; rule: Rule; again(): 
 /** From the match to where the alert is now. */
 const Life = ({ alert, network }: { alert: Alert; network: string }) => {
   const { state, block, confirmations, receivedAt, changedAt } = alert
-  const status = useAsk(state === 'pending' ? `status ${block}` : undefined, getStatus)
+  const status = useGet<Status>(state === 'pending' ? 'status' : undefined)
   useEvery(REFRESH_MS, status.again)
   const head = status.data?.networks.find(it => it.network === network)?.lastBlock?.number
   return (

@@ -13,7 +13,7 @@ type Query = Record<string, string | undefined>
 /** What is asked for by parameters; those that are empty are left out. */
 const get = <T>(path: string, parameters: Query, signal?: AbortSignal) => {
   const given = Object.entries(parameters).flatMap(([name, value]) => (value ? [[name, value]] : []))
-  return ask<T>(`${path}?${new URLSearchParams(given)}`, signal ? { signal } : {})
+  return ask<T>(`${path}?${new URLSearchParams(given)}`, { signal })
 }
 
 export const listRules = (after: string | undefined, signal: AbortSignal) =>
@@ -31,7 +31,7 @@ const tagged = async (asked: ReturnType<typeof askText>): Promise<Tagged> => {
 }
 
 export const getRule = (id: string, signal?: AbortSignal) =>
-  tagged(askText(`${RULES}/${encodeURIComponent(id)}`, signal ? { signal } : {}))
+  tagged(askText(`${RULES}/${encodeURIComponent(id)}`, { signal }))
 
 export const createRule = (body: JsonObject) => tagged(askText(RULES, { body }))
 
@@ -62,8 +62,6 @@ export const getAlerts = (id: number, query: Query, signal: AbortSignal) =>
 
 export const getDeliveries = (query: Query, signal?: AbortSignal) =>
   get<{ deliveries: Delivery[]; next: string | null }>('alerting/deliveries', query, signal)
-
-export const getDelivery = (id: number, signal: AbortSignal) => ask<Delivery>(`alerting/deliveries/${id}`, { signal })
 
 /** Sends deliveries again once the user is sure, since what goes out cannot be called back; says what came of it. */
 export const redeliver = async (

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { useAsk, useEvery, usePages } from '../../api/ask.ts'
+import { useEvery, useGet, usePages } from '../../api/ask.ts'
 import type { Attempt, Delivery } from '../../api/wire.ts'
 import { setQuery, useQueryState } from '../../browser/router.tsx'
 import { Await, Empty } from '../../parts/answer.tsx'
@@ -9,7 +9,7 @@ import { plain } from '../../parts/format.ts'
 import { PagedList } from '../../parts/paged-list.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { dim, say, Text, Time } from '../../parts/text.tsx'
-import { getDeliveries, getDelivery, redeliver } from './api.ts'
+import { getDeliveries, redeliver } from './api.ts'
 
 export const REFRESH_MS = 3_000
 
@@ -98,7 +98,7 @@ const COLUMNS: readonly Column<Delivery>[] = [
 ]
 
 const OpenDelivery = ({ id, again }: { id: number; again(): void }) => {
-  const asked = useAsk(`delivery ${id}`, signal => getDelivery(id, signal))
+  const asked = useGet<Delivery>(`alerting/deliveries/${id}`)
   useEvery(REFRESH_MS, asked.again)
   const both = () => {
     asked.again()

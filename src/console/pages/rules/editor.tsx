@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { useAsk } from '../../api/ask.ts'
+import { useAsk, useGet } from '../../api/ask.ts'
 import { messageOf } from '../../api/client.ts'
-import { getStatus } from '../../api/index.ts'
 import { isObject, type Json, type JsonObject, parseJson, toJson } from '../../api/json.ts'
+import type { Status } from '../../api/wire.ts'
 import { Link, navigate, useQueryState } from '../../browser/router.tsx'
 import { Await, Busy, Fault } from '../../parts/answer.tsx'
 import { announce, Button, confirm, Dialog, Form, SelectField, Tabs } from '../../parts/controls.tsx'
@@ -35,7 +35,7 @@ const Back = ({ to, children }: { to: string; children: string }) => (
 
 /** A new rule: empty, one of those to try, or from a search (`from`, with `network` and `kinds` as Explore has them). */
 export const New = () => {
-  const status = useAsk('status', getStatus)
+  const status = useGet<Status>('status')
   const [from] = useQueryState('from')
   const [kinds] = useQueryState('kinds')
   const [asked] = useQueryState('network')

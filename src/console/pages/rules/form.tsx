@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks'
-import { useAsk, useSettled } from '../../api/ask.ts'
-import { getStatus, search } from '../../api/index.ts'
+import { useAsk, useGet, useSettled } from '../../api/ask.ts'
+import { search } from '../../api/index.ts'
 import { at, isObject, type Json, type JsonObject, listAt, member, textAt, toJson } from '../../api/json.ts'
-import type { Hit, Kind } from '../../api/wire.ts'
+import type { Hit, Kind, Status } from '../../api/wire.ts'
 import { Busy, Fault } from '../../parts/answer.tsx'
 import { Button, CheckField, Field, SelectField, TextField } from '../../parts/controls.tsx'
 import { plain } from '../../parts/format.ts'
@@ -44,7 +44,7 @@ interface FormProps {
 
 /** All of a rule as fields. */
 export const RuleForm = ({ draft, example, faultAt, onChange }: FormProps) => {
-  const status = useAsk('status', getStatus)
+  const status = useGet<Status>('status')
   const network = networkOf(draft)
   const networks = (status.data?.networks ?? []).map(it => it.network)
   const target = targetOf(draft)

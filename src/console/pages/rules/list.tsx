@@ -1,7 +1,6 @@
 import { useEffect } from 'preact/hooks'
-import { useAsk, useEvery, usePages } from '../../api/ask.ts'
-import { getStatus } from '../../api/index.ts'
-import type { Rule, SeriesOfRule } from '../../api/wire.ts'
+import { useAsk, useEvery, useGet, usePages } from '../../api/ask.ts'
+import type { Rule, SeriesOfRule, Status } from '../../api/wire.ts'
 import { Link, navigate, useQueryState } from '../../browser/router.tsx'
 import { Await, Empty } from '../../parts/answer.tsx'
 import { Bars } from '../../parts/chart.tsx'
@@ -119,7 +118,7 @@ export const idleOf = ({ enabled, idle }: Rule): string | null =>
   !enabled && idle?.startsWith('it is paused') ? null : idle
 
 const NoRules = () => {
-  const status = useAsk('status', getStatus)
+  const status = useGet<Status>('status')
   return (
     <Empty title="There is no rule yet">
       <p>

@@ -1,6 +1,4 @@
-import { useAsk, useLive } from '../../api/ask.ts'
-import { ask } from '../../api/client.ts'
-import { getStatus } from '../../api/index.ts'
+import { useGet, useLive } from '../../api/ask.ts'
 import type { Rates, Status, StorageAnswer } from '../../api/wire.ts'
 import { Link, setQuery, useQueryState } from '../../browser/router.tsx'
 import { Await, Busy, Empty, Fault, NeedsScope } from '../../parts/answer.tsx'
@@ -52,8 +50,8 @@ const RATES_MS = 10_000
 const START = 'chainsieve serve --network ethereum/ethereum/mainnet --rpc URL --from latest-1000'.split(' ')
 
 const Networks = () => {
-  const status = useLive('status', signal => ask<Status>('status', { signal }), STATUS_MS)
-  const rates = useLive('rates', signal => ask<Rates>('status/rates', { signal }), RATES_MS)
+  const status = useLive<Status>('status', STATUS_MS)
+  const rates = useLive<Rates>('status/rates', RATES_MS)
   const failed = status.data ? 'What is shown is old' : 'The status cannot be read'
   return (
     <Await asked={status} failed={failed} busy="Reading the status">
@@ -110,7 +108,7 @@ const [MEASURING_MS, MEASURED_MS] = [1_000, 60_000]
 const Storage = () => {
   const [asked, choose] = useQueryState('network')
   return (
-    <Await asked={useAsk('status', getStatus)} busy="Reading which networks there are" quiet>
+    <Await asked={useGet<Status>('status')} busy="Reading which networks there are" quiet>
       {({ networks }) => {
         const names = networks.map(({ network }) => network)
         const network = asked || names[0]
@@ -128,9 +126,9 @@ const Storage = () => {
 }
 
 const OfNetwork = ({ network }: { network: string }) => {
-  const question = (signal: AbortSignal) =>
-    ask<StorageAnswer>(`status/storage?network=${encodeURIComponent(network)}`, { signal })
-  const asked = useLive(network, question, ({ state }) => (state === 'measuring' ? MEASURING_MS : MEASURED_MS))
+  const asked = useLive<StorageAnswer>(`status/storage?network=${encodeURIComponent(network)}`, ({ state }) =>
+    state === 'measuring' ? MEASURING_MS : MEASURED_MS,
+  )
   if (asked.error !== undefined)
     return <Fault title="The disk cannot be measured" error={asked.error} again={asked.again} />
   return (

@@ -1,6 +1,5 @@
 import { useLive } from '../../api/ask.ts'
-import { ask } from '../../api/client.ts'
-import type { Destination } from '../../api/wire.ts'
+import type { Destination, Destinations } from '../../api/wire.ts'
 import { setQuery, useQueryState } from '../../browser/router.tsx'
 import { Await, Empty } from '../../parts/answer.tsx'
 import { Button } from '../../parts/controls.tsx'
@@ -14,11 +13,7 @@ const EVERY_MS = 5_000
 
 /** What waits for each receiver of the account, and the deliveries to it. */
 export const Receivers = () => {
-  const asked = useLive(
-    'destinations',
-    signal => ask<{ complete: boolean; destinations: Destination[] }>('alerting/destinations', { signal }),
-    EVERY_MS,
-  )
+  const asked = useLive<Destinations>('alerting/destinations', EVERY_MS)
   return (
     <Await asked={asked} failed="The receivers cannot be read" busy="Reading the receivers" quiet>
       {({ complete, destinations }) => (

@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useContext } from 'preact/hooks'
-import { useAsk } from '../../api/ask.ts'
-import { ask } from '../../api/client.ts'
+import { useGet } from '../../api/ask.ts'
 import { type JsonObject, listAt, textAt } from '../../api/json.ts'
 import type { Hit, KnownAbi, SearchAnswer } from '../../api/wire.ts'
 import { Await } from '../../parts/answer.tsx'
@@ -17,10 +16,8 @@ type ContractProps = ThingProps & { contract: JsonObject }
 export const Contract = ({ id, contract }: ContractProps) => {
   const network = useContext(Network)
   const used = useSearches(useOf(id))
-  const abi = useAsk(`abi ${network} ${id}`, signal => ask<KnownAbi>(`${network}/abi/${id}`, { signal }))
-  const similar = useAsk(`similar ${network} ${id}`, signal =>
-    ask<SearchAnswer>(`${network}/es/contract/${id}/similar/?size=10`, { signal }),
-  )
+  const abi = useGet<KnownAbi>(`${network}/abi/${id}`)
+  const similar = useGet<SearchAnswer>(`${network}/es/contract/${id}/similar/?size=10`)
   return (
     <div class="contract">
       <Section title="Code">

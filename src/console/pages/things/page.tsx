@@ -1,9 +1,9 @@
 import type { ComponentChildren, FunctionComponent } from 'preact'
 import { useContext, useEffect, useId } from 'preact/hooks'
-import { useAsk } from '../../api/ask.ts'
-import { getDocument, getStatus, search } from '../../api/index.ts'
+import { useAsk, useGet } from '../../api/ask.ts'
+import { documentPath, getStatus, search } from '../../api/index.ts'
 import type { JsonObject } from '../../api/json.ts'
-import type { Hit, Kind, NetworkStatus, SearchAnswer } from '../../api/wire.ts'
+import type { Hit, Kind, NetworkStatus, SearchAnswer, Status } from '../../api/wire.ts'
 import { useKey } from '../../browser/keys.ts'
 import { Link, navigate, useQueryState } from '../../browser/router.tsx'
 import { Await, Busy, Empty, Fault } from '../../parts/answer.tsx'
@@ -196,8 +196,7 @@ export const counted = (
 
 /** The whole document, as the server has it. */
 export const WholeDocument = ({ kind, id }: { kind: Kind; id: string }) => {
-  const network = useContext(Network)
-  const asked = useAsk(`${network} ${kind} ${id}`, signal => getDocument(network, kind, id, signal))
+  const asked = useGet<Hit>(documentPath(useContext(Network), kind, id))
   return (
     <Await asked={asked} busy="Reading the document">
       {({ _source }) => <JsonView value={_source} label="The document" />}
@@ -225,7 +224,7 @@ export const Missing = ({ id, thing }: ThingProps & { thing: Omit<Thing, 'ask'> 
 /** Which kinds and which blocks were looked through. */
 export const Looked = ({ kinds }: { kinds: readonly Kind[] }) => {
   const network = useContext(Network)
-  const asked = useAsk('status', getStatus)
+  const asked = useGet<Status>('status')
   return (
     <Await asked={asked} failed="The status cannot be read" busy="Reading which blocks are held" quiet>
       {({ networks }) => {

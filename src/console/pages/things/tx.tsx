@@ -1,6 +1,6 @@
 import { useContext, useState } from 'preact/hooks'
-import { useAsk } from '../../api/ask.ts'
-import { getDocument } from '../../api/index.ts'
+import { useGet } from '../../api/ask.ts'
+import { documentPath } from '../../api/index.ts'
 import { at, type JsonObject, listAt, textAt } from '../../api/json.ts'
 import type { Hit } from '../../api/wire.ts'
 import { Await, Busy, Empty, Fault } from '../../parts/answer.tsx'
@@ -236,8 +236,7 @@ const BYTES: readonly [name: string, path: string][] = [
 
 /** Raw bytes of a step, which are asked for once they are wanted. */
 const InAndOut = ({ id }: { id: string }) => {
-  const network = useContext(Network)
-  const asked = useAsk(`${network} trace ${id}`, signal => getDocument(network, 'trace', id, signal))
+  const asked = useGet<Hit>(documentPath(useContext(Network), 'trace', id))
   return (
     <Await asked={asked} busy="Reading the step">
       {({ _source }) => (
