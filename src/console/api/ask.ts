@@ -71,6 +71,20 @@ export const useLive = <T>(path: string | undefined, everyMs: number | ((data: T
   return asked
 }
 
+/** What is done when the user wants it, and what came of it last. */
+export const useAction = <T>(act: () => Promise<T>) => {
+  const [state, setState] = useState<{ data?: T; error?: unknown; busy: boolean }>({ busy: false })
+  const run = async () => {
+    setState({ busy: true })
+    try {
+      setState({ data: await act(), busy: false })
+    } catch (error) {
+      setState({ error, busy: false })
+    }
+  }
+  return { ...state, run }
+}
+
 /** The value once it has stood still for so long. */
 export const useSettled = <T>(value: T, ms: number): T => {
   const [settled, setSettled] = useState(value)

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
-import type { Drawn } from './chart-draw.ts'
+import { useLoaded } from './loaded.ts'
 
 export interface Series {
   /** Where each bar begins, in seconds since 1970. */
@@ -18,32 +18,17 @@ interface ChartProps {
 
 /** Counts over time as bars. What draws it is loaded when it is first needed. */
 export const Chart = ({ label, series, height = 112, onSelect }: ChartProps) => {
-  const box = useRef<HTMLDivElement>(null)
-  const drawn = useRef<Drawn>(undefined)
   const latest = useRef({ series, onSelect })
   latest.current = { series, onSelect }
-
-  useEffect(() => {
-    const element = box.current
-    // A page that is left at once runs this when nothing is shown any more.
-    if (!element) return undefined
-    let gone = false
-    const load = async () => {
-      const { drawChart } = await import('./chart-draw.ts')
-      if (gone) return
-      const select = (from: number, to: number) => latest.current.onSelect?.(from, to)
-      drawn.current = drawChart(element, height, select)
-      drawn.current.show(latest.current.series)
+  const { box, loaded } = useLoaded('chart', height, async () => {
+    const { drawChart } = await import('./chart-draw.ts')
+    return element => {
+      const drawn = drawChart(element, height, (from, to) => latest.current.onSelect?.(from, to))
+      drawn.show(latest.current.series)
+      return drawn
     }
-    load().catch(() => {
-      if (!gone) element.textContent = 'The chart cannot be loaded. Reload the console.'
-    })
-    return () => {
-      gone = true
-      drawn.current?.remove()
-    }
-  }, [height])
-  useEffect(() => drawn.current?.show(series), [series])
+  })
+  useEffect(() => loaded.current?.show(series), [series])
 
   return <div ref={box} class="chart" role="img" aria-label={label} style={{ height: `${height}px` }} />
 }

@@ -1,6 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
-import { useEvery, useGet, usePages } from '../../api/ask.ts'
+import { useAction, useEvery, useGet, usePages } from '../../api/ask.ts'
 import type { Attempt, Delivery } from '../../api/wire.ts'
 import { setQuery, useQueryState } from '../../browser/router.tsx'
 import { Await, Empty } from '../../parts/answer.tsx'
@@ -116,13 +115,11 @@ const OpenDelivery = ({ id, again }: { id: number; again(): void }) => {
 /** A delivery with every attempt, which can be sent again. */
 export const DeliveryView = ({ delivery, again }: { delivery: Delivery; again(): void }) => {
   const { id, type, channel, target, state, tries, lastError, nextAt, attempts = [] } = delivery
-  const [busy, setBusy] = useState(false)
-  const send = async () => {
-    const text = `The message goes to ${plain(target)} once more. What is sent cannot be taken back.`
-    setBusy(true)
-    if (await redeliver({ delivery: id }, { title: 'Send the delivery again?', text, action: 'Send again' })) again()
-    setBusy(false)
-  }
+  const text = `The message goes to ${plain(target)} once more. What is sent cannot be taken back.`
+  const question = { title: 'Send the delivery again?', text, action: 'Send again' }
+  const { busy, run: send } = useAction(async () => {
+    if (await redeliver({ delivery: id }, question)) again()
+  })
   // Tests and what was cancelled are never sent again.
   const canRepeat = type !== 'alert.test' && state !== 'cancelled' && (state !== 'queued' || tries > 0)
   return (

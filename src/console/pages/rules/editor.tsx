@@ -24,7 +24,7 @@ import {
   type RuleFault,
   TARGETS,
 } from './model.ts'
-import { Preview, TestPreview, usePreview } from './preview.tsx'
+import { FaultList, Preview, TestPreview, usePreview } from './preview.tsx'
 import { Test } from './rule.tsx'
 
 const Back = ({ to, children }: { to: string; children: string }) => (
@@ -317,13 +317,7 @@ const Refusal = ({ error, faults }: { error: unknown; faults: readonly RuleFault
   return (
     <div class="fault" role="alert">
       <strong>The rule was not saved.</strong>
-      <ul>
-        {faults.map(({ path, message }) => (
-          <li key={`${path} ${message}`}>
-            <code>{plain(path)}</code>: {plain(message)}
-          </li>
-        ))}
-      </ul>
+      <FaultList of={faults} />
     </div>
   )
 }

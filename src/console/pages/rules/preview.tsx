@@ -1,14 +1,14 @@
 import { useMemo, useState } from 'preact/hooks'
-import { type Asked, useAsk, useSettled } from '../../api/ask.ts'
+import { type Asked, useAction, useAsk, useSettled } from '../../api/ask.ts'
 import { at, type JsonObject, listAt, parseJson, textAt, toJson } from '../../api/json.ts'
-import type { Hit, PreviewAnswer, PreviewedMessage, Simulation } from '../../api/wire.ts'
+import type { Hit, PreviewedMessage, Simulation } from '../../api/wire.ts'
 import { Fault } from '../../parts/answer.tsx'
 import { Chart, type Series } from '../../parts/chart.tsx'
 import { Button, SelectField } from '../../parts/controls.tsx'
 import { JsonView } from '../../parts/json-view.tsx'
 import { Hash, say, Text, Time } from '../../parts/text.tsx'
 import { faultsOf, previewTest, simulate } from './api.ts'
-import { emptyAction, isWhole, networkOf, put, putConfig } from './model.ts'
+import { emptyAction, isWhole, networkOf, put, putConfig, type RuleFault } from './model.ts'
 import { Warnings } from './rule.tsx'
 
 /** How long nothing is typed before it is asked for. */
@@ -114,37 +114,38 @@ const Found = ({ hit: { _type, _id, _source }, network }: { hit: Hit; network: s
   )
 }
 
+export const FaultList = ({ of }: { of: readonly RuleFault[] }) => (
+  <ul>
+    {of.map(({ path, message }) => (
+      <li key={`${path} ${message}`}>
+        <code>
+          <Text value={path} />
+        </code>
+        : <Text value={message} />
+      </li>
+    ))}
+  </ul>
+)
+
 /** What the rule as it is written would send; nothing is sent, and the rule need not be saved. */
 export const TestPreview = ({ rule, disabled }: { rule: JsonObject; disabled: boolean }) => {
-  const [result, setResult] = useState<{ of: JsonObject; answer?: PreviewAnswer; error?: unknown }>()
-  const [busy, setBusy] = useState(false)
-  const ask = async () => {
-    setBusy(true)
-    setResult(
-      await previewTest(rule)
-        .then(answer => ({ of: rule, answer }))
-        .catch((error: unknown) => ({ of: rule, error })),
-    )
-    setBusy(false)
+  const [asked, setAsked] = useState<JsonObject>()
+  const { busy, run, ...result } = useAction(() => previewTest(rule))
+  const ask = () => {
+    setAsked(rule)
+    return run()
   }
   // What was asked of an earlier text says nothing of this one.
-  const { answer, error } = result?.of === rule ? result : {}
+  const { data: answer, error } = asked === rule ? result : {}
   const faults = faultsOf(error)
   return (
     <section class="test" aria-label="What would be sent">
       <Button label={busy ? 'Looking …' : 'Test: show what would be sent'} disabled={busy || disabled} onClick={ask} />
       {error !== undefined && faults.length === 0 && <Fault title="The rule cannot be tested" error={error} />}
       {faults.length > 0 && (
-        <ul class="fault" role="alert">
-          {faults.map(({ path, message }) => (
-            <li key={`${path} ${message}`}>
-              <code>
-                <Text value={path} />
-              </code>
-              : <Text value={message} />
-            </li>
-          ))}
-        </ul>
+        <div class="fault" role="alert">
+          <FaultList of={faults} />
+        </div>
       )}
       {answer && (
         <div role="status">

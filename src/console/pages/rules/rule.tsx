@@ -1,8 +1,8 @@
 import { useMemo, useState } from 'preact/hooks'
-import { useAsk, useEvery } from '../../api/ask.ts'
+import { useAction, useAsk, useEvery } from '../../api/ask.ts'
 import { messageOf } from '../../api/client.ts'
 import { listAt, textAt } from '../../api/json.ts'
-import type { AlertSeries, Rule, TestResult } from '../../api/wire.ts'
+import type { AlertSeries, Rule } from '../../api/wire.ts'
 import { Link, navigate, setQuery, useQueryState } from '../../browser/router.tsx'
 import { Busy, Fault } from '../../parts/answer.tsx'
 import { Chart, type Series } from '../../parts/chart.tsx'
@@ -199,20 +199,12 @@ const cancelled = (number: unknown): string =>
 
 /** Sends each alert of a stored rule once, marked as a test, and shows what the receivers answered. */
 export const Test = ({ rule }: { rule: Rule }) => {
-  const [{ answer, error }, setResult] = useState<{ answer?: TestResult; error?: unknown }>({})
-  const [busy, setBusy] = useState(false)
+  const { data: answer, error, busy, run } = useAction(() => testRule(rule.id))
   const { length } = listAt(rule, 'config.alerts')
   const receivers = length === 1 ? 'its receiver' : `each of its ${length} receivers`
   const send = async () => {
     const text = `The newest document that matches goes to ${receivers}, marked as alert.test. What is sent cannot be taken back.`
-    if (!(await confirm({ title: 'Send a test alert?', text, action: 'Send the test' }))) return
-    setBusy(true)
-    setResult(
-      await testRule(rule.id)
-        .then(answer => ({ answer }))
-        .catch(error => ({ error })),
-    )
-    setBusy(false)
+    if (await confirm({ title: 'Send a test alert?', text, action: 'Send the test' })) await run()
   }
   return (
     <section class="test" aria-label="Test of the receivers">
