@@ -25,8 +25,10 @@ const main = async () => {
       return (await import('./ingest/decoding/builders/thread.ts')).runBuilder(data as BuilderData)
     case 'writer':
       return (await import('./ingest/writer/writer-thread.ts')).runWriter(data as WriterData)
-    case 'reader':
-      return (await import('./search/reader-thread.ts')).runReader(data as ReaderData)
+    case 'reader': {
+      const { openThreadSearch } = await import('./cluster/thread-search.ts')
+      return (await import('./search/reader-thread.ts')).runReader(data as ReaderData, openThreadSearch)
+    }
     case 'checker':
       return (await import('./search/check-thread.ts')).runChecker()
     case 'storage':

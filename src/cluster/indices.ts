@@ -8,7 +8,6 @@ import { aliasIn, type IdentityOf, identityIn, replaced, type WantedIndex, wante
 import { aliasOf, baseOf, indexNameOf } from './names.ts'
 import { okay, textOf } from './okay.ts'
 import type { ClusterOptions } from './options.ts'
-import { type Lacking, putIndex } from './put.ts'
 import { indexBody, templateBody } from './template.ts'
 import { findVersion } from './version.ts'
 
@@ -188,3 +187,38 @@ const different = (fixed: readonly string[]) =>
     'cluster_differs',
     `the indices of the cluster are not as they must be: ${fixed.slice(0, TOLD).join('; ')}${fixed.length > TOLD ? `; and ${fixed.length - TOLD} more` : ''}. Set what was set before, or choose another opensearch-prefix and index again`,
   )
+
+/** What not every cluster can: an index is made without it there. */
+export interface Lacking {
+  /** Sorted indices of documents with nested fields: Elasticsearch 7. */
+  sorting?: boolean
+  /** The name of the similarity that is the usual one of Elasticsearch, and of OpenSearch before 3. */
+  similarity?: boolean
+}
+
+/** By what it says when it refuses. */
+const SAYS: readonly [keyof Lacking, text: string][] = [
+  ['sorting', 'nested fields when index sort'],
+  ['similarity', 'Unknown Similarity type'],
+]
+
+/** Makes an index or a template with all that the cluster can; false where the index is there. */
+export const putIndex = async (
+  cluster: Pick<Cluster, 'ask'>,
+  path: string,
+  bodyOf: (lacking: Lacking) => object,
+  doing: string,
+): Promise<boolean> => {
+  for (let lacking: Lacking = {}; ; ) {
+    const request = { method: 'PUT', path, body: bodyOf(lacking) } as const
+    const answer = await cluster.ask(request)
+    const isRefused = answer.status === 400
+    if (isRefused && answer.text.includes('resource_already_exists_exception')) return false
+    const lacks = SAYS.find(([what, text]) => isRefused && !lacking[what] && answer.text.includes(text))
+    if (!lacks) {
+      textOf(answer, request, doing)
+      return true
+    }
+    lacking = { ...lacking, [lacks[0]]: true }
+  }
+}

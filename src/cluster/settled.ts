@@ -1,6 +1,6 @@
 import { gapsIn } from '../lib/ranges.ts'
 import type { AskOptions } from './asker.ts'
-import { beforeDeadline } from './deadline.ts'
+import { beforeDeadline } from './faults.ts'
 import type { Hidden, Visible } from './visible.ts'
 
 /** What tells which documents may be shown. */

@@ -1,7 +1,8 @@
 import { seenOf } from '../engine/query/chain-snapshot.ts'
-import { type Reader, wholeRanges } from '../engine/reader.ts'
-import { gapsIn } from '../lib/ranges.ts'
+import { type Reader, readingIn, wholeRanges } from '../engine/reader.ts'
+import { gapsIn, partsIn, type Range } from '../lib/ranges.ts'
 import type { Seen } from '../query/request.ts'
+import { scopedIn } from '../search/coverage.ts'
 import type { Visible } from './visible.ts'
 
 /** Which of a network's blocks are in the cluster, by the state of its store that the reader sees. */
@@ -24,3 +25,10 @@ export const shelvedUpTo = (visible: Pick<Visible, 'ranges'>, above: number, rea
   }
   return newest
 }
+
+/** Of blocks in a cluster those that are held whole, and what was looked for in others. */
+export const heldInCluster = (reader: Reader, shelved: readonly Range[]) =>
+  readingIn(reader)(() => {
+    const ranges = wholeRanges(reader.segments()).flatMap(({ from, to }) => partsIn(shelved, from, to))
+    return { ranges, ...scopedIn(reader) }
+  })

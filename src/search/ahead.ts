@@ -1,6 +1,5 @@
 import { type Cursor, isSamePlace } from '../engine/query/pages.ts'
 import type { Search } from './reader-messages.ts'
-import { createSlots, type Slot } from './slots.ts'
 import type { Message, Reply, Thread, Threads } from './threads.ts'
 
 /**
@@ -134,5 +133,66 @@ export const createAhead = ({ threads, search, account, first, signal, nextId }:
     end() {
       for (const one of holders) forget(one)
     },
+  }
+}
+
+interface BoundAheadOptions {
+  threads: Pick<Threads, 'ask' | 'drop'>
+  thread: Thread
+  /** The number of the search that the answer is to. */
+  stream: number
+  account: number
+  signal: AbortSignal
+  nextId(): number
+}
+
+/** The parts of a long answer that only the thread that has begun it can go on with. */
+export const createBoundAhead = ({ threads, thread, stream, account, signal, nextId }: BoundAheadOptions): Ahead => {
+  let isOver = false
+  return {
+    async next() {
+      const id = nextId()
+      const { message } = await threads.ask({
+        ...{ id, account, lane: 'cheap', bytes: 0, signal, isBound: true },
+        home: () => thread,
+        message: () => ({ type: 'more', id, stream, after: undefined, into: undefined }),
+      })
+      if (message.type !== 'part') throw new Error(`a reading thread answered ${message.type}`)
+      isOver = !message.more
+      return { body: message.body as Uint8Array, more: message.more }
+    },
+    end() {
+      if (!isOver) threads.drop(thread, stream)
+    },
+  }
+}
+
+interface Slot {
+  memory: SharedArrayBuffer
+  bytes: Uint8Array
+}
+
+/** Bytes of parts that are worth it, and of the largest memory. */
+const LEAST_BYTES = 32 << 10
+const MOST_BYTES = 4 << 20
+
+/**
+ * Memory in which threads hand parts of an answer over, again and again: parts in memory of their own make V8 clean its heap all the time,
+ * which takes as long as to write them. For parts of about `expected` bytes. One that a failed part was made into is never used again: its thread may still write.
+ */
+const createSlots = (expected: number) => {
+  const free: Slot[] = []
+  const size = Math.min(MOST_BYTES, 2 * expected)
+  return {
+    /** Undefined where parts are too small to be worth it. */
+    take(): Slot | undefined {
+      if (expected < LEAST_BYTES) return undefined
+      const used = free.pop()
+      if (used) return used
+      const memory = new SharedArrayBuffer(size)
+      return { memory, bytes: new Uint8Array(memory) }
+    },
+    /** Nobody uses it any more. */
+    give: (slot: Slot) => void free.push(slot),
   }
 }

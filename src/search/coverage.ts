@@ -2,7 +2,7 @@ import { createCoverageReader } from '../engine/coverage.ts'
 import { type Reader, readingIn, wholeRanges } from '../engine/reader.ts'
 import { toldCoverage } from '../engine/shelf-mirror.ts'
 import { perVersion } from '../engine/versioned.ts'
-import { partsIn, type Range } from '../lib/ranges.ts'
+import type { Range } from '../lib/ranges.ts'
 import { filterOf } from '../scopes/filter.ts'
 import { isOfTransactions } from '../scopes/questions.ts'
 
@@ -67,13 +67,6 @@ export const scopedIn = (reader: Reader): { coverage?: ScopeCoverage[]; looked?:
   const coverage = coverageIn(reader)
   return coverage.length > 0 ? { coverage, looked: spanOf(coverage).to } : {}
 }
-
-/** Of blocks in a cluster those that are held whole, and what was looked for in others. */
-export const heldInCluster = (reader: Reader, shelved: readonly Range[]) =>
-  readingIn(reader)(() => {
-    const ranges = wholeRanges(reader.segments()).flatMap(({ from, to }) => partsIn(shelved, from, to))
-    return { ranges, ...scopedIn(reader) }
-  })
 
 /** The value of the header `Chainsieve-Coverage`; undefined where all blocks are stored whole. */
 export const coverageHeader = (reader: Reader): string | undefined => {

@@ -10,12 +10,11 @@ import type { Kind } from '../mapping/index.ts'
 import { answerGet, type Reply } from './answer.ts'
 import { createCoverageHeader } from './coverage.ts'
 import { createCredit, shapeOf } from './credit.ts'
-import type { UsedCursor } from './cursors/answer.ts'
 import { answerForm } from './forms.ts'
 import { createKeptAnswers, type KeptAnswers, keyOfSearch } from './kept-answers.ts'
 import { type OpenStore, openStore } from './open-store.ts'
 import type { ToReader } from './reader-messages.ts'
-import type { Answer, Asking } from './service.ts'
+import type { Caller, StoreAnswer } from './store.ts'
 import { createTurns } from './turns.ts'
 
 /**
@@ -24,23 +23,15 @@ import { createTurns } from './turns.ts'
  */
 export interface Inline {
   /** Undefined where a thread has to answer. */
-  search(search: InlineSearch, asking: Whose): Found
-  get(get: Extract<ToReader, { type: 'get' }>, asking: Whose): Found
+  search(search: InlineSearch, asking: Caller): Found
+  get(get: Extract<ToReader, { type: 'get' }>, asking: Caller): Found
   /** What of the store's blocks is stored in part, for the header of answers; undefined where nothing is. */
   coverage(store: string): string | undefined
   close(): void
 }
 
-export type Whose = Pick<Asking, 'account' | 'signal'>
-
-export interface InlineAnswer extends Answer {
-  cursor?: UsedCursor | undefined
-  /** Another moment has another answer. */
-  readsNow?: true
-}
-
 /** A promise where others go first. */
-export type Found = InlineAnswer | undefined | Promise<InlineAnswer | undefined>
+export type Found = StoreAnswer | undefined | Promise<StoreAnswer | undefined>
 
 export type InlineSearch = Extract<ToReader, { type: 'search' }>
 
@@ -96,7 +87,7 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
   const attempt = (
     { store, account, shape }: { store: string; account: number; shape: () => string },
     work: (searcher: Searcher, options: SearchOptions) => Reply,
-  ): InlineAnswer | undefined => {
+  ): StoreAnswer | undefined => {
     const opened = openOf(store)
     if (!opened || !holdsAll(opened)) return undefined
     const budget = budgetMs ?? (cold > 0 ? COLD.budgetMs : BUDGET_MS)
@@ -133,11 +124,11 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
     }
   }
 
-  const inTurn = ({ account, signal }: Whose, shape: () => string, run: () => InlineAnswer | undefined): Found => {
+  const inTurn = ({ account, signal }: Caller, shape: () => string, run: () => StoreAnswer | undefined): Found => {
     if (budgetMs === 0 || !credit.mayTry(account, shape)) return undefined
     if (turns.isFree()) return run()
     if (mayShare() || credit.isLong(shape)) return undefined
-    const { promise, resolve, reject } = Promise.withResolvers<InlineAnswer | undefined>()
+    const { promise, resolve, reject } = Promise.withResolvers<StoreAnswer | undefined>()
     const waits = turns.wait(account, () => {
       try {
         signal.throwIfAborted()
@@ -151,7 +142,7 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
   }
 
   /** What was answered before of the state that the store is in now. */
-  const answered = (store: string, key: string): InlineAnswer | undefined => {
+  const answered = (store: string, key: string): StoreAnswer | undefined => {
     const opened = budgetMs === 0 ? undefined : openOf(store)
     if (!opened || !holdsAll(opened)) return undefined
     const started = time()
@@ -168,7 +159,7 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
   }
 
   /** Hands on what is found, and keeps it where the same is asked for again and again. */
-  const keeping = (store: string, key: string | undefined, found: InlineAnswer | undefined) => {
+  const keeping = (store: string, key: string | undefined, found: StoreAnswer | undefined) => {
     if (key === undefined || found?.status !== 200 || found.readsNow || !(found.body instanceof Uint8Array))
       return found
     const opened = openOf(store)

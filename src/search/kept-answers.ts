@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { InlineSearch } from './inline.ts'
+import type { BodySearch } from './store.ts'
 
 /**
  * Answers of one state of a store, for whoever asks the same again: dashboards that refresh, programs that poll for what is new, and several people
@@ -90,7 +90,7 @@ const endOfTook = (body: Uint8Array): number | undefined => {
 
 /** What an answer depends on beside the state of the store, and the moment if `readsNow`; undefined for a page of a scroll. */
 export const keyOfSearch = (
-  { entities, index, parameters, dialect, form, isNamed, format, scroll }: InlineSearch,
+  { entities, index, parameters, dialect, form, isNamed, format, scroll }: BodySearch & { index: string },
   text: string,
 ): string | undefined => {
   if (scroll !== undefined) return undefined

@@ -1,10 +1,15 @@
+import { statSync } from 'node:fs'
 import type { KeptMemory } from '../engine/kept.ts'
 import { createSearcher, type Searcher } from '../engine/query/searcher.ts'
 import { openReader, type Reader } from '../engine/reader.ts'
+import { createByteWriter } from '../lib/bytes.ts'
 import { messageOf, stop, systemFault } from '../lib/errors.ts'
 import { nativeBinding } from '../lib/runtime.ts'
 import type { Limits } from '../limits/index.ts'
+import { byKind, KINDS, type Kind } from '../mapping/index.ts'
+import { ALL } from '../query/ast.ts'
 import { readDamage } from '../sqlite/damage.ts'
+import type { Holdings } from './service.ts'
 
 export interface OpenStore {
   reader: Reader
@@ -30,4 +35,15 @@ const readable = (store: string, kept: KeptMemory, waitMs: number | undefined): 
       )
     throw systemFault(readDamage(error, store), store) ?? error
   }
+}
+
+/** How many documents of each kind a store has, by counts that are kept, and the bytes of its file. */
+export const holdingsOf = ({ searcher }: OpenStore, store: string): Holdings => ({
+  counts: byKind(KINDS, kind => countOf(searcher, kind)),
+  bytes: statSync(store).size,
+})
+
+const countOf = (searcher: OpenStore['searcher'], kind: Kind): number => {
+  const request = { parts: [{ kind, query: ALL }], sort: [], from: 0, size: 0, source: false, trackTotal: true }
+  return searcher.write(request, { deadline: Number.POSITIVE_INFINITY }, { index: '', out: createByteWriter(64) }).total
 }

@@ -4,11 +4,9 @@ import type { SuggestRequest } from '../engine/query/suggest.ts'
 import type { Failure } from '../lib/failure.ts'
 import type { SearchRequest, Seen } from '../query/request.ts'
 import type { Reply } from './answer.ts'
-import type { ScopeCoverage } from './coverage.ts'
-import type { ScrollState } from './cursors/state.ts'
 import type { Dialect } from './dialect.ts'
-import type { InClusters } from './mixed.ts'
-import type { Getting, Holdings, RenderedTemplate, Searching, Wanted } from './service.ts'
+import type { Getting, Holdings, RenderedTemplate, Wanted } from './service.ts'
+import type { BodySearch, Elsewhere, HeldBlocks } from './store.ts'
 
 /** What a reading thread is asked. `store` is the file of the network's store. */
 export type ToReader =
@@ -49,14 +47,11 @@ export type Search = {
   index: string
   /** Files of further networks, in the order of their names. */
   more?: readonly string[]
-  inClusters?: InClusters | undefined
+  elsewhere?: Elsewhere | undefined
   now: number
   deadlineMs: number
   mayStream: boolean
-} & (
-  | ({ type: 'search'; scroll?: ScrollState } & Omit<Searching, 'scroll'>)
-  | { type: 'request'; request: SearchRequest }
-)
+} & (({ type: 'search' } & BodySearch) | { type: 'request'; request: SearchRequest })
 
 export type FromReader =
   | { type: 'ready' }
@@ -80,13 +75,3 @@ export type FromReader =
   | { type: 'holdings'; id: number; holdings: Holdings }
   | { type: 'seen'; id: number; seen: Seen }
   | { type: 'failed'; id: number; failure: Failure }
-
-/** Ranges of blocks that a store holds, and its newest block with its time in epoch seconds. */
-export interface HeldBlocks {
-  ranges: { from: number; to: number }[]
-  newest: { number: number; time: number } | null
-  /** What scopes want, where blocks are stored in part. */
-  coverage?: ScopeCoverage[]
-  /** The newest block that was looked at for scopes. */
-  looked?: number
-}

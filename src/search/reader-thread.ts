@@ -22,12 +22,11 @@ import {
 } from './answer.ts'
 import { scopedIn } from './coverage.ts'
 import { answerForm } from './forms.ts'
-import { holdingsOf } from './holdings.ts'
-import { type InClusters, type Mixed, openMixed } from './mixed.ts'
-import { type OpenStore, openStore } from './open-store.ts'
-import type { FromReader, HeldBlocks, Search, ToReader } from './reader-messages.ts'
+import { holdingsOf, type OpenStore, openStore } from './open-store.ts'
+import type { FromReader, Search, ToReader } from './reader-messages.ts'
 import { createReaderParts, type Running } from './reader-parts.ts'
 import { searchSeveral } from './several.ts'
+import type { Elsewhere, HeldBlocks, OpenElsewhere } from './store.ts'
 import { eachOf } from './target.ts'
 import { renderBody } from './template.ts'
 
@@ -37,13 +36,16 @@ export interface ReaderData {
   limits: Limits
 }
 
-/** One of the threads that answer queries. It answers one at a time; a long answer is given part by part, as it is asked for. */
-export const runReader = ({ flags: shared, limits }: ReaderData) => {
+/**
+ * One of the threads that answer queries. It answers one at a time; a long answer is given part by part, as it is asked for. `openElsewhere`
+ * searches networks together of which some lie elsewhere than in files.
+ */
+export const runReader = ({ flags: shared, limits }: ReaderData, openElsewhere: OpenElsewhere) => {
   const flags = new Int32Array(shared)
   const open = new Map<string, Opened>()
   const kept = createKeptMemory(limits.keptMemory)
-  /** Searches that wait for clusters. */
-  const underWay = new Map<number, Mixed>()
+  /** Searches that wait for other machines. */
+  const underWay = new Map<number, ReturnType<OpenElsewhere>>()
   const tell = (message: FromReader, transfer: ArrayBuffer[] = []) => parentPort!.postMessage(message, transfer)
   const parts = createReaderParts(tell)
 
@@ -64,29 +66,29 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
     return one
   }
 
-  const answerMixed = async (search: Search, inClusters: InClusters) => {
+  const answerWaiting = async (search: Search, elsewhere: Elsewhere) => {
     const { id, index, now, mayStream, deadlineMs } = search
     const options = createOptions(deadlineMs)
     options.begin(id)
     const asked: AnswerOptions = Object.assign(options, { limits, now, mayStream })
     const stores = [search.store, ...(search.more ?? [])]
-    const mixed = openMixed({
-      ...{ inClusters, index, deadlineMs, limits },
-      stores: stores.map((one, i) => () => (inClusters.networks[i] ? opened(one) : whole(one))),
+    const waiting = openElsewhere({
+      ...{ elsewhere, index, deadlineMs, limits },
+      stores: stores.map((one, i) => () => (elsewhere.networks[i] ? opened(one) : whole(one))),
     })
-    underWay.set(id, mixed)
+    underWay.set(id, waiting)
     try {
-      const { searcher } = mixed
+      const { searcher } = waiting
       const answered = await (search.type === 'request'
         ? answerRequest(searcher, index, search.request, asked)
         : answerForm(searcher, search, textOf(search.body), asked))
-      if (answered.body instanceof Uint8Array) mixed.close()
+      if (answered.body instanceof Uint8Array) waiting.close()
       else await answered.body.ready?.()
-      // What was begun with clusters is not begun anew.
+      // What was begun with others is not begun anew.
       options.yields = () => false
-      parts.reply(id, answered, options, mixed.close)
+      parts.reply(id, answered, options, waiting.close)
     } catch (error) {
-      mixed.close()
+      waiting.close()
       throw error
     } finally {
       underWay.delete(id)
@@ -166,7 +168,7 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
     switch (message.type) {
       case 'search':
       case 'request': {
-        if (message.inClusters) return answerMixed(message, message.inClusters)
+        if (message.elsewhere) return answerWaiting(message, message.elsewhere)
         const { options, ...answered } = begin(message)
         return parts.reply(message.id, answered, options)
       }
@@ -219,7 +221,7 @@ type Documents = Extract<ToReader, { type: 'documents' }>
 interface Opened extends OpenStore {
   /** Made when it is first asked. */
   suggester: Suggester | undefined
-  /** Refuses where it does not hold all documents. A store is emptied where a cluster answers for it. */
+  /** Refuses where it does not hold all documents. A store is emptied where documents lie elsewhere. */
   checkWhole: (() => void) | undefined
 }
 

@@ -1,8 +1,9 @@
 import { ChainsieveError, refuse } from '../lib/errors.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { fits, fitting, fittingAny } from '../lib/wildcard.ts'
+import { type Limits, overLimit } from '../limits/index.ts'
 import { KINDS, type Kind } from '../mapping/index.ts'
-import type { NameCounter } from './names.ts'
+import { cut } from '../query/cut.ts'
 
 /** The target of a search or a get: `{network: 'ethereum/ethereum/mainnet', entities: 'block,tx'}`. */
 export interface Target {
@@ -172,4 +173,19 @@ const notFound = (path: string, why: string) => {
   const index = shortened(path.replaceAll('/', '-'))
   const details = { 'resource.type': 'index_or_alias', 'resource.id': index, index_uuid: '_na_', index }
   return new ChainsieveError('refuse', 'index_not_found_exception', `no such index [${index}]: ${why}`, { details })
+}
+
+/** Counts the names and patterns that one request lists, and refuses what is beyond the limits before any of them is looked up. */
+export type NameCounter = (names: Iterable<string>) => void
+
+export const createNameCounter = (limits: Limits): NameCounter => {
+  let count = 0
+  let patterns = 0
+  return names => {
+    for (const name of names) {
+      if (name.length > limits.nameLength) throw overLimit('nameLength', limits, `[${cut(name)}]`)
+      if (++count > limits.names) throw overLimit('names', limits)
+      if (name.includes('*') && ++patterns > limits.patterns) throw overLimit('patterns', limits)
+    }
+  }
 }

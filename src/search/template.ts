@@ -1,3 +1,4 @@
+import { Yielded } from '../engine/query/options.ts'
 import { refuse } from '../lib/errors.ts'
 import type { Limits } from '../limits/index.ts'
 import { parseJson } from '../query/json.ts'
@@ -14,6 +15,25 @@ export const renderBody = (
   if (isJson) parseJson(made, limits)
   return { body: Buffer.from(made), explain }
 }
+
+/** The same, where it takes next to no time; undefined where a thread has to do it. */
+export const renderShortly = (body: Uint8Array, options: Omit<Parameters<typeof renderBody>[1], 'check'>) => {
+  if (body.length > SMALL) return undefined
+  const until = performance.now() + SHORT_MS
+  const check = () => {
+    if (performance.now() > until) throw new Yielded('a template takes longer than the main thread has')
+  }
+  try {
+    return renderBody(body, { ...options, check })
+  } catch (error) {
+    if (!(error instanceof Yielded)) throw error
+    return undefined
+  }
+}
+
+/** Bytes of a template that the main thread tries to render, and how long. */
+const SMALL = 4_096
+const SHORT_MS = 1
 
 const textOf = (body: Uint8Array): string => {
   try {

@@ -217,7 +217,7 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
     task.timers = [setTimeout(() => endWithin(thread, task), deadlineMs)]
     if (task.lane === 'cheap') task.timers.push(setTimeout(() => takeLong(thread, task), CHEAP_MS[task.tries]))
     const message = task.message(thread)
-    const transfer = 'inClusters' in message && message.inClusters ? [message.inClusters.port] : []
+    const transfer = 'elsewhere' in message && message.elsewhere ? [message.elsewhere.port] : []
     thread.worker.postMessage(message, transfer)
   }
 
@@ -323,6 +323,21 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
     },
   }
 }
+
+/** Asks for what is answered as a whole, by one type of message. */
+export const createThreadAsker =
+  ({ ask }: Pick<Threads, 'ask'>) =>
+  async <T extends Reply['message']['type']>(
+    type: T,
+    message: Message,
+    { account, signal, lane = 'cheap', bytes = 0 }: Pick<Asked, 'account' | 'signal'> & Partial<Asked>,
+  ): Promise<Extract<Reply['message'], { type: T }>> => {
+    const reply = await ask({ id: message.id, account, signal, lane, bytes, message: () => message })
+    if (reply.message.type !== type) throw unexpected(reply.message)
+    return reply.message as Extract<Reply['message'], { type: T }>
+  }
+
+export const unexpected = ({ type }: Reply['message']) => new Error(`a reading thread answered ${type}`)
 
 const gone = () => stop('search_closed', 'the search was abandoned')
 

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { type Accounts, openAccounts } from '../accounts/index.ts'
+import { createClusterStores } from '../cluster/stores.ts'
 import type { Config, NetworkConfig } from '../config/index.ts'
 import { allowancesOf } from '../config/kinds.ts'
 import { type Delivery, startDelivery } from '../delivery/service.ts'
@@ -180,7 +181,7 @@ export const openPool = (config: Config, shutdown: Run['shutdown'], log = silent
   const stores = createStores(config.data)
   const unchecked = createPool({
     stores,
-    clusters: openClusters(config, shutdown),
+    elsewhere: createClusterStores(openClusters(config, shutdown)),
     contracts: createContracts(config.data),
     threads: config.readers,
     deadlineMs: config.queryDeadline,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ClusterRequest } from '../../src/cluster/cluster.ts'
+import { putIndex } from '../../src/cluster/indices.ts'
 import { DEFAULT_CLUSTER } from '../../src/cluster/options.ts'
-import { putIndex } from '../../src/cluster/put.ts'
 import { indexBody, templateBody } from '../../src/cluster/template.ts'
 
 const OPTIONS = { ...DEFAULT_CLUSTER, urls: [] }

@@ -1,7 +1,7 @@
 import type { ClusterRequest } from '../../../src/cluster/cluster.ts'
+import { type ClusterPlace, createClusterStores } from '../../../src/cluster/stores.ts'
 import { createShelfReader } from '../../../src/engine/shelf.ts'
 import { DEFAULT_LIMITS } from '../../../src/limits/index.ts'
-import type { ClusterPlace } from '../../../src/search/clusters.ts'
 import { createPool } from '../../../src/search/pool.ts'
 import { NO_ACCOUNT } from '../../../src/search/service.ts'
 import { requestBytes } from '../connection.ts'
@@ -29,7 +29,7 @@ export const compileAll = async (store: string, target: Target, requests: readon
   const place: ClusterPlace = { cluster: noting, naming, shelf: db => createShelfReader(db).visible }
   const pool = createPool({
     stores: () => new Map([[network, store]]),
-    clusters: () => place,
+    elsewhere: createClusterStores(() => place),
     ...{ threads: 1, deadlineMs: DEADLINE_MS, limits: DEFAULT_LIMITS },
   })
   const asked = new Map<string, ClusterRequest>()

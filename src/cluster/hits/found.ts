@@ -7,8 +7,8 @@ import type { Related } from '../../engine/query/inner-hits.ts'
 import { KINDS, type Kind } from '../../mapping/index.ts'
 import type { InnerHits, SearchRequest } from '../../query/request.ts'
 import type { Explanation } from '../../query/score.ts'
-import { shownId } from '../ids.ts'
 import { splitBytes } from '../meta.ts'
+import { shownId } from '../names.ts'
 import type { ScannedHit } from './scan.ts'
 
 /** A match that came from a cluster. Of a long answer there are thousands at once, of which most are but copied. */

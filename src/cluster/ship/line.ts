@@ -1,9 +1,8 @@
 import type { BatchNumbers } from '../../engine/shelf-writer.ts'
 import type { DocumentLine } from '../../engine/show/lines.ts'
 import type { BulkLine } from '../bulk.ts'
-import { clusterId } from '../ids.ts'
 import { metaText } from '../meta.ts'
-import { indexNameOf } from '../names.ts'
+import { clusterId, indexNameOf } from '../names.ts'
 import type { ClusterOptions } from '../options.ts'
 
 /** A document in place of one that is there, or beside it. */

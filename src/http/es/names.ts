@@ -1,8 +1,15 @@
 import { refuse } from '../../lib/errors.ts'
 import type { Limits } from '../../limits/index.ts'
 import { KINDS, type Kind } from '../../mapping/index.ts'
-import { createNameCounter, type NameCounter } from '../../search/names.ts'
-import { eachOf, findTarget, type IndexOptions, indexOf, type Target } from '../../search/target.ts'
+import {
+  createNameCounter,
+  eachOf,
+  findTarget,
+  type IndexOptions,
+  indexOf,
+  type NameCounter,
+  type Target,
+} from '../../search/target.ts'
 import type { Call } from './endpoint.ts'
 import { isOn, namesIn } from './parameters.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { clusterId, shownId } from '../../../src/cluster/ids.ts'
+import { clusterId, shownId } from '../../../src/cluster/names.ts'
 import { MOST_CLAUSES } from '../../../src/cluster/query/clauses.ts'
 import { compileNode, NO_JOINS } from '../../../src/cluster/query/node.ts'
 import { regexpOf } from '../../../src/cluster/query/regexp.ts'

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { createClusterStore } from '../../../src/cluster/store.ts'
 import { ChainsieveError } from '../../../src/lib/errors.ts'
 import { DEFAULT_LIMITS } from '../../../src/limits/index.ts'
-import { type Clustered, createClustered } from '../../../src/search/clustered.ts'
 import type { Answer } from '../../../src/search/service.ts'
+import type { NetworkStore } from '../../../src/search/store.ts'
 import { createStreams } from '../../../src/search/streams.ts'
 import { type Ask, NOW } from '../../answers/ask.ts'
 import { type Line, readFixture } from '../../answers/fixture.ts'
@@ -15,6 +16,9 @@ import { never, REFUSED } from './support.ts'
 /** Of so many answers one is held: all of them take minutes. `ONE_OF=1 CONTENTS=all npm test -- cluster/search/answers` holds all. */
 const ONE_OF = Number(process.env.ONE_OF ?? 60)
 const WANTED = process.env.CONTENTS ?? 'odd,demo'
+/** Bodies are small, and names are not asked for. */
+const inThread = { search: notAsked, suggest: notAsked }
+
 /** Requests at once. */
 const WORKERS = 4
 const asking = { account: 1, signal: never }
@@ -28,20 +32,22 @@ const isAsked = ({ ask }: Line): boolean =>
     ask.resumeAfter === undefined &&
     !/min_score|rescore/.test(ask.body ?? ''))
 
-const answerTo = async (clustered: Clustered, ask: Ask): Promise<string> => {
+const answerTo = async (store: NetworkStore, ask: Ask): Promise<string> => {
   try {
-    if (ask.op === 'get') return await textOf(await clustered.get({ ...asking, entity: ask.entity, id: ask.id }))
+    if (ask.op === 'get') return await textOf(await store.get({ ...asking, entity: ask.entity, id: ask.id }))
     if (ask.op !== 'search') throw new Error(`${ask.op} is not asked`)
     const { entities, body } = ask
     const bytes = body === undefined ? undefined : Buffer.from(body)
-    const search = { type: 'search', id: 0, store: '', index: INDEX, entities, body: bytes, now: NOW } as const
-    return await textOf(await clustered.search({ ...search, deadlineMs: 10_000, mayStream: true }, asking))
+    return await textOf(await store.search({ entities, body: bytes, now: NOW }, asking))
   } catch (error) {
     if (!(error instanceof ChainsieveError)) throw error
     return `${error.next} ${error.code}: ${error.message}`
   }
 }
-const INDEX = 'ethereum-made-up-mainnet'
+
+function notAsked(): never {
+  throw new Error('a thread is not asked')
+}
 
 const textOf = async ({ status, body }: Answer): Promise<string> => {
   const text = await new Response(body as Uint8Array<ArrayBuffer>).text()
@@ -54,8 +60,8 @@ describe('a cluster gives the recorded answers', { skip: withoutCluster }, () =>
     it(`of what is ${content}`, async () => {
       const filled = await fillCluster(await Object.values(builds)[0]!(), { prefix: 'answers' })
       const { cluster, naming, network, store, visible } = filled
-      const clustered = createClustered({
-        ...{ network, store: store.path, limits: DEFAULT_LIMITS, deadlineMs: 30_000 },
+      const clustered = createClusterStore({
+        ...{ network, file: store.path, limits: DEFAULT_LIMITS, deadlineMs: 30_000, inThread },
         ...{ place: { cluster, naming, shelf: () => () => visible }, streams: createStreams(DEFAULT_LIMITS) },
       })
       try {

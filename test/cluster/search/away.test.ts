@@ -6,6 +6,7 @@ import { after, type TestContext, test } from 'node:test'
 import { connect } from '../../../src/cluster/client.ts'
 import { unavailable } from '../../../src/cluster/faults.ts'
 import { DEFAULT_CLUSTER } from '../../../src/cluster/options.ts'
+import { createClusterStores } from '../../../src/cluster/stores.ts'
 import { createBlocks } from '../../../src/engine/blocks.ts'
 import { createShelfWriter } from '../../../src/engine/shelf-writer.ts'
 import { renderError } from '../../../src/http/errors.ts'
@@ -30,7 +31,7 @@ const poolOf = (t: TestContext, url: string, deadlineMs = 5_000) => {
   const place = { cluster, naming: DEFAULT_CLUSTER, shelf: () => () => visible }
   const pool = createPool({
     ...{ stores: () => new Map([[NETWORK, store.path]]), threads: 1, deadlineMs, limits: DEFAULT_LIMITS },
-    clusters: () => place,
+    elsewhere: createClusterStores(() => place),
   })
   t.after(async () => {
     await pool.close()
@@ -170,7 +171,7 @@ const severalOf = (t: TestContext, url: string, deadlineMs: number) => {
       deadlineMs,
       limits: DEFAULT_LIMITS,
     },
-    clusters: network => (network === networks[1] ? place : undefined),
+    elsewhere: createClusterStores(network => (network === networks[1] ? place : undefined)),
   })
   t.after(async () => {
     await pool.close()

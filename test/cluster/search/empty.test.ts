@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { type ClusterPlace, createClusterStores } from '../../../src/cluster/stores.ts'
 import { createShelfReader } from '../../../src/engine/shelf.ts'
 import { DEFAULT_LIMITS } from '../../../src/limits/index.ts'
-import type { ClusterPlace } from '../../../src/search/clusters.ts'
 import { createPool } from '../../../src/search/pool.ts'
 import { openTestCluster, withoutOpenSearch } from '../../support/real-opensearch.ts'
 import { createTestStore } from '../../support/store.ts'
@@ -31,7 +31,7 @@ test('before its first document a network in a cluster answers as an empty store
     ...{ stores: () => new Map([[NETWORK, store.path]]), threads: 1, deadlineMs: 10_000 },
     limits: DEFAULT_LIMITS,
   }
-  const pools = [createPool({ ...given, clusters: () => place }), createPool(given)] as const
+  const pools = [createPool({ ...given, elsewhere: createClusterStores(() => place) }), createPool(given)] as const
   t.after(async () => {
     for (const pool of pools) await pool.close()
     store.close()

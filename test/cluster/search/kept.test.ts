@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ClusterRequest } from '../../../src/cluster/cluster.ts'
+import { createClusterStores } from '../../../src/cluster/stores.ts'
 import { createShelfReader } from '../../../src/engine/shelf.ts'
 import { DEFAULT_LIMITS } from '../../../src/limits/index.ts'
 import { createPool, type Pool } from '../../../src/search/pool.ts'
@@ -37,7 +38,7 @@ for (const seed of SEEDS)
     const poolOf = () =>
       createPool({
         ...{ stores: () => new Map([[SHIPPED, store.path]]), threads: 1, deadlineMs: 10_000, limits: DEFAULT_LIMITS },
-        clusters: () => place,
+        elsewhere: createClusterStores(() => place),
       })
     const keeping = poolOf()
     const close = async () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
+import { type ClusterPlace, createClusterStores } from '../../../src/cluster/stores.ts'
 import { DEFAULT_LIMITS } from '../../../src/limits/index.ts'
-import type { ClusterPlace } from '../../../src/search/clusters.ts'
 import { createPool, type Pool, type PoolOptions } from '../../../src/search/pool.ts'
 import type { Searching } from '../../../src/search/service.ts'
 import { type FilledCluster, fillCluster, shelve, withoutCluster } from '../../support/cluster-fill.ts'
@@ -45,7 +45,10 @@ describe('several networks of which some lie in clusters answer as their stores 
     }
     oracle = createPool(given)
     pools = [[NETWORKS[0]], [NETWORKS[1]], NETWORKS].map(some =>
-      createPool({ ...given, clusters: network => (some.includes(network) ? placeOf(network) : undefined) }),
+      createPool({
+        ...given,
+        elsewhere: createClusterStores(network => (some.includes(network) ? placeOf(network) : undefined)),
+      }),
     )
   })
   after(async () => {

@@ -1,3 +1,4 @@
+import { createClusterStores } from '../../../src/cluster/stores.ts'
 import { DEFAULT_LIMITS } from '../../../src/limits/index.ts'
 import { createPool, type Pool, type PoolOptions } from '../../../src/search/pool.ts'
 import type { Answer, Searching } from '../../../src/search/service.ts'
@@ -25,7 +26,7 @@ export const setUp = async (store?: TestStore, options: Partial<PoolOptions> = {
     ...options,
   }
   const place = { cluster: filled.cluster, naming: filled.naming, shelf: () => () => filled.visible }
-  const cluster = createPool({ ...given, clusters: () => place })
+  const cluster = createPool({ ...given, elsewhere: createClusterStores(() => place) })
   const one = createPool(given)
   return {
     ...{ filled, cluster, store: one },

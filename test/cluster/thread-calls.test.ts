@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createCalls, openCalls } from '../../src/search/cluster-calls.ts'
+import { createCalls, openCalls } from '../../src/cluster/thread-search.ts'
 
 test('what a cluster answers after its search has ended is dropped', async () => {
   const port = openCalls(() => ({ ask: () => new Promise(() => {}) }))

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { createClusterStates, STATE_MS } from '../../src/cluster/answer-cache.ts'
 import type { ClusterRequest } from '../../src/cluster/cluster.ts'
 import { aliasIn } from '../../src/cluster/lost.ts'
 import { indexNameOf } from '../../src/cluster/names.ts'
 import { DEFAULT_CLUSTER } from '../../src/cluster/options.ts'
+import { type ClusterPlace, createClusterStores } from '../../src/cluster/stores.ts'
 import { createShelfReader } from '../../src/engine/shelf.ts'
 import { createShelfWriter } from '../../src/engine/shelf-writer.ts'
 import { retry } from '../../src/lib/errors.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import { KINDS } from '../../src/mapping/index.ts'
-import { createClusterStates, STATE_MS } from '../../src/search/cluster-state.ts'
-import type { ClusterPlace } from '../../src/search/clusters.ts'
 import { createPool } from '../../src/search/pool.ts'
 import type { Searching } from '../../src/search/service.ts'
 import { createTestStore, generatedBlocks } from '../support/store.ts'
@@ -49,7 +49,7 @@ const setUp = (t: TestContext) => {
   const place: ClusterPlace = { cluster, naming: DEFAULT_CLUSTER, shelf: db => createShelfReader(db).visible }
   const pool = createPool({
     ...{ stores: () => new Map([[NETWORK, store.path]]), threads: 1, deadlineMs: 5_000, limits: DEFAULT_LIMITS },
-    clusters: () => place,
+    elsewhere: createClusterStores(() => place),
   })
   t.after(pool.close)
   const ask = async (body: object, { signal, ...more }: Partial<Searching & { signal: AbortSignal }> = {}) => {

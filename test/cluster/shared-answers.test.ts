@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { InlineAnswer } from '../../src/search/inline.ts'
-import { createSharedAnswers } from '../../src/search/shared-answers.ts'
+import { createSharedAnswers } from '../../src/cluster/answer-cache.ts'
+import type { StoreAnswer } from '../../src/search/store.ts'
 
-const whole = (text = '{}'): InlineAnswer => ({ status: 200, body: new Uint8Array(Buffer.from(text)) })
+const whole = (text = '{}'): StoreAnswer => ({ status: 200, body: new Uint8Array(Buffer.from(text)) })
 
 /** Clients that ask one question; each answer is given by hand. */
 const setUp = () => {
   const shared = createSharedAnswers()
-  const asked: { resolve(answer: InlineAnswer): void; reject(error: Error): void; signal: AbortSignal }[] = []
+  const asked: { resolve(answer: StoreAnswer): void; reject(error: Error): void; signal: AbortSignal }[] = []
   const ask = (key = 'a') => {
     const leaving = new AbortController()
-    const found = shared.answer(key, leaving.signal, signal => {
-      const { promise, resolve, reject } = Promise.withResolvers<InlineAnswer>()
+    const found = shared(key, leaving.signal, signal => {
+      const { promise, resolve, reject } = Promise.withResolvers<StoreAnswer>()
       signal.addEventListener('abort', () => reject(signal.reason))
       asked.push({ resolve, reject, signal })
       return promise
@@ -74,9 +74,9 @@ test('what fails for one may not fail for another', async () => {
 })
 
 test('an answer in parts, that of a cursor and one that is no answer are for who asked first', async () => {
-  const others: InlineAnswer[] = [
+  const others: StoreAnswer[] = [
     { status: 200, body: new ReadableStream() },
-    { ...whole(), cursor: {} as InlineAnswer['cursor'] },
+    { ...whole(), cursor: {} as StoreAnswer['cursor'] },
     { ...whole(), status: 404 },
   ]
   for (const other of others) {

@@ -1,6 +1,41 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
-import type { Cluster, ClusterAnswer, ClusterRequest } from '../cluster/cluster.ts'
+import { createShelfReader } from '../engine/shelf.ts'
+import { createByteWriter } from '../lib/bytes.ts'
 import { type Failure, fromFailure, toFailure } from '../lib/failure.ts'
+import { searchSeveral } from '../search/several.ts'
+import type { OpenElsewhere } from '../search/store.ts'
+import { eachOf } from '../search/target.ts'
+import type { ClusterNetwork } from './asker.ts'
+import type { Cluster, ClusterAnswer, ClusterRequest } from './cluster.ts'
+import { createClusterSearcher } from './searcher.ts'
+import { createTold } from './told.ts'
+
+/** What a thread has to know of a network to search it. */
+export type ThreadNetwork = Pick<ClusterNetwork, 'network' | 'naming'>
+
+/** In a reading thread: a search of several networks of which some lie in clusters. */
+export const openThreadSearch: OpenElsewhere = ({ elsewhere, stores, index, deadlineMs, limits }) => {
+  const calls = createCalls(elsewhere.port)
+  const ending = new AbortController()
+  const { signal } = ending
+  const indexes = eachOf(index)
+  const members = (elsewhere.networks as readonly (ThreadNetwork | undefined)[]).map((one, i) => {
+    if (!one) return { searcher: stores[i]!().searcher, index: indexes[i]! }
+    const { reader } = stores[i]!()
+    const { visible, isFollowing } = createShelfReader(reader.db)
+    const cluster = { ...calls.of(one.network), close: async () => {} }
+    const told = createTold({ ...one, cluster, isFollowing })
+    const { searcherOf } = createClusterSearcher({ ...one, cluster, visible, told, reader, limits })
+    return { searcher: searcherOf({ signal, deadlineMs }), index: indexes[i]!, isAway: true }
+  })
+  return {
+    searcher: { ...searchSeveral(members), out: createByteWriter() },
+    close() {
+      ending.abort()
+      calls.close()
+    },
+  }
+}
 
 /**
  * Reading threads ask clusters through the main thread, which has the connections to them and knows which of their nodes answer. A port serves
@@ -38,13 +73,7 @@ export const openCalls = (clusterOf: (network: string) => Pick<Cluster, 'ask'>):
 }
 
 /** A thread's end of it. */
-export interface Calls {
-  /** The cluster that a network's documents lie in. */
-  of(network: string): Pick<Cluster, 'ask'>
-  close(): void
-}
-
-export const createCalls = (port: MessagePort): Calls => {
+export const createCalls = (port: MessagePort) => {
   const waiting = new Map<number, PromiseWithResolvers<ClusterAnswer>>()
   let calls = 0
   port.on('message', (told: Told) => {
@@ -56,7 +85,8 @@ export const createCalls = (port: MessagePort): Calls => {
   })
   const tell = (call: Call) => port.postMessage(call)
   return {
-    of: network => ({
+    /** The cluster that a network's documents lie in. */
+    of: (network: string): Pick<Cluster, 'ask'> => ({
       ask({ signal, ...request }) {
         signal?.throwIfAborted()
         const n = ++calls

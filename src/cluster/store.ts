@@ -1,0 +1,203 @@
+import { statSync } from 'node:fs'
+import { timeOfBlock } from '../engine/blocks.ts'
+import { createKeptMemory } from '../engine/kept.ts'
+import type { Searcher, StoreSearcher } from '../engine/query/searcher.ts'
+import { isMirror } from '../engine/shelf-mirror.ts'
+import { perVersion } from '../engine/versioned.ts'
+import { refuse } from '../lib/errors.ts'
+import type { Eventually } from '../lib/eventually.ts'
+import { byKind, KINDS, type Kind } from '../mapping/index.ts'
+import { ALL } from '../query/ast.ts'
+import type { Ahead } from '../search/ahead.ts'
+import {
+  type AnswerOptions,
+  answerDocuments,
+  answerGet,
+  answerRequest,
+  answerSimilar,
+  type Parts,
+  type Reply,
+} from '../search/answer.ts'
+import { createCoverageHeader } from '../search/coverage.ts'
+import { answerForm } from '../search/forms.ts'
+import { openStore } from '../search/open-store.ts'
+import type { Caller, NetworkStore, SharedParts, StoreAnswer } from '../search/store.ts'
+import type { Opening } from '../search/streams.ts'
+import { indexOf } from '../search/target.ts'
+import { createClusterAnswers, createClusterStates } from './answer-cache.ts'
+import type { Asker, AskOptions } from './asker.ts'
+import { createClusterSearcher } from './searcher.ts'
+import { heldInCluster, newestShelved } from './shelved.ts'
+import type { ClusterPlace } from './stores.ts'
+import type { Visible } from './visible.ts'
+
+const always = () => true
+
+/** One of so many parts of what is kept is for whole answers. */
+const ANSWERS = 16
+/** Bytes of a body that the main thread reads. */
+const SMALL_BODY = 16_384
+
+interface ClusterStoreOptions extends Omit<SharedParts, 'fileOf'> {
+  network: string
+  place: ClusterPlace
+  /** The network's, which holds its blocks. */
+  file: string
+}
+
+interface How {
+  /** The moment that date math counts from. */
+  now?: number
+  /** When it was asked for, as of `performance.now`. */
+  started?: number
+}
+
+/**
+ * Answers for one network whose documents lie in a cluster: the same answers as from its file, since the same code makes them. That waits for
+ * the cluster, and takes little time of the main thread, so that no other one is asked.
+ */
+export const createClusterStore = (options: ClusterStoreOptions) => {
+  const { network, place: given, file, inThread, streams, deadlineMs, limits } = options
+  const { shelf, told, ...place } = given
+  const { reader } = openStore(file, limits, createKeptMemory(0))
+  const state = createClusterStates(reader.db, shelf(reader.db))
+  const hasMoved = perVersion(reader.db, place.moved?.(reader.db) ?? always)
+  const visible = () => state().visible
+  const { searcherOf, writerOf, documents, seen, asker } = createClusterSearcher({
+    ...{ ...place, network, visible, reader, limits },
+    told: told?.(reader.db),
+  })
+  const answered = createClusterAnswers(state, Math.floor(limits.keptMemory / ANSWERS))
+  const index = indexOf(network)
+  /** Refuses what goes by codes and names of contracts, where the file has none: another process keeps them. */
+  const isSearchOnly = isMirror(reader.db)
+  const checkNames = (asked: string) => {
+    if (isSearchOnly)
+      throw refuse(
+        'illegal_argument_exception',
+        `${asked} cannot be answered by a server with role = "search": ask the server that indexes ${network}.`,
+      )
+  }
+
+  const optionsOf = (
+    { signal }: Caller,
+    { now = Date.now(), started = performance.now() }: How = {},
+  ): AnswerOptions => ({
+    ...{ started, deadline: started + deadlineMs, limits, now },
+    cancelled: () => signal.aborted,
+  })
+
+  const answer = async (
+    work: (searcher: StoreSearcher, options: AnswerOptions) => Eventually<Reply>,
+    asking: Caller,
+    how?: How,
+  ): Promise<StoreAnswer> => {
+    const { account, signal } = asking
+    const options = { ...optionsOf(asking, how), mayStream: streams.mayOpen(account) }
+    const { body, ...reply } = await work(searcherOf({ signal, deadlineMs }), options)
+    if (body instanceof Uint8Array) return { ...reply, body }
+    return { ...reply, ...(await stream(body, { account, format: reply.format })) }
+  }
+
+  /** Documents that are there, one after another. */
+  const answerWith = async (
+    wanted: readonly { kind: Kind; id: string }[],
+    asking: Caller,
+    work: (searcher: Pick<Searcher, 'writeDocument'>, options: AnswerOptions) => Reply,
+  ): Promise<StoreAnswer> => {
+    const options = optionsOf(asking)
+    const byId = await documents(wanted, { signal: asking.signal, deadline: options.deadline })
+    const { body, ...reply } = work(writerOf(byId), options)
+    return { ...reply, body: body as Uint8Array }
+  }
+
+  const stream = async (body: Parts, told: Pick<Opening, 'account' | 'format'>) => {
+    const close = () => body.close?.()
+    const rest = body.parts[Symbol.iterator]()
+    const next = async () => {
+      await body.ready?.()
+      const { value } = rest.next()
+      // What writes parts is shared with other answers.
+      return { body: new Uint8Array(value ?? []), more: !body.ended() }
+    }
+    try {
+      const first = await next()
+      if (!first.more) return { body: first.body }
+      const ahead = (): Ahead => ({ next, end: close })
+      return streams.open({ ...told, body: first.body, ahead, drop: close })
+    } catch (error) {
+      close()
+      throw error
+    }
+  }
+
+  const store: NetworkStore = {
+    async search(search, { account, signal }) {
+      if ((search.body?.length ?? 0) > SMALL_BODY) return inThread.search(network, search, { account, signal })
+      const how = { now: search.now, started: performance.now() }
+      const text = textOf(search.body)
+      const asked = { ...search, index }
+      return answered(asked, text ?? '', signal, signal =>
+        answer((searcher, options) => answerForm(searcher, asked, text, options), { account, signal }, how),
+      )
+    },
+    request: (request, asking) =>
+      answer((searcher, options) => answerRequest(searcher, index, request, options), asking),
+    get: ({ entity, id, source, bare, ...asking }) =>
+      answerWith([{ kind: entity as Kind, id }], asking, searcher =>
+        answerGet(searcher, index, entity as Kind, id, { source, bare }),
+      ),
+    documents: (wanted, { dialect, ...asking }) =>
+      answerWith(
+        wanted.flatMap(one => ('instead' in one ? [] : [one])),
+        asking,
+        (searcher, options) => answerDocuments(searcher, index, wanted, { ...options, dialect }),
+      ),
+    async suggest(request, asking) {
+      checkNames('Suggestions')
+      return inThread.suggest(network, request, asking)
+    },
+    async similar(request, asking) {
+      checkNames('Similarity')
+      return answer((searcher, options) => answerSimilar(searcher, index, request, options), asking)
+    },
+    async holdings({ signal }) {
+      const asking = { signal, deadline: performance.now() + deadlineMs }
+      const { counts, bytes } = await holdingsInCluster(asker, asking, visible())
+      return { counts, bytes: bytes + statSync(file).size }
+    },
+    seen: async () => seen(),
+    async held() {
+      const now = visible()
+      const number = newestShelved(now)
+      const time = timeOfBlock(reader.db, number)
+      const newest = time === undefined ? null : { number, time }
+      return { ...heldInCluster(reader, now.ranges), newest }
+    },
+    coverage: createCoverageHeader(reader),
+  }
+  return { ...store, hasMoved, close: reader.close }
+}
+
+const textOf = (body: Uint8Array | undefined) =>
+  body && Buffer.from(body.buffer, body.byteOffset, body.length).toString()
+
+/** How many documents of each kind there are, and the bytes that they take on all nodes. */
+export const holdingsInCluster = async (
+  asker: Asker,
+  options: AskOptions,
+  visible: Visible,
+): Promise<{ counts: Record<Kind, number>; bytes: number }> => {
+  const countOf = async (kind: Kind) => {
+    const request = { parts: [{ kind, query: ALL }], sort: [], from: 0, size: 0, source: false, trackTotal: true }
+    return (await asker.page(request, options, visible)).total
+  }
+  const bytesOf = async () => {
+    const path = `/${asker.target(KINDS)}/_stats/store`
+    const text = await asker.send({ method: 'GET', path, query: { level: 'cluster' } }, options)
+    const { _all } = JSON.parse(text) as { _all: { total: { store?: { size_in_bytes: number } } } }
+    return _all.total.store?.size_in_bytes ?? 0
+  }
+  const [bytes, ...counts] = await Promise.all([bytesOf(), ...KINDS.map(countOf)])
+  return { counts: byKind(KINDS, kind => counts[KINDS.indexOf(kind)]!), bytes }
+}

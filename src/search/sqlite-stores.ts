@@ -1,0 +1,107 @@
+import { createAhead, createBoundAhead } from './ahead.ts'
+import type { Inline } from './inline.ts'
+import type { Search } from './reader-messages.ts'
+import { NO_ACCOUNT } from './service.ts'
+import type { Caller, NetworkStore, OtherStores, StoreAnswer } from './store.ts'
+import type { Streams } from './streams.ts'
+import { eachOf, indexOf } from './target.ts'
+import { createThreadAsker, type Message, type Threads, unexpected } from './threads.ts'
+
+export interface SqliteStoresOptions {
+  fileOf(network: string): string
+  inline: Inline
+  threads: Threads
+  streams: Streams
+  /** Those of several networks that lie elsewhere. */
+  among: OtherStores['among']
+  deadlineMs: number
+  nextId(): number
+}
+
+/** What answers by the SQLite files of networks: the main thread where it can do so at once, otherwise a reading thread. */
+export const createSqliteStores = (options: SqliteStoresOptions) => {
+  const { fileOf, inline, threads, streams, among, deadlineMs, nextId } = options
+  const ask = createThreadAsker(threads)
+  const known = new Map<string, SqliteStore>()
+
+  /** `network`: one, or several. What several do not answer is refused before. */
+  const create = (network: string): SqliteStore => {
+    const index = indexOf(network)
+    const networks = eachOf(network)
+
+    const about = () => ({ id: nextId(), store: fileOf(network) })
+    const whole = () => {
+      const [store, ...more] = networks.map(fileOf)
+      return { id: nextId(), store: store!, index, deadlineMs, mayStream: true, ...(more.length > 0 && { more }) }
+    }
+
+    const ofThread = async (search: Search, { account, signal }: Caller): Promise<StoreAnswer> => {
+      const bytes = search.type === 'search' ? (search.body?.length ?? 0) : 0
+      const elsewhere = among(network)
+      const first = await threads.ask({
+        // Who waits for other machines leaves a thread to others.
+        ...{ id: search.id, account, signal, lane: elsewhere ? 'dear' : 'cheap', bytes },
+        message: () => ({ ...search, mayStream: streams.mayOpen(account), elsewhere: elsewhere?.() }),
+      })
+      const { message, thread } = first
+      if (message.type !== 'answer') throw unexpected(message)
+      const { status, body, more, format, cursor } = message
+      const told = { status, cursor, ...(format && { format }) }
+      if (!more) return { ...told, body }
+      const stream = streams.open({
+        ...{ account, body, format, drop: () => threads.drop(thread, search.id) },
+        ahead: signal =>
+          elsewhere
+            ? createBoundAhead({ threads, thread, stream: search.id, account, signal, nextId })
+            : createAhead({ threads, search, account, first: { message, thread }, signal, nextId }),
+      })
+      return { ...told, ...stream }
+    }
+
+    const answer = async (message: Message, asking: Caller) => {
+      const { status, body } = await ask('answer', message, asking)
+      return { status, body }
+    }
+
+    return {
+      searchInThread: async (search, asking) => ofThread({ type: 'search', ...whole(), ...search }, asking),
+      async search(search, asking) {
+        const asked = { type: 'search', ...whole(), ...search } as const
+        // Several networks take longer than the main thread has.
+        const found = asked.more ? undefined : await inline.search(asked, asking)
+        return found ?? ofThread(asked, asking)
+      },
+      request: async (request, asking) => ofThread({ type: 'request', ...whole(), now: Date.now(), request }, asking),
+      async get({ entity, id: document, source, bare, ...asking }) {
+        const asked = { type: 'get', ...about(), index, entity, document, source, bare } as const
+        return (await inline.get(asked, asking)) ?? answer(asked, asking)
+      },
+      documents: async (wanted, { dialect, ...asking }) =>
+        answer({ type: 'documents', ...about(), index, deadlineMs, wanted, dialect }, asking),
+      suggest: async (request, asking) => answer({ type: 'suggest', ...about(), request }, asking),
+      similar: async (request, asking) => answer({ type: 'similar', ...about(), index, deadlineMs, request }, asking),
+      holdings: async asking => (await ask('holdings', { type: 'holdings', ...about() }, asking)).holdings,
+      seen: async asking => (await ask('seen', { type: 'seen', ...about() }, asking)).seen,
+      held: async () => (await ask('held', { type: 'held', ...about() }, { account: NO_ACCOUNT, lane: 'first' })).held,
+      coverage: () => inline.coverage(fileOf(network)),
+    }
+  }
+
+  return (network: string): SqliteStore => {
+    let one = known.get(network)
+    if (!one) {
+      one = create(network)
+      if (known.size >= MOST_KNOWN) known.clear()
+      known.set(network, one)
+    }
+    return one
+  }
+}
+
+interface SqliteStore extends NetworkStore {
+  /** As `search`, where the main thread would take too long. */
+  searchInThread: NetworkStore['search']
+}
+
+/** Networks, and lists of several, that are kept. */
+const MOST_KNOWN = 1_000

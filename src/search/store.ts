@@ -1,0 +1,97 @@
+import type { MessagePort } from 'node:worker_threads'
+import type { StoreSearcher } from '../engine/query/searcher.ts'
+import type { SimilarRequest } from '../engine/query/similar.ts'
+import type { SuggestRequest } from '../engine/query/suggest.ts'
+import type { Limits } from '../limits/index.ts'
+import type { SearchRequest, Seen } from '../query/request.ts'
+import type { ScopeCoverage } from './coverage.ts'
+import type { UsedCursor } from './cursors/answer.ts'
+import type { ScrollState } from './cursors/state.ts'
+import type { Dialect } from './dialect.ts'
+import type { OpenStore } from './open-store.ts'
+import type { Answer, Asking, Getting, Holdings, Searching, Wanted } from './service.ts'
+import type { Streams } from './streams.ts'
+
+/**
+ * Answers for one network, or for several together. Searches ask for documents in no other way: sqlite-stores.ts reads the file of a network,
+ * and whoever keeps documents elsewhere hands in a store of his own. Any network has its file, which holds its blocks.
+ */
+export interface NetworkStore {
+  search(search: BodySearch, asking: Caller): Promise<StoreAnswer>
+  request(request: SearchRequest, asking: Caller): Promise<Answer>
+  get(asked: Caller & { entity: string; id: string } & Getting): Promise<Answer>
+  documents(wanted: readonly Wanted[], asked: Caller & { dialect: Dialect }): Promise<Answer>
+  suggest(request: SuggestRequest, asking: Caller): Promise<Answer>
+  similar(request: SimilarRequest, asking: Caller): Promise<Answer>
+  holdings(asking: Caller): Promise<Holdings>
+  /** The stored blocks of this moment, for a point in time. */
+  seen(asking: Caller): Promise<Seen>
+  held(): Promise<HeldBlocks>
+  /** What of the blocks is stored in part, for the header of answers; undefined where nothing is. */
+  coverage(): string | undefined
+}
+
+/** Networks whose documents lie elsewhere than in their files. */
+export interface OtherStores {
+  /** Undefined where the network's file has its documents, and of several networks. */
+  of(network: string): NetworkStore | undefined
+  /** What a reading thread needs to search some of these networks together; undefined where all lie in files. */
+  among(networks: string): (() => Elsewhere) | undefined
+  close(): void
+}
+
+/** What a store elsewhere shares with those of files. */
+export interface SharedParts {
+  fileOf(network: string): string
+  /** Answers in reading threads: a search with a large body, or what the file alone knows. */
+  inThread: {
+    search(network: string, search: BodySearch, asking: Caller): Promise<StoreAnswer>
+    suggest(network: string, request: SuggestRequest, asking: Caller): Promise<Answer>
+  }
+  streams: Streams
+  deadlineMs: number
+  limits: Limits
+}
+
+/** Of several networks those whose documents lie elsewhere, by their places, and how a thread asks for them. */
+export interface Elsewhere {
+  networks: readonly (object | undefined)[]
+  port: MessagePort
+}
+
+/** In a reading thread: a search of several networks of which some lie elsewhere. */
+export type OpenElsewhere = (options: {
+  elsewhere: Elsewhere
+  /** Of each network, in their order; those that lie elsewhere hold only their blocks. */
+  stores: readonly (() => OpenStore)[]
+  /** Names of the networks, with commas between them. */
+  index: string
+  deadlineMs: number
+  limits: Limits
+}) => {
+  searcher: StoreSearcher
+  /** Nobody wants the answer any more, or all of it is there. */
+  close(): void
+}
+
+/** Who asks. */
+export type Caller = Pick<Asking, 'account' | 'signal'>
+
+/** A search by its body. Date math counts from `now`. */
+export type BodySearch = Omit<Searching, 'scroll'> & { now: number; scroll?: ScrollState | undefined }
+
+export interface StoreAnswer extends Answer {
+  cursor?: UsedCursor | undefined
+  /** Another moment has another answer. */
+  readsNow?: true
+}
+
+/** Ranges of blocks that a store holds, and its newest block with its time in epoch seconds. */
+export interface HeldBlocks {
+  ranges: { from: number; to: number }[]
+  newest: { number: number; time: number } | null
+  /** What scopes want, where blocks are stored in part. */
+  coverage?: ScopeCoverage[]
+  /** The newest block that was looked at for scopes. */
+  looked?: number
+}
