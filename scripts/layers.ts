@@ -102,8 +102,9 @@ export const ROOMS: Record<string, Room> = {
     packages: ['hyparquet', 'hyparquet-writer'],
   },
   cluster: {
-    is: 'documents in OpenSearch: its indices, what is written there and when it counts, queries in its language, answers from there',
-    may: ['limits', 'sqlite', 'engine', 'search', 'query', 'documents', 'mapping', 'lib'],
+    is: 'documents in OpenSearch: its indices, shipping documents there and bringing them back, queries in its language, answers from there',
+    may: ['limits', 'sqlite', 'engine', 'search', 'export', 'query', 'documents', 'decode', 'mapping', 'lib'],
+    types: ['chain'],
     packages: ['@opensearch-project/opensearch', 'undici'],
   },
   rules: {
@@ -235,7 +236,7 @@ export const MOST_LINES = 150
 export const LARGE: readonly { path: string; name?: string; most: number; why: string }[] = [
   {
     path: 'src/cluster',
-    most: 42,
+    most: 41,
     why: 'Reading, writing and shipping stand side by side; folders for them come with new names.',
   },
   { path: 'src/engine/aggs', most: 32, why: 'One file for each family of aggregations, and what they share.' },
@@ -271,7 +272,7 @@ export const LARGE: readonly { path: string; name?: string; most: number; why: s
     why: 'A factory whose members share the state of one object or thread.',
   },
   {
-    path: 'src/cluster/bulk.ts',
+    path: 'src/cluster/bulk/bulk.ts',
     name: 'createBulk',
     most: 173,
     why: 'A factory whose members share the state of one object or thread.',
@@ -313,7 +314,7 @@ export const LARGE: readonly { path: string; name?: string; most: number; why: s
     why: 'A factory whose members share the state of one object or thread.',
   },
   {
-    path: 'src/ingest/ship/shipper.ts',
+    path: 'src/cluster/ship/shipper.ts',
     name: 'createShipper',
     most: 194,
     why: 'A factory whose members share the state of one object or thread.',

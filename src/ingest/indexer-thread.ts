@@ -4,6 +4,8 @@ import { openSpent } from '../chain/budget/spent-file.ts'
 import { chainIdOfFiles, findBlockFiles } from '../chain/files/block-files.ts'
 import { createRpcSource } from '../chain/rpc-source.ts'
 import type { ChainSource } from '../chain/source.ts'
+import { returnDocuments, watchReturn } from '../cluster/returning/returning.ts'
+import type { ShippingReport } from '../cluster/ship/context.ts'
 import { newestTimes } from '../engine/blocks.ts'
 import { spentStem } from '../engine/files.ts'
 import { createLookups } from '../engine/lookups/index.ts'
@@ -29,18 +31,8 @@ import { importPacks } from './jobs/import.ts'
 import { narrowAsAsked } from './jobs/narrow.ts'
 import { indexRange } from './jobs/range.ts'
 import { watchAbis, watchForgetting, watchNarrowing, watchRules } from './jobs/watch.ts'
-import type {
-  FromIndexer,
-  IndexerData,
-  Report,
-  ScopeFilling,
-  ShippingReport,
-  ToIndexer,
-  ToWriter,
-  Waiting,
-} from './messages.ts'
+import type { FromIndexer, IndexerData, Report, ScopeFilling, ToIndexer, ToWriter, Waiting } from './messages.ts'
 import { createPipeline, type Pipeline } from './pipeline.ts'
-import { returnDocuments, watchReturn } from './returning/returning.ts'
 import { createRuleWatcher, type RuleWatcher } from './rules/rule-watcher.ts'
 import { openStoredBlocks, type StoredBlocks } from './scoped/stored-blocks.ts'
 import { createPace, KEPT } from './status/block-time.ts'
@@ -173,7 +165,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
         watchAbis,
         watchNarrowing,
         watchForgetting,
-        watchReturn,
+        () => watchReturn(work, changes => runChanges(work, changes)),
         ...(source ? [watchFinality] : []),
       ])
         attend(work).catch(error => failing.abort(error))

@@ -3,6 +3,7 @@ import type { AlertCounts, AlertUpdate } from '../alerts/alert-store.ts'
 import type { RpcSourceOptions } from '../chain/rpc-source.ts'
 import type { EndpointStatus } from '../chain/source.ts'
 import type { ClusterOptions } from '../cluster/options.ts'
+import type { ShippingReport } from '../cluster/ship/context.ts'
 import type { PatchLine } from '../cluster/ship/line.ts'
 import type { BlockPoint } from '../config/kinds.ts'
 import type { Scoping } from '../config/scopes.ts'
@@ -64,29 +65,6 @@ export type FromWriter =
   | { type: 'shipping'; shipping: ShippingReport | null }
   /** Its metrics, now and then. */
   | { type: 'metrics'; metrics: MetricSnapshot[] }
-
-/**
- * Of a store whose documents move to a cluster, or back to the store (`to`): how many blocks it has, how many of them are where they are to be, and how many were
- * compared there.
- */
-export interface MovingReport {
-  to: 'opensearch' | 'sqlite'
-  blocks: number
-  shipped: number
-  verified: number
-}
-
-/** How shipping documents to a cluster goes on. */
-export interface ShippingReport {
-  /** Stored blocks that searches do not see yet. */
-  blocksLeft: number
-  /** Null where nothing moves: searches go to the cluster, and are to. */
-  moving: MovingReport | null
-  /** Why nothing can be shipped, or brought back, for now. */
-  trouble: string | null
-  /** Since when, in ISO-8601 UTC. */
-  troubleSince: string | null
-}
 
 /** The outcome of a change. */
 export interface Revised {

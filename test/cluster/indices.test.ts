@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { createBulk } from '../../src/cluster/bulk.ts'
+import { createBulk } from '../../src/cluster/bulk/bulk.ts'
 import type { Cluster, ClusterRequest } from '../../src/cluster/cluster.ts'
 import { differencesOf, type FoundIndex } from '../../src/cluster/differences.ts'
 import { createIndices } from '../../src/cluster/indices.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { createBulk } from '../../src/cluster/bulk.ts'
+import { createBulk } from '../../src/cluster/bulk/bulk.ts'
 import type { Cluster } from '../../src/cluster/cluster.ts'
 import { createHealth } from '../../src/cluster/health.ts'
 import { createIndices } from '../../src/cluster/indices.ts'

@@ -1,6 +1,6 @@
 import type { BatchNumbers } from '../../engine/shelf-writer.ts'
 import type { DocumentLine } from '../../engine/show/lines.ts'
-import type { BulkLine } from '../bulk.ts'
+import type { BulkLine } from '../bulk/bulk.ts'
 import { metaText } from '../meta.ts'
 import { clusterId, indexNameOf } from '../names.ts'
 import type { ClusterOptions } from '../options.ts'

@@ -1,9 +1,10 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { AlertCounts } from '../../alerts/alert-store.ts'
+import type { ShippingReport } from '../../cluster/ship/context.ts'
 import { fromFailure } from '../../lib/failure.ts'
 import type { Log } from '../../lib/log.ts'
 import type { MetricSnapshot } from '../../lib/metrics.ts'
-import type { FromWriter, Request, Revised, ShippingReport, ToWriter, Waiting } from '../messages.ts'
+import type { FromWriter, Request, Revised, ToWriter, Waiting } from '../messages.ts'
 
 export type WriterLink = ReturnType<typeof createWriterLink>
 

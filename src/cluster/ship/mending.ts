@@ -1,7 +1,7 @@
-import type { Indices } from '../../cluster/indices.ts'
-import { aliasIn, type WantedIndex } from '../../cluster/lost.ts'
-import { aliasOf } from '../../cluster/names.ts'
 import type { Shelf } from '../../engine/shelf.ts'
+import type { Indices } from '../indices.ts'
+import { aliasIn, type WantedIndex } from '../lost.ts'
+import { aliasOf } from '../names.ts'
 import type { ShipContext } from './context.ts'
 import type { Restoring } from './restoring.ts'
 

@@ -1,9 +1,9 @@
-import { ChainsieveError, messageOf, stop } from '../lib/errors.ts'
-import { type Clock, systemClock } from '../lib/retry.ts'
-import { FILTER_PATH, readBulkAnswer, type Verdict } from './bulk/answer.ts'
-import { createPace, type Pace, type PaceOptions } from './bulk/pace.ts'
-import { createPacker, joined, type Packed } from './bulk/packed.ts'
-import type { Cluster } from './cluster.ts'
+import { ChainsieveError, messageOf, stop } from '../../lib/errors.ts'
+import { type Clock, systemClock } from '../../lib/retry.ts'
+import type { Cluster } from '../cluster.ts'
+import { FILTER_PATH, readBulkAnswer, type Verdict } from './answer.ts'
+import { createPace, type Pace, type PaceOptions } from './pace.ts'
+import { createPacker, joined, type Packed } from './packed.ts'
 
 /** A document on its way. */
 export interface BulkLine {

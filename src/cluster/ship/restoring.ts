@@ -1,10 +1,10 @@
-import { kindOfIndex } from '../../cluster/indices.ts'
-import type { WantedIndex } from '../../cluster/lost.ts'
-import { isStill } from '../../cluster/settled.ts'
 import { createExpected, type Expected } from '../../engine/expected.ts'
 import type { Shelf } from '../../engine/shelf.ts'
 import { gapsIn, holds, merged, partsIn, type Range } from '../../lib/ranges.ts'
 import type { Kind } from '../../mapping/index.ts'
+import { kindOfIndex } from '../indices.ts'
+import type { WantedIndex } from '../lost.ts'
+import { isStill } from '../settled.ts'
 import type { ShipContext } from './context.ts'
 
 /**

@@ -1,9 +1,9 @@
-import { bulkLine } from '../../cluster/ship/line.ts'
 import type { PartialBlocks } from '../../engine/partial.ts'
 import type { BatchNumbers } from '../../engine/shelf-writer.ts'
 import type { DocumentLine } from '../../engine/show/lines.ts'
 import type { Range } from '../../lib/ranges.ts'
 import type { ShipContext } from './context.ts'
+import { bulkLine } from './line.ts'
 
 /**
  * Sends lines as long as the batch counts, a few milliseconds at a time; `touched` takes the indices that they go to. Each step sees another state of the store,

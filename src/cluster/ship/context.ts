@@ -1,6 +1,3 @@
-import type { Bulk } from '../../cluster/bulk.ts'
-import type { ClusterOptions } from '../../cluster/options.ts'
-import type { ShipRequests } from '../../cluster/ship/requests.ts'
 import type { KnownIndicesWriter } from '../../engine/known-indices.ts'
 import type { PartialBlocks } from '../../engine/partial.ts'
 import type { Shelf } from '../../engine/shelf.ts'
@@ -9,8 +6,34 @@ import type { DocumentLines } from '../../engine/show/lines.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import type { Db } from '../../sqlite/database.ts'
+import type { Bulk } from '../bulk/bulk.ts'
+import type { ClusterOptions } from '../options.ts'
+import type { ShipRequests } from './requests.ts'
 import type { Telling } from './telling.ts'
 import type { Tenure } from './tenure.ts'
+
+/**
+ * Of a store whose documents move to a cluster, or back to the store (`to`): how many blocks it has, how many of them are where they are to be, and how many were
+ * compared there.
+ */
+export interface MovingReport {
+  to: 'opensearch' | 'sqlite'
+  blocks: number
+  shipped: number
+  verified: number
+}
+
+/** How shipping documents to a cluster goes on. */
+export interface ShippingReport {
+  /** Stored blocks that searches do not see yet. */
+  blocksLeft: number
+  /** Null where nothing moves: searches go to the cluster, and are to. */
+  moving: MovingReport | null
+  /** Why nothing can be shipped, or brought back, for now. */
+  trouble: string | null
+  /** Since when, in ISO-8601 UTC. */
+  troubleSince: string | null
+}
 
 /** What all parts of shipping work with. */
 export interface ShipContext {

@@ -1,5 +1,3 @@
-import { connect } from '../../cluster/client.ts'
-import type { ClusterOptions } from '../../cluster/options.ts'
 import { createJournal } from '../../engine/journal.ts'
 import { createMoved, KEPT_AFTER_MS } from '../../engine/moved.ts'
 import { createReturnReader } from '../../engine/returning.ts'
@@ -8,7 +6,9 @@ import { retry } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import type { Db } from '../../sqlite/database.ts'
-import type { MovingReport } from '../messages.ts'
+import { connect } from '../client.ts'
+import type { ClusterOptions } from '../options.ts'
+import type { MovingReport } from './context.ts'
 import { createShipper } from './shipper.ts'
 
 export type Shipping = ReturnType<typeof createShipping>

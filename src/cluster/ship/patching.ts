@@ -1,8 +1,8 @@
-import { type PatchLine, patchLine } from '../../cluster/ship/line.ts'
 import { createChangedBlocks } from '../../engine/changed.ts'
 import { holds, type Range } from '../../lib/ranges.ts'
 import type { Batches } from './batches.ts'
 import { finish, type ShipContext } from './context.ts'
+import { type PatchLine, patchLine } from './line.ts'
 import { linesOf, type Send } from './sending.ts'
 
 /**

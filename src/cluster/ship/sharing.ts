@@ -1,7 +1,12 @@
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Cluster } from '../../cluster/cluster.ts'
-import { createLease, type Lease } from '../../cluster/lease.ts'
+import { createBlocks, hashKeys } from '../../engine/blocks.ts'
+import { createChangedBlocks } from '../../engine/changed.ts'
+import type { ToldIndices } from '../../engine/known-indices.ts'
+import { createShelfReader, type KnownBlock } from '../../engine/shelf.ts'
+import { coverageIn } from '../../search/coverage.ts'
+import type { Cluster } from '../cluster.ts'
+import { createLease, type Lease } from '../lease.ts'
 import {
   firstOfTerm,
   makeStateIndex,
@@ -11,12 +16,7 @@ import {
   readState,
   type SharedState,
   stateIndexOf,
-} from '../../cluster/state.ts'
-import { createBlocks, hashKeys } from '../../engine/blocks.ts'
-import { createChangedBlocks } from '../../engine/changed.ts'
-import type { ToldIndices } from '../../engine/known-indices.ts'
-import { createShelfReader, type KnownBlock } from '../../engine/shelf.ts'
-import { coverageIn } from '../../search/coverage.ts'
+} from '../state.ts'
 import type { ShipContext } from './context.ts'
 
 export type Sharing = ReturnType<typeof createSharing>

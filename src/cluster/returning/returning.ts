@@ -1,13 +1,6 @@
 import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createAsker } from '../../cluster/asker.ts'
-import { connect } from '../../cluster/client.ts'
-import type { Cluster } from '../../cluster/cluster.ts'
-import type { ClusterOptions } from '../../cluster/options.ts'
-import { openPages } from '../../cluster/pages.ts'
-import { createSettling } from '../../cluster/settled.ts'
-import { createShipRequests } from '../../cluster/ship/requests.ts'
 import type { DecodedBlock } from '../../documents/decoded-block.ts'
 import { createBlocks } from '../../engine/blocks.ts'
 import type { Batch } from '../../engine/documents/batch.ts'
@@ -24,15 +17,34 @@ import { blockOf } from '../../engine/schema.ts'
 import { createShelfReader, type Shelf } from '../../engine/shelf.ts'
 import { createDocumentLines, type DocumentLines } from '../../engine/show/lines.ts'
 import { ChainsieveError, retry, stop } from '../../lib/errors.ts'
+import type { Log } from '../../lib/log.ts'
 import type { Range } from '../../lib/ranges.ts'
 import { nativeBinding } from '../../lib/runtime.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { parseSearch } from '../../query/parse.ts'
-import type { Preparer } from '../decoding/prepare.ts'
-import { runChanges, type Work } from '../job-context.ts'
-import type { Changes } from '../stored-changes.ts'
+import { createAsker } from '../asker.ts'
+import { connect } from '../client.ts'
+import type { Cluster } from '../cluster.ts'
+import type { ClusterOptions } from '../options.ts'
+import { openPages } from '../pages.ts'
+import { createSettling } from '../settled.ts'
+import { createShipRequests } from '../ship/requests.ts'
 import { createDeclarations } from './declared.ts'
 import { decodedOfDocuments } from './decoded.ts'
+
+/**
+ * What is changed in the store, one change after the other; null lets blocks of the head go first. Each `yield` gives back whether what the change
+ * is for was still there, or throws why it failed.
+ */
+export type ReturnChanges = AsyncGenerator<
+  /** Blocks in place of the end of an emptied segment. */
+  | { type: 'restore'; segment: number; build(): Batch }
+  /** What was restored last is the same as in the cluster. Done where the store answers searches from now on. */
+  | { type: 'verified' }
+  | null,
+  void,
+  { done: boolean }
+>
 
 export interface ReturnOptions {
   store: Pick<ReturnReader, 'next' | 'unverified'>
@@ -40,7 +52,8 @@ export interface ReturnOptions {
   fetch: Fetch
   /** How many documents of each entity the cluster shows of some blocks. */
   count(blocks: Range): Promise<ReadonlyMap<Kind, { count: number }>>
-  preparer: Pick<Preparer, 'start'>
+  /** Builds what is stored of decoded blocks. */
+  preparer: { start(): { add(block: DecodedBlock): void; finish(): Batch } }
   /** Of a token, as it is known now. */
   decimals(address: string): number | undefined
   /** Told when what came back was compared. */
@@ -55,13 +68,13 @@ const MOST_BLOCKS = 256
  * Brings documents back from a cluster into the store, the newest first: each run of blocks is fetched, counted, written in one transaction, and shown again,
  * which has to be what was fetched. Resolves when all are back and the store answers searches. What a stop interrupts is gone on with by whoever calls it next.
  */
-export async function* comeBack(options: ReturnOptions): Changes {
+export async function* comeBack(options: ReturnOptions): ReturnChanges {
   const { store, reader, fetch, count, preparer, decimals, onCompared } = options
   const declarations = createDeclarations(of => during(reader, () => reader.signatures(of)))
   const lines = createDocumentLines(reader)
   const { hash } = createBlocks(reader.db)
 
-  async function* verify(documents: readonly Fetched[]): Changes {
+  async function* verify(documents: readonly Fetched[]): ReturnChanges {
     for (const some of byBlock(documents)) {
       yield null
       const difference = during(reader, () => {
@@ -155,8 +168,22 @@ const lackIn = ({ from, to, counts }: Emptied, countOf: (kind: Kind) => number |
 /** Time between two attempts. */
 const AGAIN_MS = 5_000
 
+/** What a network's thread has that documents are brought back with. */
+export interface ReturnWork extends Pick<ReturnOptions, 'preparer'> {
+  /** File of the network's store. */
+  store: string
+  network: string
+  tokens: { of: ReturnOptions['decimals'] }
+  state: { trouble: { why: string; since: string } | null }
+  signal: AbortSignal
+  log: Log
+  /** Removed when all documents are back. */
+  cluster?: ClusterOptions | undefined
+  returning?: boolean
+}
+
 /** Until all documents are back. What may pass is waited for. */
-export async function* returnDocuments(work: Work, naming: ClusterOptions): Changes {
+export async function* returnDocuments(work: ReturnWork, naming: ClusterOptions): ReturnChanges {
   const { store, network, preparer, tokens, state, signal, log } = work
   const cluster = connect(naming)
   const reader = openDocuments(store, nativeBinding())
@@ -212,12 +239,12 @@ const checkRoom = (store: string, { left }: ReturnReader) => {
 const gigabytes = (bytes: number): string => (bytes / 1e9).toFixed(1)
 
 /** The same beside other work: what fails is told, and tried again at the next start, or where it may pass. */
-export const watchReturn = async (work: Work): Promise<void> => {
+export const watchReturn = async (work: ReturnWork, run: (changes: ReturnChanges) => Promise<void>): Promise<void> => {
   const { cluster, returning, state, signal, log } = work
   if (!cluster || !returning) return
   while (!signal.aborted) {
     try {
-      return await runChanges(work, returnDocuments(work, cluster))
+      return await run(returnDocuments(work, cluster))
     } catch (error) {
       if (signal.aborted) return
       if (!(error instanceof ChainsieveError)) throw error

@@ -1,9 +1,8 @@
-import { addTo, differingKinds, type Tally, tallies } from '../../cluster/ship/tally.ts'
 import { createMoveWriter } from '../../engine/moved.ts'
 import { gapsIn, merged, partsIn, type Range } from '../../lib/ranges.ts'
 import type { Kind } from '../../mapping/index.ts'
-import type { MovingReport as Report } from '../messages.ts'
-import type { ShipContext } from './context.ts'
+import type { MovingReport as Report, ShipContext } from './context.ts'
+import { addTo, differingKinds, type Tally, tallies } from './tally.ts'
 
 /**
  * Moves a store that held documents before it had a cluster: when all of them are shipped, runs of blocks are compared with the cluster one after the other, and
