@@ -236,7 +236,7 @@ export const MOST_LINES = 150
 export const LARGE: readonly { path: string; name?: string; most: number; why: string }[] = [
   {
     path: 'src/cluster',
-    most: 41,
+    most: 40,
     why: 'Reading, writing and shipping stand side by side; folders for them come with new names.',
   },
   { path: 'src/engine/aggs', most: 32, why: 'One file for each family of aggregations, and what they share.' },

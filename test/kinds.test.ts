@@ -14,8 +14,9 @@ const NAMES_KINDS = [
   // What ABIs decode anew, of documents of each kind in its own way.
   /^src\/engine\/(redecode\/|index\/revision\.ts$)/,
   /^src\/ingest\/jobs\/redecode\//,
+  /^src\/cluster\/redecoding\//,
   // What blocks are made of again from their documents.
-  /^src\/ingest\/returning\//,
+  /^src\/cluster\/returning\//,
   // Which documents must be found by their ids.
   /^src\/engine\/verify\.ts$/,
   /^src\/engine\/query\/(fields\/find-by-id|plan\/planner)\.ts$/,

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
+import { createClusterRedecoder, type OpenClusterRedecoder } from '../../src/cluster/redecoding/redecoder.ts'
 import { createShelfReader } from '../../src/engine/shelf.ts'
-import { createClusterRedecoder } from '../../src/ingest/jobs/redecode/in-cluster.ts'
-import type { Clustered } from '../../src/ingest/jobs/redecode/redecode.ts'
 import { memoryAsker } from './memory-asker.ts'
 import type { MemoryCluster } from './memory-cluster.ts'
 import { documentsIn, visibleIn } from './ship.ts'
@@ -20,23 +19,21 @@ export const inCluster = <P>(
   store: TestStore,
   memory: MemoryCluster,
   patch: P,
-): { clustered: Clustered; patch: P } => ({
-  clustered: {
-    open(abi, owners) {
-      const { reader, decimals, preparer } = store
-      const { visible } = createShelfReader(store.db)
-      const { revise } = preparer
-      const redecoder = createClusterRedecoder({
-        asker: memoryAsker(memory),
-        reader,
-        visible,
-        abi,
-        owners,
-        decimals,
-        revise,
-      })
-      return { ...redecoder, close: async () => {} }
-    },
+): { elsewhere: OpenClusterRedecoder; patch: P } => ({
+  elsewhere(abi, owners) {
+    const { reader, decimals, preparer } = store
+    const { visible } = createShelfReader(store.db)
+    const { revise } = preparer
+    const redecoder = createClusterRedecoder({
+      asker: memoryAsker(memory),
+      reader,
+      visible,
+      abi,
+      owners,
+      decimals,
+      revise,
+    })
+    return { ...redecoder, close: async () => {} }
   },
   patch,
 })

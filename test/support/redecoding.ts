@@ -5,13 +5,14 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { encodeFunctionData, parseAbi } from 'viem'
 import type { RawBlock } from '../../src/chain/wire.ts'
+import type { OpenClusterRedecoder } from '../../src/cluster/redecoding/redecoder.ts'
 import type { PatchLine } from '../../src/cluster/ship/line.ts'
 import { readAbi } from '../../src/decode/abi-file.ts'
 import type { Decoding } from '../../src/decode/decoding.ts'
 import type { EventAbi } from '../../src/decode/types.ts'
 import type { Revision } from '../../src/engine/index/revision.ts'
 import { abiFile, readOwnAbis, type StoredAbi } from '../../src/ingest/decoding/abis.ts'
-import { type Clustered, redecode } from '../../src/ingest/jobs/redecode/redecode.ts'
+import { redecode } from '../../src/ingest/jobs/redecode/redecode.ts'
 import type { RedecodingReport } from '../../src/ingest/messages.ts'
 import { askToRedecode } from '../../src/ingest/requests/redecode-requests.ts'
 import { applyChanges, type StoredChange } from '../../src/ingest/stored-changes.ts'
@@ -121,7 +122,7 @@ interface Options {
   onReport?: (report: RedecodingReport | null) => void
   log?: Log
   signal?: AbortSignal
-  clustered?: Clustered
+  elsewhere?: OpenClusterRedecoder
   /** Writes documents of the cluster. */
   patch?: (lines: readonly PatchLine[]) => Promise<{ done: boolean }>
 }
@@ -147,7 +148,7 @@ export const setUp = (t: Pick<TestContext, 'after'>) => {
     forget: (abi: StoredAbi) => rmSync(join(abis, abiFile(abi))),
     ask: (abi: StoredAbi) => askToRedecode(folder, abi, [NETWORK]),
     run(store: TestStore, options: Options = {}) {
-      const { revise, took = () => 0, onReport = () => {}, log = silent, signal = never, clustered, patch } = options
+      const { revise, took = () => 0, onReport = () => {}, log = silent, signal = never, elsewhere, patch } = options
       let decoding: Decoding
       const changes = redecode({
         network: NETWORK,
@@ -160,7 +161,7 @@ export const setUp = (t: Pick<TestContext, 'after'>) => {
           return decoding
         },
         preparer: store.preparer,
-        clustered,
+        elsewhere,
         caughtUp: async () => {},
         onReport,
         log,

@@ -1,6 +1,7 @@
 import { connect } from '../../cluster/client.ts'
 import type { ClusterOptions } from '../../cluster/options.ts'
 import { openClusterReader } from '../../cluster/reader.ts'
+import { openRedecoderIn } from '../../cluster/redecoding/redecoder.ts'
 import { openDocumentReader } from '../../engine/document-reader.ts'
 import type { DocumentReader } from '../../engine/port.ts'
 import { createShelfReader } from '../../engine/shelf.ts'
@@ -11,7 +12,6 @@ import { redecodeFolder } from '../requests/redecode-requests.ts'
 import { createHistory } from '../rules/history.ts'
 import { forgetAsAsked } from './forget.ts'
 import { narrowAsAsked } from './narrow.ts'
-import { redecodingInCluster } from './redecode/in-cluster.ts'
 import { redecode } from './redecode/redecode.ts'
 
 /** Does something again and again until the program stops, so many milliseconds after it was done. */
@@ -63,7 +63,9 @@ export const watchAbis = (work: Work) => {
       native: nativeBinding(),
       folder: redecodeFolder(data),
       askLinks: addresses => links.know(addresses, state.head ?? pipeline.seen().at(-1)?.to ?? 0, signal),
-      clustered: redecodingInCluster(work),
+      elsewhere:
+        work.cluster &&
+        openRedecoderIn(work.cluster, { network, store, decimals: work.tokens.of, revise: preparer.revise }),
       caughtUp: pipeline.caughtUp,
       onReport: report => {
         state.redecoding = report

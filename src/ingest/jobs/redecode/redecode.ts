@@ -1,3 +1,4 @@
+import type { OpenClusterRedecoder } from '../../../cluster/redecoding/redecoder.ts'
 import type { OwnAbi } from '../../../decode/declarations.ts'
 import type { Decoding } from '../../../decode/decoding.ts'
 import type { Redecoder } from '../../../engine/port.ts'
@@ -18,7 +19,6 @@ import {
   type Redecoding,
 } from '../../requests/redecode-requests.ts'
 import type { Changes } from '../../stored-changes.ts'
-import type { ClusterRedecoder } from './in-cluster.ts'
 
 export interface RedecodeOptions {
   network: string
@@ -33,8 +33,8 @@ export interface RedecodeOptions {
   preparer: Pick<Preparer, 'revise'>
   /** Asks contracts whose code they run, where there is a node; default: nothing is asked. */
   askLinks?(addresses: readonly string[]): Promise<void>
-  /** Where documents lie in a cluster. */
-  clustered?: Clustered | undefined
+  /** Opens the documents that lie elsewhere; undefined where none do. */
+  elsewhere?: OpenClusterRedecoder | undefined
   /** Resolves when every block that was decoded before now is committed. */
   caughtUp(): Promise<void>
   onReport(report: RedecodingReport | null): void
@@ -42,16 +42,12 @@ export interface RedecodeOptions {
   signal: AbortSignal
 }
 
-export interface Clustered {
-  open(abi: OwnAbi, owners: readonly string[] | null): ClusterRedecoder & { close(): Promise<void> }
-}
-
 /** Documents that are looked at in one go, to begin with; then as many as keep each thread for about so long. */
 const FIRST = 64
 const STEP_MS = 15
 const MOST = 10_000
-/** Documents of a cluster. */
-const MOST_IN_CLUSTER = 500
+/** Of documents that lie elsewhere. */
+const MOST_ELSEWHERE = 500
 /** How long to wait before decoding again is retried after a failure. */
 const AGAIN_MS = 60_000
 
@@ -80,7 +76,7 @@ export async function* redecode(options: RedecodeOptions): Changes {
 async function* redecodeBy(redecoding: Redecoding, abi: OwnAbi & { name: string }, options: RedecodeOptions): Changes {
   const { store, native, network, abis, decoding, preparer, askLinks, caughtUp, log } = options
   const { name } = abi
-  if (redecoding.inCluster && !options.clustered) noteBack(redecoding)
+  if (redecoding.inCluster && !options.elsewhere) noteBack(redecoding)
   // Where one of the ABIs cannot be read, those from before would be gone by, without this one.
   readOwnAbis(abis, network)
   decoding(0)
@@ -93,7 +89,7 @@ async function* redecodeBy(redecoding: Redecoding, abi: OwnAbi & { name: string 
     log.info('Decodes stored blocks again', begun)
     const counts = { logs: 0, calls: 0, transactions: 0, traces: 0 }
     if (!redecoding.inCluster) yield* goThrough(redecoding, abi, options, inStore(redecoder, options, counts))
-    if (options.clustered && !isStopped(redecoding)) yield* goThroughCluster(redecoding, abi, owners, options, counts)
+    if (options.elsewhere && !isStopped(redecoding)) yield* goThroughOthers(redecoding, abi, owners, options, counts)
     const did = isStopped(redecoding) ? 'Stopped decoding stored blocks again' : 'Decoded stored blocks again'
     log.info(did, { abi: name, ...counts })
   } finally {
@@ -163,22 +159,22 @@ const inStore = (redecoder: Redecoder, { decoding }: RedecodeOptions, counts: Co
 const LEFT_MS = 100
 
 /** When the store was gone through: what is shipped from then on is decoded by the ABI. */
-async function* goThroughCluster(
+async function* goThroughOthers(
   redecoding: Redecoding,
   abi: OwnAbi & { name: string },
   owners: readonly string[] | null,
   options: RedecodeOptions,
   counts: Counts,
 ): Changes {
-  const { clustered, decoding, signal } = options
+  const { elsewhere, decoding, signal } = options
   // What is under way is there then, or is shipped anew.
   yield { type: 'patch', lines: [] }
   if (!redecoding.inCluster) noteStoreDone(redecoding)
-  const redecoder = clustered!.open(abi, owners)
+  const redecoder = elsewhere!(abi, owners)
   try {
     yield* goThrough(redecoding, abi, options, async function* (next, size) {
-      const { lines, learnt, to, blocksLeft } = await redecoder.take(next, Math.min(size, MOST_IN_CLUSTER), decoding())
-      // The cluster takes most of the time, and no thread waits for that.
+      const { lines, learnt, to, blocksLeft } = await redecoder.take(next, Math.min(size, MOST_ELSEWHERE), decoding())
+      // Another machine takes most of the time, and no thread waits for that.
       const step = { to, blocksLeft, longest: 0 }
       if (!learnt) return step
       yield { type: 'revise', revision: learnt }

@@ -1,16 +1,18 @@
-import type { ClusterHit } from '../../../cluster/hits/found.ts'
-import { createCallSignatures } from '../../../decode/call-signatures.ts'
-import type { OwnAbi } from '../../../decode/declarations.ts'
-import { renderEvent } from '../../../decode/render.ts'
-import { fullType } from '../../../decode/signature.ts'
-import type { AbiParam, DecodedArg, Signature } from '../../../decode/types.ts'
-import { eventDocument, hasInteger } from '../../../documents/logs.ts'
-import { readDocument } from '../../../documents/read.ts'
-import { argument, asBigint, asJson, eventId, traceId } from '../../../documents/show.ts'
-import { namesOf } from '../../../engine/redecode/candidates.ts'
-import { isLessSure, type Sureness, surenessOf } from '../../../engine/redecode/comparison.ts'
-import { blockOf } from '../../../engine/schema.ts'
-import type { Step } from './in-cluster.ts'
+import { createCallSignatures } from '../../decode/call-signatures.ts'
+import type { OwnAbi } from '../../decode/declarations.ts'
+import { renderEvent } from '../../decode/render.ts'
+import { fullType } from '../../decode/signature.ts'
+import type { AbiParam, DecodedArg, Signature } from '../../decode/types.ts'
+import { eventDocument, hasInteger } from '../../documents/logs.ts'
+import { readDocument } from '../../documents/read.ts'
+import { argument, asBigint, asJson, eventId, traceId } from '../../documents/show.ts'
+import { namesOf } from '../../engine/redecode/candidates.ts'
+import { isLessSure, type Sureness, surenessOf } from '../../engine/redecode/comparison.ts'
+import { blockOf } from '../../engine/schema.ts'
+import { type Kind, MAPPING } from '../../mapping/index.ts'
+import type { ClusterHit } from '../hits/found.ts'
+import { eachMember, endOfValue } from '../hits/scan.ts'
+import type { Step } from './redecoder.ts'
 
 type Decimals = (address: string) => number | undefined
 
@@ -186,3 +188,34 @@ export const mayGain = (
       inputs.every((input, i) => input.name === was.args[i]!.name && fullType(input) === was.args[i]!.value.type),
   )
 }
+
+/** A document's text with other values of some members; all others keep their bytes. New members stand where the mapping has them. */
+export const withMembers = (kind: Kind, source: string, changed: ReadonlyMap<string, string>): string => {
+  const members: [name: string, text: string][] = []
+  const bytes = Buffer.from(source)
+  eachMember(bytes, 0, (from, at) => {
+    const to = endOfValue(bytes, from)
+    const name = bytes.toString('utf8', at, from - 2)
+    members.push([name, changed.get(name) ?? bytes.toString('utf8', from, to)])
+    return to
+  })
+  const there = new Set(members.map(([name]) => name))
+  for (const [name, text] of changed) {
+    if (there.has(name)) continue
+    const rank = rankOf(kind, name)
+    const next = members.findIndex(([other]) => rankOf(kind, other) > rank)
+    members.splice(next < 0 ? members.length : next, 0, [name, text])
+  }
+  return `{${members.map(([name, text]) => `"${name}":${text}`).join()}}`
+}
+
+const rankOf = (kind: Kind, name: string): number => {
+  let ranks = RANKS.get(kind)
+  if (!ranks) {
+    const names = Object.keys(MAPPING[kind].fields).map(path => path.split('.')[0]!)
+    ranks = new Map([...new Set(names)].map((name, rank) => [name, rank]))
+    RANKS.set(kind, ranks)
+  }
+  return ranks.get(name) ?? Number.POSITIVE_INFINITY
+}
+const RANKS = new Map<Kind, ReadonlyMap<string, number>>()

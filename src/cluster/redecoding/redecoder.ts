@@ -1,36 +1,30 @@
-import { type Asker, createAsker } from '../../../cluster/asker.ts'
-import { connect } from '../../../cluster/client.ts'
-import type { ClusterHit } from '../../../cluster/hits/found.ts'
-import { withMembers } from '../../../cluster/members.ts'
-import type { PatchLine } from '../../../cluster/ship/line.ts'
-import type { Visible } from '../../../cluster/visible.ts'
-import type { OwnAbi } from '../../../decode/declarations.ts'
-import type { Decoding } from '../../../decode/decoding.ts'
-import type { Document } from '../../../documents/document.ts'
-import type { Revision, RevisionBuilder } from '../../../engine/index/revision.ts'
-import { openReader, type Reader, readingIn } from '../../../engine/reader.ts'
-import { createUpgrades } from '../../../engine/redecode/upgrades.ts'
-import { blockOf, positionOf } from '../../../engine/schema.ts'
-import { createShelfReader } from '../../../engine/shelf.ts'
-import { nativeBinding } from '../../../lib/runtime.ts'
-import type { Kind } from '../../../mapping/index.ts'
-import type { Work } from '../../job-context.ts'
-import { createCallComparison, createLogComparison, type Quantity } from './compare.ts'
+import type { OwnAbi } from '../../decode/declarations.ts'
+import type { Decoding } from '../../decode/decoding.ts'
+import type { Document } from '../../documents/document.ts'
+import type { RevisionBuilder } from '../../engine/index/revision.ts'
+import { openReader, type Reader, readingIn } from '../../engine/reader.ts'
+import { createUpgrades } from '../../engine/redecode/upgrades.ts'
+import { blockOf, positionOf } from '../../engine/schema.ts'
+import { createShelfReader } from '../../engine/shelf.ts'
+import { nativeBinding } from '../../lib/runtime.ts'
+import type { Kind } from '../../mapping/index.ts'
+import { type Asker, createAsker } from '../asker.ts'
+import { connect } from '../client.ts'
+import type { ClusterHit } from '../hits/found.ts'
+import type { ClusterOptions } from '../options.ts'
+import type { PatchLine } from '../ship/line.ts'
+import type { Visible } from '../visible.ts'
+import { createCallComparison, createLogComparison, type Quantity, withMembers } from './compare.ts'
 import { createFailureComparison } from './failures.ts'
 import { createFinder, type Finder } from './finder.ts'
-import type { Clustered } from './redecode.ts'
 
 export type ClusterRedecoder = ReturnType<typeof createClusterRedecoder>
 
-export interface ClusterStep {
-  /** Documents that change, and those that come up. */
-  lines: PatchLine[]
-  /** What the dictionaries have to know of them, of no segment; undefined where nothing changes. */
-  learnt: Revision | undefined
-  /** The newest block that is still to be looked at, -1 where none is. */
-  to: number
-  blocksLeft: number
-}
+/** Opens what finds the documents of a cluster that change by an ABI; `owners` as in the options. */
+export type OpenClusterRedecoder = (
+  abi: OwnAbi,
+  owners: readonly string[] | null,
+) => ClusterRedecoder & { close(): Promise<void> }
 
 export interface ClusterRedecoderOptions {
   asker: Pick<Asker, 'page'>
@@ -163,29 +157,29 @@ const lineOf = (
   source: ENCODER.encode(source),
 })
 
-/** Decoding again of what lies in the cluster of a network; undefined where it has none. */
-export const redecodingInCluster = ({
-  cluster: naming,
-  network,
-  store,
-  preparer,
-  tokens,
-}: Pick<Work, 'cluster' | 'network' | 'store' | 'preparer' | 'tokens'>): Clustered | undefined =>
-  naming && {
-    open(abi, owners) {
-      const reader = openReader(store, nativeBinding())
-      const cluster = connect(naming)
-      const redecoder = createClusterRedecoder({
-        asker: createAsker({ cluster, naming, network }),
-        ...{ reader, visible: createShelfReader(reader.db).visible, abi, owners },
-        ...{ decimals: tokens.of, revise: preparer.revise },
-      })
-      return {
-        ...redecoder,
-        async close() {
-          reader.close()
-          await cluster.close()
-        },
-      }
-    },
+/** For the cluster of a network. */
+export const openRedecoderIn =
+  (
+    naming: ClusterOptions,
+    {
+      network,
+      store,
+      ...given
+    }: { network: string; store: string } & Pick<ClusterRedecoderOptions, 'decimals' | 'revise'>,
+  ): OpenClusterRedecoder =>
+  (abi, owners) => {
+    const reader = openReader(store, nativeBinding())
+    const cluster = connect(naming)
+    const redecoder = createClusterRedecoder({
+      asker: createAsker({ cluster, naming, network }),
+      ...{ reader, visible: createShelfReader(reader.db).visible, abi, owners },
+      ...given,
+    })
+    return {
+      ...redecoder,
+      async close() {
+        reader.close()
+        await cluster.close()
+      },
+    }
   }

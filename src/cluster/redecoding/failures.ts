@@ -1,12 +1,12 @@
-import type { ClusterHit } from '../../../cluster/hits/found.ts'
-import type { OwnAbi } from '../../../decode/declarations.ts'
-import { errorsOf, type Revert } from '../../../decode/errors.ts'
-import { selectorOf } from '../../../decode/signature.ts'
-import { originsOf, saidBy, type Step as TraceStep } from '../../../documents/failures.ts'
-import { callId } from '../../../documents/show.ts'
-import { blockOf, placeOf } from '../../../engine/schema.ts'
+import type { OwnAbi } from '../../decode/declarations.ts'
+import { errorsOf, type Revert } from '../../decode/errors.ts'
+import { selectorOf } from '../../decode/signature.ts'
+import { originsOf, saidBy, type Step as TraceStep } from '../../documents/failures.ts'
+import { callId } from '../../documents/show.ts'
+import { blockOf, placeOf } from '../../engine/schema.ts'
+import type { ClusterHit } from '../hits/found.ts'
 import { type Quantity, sourceOf } from './compare.ts'
-import type { Step } from './in-cluster.ts'
+import type { Step } from './redecoder.ts'
 
 /** Has transactions, steps and calls that failed tell the reason, where an ABI knows it. */
 export const createFailureComparison = (abi: OwnAbi) => {
