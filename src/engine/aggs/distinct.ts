@@ -6,7 +6,7 @@ import { group, type Rows } from './group.ts'
 import { sharedKeys } from './keys.ts'
 import { mergeRows } from './merging.ts'
 import { createSource } from './sources.ts'
-import { createValueStore } from './value-store.ts'
+import { createValueStore, type ValuesByBucket } from './value-store.ts'
 
 export const createCardinality = ({ values, precision }: SpecOf<'cardinality'>, context: Context): Aggregator => {
   const keys = sharedKeys(values, context)
@@ -35,34 +35,32 @@ export const KEPT = 8
  * up to `precision`.
  */
 export const createDistinctKeys = (precision: number, most: number, check: () => void) => {
+  /** Empty as long as all keys are kept. */
   const sketches: Distinct[] = []
   let target: Distinct
   const addHash = createNumberHash((high, low) => target.add(high, low))
-  const store = createValueStore(
-    {
-      add(owner, keys) {
-        target = sketches[owner] ??= createDistinct(Math.min(precision, MOST_PRECISE))
-        for (let i = 0; i < keys.length; i++) addHash(keys[i]!)
-      },
-      least: 5000,
-      bytes: () => sketches.reduce((sum, one) => sum + (one?.bytes() ?? 0), 0),
-    },
-    most,
-    check,
-  )
-  /** Where the keys of each bucket begin among all; undefined where they are sketched. */
+  const sketch = ({ starts, keys }: ValuesByBucket): undefined => {
+    for (let owner = 0; owner + 1 < starts.length; owner++) {
+      if (starts[owner] === starts[owner + 1]) continue
+      target = sketches[owner] ??= createDistinct(Math.min(precision, MOST_PRECISE))
+      for (let i = starts[owner]!; i < starts[owner + 1]!; i++) addHash(keys[i]!)
+    }
+  }
+  const store = createValueStore(sketch, { most, least: 5000, check })
   let starts: Uint32Array | undefined
   return {
     merge: (rows: Rows & State, owners: Uint32Array) => store.add({ rows, owners }, rows.bytes),
     finish() {
-      const parts = store.take()
-      starts = parts && mergeRows(parts, check).starts
+      const all = mergeRows(store.all(), check)
+      store.clear()
+      if (sketches.length > 0) sketch(all)
+      else starts = all.starts
     },
     count(owner: number): number {
       if (!starts) return sketches[owner]?.count() ?? 0
       return owner < 0 || owner + 1 >= starts.length ? 0 : starts[owner + 1]! - starts[owner]!
     },
-    bytes: () => store.bytes() + (starts?.byteLength ?? 0),
+    bytes: () => sketches.reduce((sum, one) => sum + (one?.bytes() ?? 0), store.bytes()),
   }
 }
 

@@ -1,5 +1,4 @@
 import type { SpecOf } from '../../query/aggs/ast.ts'
-import { createDigest, type Digest } from '../../query/aggs/metrics/digest.ts'
 import { single } from '../../query/aggs/metrics/numbers.ts'
 import { boxplotOf, percentileRanksOf, percentilesOf } from '../../query/aggs/metrics/percentiles.ts'
 import type { Metric } from '../../query/aggs/result.ts'
@@ -7,11 +6,20 @@ import type { Aggregator, Context, State } from './aggregator.ts'
 import type { At, Batch } from './batch.ts'
 import { KEPT } from './distinct.ts'
 import { group, type Rows } from './group.ts'
-import { inOrder, type Ordered, type Part } from './merging.ts'
+import { inOrder, type Part } from './merging.ts'
 import { selected, type Words, wordsOf } from './selection.ts'
-import { areWords, countsFrom, medianDeviationOf, quantileOf, rankOf, type Sorted, sortedOf } from './sorted.ts'
+import {
+  areWords,
+  countsFrom,
+  medianDeviationOf,
+  quantileOf,
+  rankOf,
+  type Sorted,
+  shorter,
+  sortedOf,
+} from './sorted.ts'
 import { createSource } from './sources.ts'
-import { createValueStore, ROW_BYTES } from './value-store.ts'
+import { createValueStore, ROW_BYTES, type ValuesByBucket } from './value-store.ts'
 import { type Found, gathered } from './values.ts'
 
 type Spec = SpecOf<'percentiles' | 'percentile_ranks' | 'median_absolute_deviation' | 'boxplot'>
@@ -51,8 +59,12 @@ const write = (spec: Spec, quantiles: Quantiles): Metric => {
 }
 
 /** What percentiles are told from. */
-interface Quantiles extends Pick<Digest, 'quantile' | 'rank'> {
+interface Quantiles {
   sorted: Sorted
+  /** The value below which a part (0 to 1) of the values lies; NaN where there are none. */
+  quantile(part: number): number
+  /** The part (0 to 1) of the values that lies below a value; NaN where there are none. */
+  rank(value: number): number
 }
 
 interface QuantileOptions {
@@ -70,27 +82,15 @@ interface ValuePart extends Part {
   words?: Words
 }
 
-/** The values of each bucket above. Too many different ones are put together by a sketch. `foundIn`: the values of documents. */
+/** The values of each bucket above; of too many different ones, neighbours become their mean. `foundIn`: the values of documents. */
 export const createQuantiles = (
   foundIn: (at: At, batch: Batch) => Found,
   { compression, most, parts: wanted, check }: QuantileOptions,
 ) => {
   const known = new Map<number, Quantiles>()
-  const digests: Digest[] = []
-  const store = createValueStore<ValuePart>(
-    {
-      add(owner, values, counts) {
-        const sorted = sortedOf(values, counts)
-        digests[owner] ??= createDigest(compression)
-        digests[owner].add(sorted.values, countsFrom(sorted.ends))
-      },
-      least: Math.max(5000, 20 * compression),
-      bytes: () => digests.reduce((sum, digest) => sum + (digest?.bytes() ?? 0) + 500, 0),
-    },
-    most,
-    check,
-  )
-  let all: Ordered | undefined
+  const least = 50 * Math.min(Math.max(compression, 100), MOST_COMPRESSION)
+  const store = createValueStore<ValuePart>(all => shortened(all, least / 2), { most, least, check })
+  let all: ValuesByBucket = NO_VALUES
   let ofAll: Quantiles | undefined
   return {
     collect(at: At, batch: Batch): ValueState {
@@ -104,16 +104,15 @@ export const createQuantiles = (
       store.add(partOf(state as ValueState, owners), state.bytes)
     },
     finish() {
-      const parts = store.take()
-      if (!parts) return
-      ofAll = wanted && selectedIn(parts, wanted, check)
-      if (!ofAll) all = inOrder(parts, check)
+      ofAll = wanted && selectedIn(store.all(), wanted, check)
+      if (!ofAll) all = inOrder(store.all(), check)
+      store.clear()
     },
     of(owner: number): Quantiles {
       let found = known.get(owner)
       if (!found) {
         check()
-        found = ofAll && owner === 0 ? ofAll : all ? exactly(all, owner) : roughly(digests[owner])
+        found = ofAll && owner === 0 ? ofAll : quantilesOf(sortedIn(all, owner))
         known.set(owner, found)
       }
       return found
@@ -121,6 +120,35 @@ export const createQuantiles = (
     bytes: store.bytes,
   }
 }
+
+const MOST_COMPRESSION = 1000
+const NO_VALUES: ValuesByBucket = {
+  ...{ starts: new Uint32Array(1), keys: new Float64Array(0), counts: new Float64Array(0) },
+}
+
+/** Some `most` values at most in each bucket. */
+const shortened = (all: ValuesByBucket, most: number): ValuesByBucket => {
+  const each = Array.from({ length: all.starts.length - 1 }, (_, owner) => shorter(sortedIn(all, owner), most))
+  const starts = new Uint32Array(all.starts.length)
+  for (const [owner, { values }] of each.entries()) starts[owner + 1] = starts[owner]! + values.length
+  const [keys, counts] = [new Float64Array(starts.at(-1)!), new Float64Array(starts.at(-1)!)]
+  for (const [owner, { values, ends }] of each.entries()) {
+    keys.set(values, starts[owner])
+    counts.set(countsFrom(ends), starts[owner])
+  }
+  return { starts, keys, counts }
+}
+
+const sortedIn = ({ keys, counts, starts }: ValuesByBucket, owner: number): Sorted => {
+  const [from, to] = owner + 1 < starts.length ? [starts[owner], starts[owner + 1]] : [0, 0]
+  return sortedOf(keys.slice(from, to), counts.subarray(from, to))
+}
+
+const quantilesOf = (sorted: Sorted): Quantiles => ({
+  sorted,
+  quantile: part => quantileOf(sorted, part),
+  rank: value => rankOf(sorted, value),
+})
 
 const partOf = (state: ValueState, owners: Uint32Array): ValuePart => {
   if ('keys' in state) return { rows: state, owners }
@@ -167,28 +195,13 @@ const selectedIn = (
   }
   const quantile = selected(all, wanted, check)
   if (!quantile) return undefined
-  let sorted: Sorted | undefined
-  const sort = () => (sorted ??= exactly(inOrder(parts, check), 0).sorted)
+  let sorted: Quantiles | undefined
+  const ofAll = () => (sorted ??= quantilesOf(sortedIn(inOrder(parts, check), 0)))
   return {
     get sorted() {
-      return sort()
+      return ofAll().sorted
     },
-    quantile: part => quantile(part) ?? quantileOf(sort(), part),
-    rank: value => rankOf(sort(), value),
+    quantile: part => quantile(part) ?? ofAll().quantile(part),
+    rank: value => ofAll().rank(value),
   }
 }
-
-const exactly = ({ keys, counts, starts }: Ordered, owner: number): Quantiles => {
-  const [from, to] = owner + 1 < starts.length ? [starts[owner]!, starts[owner + 1]!] : [0, 0]
-  const sorted = sortedOf(keys.slice(from, to), counts.subarray(from, to))
-  return { sorted, quantile: part => quantileOf(sorted, part), rank: value => rankOf(sorted, value) }
-}
-
-const roughly = (digest: Digest | undefined): Quantiles => {
-  if (!digest) return { sorted: NOTHING, quantile: () => Number.NaN, rank: () => Number.NaN }
-  const { means, weights, min, max } = digest.centroids()
-  const sorted = sortedOf(Float64Array.of(min, ...means, max), Float64Array.of(0, ...weights.map(Math.abs), 0))
-  return { sorted, quantile: digest.quantile, rank: digest.rank }
-}
-
-const NOTHING: Sorted = { values: new Float64Array(0), ends: new Float64Array(0), total: 0 }

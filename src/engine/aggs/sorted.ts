@@ -119,6 +119,37 @@ export const orderOf = (values: Float64Array): Uint32Array | undefined => {
   return Uint32Array.from(values.keys()).sort((a, b) => values[a]! - values[b]!)
 }
 
+/**
+ * The same in no more than some `most` values: neighbours become their mean, the fewer the nearer they are to an end, as in a
+ * t-digest. The least and the greatest one stay.
+ */
+export const shorter = (sorted: Sorted, most: number): Sorted => {
+  const { ends, total } = sorted
+  const last = ends.length - 1
+  if (last < most) return sorted
+  const step = (2 * Math.PI) / most
+  const limitFrom = (part: number) => {
+    const angle = Math.asin(2 * part - 1) + step
+    return angle >= Math.PI / 2 ? total : ((Math.sin(angle) + 1) / 2) * total
+  }
+  const means = sorted.values.slice()
+  const counts = countsFrom(ends)
+  let to = 0
+  let limit = 0
+  for (let i = 1; i <= last; i++) {
+    if (to > 0 && i < last && ends[i]! <= limit) {
+      means[to]! += ((means[i]! - means[to]!) * counts[i]!) / (counts[to]! + counts[i]!)
+      counts[to]! += counts[i]!
+      continue
+    }
+    limit = limitFrom(Math.min(1, ends[i - 1]! / total))
+    to++
+    means[to] = means[i]!
+    counts[to] = counts[i]!
+  }
+  return sortedFrom(means.slice(0, to + 1), counts.slice(0, to + 1))
+}
+
 /** The value at a zero-based place of the sorted list. */
 const valueAtPlace = ({ values, ends }: Sorted, place: number): number => {
   let low = 0

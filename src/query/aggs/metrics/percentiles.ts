@@ -1,7 +1,6 @@
 import { javaDouble } from '../../java-double.ts'
 import type { Format } from '../ast.ts'
 import type { Member, Metric, Value } from '../result.ts'
-import type { Digest } from './digest.ts'
 import { named } from './numbers.ts'
 
 /** `keyed`: as an object by percent, else as a list. */
@@ -14,21 +13,21 @@ interface PercentileOptions {
 
 /** Percents, from 0 to 100. */
 export const percentilesOf = (
-  digest: Pick<Digest, 'quantile'>,
+  { quantile }: { quantile(part: number): number },
   percents: readonly number[],
   options: PercentileOptions,
 ): Metric => {
-  const at = (percent: number) => digest.quantile(percent / 100)
+  const at = (percent: number) => quantile(percent / 100)
   return ofMany('tdigest_percentiles', percents, at, options)
 }
 
 /** The percents of the values that lie below some values. */
 export const percentileRanksOf = (
-  digest: Pick<Digest, 'rank'>,
+  { rank }: { rank(value: number): number },
   values: readonly number[],
   options: PercentileOptions,
 ): Metric => {
-  const at = (value: number) => digest.rank(value) * 100
+  const at = (value: number) => rank(value) * 100
   return ofMany('tdigest_percentile_ranks', values, at, options)
 }
 

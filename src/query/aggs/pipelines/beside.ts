@@ -3,7 +3,6 @@ import { elements, type JsonNode, list, unexpected, where } from '../../json-nod
 import { flag, type Keys, key, optional, readKeys, SCHEMAS, type ValuesOf } from '../../keys.ts'
 import { readDouble } from '../../numbers.ts'
 import type { Format } from '../ast.ts'
-import type { Digest } from '../metrics/digest.ts'
 import { extendedStatsOf, statsOf, type Totals } from '../metrics/numbers.ts'
 import { percentilesOf } from '../metrics/percentiles.ts'
 import type { Bucket, Metric } from '../result.ts'
@@ -116,7 +115,7 @@ export const percentilesBucket = besideBuckets(
     found => {
       const sorted = found.map(({ value }) => value).sort((a, b) => a - b)
       const options = { keyed, format, namesTexts: true }
-      const metric = percentilesOf({ quantile: part => nearest(sorted, part) } as Digest, percents, options)
+      const metric = percentilesOf({ quantile: (part: number) => nearest(sorted, part) }, percents, options)
       return { ...metric, type: 'percentiles_bucket' }
     },
   { percents: [50, 95] },
