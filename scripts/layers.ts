@@ -320,12 +320,6 @@ export const LARGE: readonly { path: string; name?: string; most: number; why: s
     why: 'A factory whose members share the state of one object or thread.',
   },
   {
-    path: 'src/ingest/writer/writer-thread.ts',
-    name: 'runWriter',
-    most: 288,
-    why: 'A factory whose members share the state of one object or thread.',
-  },
-  {
     path: 'src/rules/store.ts',
     name: 'openRules',
     most: 228,

@@ -6,9 +6,9 @@ import type { Additions } from '../engine/documents/additions.ts'
 import { transferables } from '../engine/documents/batch.ts'
 import { FULL_SEGMENT } from '../engine/index/segments.ts'
 import { holds, type Range } from '../lib/ranges.ts'
+import type { LaneTurns } from '../lib/scheduling/lane-turns.ts'
 import type { BuiltPiece } from './decoding/builders/facts.ts'
 import type { Run } from './decoding/prepare.ts'
-import type { Turns } from './lane-turns.ts'
 import type { Neighbours } from './linked-blocks.ts'
 import type { LaneName } from './messages.ts'
 import type { PipelineOptions } from './pipeline.ts'
@@ -28,7 +28,7 @@ export interface LaneContext
   extends Pick<PipelineOptions, 'preparer' | 'ruleWatcher' | 'blocks' | 'signal' | 'storeBatch'>,
     Pick<WriterLink, 'send'> {
   neighbours: Neighbours
-  turns: Turns
+  turns: LaneTurns<LaneName>
   joining: ReplacingOptions
   /** Ranges that are stored or on their way, and the newest block that is stored in part. */
   seen(): Range[]

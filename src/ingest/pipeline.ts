@@ -2,11 +2,11 @@ import type { AlertUpdate } from '../alerts/alert-store.ts'
 import type { Additions } from '../engine/documents/additions.ts'
 import type { Blocks, Lookups } from '../engine/port.ts'
 import { holds, merged, type Range } from '../lib/ranges.ts'
+import { createLaneTurns } from '../lib/scheduling/lane-turns.ts'
 import type { Preparer } from './decoding/prepare.ts'
 import { createLane, type Lane, type LaneContext } from './lane.ts'
-import { createTurns } from './lane-turns.ts'
 import { createNeighbours } from './linked-blocks.ts'
-import type { LaneName } from './messages.ts'
+import { LANE_PARTS, type LaneName } from './messages.ts'
 import type { RuleWatcher } from './rules/rule-watcher.ts'
 import type { StoredBlocks } from './scoped/stored-blocks.ts'
 import { createApplier } from './stored-changes.ts'
@@ -60,7 +60,7 @@ export const createPipeline = (options: PipelineOptions) => {
   }
   const joining = { lookups: blocks, stored: options.storedBlocks, preparer }
   const context: LaneContext = {
-    ...{ ...options, send, neighbours, turns: createTurns(), joining, seen, replace, committed, track },
+    ...{ ...options, send, neighbours, turns: createLaneTurns(LANE_PARTS), joining, seen, replace, committed, track },
     noteScoped(number) {
       scopedTop = Math.max(scopedTop, number)
     },

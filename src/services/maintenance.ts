@@ -25,7 +25,7 @@ import {
 } from '../ingest/requests/prune-requests.ts'
 import { openStoredBlocks } from '../ingest/scoped/stored-blocks.ts'
 import { readStatus } from '../ingest/status/published.ts'
-import { createPruner } from '../ingest/writer/pruner.ts'
+import { createPruner } from '../ingest/writer/maintenance.ts'
 import { refuse, stop } from '../lib/errors.ts'
 import type { Progress } from '../lib/progress.ts'
 import { gapsIn, type Range } from '../lib/ranges.ts'

@@ -1,21 +1,20 @@
-import type { LaneName } from './messages.ts'
-import { createShares } from './writer/lane-shares.ts'
+import { createLaneShares, type LanePart } from './lane-shares.ts'
 
-/** A turn that lasts as long waits for something itself, a node say: the other lane goes on beside it. */
+/** A turn that lasts as long waits for something itself, a node say: the other lanes go on beside it. */
 const STUCK_MS = 100
 
-/** Has the lanes take turns, a block each, by their shares. */
-export type Turns = ReturnType<typeof createTurns>
-
-/** `now` in milliseconds. */
-export const createTurns = (now: () => number = () => performance.now()) => {
-  const shares = createShares()
-  const waiting: Record<LaneName, (() => void)[]> = { head: [], fill: [] }
-  let current: { lane: LaneName; since: number } | undefined
+/** Has lanes take turns on the event loop, by their parts of the thread's time. `now` in milliseconds. */
+export const createLaneTurns = <L extends string>(
+  parts: Readonly<Record<L, LanePart>>,
+  now: () => number = () => performance.now(),
+) => {
+  const shares = createLaneShares(parts)
+  const waiting = new Map<L, (() => void)[]>((Object.keys(parts) as L[]).map(lane => [lane, []]))
+  let current: { lane: L; since: number } | undefined
   let isDue = false
   let timer: NodeJS.Timeout | undefined
 
-  const isAwaited = () => waiting.head.length + waiting.fill.length > 0
+  const awaited = (): L[] => [...waiting].flatMap(([lane, all]) => (all.length > 0 ? [lane] : []))
   /** Not before the event loop has come round: a lane that goes on at once is among those that wait by then. */
   const admitLater = () => {
     if (isDue) return
@@ -26,14 +25,12 @@ export const createTurns = (now: () => number = () => performance.now()) => {
     isDue = false
     const left = current === undefined ? 0 : current.since + STUCK_MS - now()
     if (left > 0) return lookAgain(left)
-    const both = waiting.head.length > 0 && waiting.fill.length > 0
-    const lane = both ? shares.next() : waiting.head.length > 0 ? 'head' : 'fill'
-    const run = waiting[lane].shift()
-    if (!run) return
+    const lane = shares.next(awaited())
+    if (lane === undefined) return
     if (current) end(current)
-    run()
+    waiting.get(lane)!.shift()!()
     // This turn may get stuck.
-    if (isAwaited()) lookAgain(STUCK_MS)
+    if (awaited().length > 0) lookAgain(STUCK_MS)
   }
   const lookAgain = (ms: number) => {
     if (timer) return
@@ -42,7 +39,7 @@ export const createTurns = (now: () => number = () => performance.now()) => {
       admit()
     }, Math.ceil(ms))
   }
-  const end = (turn: { lane: LaneName; since: number }) => {
+  const end = (turn: { lane: L; since: number }) => {
     if (turn !== current) return
     shares.spend(turn.lane, Math.min(STUCK_MS, now() - turn.since))
     current = undefined
@@ -50,9 +47,9 @@ export const createTurns = (now: () => number = () => performance.now()) => {
 
   return {
     /** Resolves when it is this lane's turn, after whatever else the thread has at hand; the function that comes back ends it. */
-    async enter(lane: LaneName): Promise<() => void> {
+    async enter(lane: L): Promise<() => void> {
       await new Promise<void>(resolve => {
-        waiting[lane].push(() => {
+        waiting.get(lane)!.push(() => {
           current = { lane, since: now() }
           resolve()
         })
@@ -61,10 +58,12 @@ export const createTurns = (now: () => number = () => performance.now()) => {
       const own = current!
       return () => {
         end(own)
-        if (isAwaited()) admitLater()
+        if (awaited().length > 0) admitLater()
       }
     },
     /** The lane used so much time outside of its turns. */
     spend: shares.spend,
   }
 }
+
+export type LaneTurns<L extends string> = ReturnType<typeof createLaneTurns<L>>

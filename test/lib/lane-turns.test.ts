@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from 'fast-check'
-import { createTurns } from '../../src/ingest/lane-turns.ts'
-import type { LaneName } from '../../src/ingest/messages.ts'
-import { createShares } from '../../src/ingest/writer/lane-shares.ts'
+import { LANE_PARTS, type LaneName } from '../../src/ingest/messages.ts'
+import { createLaneShares } from '../../src/lib/scheduling/lane-shares.ts'
+import { createLaneTurns } from '../../src/lib/scheduling/lane-turns.ts'
 
 const LEAST = { head: 0.6, fill: 0.25 }
 
@@ -12,13 +12,13 @@ test('two lanes that want all of a thread have their parts of it, however long t
   const pieces = fc.array(fc.double({ min: 0.5, max: 20, noNaN: true }), { minLength: 1, maxLength: 20 })
   fc.assert(
     fc.property(pieces, pieces, fc.double({ min: 1, max: 400, noNaN: true }), (ofHead, ofFill, pause) => {
-      const shares = createShares()
+      const shares = createLaneShares(LANE_PARTS)
       // What one did while the other had nothing to do is not held against it for long.
       shares.spend('fill', pause)
       const used = { head: 0, fill: 0 }
       const counts = { head: 0, fill: 0 }
       while (used.head + used.fill < 20_000) {
-        const lane = shares.next()
+        const lane = shares.next()!
         const work = lane === 'head' ? ofHead : ofFill
         const ms = work[counts[lane]++ % work.length]!
         shares.spend(lane, ms)
@@ -31,7 +31,7 @@ test('two lanes that want all of a thread have their parts of it, however long t
 })
 
 test('a head that keeps up goes first', () => {
-  const shares = createShares()
+  const shares = createLaneShares(LANE_PARTS)
   for (let block = 0; block < 200; block++) {
     assert.equal(shares.next(), 'head')
     shares.spend('head', 10)
@@ -42,7 +42,7 @@ test('a head that keeps up goes first', () => {
 
 test('lanes take turns by their parts, and one alone has all the time', async () => {
   let now = 0
-  const turns = createTurns(() => now)
+  const turns = createLaneTurns(LANE_PARTS, () => now)
   const work = async (lane: LaneName, ms: number, until: number): Promise<number> => {
     let had = 0
     while (now < until) {
@@ -67,7 +67,7 @@ test('who waits for something within a turn does not hold up the other lane for 
     now += ms
     t.mock.timers.tick(ms)
   }
-  const turns = createTurns(() => now)
+  const turns = createLaneTurns(LANE_PARTS, () => now)
   // Both come at once: the head is first.
   const both = [turns.enter('head'), turns.enter('fill')]
   const leaveHead = await both[0]!
