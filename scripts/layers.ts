@@ -254,24 +254,6 @@ export const LARGE: readonly { path: string; name?: string; most: number; why: s
     why: 'A factory whose members share the state of one object or thread.',
   },
   {
-    path: 'src/chain/rpc/endpoint.ts',
-    name: 'createEndpoint',
-    most: 208,
-    why: 'A factory whose members share the state of one object or thread.',
-  },
-  {
-    path: 'src/chain/blocks/follow.ts',
-    name: 'followChain',
-    most: 179,
-    why: 'One loop with its steps as inner functions that share its state.',
-  },
-  {
-    path: 'src/chain/rpc/rpc.ts',
-    name: 'createRpc',
-    most: 224,
-    why: 'A factory whose members share the state of one object or thread.',
-  },
-  {
     path: 'src/cluster/bulk/bulk.ts',
     name: 'createBulk',
     most: 173,
@@ -299,18 +281,6 @@ export const LARGE: readonly { path: string; name?: string; most: number; why: s
     path: 'src/engine/show/located.ts',
     name: 'createLocated',
     most: 173,
-    why: 'A factory whose members share the state of one object or thread.',
-  },
-  {
-    path: 'src/ingest/indexer-thread.ts',
-    name: 'runIndexer',
-    most: 154,
-    why: 'A factory whose members share the state of one object or thread.',
-  },
-  {
-    path: 'src/ingest/rules/rule-watcher.ts',
-    name: 'createRuleWatcher',
-    most: 176,
     why: 'A factory whose members share the state of one object or thread.',
   },
   {

@@ -24,7 +24,7 @@ import { shownFilter } from '../search/coverage.ts'
 import { keepPages } from '../sqlite/database.ts'
 import { openDecoding } from './decoding/open-decoding.ts'
 import { createFinality, depthOf, type Finality, watchFinality } from './finality.ts'
-import { runChanges, type State, type Work } from './job-context.ts'
+import { createState, runChanges, type State, type Work } from './job-context.ts'
 import { keepFollowing } from './jobs/follow.ts'
 import { forgetAsAsked } from './jobs/forget.ts'
 import { importPacks } from './jobs/import.ts'
@@ -36,7 +36,7 @@ import { createPipeline, type Pipeline } from './pipeline.ts'
 import { createRuleWatcher, type RuleWatcher } from './rules/rule-watcher.ts'
 import { openStoredBlocks, type StoredBlocks } from './scoped/stored-blocks.ts'
 import { createPace, KEPT } from './status/block-time.ts'
-import { createSince, forBudget, silence } from './status/wait-reason.ts'
+import { createSince, silence } from './status/wait-reason.ts'
 
 /** The thread of a network that reads its source, decodes, and hands batches to the thread that writes. */
 export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
@@ -62,20 +62,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
           spent: openSpent(spentStem(data.data, data.network), log),
         })
       : undefined
-  const state: State = {
-    done: 0,
-    total: 0,
-    head: null,
-    headAt: Number.NEGATIVE_INFINITY,
-    asked: null,
-    reading: null,
-    redecoding: null,
-    trouble: null,
-    filling: null,
-    isShared: false,
-    forgotten: 0,
-    missing: null,
-  }
+  const state = createState()
   const pace = createPace({ stored: newestTimes(db, KEPT), staleMs: patienceOf(data.job) })
   let pipeline: Pipeline | undefined
   let storedBlocks: StoredBlocks | undefined
@@ -86,7 +73,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
   const head = () => source?.highest?.() ?? state.head
   const waiting = () =>
     since(pipeline?.stuck() ?? forRules(ruleWatcher)) ??
-    forBudget(source?.waitsForBudget?.()) ??
+    source?.waitsForBudget?.() ??
     silence(source?.endpoints() ?? [], {
       answered: state.head !== null,
       forMs: performance.now() - startedAt,

@@ -38,6 +38,21 @@ export interface State {
   missing: MissingBlocks | null
 }
 
+export const createState = (): State => ({
+  done: 0,
+  total: 0,
+  head: null,
+  headAt: Number.NEGATIVE_INFINITY,
+  asked: null,
+  reading: null,
+  redecoding: null,
+  trouble: null,
+  filling: null,
+  isShared: false,
+  forgotten: 0,
+  missing: null,
+})
+
 /** What all jobs of a network's thread work with. */
 export interface Work extends IndexerData, OpenDecoding {
   pipeline: Pipeline

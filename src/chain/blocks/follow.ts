@@ -49,6 +49,7 @@ export async function* followChain(options: FollowOptions, settings: FollowSetti
     return hash === undefined ? options.stored(number) : { number, hash }
   }
 
+  const branches = createBranchReader({ rpc, clock, held, signal })
   const finalized = (): number => (settings.shrinks === true ? -1 : (options.finalized?.() ?? -1))
   const isFinalized = (number: number): boolean => number >= 0 && number === finalized()
 
@@ -84,14 +85,14 @@ export async function* followChain(options: FollowOptions, settings: FollowSetti
       yield* extend(tip.number + 1, head.number)
     } else if (head.number === tip.number) {
       if (head.hash !== tip.hash) {
-        if (await isConfirmed(head)) yield* leave(tip, head.number)
+        if (await branches.isConfirmed(head)) yield* leave(tip, head.number)
         heads.poke()
       }
-    } else if ((settings.shrinks === true || isCut(head, tip)) && (await isConfirmed(head))) {
+    } else if ((settings.shrinks === true || isCut(head, tip)) && (await branches.isConfirmed(head))) {
       yield* leave(tip, head.number)
       heads.poke()
     } else {
-      yield* advance(await newerHead(tip))
+      yield* advance(await branches.newerHead(tip))
     }
   }
 
@@ -134,10 +135,7 @@ export async function* followChain(options: FollowOptions, settings: FollowSetti
     // An error that would stop everything must be seen twice.
     for (let seen = 0; seen < 2 && ancestor === undefined; seen++) {
       if (seen > 0) await clock.sleep(SECOND_LOOK_MS, signal)
-      ancestor = await rpc.attempt(endpoint => findAncestor(endpoint, ours, top), signal, {
-        tries: BLOCK_TRIES,
-        urgent: true,
-      })
+      ancestor = await branches.ancestorOf({ ours, top, lowest: () => lowestOf(ours) })
     }
     if (ancestor === undefined && settings.shrinks === true) ancestor = -1
     if (ancestor === undefined && isFinalized(lowestOf(ours))) throw belowFinalized(ours, lowestOf(ours))
@@ -161,10 +159,27 @@ export async function* followChain(options: FollowOptions, settings: FollowSetti
     const deepest = options.toFinalized === true && final >= 0 ? 0 : ours.number - finality
     return Math.max(0, deepest, Math.min(final, ours.number))
   }
+}
 
-  /** The newest block that the node and we have in common; undefined where it lies deeper than finality. */
-  async function findAncestor(endpoint: Endpoint, ours: BlockRef, top: number): Promise<number | undefined> {
-    const lowest = lowestOf(ours)
+interface BranchReaderOptions extends Pick<FollowSettings, 'rpc' | 'clock'> {
+  /** The block of that number that we hold. */
+  held(number: number): BlockRef | undefined
+  signal: AbortSignal
+}
+
+/** Where a node's chain, read down from block `top`, may leave ours. */
+interface Parting {
+  ours: BlockRef
+  top: number
+  /** The lowest block that may be the newest one in common. */
+  lowest(): number
+}
+
+/** Reads what nodes have in the place of blocks that we hold. */
+const createBranchReader = ({ rpc, clock, held, signal }: BranchReaderOptions) => {
+  const findAncestor = async (endpoint: Endpoint, parting: Parting): Promise<number | undefined> => {
+    const { ours, top } = parting
+    const lowest = parting.lowest()
     let above: Head | undefined
     for (let high = top; high >= lowest; ) {
       // Blocks below those that we hold are not asked for: a node may have forgotten them.
@@ -188,31 +203,38 @@ export async function* followChain(options: FollowOptions, settings: FollowSetti
   }
 
   /** The node has our tip after all: then the block above it, which made us doubt, has to name it as its parent now. */
-  async function checkNext(endpoint: Endpoint, head: Head): Promise<void> {
+  const checkNext = async (endpoint: Endpoint, head: Head): Promise<void> => {
     const newest = await readHead(endpoint, signal)
     if (newest.number <= head.number) return
     const [next] = (await readHeads(endpoint, head.number + 1, head.number + 1, signal)) as [Head]
     if (next.parentHash !== head.hash) throw notItsParent(next, head)
   }
 
-  /** Reads the block of a head again, after a moment; false where it has changed meanwhile. */
-  async function isConfirmed(head: Head): Promise<boolean> {
-    await clock.sleep(CONFIRM_MS, signal)
-    const again = async (endpoint: Endpoint) => {
-      const [now] = await readHeads(endpoint, head.number, head.number, signal)
-      return now!.hash === head.hash
-    }
-    return rpc.attempt(again, signal, { tries: BLOCK_TRIES, urgent: true })
-  }
-
-  /** A head that is not below our tip, from whichever node has one. */
-  async function newerHead(ours: BlockRef): Promise<Head> {
-    const read = async (endpoint: Endpoint) => {
-      const head = await rpc.headOf(endpoint, signal)
-      if (head.number >= ours.number) return head
-      throw retry(BEHIND, `its head is block ${head.number}, but block ${ours.number} is already known: the node lags`)
-    }
-    return rpc.attempt(read, signal, { tries: rpc.endpoints.length, urgent: true })
+  return {
+    /** The newest block that a node and we have in common; undefined where it lies deeper. */
+    ancestorOf: (parting: Parting) =>
+      rpc.attempt(endpoint => findAncestor(endpoint, parting), signal, { tries: BLOCK_TRIES, urgent: true }),
+    /** Reads the block of a head again, after a moment; false where it has changed meanwhile. */
+    async isConfirmed(head: Head): Promise<boolean> {
+      await clock.sleep(CONFIRM_MS, signal)
+      const again = async (endpoint: Endpoint) => {
+        const [now] = await readHeads(endpoint, head.number, head.number, signal)
+        return now!.hash === head.hash
+      }
+      return rpc.attempt(again, signal, { tries: BLOCK_TRIES, urgent: true })
+    },
+    /** A head that is not below our tip, from whichever node has one. */
+    newerHead(ours: BlockRef): Promise<Head> {
+      const read = async (endpoint: Endpoint) => {
+        const head = await rpc.headOf(endpoint, signal)
+        if (head.number >= ours.number) return head
+        throw retry(
+          BEHIND,
+          `its head is block ${head.number}, but block ${ours.number} is already known: the node lags`,
+        )
+      }
+      return rpc.attempt(read, signal, { tries: rpc.endpoints.length, urgent: true })
+    },
   }
 }
 

@@ -1,3 +1,5 @@
+import { createCondition } from '../../lib/scheduling/condition.ts'
+
 /** What one answer holds. */
 export interface Hold {
   /** Takes so many bytes that have come, and resolves when more may come. Rejects with the signal's reason. */
@@ -14,23 +16,8 @@ export const createMemory = (most: number) => {
   let held = 0
   /** In the order in which they began. */
   const holds = new Set<Hold>()
-  const waiting = new Set<() => void>()
+  const released = createCondition()
   const mayGoOn = (hold: Hold) => held <= most || holds.values().next().value === hold
-
-  const pause = (signal: AbortSignal) =>
-    new Promise<void>((resolve, reject) => {
-      const wake = () => {
-        waiting.delete(wake)
-        signal.removeEventListener('abort', abort)
-        resolve()
-      }
-      const abort = () => {
-        waiting.delete(wake)
-        reject(signal.reason)
-      }
-      waiting.add(wake)
-      signal.addEventListener('abort', abort, { once: true })
-    })
 
   return {
     /** Bytes that are held now. */
@@ -45,14 +32,14 @@ export const createMemory = (most: number) => {
           held += bytes
           while (!mayGoOn(hold)) {
             signal.throwIfAborted()
-            await pause(signal)
+            await released.changed(signal)
           }
         },
         close() {
           held -= own
           own = 0
           holds.delete(hold)
-          for (const wake of [...waiting]) wake()
+          released.notify()
         },
       }
       holds.add(hold)

@@ -31,8 +31,7 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
   const { metrics = createMetrics() } = options
   const matcher = createMatcher({ most: limits.ruleMatches })
   const rulesKnown = metrics.gauge('chainsieve_rules', 'Rules of the network, active and paused.')
-  const troubles = createTroubles(log, 'rule')
-  const accountTroubles = createTroubles(log, 'account')
+  const troubles = createRuleTroubles(log, limits)
   const known = new Map<number, StoredRule>()
   const paused = new Set<number>()
   let version = -1
@@ -43,7 +42,7 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
   /** First blocks of rules that could not be noted yet, and when to try again. */
   const open = new Map<number, number>()
   let fixAt = 0
-  let update: { paused?: readonly number[]; gone: number[]; scans: Map<number, Scan> } = { gone: [], scans: new Map() }
+  const update = createPendingUpdate()
 
   /** From here on the rule is looked for in every block; what is stored already is gone through where the rule asks for it. */
   const register = ({ id, startBlock }: StoredRule, held: readonly Range[]) => {
@@ -54,7 +53,7 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
     const last = held.at(-1)?.to ?? -1
     const scan = { rule: id, start: startBlock, next: startBlock, last: Math.max(last, startBlock - 1) }
     scans.set(id, scan)
-    update.scans.set(id, scan)
+    update.setScan(scan)
   }
 
   /** A file of accounts that cannot be written now holds up no block: it is tried again. */
@@ -92,35 +91,14 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
     try {
       matcher.set(rule)
     } catch (error) {
-      troubles.add(rule.id, 'The rule is not matched: it could not be loaded, because of a fault of the server.', error)
+      troubles.noteUnloaded(rule.id, error)
     }
-  }
-
-  /** Notes rules that failed or found too much; the hits of the others hold. */
-  const noteTroubles = ({ failed, cut }: Pick<Matches, 'failed' | 'cut'>, block: number) => {
-    for (const { rule, error } of failed)
-      troubles.add(
-        rule.id,
-        `The rule could not be matched with all of block ${block}, because of a fault of the server.`,
-        error,
-      )
-    for (const account of cut)
-      accountTroubles.add(
-        account,
-        `Some matches in block ${block} make no alerts. ${overLimit('ruleMatches', limits).message}`,
-      )
   }
 
   const matching = createRuleMatching({
     ...{ network, matcher, tokens, contracts, links, log, clock, metrics },
-    onTrouble: noteTroubles,
+    onTrouble: troubles.note,
   })
-
-  const forgetTroubles = (rule: number) => {
-    troubles.forget(rule)
-    const account = known.get(rule)?.account
-    if (account !== undefined) accountTroubles.forget(account)
-  }
 
   /** Takes up what was changed of the rules; costs next to nothing where nothing was. `held`: blocks that are stored or on their way. */
   const refresh = (held: readonly Range[]) => {
@@ -139,23 +117,22 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
     const wasPaused = paused.size
     let pausing = false
     for (const id of removed) {
-      forgetTroubles(id)
+      troubles.forget(id, known.get(id)?.account)
       pausing = paused.delete(id) || pausing
       scans.delete(id)
-      update.scans.delete(id)
       if (known.delete(id)) matcher.remove(id)
-      update.gone.push(id)
+      update.setGone(id)
     }
     for (const rule of changed.map(withoutActions).map(toOwn)) {
       if (rule.enabled ? paused.delete(rule.id) : !paused.has(rule.id) && paused.add(rule.id)) pausing = true
       known.set(rule.id, rule)
-      forgetTroubles(rule.id)
-      if (rule.unfit !== undefined) troubles.add(rule.id, rule.unfit)
+      troubles.forget(rule.id, rule.account)
+      if (rule.unfit !== undefined) troubles.rules.add(rule.id, rule.unfit)
       take(rule)
       register(rule, held)
       fixStart(rule, held.at(-1)?.to ?? -1)
     }
-    if (pausing || paused.size !== wasPaused) update.paused = [...paused]
+    if (pausing || paused.size !== wasPaused) update.setPaused([...paused])
     generation++
     waitsForMarks = [...known.values()].some(({ input }) => typeof input.maxConfirmationCount === 'string')
     rulesKnown.set({ state: 'enabled' }, known.size - paused.size)
@@ -173,12 +150,7 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
     /** Whether any rule looks at the block of that number. */
     wants: matcher.wants,
     /** Changes that the writer does not know yet; they must come with, or before, the first block that was matched by them. */
-    takeUpdate() {
-      const { paused, gone, scans } = update
-      if (!paused && gone.length === 0 && scans.size === 0) return undefined
-      update = { gone: [], scans: new Map() }
-      return { ...(paused && { paused }), gone, scans: [...scans.values()] }
-    },
+    takeUpdate: update.take,
     /** Histories that rules asked for and that are still to be gone through. */
     scans,
     rule: (id: number) => known.get(id),
@@ -196,10 +168,36 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
       return matching.waiting()
     },
     /** Why rules did not do all that they should, in sentences, until they are changed. */
-    troubles: troubles.all,
+    troubles: troubles.rules.all,
     /** Why the rules of an account did not, until one of them is changed. */
-    accountTroubles: accountTroubles.all,
+    accountTroubles: troubles.accounts.all,
     close: rules.close,
+  }
+}
+
+/** Changes of rules that the writer does not know yet. */
+const createPendingUpdate = () => {
+  let paused: readonly number[] | undefined
+  let gone: number[] = []
+  let scans = new Map<number, Scan>()
+  return {
+    setPaused(all: readonly number[]) {
+      paused = all
+    },
+    setScan: (scan: Scan) => void scans.set(scan.rule, scan),
+    setGone(rule: number) {
+      scans.delete(rule)
+      gone.push(rule)
+    },
+    /** Undefined where nothing has changed since the last call. */
+    take() {
+      if (!paused && gone.length === 0 && scans.size === 0) return undefined
+      const taken = { ...(paused && { paused }), gone, scans: [...scans.values()] }
+      paused = undefined
+      gone = []
+      scans = new Map()
+      return taken
+    },
   }
 }
 
@@ -208,6 +206,28 @@ const withoutActions = (rule: StoredRule): StoredRule => {
   const { name, technology, blockchain, network, maxConfirmationCount, notifyPending, config } = rule.input
   const input = { name, technology, blockchain, network, maxConfirmationCount, config: { ...config, alerts: [] } }
   return { ...rule, input: notifyPending === undefined ? input : { ...input, notifyPending } }
+}
+
+/** Why rules, or all rules of accounts, did not do all that they should; the hits of the others hold. */
+const createRuleTroubles = (log: Log, limits: Limits) => {
+  const rules = createTroubles(log, 'rule')
+  const accounts = createTroubles(log, 'account')
+  return {
+    ...{ rules, accounts },
+    /** Of rules that failed or found too much in a block. */
+    note({ failed, cut }: Pick<Matches, 'failed' | 'cut'>, block: number) {
+      const why = `The rule could not be matched with all of block ${block}, because of a fault of the server.`
+      for (const { rule, error } of failed) rules.add(rule.id, why, error)
+      const tooMany = `Some matches in block ${block} make no alerts. ${overLimit('ruleMatches', limits).message}`
+      for (const account of cut) accounts.add(account, tooMany)
+    },
+    noteUnloaded: (rule: number, error: unknown) =>
+      rules.add(rule, 'The rule is not matched: it could not be loaded, because of a fault of the server.', error),
+    forget(rule: number, account: number | undefined) {
+      rules.forget(rule)
+      if (account !== undefined) accounts.forget(account)
+    },
+  }
 }
 
 /** More are logged, and no longer kept: they go to the main thread with every report. */

@@ -1,4 +1,4 @@
-import type { BudgetWait, EndpointStatus } from '../../chain/source.ts'
+import type { EndpointStatus } from '../../chain/source.ts'
 import type { Waiting } from '../messages.ts'
 
 /** Nodes that fail for a moment are asked again, and nobody waits. */
@@ -28,9 +28,6 @@ export const silence = (
   const why = failing.map(({ url, lastError }) => `${url}: ${lastError}`).join('; ')
   return { kind: 'node', for: `a node that answers (${why})`, since }
 }
-
-/** That the budgets of nodes are used up. */
-export const forBudget = (wait: BudgetWait | undefined): Waiting | undefined => wait
 
 /** Keeps since when the same thing is waited for. */
 export const createSince = (now: () => number = Date.now) => {

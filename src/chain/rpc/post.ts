@@ -1,0 +1,220 @@
+import { bytesOf } from '../../lib/bytes.ts'
+import { ChainsieveError, retry } from '../../lib/errors.ts'
+import { withTimeout } from '../../lib/retry.ts'
+import type { LearntPace } from '../../lib/scheduling/rate.ts'
+import type { Outcome, Window } from '../../lib/scheduling/window.ts'
+import { TOO_LARGE, takeText } from './answer-body.ts'
+import {
+  type Answer,
+  type Call,
+  errorIn,
+  excerpt,
+  parseBody,
+  RATE_LIMIT_CODES,
+  statusError,
+  toAnswer,
+  toAnswers,
+} from './answers.ts'
+import type { PostOptions } from './batches.ts'
+import type { EndpointOptions } from './endpoint.ts'
+import type { Health } from './health.ts'
+import type { ResponseTimes } from './response-times.ts'
+import { describeNetwork, type Transport } from './transport.ts'
+
+interface PostContext extends Pick<EndpointOptions, 'timeoutMs' | 'limits' | 'memory' | 'budget' | 'count'> {
+  transport: Pick<Transport, 'post'>
+  window: Window
+  /** The pace of a node whose limit nobody has named. */
+  learnt: LearntPace | undefined
+  health: Pick<Health, 'restUntil'>
+  now(): number
+  responseTimes: Pick<ResponseTimes, 'add'>
+  /** Takes the secrets of the address out of a text. */
+  hide(text: string): string
+  chainId(): number | undefined
+}
+
+/** Sends requests to one node, within its budget, its pace and its window. */
+export const createPost = (context: PostContext) => {
+  const {
+    timeoutMs,
+    limits,
+    memory,
+    budget,
+    count,
+    transport,
+    window,
+    learnt,
+    health,
+    now,
+    responseTimes,
+    hide,
+    chainId,
+  } = context
+  let requests = 0
+  let bytesPerCall = 0
+
+  const noteSize = (bytes: number, { length }: readonly Call[]) => {
+    bytesPerCall = bytesPerCall === 0 ? bytes / length : bytesPerCall * 0.9 + (bytes / length) * 0.1
+  }
+
+  /** One HTTP request. `too large` where the node wants fewer calls at once. */
+  const post = async <T extends object = never>(
+    calls: readonly Call[],
+    signal: AbortSignal,
+    urgent: boolean,
+    { most = limits.nodeAnswer, take, heard, beside = false }: PostOptions<T> = {},
+  ): Promise<Answer[] | 'too large' | { taken: T }> => {
+    const messages = calls.map(({ method, params }, i) => ({ jsonrpc: '2.0', id: i + 1, method, params }))
+    const cost = budget?.costOf(calls, chainId()) ?? FREE
+    let leave: ((outcome: Outcome) => void) | undefined = await window.enter(
+      signal,
+      urgent,
+      learnt ? calls.length : cost.perSecond,
+    )
+    const cuts = learnt?.cuts ?? 0
+    // What waited for its place goes to another node where this one has failed meanwhile, or asked to be left alone.
+    if (health.restUntil > now()) {
+      leave('neutral')
+      throw leftAlone()
+    }
+    // Others may have spent it while this waited.
+    if (budget && !budget.affords(cost.credits, urgent)) {
+      leave('neutral')
+      throw budgetUsed(cost.credits)
+    }
+    const forHead = urgent && !beside
+    budget?.charge(cost.credits, forHead)
+    const hold = memory.open()
+    let outcome: Outcome = 'overload'
+    let takeFault: { error: unknown } | undefined
+    requests++
+    const began = performance.now()
+    let answered: number | undefined
+    try {
+      const { status, retryAfterMs, bytes } = await withTimeout(
+        timeoutMs,
+        signal,
+        () => retry('node_timeout', `no answer within ${timeoutMs} ms`),
+        inner =>
+          transport.post(JSON.stringify(calls.length === 1 ? messages[0] : messages), { most, hold, signal: inner }),
+      )
+      answered = performance.now()
+      let body: string
+      if (take && status === 200) {
+        const size = bytes.length
+        leave('ok')
+        leave = undefined
+        const taken = await take(bytes).catch((error: unknown) => {
+          takeFault = { error }
+          throw error
+        })
+        if (!(taken instanceof Uint8Array)) {
+          noteSize(size, calls)
+          outcome = 'ok'
+          return { taken }
+        }
+        // Its outcome still tells something about the node's load.
+        leave = await window.enter(signal, urgent)
+        body = takeText(bytesOf(taken))
+      } else body = takeText(bytes)
+      if (!heard) noteSize(body.length, calls)
+      outcome = status < 500 && status !== 429 ? 'neutral' : 'overload'
+      const parsed = parseBody(body)
+      const fault = heard && errorIn(parsed)
+      if (fault && heard(fault)) {
+        outcome = 'ok'
+        return [{ error: { ...fault, message: hide(fault.message) } }]
+      }
+      const answers = answersIn({ status, retryAfterMs, body, parsed }, calls.length, hide)
+      if (answers === 'too large') return answers
+      const limited = answers.find(({ error }) => error !== undefined && RATE_LIMIT_CODES.has(error.code))?.error
+      if (limited) {
+        outcome = 'overload'
+        throw retry('node_rate_limited', `asks to slow down (${limited.code}: ${limited.message})`, {
+          ...(retryAfterMs !== undefined && { retryAfterMs }),
+        })
+      }
+      outcome = 'ok'
+      return answers
+    } catch (error) {
+      if (signal.aborted) {
+        outcome = 'neutral'
+        throw error
+      }
+      if ((error as { code?: unknown }).code === TOO_LARGE) {
+        outcome = 'neutral'
+        return 'too large'
+      }
+      if (error instanceof ChainsieveError && error.code === 'node_rate_limited') {
+        // Providers charge nothing for it.
+        budget?.charge(-cost.credits, forHead)
+        learnt?.refused(calls.length, cuts)
+        // It would be too many calls at once, and later.
+        window.turnAway(leftAlone())
+      }
+      if (error instanceof ChainsieveError || takeFault?.error === error) throw error
+      throw retry('node_unreachable', hide(describeNetwork(error)), { cause: error })
+    } finally {
+      hold.close()
+      leave?.(outcome)
+      if (!signal.aborted) {
+        const ms = (answered ?? performance.now()) - began
+        count?.(calls.length, ms / 1_000, outcome === 'ok')
+        // A refused connection says nothing of how fast answers are.
+        if (answered !== undefined || ms >= timeoutMs) responseTimes.add(ms, urgent)
+      }
+    }
+  }
+
+  return {
+    post,
+    requests: () => requests,
+    /** Mean size of an answer to one call. */
+    bytesPerCall: () => bytesPerCall,
+  }
+}
+
+interface Response {
+  status: number
+  retryAfterMs: number | undefined
+  body: string
+  parsed: unknown
+}
+
+/** The answers of a response, without secrets; `too large` where the node wants fewer calls at once. Throws where there are none. */
+const answersIn = (
+  { status, retryAfterMs, body, parsed }: Response,
+  calls: number,
+  hide: (text: string) => string,
+): Answer[] | 'too large' => {
+  if (status === 413) return 'too large'
+  // Some nodes answer a batch that they refuse with HTTP 400; worse states say nothing about its size.
+  const answers = status < 300 || status === 400 ? toAnswers(parsed, calls) : undefined
+  if (answers === 'too large') return answers
+  if (status >= 300) {
+    const said = toAnswer(Array.isArray(parsed) ? parsed[0] : parsed)?.error?.message ?? excerpt(body)
+    throw statusError(status, said === undefined ? '' : hide(said), retryAfterMs)
+  }
+  if (answers === undefined) {
+    throw retry(
+      'node_bad_answer',
+      `HTTP ${status} with a body that is not a JSON-RPC answer: ${hide(excerpt(body) ?? 'empty')}`,
+    )
+  }
+  for (const { error } of answers) if (error !== undefined) error.message = hide(error.message)
+  return answers
+}
+
+/** Code of the error of an endpoint whose budget does not have what a request costs. */
+export const BUDGET_USED = 'node_budget_used'
+
+/** The same of one that is to be left alone now. Neither is a failure of the node, and it can tell when to ask again. */
+export const LEFT_ALONE = 'node_left_alone'
+
+const leftAlone = () => retry(LEFT_ALONE, 'is left alone for a while')
+
+export const budgetUsed = (credits: number) =>
+  retry(BUDGET_USED, `the budget of the node does not have the ${credits} credits of this request`)
+
+const FREE = { perSecond: 0, credits: 0 }
