@@ -1,4 +1,4 @@
-import type { Part, Taken, Taker } from './blocks/unread-answers.ts'
+import type { Part, Taken, Taker } from './blocks/fetch-range.ts'
 import type { BudgetStatus } from './budget/budget.ts'
 import type { ScopedSource, TransactionSource } from './logs/scoped-source.ts'
 import type { TraceMethod } from './rpc/trace-methods.ts'

@@ -5,7 +5,7 @@ import { didYouMean } from '../lib/nearest.ts'
 import { readAtMost } from '../lib/read.ts'
 import { DEFAULT_LIMITS, overLimit } from '../limits/index.ts'
 import { placeOf, topicOf } from '../scopes/event.ts'
-import type { Factory, Scope } from '../scopes/scope.ts'
+import type { Factory, Scope } from '../scopes/factory.ts'
 import { address, type BlockPoint, blockPoint, type Kind, transactions } from './kinds.ts'
 
 /** What is wanted where not all of the chain is. */

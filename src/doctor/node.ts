@@ -1,7 +1,7 @@
 import { type MessageEvent, WebSocket } from 'undici'
 import { type Budget, type BudgetStatus, createBudget } from '../chain/budget/budget.ts'
 import { openSpent } from '../chain/budget/spent-file.ts'
-import { createMemory } from '../chain/rpc/answer-memory.ts'
+import { createMemory } from '../chain/rpc/answer-body.ts'
 import { type Answer, type Call, isMissingMethod } from '../chain/rpc/answers.ts'
 import { createEndpoint, type Endpoint } from '../chain/rpc/endpoint.ts'
 import { authorization, createHider, parseNodeUrl } from '../chain/rpc/node-url.ts'

@@ -24,7 +24,7 @@ import {
   type WriterData,
   YOUNG_MB,
 } from './messages.ts'
-import { type LogLoss, watchLog } from './status/log-loss.ts'
+import { type LogLoss, watchLog } from './status/published.ts'
 
 /** The threads that index one network, as the main thread sees them. */
 export interface Indexing {

@@ -1,6 +1,6 @@
 import { refuse } from '../lib/errors.ts'
 import { keccakHex } from '../lib/keccak.ts'
-import type { Factory } from './scope.ts'
+import type { Factory } from './factory.ts'
 
 export interface EventInput {
   type: string

@@ -1,8 +1,7 @@
 import type { LogFilter } from '../chain/logs/scoped-source.ts'
 import type { Range } from '../lib/ranges.ts'
-import { filterOfFactory, filterOfScope, textOfFactory } from './factory.ts'
+import { type Factory, filterOfFactory, filterOfScope, type Scope, textOfFactory } from './factory.ts'
 import { type Coverage, filterFor, filterOf, type Lacking, lackingOf, textOf } from './filter.ts'
-import type { Factory, Scope } from './scope.ts'
 
 /** Logs that scopes want, and where. */
 export interface Question extends Range {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createMemory } from '../../src/chain/rpc/answer-memory.ts'
+import { createMemory } from '../../src/chain/rpc/answer-body.ts'
 
 const never = new AbortController().signal
 const pause = () => new Promise(resolve => setTimeout(resolve, 1))

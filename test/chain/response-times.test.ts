@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createResponseTimes } from '../../src/chain/rpc/response-times.ts'
+import { createResponseTimes } from '../../src/chain/rpc/health.ts'
 import { createLog } from '../../src/lib/log.ts'
 
 const setUp = () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createAddressFilter } from '../../src/ingest/decoding/address-filter.ts'
+import { createAddressFilter } from '../../src/ingest/decoding/dictionaries.ts'
 import { keccakHex } from '../../src/lib/keccak.ts'
 
 const addresses = (from: number, count: number): string[] =>

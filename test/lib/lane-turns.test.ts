@@ -3,8 +3,7 @@ import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { LANE_PARTS, type LaneName } from '../../src/ingest/messages.ts'
-import { createLaneShares } from '../../src/lib/scheduling/lane-shares.ts'
-import { createLaneTurns } from '../../src/lib/scheduling/lane-turns.ts'
+import { createLaneShares, createLaneTurns } from '../../src/lib/scheduling/lane-turns.ts'
 
 const LEAST = { head: 0.6, fill: 0.25 }
 

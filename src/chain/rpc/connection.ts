@@ -4,8 +4,7 @@ import { request as requestHttps } from 'node:https'
 import { connect } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { parseRetryAfter } from '../../lib/retry.ts'
-import { joinBytes, tooLarge } from './answer-body.ts'
-import type { Hold } from './answer-memory.ts'
+import { type Hold, joinBytes, tooLarge } from './answer-body.ts'
 import { statusError } from './answers.ts'
 
 export interface Reading {

@@ -1,5 +1,7 @@
 import type { ChainsieveError } from '../../lib/errors.ts'
+import { hostsOf } from '../../lib/hosts.ts'
 import type { Log } from '../../lib/log.ts'
+import type { Metrics } from '../../lib/metrics.ts'
 import { backoff, type Clock } from '../../lib/retry.ts'
 import type { EndpointStatus } from '../source.ts'
 import { OTHER_CHAIN } from './answers.ts'
@@ -94,3 +96,90 @@ export const createHealth = (options: {
 
 const DOUBT_MS = 10_000
 const LOG_EVERY_MS = 60_000
+
+export type ResponseTimes = ReturnType<typeof createResponseTimes>
+
+/** How long a node takes to answer a request, by its last answers. */
+export const createResponseTimes = ({ name, log, clock }: { name: string; log: Log; clock: Clock }) => {
+  /** Oldest first. */
+  let answers: { at: number; ms: number; urgent: boolean }[] = []
+  let isSlow = false
+
+  const forget = () => {
+    const since = clock.elapsed() - RECENT_MS
+    answers = answers.slice(-MOST).filter(({ at }) => at >= since)
+  }
+  const sorted = (urgentOnly: boolean): number[] =>
+    answers
+      .filter(({ urgent }) => urgent || !urgentOnly)
+      .map(({ ms }) => ms)
+      .sort((a, b) => a - b)
+
+  return {
+    /** `urgent`: for the head. Only by those it is called slow: a back-fill asks for more at once, and alerts do not wait for it. */
+    add(ms: number, urgent: boolean) {
+      answers.push({ at: clock.elapsed(), ms, urgent })
+      forget()
+      if (!urgent) return
+      const times = sorted(true)
+      if (times.length < LEAST) return
+      const median = at(times, 0.5)
+      const fields = { endpoint: name, medianMs: median, p95Ms: at(times, 0.95) }
+      if (!isSlow && median > SLOW_MS) {
+        isSlow = true
+        log.warn('The node answers slowly: blocks and alerts come late', fields)
+      } else if (isSlow && median < SLOW_MS / 2) {
+        isSlow = false
+        log.info('The node answers fast again', fields)
+      }
+    },
+    status(): Pick<EndpointStatus, 'responseMs' | 'slow'> {
+      forget()
+      const times = sorted(false)
+      if (times.length === 0) return {}
+      return { responseMs: { median: at(times, 0.5), p95: at(times, 0.95) }, ...(isSlow && { slow: true }) }
+    },
+  }
+}
+
+const at = (sorted: readonly number[], part: number): number => Math.round(sorted[Math.ceil(part * sorted.length) - 1]!)
+
+/** Answers that are remembered, and for how long. */
+const MOST = 20
+const RECENT_MS = 300_000
+/** So many answers make a judgement. */
+const LEAST = 3
+/** Half of it is fast again, so that it does not change with each answer. */
+const SLOW_MS = 2_000
+
+/** Told of each request: how many calls were in it, how long its answer took, and whether that was of use. */
+export type RequestCounter = (calls: number, seconds: number, ok: boolean) => void
+
+const BOUNDS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20]
+
+export type RpcMetrics = ReturnType<typeof createRpcMetrics>
+
+/** Metrics of requests to nodes. A node is named by its host: the rest of its address may hold a key. */
+export const createRpcMetrics = (metrics: Metrics, urls: readonly string[]) => {
+  const requests = metrics.counter('chainsieve_rpc_requests_total', 'HTTP requests to a node, by outcome.')
+  const calls = metrics.counter('chainsieve_rpc_calls_total', 'JSON-RPC calls in requests to a node.')
+  const latency = metrics.histogram(
+    'chainsieve_rpc_request_duration_seconds',
+    'Time from a request to a node to its answer or failure.',
+    BOUNDS_S,
+  )
+  const hosts = hostsOf(urls)
+  return {
+    /** `node`: its place among the addresses. */
+    of(node: number): RequestCounter {
+      const endpoint = hosts[node]!
+      const observe = latency.of({ endpoint })
+      for (const outcome of ['ok', 'error']) requests.add({ endpoint, outcome }, 0)
+      return (count, seconds, ok) => {
+        requests.add({ endpoint, outcome: ok ? 'ok' : 'error' })
+        calls.add({ endpoint }, count)
+        observe(seconds)
+      }
+    },
+  }
+}

@@ -17,8 +17,7 @@ import {
 } from './answers.ts'
 import type { PostOptions } from './batches.ts'
 import type { EndpointOptions } from './endpoint.ts'
-import type { Health } from './health.ts'
-import type { ResponseTimes } from './response-times.ts'
+import type { Health, ResponseTimes } from './health.ts'
 import { describeNetwork, type Transport } from './transport.ts'
 
 interface PostContext extends Pick<EndpointOptions, 'timeoutMs' | 'limits' | 'memory' | 'budget' | 'count'> {

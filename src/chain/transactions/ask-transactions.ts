@@ -1,7 +1,7 @@
 import { retry } from '../../lib/errors.ts'
 import { inconsistent, isHash } from '../check/check-block.ts'
-import { createRangeAsker, type Refusal, rangeOf } from '../logs/ask-range.ts'
 import { type Asked, isMissingLogs } from '../logs/log-limit.ts'
+import { createRangeAsker, type Refusal, rangeOf } from '../logs/range-size.ts'
 import type { SearchMethod } from '../logs/scoped-source.ts'
 import type { Call, RpcError } from '../rpc/answers.ts'
 import type { Endpoint } from '../rpc/endpoint.ts'

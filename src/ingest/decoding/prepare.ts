@@ -13,10 +13,9 @@ import type { Db } from '../../sqlite/database.ts'
 import type { Contracts } from '../contracts/contracts.ts'
 import type { ProxyResolver } from '../contracts/proxy-resolver.ts'
 import type { Tokens } from '../contracts/tokens.ts'
-import type { BuiltPiece } from './builders/facts.ts'
-import { createDocumentDecoder, type DocumentDecoderOptions } from './decode-documents.ts'
+import type { BuiltPiece } from './builders/messages.ts'
+import { createDocumentDecoder, createPieceContext, type DocumentDecoderOptions } from './decode-documents.ts'
 import { createDictionaries, type Dictionaries } from './dictionaries.ts'
-import { createPieceContext } from './piece-context.ts'
 
 export type Preparer = ReturnType<typeof createPreparer>
 

@@ -1,6 +1,6 @@
 import type { RawBlock } from '../../chain/wire.ts'
 import { tokensIn, tokensOf } from '../../documents/tokens.ts'
-import type { BlockFacts } from '../decoding/builders/facts.ts'
+import type { BlockFacts } from '../decoding/builders/messages.ts'
 import type { Work } from '../job-context.ts'
 
 /** Fetches facts about the contracts and tokens in these blocks that only the chain knows. */

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import type { PruneLimits } from '../../engine/prune.ts'
 import { PRIVATE_FILE } from '../../lib/private.ts'
-import type { Scope } from '../../scopes/scope.ts'
+import type { Scope } from '../../scopes/factory.ts'
 
 /**
  * What is to be taken out of a store, noted in a file beside it: whoever writes the store does it in the background, and removes the

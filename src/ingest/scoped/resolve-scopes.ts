@@ -1,8 +1,8 @@
 import type { BlockPoint } from '../../config/kinds.ts'
 import type { WantedScope } from '../../config/scopes.ts'
 import type { Lookups } from '../../engine/port.ts'
+import type { Scope } from '../../scopes/factory.ts'
 import { type Question, questionsOf } from '../../scopes/questions.ts'
-import type { Scope } from '../../scopes/scope.ts'
 
 export const blockAt = (point: BlockPoint | undefined, head: number): number | undefined =>
   point && ('block' in point ? point.block : Math.max(0, head - point.latest))

@@ -5,7 +5,7 @@ import type { ScopeCoverage } from '../../search/coverage.ts'
 import { isDamage } from '../../sqlite/damage.ts'
 import type { Report, Waiting } from '../messages.ts'
 import type { Indexing } from '../network.ts'
-import type { LogLoss } from './log-loss.ts'
+import type { LogLoss } from './published.ts'
 import type { ClusterStatus, NetworkStatus } from './status.ts'
 
 /** The content of a store: ranges of blocks, and its newest block with its time in seconds. */

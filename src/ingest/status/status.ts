@@ -8,7 +8,7 @@ import type { ScopeCoverage } from '../../search/coverage.ts'
 import type { FinalityReport } from '../finality.ts'
 import type { MissingBlocks } from '../jobs/missing.ts'
 import type { RedecodingReport, ScopeFilling, Waiting } from '../messages.ts'
-import type { LogLoss } from './log-loss.ts'
+import type { LogLoss } from './published.ts'
 import type { Reason } from './readiness.ts'
 
 /** What `GET /status` and `chainsieve status` tell. */

@@ -1,4 +1,4 @@
-import { createLaneShares } from '../../lib/scheduling/lane-shares.ts'
+import { createLaneShares } from '../../lib/scheduling/lane-turns.ts'
 import { type Change, LANE_PARTS, type LaneName } from '../messages.ts'
 
 /** A change that waits to be written, by the number under which it is answered. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { describe, it } from 'node:test'
 import { Worker } from 'node:worker_threads'
-import { createFilterMemory } from '../../../src/ingest/decoding/address-filter.ts'
+import { createFilterMemory } from '../../../src/ingest/decoding/dictionaries.ts'
 import { createAddressesMemory, joinAddresses, ownAddresses } from '../../../src/ingest/decoding/shared/addresses.ts'
 import { createTextsMemory, joinTexts, ownTexts } from '../../../src/ingest/decoding/shared/texts.ts'
 

@@ -8,8 +8,7 @@ import type { BlockRef } from '../../source.ts'
 import type { RawBlock } from '../../wire.ts'
 import type { PackLine, PackOptions } from '../pack.ts'
 import { chainIdIn, decodeBlock } from './block.ts'
-import { HEAD, openWindow, readEntry, TYPES, type Window } from './entries.ts'
-import { headerAt, MOST_BLOCKS, readIndex, survey } from './survey.ts'
+import { HEAD, headerAt, MOST_BLOCKS, openWindow, readEntry, readIndex, survey, TYPES, type Window } from './survey.ts'
 
 /**
  * The blocks of an era1 file, each as the bytes of its entries. Before the first one the whole file is looked at: its entries, its

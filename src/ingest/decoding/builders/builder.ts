@@ -8,8 +8,7 @@ import type { DecodedDocuments } from '../../../documents/decoded-block.ts'
 import { hasInteger } from '../../../documents/logs.ts'
 import { digitsOf } from '../../../engine/documents/additions.ts'
 import { createPiece, type Piece, type PieceBuilder, type PieceContext } from '../../../engine/documents/piece.ts'
-import { type BlockFacts, type BuiltPiece, factsOf } from './facts.ts'
-import type { Read } from './messages.ts'
+import { type BlockFacts, type BuiltPiece, factsOf, type Read } from './messages.ts'
 
 export interface BuilderOptions {
   context: PieceContext

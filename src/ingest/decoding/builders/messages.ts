@@ -1,9 +1,12 @@
 import type { Question } from '../../../chain/blocks/read-blocks.ts'
 import type { PackLine } from '../../../chain/files/pack.ts'
+import type { RawBlock } from '../../../chain/wire.ts'
+import type { Creation } from '../../../documents/contracts.ts'
+import { emittersIn, type TokenStandard } from '../../../documents/tokens.ts'
+import { type Upgrade, upgradesIn } from '../../../documents/upgrades.ts'
 import type { Piece } from '../../../engine/documents/piece.ts'
 import type { Limits } from '../../../limits/index.ts'
 import type { DictionariesMemory } from '../shared/dictionaries.ts'
-import type { BlockFacts, BuiltPiece } from './facts.ts'
 
 /** What a thread that builds pieces is started with. */
 export interface BuilderData {
@@ -53,3 +56,29 @@ export interface Built {
   /** The ABIs that they were decoded by; see `versionOf`. */
   abis: string
 }
+
+/** Neighbouring blocks that were built apart from those before them. */
+export interface BuiltPiece {
+  piece: Piece
+  blocks: BlockFacts[]
+}
+
+/** What the blocks before a block may have a say in, and what it takes to find its place among them. */
+export interface BlockFacts {
+  number: number
+  hash: string
+  parentHash: string
+  creations: readonly Creation[]
+  /** By their addresses in lower case. */
+  emitters: ReadonlyMap<string, TokenStandard>
+  upgrades: readonly Upgrade[]
+}
+
+export const factsOf = (raw: RawBlock, creations: readonly Creation[]): BlockFacts => ({
+  number: Number(raw.block.number),
+  hash: raw.block.hash,
+  parentHash: raw.block.parentHash,
+  creations,
+  emitters: emittersIn(raw),
+  upgrades: upgradesIn(raw),
+})

@@ -1,7 +1,7 @@
 import type { Added } from '../../../engine/index/dictionary.ts'
 import { createHash } from '../../../lib/hash.ts'
-import { type FilterMemory, openAddressFilter } from '../address-filter.ts'
-import { locked, NoRoom } from './lock.ts'
+import { type FilterMemory, openAddressFilter } from '../dictionaries.ts'
+import { locked, NoRoom } from './texts.ts'
 
 /**
  * The dictionary of addresses, for several threads: a hash table in shared memory of those that came up since it was reset, and a
