@@ -14,7 +14,7 @@ export const json = (value: unknown, status = 200, headers: Record<string, strin
   new Response(JSON.stringify(value), { status, headers: { ...PRODUCT, ...headers } })
 
 const CSV = 'text/csv; charset=UTF-8; header=present'
-const TYPES: Record<Format, Record<string, string>> = {
+const FORMAT_TYPES: Record<Format, Record<string, string>> = {
   ndjson: { 'content-type': 'application/x-ndjson; charset=UTF-8' },
   csv: { 'content-type': CSV },
   'raw-csv': { 'content-type': `${CSV}; formulas=raw` },
@@ -24,7 +24,7 @@ const TYPES: Record<Format, Record<string, string>> = {
 export const sendAnswer = (c: Exchange, log: Log, { status, body, format }: Answer): Response =>
   new Response(body instanceof ReadableStream ? breakable(c, log, body) : (body as Uint8Array<ArrayBuffer>), {
     status,
-    headers: status < 300 ? { ...PRODUCT, ...(format && TYPES[format]) } : JSON_TYPE,
+    headers: status < 300 ? { ...PRODUCT, ...(format && FORMAT_TYPES[format]) } : JSON_TYPE,
   })
 
 /**
@@ -119,7 +119,7 @@ const ACCEPTED: ReadonlyMap<string, Format | 'json'> = new Map([
 
 /** What the client would rather have than JSON, by its header Accept. */
 export const formatOf = (accept: string | undefined): Format | undefined => {
-  if (accept === undefined || accept.length > LONGEST) return undefined
+  if (accept === undefined || accept.length > LONGEST_ACCEPT) return undefined
   const wanted = accept
     .split(',')
     .map(part => {
@@ -134,7 +134,7 @@ export const formatOf = (accept: string | undefined): Format | undefined => {
   return found === 'json' ? undefined : found
 }
 
-const LONGEST = 1_000
+const LONGEST_ACCEPT = 1_000
 
 /**
  * What makes of an app a listener for Node's requests. It loads Node's `fetch` with all that belongs to it, which takes a tenth of a start: the

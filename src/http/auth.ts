@@ -131,9 +131,9 @@ const denied = (why: string) =>
   )
 
 /** Whose requests are counted: of one token, and of all tokens of its account. */
-type Counted = Pick<Caller, 'id' | 'token' | 'rate'>
+type CountedCaller = Pick<Caller, 'id' | 'token' | 'rate'>
 
-interface Window {
+interface RateWindow {
   used: number
   endsAt: number
 }
@@ -143,12 +143,12 @@ interface Quota {
   /** Its name in the headers. */
   name: 'requests' | 'account'
   most: number
-  window: Window
+  window: RateWindow
   error(wait: { retryAfterMs: number }): Error
 }
 
-const NONE: readonly string[] = []
-const WINDOW_MS = 60_000
+const NO_HEADERS: readonly string[] = []
+const RATE_WINDOW_MS = 60_000
 /** Addresses that are known at once; beyond them, the oldest are forgotten. */
 const MAX_ADDRESSES = 10_000
 
@@ -156,28 +156,28 @@ export type Rates = ReturnType<typeof createRates>
 
 /** Counts requests of tokens and accounts, and refusals of addresses, by windows of a minute that begin with the first one. */
 export const createRates = (limits: Limits, now: () => number = () => performance.now()) => {
-  const tokens = new Map<number, Window>()
-  const accounts = new Map<number, Window>()
-  const addresses = new Map<string, Window>()
+  const tokens = new Map<number, RateWindow>()
+  const accounts = new Map<number, RateWindow>()
+  const addresses = new Map<string, RateWindow>()
 
-  const windowOf = <K>(windows: Map<K, Window>, key: K, at: number): Window => {
+  const windowOf = <K>(windows: Map<K, RateWindow>, key: K, at: number): RateWindow => {
     let window = windows.get(key)
     if (!window || at >= window.endsAt) {
-      window = { used: 0, endsAt: at + WINDOW_MS }
+      window = { used: 0, endsAt: at + RATE_WINDOW_MS }
       windows.delete(key)
       windows.set(key, window)
     }
     return window
   }
 
-  const ofToken = ({ token, rate }: Counted, at: number): Quota => ({
+  const ofToken = ({ token, rate }: CountedCaller, at: number): Quota => ({
     name: 'requests',
     most: rate ?? limits.requestsByToken,
     window: windowOf(tokens, token, at),
     error: wait =>
       rate === undefined ? overNow('requestsByToken', limits, undefined, wait) : overOwn(token, rate, wait),
   })
-  const ofAccount = ({ id }: Counted, at: number): Quota => ({
+  const ofAccount = ({ id }: CountedCaller, at: number): Quota => ({
     name: 'account',
     most: limits.requestsByAccount,
     window: windowOf(accounts, id, at),
@@ -188,7 +188,7 @@ export const createRates = (limits: Limits, now: () => number = () => performanc
   const accountsAreLimited = isLimited('requestsByAccount')
 
   /** The account's quota comes last: of two that are used up, the token's is told. */
-  const quotasOf = (caller: Counted, at: number): Quota[] => [
+  const quotasOf = (caller: CountedCaller, at: number): Quota[] => [
     ...(tokensAreLimited || caller.rate !== undefined ? [ofToken(caller, at)] : []),
     ...(accountsAreLimited ? [ofAccount(caller, at)] : []),
   ]
@@ -198,21 +198,21 @@ export const createRates = (limits: Limits, now: () => number = () => performanc
      * Counts a request: names and values of headers that tell what is left, or undefined where nothing is. There are none
      * where the operator sets no quota: the default is more than a server answers.
      */
-    take(caller: Counted): readonly string[] | undefined {
-      if (!tokensAreLimited && !accountsAreLimited && caller.rate === undefined) return NONE
+    take(caller: CountedCaller): readonly string[] | undefined {
+      if (!tokensAreLimited && !accountsAreLimited && caller.rate === undefined) return NO_HEADERS
       const at = now()
       const quotas = quotasOf(caller, at)
       if (quotas.some(({ most, window }) => window.used >= most)) return undefined
       for (const { window } of quotas) window.used++
-      return headersOf(quotas, at)
+      return quotaHeaders(quotas, at)
     },
     /** The same headers where nothing is left, and the error to tell. */
-    exceeded(caller: Counted): { headers: readonly string[]; error: Error } {
+    exceeded(caller: CountedCaller): { headers: readonly string[]; error: Error } {
       const at = now()
       const quotas = quotasOf(caller, at)
       const full = quotas.find(({ most, window }) => window.used >= most) ?? ofToken(caller, at)
       const error = full.error({ retryAfterMs: Math.max(1, full.window.endsAt - at) })
-      return { headers: headersOf(quotas, at), error }
+      return { headers: quotaHeaders(quotas, at), error }
     },
     /** Counts a refused request of an address: the error to tell where there were too many. */
     refused(address: string): Error | undefined {
@@ -227,9 +227,9 @@ export const createRates = (limits: Limits, now: () => number = () => performanc
 }
 
 /** Of several policies, the standard has one list in each header. */
-const headersOf = (quotas: readonly Quota[], at: number): readonly string[] => {
-  if (quotas.length === 0) return NONE
-  const policies = quotas.map(({ name, most }) => `"${name}";q=${most};w=${WINDOW_MS / 1_000}`)
+const quotaHeaders = (quotas: readonly Quota[], at: number): readonly string[] => {
+  if (quotas.length === 0) return NO_HEADERS
+  const policies = quotas.map(({ name, most }) => `"${name}";q=${most};w=${RATE_WINDOW_MS / 1_000}`)
   const left = quotas.map(({ name, most, window: { used, endsAt } }) => {
     const seconds = Math.max(1, Math.ceil((endsAt - at) / 1_000))
     return `"${name}";r=${Math.max(0, most - used)};t=${seconds}`

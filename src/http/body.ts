@@ -119,14 +119,14 @@ const collect = (c: Context, limits: Limits) => {
 }
 
 /** Up to here bytes are copied to other threads in no time. */
-const SMALL = 65_536
+const COPIED_BODY = 65_536
 
 /**
  * In memory of their own: with a part of a larger piece all of that would be copied to the thread that reads it. A large body is in memory of
  * all threads, and not copied again.
  */
 const joined = (chunks: readonly Uint8Array[], length: number): Uint8Array => {
-  const whole = new Uint8Array(length > SMALL ? new SharedArrayBuffer(length) : new ArrayBuffer(length))
+  const whole = new Uint8Array(length > COPIED_BODY ? new SharedArrayBuffer(length) : new ArrayBuffer(length))
   let at = 0
   for (const chunk of chunks) {
     whole.set(chunk, at)

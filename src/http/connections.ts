@@ -11,10 +11,10 @@ import { errorText, rawError } from './errors.ts'
 const LARGEST_SHARE = 3 / 4
 /** The share of the files that the process may still open: stores, nodes and receivers need some, too. */
 const SHARE_OF_FILES = 1 / 2
-const FEWEST = 8
+const FEWEST_CONNECTIONS = 8
 /** With less, threads cannot start once there are some connections. */
 const FEWEST_FILES = 128
-const TELL_MS = 60_000
+const TELL_REFUSALS_MS = 60_000
 
 /** Refuses connections beyond what is allowed in all and from one address, and closes them at once. */
 export const limitConnections = (
@@ -66,7 +66,7 @@ const mostConnections = (limits: Limits): number => {
   const files = mostFiles()
   if (files === undefined) return limits.connections
   const free = files - (openFiles() ?? 0)
-  return Math.min(limits.connections, Math.max(FEWEST, Math.floor(free * SHARE_OF_FILES)))
+  return Math.min(limits.connections, Math.max(FEWEST_CONNECTIONS, Math.floor(free * SHARE_OF_FILES)))
 }
 
 /** `isTrusted`: it may ask for many. */
@@ -93,7 +93,7 @@ const createTeller = (log: Log) => {
   let toldAt = Number.NEGATIVE_INFINITY
   return (limit: Record<string, unknown>) => {
     refused++
-    if (performance.now() - toldAt < TELL_MS) return
+    if (performance.now() - toldAt < TELL_REFUSALS_MS) return
     log.warn('Refused connections', { refused, ...limit })
     refused = 0
     toldAt = performance.now()
@@ -134,7 +134,7 @@ export const createProxies = (trusted: readonly string[], header: ProxyHeader): 
       let address = plain(socket.remoteAddress ?? '')
       const proxies: string[] = []
       if (!trusts(address)) return { address, proxies, isNamed: true }
-      const hops = READ[header](String(headers[header] ?? ''))
+      const hops = READ_PROXY_HEADER[header](String(headers[header] ?? ''))
       while (trusts(address)) {
         const before = hops.pop()
         // What a proxy does not name by its address is as far away as is known.
@@ -151,7 +151,7 @@ export const createProxies = (trusted: readonly string[], header: ProxyHeader): 
 const plain = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '')
 
 /** The last one is the nearest. */
-const READ: Record<ProxyHeader, (text: string) => string[]> = {
+const READ_PROXY_HEADER: Record<ProxyHeader, (text: string) => string[]> = {
   'x-forwarded-for': text => text.split(',').map(addressIn),
   // Only what a proxy writes: a quoted string has no comma or semicolon where it is an address.
   forwarded: text => text.split(',').map(element => addressIn(/(?:^|;)\s*for=([^;]*)/i.exec(element)?.[1] ?? '')),
@@ -172,12 +172,12 @@ export const NO_PROXIES: Proxies = createProxies([], 'x-forwarded-for')
 /** Lets pages of other origins ask: adds headers to an answer, and answers a preflight itself, which it tells by true. */
 export type Cors = (incoming: IncomingMessage, outgoing: ServerResponse) => boolean
 
-const METHODS = 'GET, HEAD, POST, PUT, DELETE'
-const HEADERS = 'authorization, content-type, accept, if-match, if-none-match, x-request-id, x-opaque-id'
-const EXPOSED =
+const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, DELETE'
+const ALLOWED_HEADERS = 'authorization, content-type, accept, if-match, if-none-match, x-request-id, x-opaque-id'
+const EXPOSED_HEADERS =
   'x-request-id, ratelimit, ratelimit-policy, retry-after, etag, location, www-authenticate, x-elastic-product'
 /** How long a browser need not ask again, in seconds. */
-const MAX_AGE = '600'
+const PREFLIGHT_MAX_AGE = '600'
 
 /** `origins`: such as `https://app.example`, or `*` for all. None is sent cookies: tokens are shown by a header. */
 export const createCors = (origins: readonly string[]): Cors | undefined => {
@@ -193,15 +193,15 @@ export const createCors = (origins: readonly string[]): Cors | undefined => {
     const isAllowed = any || allowed.has(origin)
     if (isAllowed) {
       outgoing.setHeader('access-control-allow-origin', any ? '*' : origin)
-      if (!isPreflight) outgoing.setHeader('access-control-expose-headers', EXPOSED)
+      if (!isPreflight) outgoing.setHeader('access-control-expose-headers', EXPOSED_HEADERS)
     }
     if (!isPreflight) return false
     nameRequest(incoming, outgoing)
     incoming.resume()
     if (isAllowed) {
-      outgoing.setHeader('access-control-allow-methods', METHODS)
-      outgoing.setHeader('access-control-allow-headers', HEADERS)
-      outgoing.setHeader('access-control-max-age', MAX_AGE)
+      outgoing.setHeader('access-control-allow-methods', ALLOWED_METHODS)
+      outgoing.setHeader('access-control-allow-headers', ALLOWED_HEADERS)
+      outgoing.setHeader('access-control-max-age', PREFLIGHT_MAX_AGE)
       outgoing.writeHead(204).end()
     } else {
       const why =

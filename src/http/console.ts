@@ -53,16 +53,17 @@ const TAKES_HTML = /^(?=.{0,1000}$)[^"]*\btext\/html\b/i
 const page = (c: Context, text: string): Response => {
   const { pathname } = new URL(c.req.url)
   const depth = pathname.slice(pathname.indexOf('/console') + 1).split('/').length - 1
-  if (depth > DEEPEST) return errorResponse(404, 'resource_not_found_exception', 'There is no page at this address.')
+  if (depth > DEEPEST_PAGE)
+    return errorResponse(404, 'resource_not_found_exception', 'There is no page at this address.')
   // Relative, since a proxy may serve all of this below a path of its own.
   const body = text.replaceAll('{root}', depth === 0 ? 'console/' : '../'.repeat(depth - 1) || './')
   const etag = tagOf(body)
   if (header(c, 'if-none-match') === etag) return new Response(null, { status: 304, headers: { etag } })
-  return new Response(body, { headers: { ...PAGE_HEADERS, etag } })
+  return new Response(body, { headers: { ...CONSOLE_HEADERS, etag } })
 }
 
 /** No page of the console lies as deep. */
-const DEEPEST = 12
+const DEEPEST_PAGE = 12
 
 const send = (c: Context, name: string, { type, br, gzip }: Asset): Response => {
   const headers = {
@@ -97,14 +98,14 @@ const unpack = (bytes: Buffer): Pack => {
 
 const tagOf = (text: string) => `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`
 
-const SAFE = {
+const SAFE_HEADERS = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'cross-origin-resource-policy': 'same-origin',
 }
 
 /** Only what this server sends runs, and it asks nobody but this server; text from the chain can become neither script nor markup. */
-const POLICY = [
+const CONTENT_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
@@ -117,17 +118,17 @@ const POLICY = [
   "trusted-types 'none'",
 ].join('; ')
 
-const PAGE_HEADERS = {
-  ...SAFE,
+const CONSOLE_HEADERS = {
+  ...SAFE_HEADERS,
   'content-type': 'text/html; charset=UTF-8',
   'cache-control': 'no-cache',
-  'content-security-policy': POLICY,
+  'content-security-policy': CONTENT_POLICY,
   'cross-origin-opener-policy': 'same-origin',
 }
 
 /** Their names change with their content. */
 const ASSET_HEADERS = {
-  ...SAFE,
+  ...SAFE_HEADERS,
   'cache-control': 'public, max-age=31536000, immutable',
   vary: 'accept-encoding',
 }

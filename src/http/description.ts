@@ -70,10 +70,10 @@ export const describeApi = (has: Has): OpenApi => {
   ]
   const paths: OpenApi['paths'] = {}
   for (const operation of operations)
-    paths[operation.path] = { ...paths[operation.path], [operation.method]: describe(operation) }
+    paths[operation.path] = { ...paths[operation.path], [operation.method]: describeOperation(operation) }
   return {
     openapi: '3.1.0',
-    info: { title: 'Chainsieve', version, description: DESCRIPTION },
+    info: { title: 'Chainsieve', version, description: API_DESCRIPTION },
     jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
     servers: [{ url: '/' }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
@@ -93,7 +93,7 @@ export const describeApi = (has: Has): OpenApi => {
       parameters: parametersOf(operations),
       responses: errorResponses(),
       headers: errorHeaders(),
-      securitySchemes: SECURITY,
+      securitySchemes: SECURITY_SCHEMES,
     },
   }
 }
@@ -105,12 +105,12 @@ const schemasOf = (shapes: Record<string, Shape>): Record<string, Schema> =>
     typeMode: 'input',
     ignoreActions: ['check'],
     overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
-    overrideSchema: ({ valibotSchema: { type }, jsonSchema }) => shortened(type, jsonSchema as Schema),
+    overrideSchema: ({ valibotSchema: { type }, jsonSchema }) => shortenedSchema(type, jsonSchema as Schema),
   }) as Record<string, Schema>
 
 /** Without what says nothing. */
 // biome-ignore lint/suspicious/noExplicitAny: a schema may have any keywords
-const shortened = (type: string, schema: Record<string, any>): Schema => {
+const shortenedSchema = (type: string, schema: Record<string, any>): Schema => {
   const { anyOf, enum: values, required, properties, items, propertyNames: _, type: own, ...rest } = schema
   if (type === 'nullable' && anyOf?.[0].enum) return { ...anyOf[0], enum: [...anyOf[0].enum, null] }
   if (type === 'nullable' && typeof anyOf?.[0].type === 'string') return { ...anyOf[0], type: [anyOf[0].type, 'null'] }
@@ -124,11 +124,11 @@ const shortened = (type: string, schema: Record<string, any>): Schema => {
   }
 }
 
-const DESCRIPTION =
+const API_DESCRIPTION =
   'Search and alerts for EVM chains. Every GET also takes HEAD. A path is good with and without a slash at its end. ' +
   'The parameter filter_path leaves out parts of an answer, whose schema then holds no more.'
 
-const SECURITY: Record<string, Schema> = {
+const SECURITY_SCHEMES: Record<string, Schema> = {
   bearer: { type: 'http', scheme: 'bearer', description: 'A token: chainsieve token create --account NAME.' },
   basic: { type: 'http', scheme: 'basic', description: 'The token is the password.' },
   apiKey: {
@@ -138,7 +138,7 @@ const SECURITY: Record<string, Schema> = {
   accessToken: { type: 'apiKey', in: 'query', name: 'access_token' },
 }
 
-const describe = (operation: Operation): Described => {
+const describeOperation = (operation: Operation): Described => {
   const { method, path, tag, doc, open, body, answers } = operation
   const parameters = shownParameters(operation)
   return {
@@ -158,7 +158,7 @@ const describe = (operation: Operation): Described => {
       },
     }),
     responses: {
-      ...errorsOf(operation),
+      ...faultsOf(operation),
       ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, responseOf(answer)])),
       default: { $ref: '#/components/responses/Error' },
     },
@@ -172,7 +172,7 @@ const responseOf = ({ description, content }: Answer): Response => ({
 })
 
 /** Errors that operations have in common, by the names of their components. */
-const FAULTS = {
+const FAULT_DOCS = {
   Error: 'Any other error.',
   Unreadable: 'The request is not valid. The reason names the place, what is supported, and the remedy.',
   Unauthorized: 'The token is missing, unknown, expired or revoked.',
@@ -185,9 +185,9 @@ const FAULTS = {
   TooMany: 'The token, its account or the server has had enough requests for now.',
 } as const
 
-type Fault = keyof typeof FAULTS
+type FaultName = keyof typeof FAULT_DOCS
 
-const HEADERS: Partial<Record<Fault, readonly string[]>> = {
+const FAULT_HEADERS: Partial<Record<FaultName, readonly string[]>> = {
   Unauthorized: ['WWW-Authenticate'],
   TooMany: ['Retry-After', 'RateLimit', 'RateLimit-Policy'],
 }
@@ -201,13 +201,13 @@ const errorHeaders = (): Record<string, Schema> => ({
 
 const errorResponses = (): Record<string, Response> =>
   Object.fromEntries(
-    (Object.keys(FAULTS) as Fault[]).map(name => [
+    (Object.keys(FAULT_DOCS) as FaultName[]).map(name => [
       name,
       {
-        description: FAULTS[name],
-        ...(HEADERS[name] && {
+        description: FAULT_DOCS[name],
+        ...(FAULT_HEADERS[name] && {
           headers: Object.fromEntries(
-            HEADERS[name].map(header => [header, { $ref: `#/components/headers/${header}` }]),
+            FAULT_HEADERS[name].map(header => [header, { $ref: `#/components/headers/${header}` }]),
           ),
         }),
         content: { [JSON_BODY]: { schema: ref('Error') } },
@@ -216,11 +216,11 @@ const errorResponses = (): Record<string, Response> =>
   )
 
 /** By status, the errors that an operation may answer beside its own answers. */
-const errorsOf = ({ path, query, headers, body, open }: Operation): Record<number, { $ref: string }> => {
+const faultsOf = ({ path, query, headers, body, open }: Operation): Record<number, { $ref: string }> => {
   const isSearch = path.includes('/es')
   const isRule = path.startsWith('/alerting')
   const takes = isSearch || isRule || (query ?? []).some(name => name !== 'access_token')
-  const faults: [status: number, fault: Fault, may: boolean][] = [
+  const faults: [status: number, fault: FaultName, may: boolean][] = [
     [400, 'Unreadable', takes],
     [401, 'Unauthorized', !open],
     [403, 'Forbidden', isSearch || isRule || path === '/metrics'],
@@ -236,16 +236,16 @@ const errorsOf = ({ path, query, headers, body, open }: Operation): Record<numbe
   )
 }
 
-type Place = 'path' | 'query' | 'header'
+type ParameterPlace = 'path' | 'query' | 'header'
 
-const namedBy = ({ path, query = [], headers = [] }: Operation): [place: Place, name: string][] => [
-  ...Array.from(path.matchAll(/\{(\w+)\}/g), ([, name]): [Place, string] => ['path', name!]),
+const namedBy = ({ path, query = [], headers = [] }: Operation): [place: ParameterPlace, name: string][] => [
+  ...Array.from(path.matchAll(/\{(\w+)\}/g), ([, name]): [ParameterPlace, string] => ['path', name!]),
   // It is a way to show a token, and stands among them.
-  ...query.filter(name => name !== 'access_token').map((name): [Place, string] => ['query', name]),
-  ...headers.map((name): [Place, string] => ['header', name]),
+  ...query.filter(name => name !== 'access_token').map((name): [ParameterPlace, string] => ['query', name]),
+  ...headers.map((name): [ParameterPlace, string] => ['header', name]),
 ]
 
-const keyOf = (place: Place, name: string): string => `${place}.${name}`
+const parameterKey = (place: ParameterPlace, name: string): string => `${place}.${name}`
 
 /** One that all operations share, or one of its own. */
 export type ShownParameter = { $ref: string } | (Schema & { $ref?: undefined })
@@ -254,21 +254,23 @@ export type ShownParameter = { $ref: string } | (Schema & { $ref?: undefined })
 const shownParameters = (operation: Operation): ShownParameter[] =>
   namedBy(operation).map(([place, name]) => {
     const own = place === 'query' ? operation.values?.[name] : undefined
-    return own ? parameterOf(place, name, own) : { $ref: `#/components/parameters/${keyOf(place, name)}` }
+    return own ? parameterOf(place, name, own) : { $ref: `#/components/parameters/${parameterKey(place, name)}` }
   })
 
 const parametersOf = (operations: readonly Operation[]): Record<string, Schema> => {
-  const named = new Map(operations.flatMap(namedBy).map(([place, name]) => [keyOf(place, name), { place, name }]))
+  const named = new Map(
+    operations.flatMap(namedBy).map(([place, name]) => [parameterKey(place, name), { place, name }]),
+  )
   return Object.fromEntries(
     Array.from(named, ([key, { place, name }]) => [
       key,
-      parameterOf(place, name, (place === 'query' ? VALUES.get(name) : undefined) ?? text),
+      parameterOf(place, name, (place === 'query' ? PARAMETER_VALUES.get(name) : undefined) ?? text),
     ]),
   )
 }
 
-const parameterOf = (place: Place, name: string, schema: Schema): Schema => {
-  const description = (place === 'query' ? QUERY : PLACES).get(name)
+const parameterOf = (place: ParameterPlace, name: string, schema: Schema): Schema => {
+  const description = (place === 'query' ? QUERY_DOCS : PLACE_DOCS).get(name)
   return {
     ...{ name, in: place, schema },
     ...(description !== undefined && { description }),
@@ -278,7 +280,7 @@ const parameterOf = (place: Place, name: string, schema: Schema): Schema => {
 }
 
 /** Parts of paths, and headers. */
-const PLACES: ReadonlyMap<string, string> = new Map([
+const PLACE_DOCS: ReadonlyMap<string, string> = new Map([
   ['technology', 'First part of the network’s name, such as ethereum.'],
   ['blockchain', 'Second part of the network’s name, such as ethereum.'],
   ['network', 'Third part of the network’s name, such as mainnet.'],
@@ -291,7 +293,7 @@ const PLACES: ReadonlyMap<string, string> = new Map([
   ['If-None-Match', 'The revision (ETag) that the client has.'],
 ])
 
-const QUERY: ReadonlyMap<string, string> = new Map([
+const QUERY_DOCS: ReadonlyMap<string, string> = new Map([
   ...Object.entries(SEARCH_PARAMETERS).map(([name, { doc }]): [string, string] => [name, doc]),
   ['filter_path', 'Parts of the answer to keep, separated by commas.'],
   ['pretty', 'Indents the answer.'],
@@ -318,14 +320,14 @@ const QUERY: ReadonlyMap<string, string> = new Map([
 ])
 
 /** On without a value, too. */
-const FLAG = oneOf(['true', 'false', ''])
+const FLAG_SCHEMA = oneOf(['true', 'false', ''])
 
 /** What a parameter takes, if not any text. All others are refused. */
-const VALUES: ReadonlyMap<string, Schema> = new Map<string, Schema>([
+const PARAMETER_VALUES: ReadonlyMap<string, Schema> = new Map<string, Schema>([
   ['state', oneOf(alertState.options)],
   ['bytes', oneOf([...UNITS.keys(), ''])],
   ['default_operator', oneOf(['and', 'or', 'AND', 'OR'])],
   ...['v', 'help', 'typed_keys', 'ignore_unavailable', 'include_unmapped', 'include_type_name', 'flat_settings'].map(
-    (name): [string, Schema] => [name, FLAG],
+    (name): [string, Schema] => [name, FLAG_SCHEMA],
   ),
 ])

@@ -28,10 +28,10 @@ interface DirectOptions {
 
 export const createDirect = ({ search, door, bodies, limits, log }: DirectOptions): Direct => {
   const toError = renderError(log)
-  const most = Math.min(limits.body, SMALL)
+  const most = Math.min(limits.body, SMALL_SEARCH)
 
   const targetOf = (url: string): Target | undefined => {
-    const [, technology, blockchain, name, entity] = PATH.exec(url) ?? []
+    const [, technology, blockchain, name, entity] = SEARCH_PATH.exec(url) ?? []
     if (entity === undefined) return undefined
     const network = `${technology}/${blockchain}/${name}`
     try {
@@ -80,7 +80,7 @@ export const createDirect = ({ search, door, bodies, limits, log }: DirectOption
         if (found.body instanceof Uint8Array && found.status === 200)
           sendWhole(exchange.env!, left, found.status, found.body)
         else if (found.pieces) {
-          outgoing.writeHead(found.status, headersOf(incoming, left))
+          outgoing.writeHead(found.status, answerHeaders(incoming, left))
           await sendPieces(outgoing, found.pieces, { log, path: exchange.req.path })
         } else await respond(exchange, left, sendAnswer(exchange, log, found))
       } catch (error) {
@@ -104,8 +104,8 @@ export const createDirect = ({ search, door, bodies, limits, log }: DirectOption
 }
 
 /** Larger bodies are given to threads in memory that is shared. */
-const SMALL = 16_384
-const PATH = /^\/([\w.~-]+)\/([\w.~-]+)\/([\w.~-]+)\/es\/([\w,-]+)\/_?search\/?$/
+const SMALL_SEARCH = 16_384
+const SEARCH_PATH = /^\/([\w.~-]+)\/([\w.~-]+)\/([\w.~-]+)\/es\/([\w,-]+)\/_?search\/?$/
 const OTHER_FORMS = /csv|ndjson/i
 
 const sendWhole = (
@@ -114,11 +114,11 @@ const sendWhole = (
   status: number,
   body: Uint8Array,
 ) => {
-  outgoing!.writeHead(status, [...headersOf(incoming!, rate), 'content-length', String(body.length)])
+  outgoing!.writeHead(status, [...answerHeaders(incoming!, rate), 'content-length', String(body.length)])
   outgoing!.end(body)
 }
 
-const headersOf = (incoming: IncomingMessage, rate: readonly string[]): string[] => [
+const answerHeaders = (incoming: IncomingMessage, rate: readonly string[]): string[] => [
   ...PRODUCT_HEADERS,
   ...[REQUEST_ID, factsOf(incoming).id],
   ...rate,

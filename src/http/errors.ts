@@ -32,11 +32,11 @@ const errorOf = (status: number, type: string, told: string, more?: Record<strin
   return { error: { root_cause: [{ type, reason }], type, reason, ...more }, status }
 }
 
-const MOST_TOLD = 10_000
+const LONGEST_REASON = 10_000
 
 /** A reason may repeat a name or an id of the request, which may be as long as a URL. */
 const shortened = (reason: string): string =>
-  reason.length > MOST_TOLD ? `${reason.slice(0, MOST_TOLD - 1)}…` : reason
+  reason.length > LONGEST_REASON ? `${reason.slice(0, LONGEST_REASON - 1)}…` : reason
 
 /** What `error` of an answer tells of a refusal: in each of its causes, too, since some clients show nothing else. */
 export const causeOf = ({ code: type, message, details }: ChainsieveError) => {
@@ -82,11 +82,11 @@ const statusOf = ({ code, next }: ChainsieveError): number => STATUS.get(code) ?
 
 const refusal = (error: ChainsieveError): Response => {
   const status = statusOf(error)
-  const headers = { ...HEADERS[error.code], ...JSON_TYPE }
+  const headers = { ...ERROR_HEADERS[error.code], ...JSON_TYPE }
   return new Response(JSON.stringify({ error: causeOf(error), status }), { status, headers })
 }
 
-const HEADERS: Record<string, Record<string, string>> = {
+const ERROR_HEADERS: Record<string, Record<string, string>> = {
   security_exception: { 'www-authenticate': 'Bearer realm="chainsieve"' },
 }
 

@@ -25,9 +25,9 @@ export interface Certificate {
   follow(use: (pair: Pair) => void): { reload(): void; stop(): void }
 }
 
-const LOOK_MS = 2_000
+const CERTIFICATE_LOOK_MS = 2_000
 /** A certificate and its key are not replaced at the same moment: so many looks may find them apart. */
-const PATIENCE = 3
+const FAILURES_BEFORE_ERROR = 3
 
 interface CertificateOptions {
   log: Log
@@ -37,7 +37,7 @@ interface CertificateOptions {
 /** Refuses files that no server can be run with. */
 export const openCertificate = (
   files: CertificateFiles,
-  { log, lookMs = LOOK_MS }: CertificateOptions,
+  { log, lookMs = CERTIFICATE_LOOK_MS }: CertificateOptions,
 ): Certificate => {
   let pair = readPair(files)
   warnOfEnd(pair, files, log)
@@ -69,7 +69,7 @@ export const openCertificate = (
           warnOfEnd(pair, files, log)
         } catch (error) {
           failures++
-          if (isAsked || failures === PATIENCE) log.error('Kept the old TLS certificate', { error })
+          if (isAsked || failures === FAILURES_BEFORE_ERROR) log.error('Kept the old TLS certificate', { error })
         }
       }
       const timer = setInterval(() => look(false), lookMs).unref()

@@ -7,13 +7,13 @@ import { flag, given, type Key, optional, or, SCHEMAS, schemaOf } from './keys.t
 import { readDouble } from './numbers.ts'
 import { REFUSED_KEYS } from './refused.ts'
 
-const OBJECT = { type: 'object' }
-const LIST = { type: ['array', 'string'] }
-const AGGREGATIONS = { ...OBJECT, additionalProperties: { $ref: '#/components/schemas/Aggregation' } }
+const OBJECT_SCHEMA = { type: 'object' }
+const LIST_SCHEMA = { type: ['array', 'string'] }
+const AGGREGATIONS_SCHEMA = { ...OBJECT_SCHEMA, additionalProperties: { $ref: '#/components/schemas/Aggregation' } }
 /** An empty object or null asks for all documents, as no query does. */
-const QUERY = { anyOf: [SCHEMAS.query, { type: ['object', 'null'], maxProperties: 0 }] }
+const QUERY_SCHEMA = { anyOf: [SCHEMAS.query, { type: ['object', 'null'], maxProperties: 0 }] }
 
-const readSize = (place: JsonNode): number => {
+const readHitCount = (place: JsonNode): number => {
   const size = integer(place, 'an integer: the number of hits, or -1 for all')
   if (size >= -1) return size
   throw refuse(
@@ -22,7 +22,7 @@ const readSize = (place: JsonNode): number => {
   )
 }
 
-const readFrom = (place: JsonNode): number => {
+const readSkippedHits = (place: JsonNode): number => {
   const from = integer(place, 'an integer: the number of hits to skip')
   if (from >= 0) return from
   throw refuse('illegal_argument_exception', `${where(place)}: [from] parameter cannot be negative but was [${from}].`)
@@ -47,13 +47,13 @@ const EXPECTED_TIME = 'a time with its unit, such as "10s"'
 
 /** Keys of the body of a search: how they are read, what they mean, for the reference docs, and what they hold, for the description of the API. */
 export const BODY_KEYS = {
-  query: { ...given, doc: 'One clause. Without it, all documents match.', schema: QUERY },
-  post_filter: { ...given, doc: 'A query that hits must match, too. Aggregations ignore it.', schema: QUERY },
+  query: { ...given, doc: 'One clause. Without it, all documents match.', schema: QUERY_SCHEMA },
+  post_filter: { ...given, doc: 'A query that hits must match, too. Aggregations ignore it.', schema: QUERY_SCHEMA },
   collapse: {
     ...given,
     doc: 'One hit for each value of a field, with `inner_hits`.',
     limit: 'Not with `"size": -1`.',
-    schema: OBJECT,
+    schema: OBJECT_SCHEMA,
   },
   sort: {
     ...given,
@@ -61,21 +61,21 @@ export const BODY_KEYS = {
     schema: { type: ['string', 'object', 'array'] },
   },
   size: {
-    ...or(10, readSize, SCHEMAS.whole),
+    ...or(10, readHitCount, SCHEMAS.whole),
     doc: 'Number of hits, 10 by default; -1 for all, which Elasticsearch does not have.',
   },
-  from: { ...or(0, readFrom, SCHEMAS.whole), doc: 'Number of hits to skip; `from` + `size` is 10,000 at most.' },
+  from: { ...or(0, readSkippedHits, SCHEMAS.whole), doc: 'Number of hits to skip; `from` + `size` is 10,000 at most.' },
   search_after: { ...given, doc: 'The `sort` of the last hit: asks for the next page.', schema: { type: 'array' } },
   pit: {
     ...given,
     doc: 'The point in time to search, with `id` and `keep_alive`.',
-    schema: { ...OBJECT, properties: schemaOf(PIT_KEYS).properties },
+    schema: { ...OBJECT_SCHEMA, properties: schemaOf(PIT_KEYS).properties },
   },
   slice: {
     ...given,
     doc: 'One of several parts of a scroll or a point in time.',
     limit: 'Parts are of blocks: `field` is refused.',
-    schema: { ...OBJECT, properties: { id: SLICE_KEYS.id.schema, max: SLICE_KEYS.max.schema } },
+    schema: { ...OBJECT_SCHEMA, properties: { id: SLICE_KEYS.id.schema, max: SLICE_KEYS.max.schema } },
   },
   resume: {
     ...given,
@@ -89,16 +89,16 @@ export const BODY_KEYS = {
   _source: {
     ...SHOWN._source,
     doc: 'The parts of a document to show.',
-    schema: { anyOf: [{ type: 'boolean' }, SCHEMAS.texts, OBJECT] },
+    schema: { anyOf: [{ type: 'boolean' }, SCHEMAS.texts, OBJECT_SCHEMA] },
   },
-  fields: { ...SHOWN.fields, doc: 'Values of fields as lists, with `format`.', schema: LIST },
-  docvalue_fields: { ...SHOWN.docvalue_fields, doc: 'Values of fields as lists, with `format`.', schema: LIST },
+  fields: { ...SHOWN.fields, doc: 'Values of fields as lists, with `format`.', schema: LIST_SCHEMA },
+  docvalue_fields: { ...SHOWN.docvalue_fields, doc: 'Values of fields as lists, with `format`.', schema: LIST_SCHEMA },
   stored_fields: {
     ...SHOWN.stored_fields,
     doc: '`_none_` leaves out `_id` and `_source`.',
     limit: 'No field is stored separately.',
   },
-  highlight: { ...SHOWN.highlight, doc: 'Marks the words that matched.', schema: OBJECT },
+  highlight: { ...SHOWN.highlight, doc: 'Marks the words that matched.', schema: OBJECT_SCHEMA },
   version: { ...SHOWN.version, doc: '`_version`, which is always 1.' },
   seq_no_primary_term: { ...SHOWN.seq_no_primary_term, doc: '`_seq_no`, which is the position in the chain.' },
   explain: { ...SHOWN.explain, doc: '`_explanation` of the score.' },
@@ -107,8 +107,8 @@ export const BODY_KEYS = {
   script_fields: { ...SHOWN.script_fields, doc: 'Accepted if it is empty.', limit: 'There are no scripts.' },
   decimals: { ...flag, doc: 'Adds `dec` to every integer in `_source`. Elasticsearch does not have it.' },
   args_by_name: { ...flag, doc: 'Adds the arguments by name. Elasticsearch does not have it.' },
-  aggs: { ...given, doc: 'Aggregations, by name.', schema: AGGREGATIONS },
-  aggregations: { ...given, doc: 'The same.', schema: AGGREGATIONS },
+  aggs: { ...given, doc: 'Aggregations, by name.', schema: AGGREGATIONS_SCHEMA },
+  aggregations: { ...given, doc: 'The same.', schema: AGGREGATIONS_SCHEMA },
   timeout: { ...optional(readTimeout, SCHEMAS.text), doc: 'Time after which the search fails with 408.' },
   terminate_after: {
     ...given,

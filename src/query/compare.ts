@@ -107,11 +107,11 @@ export const valuesAt = (
   const [name = '', ...rest] = steps
   if (isNested(kind, name)) return argumentsAt(name, rest, scaled)
   const read = scaled ? undefined : readerAt(steps, kind)
-  if (read === undefined) return () => NOTHING
+  if (read === undefined) return () => NO_FACES
   const [outer, inner] = name.split('.')
   return ({ _source }) => {
     const value = inner === undefined ? _source[outer!] : (_source[outer!] as Record<string, unknown> | null)?.[inner]
-    if (value === null || value === undefined) return NOTHING
+    if (value === null || value === undefined) return NO_FACES
     const faces: Face[] = []
     read(value, faces)
     return faces
@@ -124,25 +124,25 @@ export const isAttribute = (steps: readonly string[], kind: Kind): boolean =>
 
 const isNested = (kind: Kind, name: string): boolean => nestedPaths(kind).includes(name)
 
-const NOTHING: readonly Face[] = Object.freeze([])
+const NO_FACES: readonly Face[] = Object.freeze([])
 
 /** Adds what a value that is there has to compare. Undefined where no value of the mapping stands at the steps. */
-type Read = (value: unknown, faces: Face[]) => void
+type ReadFaces = (value: unknown, faces: Face[]) => void
 
-const readerAt = ([name = '', ...rest]: readonly string[], kind: Kind): Read | undefined => {
+const readerAt = ([name = '', ...rest]: readonly string[], kind: Kind): ReadFaces | undefined => {
   const { fields } = MAPPING[kind]
   if (!Object.hasOwn(fields, name)) return undefined
   const field = fields[name]!
-  return isList(field) ? readerOfList(field, rest) : readerOf(field, rest)
+  return isList(field) ? readerOfList(field, rest) : faceReaderOf(field, rest)
 }
 
-const readerOfList = ({ members }: List, steps: readonly string[]): Read | undefined => {
+const readerOfList = ({ members }: List, steps: readonly string[]): ReadFaces | undefined => {
   const [first = '', ...rest] = steps
-  const place = placeOf(first)
+  const place = placeOfStep(first)
   const [name = '', ...inner] = place === undefined ? [first, ...rest] : rest
-  const read = Object.hasOwn(members, name) ? readerOf(members[name]!, inner) : undefined
+  const read = Object.hasOwn(members, name) ? faceReaderOf(members[name]!, inner) : undefined
   if (read === undefined) return undefined
-  const readMember: Read = (element, faces) => {
+  const readMember: ReadFaces = (element, faces) => {
     const value = (element as Record<string, unknown> | null | undefined)?.[name]
     if (value !== null && value !== undefined) read(value, faces)
   }
@@ -153,7 +153,7 @@ const readerOfList = ({ members }: List, steps: readonly string[]): Read | undef
   }
 }
 
-const readerOf = ({ kind }: Field, steps: readonly string[]): Read | undefined => {
+const faceReaderOf = ({ kind }: Field, steps: readonly string[]): ReadFaces | undefined => {
   if (kind === 'hexList') return readerOfTexts(steps)
   if (kind === 'flattened') return (value, found) => eachLeaf(value, steps, leaf => found.push(textFace(leaf)))
   const [encoding = ''] = steps
@@ -166,8 +166,8 @@ const readerOf = ({ kind }: Field, steps: readonly string[]): Read | undefined =
   }
 }
 
-const readerOfTexts = (steps: readonly string[]): Read | undefined => {
-  const place = steps.length === 1 ? placeOf(steps[0]!) : undefined
+const readerOfTexts = (steps: readonly string[]): ReadFaces | undefined => {
+  const place = steps.length === 1 ? placeOfStep(steps[0]!) : undefined
   if (steps.length > 0 && place === undefined) return undefined
   return (list, faces) => {
     if (!Array.isArray(list)) return
@@ -177,7 +177,7 @@ const readerOfTexts = (steps: readonly string[]): Read | undefined => {
 }
 
 /** The zero-based place that a step means; undefined where it is a name. */
-const placeOf = (step: string): number | undefined => (/^\d{1,15}$/.test(step) ? Number(step) : undefined)
+const placeOfStep = (step: string): number | undefined => (/^\d{1,15}$/.test(step) ? Number(step) : undefined)
 
 const textFace = (value: unknown): Face => ({ text: String(value), number: undefined })
 /** Of bytes, hashes and addresses. */
@@ -242,7 +242,7 @@ interface ShownArgument {
 }
 
 /** A decoded value on the way through tuples and arrays. */
-interface Element {
+interface DecodedElement {
   /** Hex of an address in whatever letter case. */
   hex: string
   type: string
@@ -256,7 +256,7 @@ interface Element {
 const argumentsAt = (list: string, steps: readonly string[], scaled: boolean): ((document: Subject) => Face[]) => {
   const [name, ...rest] = steps
   if (name === undefined) return () => []
-  const place = placeOf(name)
+  const place = placeOfStep(name)
   return ({ _source, decoding }) => {
     const found: Face[] = []
     const args = _source[list]
@@ -277,7 +277,7 @@ const argumentsAt = (list: string, steps: readonly string[], scaled: boolean): (
   }
 }
 
-interface Reading {
+interface FaceReading {
   scaled: boolean
   found: Face[]
 }
@@ -285,7 +285,7 @@ interface Reading {
 /** What can be read of any value; a tuple's component of that name goes before. */
 const PROPERTIES = new Set(['hex', 'num', 'scaled', 'type'])
 
-const readElement = (element: Element, steps: readonly string[], at: number, reading: Reading): void => {
+const readElement = (element: DecodedElement, steps: readonly string[], at: number, reading: FaceReading): void => {
   const { param, hex } = element
   if (at === steps.length) {
     readOwn(element, reading)
@@ -295,7 +295,7 @@ const readElement = (element: Element, steps: readonly string[], at: number, rea
   const isArray = param !== undefined && !param.indexed && param.type.endsWith(']')
   const components = param === undefined || param.indexed ? undefined : param.components
   const named = components?.some(component => component.name === step)
-  const place = placeOf(step)
+  const place = placeOfStep(step)
 
   if (isArray && (place !== undefined || named || (components !== undefined && !isOfValue(step)))) {
     const inner = { ...param, type: param.type.slice(0, param.type.lastIndexOf('[')) }
@@ -325,7 +325,7 @@ const readElement = (element: Element, steps: readonly string[], at: number, rea
 
 const isOfValue = (step: string): boolean => step === 'value' || PROPERTIES.has(step)
 
-const readProperty = (element: Element, name: string, reading: Reading): void => {
+const readProperty = (element: DecodedElement, name: string, reading: FaceReading): void => {
   const { hex, type } = element
   const { scaled, found } = reading
   if (name === 'num' || name === 'scaled') {
@@ -340,7 +340,7 @@ const readProperty = (element: Element, name: string, reading: Reading): void =>
   }
 }
 
-const readOwn = (element: Element, { scaled, found }: Reading): void => {
+const readOwn = (element: DecodedElement, { scaled, found }: FaceReading): void => {
   const value = integerOf(element)
   if (scaled) {
     if (value !== undefined) readScaled(value, element, found)
@@ -350,21 +350,21 @@ const readOwn = (element: Element, { scaled, found }: Reading): void => {
   else found.push(hexFace(shownHex(element)))
 }
 
-const readScaled = (value: bigint, { type, decimals }: Element, found: Face[]): void => {
+const readScaled = (value: bigint, { type, decimals }: DecodedElement, found: Face[]): void => {
   if (type !== 'bool' && decimals !== null) found.push(exactFace({ digits: value, scale: decimals }))
 }
 
-const INTEGER = /^(u?)int(\d+)$/
+const INTEGER_TYPE = /^(u?)int(\d+)$/
 
 /** Undefined where the value is no integer and no boolean. Negative ones stand in two's complement of their width. */
-export const integerOf = ({ type, hex }: Pick<Element, 'type' | 'hex'>): bigint | undefined => {
+export const integerOf = ({ type, hex }: Pick<DecodedElement, 'type' | 'hex'>): bigint | undefined => {
   if (type === 'bool') return BigInt(hex)
-  const [, unsigned, bits] = INTEGER.exec(type) ?? []
+  const [, unsigned, bits] = INTEGER_TYPE.exec(type) ?? []
   if (bits === undefined) return undefined
   return unsigned === 'u' ? BigInt(hex) : BigInt.asIntN(Number(bits), BigInt(hex))
 }
 
-const shownHex = ({ type, hex }: Element): string =>
+const shownHex = ({ type, hex }: DecodedElement): string =>
   type === 'address' && hex.length === 42 ? checksumAddress(hex.toLowerCase()) : hex
 
 /** The integer that `_source` shows in encodings, or as an argument's value; also of its digits. Undefined where it is none. */

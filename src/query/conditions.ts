@@ -28,16 +28,16 @@ export const ignoresCase = (field: FieldPath): boolean =>
   field.compare === 'hex' || (field.compare === 'token' && field.kind === 'address')
 
 /** Whether values are compared by their letters. Digits of an integer are shown as a text, and compared as the integer. */
-export const isText = ({ compare }: FieldPath): boolean => TEXTS.has(compare)
-const TEXTS: ReadonlySet<Comparison> = new Set(['hex', 'exact', 'token'])
+export const isText = ({ compare }: FieldPath): boolean => TEXT_COMPARISONS.has(compare)
+const TEXT_COMPARISONS: ReadonlySet<Comparison> = new Set(['hex', 'exact', 'token'])
 
-const textOf = (field: FieldPath, place: JsonNode): string => {
+const comparedText = (field: FieldPath, place: JsonNode): string => {
   const text = scalar(place, 'a text')
   return ignoresCase(field) ? text.toLowerCase() : text
 }
 
 const equalsText = (field: FieldPath, place: JsonNode): Node => {
-  const text = textOf(field, place)
+  const text = comparedText(field, place)
   // What is shown as hex begins so.
   if (field.compare === 'hex' && !text.startsWith('0x')) return NONE
   return tooLong(field, text) ? NONE : isIn(field, [text])
@@ -48,7 +48,7 @@ const EQUALS = {
   exact: equalsText,
   // What is no single token as the analysis leaves them, such as a text with capitals, equals none.
   token: (field, place) => {
-    const text = textOf(field, place)
+    const text = comparedText(field, place)
     if (text.length > LONGEST_TOKEN) return NONE
     const tokens = analyze(text)
     return tokens.length === 1 && tokens[0] === text ? isIn(field, [text]) : NONE
@@ -68,13 +68,13 @@ const EQUALS = {
     within(field, { gte: place, lte: place }, createDateReader({ now, budget })),
 } as const satisfies Record<Comparison, (field: FieldPath, place: JsonNode, dates: DateScope) => Node>
 
-type Bound = keyof Bounds
-type ReadBound = (field: FieldPath, place: JsonNode, bound: Bound, dates: DateReader) => Bounds
+type BoundName = keyof Bounds
+type ReadBound = (field: FieldPath, place: JsonNode, bound: BoundName, dates: DateReader) => Bounds
 
-const textBound: ReadBound = (field, place, bound) => ({ [bound]: textOf(field, place) })
+const textBound: ReadBound = (field, place, bound) => ({ [bound]: comparedText(field, place) })
 
 /** Between two integers, bounds move inwards. */
-const integerBound = ({ floor, exact }: Whole, bound: Bound): Bounds => {
+const integerBound = ({ floor, exact }: Whole, bound: BoundName): Bounds => {
   if (exact) return { [bound]: floor }
   return bound === 'gt' || bound === 'gte' ? { gte: floor + 1n } : { lte: floor }
 }

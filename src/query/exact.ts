@@ -1,19 +1,19 @@
 import type { Exact } from './ast.ts'
 
 /** Longest text that is read as a number. */
-const LONGEST = 400
+const LONGEST_EXACT = 400
 
-const DECIMAL = /^([+-]?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/
-const HEX = /^0[xX][0-9a-fA-F]+$/
+const EXACT_DECIMAL = /^([+-]?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/
+const EXACT_HEX = /^0[xX][0-9a-fA-F]+$/
 
 /**
  * The number that a text is, in its simplest form: decimal with an optional sign, fraction and exponent of up to three digits, or
  * 0x-hex. Undefined for everything else, as for a text with spaces around it.
  */
 export const parseExact = (text: string): Exact | undefined => {
-  if (text.length > LONGEST) return undefined
-  if (HEX.test(text)) return integer(BigInt(text))
-  const [, sign, whole, fraction = '', exponent = '0'] = DECIMAL.exec(text) ?? []
+  if (text.length > LONGEST_EXACT) return undefined
+  if (EXACT_HEX.test(text)) return integer(BigInt(text))
+  const [, sign, whole, fraction = '', exponent = '0'] = EXACT_DECIMAL.exec(text) ?? []
   if (whole === undefined) return undefined
   const digits = BigInt(whole + fraction)
   const scale = fraction.length - Number(exponent)
@@ -60,6 +60,6 @@ export const showExact = ({ digits, scale }: Exact): string => {
   return `${digits < 0n ? '-' : ''}${text.slice(0, -scale)}.${text.slice(-scale)}`
 }
 
-const POWERS: bigint[] = []
+const POWERS_OF_TEN: bigint[] = []
 /** Scales come from operands' exponents and tokens' decimals: a few hundred at most. */
-const powerOfTen = (exponent: number): bigint => (POWERS[exponent] ??= 10n ** BigInt(exponent))
+const powerOfTen = (exponent: number): bigint => (POWERS_OF_TEN[exponent] ??= 10n ** BigInt(exponent))

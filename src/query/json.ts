@@ -32,17 +32,17 @@ export const parseJson = (text: string, limits: Pick<Limits, 'nesting' | 'jsonVa
     if (char === '{') return object(depth + 1)
     if (char === '[') return list(depth + 1)
     if (char === '"') return string()
-    for (const [word, meaning] of WORDS) {
+    for (const [word, meaning] of JSON_WORDS) {
       if (text.startsWith(word, at)) {
         at += word.length
         return meaning
       }
     }
-    NUMBER.lastIndex = at
-    const number = NUMBER.exec(text)?.[0]
+    JSON_NUMBER.lastIndex = at
+    const number = JSON_NUMBER.exec(text)?.[0]
     if (number === undefined) throw fault('a value')
     at += number.length
-    const integer = INTEGER.test(number) ? Number(number) : Number.NaN
+    const integer = JSON_INTEGER.test(number) ? Number(number) : Number.NaN
     return Number.isSafeInteger(integer) ? integer : new Numeral(number)
   }
 
@@ -103,13 +103,13 @@ export const parseJson = (text: string, limits: Pick<Limits, 'nesting' | 'jsonVa
     let escaped = false
     for (at++; ; at++) {
       const code = text.charCodeAt(at)
-      if (code === QUOTE) break
+      if (code === QUOTE_CODE) break
       if (Number.isNaN(code)) throw fault('the rest of a string')
-      if (code < SPACE) throw fault('a string without control characters')
-      if (code !== BACKSLASH) continue
+      if (code < SPACE_CODE) throw fault('a string without control characters')
+      if (code !== BACKSLASH_CODE) continue
       escaped = true
-      ESCAPE.lastIndex = at
-      const sequence = ESCAPE.exec(text)?.[0]
+      JSON_ESCAPE.lastIndex = at
+      const sequence = JSON_ESCAPE.exec(text)?.[0]
       if (sequence === undefined) throw fault('an escape sequence of JSON')
       at += sequence.length - 1
     }
@@ -120,7 +120,7 @@ export const parseJson = (text: string, limits: Pick<Limits, 'nesting' | 'jsonVa
   const skipSpace = () => {
     for (;;) {
       const code = text.charCodeAt(at)
-      if (code !== SPACE && code !== 10 && code !== 13 && code !== 9) return
+      if (code !== SPACE_CODE && code !== 10 && code !== 13 && code !== 9) return
       at++
     }
   }
@@ -158,17 +158,17 @@ export const parseJson = (text: string, limits: Pick<Limits, 'nesting' | 'jsonVa
   return whole
 }
 
-const WORDS: [string, Json][] = [
+const JSON_WORDS: [string, Json][] = [
   ['true', true],
   ['false', false],
   ['null', null],
 ]
-const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
-const INTEGER = /^-?\d+$/
-const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y
-const QUOTE = 34
-const BACKSLASH = 92
-const SPACE = 32
+const JSON_NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
+const JSON_INTEGER = /^-?\d+$/
+const JSON_ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y
+const QUOTE_CODE = 34
+const BACKSLASH_CODE = 92
+const SPACE_CODE = 32
 
 /** JSON as text, its numbers as they were written. */
 export const textOfJson = (value: Json): string => {

@@ -46,11 +46,11 @@ export const checkText = (clause: string, field: FieldPath, place: JsonNode): vo
   if (isText(field)) return
   throw refuse(
     'query_shard_exception',
-    `${where(place)}: ${clause} works on keyword and text fields, and [${field.path}] ${contentOf(field)}.`,
+    `${where(place)}: ${clause} works on keyword and text fields, and [${field.path}] ${fieldContent(field)}.`,
   )
 }
 
-const contentOf = (field: FieldPath) => (field.compare === 'integer' ? 'holds integers' : `is of type [${field.es}]`)
+const fieldContent = (field: FieldPath) => (field.compare === 'integer' ? 'holds integers' : `is of type [${field.es}]`)
 
 /** How near a value has to be. */
 export interface Near {
@@ -105,11 +105,11 @@ export const checkFuzzy = (field: FieldPath, at: JsonNode): void => {
   throw notFuzzy(
     at,
     field.path,
-    field.kind === 'address' ? ADDRESS : field.compare === 'hex' ? EXACT : contentOf(field),
+    field.kind === 'address' ? HOLDS_ADDRESSES : field.compare === 'hex' ? EXACT : fieldContent(field),
   )
 }
 
-const ADDRESS = 'holds addresses, of which one that differs in a digit is another account'
+const HOLDS_ADDRESSES = 'holds addresses, of which one that differs in a digit is another account'
 export const EXACT = 'is looked up whole'
 
 export const notFuzzy = (at: JsonNode, name: string, why: string) =>
@@ -185,13 +185,13 @@ const beginsWith = (field: FieldPath, text: string): Node => {
   while (characters.at(-1) === LAST_CHARACTER) characters.pop()
   const last = characters.pop()
   if (last === undefined) return range(field, { gte: text })
-  return range(field, { gte: text, lt: characters.join('') + after(last) })
+  return range(field, { gte: text, lt: characters.join('') + characterAfter(last) })
 }
 
 const LAST_CHARACTER = '\u{10ffff}'
 
 /** The next character; surrogates are none. */
-const after = (character: string) => {
+const characterAfter = (character: string) => {
   const code = character.codePointAt(0)! + 1
   return String.fromCodePoint(code === 0xd800 ? 0xe000 : code)
 }

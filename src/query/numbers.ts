@@ -13,21 +13,21 @@ export interface Whole {
 export const readLong = (field: FieldPath, place: JsonNode): Whole => {
   const whole = readInteger(place)
   const least = whole.exact ? LEAST_LONG : LEAST_LONG - 1n
-  if (whole.floor < least || whole.floor > GREATEST_LONG) throw outOfRange(field, place, whole)
+  if (whole.floor < least || whole.floor > GREATEST_LONG) throw outOfLongRange(field, place, whole)
   return whole
 }
 
 /** The same of an integer of any size. */
 export const readInteger = (place: JsonNode): Whole => {
   const text = numeric(place)
-  const whole = HEX.test(text) ? { floor: BigInt(text), exact: true } : wholeOf(text)
+  const whole = HEX_TEXT.test(text) ? { floor: BigInt(text), exact: true } : wholeOfDecimal(text)
   if (whole === undefined) throw notANumber(place, EXPECTED_INTEGER)
   return whole
 }
 
 export const readDouble = (place: JsonNode): number => {
   const text = numeric(place)
-  const number = DECIMAL.test(text) ? Number(text) : Number.NaN
+  const number = DECIMAL_TEXT.test(text) ? Number(text) : Number.NaN
   if (Number.isNaN(number)) throw notANumber(place, 'a number, or a number as text')
   if (!Number.isFinite(number)) {
     throw refuse('illegal_argument_exception', `${where(place)}: ${show(place.value)} is too large for a double.`)
@@ -39,26 +39,26 @@ export const readDouble = (place: JsonNode): number => {
 const numeric = (place: JsonNode): string => {
   if (typeof place.value === 'boolean') throw notANumber(place, 'a number')
   const text = scalar(place, 'a number')
-  if (text.length > LONGEST) throw notANumber(place, `a number of at most ${LONGEST} characters`)
+  if (text.length > LONGEST_NUMBER) throw notANumber(place, `a number of at most ${LONGEST_NUMBER} characters`)
   return text
 }
 
-const LONGEST = 400
+const LONGEST_NUMBER = 400
 const EXPECTED_INTEGER = 'an integer, as a number, as decimal text or as 0x-hex text'
-const HEX = /^0[xX][0-9a-fA-F]+$/
-const DECIMAL = /^([+-]?)(?=\.?\d)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,9}))?$/
+const HEX_TEXT = /^0[xX][0-9a-fA-F]+$/
+const DECIMAL_TEXT = /^([+-]?)(?=\.?\d)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,9}))?$/
 
-const wholeOf = (text: string): Whole | undefined => {
-  const [, sign, before, after = '', exponent = '0'] = DECIMAL.exec(text) ?? []
+const wholeOfDecimal = (text: string): Whole | undefined => {
+  const [, sign, before, after = '', exponent = '0'] = DECIMAL_TEXT.exec(text) ?? []
   if (before === undefined) return undefined
   const digits = BigInt(before + after)
   const scale = Number(exponent) - after.length
   const signed = sign === '-' ? -digits : digits
   if (digits === 0n) return { floor: 0n, exact: true }
   // Far more digits than any integer of a chain has; the number itself no longer matters.
-  if (scale > 2 * LONGEST) return { floor: signed << 300n, exact: true }
+  if (scale > 2 * LONGEST_NUMBER) return { floor: signed << 300n, exact: true }
   if (scale >= 0) return { floor: signed * 10n ** BigInt(scale), exact: true }
-  if (scale < -2 * LONGEST) return { floor: signed < 0n ? -1n : 0n, exact: false }
+  if (scale < -2 * LONGEST_NUMBER) return { floor: signed < 0n ? -1n : 0n, exact: false }
   const unit = 10n ** BigInt(-scale)
   const exact = digits % unit === 0n
   const truncated = signed / unit
@@ -68,7 +68,7 @@ const wholeOf = (text: string): Whole | undefined => {
 const notANumber = (place: JsonNode, expected: string) =>
   refuse('number_format_exception', `${where(place)}: expected ${expected}, received ${show(place.value)}.`)
 
-const outOfRange = (field: FieldPath, place: JsonNode, { floor, exact }: Whole) => {
+const outOfLongRange = (field: FieldPath, place: JsonNode, { floor, exact }: Whole) => {
   const range = `${show(place.value)} is out of range for a long: [${field.path}] holds the numbers from ${LEAST_LONG} to ${GREATEST_LONG}.`
   const hex = exact && floor > 0n && floor < 2n ** 256n ? floor.toString(16) : undefined
   const remedies: Partial<Record<FieldPath['kind'], string>> = {

@@ -10,33 +10,33 @@ export const withParameters = (body: Json, parameters: Parameters): Json => {
   if (parameters.length === 0 || !isObject(body)) return body
   const given = new Map(parameters)
   const merged = new Map(body)
-  for (const [name, value] of given) if (isParameter(name)) parameterOf(name).put?.(merged, value)
+  for (const [name, value] of given) if (isParameter(name)) searchParameter(name).put?.(merged, value)
   putSource(merged, given)
   putQuery(merged, given)
   if (isTrue(given.get('rest_total_hits_as_int'))) checkAccurate(merged)
   return merged
 }
 
-type Body = Map<string, Json>
+type MergedBody = Map<string, Json>
 
-interface Parameter {
+interface SearchParameter {
   /** For the reference docs. */
   doc: string
   /** Those without are read together with others. */
-  put?(body: Body, value: string): void
+  put?(body: MergedBody, value: string): void
 }
 
 const same =
   (name: string) =>
-  (body: Body, value: string): void =>
+  (body: MergedBody, value: string): void =>
     void body.set(name, value)
 const flag =
   (name: string) =>
-  (body: Body, value: string): void =>
+  (body: MergedBody, value: string): void =>
     void body.set(name, value === '' ? 'true' : value)
 const names =
   (name: string) =>
-  (body: Body, value: string): void =>
+  (body: MergedBody, value: string): void =>
     void body.set(name, listOf(value))
 
 /** Parameters that say what a search answers. */
@@ -67,34 +67,34 @@ export const SEARCH_PARAMETERS = {
   stats: { doc: 'As in the body.', put: names('stats') },
   timeout: { doc: 'As in the body.', put: same('timeout') },
   terminate_after: { doc: 'As in the body.', put: same('terminate_after') },
-} satisfies Record<string, Parameter>
+} satisfies Record<string, SearchParameter>
 
 export type ParameterName = keyof typeof SEARCH_PARAMETERS
 
 const isParameter = (name: string): name is ParameterName => Object.hasOwn(SEARCH_PARAMETERS, name)
-const parameterOf = (name: ParameterName): Parameter => SEARCH_PARAMETERS[name]
+const searchParameter = (name: ParameterName): SearchParameter => SEARCH_PARAMETERS[name]
 
 /** Comes behind the sort keys of the body, as in Elasticsearch. */
-function putSort(body: Body, value: string): void {
+function putSort(body: MergedBody, value: string): void {
   const own = body.get('sort')
   const before: readonly Json[] = own === undefined ? [] : Array.isArray(own) ? own : [own]
-  body.set('sort', [...before, ...listOf(value).map(sortKey)])
+  body.set('sort', [...before, ...listOf(value).map(sortOfParameter)])
 }
 
-const sortKey = (text: string): Json => {
+const sortOfParameter = (text: string): Json => {
   const [, name, order] = /^(.*):([^:]*)$/s.exec(text) ?? []
   if (name === undefined || order === undefined) return text
   if (order === 'asc' || order === 'desc') return new Map([[name, order]])
   throw refuse('illegal_argument_exception', `The URL parameter [sort] has [${order}], and needs asc or desc.`)
 }
 
-function putTotal(body: Body, value: string): void {
+function putTotal(body: MergedBody, value: string): void {
   const number = /^-?\d{1,15}$/.test(value) ? Number(value) : undefined
   // As in Elasticsearch, -1 means none.
   body.set('track_total_hits', number === -1 ? false : (number ?? (value === '' ? 'true' : value)))
 }
 
-const putSource = (body: Body, given: ReadonlyMap<string, string>): void => {
+const putSource = (body: MergedBody, given: ReadonlyMap<string, string>): void => {
   const source = given.get('_source')
   const flag = source === 'true' || source === 'false' ? source === 'true' : undefined
   const named = source === undefined || source === '' || flag !== undefined ? undefined : listOf(source)
@@ -117,7 +117,7 @@ const putSource = (body: Body, given: ReadonlyMap<string, string>): void => {
 
 /** As `_source` in the body, of requests that have nothing else in it. */
 export const sourceOf = (parameters: Parameters): Json => {
-  const body: Body = new Map()
+  const body: MergedBody = new Map()
   putSource(body, new Map(parameters))
   return body.get('_source') ?? true
 }
@@ -131,7 +131,7 @@ const OF_QUERY: readonly (readonly [parameter: string, option: string])[] = [
   ['lenient', 'lenient'],
 ]
 
-const putQuery = (body: Body, given: ReadonlyMap<string, string>): void => {
+const putQuery = (body: MergedBody, given: ReadonlyMap<string, string>): void => {
   const query = given.get('q')
   const options = OF_QUERY.filter(([parameter]) => given.has(parameter))
   if (query === undefined) {
@@ -146,7 +146,7 @@ const putQuery = (body: Body, given: ReadonlyMap<string, string>): void => {
   body.set('query', new Map([['query_string', clause]]))
 }
 
-const checkAccurate = (body: Body): void => {
+const checkAccurate = (body: MergedBody): void => {
   const tracked = body.get('track_total_hits')
   if (typeof tracked !== 'number') return
   throw refuse(

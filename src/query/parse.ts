@@ -43,18 +43,18 @@ export const parseSearch = (
     parseQuery(place, { kind, kinds, now: moment.now, index: options.index, ...taken }, createBudget(options))
   const given = body === undefined || body.trim() === '' ? new Map() : parseJson(body, limits)
   const root = bodyNode(withParameters(given, options.parameters ?? []))
-  checkRefused(root, SEARCH)
-  const keys = readKeys(root, SEARCH, BODY_KEYS, [...Object.keys(IGNORED_KEYS), ...REFUSED_KEYS.keys()])
+  checkRefused(root, EXPECTED_SEARCH)
+  const keys = readKeys(root, EXPECTED_SEARCH, BODY_KEYS, [...Object.keys(IGNORED_KEYS), ...REFUSED_KEYS.keys()])
   const { size, from } = keys
   if (keys.pit !== undefined && options.cursor === undefined)
     throw refuse(
       'action_request_validation_exception',
       'Validation Failed: 1: [indices] cannot be used with point in time. Do not specify any index with point in time.;',
     )
-  if (size >= 0 && from + size > MAX_WINDOW) {
+  if (size >= 0 && from + size > MAX_RESULT_WINDOW) {
     throw refuse(
       'illegal_argument_exception',
-      `Result window is too large, from + size must be less than or equal to: [${MAX_WINDOW}] but was [${from + size}]. For all hits of a query ask for "size": -1, or narrow the query.`,
+      `Result window is too large, from + size must be less than or equal to: [${MAX_RESULT_WINDOW}] but was [${from + size}]. For all hits of a query ask for "size": -1, or narrow the query.`,
     )
   }
   const scope: ShownScope & SortScope = {
@@ -128,8 +128,8 @@ export interface ParseOptions extends BudgetOptions {
   cursor?: SearchRequest['tiebreak']
 }
 
-const SEARCH = 'an object such as {"query": {"match_all": {}}}'
-const MAX_WINDOW = 10_000
+const EXPECTED_SEARCH = 'an object such as {"query": {"match_all": {}}}'
+const MAX_RESULT_WINDOW = 10_000
 
 /** What every hit has where nothing is scored, too. */
 const isOne = (score: Score): boolean => score.by === 'same' && score.value === 1

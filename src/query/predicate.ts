@@ -51,7 +51,7 @@ export const rawValuesOf = (field: FieldPath, source: Record<string, unknown>, l
 /** A value as `_source` shows it, canonical as in the query tree. Of a text, its first word. */
 export const readValue = (field: FieldPath, raw: unknown): Value | undefined => {
   const values: Value[] = []
-  READ[field.compare](field, raw, values)
+  READ_VALUES[field.compare](field, raw, values)
   return values[0]
 }
 
@@ -188,7 +188,7 @@ export const readerOf = (
   list: string | undefined,
 ): ((source: Record<string, unknown>) => Value[]) => {
   const collectFrom = collectorOf(field, list)
-  const read = READ[field.compare]
+  const read = READ_VALUES[field.compare]
   return source => {
     const values: Value[] = []
     collectFrom(source, raw => read(field, raw, values))
@@ -213,7 +213,7 @@ const hasValue = (field: FieldPath, list: string | undefined): Test => {
  * Where the field stands in `_source`, or in an element of its nested list. Of what is shown as one value the encodings are
  * ways to ask and no members.
  */
-const stepsOf = (field: FieldPath, list: string | undefined): string[] => {
+const stepsInSource = (field: FieldPath, list: string | undefined): string[] => {
   const path =
     field.compare === 'integer'
       ? field.path.slice(0, -DEC.length)
@@ -224,14 +224,14 @@ const stepsOf = (field: FieldPath, list: string | undefined): string[] => {
 }
 
 /** Hands over every value of a field that is not null. */
-type Collect = (source: Record<string, unknown>, found: (raw: unknown) => void) => void
+type CollectValues = (source: Record<string, unknown>, found: (raw: unknown) => void) => void
 
-const collectorOf = (field: FieldPath, list: string | undefined): Collect => {
+const collectorOf = (field: FieldPath, list: string | undefined): CollectValues => {
   if (field.kind === 'flattened') {
     const steps = field.path.split('.').slice(1)
     return (source, found) => eachLeaf(source[field.field], steps, found)
   }
-  const steps = stepsOf(field, list)
+  const steps = stepsInSource(field, list)
   return (source, found) => collect(source, steps, 0, found)
 }
 
@@ -246,9 +246,9 @@ const collect = (value: unknown, steps: readonly string[], step: number, found: 
   else collect((value as Record<string, unknown>)[steps[step]!], steps, step + 1, found)
 }
 
-type Read = (field: FieldPath, raw: unknown, values: Value[]) => void
+type ReadValues = (field: FieldPath, raw: unknown, values: Value[]) => void
 
-const READ = {
+const READ_VALUES = {
   hex: ({ ignoreAbove = Number.POSITIVE_INFINITY }, raw, values) => {
     const text = String(raw)
     if (text.length <= ignoreAbove) values.push(text.toLowerCase())
@@ -276,4 +276,4 @@ const READ = {
   instant: (_, raw, values) => {
     values.push(typeof raw === 'string' ? Date.parse(`${raw}Z`) : Number(raw) * 1000)
   },
-} as const satisfies Record<Comparison, Read>
+} as const satisfies Record<Comparison, ReadValues>

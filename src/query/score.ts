@@ -57,8 +57,8 @@ export interface Scored {
 export const same = (value: number): Score => Object.freeze({ by: 'same', value })
 
 /** All that match fit equally well. */
-export const constant = (node: Node): Scored => ({ node, score: ONE })
-const ONE = same(1)
+export const constant = (node: Node): Scored => ({ node, score: SCORE_OF_ONE })
+const SCORE_OF_ONE = same(1)
 
 /** Matches nothing. */
 export const NEVER: Scored = Object.freeze(constant(NONE))

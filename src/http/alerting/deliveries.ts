@@ -37,7 +37,7 @@ export const sizeOf = (text: string | undefined, byDefault = 20): number =>
 
 const DAY_MS = 86_400_000
 /** Half hours of a day, which may begin in the middle of one. */
-const BUCKETS = 49
+const DEFAULT_BUCKETS = 49
 const MOST_BUCKETS = 500
 
 export const alertSeries = ruleRoute(
@@ -52,7 +52,7 @@ export const alertSeries = ruleRoute(
       const from = timeOf('from', given.from) ?? to - DAY_MS
       if (to < from)
         throw refuse('illegal_argument_exception', 'The URL parameter [to] must not be earlier than [from].')
-      const buckets = integerOf('buckets', given.buckets, { max: MOST_BUCKETS }) ?? BUCKETS
+      const buckets = integerOf('buckets', given.buckets, { max: MOST_BUCKETS }) ?? DEFAULT_BUCKETS
       const { id } = c.get('account')
       const asked = given.rules === undefined ? undefined : [...new Set(given.rules.split(','))]
       if (asked) createNameCounter(limits)(asked)
@@ -61,7 +61,7 @@ export const alertSeries = ruleRoute(
     },
 )
 
-const STATES = Object.keys({
+const LISTED_STATES = Object.keys({
   queued: true,
   waiting: true,
   retried: true,
@@ -76,7 +76,7 @@ export const listDeliveries = ruleRoute(
   'Deliveries of the account across its rules, newest first.',
   {
     query: ['rule', 'state', 'channel', 'target', 'alert', 'since', 'until', 'size', 'before'],
-    values: { state: oneOf(STATES) },
+    values: { state: oneOf(LISTED_STATES) },
     answers: { 200: answer(closed({ deliveries: listOf(ref('Delivery')), next: orNull(text) })) },
   },
   ({ service }, parameters) =>
@@ -86,7 +86,7 @@ export const listDeliveries = ruleRoute(
       const filter = {
         ...{ channel, target, alert },
         rule: integerOf('rule', given.rule),
-        state: oneOfThese('state', given.state, STATES),
+        state: oneOfThese('state', given.state, LISTED_STATES),
         since: timeOf('since', given.since),
         until: timeOf('until', given.until),
         before: integerOf('before', given.before),

@@ -127,7 +127,7 @@ const startAfterMove = (service: AlertingService, before: StoredRule, input: Rul
   networkOf(input) === before.network ? undefined : service.startBlockOf(networkOf(input))
 
 /** How many deliveries a deletion cancelled. The answer has no body, as clients of old expect. */
-const CANCELLED = 'cancelled-deliveries'
+const CANCELLED_HEADER = 'cancelled-deliveries'
 
 export const removeRule = ruleRoute(
   'delete',
@@ -143,7 +143,10 @@ export const removeRule = ruleRoute(
       if (rules.remove(rule.account, rule.id, rule.revision, actorOf(c)) !== 'removed') continue
       await rules.synced()
       const cancelled = await service.cancel(rule, 'deleted', since)
-      return new Response(null, { status: 204, headers: cancelled === null ? {} : { [CANCELLED]: String(cancelled) } })
+      return new Response(null, {
+        status: 204,
+        headers: cancelled === null ? {} : { [CANCELLED_HEADER]: String(cancelled) },
+      })
     }
   },
 )
@@ -203,20 +206,20 @@ export const createRules = ruleRoute(
     },
 )
 
-const NEWLINE = 10
+const NEWLINE_CODE = 10
 
 /** Lines that are not empty. */
 function* linesOf(body: Uint8Array = new Uint8Array()): Generator<Uint8Array, void> {
   for (let at = 0; at < body.length; ) {
-    const found = body.indexOf(NEWLINE, at)
+    const found = body.indexOf(NEWLINE_CODE, at)
     const end = found < 0 ? body.length : found
     const line = body.subarray(at, end)
-    if (!isBlank(line)) yield line
+    if (!isBlankLine(line)) yield line
     at = end + 1
   }
 }
 
-const isBlank = (line: Uint8Array): boolean => line.every(byte => byte === 32 || byte === 9 || byte === 13)
+const isBlankLine = (line: Uint8Array): boolean => line.every(byte => byte === 32 || byte === 9 || byte === 13)
 
 const parsed = (line: Uint8Array, index: number): unknown => {
   try {

@@ -49,12 +49,12 @@ const shownTable = <Row>(call: Call, { columns, rows }: Table<Row>): Told | Resp
   )
 }
 
-type Named<Row> = readonly [name: string, column: Column<Row>]
+type NamedColumn<Row> = readonly [name: string, column: Column<Row>]
 
-const chosen = <Row>({ parameters, names }: Call, all: readonly Named<Row>[]): Named<Row>[] => {
+const chosen = <Row>({ parameters, names }: Call, all: readonly NamedColumn<Row>[]): NamedColumn<Row>[] => {
   const wanted = names.listed(parameters.get('h') ?? '')
   if (wanted.length === 0) return [...all]
-  return wanted.flatMap((name): Named<Row>[] => {
+  return wanted.flatMap((name): NamedColumn<Row>[] => {
     const fits = fitting(name)
     if (name.includes('*')) return all.filter(([known]) => fits(known))
     const [, column] = columnNamed(name, all) ?? []
@@ -63,12 +63,12 @@ const chosen = <Row>({ parameters, names }: Call, all: readonly Named<Row>[]): N
   })
 }
 
-const columnNamed = <Row>(name: string, all: readonly Named<Row>[]): Named<Row> | undefined =>
+const columnNamed = <Row>(name: string, all: readonly NamedColumn<Row>[]): NamedColumn<Row> | undefined =>
   all.find(([known, { aliases = [] }]) => known === name || aliases.includes(name))
 
 const inOrder = <Row>(
   { parameters, names }: Call,
-  all: readonly Named<Row>[],
+  all: readonly NamedColumn<Row>[],
   rows: readonly Row[],
 ): readonly Row[] => {
   const keys = names.listed(parameters.get('s') ?? '').map(key => {

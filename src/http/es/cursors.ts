@@ -24,7 +24,7 @@ const opened = async (call: Call, dialect: PitOpening['dialect']): Promise<Opene
 
 const accountOf = ({ c, network }: Call) => ({ network, account: askedBy(c).account })
 
-const CLOSED = { 200: answer(ref('Closed')), 404: orError('Closed', 'There was none.') }
+const CLOSED_ANSWERS = { 200: answer(ref('Closed')), 404: orError('Closed', 'There was none.') }
 
 const openPit: Endpoint = {
   paths: ['{index}/_pit'],
@@ -44,7 +44,7 @@ const closePit: Endpoint = {
   doc: 'Closes a point in time.',
   tag: 'Search',
   body: { schema: schemaOf(OF_PIT, 'id') },
-  answers: CLOSED,
+  answers: CLOSED_ANSWERS,
   async handle(call) {
     const { id } = await keysOf(call, OF_PIT)
     if (!id) throw refuse('illegal_argument_exception', 'search context id is not provided: write {"id": "…"}.')
@@ -107,12 +107,12 @@ const listPointsInTime: Endpoint = {
   },
 }
 
-const PATHS = ['_search/scroll', '_search/scroll/{id}']
+const SCROLL_PATHS = ['_search/scroll', '_search/scroll/{id}']
 const OF_SCROLL = { scroll_id: { ...textKey, schema: textsKey.schema }, scroll: textKey }
 const OF_SCROLLS = { scroll_id: textsKey }
 
 const scroll: Endpoint = {
-  paths: PATHS,
+  paths: SCROLL_PATHS,
   methods: ['GET', 'POST'],
   doc: 'The next page of a scroll. The id is in the body, the URL or the path.',
   parameters: ['scroll', 'scroll_id', 'rest_total_hits_as_int', 'typed_keys'],
@@ -123,26 +123,26 @@ const scroll: Endpoint = {
     const { c, service, log, network, path, parameters } = call
     const keys = await keysOf(call, OF_SCROLL)
     const id = keys.scroll_id ?? parameters.get('scroll_id') ?? path.get('id')
-    if (!id) throw invalid('scrollId is missing')
+    if (!id) throw invalidCursor('scrollId is missing')
     const asked = { network, id, scroll: keys.scroll ?? parameters.get('scroll') }
     return sendAnswer(c, log, await service.cursors.scroll({ ...asked, dialect: dialectOf(call), ...askedBy(c) }))
   },
 }
 
 const clearScroll: Endpoint = {
-  paths: PATHS,
+  paths: SCROLL_PATHS,
   methods: ['DELETE'],
   doc: 'Closes one scroll, several, or with `_all` all scrolls of the account.',
   parameters: ['scroll_id'],
   tag: 'Search',
   body: { schema: schemaOf(OF_SCROLLS) },
-  answers: CLOSED,
+  answers: CLOSED_ANSWERS,
   async handle(call) {
     const { c, service, network, path, parameters } = call
     const { scroll_id: named } = await keysOf(call, OF_SCROLLS)
     const others = [parameters.get('scroll_id'), path.get('id')].flatMap(text => text?.split(',') ?? [])
     const ids = named.length > 0 ? named : others
-    if (ids.length === 0) throw invalid('no scroll ids specified')
+    if (ids.length === 0) throw invalidCursor('no scroll ids specified')
     const isAll = ids.includes('_all')
     const { account } = askedBy(c)
     const freed = service.cursors.close({ network, account, kind: 'scroll', ids: isAll ? 'all' : ids })
@@ -150,7 +150,7 @@ const clearScroll: Endpoint = {
   },
 }
 
-const invalid = (why: string) => refuse('action_request_validation_exception', `Validation Failed: 1: ${why};`)
+const invalidCursor = (why: string) => refuse('action_request_validation_exception', `Validation Failed: 1: ${why};`)
 
 /** Scrolls and points in time. */
 export const CURSORS = [

@@ -112,7 +112,12 @@ const listOf = ({ limits }: Call, place: JsonNode, expected: string): JsonNode[]
 const docsOf = (call: Call, place: JsonNode): Wanted[] => {
   const source = sourceFilter(call)
   return listOf(call, place, 'a list of documents').map(at => {
-    const { _id, _index, _source } = readKeys(at, 'an object such as {"_index": "tx", "_id": "0x…"}', OF_DOC, HARMLESS)
+    const { _id, _index, _source } = readKeys(
+      at,
+      'an object such as {"_index": "tx", "_id": "0x…"}',
+      OF_DOC,
+      HARMLESS_DOC_KEYS,
+    )
     if (_id === undefined) throw refuse('action_request_validation_exception', `${at.path}: id is missing;`)
     const own = _source === undefined ? source : sourceFilter(call, _source)
     return wantedOf(call, _index ?? call.path.get('index'), _id, own)
@@ -128,7 +133,7 @@ const OF_DOC = {
   }),
 }
 /** Harmless: the Java client sends some of them as null. */
-const HARMLESS = ['_type', 'routing', '_routing', 'version', 'version_type']
+const HARMLESS_DOC_KEYS = ['_type', 'routing', '_routing', 'version', 'version_type']
 
 const sourceFilter = ({ pairs, limits }: Call, own?: JsonNode): SourceFilter =>
   parseSource(own ?? { path: '_source', value: sourceOf(pairs) }, limits)

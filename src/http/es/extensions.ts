@@ -61,16 +61,16 @@ const suggest: Endpoint = {
   async handle(call) {
     const { c, service, log, network, parameters } = call
     const q = parameters.get('q') ?? ''
-    if (q.length > LONGEST)
+    if (q.length > LONGEST_TYPED)
       throw refuse(
         'illegal_argument_exception',
-        `The URL parameter [q] has ${q.length} characters, and may have ${LONGEST}.`,
+        `The URL parameter [q] has ${q.length} characters, and may have ${LONGEST_TYPED}.`,
       )
     return sendAnswer(c, log, await service.suggest({ network, q, size: readSize(call), ...askedBy(c) }))
   },
 }
 
-const LONGEST = 200
+const LONGEST_TYPED = 200
 
 /** What Elasticsearch does not have. */
 export const EXTENSIONS = [suggest, similarContracts, similarEvents, similarCalls]

@@ -293,7 +293,7 @@ const capabilities = (call: Call, kinds: readonly Kind[], patterns: readonly str
   return Object.fromEntries(
     Array.from(found, ([path, byType]) => {
       const missing = kinds.filter(kind => ![...byType.values()].some(it => it.kinds.includes(kind)))
-      if (unmapped && missing.length > 0) byType.set('unmapped', { capability: UNMAPPED, kinds: missing })
+      if (unmapped && missing.length > 0) byType.set('unmapped', { capability: UNMAPPED_CAPABILITY, kinds: missing })
       const several = byType.size > 1
       const told = Array.from(byType, ([type, { capability, kinds }]) => {
         const indices = several && { indices: indexNames(call, kinds) }
@@ -318,7 +318,12 @@ const metadata = (type: string, searchable: boolean): [string, Capability] => [
 
 const METADATA = [metadata('_id', true), metadata('_index', true), metadata('_type', true), metadata('_source', false)]
 
-const UNMAPPED: Capability = { type: 'unmapped', metadata_field: false, searchable: false, aggregatable: false }
+const UNMAPPED_CAPABILITY: Capability = {
+  type: 'unmapped',
+  metadata_field: false,
+  searchable: false,
+  aggregatable: false,
+}
 
 const OF_ANALYZE = {
   analyzer: optional(asText('the name of an analyzer'), SCHEMAS.text),
@@ -361,14 +366,14 @@ const analyze: Endpoint = {
   },
 }
 
-interface Token {
+interface AnalyzedToken {
   token: string
   start: number
   end: number
   type: string
 }
 
-const splitterOf = (name: string): ((text: string) => Token[]) => {
+const splitterOf = (name: string): ((text: string) => AnalyzedToken[]) => {
   if (name === 'standard' || name === 'default') return standard
   if (name === 'keyword') return text => [{ token: text, start: 0, end: text.length, type: 'word' }]
   throw refuse(
@@ -381,7 +386,7 @@ const analyzerOf = (call: Call, path: string): string =>
   kindsOf(call).some(kind => lookup(kind, path)?.es === 'text') ? 'standard' : 'keyword'
 
 /** Words stand in the text in their order. */
-const standard = (text: string): Token[] => {
+const standard = (text: string): AnalyzedToken[] => {
   const lower = Array.from(text, it => it.toLowerCase().slice(0, it.length)).join('')
   let at = 0
   return words(text).map(token => {
@@ -391,7 +396,7 @@ const standard = (text: string): Token[] => {
   })
 }
 
-const TYPES: readonly (readonly [pattern: RegExp, type: string])[] = [
+const TOKEN_TYPES: readonly (readonly [pattern: RegExp, type: string])[] = [
   [/^\p{Script=Han}/u, '<IDEOGRAPHIC>'],
   [/^\p{Script=Hiragana}/u, '<HIRAGANA>'],
   [/^\p{Script=Katakana}/u, '<KATAKANA>'],
@@ -401,7 +406,7 @@ const TYPES: readonly (readonly [pattern: RegExp, type: string])[] = [
   [/^[\p{Nd}.,_']+$/u, '<NUM>'],
 ]
 
-const typeOf = (token: string): string => TYPES.find(([pattern]) => pattern.test(token))?.[1] ?? '<ALPHANUM>'
+const typeOf = (token: string): string => TOKEN_TYPES.find(([pattern]) => pattern.test(token))?.[1] ?? '<ALPHANUM>'
 
 /** What is told of indices. */
 export const INDICES = [analyze, indices, mapping, fieldMapping, fieldCaps, settings, alias, resolve, stats, refresh]

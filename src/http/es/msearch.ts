@@ -19,7 +19,7 @@ import { isOn, namesIn, OF_SHARDS } from './parameters.ts'
 import { dialectOf, searchWith } from './search.ts'
 
 /** Searches of one request that run at the same time, unless it asks for fewer. */
-const AT_ONCE = 4
+const SEARCHES_AT_ONCE = 4
 
 const msearch: Endpoint = {
   paths: ['_msearch', '{index}/_msearch', '{index}/{type}/_msearch'],
@@ -41,14 +41,14 @@ const msearch: Endpoint = {
 }
 
 /** The request of one search. */
-interface Asked {
+interface AskedSearch {
   body: Uint8Array
   /** Beside those of the URL. */
   parameters?: Parameters
 }
 
 /** Answers several searches. `read` makes one of the line behind its header. */
-const searchesWith = async (call: Call, read: (line: Uint8Array) => Promise<Asked>): Promise<Response> => {
+const searchesWith = async (call: Call, read: (line: Uint8Array) => Promise<AskedSearch>): Promise<Response> => {
   const { c, log, filterPath } = call
   const started = performance.now()
   const items = itemsOf(call, await bodyOf(call))
@@ -60,35 +60,35 @@ const searchesWith = async (call: Call, read: (line: Uint8Array) => Promise<Aske
 }
 
 const atOnce = ({ parameters }: Call): number => {
-  const given = Number(parameters.get('max_concurrent_searches') ?? AT_ONCE)
+  const given = Number(parameters.get('max_concurrent_searches') ?? SEARCHES_AT_ONCE)
   if (!Number.isSafeInteger(given) || given < 1)
     throw refuse('illegal_argument_exception', 'The URL parameter [max_concurrent_searches] must be positive.')
-  return Math.min(given, AT_ONCE)
+  return Math.min(given, SEARCHES_AT_ONCE)
 }
 
-interface Item {
+interface SearchItem {
   header: Uint8Array
   body: Uint8Array
 }
 
-const NEWLINE = 10
+const LINE_END = 10
 
 /** The lines in pairs. Empty ones between two searches are passed over, as in Elasticsearch. */
-const itemsOf = ({ limits }: Call, body: Uint8Array | undefined): Item[] => {
+const itemsOf = ({ limits }: Call, body: Uint8Array | undefined): SearchItem[] => {
   if (body === undefined) throw refuse('parse_exception', 'request body or source parameter is required')
-  if (body.at(-1) !== NEWLINE)
+  if (body.at(-1) !== LINE_END)
     throw refuse('illegal_argument_exception', 'The msearch request must be terminated by a newline [\n]')
-  const items: Item[] = []
+  const items: SearchItem[] = []
   let at = 0
   const line = (): Uint8Array => {
-    const end = body.indexOf(NEWLINE, at)
+    const end = body.indexOf(LINE_END, at)
     const found = body.subarray(at, end)
     at = end + 1
     return found
   }
   while (at < body.length) {
     const header = line()
-    if (header.length === 0 && items.length > 0 && isBlank(body.subarray(at))) break
+    if (header.length === 0 && items.length > 0 && isBlankText(body.subarray(at))) break
     if (at >= body.length)
       throw refuse('illegal_argument_exception', `The header of search ${items.length + 1} is not followed by a body.`)
     if (items.length === limits.searches) throw overLimit('searches', limits)
@@ -99,13 +99,17 @@ const itemsOf = ({ limits }: Call, body: Uint8Array | undefined): Item[] => {
   return items
 }
 
-const isBlank = (bytes: Uint8Array): boolean => bytes.every(byte => byte === NEWLINE || byte === 13 || byte === 32)
+const isBlankText = (bytes: Uint8Array): boolean => bytes.every(byte => byte === LINE_END || byte === 13 || byte === 32)
 
 /** What is asked of each item, whatever it may be answered: its JSON text with the status in it; undefined where the patterns leave nothing of it. */
 const answerOf = async (
   call: Call,
-  { header, body: line }: Item,
-  { read, signal, ending }: { read(line: Uint8Array): Promise<Asked>; signal: AbortSignal; ending: Ending | undefined },
+  { header, body: line }: SearchItem,
+  {
+    read,
+    signal,
+    ending,
+  }: { read(line: Uint8Array): Promise<AskedSearch>; signal: AbortSignal; ending: Ending | undefined },
 ): Promise<Uint8Array | undefined> => {
   const { c, service, filterPath } = call
   const isFiltered = filterPath.length > 0
@@ -150,13 +154,13 @@ const HEADER_KEYS = {
   ...{ type: namesKey, types: namesKey },
 }
 /** Options that change nothing here, as in the URL. */
-const HARMLESS = [...OF_SHARDS, 'expand_wildcards', 'ignore_throttled', 'allow_partial_search_results']
+const HARMLESS_HEADER_KEYS = [...OF_SHARDS, 'expand_wildcards', 'ignore_throttled', 'allow_partial_search_results']
 
 const headerOf = (call: Call, line: Uint8Array): Target & { isNamed: boolean } => {
   if (line.length > call.limits.searchHeader) throw overLimit('searchHeader', call.limits)
   const text = Buffer.from(line.buffer, line.byteOffset, line.length).toString()
   const root = bodyNode(text.trim() === '' ? new Map() : parseJson(text, call.limits))
-  const keys = readKeys(root, 'an object such as {"index": "tx"}', HEADER_KEYS, HARMLESS)
+  const keys = readKeys(root, 'an object such as {"index": "tx"}', HEADER_KEYS, HARMLESS_HEADER_KEYS)
   const { network, service, path } = call
   const index = keys.index ?? keys.indices ?? path.get('index')
   const types = keys.type ?? keys.types ?? path.get('type') ?? call.parameters.get('type')
@@ -188,7 +192,7 @@ async function* inOrder<T, R>(all: readonly T[], atOnce: number, work: (one: T) 
   }
 }
 
-const HEAD = '{"responses":['
+const RESPONSES_HEAD = '{"responses":['
 
 /** The whole answer, part by part: however many searches there are, few answers are held at once. */
 const streamed = (
@@ -196,7 +200,7 @@ const streamed = (
   started: number,
   patterns: readonly string[],
 ): ReadableStream<Uint8Array> => {
-  let before = HEAD
+  let before = RESPONSES_HEAD
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
@@ -207,7 +211,7 @@ const streamed = (
           const took = Buffer.from(`{"took":${Math.round(performance.now() - started)}}`)
           const left = Buffer.from(filterJson(took, patterns)).toString()
           const comma = left === '{}' ? '' : ','
-          controller.enqueue(Buffer.from(before === HEAD ? left : `]${comma}${left.slice(1)}`))
+          controller.enqueue(Buffer.from(before === RESPONSES_HEAD ? left : `]${comma}${left.slice(1)}`))
           controller.close()
           return
         }
@@ -292,7 +296,7 @@ const renderTemplate: Endpoint = {
 
 const sent = async (call: Call): Promise<Uint8Array> => {
   const body = await bodyOf(call)
-  if (body !== undefined && !isBlank(body)) return body
+  if (body !== undefined && !isBlankText(body)) return body
   throw refuse('parse_exception', 'request body or source parameter is required')
 }
 

@@ -86,15 +86,15 @@ export const filterPathOf = (parameters: ReadonlyMap<string, string>, limits: Li
   return patterns
 }
 
-const MOST = 100
+const MOST_ANSWERS = 100
 
 /** How many answers the URL asks for: 10 by default. */
 export const readSize = ({ parameters }: Pick<Call, 'parameters'>): number => {
   const text = parameters.get('size') ?? '10'
   const size = /^\d{1,9}$/.test(text) ? Number(text) : 0
-  if (size >= 1 && size <= MOST) return size
+  if (size >= 1 && size <= MOST_ANSWERS) return size
   throw refuse(
     'illegal_argument_exception',
-    `The URL parameter [size] is a number from 1 to ${MOST}, and not [${text.slice(0, 50)}].`,
+    `The URL parameter [size] is a number from 1 to ${MOST_ANSWERS}, and not [${text.slice(0, 50)}].`,
   )
 }

@@ -2,14 +2,16 @@ import { type ChainsieveError, refuse } from '../../lib/errors.ts'
 import { KINDS } from '../../mapping/index.ts'
 import type { Endpoint, Method } from './endpoint.ts'
 
-interface Found {
+interface FoundEndpoints {
   /** By the method that they take. */
   endpoints: ReadonlyMap<Method, { endpoint: Endpoint; path: ReadonlyMap<string, string> }>
 }
 
 /** Finds endpoints by their paths; names before what stands for any of them. */
-export const createRoutes = (endpoints: readonly Endpoint[]): ((segments: readonly string[]) => Found | undefined) => {
-  const bySize = new Map<number, Route[]>()
+export const createRoutes = (
+  endpoints: readonly Endpoint[],
+): ((segments: readonly string[]) => FoundEndpoints | undefined) => {
+  const bySize = new Map<number, EndpointRoute[]>()
   for (const endpoint of endpoints)
     for (const path of endpoint.paths) {
       const parts = path.split('/').filter(part => part !== '')
@@ -17,7 +19,7 @@ export const createRoutes = (endpoints: readonly Endpoint[]): ((segments: readon
       bySize.set(parts.length, [...routes, { endpoint, parts }].sort(byNames))
     }
   return segments => {
-    const found: Found['endpoints'] & Map<Method, unknown> = new Map()
+    const found: FoundEndpoints['endpoints'] & Map<Method, unknown> = new Map()
     for (const { endpoint, parts } of bySize.get(segments.length) ?? []) {
       const path = matched(parts, segments)
       if (!path) continue
@@ -27,12 +29,12 @@ export const createRoutes = (endpoints: readonly Endpoint[]): ((segments: readon
   }
 }
 
-interface Route {
+interface EndpointRoute {
   endpoint: Endpoint
   parts: readonly string[]
 }
 
-const byNames = (a: Route, b: Route): number => {
+const byNames = (a: EndpointRoute, b: EndpointRoute): number => {
   for (const [i, part] of a.parts.entries()) {
     const order = Number(part.startsWith('{')) - Number(b.parts[i]!.startsWith('{'))
     if (order !== 0) return order

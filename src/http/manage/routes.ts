@@ -204,7 +204,7 @@ const readNew = async (
   if (!/^\s*[[{]/.test(text)) return { abis: [newAbi(text, 'The body', around, {})], faults: [] }
   const body = parsed(text)
   if (!isRecord(body) || !Array.isArray(body.abis)) {
-    const single = isRecord(body) && ONE.some(key => Object.hasOwn(body, key)) ? { abis: [body] } : undefined
+    const single = isRecord(body) && ENTRY_KEYS.some(key => Object.hasOwn(body, key)) ? { abis: [body] } : undefined
     return single
       ? severalIn(single, around)
       : { abis: [newAbi(JSON.stringify(body), 'The body', around, {})], faults: [] }
@@ -221,17 +221,17 @@ const parsed = (text: string): unknown => {
 }
 
 /** What tells an entry from an artifact: that has none of them. */
-const ONE = ['address', 'codeHash', 'network']
-const KNOWN = ['abi', 'name', 'network', 'address', 'codeHash']
-const MOST = 1_000
+const ENTRY_KEYS = ['address', 'codeHash', 'network']
+const ABI_KEYS = ['abi', 'name', 'network', 'address', 'codeHash']
+const MOST_ABIS = 1_000
 
 const severalIn = (body: object, around: Around): { abis: NewAbi[]; faults: readonly Fault[] } => {
   const faults: Fault[] = []
   const list = placeOf(body, faults).member('abis')
   const entries = list.value as readonly unknown[]
-  if (entries.length === 0 || entries.length > MOST)
-    list.fault(`abis must be a list of 1 to ${MOST} ABIs, not of ${entries.length}.`)
-  const abis = entries.slice(0, MOST).flatMap((_, n) => readEntry(list.element(n), around) ?? [])
+  if (entries.length === 0 || entries.length > MOST_ABIS)
+    list.fault(`abis must be a list of 1 to ${MOST_ABIS} ABIs, not of ${entries.length}.`)
+  const abis = entries.slice(0, MOST_ABIS).flatMap((_, n) => readEntry(list.element(n), around) ?? [])
   return { abis, faults }
 }
 
@@ -243,7 +243,7 @@ const readEntry = (place: Place, around: Around): NewAbi | undefined => {
   const { contractName } = place.value
   // An artifact has much besides.
   const isArtifact = contractName !== undefined || Object.hasOwn(place.value, 'bytecode')
-  if (!isArtifact && !object(place, { what: 'an ABI', known: KNOWN })) return undefined
+  if (!isArtifact && !object(place, { what: 'an ABI', known: ABI_KEYS })) return undefined
   for (const name of ['name', 'network']) optional(place.member(name), member => void filled(member))
   hex(place.member('address'), 20)
   hex(place.member('codeHash'), 32)

@@ -13,7 +13,7 @@ import { closed, flag, number, orNull, ref, type Schema, text, whole } from './s
 const hex: Schema = { type: ['string', 'null'], pattern: '^0x[0-9a-fA-F]*$' }
 
 /** How a kind of field looks in `_source`; encodings that stand apart come with `decimals` or by their name. */
-const SHOWN = {
+const SHOWN_KINDS = {
   address: { ...hex, description: 'An address with the checksum of EIP-55.' },
   hex,
   hexList: { type: ['array', 'null'], items: hex },
@@ -46,7 +46,7 @@ function encoded(kind: FieldKind): Schema {
 const fieldSchema = (field: Field | List): Schema =>
   isList(field)
     ? { type: ['array', 'null'], items: objectOf(field.members), description: field.doc }
-    : { ...SHOWN[field.kind], description: field.doc }
+    : { ...SHOWN_KINDS[field.kind], description: field.doc }
 
 /** Members such as `value.hex` lie in an object of their own. `_source` may be filtered: no field is required. */
 const objectOf = (fields: Readonly<Record<string, Field | List>>): Schema => {

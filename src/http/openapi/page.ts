@@ -18,7 +18,7 @@ export const pageOf = (api: OpenApi): string => {
   )
   const schemas = Object.entries(components.schemas).map(
     ([name, schema]) =>
-      `<details id="schema-${escaped(name)}"><summary><code>${escaped(name)}</code> ${marked(String(schema.description ?? ''))}</summary>${jsonOf(schema)}</details>`,
+      `<details id="schema-${escaped(name)}"><summary><code>${escaped(name)}</code> ${marked(String(schema.description ?? ''))}</summary>${schemaHtml(schema)}</details>`,
   )
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -62,11 +62,11 @@ const nameIn = (reference: string): string => reference.slice(reference.lastInde
 
 const contentOf = (content: Record<string, { schema: Schema }>): string =>
   Object.entries(content)
-    .map(([type, { schema }]) => `<p><code>${escaped(type)}</code></p>${jsonOf(schema)}`)
+    .map(([type, { schema }]) => `<p><code>${escaped(type)}</code></p>${schemaHtml(schema)}`)
     .join('')
 
 /** References are links to the schemas below. */
-const jsonOf = (schema: Schema): string =>
+const schemaHtml = (schema: Schema): string =>
   `<pre>${escaped(JSON.stringify(schema, null, 2)).replace(
     /#\/components\/schemas\/(\w+)/g,
     (_, name: string) => `<a href="#schema-${name}">${name}</a>`,
@@ -88,18 +88,18 @@ const STYLE = [
 ].join('')
 
 /** Nothing is loaded, run, framed or sent from the page; its own style alone is used. */
-const PAGE_HEADERS = {
+const API_PAGE_HEADERS = {
   'content-type': 'text/html; charset=UTF-8',
   'content-security-policy': `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
 }
 
-const route = routesOf<{ json(): string; page(): string }>('Server')
+const descriptionRoute = routesOf<{ json(): string; page(): string }>('Server')
 
 /** Open to everybody, for they tell what the docs tell. */
 export const DESCRIPTION_ROUTES = [
-  route(
+  descriptionRoute(
     'get',
     '/openapi.json',
     'This description.',
@@ -108,7 +108,7 @@ export const DESCRIPTION_ROUTES = [
       () =>
         new Response(json(), { headers: JSON_TYPE }),
   ),
-  route(
+  descriptionRoute(
     'get',
     '/openapi',
     'This description, as a page to read.',
@@ -118,6 +118,6 @@ export const DESCRIPTION_ROUTES = [
     },
     ({ page }) =>
       () =>
-        new Response(page(), { headers: PAGE_HEADERS }),
+        new Response(page(), { headers: API_PAGE_HEADERS }),
   ),
 ]

@@ -4,12 +4,12 @@ import { closed, flag, listOf, oneOf, orNull, ref, type Schema, text } from './s
 
 const link: Schema = { ...text, format: 'uri' }
 
-const HELD: Record<Parameter['holds'], Schema> = { url: link, addresses: listOf(text), text, name: text }
+const HELD_SCHEMAS: Record<Parameter['holds'], Schema> = { url: link, addresses: listOf(text), text, name: text }
 
 /** Each with its parameters, all of which it must have. */
 const action: Schema = {
   oneOf: Object.entries<Record<string, Parameter>>(CHANNELS).map(([type, parameters]) => {
-    const held = Object.entries(parameters).map(([name, { holds }]) => [name, HELD[holds]])
+    const held = Object.entries(parameters).map(([name, { holds }]) => [name, HELD_SCHEMAS[holds]])
     return closed(
       { type: { const: type }, parameters: closed(Object.fromEntries(held)) },
       { payload: listOf(ref('PayloadField')) },
@@ -17,14 +17,14 @@ const action: Schema = {
   }),
 }
 
-const WITH_LIST: readonly Operator[] = ['Equals any', 'Equals any (ignore case)']
-const WITH_TEXT = OPERATORS.filter(it => it !== 'Inspect' && !WITH_LIST.includes(it))
+const LIST_OPERATORS: readonly Operator[] = ['Equals any', 'Equals any (ignore case)']
+const TEXT_OPERATORS = OPERATORS.filter(it => it !== 'Inspect' && !LIST_OPERATORS.includes(it))
 const COMPARES = { useScaledValue: flag, operatorParameters: { type: 'null' } }
 
 const condition: Schema = {
   oneOf: [
-    closed({ name: text, operator: oneOf(WITH_TEXT), value: text }, COMPARES),
-    closed({ name: text, operator: oneOf(WITH_LIST), value: listOf(text) }, COMPARES),
+    closed({ name: text, operator: oneOf(TEXT_OPERATORS), value: text }, COMPARES),
+    closed({ name: text, operator: oneOf(LIST_OPERATORS), value: listOf(text) }, COMPARES),
     closed(
       { name: text, operator: { const: 'Inspect' }, operatorParameters: listOf(ref('Condition')) },
       { useScaledValue: flag, value: orNull(text) },

@@ -25,13 +25,13 @@ export const readInterval = (place: JsonNode, keys: IntervalKeys): Interval => {
     )
   }
   if (calendar) return readCalendar(calendar)
-  if (fixed) return readFixed(fixed, string(fixed, EXPECTED))
+  if (fixed) return readFixed(fixed, string(fixed, EXPECTED_LENGTH))
   if (typeof first.value === 'number') return positive(first, first.value)
-  const text = string(first, EXPECTED)
+  const text = string(first, EXPECTED_LENGTH)
   return CALENDAR_UNITS.get(text) ?? readFixed(first, text)
 }
 
-const EXPECTED = 'a length of time, such as "30m"'
+const EXPECTED_LENGTH = 'a length of time, such as "30m"'
 
 const readCalendar = (place: JsonNode): Interval => {
   const text = string(place, 'a unit of the calendar, such as "day"')
@@ -62,10 +62,10 @@ export const lengthOf = (text: string): number | undefined => {
   const [, digits, unit] = /^\s*([+-]?\d{1,18})\s*(nanos|micros|ms|s|m|h|d)\s*$/i.exec(text) ?? []
   if (digits === undefined || unit === 'M') return undefined
   const length = Number(digits) * TIME_UNITS[unit!.toLowerCase() as TimeUnit]
-  return Math.max(-FURTHEST, Math.min(FURTHEST, length))
+  return Math.max(-LONGEST_LENGTH, Math.min(LONGEST_LENGTH, length))
 }
 
-const FURTHEST = Number.MAX_SAFE_INTEGER
+const LONGEST_LENGTH = Number.MAX_SAFE_INTEGER
 
 /** By how much buckets begin later: `+6h`, `-1d`, or milliseconds. */
 export const readOffset = (place: JsonNode | undefined): number => {
@@ -108,7 +108,7 @@ const ofMonths = (name: CalendarUnit['name'], count: number, days: number): Cale
 /** 1970 began on a Thursday, and weeks begin on Mondays. */
 const MONDAY = -3 * DAY
 
-const UNITS = [
+const CALENDAR_UNIT_LIST = [
   even('second', SECOND),
   even('minute', MINUTE),
   even('hour', HOUR),
@@ -119,12 +119,12 @@ const UNITS = [
   ofMonths('year', 12, 365),
 ]
 
-const SHORT = ['1s', '1m', '1h', '1d', '1w', '1M', '1q', '1y']
+const SHORT_UNIT_NAMES = ['1s', '1m', '1h', '1d', '1w', '1M', '1q', '1y']
 
 /** By all their spellings in `calendar_interval` and `interval`. */
 export const CALENDAR_UNITS: ReadonlyMap<string, CalendarUnit> = new Map(
-  UNITS.flatMap((unit, i) => [
-    [SHORT[i]!, unit],
+  CALENDAR_UNIT_LIST.flatMap((unit, i) => [
+    [SHORT_UNIT_NAMES[i]!, unit],
     [unit.name, unit],
   ]),
 )

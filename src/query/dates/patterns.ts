@@ -1,7 +1,7 @@
 import type { ChainsieveError } from '../../lib/errors.ts'
 
 export const DATE = 'uuuu-MM-dd'
-const TIME = 'HH:mm:ss.SSSXXX'
+const TIME_PATTERN = 'HH:mm:ss.SSSXXX'
 
 /** Its fraction has three digits, or as many more as there are. */
 export const FINEST = 'date_optional_time_nanos'
@@ -9,11 +9,11 @@ export const FINEST = 'date_optional_time_nanos'
 /** Patterns by the names of Elasticsearch, each also with `strict_` before it. */
 export const PATTERNS: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    date_optional_time: `${DATE}'T'${TIME}`,
-    dateOptionalTime: `${DATE}'T'${TIME}`,
-    [FINEST]: `${DATE}'T'${TIME}`,
-    iso8601: `${DATE}'T'${TIME}`,
-    date_time: `${DATE}'T'${TIME}`,
+    date_optional_time: `${DATE}'T'${TIME_PATTERN}`,
+    dateOptionalTime: `${DATE}'T'${TIME_PATTERN}`,
+    [FINEST]: `${DATE}'T'${TIME_PATTERN}`,
+    iso8601: `${DATE}'T'${TIME_PATTERN}`,
+    date_time: `${DATE}'T'${TIME_PATTERN}`,
     date_time_no_millis: `${DATE}'T'HH:mm:ssXXX`,
     date: DATE,
     year_month_day: DATE,
@@ -32,9 +32,9 @@ export const PATTERNS: ReadonlyMap<string, string> = new Map(
     hour_minute: 'HH:mm',
     hour_minute_second: 'HH:mm:ss',
     hour_minute_second_millis: 'HH:mm:ss.SSS',
-    time: TIME,
+    time: TIME_PATTERN,
     time_no_millis: 'HH:mm:ssXXX',
-    t_time: `'T'${TIME}`,
+    t_time: `'T'${TIME_PATTERN}`,
   }),
 )
 

@@ -49,14 +49,14 @@ export const createDateReader = (
 
   const date = (place: JsonNode, text: string, up: boolean): number => {
     const parsed = parse(text)
-    const instant = typeof parsed === 'number' ? parsed : parsed && instantOf(parsed, zone, up)
-    if (instant === undefined || Math.abs(instant) > FURTHEST) throw notADate(place, format)
+    const instant = typeof parsed === 'number' ? parsed : parsed && instantOfParts(parsed, zone, up)
+    if (instant === undefined || Math.abs(instant) > FURTHEST_DATE) throw notADate(place, format)
     return instant
   }
 
   return {
     read(place, text, up) {
-      if (text.length > LONGEST) throw notADate(place, format)
+      if (text.length > LONGEST_DATE) throw notADate(place, format)
       const isNow = text.startsWith('now')
       const end = isNow ? 3 : text.indexOf('||')
       if (end < 0) return date(place, text, up)
@@ -74,7 +74,7 @@ const toInstant = (local: number, zone: Zone): number => {
   return zone(local - after) === after ? local - after : local - before
 }
 
-const instantOf = (parts: LocalTime, zone: Zone, up: boolean): number | undefined => {
+const instantOfParts = (parts: LocalTime, zone: Zone, up: boolean): number | undefined => {
   const { year, month = 1, day = 1 } = parts
   const months = year * 12 + month - 1
   const hour = parts.hour ?? (up ? 23 : 0)
@@ -85,7 +85,7 @@ const instantOf = (parts: LocalTime, zone: Zone, up: boolean): number | undefine
   if (hour > 23 || minute > 59 || second > 59) return undefined
   const local = startOfMonth(months) + (day - 1) * DAY + hour * HOUR + minute * MINUTE + second * SECOND + millisecond
   // No time zone is known beyond.
-  if (Math.abs(local) > FURTHEST - 2 * DAY) return undefined
+  if (Math.abs(local) > FURTHEST_DATE - 2 * DAY) return undefined
   return parts.offset === undefined ? toInstant(local, zone) : local - parts.offset
 }
 
@@ -103,21 +103,21 @@ const calculate = (place: JsonNode, start: number, math: string, zone: Zone, up:
     }
     rest = rest.slice(step.length)
     if (operator === '/') {
-      const floor = startOf(instant, unit!, zone)
-      instant = up ? plus(floor, 1, unit!, zone) - 1 : floor
+      const floor = startOfUnit(instant, unit!, zone)
+      instant = up ? plusUnits(floor, 1, unit!, zone) - 1 : floor
     } else {
       const count = digits === '' ? 1 : Number(digits)
-      instant = plus(instant, operator === '-' ? -count : count, unit!, zone)
+      instant = plusUnits(instant, operator === '-' ? -count : count, unit!, zone)
     }
-    if (!(Math.abs(instant) <= FURTHEST)) {
+    if (!(Math.abs(instant) <= FURTHEST_DATE)) {
       throw refuse('parse_exception', `${where(place)}: ${show(place.value)} is out of the range of dates.`)
     }
   }
   return instant
 }
 
-const plus = (instant: number, count: number, unit: string, zone: Zone): number => {
-  const fixed = FIXED[unit]
+const plusUnits = (instant: number, count: number, unit: string, zone: Zone): number => {
+  const fixed = FIXED_UNITS[unit]
   if (fixed !== undefined) return instant + count * fixed
   const local = instant + zone(instant)
   if (unit === 'w' || unit === 'd') return toInstant(local + count * (unit === 'w' ? 7 * DAY : DAY), zone)
@@ -129,7 +129,7 @@ const plus = (instant: number, count: number, unit: string, zone: Zone): number 
   return toInstant(day + (local - Math.floor(local / DAY) * DAY), zone)
 }
 
-const startOf = (instant: number, unit: string, zone: Zone): number => {
+const startOfUnit = (instant: number, unit: string, zone: Zone): number => {
   const local = instant + zone(instant)
   const { least, floor } = CALENDAR_UNITS.get(`1${unit.replace('H', 'h')}`)!
   // By the offset of the moment itself: when clocks are set back, an hour comes twice.
@@ -147,11 +147,11 @@ const notADate = (place: JsonNode, format: string) =>
   )
 
 /** Characters: date math may go on for ever, and each step of it asks for the time zone. */
-const LONGEST = 256
+const LONGEST_DATE = 256
 
-const FIXED: Record<string, number> = { s: SECOND, m: MINUTE, h: HOUR, H: HOUR }
+const FIXED_UNITS: Record<string, number> = { s: SECOND, m: MINUTE, h: HOUR, H: HOUR }
 /** The furthest that a JavaScript date reaches. */
-const FURTHEST = 8.64e15
+const FURTHEST_DATE = 8.64e15
 
 /** `month` is counted from January of the year 0 on. */
 const daysIn = (month: number): number => (startOfMonth(month + 1) - startOfMonth(month)) / DAY

@@ -44,23 +44,23 @@ export const createRounding = (interval: Interval, zone: Zone, offset = 0): Roun
   }
 }
 
-type Whole = Pick<Rounding, 'round' | 'next'>
+type RoundingByZone = Pick<Rounding, 'round' | 'next'>
 
 /** What a local time means that comes twice or never, where a period begins. `earlier` reads it in the period before. */
 interface Doubt {
-  skipped(local: number, period: Period, earlier: (local: number) => number): number
-  twice(local: number, period: Period, earlier: (local: number) => number): number
+  skipped(local: number, period: ZonePeriod, earlier: (local: number) => number): number
+  twice(local: number, period: ZonePeriod, earlier: (local: number) => number): number
   /** A local time before the first of those that come twice: the instant, or the local time to be looked for earlier. */
-  beforeTwice?(local: number, period: Period): { instant: number } | { earlier: number }
+  beforeTwice?(local: number, period: ZonePeriod): { instant: number } | { earlier: number }
 }
 
 /** The instant of a local time that is not after the end of the period. Long intervals begin thousands of periods earlier. */
-const instantOf = (local: number, last: Period, periods: Periods, doubt: Doubt): number => {
+const instantOfLocal = (local: number, last: ZonePeriod, periods: ZonePeriods, doubt: Doubt): number => {
   let sought = local
   for (let period = last; ; period = periods(period.from - 1)) {
     const { from, offset, before } = period
     if (sought >= from + Math.max(offset, before)) return sought - offset
-    const earlier = (time: number) => instantOf(time, periods(from - 1), periods, doubt)
+    const earlier = (time: number) => instantOfLocal(time, periods(from - 1), periods, doubt)
     if (offset > before && sought >= from + before) return doubt.skipped(sought, period, earlier)
     if (offset < before && sought >= from + offset) return doubt.twice(sought, period, earlier)
     if (offset >= before || !doubt.beforeTwice) continue
@@ -70,7 +70,7 @@ const instantOf = (local: number, last: Period, periods: Periods, doubt: Doubt):
   }
 }
 
-const fixed = (size: number, periods: Periods): Whole => {
+const fixed = (size: number, periods: ZonePeriods): RoundingByZone => {
   const floor = (local: number) => Math.floor(local / size) * size
   const doubt: Doubt = {
     skipped: (_, { from }) => from,
@@ -79,23 +79,23 @@ const fixed = (size: number, periods: Periods): Whole => {
   }
   const round = (instant: number) => {
     const period = periods(instant)
-    return instantOf(floor(instant + period.offset), period, periods, doubt)
+    return instantOfLocal(floor(instant + period.offset), period, periods, doubt)
   }
   return { round, next: start => after(start, start + size, round) }
 }
 
-const calendar = (unit: CalendarUnit, periods: Periods): Whole => {
+const calendar = (unit: CalendarUnit, periods: ZonePeriods): RoundingByZone => {
   const doubt = unit.least < DAY ? withinDay(unit) : MIDNIGHT
   const round = (instant: number) => {
     const period = periods(instant)
-    return instantOf(unit.floor(instant + period.offset), period, periods, doubt)
+    return instantOfLocal(unit.floor(instant + period.offset), period, periods, doubt)
   }
   if (unit.least < DAY) return { round, next: start => after(start, start + unit.least, round) }
   return {
     round,
     next(start) {
       const midnight = unit.next(unit.floor(start + periods(start).offset))
-      return instantOf(midnight, periods(midnight + 2 * DAY), periods, MIDNIGHT)
+      return instantOfLocal(midnight, periods(midnight + 2 * DAY), periods, MIDNIGHT)
     },
   }
 }
@@ -120,7 +120,7 @@ const after = (start: number, near: number, round: (instant: number) => number):
 }
 
 /** A time during which a zone's clocks show the same offset from UTC. All times in milliseconds. */
-interface Period {
+interface ZonePeriod {
   readonly from: number
   readonly until: number
   readonly offset: number
@@ -129,49 +129,54 @@ interface Period {
 }
 
 /** Finds the period of an instant. */
-type Periods = (instant: number) => Period
+type ZonePeriods = (instant: number) => ZonePeriod
 
 /** The periods of a zone, found as they are asked for: asking the runtime for an offset takes microseconds. */
-export const periodsOf = (zone: Zone): Periods => {
-  const found = known.get(zone)
+export const periodsOf = (zone: Zone): ZonePeriods => {
+  const found = knownPeriods.get(zone)
   if (found) return found
-  const chunks = new Map<number, readonly Period[]>()
-  const chunkOf = (index: number): readonly Period[] => {
+  const chunks = new Map<number, readonly ZonePeriod[]>()
+  const chunkOf = (index: number): readonly ZonePeriod[] => {
     const found = chunks.get(index)
     if (found) return found
-    const periods = periodsIn(zone, index * CHUNK)
+    const periods = periodsIn(zone, index * ZONE_CHUNK)
     chunks.set(index, periods)
     return periods
   }
-  const periods: Periods = instant => {
-    if (instant < FIRST)
-      return { from: Number.NEGATIVE_INFINITY, until: FIRST, offset: zone(FIRST), before: zone(FIRST) }
-    const shift = instant < LAST ? 0 : Math.ceil((instant - LAST + 1) / CYCLE) * CYCLE
-    const chunk = chunkOf(Math.floor((instant - shift) / CHUNK))
+  const periods: ZonePeriods = instant => {
+    if (instant < FIRST_CHUNK)
+      return {
+        from: Number.NEGATIVE_INFINITY,
+        until: FIRST_CHUNK,
+        offset: zone(FIRST_CHUNK),
+        before: zone(FIRST_CHUNK),
+      }
+    const shift = instant < LAST_CHUNK ? 0 : Math.ceil((instant - LAST_CHUNK + 1) / ZONE_CYCLE) * ZONE_CYCLE
+    const chunk = chunkOf(Math.floor((instant - shift) / ZONE_CHUNK))
     let i = 0
     while (instant - shift >= chunk[i]!.until) i++
     const period = chunk[i]!
     return shift === 0 ? period : { ...period, from: period.from + shift, until: period.until + shift }
   }
-  known.set(zone, periods)
+  knownPeriods.set(zone, periods)
   return periods
 }
 
-const known = new WeakMap<Zone, Periods>()
+const knownPeriods = new WeakMap<Zone, ZonePeriods>()
 
-const periodsIn = (zone: Zone, start: number): Period[] => {
-  const periods: Period[] = []
+const periodsIn = (zone: Zone, start: number): ZonePeriod[] => {
+  const periods: ZonePeriod[] = []
   let [from, offset, before] = [start, zone(start), zone(start - SECOND)]
-  for (let at = start + STEP; at <= start + CHUNK; at += STEP) {
+  for (let at = start + ZONE_STEP; at <= start + ZONE_CHUNK; at += ZONE_STEP) {
     const next = zone(at)
     if (next === offset) continue
-    const change = changeIn(zone, at - STEP, at)
-    if (change < start + CHUNK) {
+    const change = changeIn(zone, at - ZONE_STEP, at)
+    if (change < start + ZONE_CHUNK) {
       periods.push({ from, until: change, offset, before })
       ;[from, before, offset] = [change, offset, next]
     }
   }
-  periods.push({ from, until: start + CHUNK, offset, before })
+  periods.push({ from, until: start + ZONE_CHUNK, offset, before })
   return periods
 }
 
@@ -187,10 +192,10 @@ const changeIn = (zone: Zone, low: number, high: number): number => {
 }
 
 /** Two changes of a zone lie further apart than a step. */
-const STEP = 7 * DAY
-const CHUNK = 52 * STEP
+const ZONE_STEP = 7 * DAY
+const ZONE_CHUNK = 52 * ZONE_STEP
 /** Before it, 1767, every place had its local mean time. */
-const FIRST = -204 * CHUNK
+const FIRST_CHUNK = -204 * ZONE_CHUNK
 /** From the year 2398 on, calendars and so the changes repeat in 400 years. */
-const LAST = 430 * CHUNK
-const CYCLE = 146_097 * DAY
+const LAST_CHUNK = 430 * ZONE_CHUNK
+const ZONE_CYCLE = 146_097 * DAY

@@ -35,14 +35,14 @@ export interface Reading {
   inner: Inner
 }
 
-type About = Pick<Clause, 'doc' | 'limit' | 'example' | 'on'>
+type AboutClause = Pick<Clause, 'doc' | 'limit' | 'example' | 'on'>
 
 /** A clause whose body is an object with these keys. */
 export const clause = <const K extends Keys>({
   expected = 'an object',
   lower,
   ...about
-}: About & {
+}: AboutClause & {
   keys: K
   expected?: string
   lower(given: ValuesOf<K>, reading: Reading): Scored
@@ -67,7 +67,7 @@ export const fieldClause = <const K extends Keys>({
   meta = ({ name, value, scope }) => onMetaField(name, [value], scope),
   make,
   ...about
-}: About & {
+}: AboutClause & {
   name: string
   keys: K
   /** The names that the value goes by where it stands in an object. */
@@ -80,9 +80,9 @@ export const fieldClause = <const K extends Keys>({
   fieldwise: true,
   lower(place, scope) {
     const [name, at] = onlyField(clauseName, place)
-    const values = Object.fromEntries([main, ...aliases].map(name => [name, VALUE]))
+    const values = Object.fromEntries([main, ...aliases].map(name => [name, VALUE_KEY]))
     const isLong = isObject(at.value)
-    const given = readKeys(isLong ? at : EMPTY, 'an object', { ...values, ...about.keys }) as ValuesOf<K>
+    const given = readKeys(isLong ? at : NO_OPTIONS, 'an object', { ...values, ...about.keys }) as ValuesOf<K>
     const [value, second] = isLong
       ? [main, ...aliases].flatMap(name => (given[name] as JsonNode | undefined) ?? [])
       : [at]
@@ -99,8 +99,8 @@ export const fieldClause = <const K extends Keys>({
   },
 })
 
-const VALUE = { read: (place: JsonNode | undefined) => place, schema: {} }
-const EMPTY: JsonNode = { path: '', value: new Map() }
+const VALUE_KEY = { read: (place: JsonNode | undefined) => place, schema: {} }
+const NO_OPTIONS: JsonNode = { path: '', value: new Map() }
 
 /** The one field that a clause such as `{"term": {"from": …}}` names. */
 export const onlyField = (clause: string, place: JsonNode): [name: string, place: JsonNode] => {

@@ -11,22 +11,22 @@ import { type Asked, fieldClause } from './clause.ts'
 
 /** Clauses on the shape of a text. */
 
-const WAYS = ['constant_score', 'constant_score_boolean', 'constant_score_auto']
-const EXPECTED =
+const REWRITE_WAYS = ['constant_score', 'constant_score_boolean', 'constant_score_auto']
+const EXPECTED_REWRITE =
   '"constant_score", "constant_score_boolean" or "constant_score_auto": other ways to score a pattern are not supported'
 
 /** How Lucene would carry out a pattern: it changes nothing about what matches, and the score is 1 in either way that is usual. */
 export const rewrite = key(place => {
   if (place === undefined || place.value === null) return
-  if (!WAYS.includes(scalar(place, EXPECTED))) throw unexpected(place, EXPECTED)
+  if (!REWRITE_WAYS.includes(scalar(place, EXPECTED_REWRITE))) throw unexpected(place, EXPECTED_REWRITE)
 }, SCHEMAS.text)
 
 /** Near values score by how near they are, unless they are to count alike: whether they are. */
 export const fuzzyRewrite = key(place => {
   if (place === undefined || place.value === null) return false
-  const name = scalar(place, EXPECTED)
+  const name = scalar(place, EXPECTED_REWRITE)
   if (/^top_terms_blended_freqs_\d{1,9}$/.test(name)) return false
-  if (!WAYS.includes(name)) throw unexpected(place, `${EXPECTED}, but for "top_terms_blended_freqs_50"`)
+  if (!REWRITE_WAYS.includes(name)) throw unexpected(place, `${EXPECTED_REWRITE}, but for "top_terms_blended_freqs_50"`)
   return true
 }, SCHEMAS.text)
 
@@ -77,9 +77,9 @@ const REGEXP = {
   rewrite,
 }
 
-const expressionOf = ({ value, options }: Asked<typeof REGEXP>) => {
+const regexpOf = ({ value, options }: Asked<typeof REGEXP>) => {
   const text = scalar(value, 'a text')
-  const operators = readFlags(options)
+  const operators = readRegexpFlags(options)
   checkLength(text, value)
   return { how: 'regexp' as const, text, ignoreCase: options.case_insensitive, operators }
 }
@@ -90,43 +90,44 @@ export const regexp = fieldClause({
   example: { 'event.raw': { value: 'Trans.*|Sw[a-z]+' } },
   keys: REGEXP,
   meta(asked) {
-    const pattern = expressionOf(asked)
+    const pattern = regexpOf(asked)
     return testedMetaField('regexp', asked.name, asked.at, asked.scope, value => matcherOf(pattern)(value))
   },
   make(field, asked) {
-    const { how, text, ...rest } = expressionOf(asked)
+    const { how, text, ...rest } = regexpOf(asked)
     const states = asked.options.max_determinized_states
     return shapeOn(how, field, asked.value, text, { ...rest, ...(states !== undefined && { states }) })
   },
 })
 
 /** As Elasticsearch's `index.max_regex_length`. */
-const LONGEST = 1000
+const LONGEST_REGEXP = 1000
 
 export const checkLength = (text: string, place: JsonNode): void => {
-  if (text.length <= LONGEST) return
+  if (text.length <= LONGEST_REGEXP) return
   throw refuse(
     'illegal_argument_exception',
-    `${where(place)}: the regular expression has ${text.length} characters, and may have at most ${LONGEST}.`,
+    `${where(place)}: the regular expression has ${text.length} characters, and may have at most ${LONGEST_REGEXP}.`,
   )
 }
 
 /** `ALL`, `NONE`, or names with bars between them, of which `AUTOMATON` has no meaning here; or as the number that stands for them. */
-const readFlags = ({ flags, flags_value }: Asked<typeof REGEXP>['options']): readonly Operator[] => {
+const readRegexpFlags = ({ flags, flags_value }: Asked<typeof REGEXP>['options']): readonly Operator[] => {
   if (flags_value !== undefined) {
     const bits = integer(flags_value, 'a number whose bits are flags')
-    if (flags === undefined) return (bits & 0xffff) === 0xffff ? OPERATORS : OPERATORS.filter((_, i) => bits & BITS[i]!)
+    if (flags === undefined)
+      return (bits & 0xffff) === 0xffff ? OPERATORS : OPERATORS.filter((_, i) => bits & REGEXP_FLAG_BITS[i]!)
   }
   if (flags === undefined || flags.value === null) return OPERATORS
-  const names = string(flags, FLAGS).toUpperCase().split('|')
-  if (names.some(name => !KNOWN.has(name.trim()))) throw unexpected(flags, FLAGS)
+  const names = string(flags, EXPECTED_REGEXP_FLAGS).toUpperCase().split('|')
+  if (names.some(name => !KNOWN_REGEXP_FLAGS.has(name.trim()))) throw unexpected(flags, EXPECTED_REGEXP_FLAGS)
   const given = new Set(names.map(name => name.trim()))
   return given.has('ALL') ? OPERATORS : OPERATORS.filter(operator => given.has(operator))
 }
 
-const BITS = [1, 2, 32, 8, 4]
-const KNOWN: ReadonlySet<string> = new Set(['ALL', 'NONE', 'AUTOMATON', '', ...OPERATORS])
-const FLAGS = `"ALL", "NONE", or some of ${OPERATORS.join('|')}`
+const REGEXP_FLAG_BITS = [1, 2, 32, 8, 4]
+const KNOWN_REGEXP_FLAGS: ReadonlySet<string> = new Set(['ALL', 'NONE', 'AUTOMATON', '', ...OPERATORS])
+const EXPECTED_REGEXP_FLAGS = `"ALL", "NONE", or some of ${OPERATORS.join('|')}`
 
 export const fuzzy = fieldClause({
   name: 'fuzzy',

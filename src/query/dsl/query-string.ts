@@ -24,7 +24,7 @@ import { clause } from './clause.ts'
 import { fuzzyRewrite, rewrite } from './patterns.ts'
 import { analyzer, expansions, matchType, minimum, operator, slop } from './texts.ts'
 
-const KEYS = {
+const QUERY_STRING_KEYS = {
   query: needed(itself, SCHEMAS.text),
   default_field: given,
   fields: given,
@@ -56,10 +56,10 @@ export const queryString = clause({
   doc: 'A query in the syntax of Lucene: field:value, "a phrase"~2, AND OR NOT + - ( ), ranges [1 TO 5} and >=5, wildcards, /regular expressions/, fuzzy~1, boost^2, _exists_:field. Terms without a field search default_field or fields, and by default all fields.',
   example: { query: 'event:(transfer OR approval) AND blockNumber.num:[1 TO 100]' },
   expected: 'an object such as {"query": "event:transfer"}',
-  keys: KEYS,
+  keys: QUERY_STRING_KEYS,
   lower(keys, { scope }) {
     const text = scope.budget.text(scalar(keys.query, 'a text'), keys.query)
-    const options = readOptions(keys, scope)
+    const options = stringOptionsOf(keys, scope)
     if (text.trim() === '') return NEVER
     return lowerString(parseLucene(keys.escape ? text.replace(SPECIAL, '\\$&') : text), options, scope)
   },
@@ -67,14 +67,14 @@ export const queryString = clause({
 
 const SPECIAL = /[\\+\-!():^[\]"{}~*?|&/]/g
 
-const readOptions = (keys: ValuesOf<typeof KEYS>, scope: Scope): StringOptions => {
+const stringOptionsOf = (keys: ValuesOf<typeof QUERY_STRING_KEYS>, scope: Scope): StringOptions => {
   const { query: place, default_field, fields, time_zone: zone } = keys
   if (default_field !== undefined && fields !== undefined)
     throw refuse(
       'parsing_exception',
       `${where(fields)}: cannot use [fields] parameter in conjunction with [default_field].`,
     )
-  const names = namesOf(default_field, fields, place)
+  const names = fieldNamesOf(default_field, fields, place)
   if (zone) scope.budget.timeZone(string(zone, 'a time zone'), zone)
   return {
     place,
@@ -101,7 +101,7 @@ const readOptions = (keys: ValuesOf<typeof KEYS>, scope: Scope): StringOptions =
   }
 }
 
-const namesOf = (field: JsonNode | undefined, fields: JsonNode | undefined, place: JsonNode): FieldName[] => {
+const fieldNamesOf = (field: JsonNode | undefined, fields: JsonNode | undefined, place: JsonNode): FieldName[] => {
   const given = field ? [readFieldName(field)] : fields ? readFieldNames(elements(fields)) : []
   return given.length > 0 ? given : [{ name: ALL_FIELDS, boost: 1, place }]
 }

@@ -18,14 +18,14 @@ import { clause, type Inner } from './clause.ts'
 const scoreMode = (fallback: ScoreMode | 'none') =>
   key((place): ScoreMode | 'none' => {
     if (place === undefined || place.value === null) return fallback
-    const name = string(place, MODE).toLowerCase()
-    const mode = MODES.find(mode => mode === name)
-    if (mode === undefined) throw unexpected(place, MODE)
+    const name = string(place, EXPECTED_SCORE_MODE).toLowerCase()
+    const mode = SCORE_MODES.find(mode => mode === name)
+    if (mode === undefined) throw unexpected(place, EXPECTED_SCORE_MODE)
     return mode
   }, SCHEMAS.text)
 
-const MODES = ['avg', 'sum', 'min', 'max', 'none'] as const
-const MODE = '"avg", "sum", "min", "max" or "none"'
+const SCORE_MODES = ['avg', 'sum', 'min', 'max', 'none'] as const
+const EXPECTED_SCORE_MODE = '"avg", "sum", "min", "max" or "none"'
 
 export const nested = clause({
   doc: 'One element of the list (path) matches the whole inner query, which names fields by their full path. The scores of the matching elements are combined by score_mode: avg, sum, min, max or none.',

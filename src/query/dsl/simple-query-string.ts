@@ -20,7 +20,7 @@ import { boolPrefixOn, minimumOf, type TextOptions } from '../text/match.ts'
 import { clause } from './clause.ts'
 import { analyzer, expansions, minimum, operator } from './texts.ts'
 
-const KEYS = {
+const SIMPLE_STRING_KEYS = {
   query: needed(itself, SCHEMAS.text, ': query text missing'),
   fields: optional(place => readFieldNames(elements(place))),
   default_operator: operator,
@@ -42,19 +42,19 @@ export const simpleQueryString = clause({
   doc: 'A simple query syntax that never fails: + and, | or, - not, "a phrase"~2, prefix*, fuzzy~1, ( ). Without fields, it searches all fields.',
   example: { query: 'transfer | sync -approval', fields: ['event'] },
   expected: 'an object such as {"query": "transfer | sync", "fields": ["event"]}',
-  keys: KEYS,
+  keys: SIMPLE_STRING_KEYS,
   lower(keys, { scope }) {
     const text = scope.budget.text(scalar(keys.query, 'a text'), keys.query)
-    const reading = readOptions(keys, scope)
+    const reading = simpleReadingOf(keys, scope)
     if (text.trim() === '') return NEVER
     if (text.trim() === '*') return EVERY
-    const operators = readFlags(keys.flags)
+    const operators = readSimpleFlags(keys.flags)
     const simple = parseSimple(text, { operators, joint: reading.texts.all ? 'and' : 'or' })
-    return simple === undefined ? NEVER : lower(simple, reading, keys.minimum_should_match)
+    return simple === undefined ? NEVER : lowerSimple(simple, reading, keys.minimum_should_match)
   },
 })
 
-interface Reading {
+interface SimpleReading {
   place: JsonNode
   fields: readonly Weighted[]
   texts: TextOptions & { all: boolean; lenient: boolean }
@@ -62,7 +62,7 @@ interface Reading {
   scope: Scope
 }
 
-const readOptions = (keys: ValuesOf<typeof KEYS>, scope: Scope): Reading => {
+const simpleReadingOf = (keys: ValuesOf<typeof SIMPLE_STRING_KEYS>, scope: Scope): SimpleReading => {
   const { query: place, fields = [], default_operator: all, lenient, analyzer } = keys
   const names: FieldName[] = fields.length > 0 ? fields : [{ name: ALL_FIELDS, boost: 1, place }]
   return {
@@ -75,26 +75,26 @@ const readOptions = (keys: ValuesOf<typeof KEYS>, scope: Scope): Reading => {
 }
 
 /** `ALL`, `NONE`, names with bars between them, or the number that stands for them; `SLOP` is the old name of `NEAR`. */
-const readFlags = (place: JsonNode | undefined): ReadonlySet<SimpleOperator> => {
+const readSimpleFlags = (place: JsonNode | undefined): ReadonlySet<SimpleOperator> => {
   if (place === undefined || place.value === null) return new Set(SIMPLE_OPERATORS)
   if (typeof place.value === 'number') {
-    const bits = integer(place, EXPECTED)
+    const bits = integer(place, EXPECTED_SIMPLE_FLAGS)
     return new Set(bits === -1 ? SIMPLE_OPERATORS : SIMPLE_OPERATORS.filter((_, i) => bits & (1 << i)))
   }
-  const names = scalar(place, EXPECTED)
+  const names = scalar(place, EXPECTED_SIMPLE_FLAGS)
     .toUpperCase()
     .split('|')
     .map(name => name.trim())
     .map(name => (name === 'SLOP' ? 'NEAR' : name))
-  const wrong = names.find(name => name !== '' && name !== 'ALL' && name !== 'NONE' && !KNOWN.has(name))
-  if (wrong !== undefined) throw unexpected(place, EXPECTED)
+  const wrong = names.find(name => name !== '' && name !== 'ALL' && name !== 'NONE' && !KNOWN_SIMPLE_FLAGS.has(name))
+  if (wrong !== undefined) throw unexpected(place, EXPECTED_SIMPLE_FLAGS)
   if (names.includes('ALL')) return new Set(SIMPLE_OPERATORS)
   return new Set(SIMPLE_OPERATORS.filter(operator => names.includes(operator)))
 }
-const KNOWN: ReadonlySet<string> = new Set(SIMPLE_OPERATORS)
-const EXPECTED = `"ALL", "NONE", or some of ${SIMPLE_OPERATORS.join('|')}`
+const KNOWN_SIMPLE_FLAGS: ReadonlySet<string> = new Set(SIMPLE_OPERATORS)
+const EXPECTED_SIMPLE_FLAGS = `"ALL", "NONE", or some of ${SIMPLE_OPERATORS.join('|')}`
 
-const lower = (simple: Simple, reading: Reading, minimum?: JsonNode): Scored => {
+const lowerSimple = (simple: Simple, reading: SimpleReading, minimum?: JsonNode): Scored => {
   const { place, fields, texts, scope } = reading
   scope.budget.clauses(1, place)
   const valueAt = (text: string): JsonNode => ({ path: place.path, value: text })
@@ -122,16 +122,16 @@ const lower = (simple: Simple, reading: Reading, minimum?: JsonNode): Scored => 
       return bestOf(parts, 1)
     }
     case 'not': {
-      const { node } = lower(simple.of, reading)
+      const { node } = lowerSimple(simple.of, reading)
       // A negation stands beside everything, as which it counts.
       return { node: not(node), score: EVERY.score }
     }
     case 'and': {
-      const parts = simple.of.map(inner => lower(inner, reading))
+      const parts = simple.of.map(inner => lowerSimple(inner, reading))
       return { node: and(parts.map(({ node }) => node)), score: sum(parts.map(({ score }) => score)) }
     }
     case 'or': {
-      const parts = simple.of.map(inner => lower(inner, reading))
+      const parts = simple.of.map(inner => lowerSimple(inner, reading))
       const least = minimum === undefined ? 1 : Math.max(1, minimumOf(minimum, parts.length))
       return {
         node: atLeast(

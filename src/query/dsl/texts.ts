@@ -104,12 +104,12 @@ export const matchPhrasePrefix = fieldClause({
   make: (field, { value, options, scope }) => phrasePrefixOn(field, value, phraseOptions(options), scope),
 })
 
-const TYPES = `one of ${MATCH_TYPES.join(', ')}`
+const EXPECTED_MATCH_TYPE = `one of ${MATCH_TYPES.join(', ')}`
 export const matchType = key((place): MatchType => {
   if (place === undefined) return 'best_fields'
-  const name = string(place, TYPES).toLowerCase()
+  const name = string(place, EXPECTED_MATCH_TYPE).toLowerCase()
   if (isMatchType(name)) return name
-  throw unexpected(place, TYPES)
+  throw unexpected(place, EXPECTED_MATCH_TYPE)
 }, SCHEMAS.text)
 
 const UNFUZZY: ReadonlySet<MatchType> = new Set<MatchType>(['cross_fields', 'phrase', 'phrase_prefix'])

@@ -100,7 +100,7 @@ export const range: Clause = {
     for (const flag of [given.include_lower, given.include_upper]) if (flag) boolean(flag)
     const dateFormat = format && { place: format, text: string(format, 'a date format') }
     const zone = time_zone && { place: time_zone, text: string(time_zone, 'a time zone') }
-    const bounds = { ...lower(given), ...upper(given) }
+    const bounds = { ...lowerBoundOf(given), ...upperBoundOf(given) }
     return onField(name, at, scope, field => {
       const option = format ?? time_zone
       if (option !== undefined && field.compare !== 'instant')
@@ -110,17 +110,17 @@ export const range: Clause = {
   },
 }
 
-type Bound = 'gt' | 'gte' | 'lt' | 'lte' | 'from' | 'to' | 'include_lower' | 'include_upper'
-type Given = { readonly [bound in Bound]?: JsonNode | undefined }
+type RangeBoundKey = 'gt' | 'gte' | 'lt' | 'lte' | 'from' | 'to' | 'include_lower' | 'include_upper'
+type GivenBounds = { readonly [bound in RangeBoundKey]?: JsonNode | undefined }
 
-const lower = ({ gt, gte, from, include_lower }: Given): BoundPlaces => {
-  const place = sole({ gt, gte, from, include_lower })
+const lowerBoundOf = ({ gt, gte, from, include_lower }: GivenBounds): BoundPlaces => {
+  const place = soleBound({ gt, gte, from, include_lower })
   if (place === undefined) return {}
   return isIncluded(place, [gt, gte], include_lower) ? { gte: place } : { gt: place }
 }
 
-const upper = ({ lt, lte, to, include_upper }: Given): BoundPlaces => {
-  const place = sole({ lt, lte, to, include_upper })
+const upperBoundOf = ({ lt, lte, to, include_upper }: GivenBounds): BoundPlaces => {
+  const place = soleBound({ lt, lte, to, include_upper })
   if (place === undefined) return {}
   return isIncluded(place, [lt, lte], include_upper) ? { lte: place } : { lt: place }
 }
@@ -133,7 +133,7 @@ const isIncluded = (
 ): boolean => place === loose || (place !== strict && (option === undefined || boolean(option)))
 
 /** The bound that is given; null means that there is none. The option goes with the older spelling. */
-const sole = (given: Given): JsonNode | undefined => {
+const soleBound = (given: GivenBounds): JsonNode | undefined => {
   const options = Object.entries(given).filter(([name]) => name.startsWith('include_'))
   const bounds = Object.entries(given).filter(
     (bound): bound is [string, JsonNode] => bound[1] !== undefined && !bound[0].startsWith('include_'),

@@ -11,7 +11,7 @@ import type { SortScope } from './sort.ts'
 /** `{"field": "from.raw", "inner_hits": {"name": "newest", …}}`. */
 export const parseCollapse = (place: JsonNode, scope: ShownScope & SortScope): Collapse => {
   const { kinds } = scope
-  const keys = readKeys(place, 'an object such as {"field": "from.raw"}', KEYS, [])
+  const keys = readKeys(place, 'an object such as {"field": "from.raw"}', COLLAPSE_KEYS, [])
   const name = string(keys.field, 'the name of a field')
   const fields: Collapse['fields'] = {}
   for (const kind of kinds) {
@@ -31,17 +31,17 @@ export const parseCollapse = (place: JsonNode, scope: ShownScope & SortScope): C
   return { name, fields, innerHits }
 }
 
-const KEYS = {
+const COLLAPSE_KEYS = {
   field: needed(itself),
   inner_hits: given,
   /** Groups are found one after another, whatever number of them may be searched for at once. */
   max_concurrent_group_searches: given,
 }
 
-const TYPES: readonly FieldPath['es'][] = ['keyword', 'long', 'double']
+const COLLAPSED_TYPES: readonly FieldPath['es'][] = ['keyword', 'long', 'double']
 
 const checkSingle = ({ path, es, kind, list, field }: FieldPath, place: JsonNode): void => {
-  const why = !TYPES.includes(es)
+  const why = !COLLAPSED_TYPES.includes(es)
     ? `of the type [${es}]${es === 'text' ? `. Collapse by [${field}.raw]` : '. Collapse by a keyword or a number'}`
     : list || kind === 'hexList' || kind === 'integers'
       ? ', since it has several values. Collapse by a field of one value'

@@ -4,7 +4,7 @@ import type { Shown, SourceFilter } from '../request.ts'
 import { compileSourceFilter, globMatches } from './source-filter.ts'
 
 type Source = Record<string, unknown>
-interface Argument {
+interface NamedArgument {
   name: string
   pos: number
   value: { hex: string; type: string }
@@ -27,7 +27,8 @@ export const compileDecorated = (
     for (const path of paths) addDecimals(decorated, path.split('.'))
     if (argsByName)
       for (const list of lists)
-        if (Array.isArray(decorated[list])) decorated[`${list}ByName`] = byName(decorated[list] as Argument[])
+        if (Array.isArray(decorated[list]))
+          decorated[`${list}ByName`] = argumentsByName(decorated[list] as NamedArgument[])
     return show(decorated)
   }
 }
@@ -36,12 +37,12 @@ export const compileDecorated = (
 const decimalPaths = (kind: Kind, filter: SourceFilter): string[] => {
   const named = typeof filter === 'object' ? filter.includes.filter(pattern => pattern.endsWith('.dec')) : []
   const all = Object.entries(MAPPING[kind].fields).flatMap(([name, field]) =>
-    isList(field) ? (field.list === 'nested' ? [`${name}.value`] : []) : INTEGERS.has(field.kind) ? [name] : [],
+    isList(field) ? (field.list === 'nested' ? [`${name}.value`] : []) : INTEGER_KINDS.has(field.kind) ? [name] : [],
   )
   return named.length === 0 ? all : all.filter(path => named.some(pattern => globMatches(pattern, `${path}.dec`)))
 }
 
-const INTEGERS: ReadonlySet<string> = new Set(['quantity', 'wide', 'amount'])
+const INTEGER_KINDS: ReadonlySet<string> = new Set(['quantity', 'wide', 'amount'])
 
 /** Objects on the way are copied: what is shown elsewhere stays as it is. */
 const addDecimals = (source: Source, [name = '', ...rest]: readonly string[]): void => {
@@ -61,11 +62,11 @@ const addDecimals = (source: Source, [name = '', ...rest]: readonly string[]): v
 }
 
 /** Arguments by their names; those whose name is empty or occurs twice by their positions. Names come from outside: they may be any text. */
-const byName = (args: readonly Argument[]): Record<string, Argument> => {
+const argumentsByName = (args: readonly NamedArgument[]): Record<string, NamedArgument> => {
   const counts = new Map<string, number>()
   for (const { name } of args) counts.set(name, (counts.get(name) ?? 0) + 1)
-  const isOwn = ({ name }: Argument) => name !== '' && counts.get(name) === 1
-  const named: Record<string, Argument> = Object.create(null)
+  const isOwn = ({ name }: NamedArgument) => name !== '' && counts.get(name) === 1
+  const named: Record<string, NamedArgument> = Object.create(null)
   for (const arg of args) if (isOwn(arg)) named[arg.name] = arg
   // A name may look like a position: then it keeps its place.
   for (const arg of args) if (!isOwn(arg)) named[Object.hasOwn(named, String(arg.pos)) ? `#${arg.pos}` : arg.pos] = arg

@@ -32,29 +32,29 @@ export const parseFieldAsks = (
 
 const readAsk = (at: JsonNode): FieldAsk & { lenient: boolean } => {
   if (typeof at.value === 'string') return { pattern: at.value, format: undefined, lenient: false }
-  const { field, format, include_unmapped } = readKeys(at, EXPECTED, KEYS, [])
-  if (field === undefined) throw unexpected(at, EXPECTED)
+  const { field, format, include_unmapped } = readKeys(at, EXPECTED_FIELD_ASK, FIELD_ASK_KEYS, [])
+  if (field === undefined) throw unexpected(at, EXPECTED_FIELD_ASK)
   // How Elasticsearch 6 asks for the format of the mapping.
   return { pattern: field, format: format === 'use_field_mapping' ? undefined : format, lenient: include_unmapped }
 }
 
-const KEYS = {
+const FIELD_ASK_KEYS = {
   field: optional(asText('the name of a field')),
   format: orNull(asText('a date format')),
   /** The mapping is closed: nothing unmapped can be shown, and that a name is unknown is no fault then. */
   include_unmapped: or(false, boolean),
 }
-const EXPECTED = 'the name of a field, or an object such as {"field": "timestamp", "format": "epoch_millis"}'
+const EXPECTED_FIELD_ASK = 'the name of a field, or an object such as {"field": "timestamp", "format": "epoch_millis"}'
 /** What hits tell of themselves and can be asked for as a field, too. */
 export const META: readonly string[] = ['_id', '_index']
 
-interface Checked extends FieldAsk {
+interface CheckedAsk extends FieldAsk {
   at: JsonNode
   as: AskedAs
   limits: Limits
 }
 
-const checkAsk = (field: FieldPath, { at, as, pattern, format, limits }: Checked): void => {
+const checkAsk = (field: FieldPath, { at, as, pattern, format, limits }: CheckedAsk): void => {
   if (as === 'docvalue_fields' && field.es === 'text' && pattern === field.path)
     throw refuse(
       'illegal_argument_exception',

@@ -82,9 +82,10 @@ const docValues = (field: FieldPath, source: Source): unknown[] => {
 
 const shownAs = (field: FieldPath, format: string | undefined): ((raw: unknown) => unknown) => {
   if (field.compare !== 'instant') return raw => raw
-  const print = dateWriterOf({ path: field.path, value: null }, format ?? formatOf(field), UTC)
+  const print = dateWriterOf({ path: field.path, value: null }, format ?? formatOfMapping(field), UTC)
   return raw => print(readValue(field, raw) as number)
 }
 
 /** The format of the mapping. */
-const formatOf = ({ kind }: FieldPath): string => (kind === 'seconds' ? 'epoch_second' : 'strict_date_optional_time')
+const formatOfMapping = ({ kind }: FieldPath): string =>
+  kind === 'seconds' ? 'epoch_second' : 'strict_date_optional_time'

@@ -14,7 +14,7 @@ import { pathsOf } from './field-asks.ts'
 import type { ShownScope } from './shown.ts'
 
 type Source = Record<string, unknown>
-type Test = (text: string) => boolean
+type TextTest = (text: string) => boolean
 
 /** What marks matches in documents of a kind: fragments by the names of fields; undefined where nothing is marked. */
 export const compileHighlight = (
@@ -22,11 +22,11 @@ export const compileHighlight = (
   conditions: readonly Node[],
   asks: readonly HighlightField[],
 ): ((source: Source) => Record<string, string[]> | undefined) => {
-  const byQuery = new Map<readonly Node[], Map<string, Test[]>>()
-  const testsOf = (nodes: readonly Node[]): Map<string, Test[]> => {
+  const byQuery = new Map<readonly Node[], Map<string, TextTest[]>>()
+  const testsOf = (nodes: readonly Node[]): Map<string, TextTest[]> => {
     const known = byQuery.get(nodes)
     if (known) return known
-    const tests = new Map<string, Test[]>()
+    const tests = new Map<string, TextTest[]>()
     for (const node of nodes) collectTests(node, tests)
     byQuery.set(nodes, tests)
     return tests
@@ -52,8 +52,8 @@ export const compileHighlight = (
 }
 
 /** The conditions on texts that a document may fulfil by its words, by the field; what must not hold marks nothing. */
-const collectTests = (node: Node, tests: Map<string, Test[]>) => {
-  const add = ({ es, path }: FieldPath, test: Test) => {
+const collectTests = (node: Node, tests: Map<string, TextTest[]>) => {
+  const add = ({ es, path }: FieldPath, test: TextTest) => {
     if (es !== 'text' && es !== 'keyword') return
     const known = tests.get(path)
     if (known) known.push(test)
@@ -85,15 +85,19 @@ const collectTests = (node: Node, tests: Map<string, Test[]>) => {
   }
 }
 
-const markerOf = (field: FieldPath, tests: readonly Test[], ask: HighlightField): ((source: Source) => string[]) => {
-  const matches: Test = text => tests.some(test => test(text))
+const markerOf = (
+  field: FieldPath,
+  tests: readonly TextTest[],
+  ask: HighlightField,
+): ((source: Source) => string[]) => {
+  const matches: TextTest = text => tests.some(test => test(text))
   const { ignoreAbove = Number.POSITIVE_INFINITY } = field
   return source => {
     const found: Fragments = { marked: [], unmarked: undefined }
     for (const raw of rawValuesOf(field, source)) {
       const text = String(raw)
       if (text.length > ignoreAbove) continue
-      fragmentsOf(text, marksOf(field, text, matches), ask, found)
+      fragmentsOf(text, matchesIn(field, text, matches), ask, found)
     }
     const { marked, unmarked } = found
     if (marked.length === 0) return unmarked === undefined ? [] : [unmarked]
@@ -103,15 +107,15 @@ const markerOf = (field: FieldPath, tests: readonly Test[], ask: HighlightField)
 }
 
 /** Where matches stand: words of a text field, and keywords whole. */
-const marksOf = (field: FieldPath, text: string, matches: Test): Token[] => {
+const matchesIn = (field: FieldPath, text: string, matches: TextTest): Token[] => {
   if (field.compare === 'token') return tokensOf(text).filter(({ word }) => matches(word))
   const word = field.compare === 'hex' ? text.toLowerCase() : text
   return matches(word) ? [{ word, start: 0, end: text.length }] : []
 }
 
-type Options = Omit<HighlightField, 'pattern'>
+type HighlightOptions = Omit<HighlightField, 'pattern'>
 
-const DEFAULTS: Options = {
+const DEFAULTS: HighlightOptions = {
   before: '<em>',
   after: '</em>',
   fragments: 5,
@@ -145,7 +149,7 @@ export const parseHighlight = (place: JsonNode, scope: ShownScope): HighlightFie
 }
 
 /** Options of all fields and of one; what is not given is as in `common`. */
-const optionKeys = (common: Options, scope: ShownScope) => ({
+const optionKeys = (common: HighlightOptions, scope: ShownScope) => ({
   pre_tags: or(common.before, at => firstTag(at, scope)),
   post_tags: or(common.after, at => firstTag(at, scope)),
   number_of_fragments: or(common.fragments, natural),
@@ -166,7 +170,7 @@ const optionKeys = (common: Options, scope: ShownScope) => ({
   max_analyzed_offset: given,
 })
 
-const optionsIn = (given: ValuesOf<ReturnType<typeof optionKeys>>): Omit<Options, 'html'> => ({
+const optionsIn = (given: ValuesOf<ReturnType<typeof optionKeys>>): Omit<HighlightOptions, 'html'> => ({
   before: given.pre_tags,
   after: given.post_tags,
   fragments: given.number_of_fragments,
@@ -294,9 +298,9 @@ const trimmed = (text: string, start: number, end: number): readonly [number, nu
 }
 
 const encode = (text: string, { html }: FragmentOptions): string =>
-  html ? text.replace(/[&<>"'/]/g, it => ENTITIES.get(it)!) : text
+  html ? text.replace(/[&<>"'/]/g, it => HTML_ENTITIES.get(it)!) : text
 
-const ENTITIES: ReadonlyMap<string, string> = new Map([
+const HTML_ENTITIES: ReadonlyMap<string, string> = new Map([
   ['&', '&amp;'],
   ['<', '&lt;'],
   ['>', '&gt;'],

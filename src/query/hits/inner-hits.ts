@@ -13,9 +13,9 @@ import { parseSort, type SortScope } from './sort.ts'
 /** Hits that are shown of each clause, unless it says otherwise. */
 const DEFAULT_SIZE = 3
 /** As in Elasticsearch (index.max_inner_result_window). */
-const MAX_WINDOW = 100
+const MAX_INNER_WINDOW = 100
 
-const KEYS = {
+const INNER_HITS_KEYS = {
   name: optional(asText('a name')),
   from: or(0, natural),
   size: or(DEFAULT_SIZE, natural),
@@ -57,7 +57,7 @@ const parseInnerHits = (
   { by, name, inner: scope, lower }: Omit<Parameters<typeof takeInnerHits>[3], 'outer'>,
 ): InnerHits => {
   const { kind, kinds, budget, nested } = scope
-  const keys = readKeys(place, 'an object such as {"size": 3}', KEYS, [])
+  const keys = readKeys(place, 'an object such as {"size": 3}', INNER_HITS_KEYS, [])
   if (by === 'nested' && keys.seq_no_primary_term)
     throw refuse(
       'illegal_argument_exception',
@@ -67,7 +67,7 @@ const parseInnerHits = (
   const request: SearchRequest = {
     parts: [{ kind, query, marks: [query], ...(own.length > 0 && { innerHits: own }) }],
     sort: by === 'nested' ? [] : parseSort(keys.sort, { ...scope, lower: (at, own) => lower(at, own).node }),
-    ...pageOf(place, keys),
+    ...innerPageOf(place, keys),
     trackTotal: true,
     ...parseShown(keys, { kinds, limits: budget.limits, queries }),
   }
@@ -86,12 +86,12 @@ export const parseGroupHits = (
   kinds: readonly Kind[],
   scope: ShownScope & SortScope,
 ): { name: string; request: SearchRequest } => {
-  const { name, ...keys } = readKeys(place, 'an object such as {"name": "newest", "size": 3}', KEYS, [])
+  const { name, ...keys } = readKeys(place, 'an object such as {"name": "newest", "size": 3}', INNER_HITS_KEYS, [])
   if (name === undefined) throw unexpected(place, 'an object with [name]: the answer shows the group under it')
   const request: SearchRequest = {
     parts: kinds.map(kind => ({ kind, query: ALL })),
     sort: parseSort(keys.sort, scope),
-    ...pageOf(place, keys),
+    ...innerPageOf(place, keys),
     trackTotal: true,
     ...parseShown(keys, scope),
   }
@@ -99,15 +99,15 @@ export const parseGroupHits = (
   return { name, request }
 }
 
-const pageOf = (
+const innerPageOf = (
   place: JsonNode,
   { from, size }: Pick<SearchRequest, 'from' | 'size'>,
 ): Pick<SearchRequest, 'from' | 'size'> => {
-  if (from + size <= MAX_WINDOW) return { from, size }
+  if (from + size <= MAX_INNER_WINDOW) return { from, size }
   const at = member(place, isObject(place.value) && place.value.has('size') ? 'size' : 'from')
   throw refuse(
     'illegal_argument_exception',
-    `${where(at)}: Inner result window is too large, from + size must be less than or equal to: [${MAX_WINDOW}] but was [${from + size}]. Search the documents themselves for more.`,
+    `${where(at)}: Inner result window is too large, from + size must be less than or equal to: [${MAX_INNER_WINDOW}] but was [${from + size}]. Search the documents themselves for more.`,
   )
 }
 
@@ -122,8 +122,8 @@ export const parseElementSort = (place: JsonNode, kind: Kind, path: string): Ele
   )
 
 const elementSort = (name: string, at: JsonNode, how: JsonNode | undefined, kind: Kind, path: string): ElementSort => {
-  const keys = how && isObject(how.value) ? readKeys(how, EXPECTED, ELEMENT_KEYS, []) : undefined
-  const order = keys?.order ?? (how && !keys ? direction(how, EXPECTED) : 'asc')
+  const keys = how && isObject(how.value) ? readKeys(how, EXPECTED_ELEMENT_SORT, ELEMENT_KEYS, []) : undefined
+  const order = keys?.order ?? (how && !keys ? direction(how, EXPECTED_ELEMENT_SORT) : 'asc')
   const missing = keys?.missing?.value === '_first' ? '_first' : '_last'
   if (name === '_doc') return { field: undefined, order, missing }
   const field: FieldPath | undefined = lookup(kind, name)
@@ -135,9 +135,9 @@ const elementSort = (name: string, at: JsonNode, how: JsonNode | undefined, kind
   return { field, order, missing }
 }
 
-const EXPECTED = '"asc", "desc" or an object such as {"order": "desc"}'
+const EXPECTED_ELEMENT_SORT = '"asc", "desc" or an object such as {"order": "desc"}'
 const ELEMENT_KEYS = {
-  order: optional(place => direction(place, EXPECTED)),
+  order: optional(place => direction(place, EXPECTED_ELEMENT_SORT)),
   missing: given,
   unmapped_type: given,
 }

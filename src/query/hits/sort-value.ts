@@ -25,40 +25,41 @@ export const readSortValue = (
   const { value } = place
   if (value === null) return null
   if (isObject(value) || Array.isArray(value)) throw unparsed(place, field)
-  if (as === 'double') return readDouble(place, field)
-  if (as === 'long' || (as === 'date_nanos' && (missing || typeof value !== 'string'))) return readLong(place, field)
+  if (as === 'double') return readSortDouble(place, field)
+  if (as === 'long' || (as === 'date_nanos' && (missing || typeof value !== 'string')))
+    return readSortLong(place, field)
   switch (field.compare) {
     case 'long':
-      return readLong(place, field)
+      return readSortLong(place, field)
     case 'integer':
-      return readInteger(place, field)
+      return readSortInteger(place, field)
     case 'double':
-      return readDouble(place, field)
+      return readSortDouble(place, field)
     case 'boolean': {
       if (value === true || value === 'true') return true
       if (value === false || value === 'false') return false
-      const number = readLong(place, field)
+      const number = readSortLong(place, field)
       return number === 0n || number === 1n ? number === 1n : number
     }
     case 'instant': {
       // As a missing value, text is milliseconds, too.
-      if (typeof value !== 'string' || missing) return Number(readLong(place, field))
-      const date = dateOf(place, value, format ?? (field.kind === 'seconds' ? 'epoch_second' : undefined), scope)
+      if (typeof value !== 'string' || missing) return Number(readSortLong(place, field))
+      const date = sortDateOf(place, value, format ?? (field.kind === 'seconds' ? 'epoch_second' : undefined), scope)
       return as === 'date_nanos' ? nanosecondsOf(place, date) : date
     }
     case 'hex': {
-      const text = textOf(place).toLowerCase()
+      const text = sortTextOf(place).toLowerCase()
       if (field.encoding === 'padded' && !/^0x[0-9a-f]{64}$/.test(text)) throw unparsed(place, field)
       return text
     }
     default:
-      return textOf(place)
+      return sortTextOf(place)
   }
 }
 
-const textOf = (place: JsonNode): string => scalar(place, 'a value that hits are sorted by')
+const sortTextOf = (place: JsonNode): string => scalar(place, 'a value that hits are sorted by')
 
-const dateOf = (
+const sortDateOf = (
   place: JsonNode,
   text: string,
   format: string | undefined,
@@ -81,7 +82,7 @@ const nanosecondsOf = (place: JsonNode, date: number): bigint => {
 }
 
 /** Cut off at the point, and at the bounds of a long, as Java does. */
-const readLong = (place: JsonNode, field: Pick<FieldPath, 'path'>): bigint => {
+const readSortLong = (place: JsonNode, field: Pick<FieldPath, 'path'>): bigint => {
   const number = truncated(place)
   if (number === undefined) throw unparsed(place, field)
   if (number < LEAST_LONG) return LEAST_LONG
@@ -90,8 +91,8 @@ const readLong = (place: JsonNode, field: Pick<FieldPath, 'path'>): bigint => {
 }
 
 /** Of any size. */
-const readInteger = (place: JsonNode, field: Pick<FieldPath, 'path'>): bigint => {
-  const text = textOf(place).trim()
+const readSortInteger = (place: JsonNode, field: Pick<FieldPath, 'path'>): bigint => {
+  const text = sortTextOf(place).trim()
   if (/^-?\d{1,80}$/.test(text)) return BigInt(text)
   throw unparsed(place, field)
 }
@@ -102,22 +103,22 @@ const truncated = ({ value }: JsonNode): bigint | undefined => {
   const text = value instanceof Numeral ? value.text : typeof value === 'string' ? value.trim() : ''
   const [, digits] = /^([+-]?\d{1,400})(?:\.\d{0,400})?$/.exec(text) ?? []
   if (digits !== undefined) return BigInt(digits.replace('+', ''))
-  const number = DOUBLE.test(text) ? Number(text) : Number.NaN
+  const number = DOUBLE_TEXT.test(text) ? Number(text) : Number.NaN
   if (Number.isNaN(number)) return undefined
   return Number.isFinite(number) ? BigInt(Math.trunc(number)) : number > 0 ? GREATEST_LONG : LEAST_LONG
 }
 
-const DOUBLE = /^[+-]?(?:\d{1,400}(?:\.\d{0,400})?|\.\d{1,400})(?:[eE][+-]?\d{1,4})?$/
+const DOUBLE_TEXT = /^[+-]?(?:\d{1,400}(?:\.\d{0,400})?|\.\d{1,400})(?:[eE][+-]?\d{1,4})?$/
 
 /** A score. */
 export const readScore = (place: JsonNode): number => {
-  const score = place.value === null ? 0 : readDouble(place, { path: '_score' })
+  const score = place.value === null ? 0 : readSortDouble(place, { path: '_score' })
   return Number.isFinite(score) ? score : 0
 }
 
-const readDouble = (place: JsonNode, field: Pick<FieldPath, 'path'>): number => {
-  const text = typeof place.value === 'boolean' ? '' : textOf(place).trim()
-  if (!/^[+-]?Infinity$/.test(text) && !DOUBLE.test(text)) throw unparsed(place, field)
+const readSortDouble = (place: JsonNode, field: Pick<FieldPath, 'path'>): number => {
+  const text = typeof place.value === 'boolean' ? '' : sortTextOf(place).trim()
+  if (!/^[+-]?Infinity$/.test(text) && !DOUBLE_TEXT.test(text)) throw unparsed(place, field)
   return Number(text)
 }
 

@@ -22,7 +22,7 @@ export interface SortScope extends Pick<Scope, 'kinds' | 'now' | 'budget'> {
 export const parseSort = (place: JsonNode | undefined, scope: SortScope): Sort[] => {
   const { limits } = scope.budget
   const sorts: Sort[] = []
-  const add = (name: string, at: JsonNode, given: Options) => {
+  const add = (name: string, at: JsonNode, given: SortOptions) => {
     if (sorts.length === limits.sorts) throw overLimit('sorts', limits)
     sorts.push(sortBy(name, at, given, scope))
   }
@@ -34,9 +34,9 @@ export const parseSort = (place: JsonNode | undefined, scope: SortScope): Sort[]
   return sorts
 }
 
-type Options = ValuesOf<typeof KEYS>
+type SortOptions = ValuesOf<typeof SORT_KEYS>
 
-const KEYS = {
+const SORT_KEYS = {
   order: optional(direction),
   missing: given,
   unmapped_type: given,
@@ -48,22 +48,22 @@ const KEYS = {
   numeric_type: given,
 }
 
-const NO_OPTIONS = valuesOf(KEYS, {})
+const NO_OPTIONS = valuesOf(SORT_KEYS, {})
 
-const optionsOf = (place: JsonNode): Options =>
+const optionsOf = (place: JsonNode): SortOptions =>
   isObject(place.value)
-    ? readKeys(place, 'an object such as {"order": "desc"}', KEYS, [])
+    ? readKeys(place, 'an object such as {"order": "desc"}', SORT_KEYS, [])
     : { ...NO_OPTIONS, order: direction(place) }
 
-const META: ReadonlyMap<string, '_score' | '_doc' | '_shard_doc'> = new Map([
+const META_SORTS: ReadonlyMap<string, '_score' | '_doc' | '_shard_doc'> = new Map([
   ['_score', '_score'],
   ['_doc', '_doc'],
   ['_shard_doc', '_shard_doc'],
 ])
 
-const sortBy = (name: string, place: JsonNode, given: Options, scope: SortScope): Sort => {
+const sortBy = (name: string, place: JsonNode, given: SortOptions, scope: SortScope): Sort => {
   const order = given.order ?? (name === '_score' ? 'desc' : 'asc')
-  const meta = META.get(name)
+  const meta = META_SORTS.get(name)
   if (meta !== undefined) return { by: meta, fields: {}, order, missing: plainMissing(given.missing) }
 
   if (name === '_id') return idSort(order, given, scope)
@@ -90,9 +90,9 @@ const sortBy = (name: string, place: JsonNode, given: Options, scope: SortScope)
   }
   const mode = given.mode && modeOf(given.mode, { field, order, nested: nested !== undefined })
   const as = given.numeric_type && castOf(given.numeric_type, field)
-  const format = given.format && field && formatOf(given.format, field)
+  const format = given.format && field && sortFormatOf(given.format, field)
   return {
-    ...{ by: 'field', fields, order, missing: missingOf(given.missing, { field, as, order }, scope) },
+    ...{ by: 'field', fields, order, missing: sortMissingOf(given.missing, { field, as, order }, scope) },
     ...(mode && { mode }),
     ...(nested && { nested }),
     ...(format !== undefined && { format }),
@@ -108,7 +108,7 @@ const plainMissing = (place: JsonNode | undefined): '_last' | '_first' => {
 }
 
 /** A value counts as that of documents without one. */
-const missingOf = (
+const sortMissingOf = (
   place: JsonNode | undefined,
   { field, as, order }: { field: FieldPath | undefined; as: Sort['as']; order: Sort['order'] },
   scope: SortScope,
@@ -123,15 +123,15 @@ const missingOf = (
   return isSame('_last') ? '_last' : isSame('_first') ? '_first' : { value }
 }
 
-const MODES: readonly string[] = ['min', 'max', 'sum', 'avg', 'median'] satisfies SortMode[]
+const SORT_MODES: readonly string[] = ['min', 'max', 'sum', 'avg', 'median'] satisfies SortMode[]
 
 /** The mode that is not meant anyway. */
 const modeOf = (
   place: JsonNode,
   { field, order, nested }: { field: FieldPath | undefined; order: Sort['order']; nested: boolean },
 ): SortMode | undefined => {
-  const mode = string(place, `one of ${MODES.join(', ')}`).toLowerCase() as SortMode
-  if (!MODES.includes(mode)) throw unexpected(place, `one of ${MODES.join(', ')}`)
+  const mode = string(place, `one of ${SORT_MODES.join(', ')}`).toLowerCase() as SortMode
+  if (!SORT_MODES.includes(mode)) throw unexpected(place, `one of ${SORT_MODES.join(', ')}`)
   if (mode !== 'min' && mode !== 'max' && field && field.es === 'keyword') {
     throw refuse(
       'query_shard_exception',
@@ -143,7 +143,7 @@ const modeOf = (
   return mode === (order === 'asc' ? 'min' : 'max') ? undefined : mode
 }
 
-const UNMAPPED: ReadonlyMap<string, EsType> = new Map([
+const UNMAPPED_TYPES: ReadonlyMap<string, EsType> = new Map([
   ...(['long', 'integer', 'short', 'byte', 'unsigned_long'] as const).map(name => [name, 'long'] as const),
   ...(['double', 'float', 'half_float', 'scaled_float'] as const).map(name => [name, 'double'] as const),
   ...(['keyword', 'text', 'ip', 'wildcard', 'constant_keyword', 'version'] as const).map(
@@ -155,8 +155,8 @@ const UNMAPPED: ReadonlyMap<string, EsType> = new Map([
 ])
 
 const unmappedType = (place: JsonNode): EsType => {
-  const type = UNMAPPED.get(string(place, 'the name of a type, such as "long"'))
-  if (type === undefined) throw unexpected(place, `one of ${[...UNMAPPED.keys()].join(', ')}`)
+  const type = UNMAPPED_TYPES.get(string(place, 'the name of a type, such as "long"'))
+  if (type === undefined) throw unexpected(place, `one of ${[...UNMAPPED_TYPES.keys()].join(', ')}`)
   return type
 }
 
@@ -181,7 +181,7 @@ const castOf = (place: JsonNode, field: FieldPath | undefined): Sort['as'] => {
   )
 }
 
-const formatOf = (place: JsonNode, field: FieldPath): string => {
+const sortFormatOf = (place: JsonNode, field: FieldPath): string => {
   const format = string(place, 'the format of a date')
   if (field.es !== 'date') {
     throw refuse(
@@ -218,7 +218,7 @@ const readMost = (place: JsonNode): number => {
 
 const NESTED_KEYS = { path: given, filter: given, max_children: or(Number.POSITIVE_INFINITY, readMost), nested: given }
 
-type NestedKeys = Pick<Options, 'nested' | 'nested_path' | 'nested_filter'>
+type NestedKeys = Pick<SortOptions, 'nested' | 'nested_path' | 'nested_filter'>
 
 /** `nested`, or what it was called before: of which elements of a list the values are that are sorted by. */
 const parseNested = (given: NestedKeys, { kinds, now, budget, lower }: SortScope): NestedSort | undefined => {
@@ -263,7 +263,7 @@ const isUnset = (place: JsonNode | undefined): place is (JsonNode & { value: nul
   place === undefined || place.value === null
 
 /** Every document has one id, so that what is said of missing values, of several values, and of lists changes nothing. */
-const idSort = (order: Sort['order'], given: Options, scope: SortScope): Sort => {
+const idSort = (order: Sort['order'], given: SortOptions, scope: SortScope): Sort => {
   const { mode, format, numeric_type } = given
   if (mode && !['min', 'max'].includes(string(mode, '"min" or "max"').toLowerCase()))
     throw refuse(

@@ -66,7 +66,7 @@ const filtersOf = ({ includes, excludes }: Exclude<SourceFilter, boolean>) => {
     const included = isIncluded(path)
     if (Array.isArray(value)) {
       // Of a list, what is left without a member goes as well.
-      const kept = value.map(element => filterValue(element, path)).filter(element => !isEmpty(element))
+      const kept = value.map(element => filterValue(element, path)).filter(element => !isEmptyRecord(element))
       return included || kept.length > 0 ? kept : undefined
     }
     if (isRecord(value)) {
@@ -86,7 +86,7 @@ export const isRawJson = (value: unknown): value is { rawJSON: string } =>
 const isRecord = (value: unknown): value is Source =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawJson(value)
 
-const isEmpty = (value: unknown) => value === undefined || (isRecord(value) && Object.keys(value).length === 0)
+const isEmptyRecord = (value: unknown) => value === undefined || (isRecord(value) && Object.keys(value).length === 0)
 
 /** Whether one of the patterns names the path or something above it. */
 const selects = (patterns: readonly string[], path: string): boolean => {
@@ -135,7 +135,7 @@ export const parseSource = (place: JsonNode, limits: Limits): SourceFilter => {
   const { value } = place
   if (typeof value === 'boolean') return value
   if (!isObject(value)) return checkedPatterns({ includes: elements(place), excludes: [] }, limits)
-  const keys = readKeys(place, 'an object such as {"includes": ["event", "args"]}', KEYS, [])
+  const keys = readKeys(place, 'an object such as {"includes": ["event", "args"]}', SOURCE_KEYS, [])
   return checkedPatterns(
     { includes: [...keys.includes, ...keys.include], excludes: [...keys.excludes, ...keys.exclude] },
     limits,
@@ -143,7 +143,7 @@ export const parseSource = (place: JsonNode, limits: Limits): SourceFilter => {
 }
 
 const several = or([], elements)
-const KEYS = { includes: several, excludes: several, include: several, exclude: several }
+const SOURCE_KEYS = { includes: several, excludes: several, include: several, exclude: several }
 
 const checkedPatterns = (
   { includes, excludes }: { includes: JsonNode[]; excludes: JsonNode[] },

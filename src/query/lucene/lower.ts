@@ -53,16 +53,16 @@ export interface StringOptions {
 /** The meaning of a query string. */
 export const lowerString = (syntax: Syntax, options: StringOptions, scope: Scope): Scored => {
   const { all, lenient, analyzer } = options
-  const reading: Reading = { ...options, scope, texts: { all, lenient, analyzer } }
+  const reading: StringReading = { ...options, scope, texts: { all, lenient, analyzer } }
   return syntax.is === 'several' ? lowerSeveral(syntax.of, options.minimum, reading) : lower(syntax, reading)
 }
 
-interface Reading extends StringOptions {
+interface StringReading extends StringOptions {
   scope: Scope
   texts: TextOptions
 }
 
-const lower = (syntax: Syntax, reading: Reading): Scored => {
+const lower = (syntax: Syntax, reading: StringReading): Scored => {
   const { place, scope } = reading
   scope.budget.clauses(1, place)
   switch (syntax.is) {
@@ -96,17 +96,17 @@ const lower = (syntax: Syntax, reading: Reading): Scored => {
 type Occur = 'must' | 'should' | 'not'
 
 /** Several parts, of which AND makes both sides required, whatever stands further on. */
-const lowerSeveral = (parts: readonly Part[], minimum: JsonNode | undefined, reading: Reading): Scored => {
+const lowerSeveral = (parts: readonly Part[], minimum: JsonNode | undefined, reading: StringReading): Scored => {
   const { all } = reading
   const clauses: { occur: Occur; scored: Scored }[] = []
   for (const { sign, joint, syntax } of parts) {
     const last = clauses.at(-1)
     if (last && last.occur !== 'not' && joint === 'and') last.occur = 'must'
     if (last && last.occur !== 'not' && joint === 'or' && all) last.occur = 'should'
-    const made = wordsOf(syntax, reading) ?? [lower(syntax, reading)]
+    const made = separateWords(syntax, reading) ?? [lower(syntax, reading)]
     const required = all ? joint !== 'or' : sign === 'must' || joint === 'and'
     const occur = sign === 'not' ? 'not' : required ? 'must' : 'should'
-    for (const scored of made) if (scored !== ABSENT) clauses.push({ occur, scored })
+    for (const scored of made) if (scored !== NO_WORDS) clauses.push({ occur, scored })
   }
   const [only] = clauses
   if (!only) return NEVER
@@ -130,36 +130,38 @@ const lowerSeveral = (parts: readonly Part[], minimum: JsonNode | undefined, rea
 }
 
 /** Words beside each other in the one field that is meant count each for itself. */
-const wordsOf = (syntax: Syntax, reading: Reading): Scored[] | undefined => {
+const separateWords = (syntax: Syntax, reading: StringReading): Scored[] | undefined => {
   if (syntax.is !== 'text' || !syntax.words) return undefined
   const { place, scope, texts } = reading
-  const [only, other] = fieldsOf(syntax.field, reading)
+  const [only, other] = fieldsMeant(syntax.field, reading)
   if (!only || other || only.field.compare !== 'token' || reading.analyzer === 'keyword') return undefined
   const words = analyze(scope.budget.text(syntax.text, place))
   scope.budget.clauses(words.length, place)
   return words.map(word => weighted(matchOn(only.field, valueAt(word, reading), texts, scope), only.boost))
 }
 
-const lowerText = (name: string | undefined, words: string, reading: Reading): Scored => {
+const lowerText = (name: string | undefined, words: string, reading: StringReading): Scored => {
   if (name === '_exists_') return existing(words, reading)
   const [, sign, bound] = (name !== undefined && /^([<>]=?)(.+)$/s.exec(words)) || []
   if (sign !== undefined && bound !== undefined) {
     const limit = { text: bound, included: sign.endsWith('=') }
-    return sign.startsWith('>') ? lowerRange(name, limit, OPEN, reading) : lowerRange(name, OPEN, limit, reading)
+    return sign.startsWith('>')
+      ? lowerRange(name, limit, OPEN_BOUND, reading)
+      : lowerRange(name, OPEN_BOUND, limit, reading)
   }
   const value = valueAt(words, reading)
   const meta = name === undefined ? undefined : onMetaField(name, [value], reading.scope)
   if (meta) return constant(meta)
-  const fields = fieldsOf(name, reading)
+  const fields = fieldsMeant(name, reading)
   // A date is compared by the time zone that is given.
   const [only, other] = fields
   if (reading.zone && only && !other && only.field.compare === 'instant')
     return lowerRange(name, { text: words, included: true }, { text: words, included: true }, reading)
-  if (fields.every(({ field }) => field.compare === 'token') && analyze(words).length === 0) return ABSENT
+  if (fields.every(({ field }) => field.compare === 'token') && analyze(words).length === 0) return NO_WORDS
   return inFields(reading.type, fields, value, { ...reading.texts, slop: reading.slop }, reading.tie, reading.scope)
 }
 
-const lowerPhrase = (name: string | undefined, words: string, slop: number, reading: Reading): Scored => {
+const lowerPhrase = (name: string | undefined, words: string, slop: number, reading: StringReading): Scored => {
   if (name === '_exists_') return existing(words, reading)
   const { scope, texts, quoteSuffix, tie } = reading
   const value = valueAt(words, reading)
@@ -167,21 +169,21 @@ const lowerPhrase = (name: string | undefined, words: string, slop: number, read
   if (meta) return constant(meta)
   const quoted = (field: FieldPath): FieldPath =>
     (quoteSuffix === undefined ? undefined : lookup(scope.kind, field.path + quoteSuffix)) ?? field
-  const fields = fieldsOf(name, reading).map(({ field, boost }) => ({ field: quoted(field), boost }))
+  const fields = fieldsMeant(name, reading).map(({ field, boost }) => ({ field: quoted(field), boost }))
   const how = { ...texts, analyzer: reading.quoteAnalyzer ?? reading.analyzer, slop }
   return inFields('phrase', fields, value, how, tie, scope)
 }
 
-const existing = (name: string, reading: Reading): Scored => {
+const existing = (name: string, reading: StringReading): Scored => {
   if (isMeta(name)) return EVERY
-  if (name.includes('*')) return constant(or(fieldsOf(name, reading).map(({ field }) => exists(field))))
+  if (name.includes('*')) return constant(or(fieldsMeant(name, reading).map(({ field }) => exists(field))))
   return forgiving(reading, NEVER, () => constant(or(fieldsBelow(name, reading.place, reading.scope).map(exists))))
 }
 
 const shape = (how: 'wildcard' | 'regexp', text: string) =>
   matcherOf({ how, text, ignoreCase: false, operators: OPERATORS })
 
-const lowerWildcard = (name: string | undefined, words: string, reading: Reading): Scored => {
+const lowerWildcard = (name: string | undefined, words: string, reading: StringReading): Scored => {
   const { place, scope, fields } = reading
   if (words === '*') {
     const [only, other] = fields
@@ -201,7 +203,7 @@ const lowerWildcard = (name: string | undefined, words: string, reading: Reading
   })
 }
 
-const lowerPrefix = (field: FieldPath, start: string, reading: Reading): Scored => {
+const lowerPrefix = (field: FieldPath, start: string, reading: StringReading): Scored => {
   if (!isText(field)) return shapeOn('wildcard', field, reading.place, '*', {})
   if (field.compare !== 'token') return prefixOn(field, start)
   const words = reading.analyzesPatterns ? analyze(start) : [start.toLowerCase()]
@@ -211,7 +213,12 @@ const lowerPrefix = (field: FieldPath, start: string, reading: Reading): Scored 
   return joined([...before, prefixOn(field, last)], reading.all, undefined)
 }
 
-const lowerFuzzy = (name: string | undefined, word: string, edits: string | undefined, reading: Reading): Scored => {
+const lowerFuzzy = (
+  name: string | undefined,
+  word: string,
+  edits: string | undefined,
+  reading: StringReading,
+): Scored => {
   if (name === '_exists_') return existing(word, reading)
   const near = reading.near(edits, reading.place)
   const skips = name === undefined || name.includes('*')
@@ -223,7 +230,7 @@ const lowerFuzzy = (name: string | undefined, word: string, edits: string | unde
   })
 }
 
-const lowerRange = (name: string | undefined, low: Bound, high: Bound, reading: Reading): Scored =>
+const lowerRange = (name: string | undefined, low: Bound, high: Bound, reading: StringReading): Scored =>
   onFields(name, reading, {
     make(field) {
       const bound = ({ text }: Bound) =>
@@ -240,7 +247,7 @@ const lowerRange = (name: string | undefined, low: Bound, high: Bound, reading: 
 /** One of the fields that are meant fulfils the condition. */
 const onFields = (
   name: string | undefined,
-  reading: Reading,
+  reading: StringReading,
   { make, ofMeta }: { make(field: FieldPath): Scored; ofMeta?(name: string): ReturnType<typeof onMetaField> },
 ): Scored => {
   if (name !== undefined && isMeta(name)) {
@@ -248,7 +255,7 @@ const onFields = (
     if (node) return constant(node)
     throw refuse('query_shard_exception', `${where(reading.place)}: [${name}] can be searched by exact values only.`)
   }
-  const parts = fieldsOf(name, reading).map(({ field, boost }) =>
+  const parts = fieldsMeant(name, reading).map(({ field, boost }) =>
     weighted(
       leniently(reading.lenient, () => make(field)),
       boost,
@@ -257,13 +264,13 @@ const onFields = (
   return bestOf(parts, reading.tie ?? 0)
 }
 
-const fieldsOf = (name: string | undefined, reading: Reading): Weighted[] =>
+const fieldsMeant = (name: string | undefined, reading: StringReading): Weighted[] =>
   name === undefined
     ? fieldsNamed(reading.fields, reading.scope)
     : forgiving(reading, [], () => fieldsNamed([{ name, boost: 1, place: reading.place }], reading.scope))
 
 /** What a name that nothing has stands for, where that is no fault. */
-const forgiving = <T>({ forgivesNames }: Reading, otherwise: T, make: () => T): T => {
+const forgiving = <T>({ forgivesNames }: StringReading, otherwise: T, make: () => T): T => {
   try {
     return make()
   } catch (error) {
@@ -272,11 +279,11 @@ const forgiving = <T>({ forgivesNames }: Reading, otherwise: T, make: () => T): 
   }
 }
 
-const valueAt = (text: string, { place }: Reading): JsonNode => ({ path: place.path, value: text })
+const valueAt = (text: string, { place }: StringReading): JsonNode => ({ path: place.path, value: text })
 
-const OPEN: Bound = { text: undefined, included: true }
+const OPEN_BOUND: Bound = { text: undefined, included: true }
 
 const statesOf = ({ states }: StringOptions) => (states === undefined ? {} : { states })
 
 /** Words that are none, which are left out of what stands around them. */
-const ABSENT: Scored = onlyFilters(NONE)
+const NO_WORDS: Scored = onlyFilters(NONE)

@@ -34,9 +34,9 @@ export interface Part {
 /** The tokens of a query string, of which some may be looked at before they are taken. */
 const createTokens = (text: string) => {
   let end = 0
-  const ahead: Token[] = []
+  const ahead: LuceneToken[] = []
 
-  const fault = (token: Token | undefined): Error => {
+  const fault = (token: LuceneToken | undefined): Error => {
     const what =
       token === undefined
         ? JSON.stringify(text[end] ?? '')
@@ -48,13 +48,13 @@ const createTokens = (text: string) => {
       `Failed to parse query [${cut(text)}]: unexpected ${what} at character ${(token?.at ?? end) + 1}. A backslash escapes + - = && || > < ! ( ) { } [ ] ^ " ~ * ? : \\ /.`,
     )
   }
-  const read = (mode: Mode): Token => {
+  const read = (mode: Mode): LuceneToken => {
     const token = nextToken(text, end, mode)
     if (!token) throw fault(undefined)
     end = token.at + token.text.length
     return token
   }
-  const peek = (distance = 0): Token => {
+  const peek = (distance = 0): LuceneToken => {
     while (ahead.length <= distance) {
       const last = ahead.at(-1)
       // Behind these other tokens are expected, which whoever comes to them reads.
@@ -63,19 +63,19 @@ const createTokens = (text: string) => {
     }
     return ahead[distance]!
   }
-  const next = (): Token => {
+  const next = (): LuceneToken => {
     const token = peek()
     ahead.shift()
     return token
   }
-  const take = (is: TokenName): Token | undefined => (peek().is === is ? next() : undefined)
-  const expect = (is: TokenName): Token => {
+  const take = (is: TokenName): LuceneToken | undefined => (peek().is === is ? next() : undefined)
+  const expect = (is: TokenName): LuceneToken => {
     const token = take(is)
     if (!token) throw fault(peek())
     return token
   }
   /** A text without its backslashes. */
-  const plain = (token: Token, raw = token.text): string => {
+  const plain = (token: LuceneToken, raw = token.text): string => {
     const found = unescaped(raw)
     if (found === undefined) throw fault(token)
     return found
@@ -83,13 +83,13 @@ const createTokens = (text: string) => {
   return { read, peek, next, take, expect, plain, fault }
 }
 
-/** Reads Lucene's query syntax as its own parser does; `DEEPEST` groups may lie inside of each other. */
+/** Reads Lucene's query syntax as its own parser does; `DEEPEST_GROUPS` groups may lie inside of each other. */
 export const parseLucene = (text: string): Syntax => {
   const { read, peek, next, take, expect, plain, fault } = createTokens(text)
   let depth = 0
 
   const query = (field: Field): Syntax => {
-    if (++depth > DEEPEST) throw fault(peek())
+    if (++depth > DEEPEST_GROUPS) throw fault(peek())
     const of: Part[] = []
     do {
       if (isMany()) {
@@ -170,7 +170,7 @@ export const parseLucene = (text: string): Syntax => {
     }
   }
 
-  const bare = (field: Field, token: Token, fuzzy: Token | undefined): Syntax => {
+  const bare = (field: Field, token: LuceneToken, fuzzy: LuceneToken | undefined): Syntax => {
     switch (token.is) {
       case 'star':
       case 'wildcard':
@@ -200,7 +200,7 @@ export const parseLucene = (text: string): Syntax => {
       high: { text: high, included: last.is === 'rangeEndIn' },
     }
   }
-  const bound = (token: Token): string | undefined => {
+  const bound = (token: LuceneToken): string | undefined => {
     if (token.is === 'rangeQuoted') return plain(token, token.text.slice(1, -1))
     if (token.is !== 'goop' && token.is !== 'to') throw fault(token)
     return token.text === '*' ? undefined : plain(token)
@@ -211,7 +211,7 @@ export const parseLucene = (text: string): Syntax => {
   return whole
 }
 
-const DEEPEST = 100
+const DEEPEST_GROUPS = 100
 
 /** Behind a word they make something else of it. */
 const BINDS: ReadonlySet<TokenName> = new Set<TokenName>(['colon', 'star', 'fuzzy', 'caret', 'and', 'or'])
@@ -220,28 +220,28 @@ const ENDS_LOOKING: ReadonlySet<TokenName> = new Set<TokenName>(['caret', 'range
 const isWords = (syntax: Syntax): boolean => syntax.is === 'text' && syntax.words
 
 /** A token of Lucene's query syntax: of several that fit the longest, of equally long ones the first, as its grammar has it. */
-interface Token {
+interface LuceneToken {
   is: TokenName
   text: string
   at: number
 }
 
-type TokenName = keyof typeof PLAIN | keyof typeof IN_RANGE | 'number' | 'end'
+type TokenName = keyof typeof PLAIN_TOKENS | keyof typeof RANGE_TOKENS | 'number' | 'end'
 
 const r = String.raw
-const SPACE = r`[ \t\n\r\u3000]`
+const BLANK_CHARACTER = r`[ \t\n\r\u3000]`
 const ESCAPED = r`\\[^]`
-const START = r`(?:[^ \t\n\r\u3000+\-!():^[\]"{}~*?\\/]|${ESCAPED})`
-const INNER = r`(?:${START}|[-+])`
+const WORD_START = r`(?:[^ \t\n\r\u3000+\-!():^[\]"{}~*?\\/]|${ESCAPED})`
+const WORD_INNER = r`(?:${WORD_START}|[-+])`
 
 const rule = (source: string) => new RegExp(source, 'uy')
 
 /** Each takes time in proportion to what it reads: no two parts of one can read the same. */
-const PLAIN = {
+const PLAIN_TOKENS = {
   and: rule(r`AND|&&`),
   or: rule(r`OR|\|\|`),
   not: rule('NOT|!'),
-  bareOperator: rule(r`[-+!]${SPACE}`),
+  bareOperator: rule(r`[-+!]${BLANK_CHARACTER}`),
   plus: rule(r`\+`),
   minus: rule('-'),
   open: rule(r`\(`),
@@ -250,16 +250,16 @@ const PLAIN = {
   star: rule(r`\*`),
   caret: rule(r`\^`),
   quoted: rule(r`"(?:[^"\\]|${ESCAPED})*"`),
-  term: rule(`${START}${INNER}*`),
-  fuzzy: rule(`~${INNER}*`),
-  prefix: rule(r`${START}${INNER}*\*`),
-  wildcard: rule(`(?:${START}|[*?])(?:${INNER}|[*?])*`),
+  term: rule(`${WORD_START}${WORD_INNER}*`),
+  fuzzy: rule(`~${WORD_INNER}*`),
+  prefix: rule(r`${WORD_START}${WORD_INNER}*\*`),
+  wildcard: rule(`(?:${WORD_START}|[*?])(?:${WORD_INNER}|[*?])*`),
   regexp: rule(r`\/(?:[^/\\]|\\[^])*\/`),
   rangeIn: rule(r`\[`),
   rangeOut: rule(r`\{`),
 } as const
 
-const IN_RANGE = {
+const RANGE_TOKENS = {
   to: rule('TO'),
   rangeEndIn: rule(r`\]`),
   rangeEndOut: rule(r`\}`),
@@ -267,23 +267,23 @@ const IN_RANGE = {
   goop: rule(r`[^ \]}]+`),
 } as const
 
-const NUMBER = rule(r`[0-9]+(?:\.[0-9]+)?`)
-const BLANK = rule(`${SPACE}*`)
+const BOOST_NUMBER = rule(r`[0-9]+(?:\.[0-9]+)?`)
+const BLANK = rule(`${BLANK_CHARACTER}*`)
 
 type Mode = 'plain' | 'range' | 'boost'
 
 /** The next token from a place on; undefined where nothing fits. */
-const nextToken = (text: string, from: number, mode: Mode): Token | undefined => {
+const nextToken = (text: string, from: number, mode: Mode): LuceneToken | undefined => {
   BLANK.lastIndex = from
   const at = from + BLANK.exec(text)![0].length
   if (at === text.length) return { is: 'end', text: '', at }
   if (mode === 'boost') {
-    NUMBER.lastIndex = at
-    const found = NUMBER.exec(text)
+    BOOST_NUMBER.lastIndex = at
+    const found = BOOST_NUMBER.exec(text)
     return found ? { is: 'number', text: found[0], at } : undefined
   }
-  let best: Token | undefined
-  for (const [is, pattern] of Object.entries(mode === 'range' ? IN_RANGE : PLAIN)) {
+  let best: LuceneToken | undefined
+  for (const [is, pattern] of Object.entries(mode === 'range' ? RANGE_TOKENS : PLAIN_TOKENS)) {
     pattern.lastIndex = at
     const found = pattern.exec(text)
     if (found && found[0].length > (best?.text.length ?? 0)) best = { is: is as TokenName, text: found[0], at }
@@ -294,11 +294,11 @@ const nextToken = (text: string, from: number, mode: Mode): Token | undefined =>
 /** What stands behind each backslash as it is, or a character by its number. Undefined where the text ends too early. */
 const unescaped = (text: string): string | undefined => {
   let isWhole = true
-  const plain = text.replace(ESCAPE, (_, code: string | undefined, character: string | undefined) => {
+  const plain = text.replace(LUCENE_ESCAPE, (_, code: string | undefined, character: string | undefined) => {
     if (code !== undefined) return String.fromCharCode(Number.parseInt(code, 16))
     if (character === undefined || character === 'u') isWhole = false
     return character ?? ''
   })
   return isWhole ? plain : undefined
 }
-const ESCAPE = /\\(?:u([0-9a-fA-F]{4})|([\s\S])|$)/gu
+const LUCENE_ESCAPE = /\\(?:u([0-9a-fA-F]{4})|([\s\S])|$)/gu

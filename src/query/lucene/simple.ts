@@ -29,7 +29,7 @@ export interface SimpleOptions {
 }
 
 /** A part of the text with what was found of it. */
-interface State {
+interface SimpleState {
   at: number
   end: number
   top: Simple | undefined
@@ -47,7 +47,7 @@ export const parseSimple = (text: string, { operators, joint }: SimpleOptions): 
   let turns = 0
 
   const group = (from: number, to: number): Simple | undefined => {
-    const state: State = { at: from, end: to, top: undefined, current: undefined, previous: undefined, nots: 0 }
+    const state: SimpleState = { at: from, end: to, top: undefined, current: undefined, previous: undefined, nots: 0 }
     depth++
     while (state.at < state.end) {
       const character = text[state.at]!
@@ -70,23 +70,23 @@ export const parseSimple = (text: string, { operators, joint }: SimpleOptions): 
     return state.top
   }
 
-  const operator = (state: State, op: 'and' | 'or') => {
+  const operator = (state: SimpleState, op: 'and' | 'or') => {
     if (state.current === undefined && state.top !== undefined) state.current = op
     state.at++
   }
 
   /** Groups that are never closed, or lie too deep, are none. */
-  const subQuery = (state: State) => {
+  const subQuery = (state: SimpleState) => {
     const start = state.at + 1
     const end = ends.get(state.at)
     state.at = start
-    if (end === undefined || end >= state.end || depth >= DEEPEST) return
+    if (end === undefined || end >= state.end || depth >= DEEPEST_SIMPLE_GROUPS) return
     if (end === start) state.current = undefined
     else add(state, group(start, end))
     state.at = end + 1
   }
 
-  const phrase = (state: State) => {
+  const phrase = (state: SimpleState) => {
     const start = ++state.at
     let copied = ''
     while (state.at < state.end && text[state.at] !== '"') {
@@ -106,7 +106,7 @@ export const parseSimple = (text: string, { operators, joint }: SimpleOptions): 
     add(state, { is: 'phrase', text: copied, slop })
   }
 
-  const token = (state: State) => {
+  const token = (state: SimpleState) => {
     let copied = ''
     let isPrefix = false
     while (state.at < state.end) {
@@ -125,7 +125,7 @@ export const parseSimple = (text: string, { operators, joint }: SimpleOptions): 
   }
 
   /** What stands behind `~`; without a number it is 2. */
-  const number = (state: State): number => {
+  const number = (state: SimpleState): number => {
     const start = ++state.at
     while (state.at < state.end && !isEnd(text[state.at]!)) state.at++
     const digits = text.slice(start, state.at)
@@ -139,7 +139,7 @@ export const parseSimple = (text: string, { operators, joint }: SimpleOptions): 
     ((character === '(' || character === ')') && has('PRECEDENCE')) ||
     (isSpace(character) && has('WHITESPACE'))
 
-  const add = (state: State, found: Simple | undefined) => {
+  const add = (state: SimpleState, found: Simple | undefined) => {
     if (found !== undefined) {
       const branch: Simple = state.nots % 2 === 1 ? { is: 'not', of: found } : found
       if (state.top === undefined) state.top = branch
@@ -159,7 +159,7 @@ export const parseSimple = (text: string, { operators, joint }: SimpleOptions): 
   return group(0, text.length)
 }
 
-const DEEPEST = 50
+const DEEPEST_SIMPLE_GROUPS = 50
 /** Each change between `+` and `|` makes the tree of the query deeper. */
 const MOST_TURNS = 100
 

@@ -18,9 +18,9 @@ import {
 export const automatonOf = (expression: Expression, mostStates = STATES): ((text: string) => boolean) => {
   const starts = boundaries(expression)
   const ascii = Uint32Array.from({ length: 128 }, (_, code) => groupOf(starts, code))
-  const states = new Map<number, State>()
-  let left = WORK
-  const stateOf = (at: Expression): State => {
+  const states = new Map<number, AutomatonState>()
+  let left = MOST_WORK
+  const stateOf = (at: Expression): AutomatonState => {
     let state = states.get(at.id)
     if (!state) {
       if (states.size >= mostStates) throw tooComplex()
@@ -29,7 +29,7 @@ export const automatonOf = (expression: Expression, mostStates = STATES): ((text
     }
     return state
   }
-  const follow = ({ at }: State, group: number): State => {
+  const follow = ({ at }: AutomatonState, group: number): AutomatonState => {
     const memo = new Map<number, Expression>()
     effort.left = left
     try {
@@ -59,16 +59,16 @@ export const automatonOf = (expression: Expression, mostStates = STATES): ((text
   }
 }
 
-interface State {
+interface AutomatonState {
   at: Expression
   /** By group of code points. */
-  next: Map<number, State>
+  next: Map<number, AutomatonState>
 }
 
 /** As many as Elasticsearch lets an automaton have. */
 export const STATES = 10_000
 /** Sub-expressions that are followed, and parts that are put together, for all states: less than a second. */
-const WORK = 500_000
+const MOST_WORK = 500_000
 
 /** Code points between two neighbouring boundaries are the same to an expression: where each such group begins, ascending. */
 const boundaries = (expression: Expression): number[] => {

@@ -4,9 +4,9 @@ import { refuse } from '../../lib/errors.ts'
  * A regular expression as a tree. Equal ones are the same object (see `interned`), so that the states of an automaton can be told apart;
  * makers fold what means the same.
  */
-export type Expression = { readonly id: number; readonly nullable: boolean } & Shape
+export type Expression = { readonly id: number; readonly nullable: boolean } & ExpressionShape
 
-type Shape =
+type ExpressionShape =
   | { readonly op: 'nothing' }
   | { readonly op: 'empty' }
   /** One code point in one of these ranges, ascending. */
@@ -24,18 +24,19 @@ let known = new Map<string, Expression>()
 let next = 0
 
 /** Expressions that were made lately, by their shape. Ids are never used again, so that forgetting them costs no more than time. */
-const interned = (key: string, nullable: boolean, shape: Shape): Expression => {
+const interned = (key: string, nullable: boolean, shape: ExpressionShape): Expression => {
   let found = known.get(key)
   if (!found) {
-    if (known.size >= KNOWN) known = new Map()
+    if (known.size >= MOST_INTERNED) known = new Map()
     found = Object.freeze({ id: next++, nullable, ...shape })
     known.set(key, found)
   }
   return found
 }
-const KNOWN = 50_000
+const MOST_INTERNED = 50_000
 
-const lasting = (nullable: boolean, shape: Shape): Expression => Object.freeze({ id: next++, nullable, ...shape })
+const lasting = (nullable: boolean, shape: ExpressionShape): Expression =>
+  Object.freeze({ id: next++, nullable, ...shape })
 
 export const NOTHING = lasting(false, { op: 'nothing' })
 export const EMPTY = lasting(true, { op: 'empty' })
@@ -74,7 +75,7 @@ export const interval = (least: number, most: number, digits: number): Expressio
   return before(repeat(literal('0'), 0, Number.POSITIVE_INFINITY), either(parts))
 }
 
-const DIGIT: Range = [48, 57]
+const DIGIT_RANGE: Range = [48, 57]
 
 /** Digits that lie between two others of their number. */
 const between = (low: string, high: string): Expression => {
@@ -87,7 +88,7 @@ const between = (low: string, high: string): Expression => {
     before(one([[last, last]]), between('0'.repeat(highRest.length), highRest)),
   ]
   if (last - first > 1)
-    parts.push(before(one([[first + 1, last - 1]]), repeat(one([DIGIT]), lowRest.length, lowRest.length)))
+    parts.push(before(one([[first + 1, last - 1]]), repeat(one([DIGIT_RANGE]), lowRest.length, lowRest.length)))
   return either(parts)
 }
 

@@ -44,7 +44,7 @@ export const parseRegexp = (text: string, operators: readonly Operator[], ignore
 
   const union = (): Expression => {
     // Groups are read by recursion.
-    if (++depth > DEEPEST) throw fault(`has more than ${DEEPEST} groups inside of each other.`)
+    if (++depth > DEEPEST_EXPRESSION) throw fault(`has more than ${DEEPEST_EXPRESSION} groups inside of each other.`)
     const parts = [intersection()]
     while (take('|')) parts.push(intersection())
     depth--
@@ -142,5 +142,5 @@ export const parseRegexp = (text: string, operators: readonly Operator[], ignore
   return whole
 }
 
-const DEEPEST = 100
+const DEEPEST_EXPRESSION = 100
 const MOST_REPEATED = 10_000

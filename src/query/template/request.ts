@@ -28,11 +28,11 @@ export const readTemplate = (place: JsonNode, limits: Limits, check?: () => void
   return { body: renderTemplate(source, params, limits, check), explain }
 }
 
-const readSource = (place: JsonNode): string | undefined =>
+const readTemplateSource = (place: JsonNode): string | undefined =>
   isObject(place.value) ? textOfJson(place.value) : string(place, 'a template, as text or as an object') || undefined
 
 export const TEMPLATE_KEYS = {
-  source: orNull(readSource, { anyOf: [SCHEMAS.text, { type: 'object' }] }),
+  source: orNull(readTemplateSource, { anyOf: [SCHEMAS.text, { type: 'object' }] }),
   params: key(
     place => (place === undefined || place.value === null ? new Map() : object(place, 'an object with values by name')),
     { type: 'object' },
@@ -69,7 +69,7 @@ export const renderTemplate = (
     left -= amount
     if (left < 0) throw overLimit('template', { ...DEFAULT_LIMITS, ...limits })
     unchecked += amount
-    if (unchecked < CHECK_EVERY) return
+    if (unchecked < CHECK_TEMPLATE_EVERY) return
     unchecked = 0
     check()
   }
@@ -81,7 +81,7 @@ export const renderTemplate = (
   const render = (pieces: readonly Piece[], scopes: readonly Json[]): string => {
     let out = ''
     for (const piece of pieces) {
-      spend(STEP)
+      spend(STEP_COST)
       const text = renderPiece(piece, scopes)
       spend(text.length)
       out += text
@@ -104,7 +104,7 @@ export const renderTemplate = (
     const each: readonly Json[] = Array.isArray(value) ? value : [value!]
     let out = ''
     for (const one of each) {
-      spend(STEP)
+      spend(STEP_COST)
       out += render(piece.of, [...scopes, one])
     }
     return out
@@ -127,7 +127,7 @@ export const renderTemplate = (
     return (section, scopes) => {
       const value = read(onlyText(section), scopes)
       if (!Array.isArray(value)) return plain(value)
-      spend(STEP * value.length)
+      spend(STEP_COST * value.length)
       return value.map(one => plain(one)).join(delimiter)
     }
   }
@@ -144,9 +144,9 @@ export const renderTemplate = (
 }
 
 /** What a step costs, in characters. */
-const STEP = 8
+const STEP_COST = 8
 /** Characters that take some tenths of a millisecond. */
-const CHECK_EVERY = 16_384
+const CHECK_TEMPLATE_EVERY = 16_384
 const JOIN = /^join(?:\s+delimiter='(.*)')?$/s
 
 const hex = (character: string): string => `%${character.charCodeAt(0).toString(16).toUpperCase()}`
@@ -163,13 +163,13 @@ const lookup = (path: string, scopes: readonly Json[]): Json | undefined => {
   if (path === '.') return scopes.at(-1)
   const [first = '', ...rest] = path.split('.')
   for (let i = scopes.length - 1; i >= 0; i--) {
-    const found = memberOf(scopes[i]!, first)
-    if (found !== undefined) return rest.reduce<Json | undefined>(memberOf, found)
+    const found = memberNamed(scopes[i]!, first)
+    if (found !== undefined) return rest.reduce<Json | undefined>(memberNamed, found)
   }
   return undefined
 }
 
-const memberOf = (value: Json | undefined, name: string): Json | undefined => {
+const memberNamed = (value: Json | undefined, name: string): Json | undefined => {
   if (value === undefined) return undefined
   if (isObject(value)) return value.get(name)
   if (!Array.isArray(value)) return undefined
@@ -215,7 +215,7 @@ export const parseTemplate = (template: string): Piece[] => {
     const sign = template[start + open.length] ?? ''
     const isTriple = sign === '{' && open === '{{'
     const ending = isTriple ? '}}}' : sign === '=' ? `=${close}` : close
-    const from = start + open.length + (SIGNS.includes(sign) ? 1 : 0)
+    const from = start + open.length + (TAG_SIGNS.includes(sign) ? 1 : 0)
     const end = template.indexOf(ending, from)
     if (end < 0) throw faulty('Improperly closed variable', template)
     const name = template.slice(from, end).trim()
@@ -232,7 +232,8 @@ export const parseTemplate = (template: string): Piece[] => {
         throw faulty(`Mismatched start/end tags: ${cut(last?.name ?? 'none')} != ${cut(name)}`, template)
       pieces = last.pieces
     } else if (sign === '#' || sign === '^') {
-      if (around.length === DEEPEST) throw faulty(`More than ${DEEPEST} sections lie in one another`, template)
+      if (around.length === DEEPEST_SECTIONS)
+        throw faulty(`More than ${DEEPEST_SECTIONS} sections lie in one another`, template)
       const of: Piece[] = []
       pieces.push({ is: sign === '#' ? 'section' : 'inverted', name, of })
       around.push({ name, pieces })
@@ -244,8 +245,8 @@ export const parseTemplate = (template: string): Piece[] => {
   return top
 }
 
-const SIGNS = ['{', '&', '!', '=', '>', '/', '#', '^']
-const DEEPEST = 50
+const TAG_SIGNS = ['{', '&', '!', '=', '>', '/', '#', '^']
+const DEEPEST_SECTIONS = 50
 
 const delimiters = (text: string, template: string): [string, string] => {
   const [open, close, ...others] = text.split(/\s+/)

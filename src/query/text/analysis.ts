@@ -5,8 +5,8 @@ import { lazy } from '../../lib/lazy.ts'
  * is a single word comes out as it is.
  */
 export const analyze = (text: string): string[] => {
-  if (ONE_WORD.test(text)) return cut(text.toLowerCase())
-  return (text.match(words()) ?? []).filter(word => !noWord().test(word)).flatMap(word => cut(lowerCase(word)))
+  if (ONE_WORD.test(text)) return cutLongWord(text.toLowerCase())
+  return (text.match(words()) ?? []).filter(word => !noWord().test(word)).flatMap(word => cutLongWord(lowerCase(word)))
 }
 
 /** A word of a text, and where it stands in it, in UTF-16 units. */
@@ -22,7 +22,7 @@ export const tokensOf = (text: string): Token[] =>
     if (noWord().test(written)) return []
     if (written.length <= LONGEST_TOKEN)
       return [{ word: lowerCase(written), start: index, end: index + written.length }]
-    return cut(written).map((piece, i) => {
+    return cutLongWord(written).map((piece, i) => {
       const start = index + i * LONGEST_TOKEN
       return { word: lowerCase(piece), start, end: start + piece.length }
     })
@@ -34,7 +34,7 @@ const ONE_WORD = /^[a-zA-Z0-9]+$/
 /** Longer words are cut into pieces of this many characters. */
 export const LONGEST_TOKEN = 255
 
-const cut = (word: string): string[] => {
+const cutLongWord = (word: string): string[] => {
   if (word.length <= LONGEST_TOKEN) return [word]
   const pieces: string[] = []
   for (let i = 0; i < word.length; i += LONGEST_TOKEN) pieces.push(word.slice(i, i + LONGEST_TOKEN))
@@ -47,29 +47,29 @@ const lowerCase = (word: string): string =>
 
 const r = String.raw
 /** Marks and format characters belong to the character before them. */
-const X = r`[\p{M}\p{Cf}]*`
+const JOINING = r`[\p{M}\p{Cf}]*`
 const HAN = r`\p{Script=Han}`
 const HIRAGANA = r`\p{Script=Hiragana}`
 const KATAKANA = r`[\p{Script=Katakana}\u30fc\uff70\u3031-\u3035\u309b\u309c]`
 const SOUTHEAST_ASIAN = r`[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]`
 /** Letters that make up words with their neighbours: all but those of the scripts above. */
 const LETTER = r`(?!\p{Ideographic}|${HIRAGANA}|${KATAKANA}|${SOUTHEAST_ASIAN}|\p{M})\p{Alphabetic}`
-const DIGIT = r`\p{Nd}`
+const DECIMAL_DIGIT = r`\p{Nd}`
 /** Join two letters, or two digits. */
 const BETWEEN_LETTERS = r`[.':\u00b7\u0387\u2018\u2019\u2024\u2027\ufe52\uff07\uff0e\uff1a]`
 const BETWEEN_DIGITS = r`[.',;\u037e\u2018\u2019\u2024\u2044\ufe52\uff07\uff0c\uff0e\uff1b]`
 /** Underscores join anything, also themselves. */
 const UNDERSCORE = r`[\p{Pc}\u202f]`
 
-const RUN = r`(?:${KATAKANA}${X})+|(?:${LETTER}${X}|${DIGIT}${X}|(?<=${LETTER}${X})${BETWEEN_LETTERS}${X}(?=${LETTER})|(?<=${DIGIT}${X})${BETWEEN_DIGITS}${X}(?=${DIGIT}))+`
-const JOINED = r`(?:${UNDERSCORE}${X})*(?:${RUN})(?:(?:${UNDERSCORE}${X})+(?:${RUN}))*(?:${UNDERSCORE}${X})*`
-const EMOJI = r`\p{Regional_Indicator}{2}|\p{Extended_Pictographic}(?:\ufe0f|\p{Emoji_Modifier}|\u200d\p{Extended_Pictographic})*${X}`
+const WORD_RUN = r`(?:${KATAKANA}${JOINING})+|(?:${LETTER}${JOINING}|${DECIMAL_DIGIT}${JOINING}|(?<=${LETTER}${JOINING})${BETWEEN_LETTERS}${JOINING}(?=${LETTER})|(?<=${DECIMAL_DIGIT}${JOINING})${BETWEEN_DIGITS}${JOINING}(?=${DECIMAL_DIGIT}))+`
+const JOINED = r`(?:${UNDERSCORE}${JOINING})*(?:${WORD_RUN})(?:(?:${UNDERSCORE}${JOINING})+(?:${WORD_RUN}))*(?:${UNDERSCORE}${JOINING})*`
+const EMOJI = r`\p{Regional_Indicator}{2}|\p{Extended_Pictographic}(?:\ufe0f|\p{Emoji_Modifier}|\u200d\p{Extended_Pictographic})*${JOINING}`
 /** Underscores alone are no word, but are taken in one piece, so that a long row of them costs no more than its length. */
 const words = lazy(
   () =>
     new RegExp(
-      r`${HAN}${X}|${HIRAGANA}${X}|(?:${SOUTHEAST_ASIAN}${X})+|${JOINED}|${EMOJI}|(?:${UNDERSCORE}${X})+`,
+      r`${HAN}${JOINING}|${HIRAGANA}${JOINING}|(?:${SOUTHEAST_ASIAN}${JOINING})+|${JOINED}|${EMOJI}|(?:${UNDERSCORE}${JOINING})+`,
       'gu',
     ),
 )
-const noWord = lazy(() => new RegExp(r`^(?:${UNDERSCORE}${X})+$`, 'u'))
+const noWord = lazy(() => new RegExp(r`^(?:${UNDERSCORE}${JOINING})+$`, 'u'))

@@ -33,16 +33,16 @@ export type Fuzziness = (text: string) => number
 
 /** Reads `0`, `1`, `2`, `AUTO` or `AUTO:low,high`: below `low` characters no edits, below `high` one, else two. */
 export const readFuzziness = (place: JsonNode): Fuzziness => {
-  const text = scalar(place, EXPECTED).toUpperCase()
-  const edits = EDITS.get(text)
+  const text = scalar(place, EXPECTED_FUZZINESS).toUpperCase()
+  const edits = FUZZY_EDITS.get(text)
   if (edits !== undefined) return () => edits
   const [, low, high] = /^AUTO:(\d{1,9}),(\d{1,9})$/.exec(text === 'AUTO' ? 'AUTO:3,6' : text) ?? []
-  if (low === undefined || Number(low) > Number(high)) throw unexpected(place, EXPECTED)
+  if (low === undefined || Number(low) > Number(high)) throw unexpected(place, EXPECTED_FUZZINESS)
   return asked => {
     const length = Array.from(asked).length
     return length < Number(low) ? 0 : length < Number(high) ? 1 : 2
   }
 }
 
-const EDITS = new Map([0, 1, 2].flatMap(edits => [`${edits}`, `${edits}.0`].map(text => [text, edits] as const)))
-const EXPECTED = '0, 1, 2, "AUTO" or "AUTO:low,high" with low not above high'
+const FUZZY_EDITS = new Map([0, 1, 2].flatMap(edits => [`${edits}`, `${edits}.0`].map(text => [text, edits] as const)))
+const EXPECTED_FUZZINESS = '0, 1, 2, "AUTO" or "AUTO:low,high" with low not above high'

@@ -49,7 +49,7 @@ export const readSlop = (place: JsonNode | undefined): number => {
 }
 
 /** The words of a text as the field has them; undefined where it is compared whole. */
-const wordsOf = (field: FieldPath, text: string, analyzer: Analyzer | undefined): string[] | undefined => {
+const fieldWordsOf = (field: FieldPath, text: string, analyzer: Analyzer | undefined): string[] | undefined => {
   if (analyzer === 'keyword') return field.compare === 'token' ? [text] : undefined
   const hasWords = field.compare === 'token' || (analyzer === 'standard' && isText(field))
   return hasWords ? analyze(text) : undefined
@@ -67,7 +67,7 @@ export const matchOn = (field: FieldPath, value: JsonNode, options: TextOptions,
     if (near && !isText(field)) return nearOn(field, '', near)
     if (field.compare !== 'token' && analyzer !== 'standard')
       return near ? nearOn(field, textIn(value, scope), near) : termOn(field, value, scope)
-    const words = wordsOf(field, textIn(value, scope), analyzer)
+    const words = fieldWordsOf(field, textIn(value, scope), analyzer)
     if (words === undefined) return termOn(field, value, scope)
     scope.budget.clauses(words.length, value)
     if (near && words.length > MAX_FUZZY) throw unexpected(value, `at most ${MAX_FUZZY} words where fuzziness is given`)
@@ -99,7 +99,7 @@ export const phraseOn = (field: FieldPath, value: JsonNode, options: TextOptions
   leniently(options.lenient === true, () => {
     const { analyzer, slop = 0, zero } = options
     const text = textIn(value, scope)
-    const words = wordsOf(field, text, analyzer)
+    const words = fieldWordsOf(field, text, analyzer)
     if (words === undefined) return termOn(field, value, scope)
     scope.budget.clauses(words.length, value)
     if (words.length === 0) return zeroTerms(zero)
@@ -121,7 +121,7 @@ export const phrasePrefixOn = (field: FieldPath, value: JsonNode, options: TextO
         'query_shard_exception',
         `${where(value)}: Can only use phrase prefix queries on text fields - not on [${field.path}] which is of type [${field.es}].`,
       )
-    const words = wordsOf(field, textIn(value, scope), analyzer) ?? []
+    const words = fieldWordsOf(field, textIn(value, scope), analyzer) ?? []
     scope.budget.clauses(words.length, value)
     if (words.length === 0) return zeroTerms(zero)
     checkPhrase(words, value)
@@ -135,7 +135,7 @@ export const boolPrefixOn = (field: FieldPath, value: JsonNode, options: TextOpt
     const { near, minimum, all = false, analyzer, zero } = options
     if (!isText(field)) return termOn(field, value, scope)
     const text = textIn(value, scope)
-    const words = wordsOf(field, text, analyzer) ?? [text]
+    const words = fieldWordsOf(field, text, analyzer) ?? [text]
     scope.budget.clauses(words.length, value)
     const last = words.pop()
     if (last === undefined) return zeroTerms(zero)
@@ -176,7 +176,7 @@ const withoutPlaces = (field: FieldPath, value: JsonNode) =>
  */
 export const minimumOf = (place: JsonNode, count: number): number => {
   const text = scalar(place, 'a number, or a text such as "75%" or "2<75%"')
-  if (text.length > LONGEST) throw malformed(place)
+  if (text.length > LONGEST_MINIMUM) throw malformedMinimum(place)
   if (!text.includes('<')) return simple(place, text.trim(), count)
   let minimum = count
   for (const condition of text
@@ -184,7 +184,7 @@ export const minimumOf = (place: JsonNode, count: number): number => {
     .replace(/\s*<\s*/g, '<')
     .split(/\s+/)) {
     const [bound = '', spec = '', ...more] = condition.split('<')
-    if (!/^-?\d{1,9}$/.test(bound) || more.length > 0) throw malformed(place)
+    if (!/^-?\d{1,9}$/.test(bound) || more.length > 0) throw malformedMinimum(place)
     if (count <= Number(bound)) break
     minimum = simple(place, spec, count)
   }
@@ -193,7 +193,7 @@ export const minimumOf = (place: JsonNode, count: number): number => {
 
 const simple = (place: JsonNode, spec: string, count: number): number => {
   const [, digits, percent] = /^([+-]?\d{1,9})(%?)$/.exec(spec) ?? []
-  if (digits === undefined) throw malformed(place)
+  if (digits === undefined) throw malformedMinimum(place)
   const number = Number(digits)
   // In single precision, as Elasticsearch calculates.
   const share = percent ? Math.trunc(Math.fround(count * number * Math.fround(0.01))) : number
@@ -201,9 +201,9 @@ const simple = (place: JsonNode, spec: string, count: number): number => {
 }
 
 /** Characters: spaces among them are looked at again and again. */
-const LONGEST = 1000
+const LONGEST_MINIMUM = 1000
 
-const malformed = (place: JsonNode) =>
+const malformedMinimum = (place: JsonNode) =>
   refuse(
     'number_format_exception',
     `${where(place)}: expected a number, or a text such as "-1", "75%" or "2<75%", received ${show(place.value)}.`,
