@@ -44,6 +44,41 @@ export interface Finding {
   isTime?: boolean
 }
 
+/** One try of an attack. */
+export interface Try {
+  attempt: number
+  random: Random
+  find(what: string, how: string, isTime?: boolean): void
+}
+
+/**
+ * Makes the tries, so many at once, and takes the time of each. `work` may tell another time than it took itself, or make an end of all
+ * tries by `false`.
+ */
+export const tryEach = async (
+  { tries, random }: Pick<Context, 'tries' | 'random'>,
+  count: number,
+  work: (one: Try, lane: number) => unknown,
+  lanes = 1,
+): Promise<Outcome> => {
+  const outcome: Outcome = { tries: 0, findings: [], worstMs: 0 }
+  const numbers = tries(count)[Symbol.iterator]()
+  const lane = async (_: unknown, number: number) => {
+    for (let next = numbers.next(); next.done !== true; next = numbers.next()) {
+      const attempt = next.value
+      const find: Try['find'] = (what, how, isTime) =>
+        void outcome.findings.push({ what, attempt, how, ...(isTime && { isTime }) })
+      const start = performance.now()
+      const told = await work({ attempt, random: random(attempt), find }, number)
+      outcome.tries++
+      outcome.worstMs = Math.max(outcome.worstMs, typeof told === 'number' ? told : performance.now() - start)
+      if (told === false) return
+    }
+  }
+  await Promise.all(Array.from({ length: lanes }, lane))
+  return outcome
+}
+
 export const pick = <T>(random: Random, list: readonly T[]): T => list[random.below(list.length)]!
 
 export const chance = (random: Random, probability: number): boolean => random.unit() < probability

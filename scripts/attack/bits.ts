@@ -10,7 +10,7 @@ import { damaged } from '../../src/sqlite/damage.ts'
 import { checkPages } from '../../src/sqlite/pages.ts'
 import { createTestStore, demoBlocks } from '../../test/support/store.ts'
 import type { Random } from '../bench/random.ts'
-import type { Attack, Finding } from './attack.ts'
+import { type Attack, tryEach } from './attack.ts'
 
 /** Files of a store as a process left them, and what may be answered of them: what was committed by then, or before. */
 interface Image {
@@ -31,31 +31,21 @@ const TRIES = 2_000
 export const bits: Attack = {
   name: 'bits',
   is: 'flipped bits and lost pages in the files of a store: told, or without a difference',
-  async run({ tries, random, folder }) {
-    const path = join(folder, 'network.sqlite')
+  async run(context) {
+    const path = join(context.folder, 'network.sqlite')
     const images = makeImages()
-    const findings: Finding[] = []
     const counts = { refused: 0, harmless: 0 }
-    let [made, worstMs] = [0, 0]
-    for (const attempt of tries(TRIES)) {
+    const made = await tryEach(context, TRIES, ({ attempt, random, find }) => {
       const image = images[attempt % images.length]!
       for (const suffix of ['', '-wal', '-shm', '-sums']) rmSync(path + suffix, { force: true })
       for (const [suffix, content] of image.files) writeFileSync(path + suffix, content)
-      const damage = inflict(path, image, random(attempt))
-      const start = performance.now()
+      const damage = inflict(path, image, random)
       const what = judge(path, image)
-      worstMs = Math.max(worstMs, performance.now() - start)
       if (what === 'refused' || what === 'harmless') counts[what]++
-      else
-        findings.push({
-          what: 'a damaged store does what it should not',
-          attempt,
-          how: `${image.name}: ${damage}: ${what}`,
-        })
-      made++
-    }
+      else find('a damaged store does what it should not', `${image.name}: ${damage}: ${what}`)
+    })
     const note = `${counts.refused} were told to be damaged, for ${counts.harmless} it made no difference`
-    return { tries: made, findings, worstMs, notes: [note] }
+    return { ...made, notes: [note] }
   },
 }
 

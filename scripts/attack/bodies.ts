@@ -8,7 +8,7 @@ import { arbitraryQuery } from '../../test/support/queries.ts'
 import { loadScenarios, parseLossless, stringifyLossless } from '../../test/support/scenarios.ts'
 import type { Random } from '../bench/random.ts'
 import { checkAnswer } from './answer.ts'
-import { type Attack, brief, chance, type Finding, pick } from './attack.ts'
+import { type Attack, brief, chance, pick, type Try, tryEach } from './attack.ts'
 import { inheritingRequest, mutateRequest, plainRequest, type Seed, type Sent } from './body.ts'
 import { isRaw, isRecord, readJson, type Value } from './json.ts'
 import { INHERITED, oddityOf } from './oddities.ts'
@@ -33,7 +33,8 @@ const DEMO_BLOCKS = 90
 export const bodies: Attack = {
   name: 'bodies',
   is: 'mutated query bodies: no 5xx, no hang, no wrong 200',
-  async run({ serve, tries, random, folder, seed }) {
+  async run(context) {
+    const { serve, folder, seed } = context
     const demo = join(folder, 'demo.ndjson')
     writeFileSync(demo, demoLines().join('\n'))
     const scenarios = new URL('../../test/scenario/blocks.ndjson', import.meta.url).pathname
@@ -54,9 +55,7 @@ export const bodies: Attack = {
       return inheritingRequest(pick(dice, named[turn % named.length]!), dice, inherited)
     }
 
-    const findings: Finding[] = []
-    const counts = { sent: 0, ok: 0, checked: 0, related: 0 }
-    let worstMs = 0
+    const counts = { ok: 0, checked: 0, related: 0 }
     const totals =
       (network: string, entities: string): Totals =>
       async query => {
@@ -64,20 +63,20 @@ export const bodies: Attack = {
         return status === 200 ? (JSON.parse(text) as { hits: { total: number } }).hits.total : undefined
       }
 
-    const attempt = async (number: number): Promise<void> => {
-      const dice = random(number)
+    const attempt = async ({ attempt: number, random: dice, find: found }: Try): Promise<number | false> => {
       const sent = requestOf(number, dice)
-      const find = (what: string, more: string) =>
-        void findings.push({ what, attempt: number, how: `${more}\n    ${showSent(sent)}` })
+      const find = (what: string, more: string) => found(what, `${more}\n    ${showSent(sent)}`)
       let answer = await client.request(sent, chance(dice, 0.02))
       // The machine may be busy: what hangs, hangs again.
       for (let again = 1; again <= 3 && answer.ms > HANG_MS; again++) {
         await pause(again * 1_000)
         answer = await client.request(sent, false)
       }
-      counts.sent++
-      worstMs = Math.max(worstMs, answer.ms)
       if (answer.ms > HANG_MS) find('an answer takes more than a second', `${Math.round(answer.ms)} ms`)
+      await judged(sent, answer, dice, find)
+      return victim.alive() && answer.ms
+    }
+    const judged = async (sent: Sent, answer: Answer, dice: Random, find: (what: string, more: string) => void) => {
       if (answer.status === 0) return find('no answer', answer.text)
       if (answer.status >= 500) return find(`a ${answer.status}`, brief(answer.text))
       if (answer.status !== 200) {
@@ -99,16 +98,11 @@ export const bodies: Attack = {
       if (broken !== undefined) find('a wrong 200: totals do not add up', broken)
     }
 
-    const numbers = tries(TRIES)[Symbol.iterator]()
-    const work = async () => {
-      for (let next = numbers.next(); next.done !== true && victim.alive(); next = numbers.next())
-        await attempt(next.value)
-    }
-    await Promise.all(Array.from({ length: WORKERS }, work))
+    const made = await tryEach(context, TRIES, attempt, WORKERS)
     await client.close()
     const share = Math.round((100 * counts.checked) / Math.max(1, counts.ok))
-    const note = `${counts.ok} of ${counts.sent} were answered by 200; ${counts.checked} of these (${share} %) held against a second reading, ${counts.related} against what they add up to`
-    return { tries: counts.sent, findings, worstMs, notes: [note] }
+    const note = `${counts.ok} of ${made.tries} were answered by 200; ${counts.checked} of these (${share} %) held against a second reading, ${counts.related} against what they add up to`
+    return { ...made, notes: [note] }
   },
 }
 

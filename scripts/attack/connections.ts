@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import type { Random } from '../bench/random.ts'
-import { type Attack, brief, type Finding, pick } from './attack.ts'
+import { type Attack, brief, pick, tryEach } from './attack.ts'
 import { ask, pause, SCENARIO_NETWORK, type ServeOptions, type Victim } from './server.ts'
 
 /** A flood: many connections that do one thing. */
@@ -98,24 +98,19 @@ const SPARE_FILES = 20
 export const connections: Attack = {
   name: 'connections',
   is: 'floods of connections, below and beyond what the process may have open: the process lives, others are served',
-  async run({ serve, tries, random }) {
-    const findings: Finding[] = []
+  async run(context) {
     const notes: string[] = []
     const victims = new Map<ServeOptions | undefined, Victim>()
-    let [made, worstMs] = [0, 0]
-    for (const attempt of tries(FLOODS.length)) {
+    const made = await tryEach(context, FLOODS.length, async ({ attempt, random, find }) => {
       const flood = FLOODS[attempt % FLOODS.length]!
       const known = victims.get(flood.serve)
-      const victim = known?.alive() ? known : await serve(flood.serve)
+      const victim = known?.alive() ? known : await context.serve(flood.serve)
       victims.set(flood.serve, victim)
-      const start = performance.now()
-      const result = await run(flood, victim, random(attempt))
-      worstMs = Math.max(worstMs, performance.now() - start)
-      made++
-      notes.push(`${flood.name}: ${result.note}`)
-      for (const what of result.faults) findings.push({ what, attempt, how: `${flood.name}: ${result.note}` })
-    }
-    return { tries: made, findings, worstMs, notes }
+      const { faults, note } = await run(flood, victim, random)
+      notes.push(`${flood.name}: ${note}`)
+      for (const what of faults) find(what, `${flood.name}: ${note}`)
+    })
+    return { ...made, notes }
   },
 }
 

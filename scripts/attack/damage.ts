@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import type { Attack, Finding } from './attack.ts'
+import { type Attack, type Try, tryEach } from './attack.ts'
 import { type Judged, makeTemplates } from './damage-try.ts'
 
 const TRIES = 2_000
@@ -14,47 +14,39 @@ const TRIES = 2_000
 export const damage: Attack = {
   name: 'damage',
   is: 'damaged, lost and exchanged files of data folders and backups: told, or without a difference',
-  async run({ seed, tries, folder }) {
+  async run(context) {
+    const { seed, folder } = context
     const templates = join(folder, 'templates')
     await makeTemplates(templates)
-    const findings: Finding[] = []
-    const counts = new Map<string, number>()
-    let [made, worstMs] = [0, 0]
-    const numbers = tries(TRIES)[Symbol.iterator]()
-    const work = async (lane: number) => {
-      let child: ChildProcess | undefined
-      for (;;) {
-        const { done, value: attempt } = numbers.next()
-        if (done) break
-        child ??= fork(
-          join(import.meta.dirname, 'damage-try.ts'),
-          [templates, join(folder, `lane-${lane}`), String(seed)],
-          {
-            stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-          },
-        )
-        const start = performance.now()
-        child.send(attempt)
-        const answer = await answerOf(child)
-        worstMs = Math.max(worstMs, performance.now() - start)
-        made++
-        if (typeof answer === 'string') {
-          child = undefined
-          findings.push({ what: 'damage ends the process', attempt, how: answer })
-          continue
-        }
-        counts.set(`${answer.phase}: ${answer.outcome}`, (counts.get(`${answer.phase}: ${answer.outcome}`) ?? 0) + 1)
-        for (const what of answer.broken)
-          findings.push({ what, attempt, how: `${answer.phase}: ${answer.injury}: ${answer.how}` })
-      }
-      if (child) {
-        child.disconnect()
-        await once(child, 'exit')
-      }
+    const outcomes: string[] = []
+    const children = new Map<number, ChildProcess>()
+    const childOf = (lane: number): ChildProcess => {
+      const args = [templates, join(folder, `lane-${lane}`), String(seed)]
+      const child =
+        children.get(lane) ??
+        fork(join(import.meta.dirname, 'damage-try.ts'), args, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+      children.set(lane, child)
+      return child
     }
-    await Promise.all(Array.from({ length: Math.min(LANES, availableParallelism()) }, (_, lane) => work(lane)))
-    const notes = [...counts].sort().map(([what, count]) => `${what} ${count}`)
-    return { tries: made, findings, worstMs, notes }
+    const work = async ({ attempt, find }: Try, lane: number) => {
+      const child = childOf(lane)
+      child.send(attempt)
+      const answer = await answerOf(child)
+      if (typeof answer === 'string') {
+        children.delete(lane)
+        return find('damage ends the process', answer)
+      }
+      const { phase, outcome, broken, injury, how } = answer
+      outcomes.push(`${phase}: ${outcome}`)
+      for (const what of broken) find(what, `${phase}: ${injury}: ${how}`)
+    }
+    const made = await tryEach(context, TRIES, work, Math.min(LANES, availableParallelism()))
+    for (const child of children.values()) {
+      child.disconnect()
+      await once(child, 'exit')
+    }
+    const notes = [...Map.groupBy(outcomes, it => it)].sort().map(([what, all]) => `${what} ${all.length}`)
+    return { ...made, notes }
   },
 }
 

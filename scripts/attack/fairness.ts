@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, type Dispatcher } from 'undici'
 import { generatePack } from '../bench/fill.ts'
-import type { Attack, Finding } from './attack.ts'
+import { type Attack, tryEach } from './attack.ts'
 import type { Victim } from './server.ts'
 import { findingsIn, type Seen, showSeen, watchOther } from './watch.ts'
 
@@ -40,22 +40,19 @@ const DEAR: readonly Dear[] = [
 export const fairness: Attack = {
   name: 'fairness',
   is: 'dear queries of one account: the cheap ones of another are answered at once',
-  async run({ serve, tries, folder }) {
-    const pack = join(folder, 'pack.ndjson')
+  async run(context) {
+    const pack = join(context.folder, 'pack.ndjson')
     await generatePack(pack, { events: EVENTS, seed: 1 })
-    const victim = await serve({ packs: { [NETWORK]: pack } })
-    const findings: Finding[] = []
+    const victim = await context.serve({ packs: { [NETWORK]: pack } })
     const notes: string[] = []
-    let [made, worstMs] = [0, 0]
-    for (const attempt of tries(DEAR.length)) {
+    const made = await tryEach(context, DEAR.length, async ({ attempt, find }) => {
       const dear = DEAR[attempt % DEAR.length]!
       const { seen, answers } = await underAttack(victim, dear)
       notes.push(`${showSeen(dear.name, seen)}; the attacker got ${JSON.stringify(answers)}`)
-      findings.push(...findingsIn(dear.name, seen, attempt))
-      worstMs = Math.max(worstMs, seen.term.max)
-      made++
-    }
-    return { tries: made, findings, worstMs, notes }
+      for (const { what, how, isTime } of findingsIn(dear.name, seen)) find(what, how, isTime)
+      return seen.term.max
+    })
+    return { ...made, notes }
   },
 }
 

@@ -2,7 +2,7 @@ import { debuglog } from 'node:util'
 import { Agent } from 'undici'
 import type { OpenApi } from '../../src/http/description.ts'
 import type { Random } from '../bench/random.ts'
-import { type Attack, brief, type Context, chance, type Finding, pick } from './attack.ts'
+import { type Attack, brief, type Context, chance, type Finding, pick, tryEach } from './attack.ts'
 import { combined } from './combined.ts'
 import { FILLS, type Fill } from './fills.ts'
 import { MARK, type Place, placesOf, type Request } from './places.ts'
@@ -42,24 +42,22 @@ const MAX_SHOWN = 4e6
 export const largest: Attack = {
   name: 'largest',
   is: 'one request at a time, as large as it may be in each place of each endpoint: /health, other accounts and memory bear it',
-  async run({ serve, tries, random }) {
-    const findings: Finding[] = []
+  async run(context) {
     const counts = { requests: 0, taken: 0, refused: 0 }
-    let ground = await prepare(serve)
-    let worstMs = 0
-    for (const attempt of tries(TRIES)) {
-      const dice = random(attempt)
+    let ground = await prepare(context.serve)
+    const outcome = await tryEach(context, TRIES, async ({ attempt, random, find }) => {
       const several = combined(ground.values)
-      const made = several[attempt] ?? (await growing(ground, groupAt(ground, attempt - several.length), dice))
+      const made = several[attempt] ?? (await growing(ground, groupAt(ground, attempt - several.length), random))
       const { faults, ms } = await attack(ground, made, counts)
-      worstMs = Math.max(worstMs, ms)
-      findings.push(...faults.map(fault => ({ ...fault, attempt })))
-      if (ground.victim.alive() && !faults.some(({ what }) => LASTING.has(what))) continue
-      await ground.close()
-      ground = await prepare(serve)
-    }
+      for (const { what, how, isTime } of faults) find(what, how, isTime)
+      if (!ground.victim.alive() || faults.some(({ what }) => LASTING.has(what))) {
+        await ground.close()
+        ground = await prepare(context.serve)
+      }
+      return ms
+    })
     await ground.close()
-    return { tries: counts.requests, findings, worstMs, notes: [JSON.stringify(counts)] }
+    return { ...outcome, tries: counts.requests, notes: [JSON.stringify(counts)] }
   },
 }
 

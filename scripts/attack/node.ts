@@ -5,7 +5,7 @@ import type { Clock } from '../../src/lib/retry.ts'
 import { KINDS } from '../../src/mapping/index.ts'
 import { type FakeNode, startNode } from '../../test/support/node.ts'
 import type { Random } from '../bench/random.ts'
-import { type Attack, brief, type Context, chance, type Finding, pick } from './attack.ts'
+import { type Attack, brief, type Context, chance, type Finding, pick, tryEach } from './attack.ts'
 import { ask, pause, type Victim } from './server.ts'
 import { createBlockJudge, differences, honestBlocks, mutateWire } from './wire.ts'
 
@@ -71,22 +71,14 @@ const startTracing = async (scope: Parameters<typeof startNode>[0], blocks: read
 }
 
 /** Block after block by the code that asks nodes, with one answer of the first node changed. */
-const readThrough = async (
-  { tries, random }: Context,
-  blocks: readonly RawBlock[],
-  liar: FakeNode,
-  honest: FakeNode,
-) => {
-  const findings: Finding[] = []
+const readThrough = async (context: Context, blocks: readonly RawBlock[], liar: FakeNode, honest: FakeNode) => {
   const counts = { honest: 0, unseen: 0, wrong: 0 }
   const clock = createLeapingClock()
   const judge = createBlockJudge()
   const source = createRpcSource({ urls: [liar.url, honest.url], clock, traces: 'all' })
   const full = blocks.filter(({ block }) => block.transactions.length > 0)
-  let [made, worstMs] = [0, 0]
   try {
-    for (const attempt of tries(TRIES)) {
-      const dice = random(attempt)
+    const made = await tryEach(context, TRIES, async ({ attempt, random: dice, find: found }) => {
       const wanted = pick(dice, full)
       const number = Number(wanted.block.number)
       const target = pick(dice, METHODS)
@@ -95,7 +87,7 @@ const readThrough = async (
         if (method !== target || Number(params[0]) !== number) return result
         asked++
         // The same lie again: it is one node.
-        const { path, what, value } = mutateWire(result, random(attempt))
+        const { path, what, value } = mutateWire(result, context.random(attempt))
         lie = `${path}: ${what}`
         return value ?? null
       }
@@ -108,11 +100,7 @@ const readThrough = async (
       }
       // Nobody rests or is doubted any more.
       clock.leap(3_600_000)
-      const find = (what: string, more: string) => {
-        const how = `block ${number}, ${target}, ${lie}: ${more}`
-        findings.push({ what, attempt, how })
-      }
-      const start = performance.now()
+      const find = (what: string, more: string) => found(what, `block ${number}, ${target}, ${lie}: ${more}`)
       try {
         const got = await readOne(source, number)
         const verdict = judge.judge(wanted, got)
@@ -124,19 +112,17 @@ const readThrough = async (
           find('an error that nobody foresaw', error instanceof Error ? (error.stack ?? error.message) : String(error))
       }
       if (asked > 2) find('the honest node is not asked within two tries', `the liar was asked ${asked} times`)
-      worstMs = Math.max(worstMs, performance.now() - start)
-      made++
       for (const node of [liar, honest]) {
         node.calls.length = 0
         node.batches.length = 0
       }
-    }
+    })
+    const note = `${counts.honest} blocks came out as the honest ones, ${counts.unseen} with another value of the right form`
+    return { ...made, notes: [note] }
   } finally {
     await source.close()
     judge.close()
   }
-  const note = `${counts.honest} blocks came out as the honest ones, ${counts.unseen} with another value of the right form`
-  return { tries: made, findings, worstMs, notes: [note] }
 }
 
 const readOne = async (source: ReturnType<typeof createRpcSource>, number: number): Promise<RawBlock> => {

@@ -5,7 +5,7 @@ import type { RawBlock } from '../../src/chain/wire.ts'
 import { ChainsieveError, messageOf } from '../../src/lib/errors.ts'
 import { startProgram } from '../bench/program.ts'
 import type { Random } from '../bench/random.ts'
-import { type Attack, brief, chance, type Finding, pick } from './attack.ts'
+import { type Attack, brief, chance, pick, tryEach } from './attack.ts'
 import { misspelt } from './mutate.ts'
 import { createBlockJudge, honestBlocks, mutateWire } from './wire.ts'
 
@@ -17,20 +17,17 @@ const IMPORTED = 500
 export const packs: Attack = {
   name: 'packs',
   is: 'lines of block packs with a member changed: refused by file and line, or the honest documents',
-  async run({ tries, random, program, folder }) {
-    const findings: Finding[] = []
+  async run(context) {
+    const { program, folder } = context
     const blocks = honestBlocks().filter(({ block }) => block.transactions.length > 0)
     const judge = createBlockJudge()
     const counts = { honest: 0, unseen: 0, wrong: 0, refused: 0, imported: 0 }
-    let [made, worstMs] = [0, 0]
     try {
-      for (const attempt of tries(TRIES)) {
-        const dice = random(attempt)
-        const wanted = pick(dice, blocks)
-        const { text, lie } = changed(wanted, dice)
-        const start = performance.now()
+      const made = await tryEach(context, TRIES, async ({ attempt, random, find: found }) => {
+        const wanted = pick(random, blocks)
+        const { text, lie } = changed(wanted, random)
         const find = (what: string, more: string) =>
-          void findings.push({ what, attempt, how: `block ${Number(wanted.block.number)}, ${lie}: ${more}` })
+          found(what, `block ${Number(wanted.block.number)}, ${lie}: ${more}`)
         const path = join(folder, 'pack.ndjson')
         try {
           const verdict = judge.judge(wanted, parsePackLine(lineOf(path, text)))
@@ -46,14 +43,12 @@ export const packs: Attack = {
             if (fault !== undefined) find('import does not refuse it as it should', fault)
           }
         }
-        worstMs = Math.max(worstMs, performance.now() - start)
-        made++
-      }
+      })
+      const note = `${counts.refused} lines were refused, ${counts.honest} gave the honest documents, ${counts.unseen} another value of the right form; ${counts.imported} also went through import`
+      return { ...made, notes: [note] }
     } finally {
       judge.close()
     }
-    const note = `${counts.refused} lines were refused, ${counts.honest} gave the honest documents, ${counts.unseen} another value of the right form; ${counts.imported} also went through import`
-    return { tries: made, findings, worstMs, notes: [note] }
   },
 }
 

@@ -53,12 +53,8 @@ const MAX_MS: Partial<Record<keyof Seen, number>> = { term: 50, health: 100 }
 const LEAST_RUNS = 100
 
 /** What another account must not see while it is not the one that attacks. */
-export const findingsIn = (during: string, seen: Seen, attempt?: number): Finding[] => {
-  const what = (text: string): Finding => ({
-    what: text,
-    how: showSeen(during, seen),
-    ...(attempt !== undefined && { attempt }),
-  })
+export const findingsIn = (during: string, seen: Seen): Finding[] => {
+  const what = (text: string): Finding => ({ what: text, how: showSeen(during, seen) })
   const entries = Object.entries(seen) as [keyof Seen, Watched][]
   return entries.flatMap(([name, { runs, p99, failed }]) => [
     ...(failed > 0 ? [what(`another account’s ${name} fails`)] : []),
