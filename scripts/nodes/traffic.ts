@@ -1,5 +1,6 @@
 import { encodeAbiParameters, encodeFunctionData, keccak256, parseAbi } from 'viem'
-import { codeOf, initCodeOf, send } from '../../test/support/deploy.ts'
+import { sendBy } from '../../test/support/anvil.ts'
+import { codeOf, initCodeOf } from '../../test/support/deploy.ts'
 import type { RealNode } from './nodes.ts'
 
 /** Of all contracts that are deployed. */
@@ -27,7 +28,7 @@ export const createTraffic = async (node: RealNode) => {
     encodeAbiParameters([{ type: 'address' }, { type: 'uint256' }], [from as `0x${string}`, 0n]),
   )
   const deploy = async (code: string, storage = {}) => {
-    const receipt = await send(node as never, { from, data: initCodeOf(code, storage), gas: '0x5b8d80' } as never)
+    const receipt = await sendBy(node.call, { from, data: initCodeOf(code, storage), gas: '0x5b8d80' })
     if (receipt.status !== '0x1') throw new Error(`${node.name} deploys no contract`)
     return receipt.contractAddress as `0x${string}`
   }

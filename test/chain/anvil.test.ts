@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { createRpcSource, type RpcSourceOptions } from '../../src/chain/rpc-source.ts'
 import type { ChainSource } from '../../src/chain/source.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
-import { type Anvil, anvilPath, startAnvil } from '../support/anvil.ts'
+import { anvilPath, startAnvil } from '../support/anvil.ts'
 import { never, rangeOf } from '../support/chain-source.ts'
 
 const skip = anvilPath === undefined
@@ -16,27 +16,16 @@ const EMITTER = '0x600b600c600039600b6000f334600052602a60206000a100'
 /** Reverts with no data. */
 const REVERTER = '0x6005600c60003960056000f360006000fd'
 
-/** Sends a transaction and waits until it is mined. */
-const send = async (anvil: Anvil, transaction: Record<string, unknown>): Promise<{ contractAddress: string }> => {
-  const hash = await anvil.call<string>('eth_sendTransaction', transaction)
-  for (;;) {
-    const receipt = await anvil.call<{ contractAddress: string } | null>('eth_getTransactionReceipt', hash)
-    if (receipt !== null) return receipt
-    await pause(5)
-  }
-}
-
 const setUp = async (t: TestContext) => {
   const anvil = await startAnvil(t)
-  const [from] = (await anvil.call<string[]>('eth_accounts')) as [string]
-  const { contractAddress: emitter } = await send(anvil, { from, data: EMITTER })
-  const emit = (value: number) => send(anvil, { from, to: emitter, value: `0x${value.toString(16)}`, gas: '0x186a0' })
+  const { contractAddress: emitter } = await anvil.send({ data: EMITTER })
+  const emit = (value: number) => anvil.send({ to: emitter, value: `0x${value.toString(16)}`, gas: '0x186a0' })
   const source = (options: Partial<RpcSourceOptions> = {}) => {
     const made = createRpcSource({ urls: [anvil.url], ...options })
     t.after(() => made.close())
     return made
   }
-  return { anvil, from, emitter, emit, source }
+  return { anvil, from: anvil.from, emitter, emit, source }
 }
 
 /** Follows into a list of blocks; `told` has what happened in short. */
@@ -97,8 +86,8 @@ test('back-fill from a real node: every block is consistent', { skip }, async t 
 })
 
 test('calls: data, nothing at all, and reverts', { skip }, async t => {
-  const { anvil, from, source } = await setUp(t)
-  const { contractAddress: reverter } = await send(anvil, { from, data: REVERTER })
+  const { anvil, source } = await setUp(t)
+  const { contractAddress: reverter } = await anvil.send({ data: REVERTER })
   const identity = '0x0000000000000000000000000000000000000004'
   const nobody = '0x00000000000000000000000000000000000000aa'
   const calls = [identity, reverter, nobody].map(to => ({ to, data: '0x313ce567' }))

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { keccak256 } from 'viem'
 import { until } from '../e2e/program.ts'
-import { codeOf, initCodeOf, type Receipt, send } from '../support/deploy.ts'
+import type { Receipt } from '../support/anvil.ts'
+import { codeOf, initCodeOf } from '../support/deploy.ts'
 import { see, skipChain as skip, useChain, violations } from './support.ts'
 
 const NETWORK = 'ethereum/anvil/local'
@@ -32,7 +33,7 @@ describe('pages of things on a running node', { skip }, () => {
   })
 
   const deploy = async (code: string, storage: Record<string, bigint | string> = {}) =>
-    (await send(chain.anvil, { from: wallet, data: initCodeOf(code, storage) })).contractAddress!
+    (await chain.anvil.send({ from: wallet, data: initCodeOf(code, storage) })).contractAddress
   const indexed = ({ transactionHash }: Receipt) =>
     until(
       () => bench.server.total(NETWORK, 'tx', { ids: { values: [transactionHash] } }),
@@ -42,8 +43,8 @@ describe('pages of things on a running node', { skip }, () => {
   test('a transaction that fails by a custom error, and a step that fails inside of one that succeeds', async t => {
     const refuser = await deploy(REFUSER)
     const forwarder = await deploy(forwarderTo(refuser))
-    const failed = await send(chain.anvil, { from: wallet, to: refuser })
-    const partly = await send(chain.anvil, { from: wallet, to: forwarder })
+    const failed = await chain.anvil.send({ from: wallet, to: refuser })
+    const partly = await chain.anvil.send({ from: wallet, to: forwarder })
     await indexed(partly)
     const page = await bench.enter(t, `${AT}/tx/${failed.transactionHash}`)
     const result = page.locator('.thing-facts > div').filter({ hasText: 'Result' })
@@ -64,8 +65,8 @@ describe('pages of things on a running node', { skip }, () => {
       [IMPLEMENTATION]: BigInt(token),
       [balanceOf(wallet)]: 10n ** 21n,
     })
-    const direct = await send(chain.anvil, { from: wallet, to: token, data: transferTo(other, 15n * 10n ** 17n) })
-    const through = await send(chain.anvil, { from: wallet, to: proxy, data: transferTo(other, 7n) })
+    const direct = await chain.anvil.send({ from: wallet, to: token, data: transferTo(other, 15n * 10n ** 17n) })
+    const through = await chain.anvil.send({ from: wallet, to: proxy, data: transferTo(other, 7n) })
     await indexed(through)
     const page = await bench.enter(t, `${AT}/tx/${direct.transactionHash}?tab=movements`)
     const moved = page.getByRole('list', { name: 'Movements' }).getByRole('listitem').first()

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { toEventSelector, toFunctionSelector } from 'viem'
 import { anvilPath, startAnvil } from '../support/anvil.ts'
-import { after, chainsieve, pause, serve, succeed, tempFolder, until } from './program.ts'
+import { after, chainsieve, serve, succeed, tempFolder, until } from './program.ts'
 
 test('events of a contract are decoded by its ABI once it was given, and by no other contract of an address', async t => {
   const folder = tempFolder(t)
@@ -101,24 +101,19 @@ test('a running server takes up ABIs that are added, and does without those that
   const NETWORK = 'ethereum/anvil/local'
   const data = tempFolder(t)
   const anvil = await startAnvil({ after: fn => after(t, fn) })
-  const [from] = (await anvil.call<string[]>('eth_accounts')) as [string]
-  const send = async (transaction: object) => {
-    const hash = await anvil.call<string>('eth_sendTransaction', { from, gas: '0x186a0', ...transaction })
-    for (;;) {
-      const receipt = await anvil.call<{ contractAddress: string } | null>('eth_getTransactionReceipt', hash)
-      if (receipt) return { hash, ...receipt }
-      await pause(5)
-    }
-  }
   // Whatever it is called by, it emits Landed with the ether that was sent.
   const code = `346000527f${toEventSelector('Landed(uint256)').slice(2)}60206000a100`
   const size = (code.length / 2).toString(16)
-  const deploy = async () => (await send({ data: `0x60${size}600c60003960${size}6000f3${code}` })).contractAddress
+  const deploy = async () => (await anvil.send({ data: `0x60${size}600c60003960${size}6000f3${code}` })).contractAddress
   const [A, B] = [await deploy(), await deploy()]
 
   const server = await serve(t, data, ['--network', NETWORK, '--rpc', anvil.url, '--ws', anvil.wsUrl])
   const call = async (to: string, signature = 'land(uint256)') => {
-    const { hash } = await send({ to, value: '0x7', data: `${toFunctionSelector(signature)}${'9'.padStart(64, '0')}` })
+    const { transactionHash: hash } = await anvil.send({
+      to,
+      value: '0x7',
+      data: `${toFunctionSelector(signature)}${'9'.padStart(64, '0')}`,
+    })
     const find = async (entity: string, query: object) =>
       (await server.search(NETWORK, entity, { query: { term: query } })).hits.hits[0]?._source
     const tx = await until(

@@ -7,7 +7,7 @@ import { connect } from 'node:tls'
 import { openAccounts } from '../../src/accounts/index.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { ruleBody } from '../support/rules.ts'
-import { after, chainsieve, type Program, start, succeed, tempFolder, until } from './program.ts'
+import { after, chainsieve, type Program, start, succeed, tempFolder, until, untilIs } from './program.ts'
 
 const DEMO = '/ethereum/demo/local/es/event/search/'
 
@@ -90,10 +90,7 @@ test('tokens of a team: scopes, quota, rotation, and a trail of all of it', asyn
   assert.match(String(statuses.find(({ status }) => status === 429)?.headers['retry-after']), /^\d+$/)
 
   await run('token', 'revoke', '2')
-  await until(
-    async () => (await ask(DEMO, reader, { body: {} })).status,
-    status => status === 401,
-  )
+  await untilIs(async () => (await ask(DEMO, reader, { body: {} })).status, 401)
 
   const entries = await until(
     async () => JSON.parse(await run('audit', '--json')) as Record<string, unknown>[],

@@ -4,7 +4,7 @@ import { Webhook } from 'standardwebhooks'
 import { openAccounts } from '../../src/accounts/index.ts'
 import { anvilPath, startAnvil } from '../support/anvil.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
-import { after, type Server, serve, succeed, tempFolder, until } from './program.ts'
+import { after, type Server, serve, succeed, tempFolder, until, untilIs } from './program.ts'
 
 /** The real program on a real node that really reorganises, and a receiver that really listens. */
 const skip = anvilPath === undefined && 'there is no anvil for this platform'
@@ -37,11 +37,7 @@ const setUp = async (t: TestContext) => {
   /** Waits until the node's newest block is stored, with all that rules found in it. */
   const stored = async () => {
     const { hash } = await anvil.call<{ hash: string }>('eth_getBlockByNumber', 'latest', false)
-    await until(
-      () => server.total(NETWORK, 'block', { ids: { values: [hash] } }),
-      total => total === 1,
-      'blocks of the head',
-    )
+    await untilIs(() => server.total(NETWORK, 'block', { ids: { values: [hash] } }), 1, 'blocks of the head')
   }
   const mine = async (blocks: number) => {
     for (let i = 0; i < blocks; i++) await anvil.call('evm_mine')

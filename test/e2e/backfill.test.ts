@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { startNode } from '../support/node.ts'
 import { makeChain } from '../support/pack.ts'
-import { after, chainsieve, pause, serve, tempFolder, until } from './program.ts'
+import { after, chainsieve, pause, serve, tempFolder, until, untilIs } from './program.ts'
 
 const NETWORK = 'ethereum/test/net'
 
@@ -36,11 +36,7 @@ test('the newest blocks come first, and new ones at once, while older ones are s
     node.extend([chain[i]!])
     node.announce()
     const term = { term: { _id: chain[i]!.block.hash } }
-    await until(
-      () => server.total(NETWORK, 'block', term),
-      total => total === 1,
-      server.err,
-    )
+    await untilIs(() => server.total(NETWORK, 'block', term), 1, server.err)
   }
   const meanwhile = await status()
   assert.ok(meanwhile.ranges[0]!.from > 0, 'the back-fill is still under way')

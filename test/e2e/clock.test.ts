@@ -8,7 +8,7 @@ import { startMailServer } from '../support/mail.ts'
 import { startNode } from '../support/node.ts'
 import { makeChain } from '../support/pack.ts'
 import { startReceiver } from '../support/receiver.ts'
-import { after, serve, start, succeed, tempFolder, until } from './program.ts'
+import { after, serve, start, succeed, tempFolder, until, untilIs } from './program.ts'
 
 const DAYS = 400
 const AHEAD = encodeURIComponent(`const now = Date.now; Date.now = () => now() + ${DAYS} * 86400000`)
@@ -127,21 +127,13 @@ test('a clock that is set back or ahead holds up neither blocks nor retries nor 
     const mails = mail.mails.length
     mine()
     // Its retry and its email are planned by the clock as it was.
-    await until(
-      () => tried.size,
-      size => size === alerts + 1,
-      server.err,
-    )
+    await untilIs(() => tried.size, alerts + 1, server.err)
     off += seconds * 1_000
     set(off)
     mine()
     alerts += 2
     await isStored()
-    await until(
-      () => delivered.size,
-      size => size === alerts,
-      server.err,
-    )
+    await untilIs(() => delivered.size, alerts, server.err)
     await until(
       () => mail.mails.length,
       length => length > mails,

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { Agent, get } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { after, pause, serve, tempFolder, until } from './program.ts'
+import { after, pause, serve, tempFolder, until, untilIs } from './program.ts'
 
 /** Starts the program with so many files that it may have open. */
 const withFiles = (files: number) => ({ by: ['sh', '-c', `ulimit -n ${files}; exec "$@"`, 'sh'] })
@@ -54,9 +54,6 @@ test('more silent connections than the process may have files open', async t => 
   assert.match(server.err(), /warn +Refused connections/)
 
   for (const socket of sockets) socket.destroy()
-  await until(
-    () => health(server.url).catch(() => 0),
-    status => status === 200,
-  )
+  await untilIs(() => health(server.url).catch(() => 0), 200)
   assert.equal(await server.total('ethereum/demo/local', 'block'), 421)
 })

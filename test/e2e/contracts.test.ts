@@ -4,9 +4,9 @@ import { keccak256 } from 'viem'
 import { readCode } from '../../src/decode/contract-code.ts'
 import { checksumAddress } from '../../src/lib/keccak.ts'
 import { anvilPath, startAnvil } from '../support/anvil.ts'
-import { codeOf, initCodeOf, send } from '../support/deploy.ts'
+import { codeOf, initCodeOf } from '../support/deploy.ts'
 import { startReceiver } from '../support/receiver.ts'
-import { after, type Server, serve, tempFolder, until } from './program.ts'
+import { after, type Server, serve, tempFolder, until, untilIs } from './program.ts'
 
 /** Contracts and tokens of a real node. */
 const NETWORK = 'ethereum/anvil/local'
@@ -69,8 +69,8 @@ test('a contract is found from its creation on, a token from its first sight, an
   }
 
   const code = codeOf('Plain')
-  const deployed = await send(anvil, { from: wallet, data: initCodeOf(code, { 3: 'Dollar of X', 4: 'USDX' }) })
-  const address = deployed.contractAddress!.toLowerCase()
+  const deployed = await anvil.send({ from: wallet, data: initCodeOf(code, { 3: 'Dollar of X', 4: 'USDX' }) })
+  const address = deployed.contractAddress.toLowerCase()
   const { selectors, topics } = readCode(code)
   const [contract] = await found(server, 'contract', address)
   const { timestamp, ...rest } = contract!
@@ -119,19 +119,19 @@ test('a contract is found from its creation on, a token from its first sight, an
     assert.equal(await server.total(NETWORK, 'token', query), 1, JSON.stringify(query))
 
   // Whatever a contract answers stops nothing, and is told.
-  const odd = await send(anvil, { from: wallet, data: initCodeOf(oddToken(`80${'00'.repeat(31)}`)) })
-  await send(anvil, { from: wallet, to: odd.contractAddress! })
-  const [nonsense] = await found(server, 'token', odd.contractAddress!)
+  const odd = await anvil.send({ from: wallet, data: initCodeOf(oddToken(`80${'00'.repeat(31)}`)) })
+  await anvil.send({ from: wallet, to: odd.contractAddress })
+  const [nonsense] = await found(server, 'token', odd.contractAddress)
   assert.deepEqual([nonsense?.name, nonsense?.symbol, nonsense?.decimals], ['\ufffd', '\ufffd', null])
   assert.equal(nonsense?.error, `decimals() answers ${2n ** 255n}`)
   // A maker of this age answers with 32 bytes.
   const maker = `${Buffer.from('MKR').toString('hex').padEnd(64, '0')}`
-  const old = await send(anvil, { from: wallet, data: initCodeOf(oddToken(maker)) })
-  await send(anvil, { from: wallet, to: old.contractAddress! })
-  assert.equal((await found(server, 'token', old.contractAddress!))[0]?.symbol, 'MKR')
+  const old = await anvil.send({ from: wallet, data: initCodeOf(oddToken(maker)) })
+  await anvil.send({ from: wallet, to: old.contractAddress })
+  assert.equal((await found(server, 'token', old.contractAddress))[0]?.symbol, 'MKR')
 
-  const nft = await send(anvil, { from: wallet, data: initCodeOf(codeOf('Nft')) })
-  assert.equal((await found(server, 'token', nft.contractAddress!))[0]?.standard, 'ERC-721')
+  const nft = await anvil.send({ from: wallet, data: initCodeOf(codeOf('Nft')) })
+  assert.equal((await found(server, 'token', nft.contractAddress))[0]?.standard, 'ERC-721')
 
   const calls = await until(
     () => receiver.calls,
@@ -145,18 +145,14 @@ test('a contract is found from its creation on, a token from its first sight, an
   const due = [
     ['contract', { address: checksumAddress(address), standard: 'ERC-20' }],
     ['token', { address: checksumAddress(address), standard: 'ERC-20', symbol: 'USDX' }],
-    ['token', { address: checksumAddress(nft.contractAddress!), standard: 'ERC-721', symbol: '' }],
+    ['token', { address: checksumAddress(nft.contractAddress), standard: 'ERC-721', symbol: '' }],
   ]
   assert.deepEqual(told.sort(), due.map(one => JSON.stringify(one)).sort())
 
   // What a reorganisation takes back is gone.
   const before = await server.total(NETWORK, 'contract')
   await anvil.call('anvil_reorg', 1, [])
-  await until(
-    () => server.total(NETWORK, 'contract'),
-    total => total === before - 1,
-    'a contract less',
-  )
+  await untilIs(() => server.total(NETWORK, 'contract'), before - 1, 'a contract less')
   assert.equal(await server.total(NETWORK, 'token', { term: { standard: 'ERC-721' } }), 0)
 })
 
@@ -167,15 +163,12 @@ test('contracts that contracts create are found by traces, each time that they a
   // Which anvil has from the start: creates what is sent to it, behind 32 bytes of salt.
   const FACTORY = '0x4e59b44847b379578588920cA78FbF26c0B4956C'
   const mortal = initCodeOf('0x33ff')
-  const create = () => send(anvil, { from: wallet, to: FACTORY, data: `0x${'00'.repeat(32)}${mortal.slice(2)}` })
+  const create = () => anvil.send({ from: wallet, to: FACTORY, data: `0x${'00'.repeat(32)}${mortal.slice(2)}` })
   const first = await create()
   const server = await serve(t, tempFolder(t), [
     ...['--network', NETWORK, '--rpc', anvil.url, '--poll-interval', '20ms', '--traces', 'all'],
   ])
-  await until(
-    () => server.total(NETWORK, 'contract'),
-    total => total === 1,
-  )
+  await untilIs(() => server.total(NETWORK, 'contract'), 1)
   const { hits } = await server.search(NETWORK, 'contract', { query: { term: { 'creator.raw': FACTORY } } })
   const id = hits.hits[0]!._id
   const begun = await server.search(NETWORK, 'contract', { query: { term: { origin: wallet.toLowerCase() } } })
@@ -186,7 +179,7 @@ test('contracts that contracts create are found by traces, each time that they a
   assert.equal(hits.hits[0]!._source.transactionHash, first.transactionHash)
   // In the same block again it fails, which creates nothing.
   await create()
-  await send(anvil, { from: wallet, to: id })
+  await anvil.send({ from: wallet, to: id })
   const second = await create()
   const all = await until(
     () => found(server, 'contract', id),

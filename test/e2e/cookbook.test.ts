@@ -15,7 +15,7 @@ import {
   requestOf,
 } from '../support/readme.ts'
 import { type Call, startReceiver } from '../support/receiver.ts'
-import { after, serve, succeed, tempFolder, until } from './program.ts'
+import { after, serve, succeed, tempFolder, until, untilIs } from './program.ts'
 
 /** The five rules of the cookbook, sent to receivers that are there: all that they find on the demo chain arrives, and as it is shown. */
 const NETWORK = 'ethereum/demo/local'
@@ -95,9 +95,9 @@ test('the cookbook', async t => {
     ],
   )
   await t.test('the rule of the README delivers its alerts on the demo chain', async () => {
-    await until(
+    await untilIs(
       () => receiver.calls.filter(({ path, body }) => path === '/alerts' && body.includes('Alice spends')).length,
-      arrived => arrived === 18,
+      18,
       'alerts of the README',
     )
   })
@@ -110,9 +110,9 @@ test('the cookbook', async t => {
   const fires = async ({ id }: { id: number }, hits: readonly Hit[]) => {
     const simulation = await server.ask<{ total: number }>(`/alerting/rules/${id}/simulate/`, {})
     assert.equal(simulation.body.total, hits.length)
-    await until(
+    await untilIs(
       async () => (await server.ask<{ triggerCount: number }>(`/alerting/rules/${id}/`)).body.triggerCount,
-      count => count === hits.length,
+      hits.length,
       `times that rule ${id} fired`,
     )
   }
@@ -235,11 +235,7 @@ test('the cookbook', async t => {
     )
     assert.equal(hits.length, 3)
     await fires(owner, hits)
-    await until(
-      () => mails.length,
-      arrived => arrived === 1,
-      'mails',
-    )
+    await untilIs(() => mails.length, 1, 'mails')
     const [{ to, headers, parts }] = mails as [(typeof mails)[number]]
     assert.deepEqual(to, ['security@localhost', 'treasury@localhost'])
     assert.deepEqual(

@@ -19,7 +19,7 @@ import { sumsFile } from '../../src/sqlite/sums.ts'
 import { startNode } from '../support/node.ts'
 import { makeChain } from '../support/pack.ts'
 import { createTestStore, demoBlocks } from '../support/store.ts'
-import { chainsieve, after as end, pause, serve, tempFolder, until } from './program.ts'
+import { chainsieve, after as end, pause, serve, tempFolder, until, untilIs } from './program.ts'
 
 const PAGE = 4096
 const [WHOLE, BAD] = ['ethereum/test/whole', 'ethereum/test/bad']
@@ -141,10 +141,7 @@ describe('a server', () => {
 
       const again = await serve(t, data, args)
       // The head is stored first, and what is missing below it afterwards.
-      await until(
-        () => again.total(FOLLOWED, 'block'),
-        total => total === 60,
-      )
+      await untilIs(() => again.total(FOLLOWED, 'block'), 60)
       again.signal('SIGTERM')
       assert.equal((await again.ended).code, 0)
       const { code, out, err } = await chainsieve(t, ['verify', '--deep'], { data })

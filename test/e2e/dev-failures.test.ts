@@ -44,21 +44,13 @@ const startDev = (t: TestContext, url: string) => {
   return { dev, says }
 }
 
-const sendsOn = async (anvil: Anvil) => {
-  const [from] = (await anvil.call<string[]>('eth_accounts')) as [string]
-  const send = async (transaction: Record<string, unknown>) => {
-    const hash = await anvil.call<string>('eth_sendTransaction', { from, gas: '0x186a0', ...transaction })
-    for (;;) {
-      const receipt = await anvil.call<{ contractAddress: string } | null>('eth_getTransactionReceipt', hash)
-      if (receipt) return { hash, address: receipt.contractAddress }
-      await pause(5)
-    }
-  }
+const sendsOn = (anvil: Anvil) => {
+  const send = (transaction: object) => anvil.send({ gas: '0x186a0', ...transaction })
   const fail = toFunctionSelector('fail()')
   return {
-    from,
-    deploy: async (code: string) => (await send({ data: creationOf(code) })).address,
-    fails: async (to: string, data = '0x') => (await send({ to, data: `${fail}${data.slice(2)}` })).hash,
+    from: anvil.from,
+    deploy: async (code: string) => (await send({ data: creationOf(code) })).contractAddress,
+    fails: async (to: string, data = '0x') => (await send({ to, data: `${fail}${data.slice(2)}` })).transactionHash,
   }
 }
 
@@ -67,7 +59,7 @@ test('why transactions fail is told, found by searches and by rules', { skip }, 
   const { dev, says } = startDev(t, anvil.url)
   await says(/Follows chain/)
 
-  const { from, deploy, fails } = await sendsOn(anvil)
+  const { from, deploy, fails } = sendsOn(anvil)
   const bank = await deploy(REVERTS)
   const [vault, loop, broken] = [await deploy(passesOn(bank)), await deploy(LOOPS), await deploy(BREAKS)]
   const outer = await deploy(passesOn(loop))
@@ -185,7 +177,7 @@ test('why transactions fail is told, found by searches and by rules', { skip }, 
 test('why transactions fail is asked by eth_call where the node has no traces', { skip }, async t => {
   const anvil = await startAnvil({ after: fn => after(t, fn) })
   const relay = await startRelay({ after: fn => after(t, fn) }, anvil.url, ['trace_', 'debug_'])
-  const { from, deploy, fails } = await sendsOn(anvil)
+  const { from, deploy, fails } = sendsOn(anvil)
   const [bank, broken] = [await deploy(REVERTS), await deploy(BREAKS)]
   const { dev, says } = startDev(t, relay.url)
   await says(/#2 .*tx /)

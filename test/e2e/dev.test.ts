@@ -19,22 +19,11 @@ const PROBE = (() => {
   return `60${size}600c60003960${size}6000f3${code}`
 })()
 
-const probesOn = async (anvil: Anvil) => {
-  const [from] = (await anvil.call<string[]>('eth_accounts')) as [string]
-  const send = async (transaction: Record<string, unknown>): Promise<string> => {
-    const hash = await anvil.call<string>('eth_sendTransaction', { from, gas: '0x30d40', ...transaction })
-    for (;;) {
-      const receipt = await anvil.call<{ contractAddress: string } | null>('eth_getTransactionReceipt', hash)
-      if (receipt) return receipt.contractAddress
-      await pause(5)
-    }
-  }
-  return {
-    deploy: () => send({ data: `0x${PROBE}` }),
-    probe: (to: string, value: number) => send({ to, value: `0x${value.toString(16)}` }),
-    fail: (to: string) => send({ to, data: '0xfeedbeef' }),
-  }
-}
+const probesOn = ({ send }: Anvil) => ({
+  deploy: async () => (await send({ data: `0x${PROBE}` })).contractAddress,
+  probe: (to: string, value: number) => send({ to, value: `0x${value.toString(16)}` }),
+  fail: (to: string) => send({ to, data: '0xfeedbeef' }),
+})
 
 const freePort = (): Promise<number> =>
   new Promise(resolve => {
@@ -83,7 +72,7 @@ test('without a project, a node that comes later: waits, says so once, prints wh
 
   const anvil = await startAnvil({ after: fn => after(t, fn) }, [], port)
   await dev.says(/Follows chain 31337/)
-  const { deploy, probe, fail } = await probesOn(anvil)
+  const { deploy, probe, fail } = probesOn(anvil)
   const address = await deploy()
   await probe(address, 25)
   await fail(address)
@@ -140,7 +129,7 @@ test('a project that is rebuilt, a chain that goes back, and a node that is star
     })
   const tells = (line: string) => until(told, lines => lines.includes(line), dev.err)
 
-  const { deploy, probe } = await probesOn(first)
+  const { deploy, probe } = probesOn(first)
   const address = await deploy()
   await probe(address, 1)
   await tells('2 null ?')
@@ -172,7 +161,7 @@ test('a project that is rebuilt, a chain that goes back, and a node that is star
   await first.stop()
   await untilTold(all => all.some(({ type }) => type === 'waiting'))
   const second = await startAnvil({ after: fn => after(t, fn) }, ['--timestamp', '1700000000'], port)
-  const again = await probesOn(second)
+  const again = probesOn(second)
   await tells('back to -1')
   assert.deepEqual(await amounts(), [])
   await again.probe(await again.deploy(), 4)
@@ -182,7 +171,7 @@ test('a project that is rebuilt, a chain that goes back, and a node that is star
 
   const third = await startAnvil({ after: fn => after(t, fn) }, ['--chain-id', '4242'], port)
   await untilTold(all => all.some(it => it.type === 'node' && it.chainId === 4242))
-  const other = await probesOn(third)
+  const other = probesOn(third)
   await other.probe(await other.deploy(), 5)
   await tells('2 Probe ChainsieveDevProbed(amount=5) 1')
   assert.deepEqual(await amounts(), ['ChainsieveDevProbed(amount=5)'])

@@ -20,6 +20,7 @@ import {
   succeed,
   tempFolder,
   until,
+  untilIs,
   writePack,
 } from './program.ts'
 
@@ -135,14 +136,8 @@ test('a full disk: a rule that cannot be stored is refused with the reason, toke
     fill()
     await succeed(t, ['token', 'revoke', id], { data })
   }
-  await until(
-    () => statusFor(server.token),
-    status => status === 401,
-  )
-  await until(
-    () => statusFor(expiring),
-    status => status === 401,
-  )
+  await untilIs(() => statusFor(server.token), 401)
+  await untilIs(() => statusFor(expiring), 401)
   assert.equal((await fetch(`${server.url}/health`)).status, 200)
   server.signal('SIGTERM')
   assert.equal((await server.ended).code, 0)
@@ -186,10 +181,7 @@ test('a full disk: a server that was killed starts and answers searches, and ind
   }
   const first = await serve(t, data, args)
   const { token } = first
-  await until(
-    () => first.total(NETWORK, 'block'),
-    total => total === 60,
-  )
+  await untilIs(() => first.total(NETWORK, 'block'), 60)
   node.extend(chain)
   await first.says(/Cannot write now/)
   const restart = async (server: Program, signal: NodeJS.Signals): Promise<Server> => {
@@ -227,11 +219,7 @@ test('a full disk: a server that was killed starts and answers searches, and ind
   server = await restart(server, 'SIGKILL')
   for (const name of readdirSync(disk)) if (name.startsWith('ballast')) rmSync(join(disk, name))
   spawnSync('mount', ['-o', 'remount,size=100m', disk])
-  await until(
-    () => server.total(NETWORK, 'block'),
-    total => total === 2_000,
-    server.err,
-  )
+  await untilIs(() => server.total(NETWORK, 'block'), 2_000, server.err)
   assert.equal((await fetch(`${server.url}/ready`)).status, 200)
 })
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type Anvil, anvilPath, startAnvil } from '../support/anvil.ts'
 import { startRelay } from '../support/relay.ts'
-import { after, pause, type Server, serve, start, tempFolder, tokenOf, until } from './program.ts'
+import { after, pause, type Server, serve, start, tempFolder, tokenOf, until, untilIs } from './program.ts'
 
 const skip = anvilPath === undefined && 'there is no anvil for this platform'
 const NETWORK = 'ethereum/anvil/local'
@@ -23,22 +23,12 @@ const tokenCode = (decimals: number | undefined): string => {
 const setUp = async (t: TestContext, args: readonly string[] = []) => {
   const folder = tempFolder(t)
   const anvil = await startAnvil({ after: fn => after(t, fn) }, args)
-  const chain = await tokensOn(anvil)
+  const chain = tokensOn(anvil)
   return { folder, data: join(folder, 'data'), anvil, ...chain }
 }
 
-const tokensOn = async (anvil: Anvil) => {
-  const [from] = (await anvil.call<string[]>('eth_accounts')) as [string]
-  const send = async (
-    transaction: Record<string, unknown>,
-  ): Promise<{ contractAddress: string; transactionHash: string; blockNumber: string }> => {
-    const hash = await anvil.call<string>('eth_sendTransaction', { from, ...transaction })
-    for (;;) {
-      const receipt = await anvil.call<Awaited<ReturnType<typeof send>> | null>('eth_getTransactionReceipt', hash)
-      if (receipt) return receipt
-      await pause(5)
-    }
-  }
+const tokensOn = (anvil: Anvil) => {
+  const { from, send } = anvil
   const deploy = async (decimals: number | undefined) => (await send({ data: tokenCode(decimals) })).contractAddress
   const transferOf = (token: string, value: number) => ({
     from,
@@ -73,20 +63,12 @@ test('a chain is followed: new blocks can be searched once they are announced, t
   // No poll finds a block in time: they come as they are announced.
   const args = ['--network', NETWORK, '--rpc', proxy.url, '--ws', anvil.wsUrl, '--poll-interval', '1h']
   const server = await serve(t, data, args)
-  await until(
-    () => server.total(NETWORK, 'block'),
-    total => total === 5,
-    server.err,
-  )
+  await untilIs(() => server.total(NETWORK, 'block'), 5, server.err)
   assert.deepEqual(await amounts(server), ['Transfer 1500000 1.5', 'Transfer 7 null'])
 
   for (let i = 1; i <= 15; i++) {
     const { transactionHash } = await transfer(i % 3 === 0 ? relic : dollar, i * 250_000)
-    await until(
-      () => server.total(NETWORK, 'event', { term: { transactionHash } }),
-      total => total === 1,
-      server.err,
-    )
+    await untilIs(() => server.total(NETWORK, 'event', { term: { transactionHash } }), 1, server.err)
   }
   assert.equal((await amounts(server)).at(-2), 'Transfer 3500000 3.5')
   // Each of the two for its name, symbol and decimals, and for what a vault has.
@@ -111,11 +93,7 @@ test('a chain is followed: new blocks can be searched once they are announced, t
   await transfer(dollar, 1)
   await transfer(relic, 2)
   const again = await serve(t, data, args)
-  await until(
-    () => again.total(NETWORK, 'block'),
-    total => total === 22,
-    again.err,
-  )
+  await untilIs(() => again.total(NETWORK, 'block'), 22, again.err)
   assert.deepEqual((await amounts(again)).slice(-2), ['Transfer 1 0.000001', 'Transfer 2 null'])
   assert.equal(proxy.counts.eth_call, 10)
 })
@@ -175,11 +153,7 @@ test('reorganisations: a shallow one is followed, one below finality stops the i
 
   // With a greater finality it is followed.
   const again = await serve(t, data, ['--network', NETWORK, '--rpc', anvil.url, '--finality', '30'])
-  await until(
-    async () => (await amounts(again)).at(-1),
-    last => last === 'Transfer 25 0.000025',
-    again.err,
-  )
+  await untilIs(async () => (await amounts(again)).at(-1), 'Transfer 25 0.000025', again.err)
 })
 
 test('a node that is down at the start, and one that goes down and comes back', { skip }, async t => {
@@ -204,11 +178,7 @@ test('a node that is down at the start, and one that goes down and comes back', 
   assert.equal(await server.total(NETWORK, 'block'), 0)
 
   const second = await startAnvil({ after: fn => after(t, fn) }, kept, port)
-  await until(
-    () => server.total(NETWORK, 'block'),
-    total => total === 3,
-    server.err,
-  )
+  await untilIs(() => server.total(NETWORK, 'block'), 3, server.err)
   await second.stop()
   await until(
     () => statusOf(server),

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { FIRST_BLOCK, main as generate, generateBlocks } from '../../scripts/bench/generate.ts'
 import { startNode } from '../support/node.ts'
-import { after, pause, type Server, serve, succeed, tempFolder, until } from './program.ts'
+import { after, pause, type Server, serve, succeed, tempFolder, untilIs } from './program.ts'
 
 const NETWORK = 'ethereum/made-up/mainnet'
 const SEED = 7
@@ -104,9 +104,9 @@ const streamsWhileFilling = async (t: TestContext, data: string) => {
   assert.equal(ids.size, count, 'no hit twice')
   assert.ok(count >= stored, `${count} of ${stored}`)
   const all = stored + logs.slice(1).reduce((sum, n) => sum + n)
-  await until(
+  await untilIs(
     () => server.total(NETWORK, 'log'),
-    total => total === all,
+    all,
     () => `of ${all}; ${server.err()}`,
   )
   server.signal('SIGTERM')

@@ -7,7 +7,7 @@ import { DEFAULT_CLUSTER } from '../../src/cluster/options.ts'
 import { startNode } from '../support/node.ts'
 import { runOpenSearch, withoutOpenSearch } from '../support/real-opensearch.ts'
 import { demoBlocks } from '../support/store.ts'
-import { after, chainsieve, type Server, serve, succeed, tempFolder, until, writePack } from './program.ts'
+import { after, chainsieve, type Server, serve, succeed, tempFolder, until, untilIs, writePack } from './program.ts'
 
 const NETWORK = 'ethereum/made-up/mainnet'
 const FIRST = 380
@@ -49,11 +49,7 @@ test('documents come back from a cluster and go there again beside a server that
     assert.equal(code, 0, err)
     assert.match(out, store === 'sqlite' ? /: searches ask the file\./ : /: searches ask the cluster\./)
     assert.deepEqual(await answersOf(server), expected)
-    await until(
-      () => server.total(NETWORK, 'block'),
-      total => total === head + 1,
-      server.err,
-    )
+    await untilIs(() => server.total(NETWORK, 'block'), head + 1, server.err)
     // The threads report it a moment later.
     const status = await until(
       async () => (await server.status()).networks[0]!,

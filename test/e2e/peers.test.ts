@@ -8,7 +8,7 @@ import { parseSignature, topicOf } from '../../src/decode/signature.ts'
 import { type FakeNode, NodeError, startNode } from '../support/node.ts'
 import { bloomOf, makeChain } from '../support/pack.ts'
 import { type Behaviour, type Receiver, startReceiver } from '../support/receiver.ts'
-import { after, pause, type Server, serve, succeed, tempFolder, until, writePack } from './program.ts'
+import { after, pause, type Server, serve, succeed, tempFolder, until, untilIs, writePack } from './program.ts'
 
 // Where other programs of this kind lose alerts, send them twice, or stop: the same must leave this one as it is.
 
@@ -247,11 +247,7 @@ test('receipts that cannot be had are never "no match": the block waits, visibly
     assert.equal(ranges.at(-1)!.to, Number(block.number) - 1, what)
     node.lie = (_, result) => result
     await isStored(server, Number(block.number))
-    await until(
-      () => receiver.calls.length,
-      count => count === before + 1,
-      what,
-    )
+    await untilIs(() => receiver.calls.length, before + 1, what)
   }
   assert.deepEqual(
     await states(server, ids[0]!),
@@ -278,10 +274,7 @@ test('a node that lags, or does not have a block that it announced, neither take
   node.lie = ({ method, params }, result) =>
     method === 'eth_getBlockByNumber' && Number(params[0]) === Number(block.number) && nulls++ < 5 ? null : result
   await isStored(server, Number(block.number))
-  await until(
-    () => receiver.calls.length,
-    count => count === 4,
-  )
+  await untilIs(() => receiver.calls.length, 4)
   await pause(200)
   assert.deepEqual((await alertsOf(server, ids[0]!)).slice(0, 3), before)
   assert.deepEqual(told(receiver), Array(4).fill(`alert.confirmed ${ids[0]}`))
@@ -295,10 +288,7 @@ test('a reorganisation takes back what was told, and looks at the new block of t
   const [event, block] = ids as [number, number]
   const other = next([transfer(7)], 'other')
   mine(next([transfer(6)]))
-  await until(
-    () => receiver.calls.length,
-    count => count === 1,
-  )
+  await untilIs(() => receiver.calls.length, 1)
   mine(other, makeNext(other))
   await until(
     () => receiver.calls.length,
@@ -376,10 +366,7 @@ test('logs of every kind: anonymous ones, several of one signature, integers and
     )
   assert.deepEqual(await counts(), expected)
   const all = Object.values(expected).reduce((sum, it) => sum + it)
-  await until(
-    () => receiver.calls.length,
-    count => count === all,
-  )
+  await untilIs(() => receiver.calls.length, all)
   const second = posts(receiver).find(({ rule }) => rule.id === ids[names.indexOf('second')])
   const args = second!.payload.args as { name: string; value: { num: number } }[]
   assert.equal(args.find(({ name }) => name === 'value')!.value.num, 2)
@@ -484,10 +471,7 @@ test('a changed rule replays no history, and one that was restarted with the pro
   const [id] = ids as [number]
   mine(next())
   mine(next())
-  await until(
-    () => receiver.calls.length,
-    count => count === 4,
-  )
+  await untilIs(() => receiver.calls.length, 4)
   await change(server, id, { name: 'renamed', description: 'by another name' })
   // Each block has one transaction of an odd value.
   await change(server, id, {
@@ -547,10 +531,7 @@ test('a network that is served from what is stored, and followed later, tells ea
     ...[top - 2, top - 1].map(number => `${number} confirmed`),
     `${top} pending`,
   ])
-  await until(
-    () => receiver.calls.length,
-    count => count === 2,
-  )
+  await untilIs(() => receiver.calls.length, 2)
   await change(server, id, { enabled: false })
   server.signal('SIGTERM')
   await server.ended
@@ -561,10 +542,7 @@ test('a network that is served from what is stored, and followed later, tells ea
   await isStored(again, top + 3)
   assert.deepEqual((await states(again, id)).at(-1), `${top} pending`, 'a paused rule waits')
   await change(again, id, { enabled: true })
-  await until(
-    () => receiver.calls.length,
-    count => count === 3,
-  )
+  await untilIs(() => receiver.calls.length, 3)
   node.extend([makeNext(chain.at(-1)!)])
   await isStored(again, top + 4)
   await pause(200)
@@ -618,10 +596,7 @@ test('where decimals that a rule needs cannot be asked the block waits, the stat
   // Without such a rule nothing waits.
   down(node)
   mine(next([transfer(1_499_999)]))
-  await until(
-    () => receiver.calls.length,
-    count => count === 1,
-  )
+  await untilIs(() => receiver.calls.length, 1)
   assert.equal(await errorOf(server), null)
   const id = await create(server, receiver, scaled)
   const { block } = mine(next([transfer(1_499_999), transfer(1_500_000)]))
@@ -638,8 +613,5 @@ test('where decimals that a rule needs cannot be asked the block waits, the stat
   node.methods.set('eth_call', () => word(6))
   await isStored(server, Number(block.number))
   assert.deepEqual(await states(server, id), ['104 confirmed'])
-  await until(
-    () => errorOf(server),
-    it => it === null,
-  )
+  await untilIs(() => errorOf(server), null)
 })

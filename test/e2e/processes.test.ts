@@ -7,7 +7,7 @@ import { generateBlocks } from '../../scripts/bench/generate.ts'
 import { version } from '../../src/lib/runtime.ts'
 import { type NodeCall, startNode } from '../support/node.ts'
 import { makeChain } from '../support/pack.ts'
-import { after, chainsieve, pause, serve, start, succeed, tempFolder, until, writePack } from './program.ts'
+import { after, chainsieve, pause, serve, start, succeed, tempFolder, until, untilIs, writePack } from './program.ts'
 
 const NETWORK = 'ethereum/test/net'
 const fault = (err: string) => err.split('\n').filter(line => line.startsWith('chainsieve: '))
@@ -81,11 +81,7 @@ test('the server stops at the first signal, and lets requests under way finish',
     const data = join(tempFolder(t), 'data')
     const node = await startNode({ after: fn => after(t, fn) }, makeChain({ blocks: 40 }))
     const server = await serve(t, data, ['--network', NETWORK, '--rpc', node.url])
-    await until(
-      () => server.total(NETWORK, 'block'),
-      total => total === 40,
-      server.err,
-    )
+    await untilIs(() => server.total(NETWORK, 'block'), 40, server.err)
     server.signal(signal)
     const { code, err } = await server.ended
     assert.equal(code, 0, err)
@@ -176,10 +172,7 @@ test('a second signal ends the program at once', async t => {
   // A client that never takes its answer keeps the server waiting for it.
   const data = join(folder, 'data')
   const server = await serve(t, data, ['--network', NETWORK, '--rpc', node.url])
-  await until(
-    () => server.total(NETWORK, 'block'),
-    total => total === 4,
-  )
+  await untilIs(() => server.total(NETWORK, 'block'), 4)
   const stuck = new AbortController()
   const body = new ReadableStream({ start: controller => controller.enqueue(new TextEncoder().encode('{"query":')) })
   const headers = { authorization: `Bearer ${server.token}` }

@@ -242,6 +242,10 @@ export const until = async <T>(
   }
 }
 
+/** Waits until something has a value. */
+export const untilIs = <T>(look: () => T | Promise<T>, value: T, what?: string | (() => string)): Promise<T> =>
+  until(look, found => found === value, what)
+
 export const pause = (ms: number) => new Promise<void>(resolve => setTimeout(resolve, ms))
 
 /** A folder that is removed after the test. */

@@ -7,7 +7,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { PROXY_QUESTIONS } from '../../src/decode/proxies.ts'
 import { checksumAddress } from '../../src/lib/keccak.ts'
 import { anvilPath, startAnvil } from '../support/anvil.ts'
-import { codeOf, initCodeOf, send } from '../support/deploy.ts'
+import { codeOf, initCodeOf } from '../support/deploy.ts'
 import { startRelay } from '../support/relay.ts'
 import { after, type Server, serve, succeed, tempFolder, until } from './program.ts'
 
@@ -57,10 +57,10 @@ const setUp = async (t: TestContext) => {
   const [wallet, admin] = (await anvil.call<string[]>('eth_accounts')) as [string, string]
   const deploy = async (code: string, storage: Record<string, string | bigint> = {}) => {
     const values = Object.fromEntries(Object.entries(storage).map(([slot, value]) => [slot, BigInt(value)]))
-    return (await send(anvil, { from: wallet, data: initCodeOf(code, values) })).contractAddress!.toLowerCase()
+    return (await anvil.send({ from: wallet, data: initCodeOf(code, values) })).contractAddress.toLowerCase()
   }
   const run = async (to: string, data: string, from = wallet) => {
-    const { status, transactionHash } = await send(anvil, { from, to, data })
+    const { status, transactionHash } = await anvil.send({ from, to, data })
     assert.equal(status, '0x1', data)
     return transactionHash
   }

@@ -8,7 +8,7 @@ import { toEventSelector, toFunctionSelector } from 'viem'
 import { generateBlocks } from '../../scripts/bench/generate.ts'
 import { storeFile } from '../../src/engine/files.ts'
 import { anvilPath, startAnvil } from '../support/anvil.ts'
-import { after, pause, type Server, serve, start, succeed, tempFolder, until, writePack } from './program.ts'
+import { after, pause, type Server, serve, start, succeed, tempFolder, until, untilIs, writePack } from './program.ts'
 
 const DEMO = 'ethereum/demo/local'
 const MADE_UP = 'ethereum/made-up/mainnet'
@@ -235,21 +235,12 @@ test('a server that follows a chain does so beside it, also where the chain is r
   const folder = tempFolder(t)
   const data = join(folder, 'data')
   const anvil = await startAnvil({ after: fn => after(t, fn) })
-  const [from] = (await anvil.call<string[]>('eth_accounts')) as [string]
-  const send = async (transaction: object) => {
-    const hash = await anvil.call<string>('eth_sendTransaction', { from, gas: '0x186a0', ...transaction })
-    for (;;) {
-      const receipt = await anvil.call<{ contractAddress: string } | null>('eth_getTransactionReceipt', hash)
-      if (receipt) return receipt
-      await pause(5)
-    }
-  }
   // Whatever it is called by, it emits Landed with the ether that was sent.
   const code = `346000527f${toEventSelector('Landed(uint256)').slice(2)}60206000a100`
   const size = (code.length / 2).toString(16)
-  const { contractAddress: to } = await send({ data: `0x60${size}600c60003960${size}6000f3${code}` })
+  const { contractAddress: to } = await anvil.send({ data: `0x60${size}600c60003960${size}6000f3${code}` })
   const call = (value: number) =>
-    send({
+    anvil.send({
       to,
       value: `0x${value.toString(16)}`,
       data: `${toFunctionSelector('land(uint256)')}${'9'.padStart(64, '0')}`,
@@ -272,11 +263,7 @@ test('a server that follows a chain does so beside it, also where the chain is r
   await server.says(/Decoded stored blocks again/)
   await call(1)
   const head = Number(await anvil.call<string>('eth_blockNumber'))
-  await until(
-    () => server.total(NETWORK, 'block'),
-    blocks => blocks === head + 1,
-    server.err,
-  )
+  await untilIs(() => server.total(NETWORK, 'block'), head + 1, server.err)
   const straight = join(folder, 'straight')
   await succeed(t, ['abi', 'add', '--network', NETWORK, '--address', to, text], { data: straight })
   await succeed(t, ['index', '--network', NETWORK, '--rpc', anvil.url], { data: straight })

@@ -6,7 +6,7 @@ import { encodeErrorResult, encodeFunctionData, getAddress } from 'viem'
 import type { DevNews } from '../../src/services/dev/news.ts'
 import { anvilPath, startAnvil } from '../support/anvil.ts'
 import { startRelay } from '../support/relay.ts'
-import { after, chainsieve, pause, tempFolder } from './program.ts'
+import { after, chainsieve, tempFolder } from './program.ts'
 
 const skip = anvilPath === undefined && 'there is no anvil for this platform'
 
@@ -41,16 +41,8 @@ const swallows = (to: string) => `36600060003760006000366000600073${to.slice(2)}
 const setUp = async (t: TestContext) => {
   const anvil = await startAnvil({ after: fn => after(t, fn) })
   const folder = tempFolder(t)
-  const [from] = (await anvil.call<string[]>('eth_accounts')) as [string]
-  const send = async (transaction: Record<string, unknown>) => {
-    const hash = await anvil.call<string>('eth_sendTransaction', { from, gas: '0x493e0', ...transaction })
-    for (;;) {
-      const receipt = await anvil.call<{ contractAddress: string } | null>('eth_getTransactionReceipt', hash)
-      if (receipt) return { hash, address: receipt.contractAddress }
-      await pause(5)
-    }
-  }
-  const deploy = async (code: string) => (await send({ data: creationOf(code) })).address
+  const send = (transaction: object) => anvil.send({ gas: '0x493e0', ...transaction })
+  const deploy = async (code: string) => (await send({ data: creationOf(code) })).contractAddress
   const bank = await deploy(BANK)
   const vault = await deploy(passesOn(bank))
   const calm = await deploy(swallows(vault))
@@ -79,7 +71,7 @@ test('a transaction is replayed with its inner calls, their arguments and where 
   const input = call(7n)
   const why = POOR
   const taken = `take(amount=7, why=${why})`
-  const failed = await replay((await send({ to: vault, data: input })).hash)
+  const failed = await replay((await send({ to: vault, data: input })).transactionHash)
   assert.equal(failed.code, 0, failed.err)
   assert.match(failed.out, /^Decodes by the ABIs of 1 contract in .*\/out \(Foundry\)\.\n/)
   assert.deepEqual(linesOf(failed.out), [
@@ -88,7 +80,7 @@ test('a transaction is replayed with its inner calls, their arguments and where 
   ])
 
   // What is swallowed does not fail the transaction.
-  const { hash } = await send({ to: calm, data: input, value: '0x0' })
+  const { transactionHash: hash } = await send({ to: calm, data: input, value: '0x0' })
   const calmed = await replay(hash)
   assert.deepEqual(linesOf(calmed.out), [
     `#N  tx     ${calm}.${taken}  from 0xf39F…2266  gas N  HASH  ok`,
@@ -114,8 +106,8 @@ test('a transaction is replayed with its inner calls, their arguments and where 
 
   // The project's contracts are known where the transaction itself creates them, too.
   const created = await send({ data: creationOf(BANK) })
-  assert.deepEqual(linesOf((await replay(created.hash)).out), [
-    `#N  tx     new Bank at ${getAddress(created.address)}  from 0xf39F…2266  gas N  HASH  ok`,
+  assert.deepEqual(linesOf((await replay(created.transactionHash)).out), [
+    `#N  tx     new Bank at ${getAddress(created.contractAddress)}  from 0xf39F…2266  gas N  HASH  ok`,
   ])
 
   // Several transactions in one block: of each its own.
@@ -139,7 +131,7 @@ test('a transaction is replayed with its inner calls, their arguments and where 
 
 test('other ways to traces, and eth_call where there is none', { skip }, async t => {
   const { send, vault, replay, replayAt, anvil } = await setUp(t)
-  const { hash } = await send({ to: vault, data: call(7n) })
+  const { transactionHash: hash } = await send({ to: vault, data: call(7n) })
   const whole = linesOf((await replay(hash)).out)
   const by = async (...without: string[]) => {
     const relay = await startRelay({ after: fn => after(t, fn) }, anvil.url, without)

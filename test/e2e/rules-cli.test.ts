@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import { makeChain } from '../support/pack.ts'
 import { startReceiver } from '../support/receiver.ts'
-import { after, chainsieve, serve, succeed, tempFolder, until, writePack } from './program.ts'
+import { after, chainsieve, serve, succeed, tempFolder, until, untilIs, writePack } from './program.ts'
 
 const NETWORK = 'ethereum/made-up/mainnet'
 const WITH = ['--allow-target', '127.0.0.1/32', '--delivery-retries', '1h']
@@ -105,10 +105,7 @@ test('rules and deliveries are seen and set going from the command line, with a 
   const calls = (path: string) => receiver.calls.filter(call => call.path === path)
   const [first] = (await listed()).filter(({ target }) => target.endsWith('/good'))
   assert.equal(await cs('redeliver', String(first!.id)), '1 delivery will be sent again, by the running server.\n')
-  await until(
-    () => calls('/good').length,
-    count => count === 7,
-  )
+  await untilIs(() => calls('/good').length, 7)
   assert.equal(calls('/good')[6]!.headers['webhook-id'], calls('/good').map(it => it.headers['webhook-id'])[0])
 
   // It signs with both secrets while they overlap.
@@ -116,10 +113,7 @@ test('rules and deliveries are seen and set going from the command line, with a 
   const next = (await cs('secret', '--account', 'test', '--rotate', '--overlap', '1h')).trim()
   assert.notEqual(old, next)
   await cs('redeliver', String(first!.id))
-  await until(
-    () => calls('/good').length,
-    count => count === 8,
-  )
+  await untilIs(() => calls('/good').length, 8)
   const { body, headers } = calls('/good')[7]!
   for (const secret of [old, next]) new Webhook(secret).verify(body, headers as Record<string, string>)
 

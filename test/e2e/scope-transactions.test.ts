@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { storeFile } from '../../src/engine/files.ts'
 import { anvilPath, startAnvil } from '../support/anvil.ts'
-import { send } from '../support/deploy.ts'
+
 import { startNode } from '../support/node.ts'
 import { assertAskedOnce, expectedOf, fits, holdingsIn, random, serveLogs, unevenChain } from '../support/scoped.ts'
 import { isFromOrTo, partiesIn, serveTraceFilter } from '../support/transactions.ts'
@@ -85,9 +85,9 @@ const noAnvil = anvilPath === undefined && 'there is no anvil for this platform'
 test('transactions of a real node are followed with their traces', { skip: noAnvil }, async t => {
   const anvil = await startAnvil({ after: fn => after(t, fn) })
   const [a, b, c] = (await anvil.call<string[]>('eth_accounts')) as [string, string, string]
-  const caller = (await send(anvil, { from: c, data: CALLER })).contractAddress!
-  const call = () => send(anvil, { from: c, to: caller, data: `0x${b.slice(2).padStart(64, '0')}` })
-  const pay = (from: string, to: string, value: number) => send(anvil, { from, to, value: `0x${value.toString(16)}` })
+  const caller = (await anvil.send({ from: c, data: CALLER })).contractAddress
+  const call = () => anvil.send({ from: c, to: caller, data: `0x${b.slice(2).padStart(64, '0')}` })
+  const pay = (from: string, to: string, value: number) => anvil.send({ from, to, value: `0x${value.toString(16)}` })
   await pay(a, b, 1)
   await call()
   await pay(b, c, 2)

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { test } from 'node:test'
 import { storeFile } from '../../src/engine/files.ts'
 import { anvilPath, startAnvil } from '../support/anvil.ts'
-import { send } from '../support/deploy.ts'
+
 import { startNode } from '../support/node.ts'
 import { makeChain } from '../support/pack.ts'
 import { blockOf, expectedOf, fits, holdingsIn, random, serveLogs, unevenChain } from '../support/scoped.ts'
@@ -149,8 +149,8 @@ test('a contract of a real node is followed alone, through a reorganisation', {
 }, async t => {
   const anvil = await startAnvil({ after: fn => after(t, fn) })
   const [from] = (await anvil.call<string[]>('eth_accounts')) as [string]
-  const deploy = async () => (await send(anvil, { from, data: EMITTER })).contractAddress!.toLowerCase()
-  const emit = (to: string, value: number) => send(anvil, { from, to, value: `0x${value.toString(16)}` })
+  const deploy = async () => (await anvil.send({ from, data: EMITTER })).contractAddress.toLowerCase()
+  const emit = (to: string, value: number) => anvil.send({ from, to, value: `0x${value.toString(16)}` })
   const [wanted, other] = [await deploy(), await deploy()]
   for (const value of [1, 2, 3]) {
     await emit(wanted, value)

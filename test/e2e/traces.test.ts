@@ -5,7 +5,7 @@ import { anvilPath, startAnvil } from '../support/anvil.ts'
 import { NodeError, startNode } from '../support/node.ts'
 import { makeChain } from '../support/pack.ts'
 import { startReceiver } from '../support/receiver.ts'
-import { after, type Server, serve, tempFolder, until } from './program.ts'
+import { after, type Server, serve, tempFolder, until, untilIs } from './program.ts'
 
 /** The real program with traces of a real node, and with a node that has none. */
 const NETWORK = 'ethereum/anvil/local'
@@ -59,17 +59,11 @@ test('steps inside of transactions are found, and fire rules', { skip }, async t
   )
   assert.deepEqual([status, rule.idle], [201, null])
 
-  const send = async (transaction: Record<string, string>) => {
-    const fee = { gas: '0x186a0', gasPrice: '0x12a05f200' }
-    const hash = await anvil.call<string>('eth_sendTransaction', { from: wallet, ...fee, ...transaction })
-    return until(
-      () => anvil.call<{ contractAddress: string; transactionHash: string } | null>('eth_getTransactionReceipt', hash),
-      receipt => receipt !== null,
-    )
-  }
-  const { contractAddress } = (await send({ data: forwarder(other) }))!
+  const send = (transaction: object) =>
+    anvil.send({ from: wallet, gas: '0x186a0', gasPrice: '0x12a05f200', ...transaction })
+  const { contractAddress } = await send({ data: forwarder(other) })
   await send({ to: contractAddress, value: '0xde0b6b3a7640000' })
-  const { transactionHash } = (await send({ to: contractAddress, value: '0x1bc16d674ec80000' }))!
+  const { transactionHash } = await send({ to: contractAddress, value: '0x1bc16d674ec80000' })
 
   const [call] = await until(
     () => receiver.calls,
@@ -105,10 +99,7 @@ test('a node without traces is said once, and rules that need them are idle with
   const server = await serve(t, tempFolder(t), [
     ...['--network', NETWORK, '--rpc', node.url, '--poll-interval', '20ms', '--traces', 'all'],
   ])
-  await until(
-    () => server.total(NETWORK, 'block'),
-    total => total === 5,
-  )
+  await untilIs(() => server.total(NETWORK, 'block'), 5)
   assert.equal(await server.total(NETWORK, 'trace'), 0)
   const { body } = await server.ask<{ id: number }>(
     '/alerting/rules/',

@@ -23,7 +23,7 @@ import { isRecent, packageOfNode } from '../../src/lib/own-node.ts'
 import { vectorExtensionOf, version } from '../../src/lib/runtime.ts'
 import { until } from '../e2e/program.ts'
 import { type Anvil, anvilPath, startAnvil } from '../support/anvil.ts'
-import { initCodeOf, send } from '../support/deploy.ts'
+import { initCodeOf } from '../support/deploy.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { ruleBody, ruleConfig } from '../support/rules.ts'
 import { ended, type Place, run } from './places.ts'
@@ -111,7 +111,7 @@ describe('the package', { skip }, () => {
     const [anvil, receiver, { folder: home, ...program }] = [await startAnvil(t), await startReceiver(t), place()]
     const here = { folder: home, ...program }
     const [from, to] = await anvil.call<string[]>('eth_accounts')
-    const pay = () => send(anvil, { from: from!, to: to!, value: '0x1' })
+    const pay = () => anvil.send({ from: from!, to: to!, value: '0x1' })
     await pay()
     const node = ['--network', NETWORK, '--rpc', anvil.url]
     const index = await run(here, ['index', ...node])
@@ -317,6 +317,6 @@ const writeProject = (folder: string, tool: 'Foundry' | 'Hardhat') => {
 
 const probe = async (anvil: Anvil) => {
   const [from] = (await anvil.call<string[]>('eth_accounts')) as [string]
-  const { contractAddress } = await send(anvil, { from, data: initCodeOf(PROBE) })
-  await send(anvil, { from, to: contractAddress!, value: '0x7' })
+  const { contractAddress } = await anvil.send({ from, data: initCodeOf(PROBE) })
+  await anvil.send({ from, to: contractAddress, value: '0x7' })
 }

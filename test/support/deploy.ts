@@ -1,4 +1,3 @@
-import type { Anvil } from './anvil.ts'
 import { type Compiled, readCompiled } from './compiled.ts'
 
 let compiled: Compiled[] | undefined
@@ -22,25 +21,4 @@ export const initCodeOf = (code: string, storage: Record<number | string, bigint
   const size = ((code.length - 2) / 2).toString(16).padStart(6, '0')
   const start = (stores.length / 2 + 14).toString(16).padStart(4, '0')
   return `0x${stores}62${size}8061${start}6000396000f3${code.slice(2)}`
-}
-
-export interface Receipt {
-  transactionHash: string
-  contractAddress: string | null
-  blockNumber: string
-  blockHash: string
-  status: string
-}
-
-/** Sends a transaction, and resolves when it is mined. */
-export const send = async (
-  anvil: Anvil,
-  transaction: { from: string; to?: string; data?: string; value?: string },
-): Promise<Receipt> => {
-  const hash = await anvil.call<string>('eth_sendTransaction', { gas: '0x1c9c380', ...transaction })
-  for (;;) {
-    const receipt = await anvil.call<Receipt | null>('eth_getTransactionReceipt', hash)
-    if (receipt) return receipt
-    await new Promise(resolve => setTimeout(resolve, 5))
-  }
 }

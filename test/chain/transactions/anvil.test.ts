@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createRpcSource } from '../../../src/chain/rpc-source.ts'
 import type { RawBlock } from '../../../src/chain/wire.ts'
 import { anvilPath, startAnvil } from '../../support/anvil.ts'
-import { send } from '../../support/deploy.ts'
+
 import { sentIn } from '../../support/transactions.ts'
 
 const noAnvil = anvilPath === undefined && 'there is no anvil for this platform'
@@ -15,12 +15,12 @@ const CALLER = '0x6015600c60003960156000f3600060006000600060006000355af15000'
 test('a real node finds the same transactions in each way', { skip: noAnvil }, async t => {
   const anvil = await startAnvil(t)
   const [a, b, c] = (await anvil.call<string[]>('eth_accounts')) as [string, string, string]
-  const caller = (await send(anvil, { from: c, data: CALLER })).contractAddress!
+  const caller = (await anvil.send({ from: c, data: CALLER })).contractAddress
   for (let i = 0; i < 4; i++) {
-    await send(anvil, { from: a, to: b, value: '0x1' })
-    await send(anvil, { from: b, to: c, value: '0x1' })
+    await anvil.send({ from: a, to: b, value: '0x1' })
+    await anvil.send({ from: b, to: c, value: '0x1' })
     // In it another one calls `b`, which is not a transaction to it.
-    await send(anvil, { from: c, to: caller, data: `0x${b.slice(2).padStart(64, '0')}` })
+    await anvil.send({ from: c, to: caller, data: `0x${b.slice(2).padStart(64, '0')}` })
   }
   const to = Number(await anvil.call('eth_blockNumber'))
   const sourceOf = (traces: 'off' | 'all') => {
