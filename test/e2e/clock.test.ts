@@ -8,6 +8,7 @@ import { startMailServer } from '../support/mail.ts'
 import { startNode } from '../support/node.ts'
 import { makeChain } from '../support/pack.ts'
 import { startReceiver } from '../support/receiver.ts'
+import { ruleOn, webhookTo } from '../support/rules.ts'
 import { after, serve, start, succeed, tempFolder, until, untilIs } from './program.ts'
 
 const DAYS = 400
@@ -100,18 +101,9 @@ test('a clock that is set back or ahead holds up neither blocks nor retries nor 
       server.err,
     )
   await isStored()
-  const { status } = await server.ask('/alerting/rules/', {
-    ...{ name: 'Blocks', technology: 'ethereum', blockchain: 'made-up', network: 'mainnet' },
-    ...{ maxConfirmationCount: 0, startBlock: chain.length },
-    config: {
-      targetType: 'Block',
-      targetMap: [{ name: 'number', operator: 'Greater', value: '1' }],
-      alerts: [
-        { type: 'Webhook (POST)', parameters: { url: receiver.url } },
-        { type: 'Email', parameters: { recipients: ['ops@example.org'] } },
-      ],
-    },
-  })
+  const receivers = [webhookTo(receiver.url), { type: 'Email', parameters: { recipients: ['ops@example.org'] } }]
+  const rule = ruleOn(NETWORK, ['Block', 'number', 'Greater', '1'], receivers, { startBlock: chain.length })
+  const { status } = await server.ask('/alerting/rules/', rule)
   assert.equal(status, 201)
   const told = () => server.err().match(/The clock was set .*/g) ?? []
 

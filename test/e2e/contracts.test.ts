@@ -6,6 +6,7 @@ import { checksumAddress } from '../../src/lib/keccak.ts'
 import { anvilPath, startAnvil } from '../support/anvil.ts'
 import { codeOf, initCodeOf } from '../support/deploy.ts'
 import { startReceiver } from '../support/receiver.ts'
+import { ruleOn, webhookTo } from '../support/rules.ts'
 import { after, type Server, serve, tempFolder, until, untilIs } from './program.ts'
 
 /** Contracts and tokens of a real node. */
@@ -26,22 +27,8 @@ const found = async (server: Server, entity: string, id: string) => {
   return answer.hits.hits.map(({ _source }) => _source as Record<string, unknown>)
 }
 
-const ruleOf = (targetType: string, name: string, value: string, url: string) => ({
-  name: `${targetType} of ${value}`,
-  maxConfirmationCount: 0,
-  ...{ technology: 'ethereum', blockchain: 'anvil', network: 'local' },
-  config: {
-    targetType,
-    targetMap: [{ name, operator: 'Equals', value }],
-    alerts: [
-      {
-        type: 'Webhook (POST)',
-        parameters: { url },
-        payload: ['address', 'standard', 'symbol'].map(fieldName => ({ fieldType: 'Field', fieldName })),
-      },
-    ],
-  },
-})
+const ruleOf = (target: string, name: string, value: string, url: string) =>
+  ruleOn(NETWORK, [target, name, 'Equals', value], [webhookTo(url, 'address', 'standard', 'symbol')])
 
 test('a contract is found from its creation on, a token from its first sight, and rules on both fire', {
   skip,

@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { encodeErrorResult, getAddress, toFunctionSelector } from 'viem'
 import { type Anvil, anvilPath, startAnvil } from '../support/anvil.ts'
 import { startRelay } from '../support/relay.ts'
+import { ruleOn, webhookTo } from '../support/rules.ts'
 import { after, pause, start, tempFolder, until } from './program.ts'
 
 const skip = anvilPath === undefined && 'there is no anvil for this platform'
@@ -139,19 +140,8 @@ test('why transactions fail is told, found by searches and by rules', { skip }, 
     })
   }
 
-  const rule = (targetType: string, name: string, value: string) => ({
-    name: 'Failures',
-    maxConfirmationCount: 0,
-    technology: 'ethereum',
-    blockchain: 'dev',
-    network: 'local',
-    config: {
-      targetType,
-      targetMap: [{ name, operator: 'Equals', value }],
-      alerts: [{ type: 'Webhook (POST)', parameters: { url: 'http://127.0.0.1:1/' } }],
-    },
-    size: 0,
-  })
+  const rule = (target: string, name: string, value: string) =>
+    ruleOn('ethereum/dev/local', [target, name, 'Equals', value], [webhookTo('http://127.0.0.1:1/')], { size: 0 })
   const total = async (...asked: Parameters<typeof rule>) =>
     ((await post('alerting/rules/simulate', rule(...asked))) as { total: number }).total
   assert.equal(await total('Transaction', 'revertName', 'TooPoor'), 2)

@@ -7,6 +7,7 @@ import { toEventSelector } from 'viem'
 import type { DevNews } from '../../src/services/dev/news.ts'
 import { type Anvil, anvilPath, startAnvil } from '../support/anvil.ts'
 import { startReceiver } from '../support/receiver.ts'
+import { ruleOn, webhookTo } from '../support/rules.ts'
 import { after, pause, start, tempFolder, until } from './program.ts'
 
 const skip = anvilPath === undefined && 'there is no anvil for this platform'
@@ -202,32 +203,19 @@ test('a rule whose webhook goes to this machine holds on when the node is starte
   const dev = startDev(t, first.url)
   await dev.says(/Follows chain/)
   const [, url, token] = /at (http:\S+) for[\s\S]*?Token: (\S+)/.exec(dev.out())!
-  const [from] = (await first.call<string[]>('eth_accounts')) as [string]
   const posted = await fetch(`${url}/alerting/rules/`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}` },
-    body: JSON.stringify({
-      name: 'Mine',
-      maxConfirmationCount: 0,
-      technology: 'ethereum',
-      blockchain: 'dev',
-      network: 'local',
-      config: {
-        targetType: 'Transaction',
-        targetMap: [{ name: 'from', operator: 'Equals (ignore case)', value: from }],
-        alerts: [
-          {
-            type: 'Webhook (POST)',
-            parameters: { url: receiver.url },
-            payload: [{ fieldType: 'Field', fieldName: 'hash' }],
-          },
-        ],
-      },
-    }),
+    body: JSON.stringify(
+      ruleOn(
+        'ethereum/dev/local',
+        ['Transaction', 'from', 'Equals (ignore case)', first.from],
+        [webhookTo(receiver.url, 'hash')],
+      ),
+    ),
   })
   assert.equal(posted.status, 201, await posted.text())
-  const send = (anvil: Anvil) =>
-    anvil.call<string>('eth_sendTransaction', { from, to: from, value: '0x1', gas: '0x5208' })
+  const send = async ({ send, from }: Anvil) => (await send({ to: from, value: '0x1', gas: '0x5208' })).transactionHash
   const isTold = (hash: string) => receiver.calls.some(({ body }) => body.includes(hash))
   // A rule looks at blocks from one on that comes soon.
   const sendUntilTold = async (anvil: Anvil) => {

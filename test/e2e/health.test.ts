@@ -13,6 +13,7 @@ import { type Family, parseExposition } from '../support/exposition.ts'
 import { type FakeNode, startNode } from '../support/node.ts'
 import { makeChain } from '../support/pack.ts'
 import { startReceiver } from '../support/receiver.ts'
+import { ruleOn, webhookTo } from '../support/rules.ts'
 import { after, chainsieve, pause, type Server, serve, start, tempFolder, until, writePack } from './program.ts'
 
 const NETWORK = 'ethereum/test/net'
@@ -64,14 +65,8 @@ const closedPort = async (): Promise<number> => {
 }
 
 const putRule = async (server: Server, url: string): Promise<number> => {
-  const { status, body } = await server.ask<{ id: number }>('/alerting/rules/', {
-    ...{ name: 'Blocks', technology: 'ethereum', blockchain: 'test', network: 'net', maxConfirmationCount: 0 },
-    config: {
-      targetType: 'Block',
-      targetMap: [{ name: 'number', operator: 'Greater', value: '0' }],
-      alerts: [{ type: 'Webhook (POST)', parameters: { url } }],
-    },
-  })
+  const rule = ruleOn(NETWORK, ['Block', 'number', 'Greater', '0'], [webhookTo(url)])
+  const { status, body } = await server.ask<{ id: number }>('/alerting/rules/', rule)
   assert.equal(status, 201, JSON.stringify(body))
   return body.id
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { makeChain } from '../support/pack.ts'
 import { startReceiver } from '../support/receiver.ts'
+import { ruleOn, webhookTo } from '../support/rules.ts'
 import { after, type Server, serve, succeed, tempFolder, until, writePack } from './program.ts'
 
 const NETWORK = 'ethereum/made-up/mainnet'
@@ -13,22 +14,8 @@ interface Rule {
   failing: { channel: string; target: string; since: string; status: number | null; error: string }[]
 }
 
-const ruleOf = (name: string, url: string, change: object = {}) => ({
-  ...{
-    name,
-    maxConfirmationCount: 0,
-    technology: 'ethereum',
-    blockchain: 'made-up',
-    network: 'mainnet',
-    startBlock: 0,
-  },
-  config: {
-    targetType: 'Block',
-    targetMap: [{ name: 'number', operator: 'Greater', value: '1' }],
-    alerts: [{ type: 'Webhook (POST)', parameters: { url } }],
-  },
-  ...change,
-})
+const ruleOf = (name: string, url: string, change: object = {}) =>
+  ruleOn(NETWORK, ['Block', 'number', 'Greater', '1'], [webhookTo(url)], { name, startBlock: 0, ...change })
 
 test('a receiver that fails is seen in every list of rules and in the status, also after a restart, until it takes alerts', async t => {
   const data = join(tempFolder(t), 'data')

@@ -8,6 +8,7 @@ import { toEventSelector, toFunctionSelector } from 'viem'
 import { generateBlocks } from '../../scripts/bench/generate.ts'
 import { storeFile } from '../../src/engine/files.ts'
 import { anvilPath, startAnvil } from '../support/anvil.ts'
+import { ruleOn, webhookTo } from '../support/rules.ts'
 import { after, pause, type Server, serve, start, succeed, tempFolder, until, untilIs, writePack } from './program.ts'
 
 const DEMO = 'ethereum/demo/local'
@@ -88,19 +89,11 @@ test('what is stored is decoded anew by the next server, as if the ABI had been 
   await succeed(t, ['import', '--network', DEMO, demo], { data: straight })
 
   const first = await serve(t, data)
-  const rule = await first.ask<{ id: number }>('/alerting/rules/', {
-    name: 'landed',
-    maxConfirmationCount: 0,
-    startBlock: 0,
-    technology: 'ethereum',
-    blockchain: 'demo',
-    network: 'local',
-    config: {
-      targetType: 'Event',
-      targetMap: [{ name: 'event', operator: 'Equals', value: 'HarborCargoLanded' }],
-      alerts: [{ type: 'Webhook (POST)', parameters: { url: 'https://example.org' } }],
-    },
-  })
+  const landed = ['Event', 'event', 'Equals', 'HarborCargoLanded'] as const
+  const rule = await first.ask<{ id: number }>(
+    '/alerting/rules/',
+    ruleOn(DEMO, landed, [webhookTo('https://example.org')], { startBlock: 0 }),
+  )
   assert.equal(rule.status, 201)
   await until(
     () => hasLookedBack(data, rule.body.id),

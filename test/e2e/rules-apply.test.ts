@@ -3,24 +3,14 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { makeChain } from '../support/pack.ts'
+import { ruleOn, webhookTo } from '../support/rules.ts'
 import { chainsieve, serve, start, succeed, tempFolder, until, writePack } from './program.ts'
 
 const NETWORK = 'ethereum/made-up/mainnet'
 
-const ruleOf = (name: string, url: string, change: object = {}) => ({
-  name,
-  maxConfirmationCount: 0,
-  technology: 'ethereum',
-  blockchain: 'made-up',
-  network: 'mainnet',
-  startBlock: 0,
-  config: {
-    targetType: 'Transaction',
-    targetMap: [{ name: 'blockNumber.num', operator: 'Greater', value: '1' }],
-    alerts: [{ type: 'Webhook (POST)', parameters: { url } }],
-  },
-  ...change,
-})
+const ON_TRANSACTIONS = ['Transaction', 'blockNumber.num', 'Greater', '1'] as const
+const ruleOf = (name: string, url: string, change: object = {}) =>
+  ruleOn(NETWORK, ON_TRANSACTIONS, [webhookTo(url)], { name, startBlock: 0, ...change })
 
 test('rules are kept in files, and applied to a data folder and to a server', async t => {
   const folder = tempFolder(t)

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import { makeChain } from '../support/pack.ts'
 import { startReceiver } from '../support/receiver.ts'
+import { ruleOn, webhookTo } from '../support/rules.ts'
 import { after, chainsieve, serve, succeed, tempFolder, until, untilIs, writePack } from './program.ts'
 
 const NETWORK = 'ethereum/made-up/mainnet'
@@ -20,19 +21,9 @@ test('rules and deliveries are seen and set going from the command line, with a 
   const pack = writePack(join(folder, 'pack.ndjson'), [...chain.slice(0, 6), ...chain.slice(8)])
   await succeed(t, ['import', '--network', NETWORK, pack], { data })
 
-  const rule = {
-    name: 'Every transaction',
-    maxConfirmationCount: 0,
-    technology: 'ethereum',
-    blockchain: 'made-up',
-    network: 'mainnet',
-    startBlock: 0,
-    config: {
-      targetType: 'Transaction',
-      targetMap: [{ name: 'blockNumber.num', operator: 'Greater', value: '1' }],
-      alerts: ['/good', '/gone'].map(path => ({ type: 'Webhook (POST)', parameters: { url: receiver.url + path } })),
-    },
-  }
+  const alerts = ['/good', '/gone'].map(path => webhookTo(receiver.url + path))
+  const on = ['Transaction', 'blockNumber.num', 'Greater', '1'] as const
+  const rule = ruleOn(NETWORK, on, alerts, { name: 'Every transaction', startBlock: 0 })
   const file = join(folder, 'rule.json')
   writeFileSync(file, JSON.stringify(rule))
   const cs = (...args: string[]) => succeed(t, ['rules', ...args], { data })

@@ -6,6 +6,7 @@ import { anvilPath, startAnvil } from '../support/anvil.ts'
 
 import { startNode } from '../support/node.ts'
 import { makeChain } from '../support/pack.ts'
+import { ruleOn, webhookTo } from '../support/rules.ts'
 import { blockOf, expectedOf, fits, holdingsIn, random, serveLogs, unevenChain } from '../support/scoped.ts'
 import { after, serve, start, succeed, tempFolder, until } from './program.ts'
 
@@ -87,24 +88,13 @@ test('a contract is indexed alone, widened through a kill, and served', async t 
   assert.match(response.headers.get('chainsieve-coverage')!, /^partial; whole=none; filters=\d+; looked=0-/)
 })
 
-const ruleFor = (address: string) => ({
-  name: `Logs of ${address}`,
-  maxConfirmationCount: 1,
-  technology: 'ethereum',
-  blockchain: 'made-up',
-  network: 'mainnet',
-  config: {
-    targetType: 'Log',
-    targetMap: [{ name: 'address', operator: 'Equals (ignore case)', value: address }],
-    alerts: [
-      {
-        type: 'Webhook (POST)',
-        parameters: { url: 'https://example.org/hook' },
-        payload: [{ fieldType: 'Field', fieldName: 'address' }],
-      },
-    ],
-  },
-})
+const ruleFor = (address: string) =>
+  ruleOn(
+    'ethereum/made-up/mainnet',
+    ['Log', 'address', 'Equals (ignore case)', address],
+    [webhookTo('https://example.org/hook', 'address')],
+    { maxConfirmationCount: 1 },
+  )
 
 test('a rule fires for what a scope stores, and warns of what lies outside', async t => {
   const [inside, outside] = [`0x${'1'.repeat(40)}`, `0x${'2'.repeat(40)}`] as const

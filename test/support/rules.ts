@@ -34,3 +34,22 @@ export const ruleConfig = (change: Json = {}): Json => ({
   alerts: [{ type: 'Webhook (POST)', parameters: { url: 'https://example.org/hook' } }],
   ...change,
 })
+
+/** A webhook that is told these fields of the document, or all of it. */
+export const webhookTo = (url: string, ...fields: readonly string[]) => ({
+  type: 'Webhook (POST)',
+  parameters: { url },
+  ...(fields.length > 0 && { payload: fields.map(fieldName => ({ fieldType: 'Field', fieldName })) }),
+})
+
+/** The body of a rule on a network, with one condition, which fires without confirmations. */
+export const ruleOn = (
+  on: string,
+  [targetType, name, operator, value]: readonly [target: string, name: string, operator: string, value: string],
+  alerts: readonly object[],
+  change: Json = {},
+) => {
+  const [technology, blockchain, network] = on.split('/')
+  const config = { targetType, targetMap: [{ name, operator, value }] as object[], alerts }
+  return { name: 'A rule', maxConfirmationCount: 0, technology, blockchain, network, config, ...change }
+}
