@@ -17,12 +17,8 @@ test('an export from a server is killed again and again, and the same command co
   const server = await serve(t, data)
   const at = ['--server', server.url, '--token', server.token]
   const whole = async (accept: string) => {
-    const answer = await fetch(`${server.url}/${NETWORK}/es/log/search`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${server.token}`, accept, 'content-type': 'application/json' },
-      body: '{"size":-1,"sort":[{"_doc":"asc"}]}',
-    })
-    return answer.text()
+    const body = '{"size":-1,"sort":[{"_doc":"asc"}]}'
+    return (await server.send(`/${NETWORK}/es/log/search`, body, { headers: { accept } })).text()
   }
 
   const file = join(folder, 'log.csv.gz')

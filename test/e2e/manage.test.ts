@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { SCOPES } from '../../src/accounts/index.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { ruleBody, ruleConfig } from '../support/rules.ts'
-import { start, tempFolder, tokenOf, until } from './program.ts'
+import { serve, tempFolder, until } from './program.ts'
 
 const HARBOR = '0x96413f97b68fa79d0be52a7edc327d283faaa5a8'
 const DEMO = 'ethereum/demo/local'
@@ -16,19 +16,8 @@ interface Info {
 }
 
 test('a server is managed over HTTP: ABIs, decoding again, deliveries across rules, series, storage', async t => {
-  const data = tempFolder(t)
-  const token = tokenOf(data, SCOPES)
-  const program = start(t, ['serve', '--port', '0', '--allow-target', '127.0.0.1'], { data })
-  const [, url = ''] = await program.says(/Serves +url=(\S+)/)
-  const call = async <T = Record<string, unknown>>(method: string, path: string, body?: unknown) => {
-    const reply = await fetch(url + path, {
-      method,
-      headers: { authorization: `Bearer ${token}` },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    })
-    const text = await reply.text()
-    return { status: reply.status, body: (text === '' ? undefined : JSON.parse(text)) as T }
-  }
+  const { ask } = await serve(t, tempFolder(t), ['--allow-target', '127.0.0.1'], { scopes: SCOPES })
+  const call = <T = Record<string, unknown>>(method: string, path: string, body?: unknown) => ask<T>(path, body, method)
   const get = async <T>(path: string) => (await call<T>('GET', path)).body
   const harbors = async () => {
     const query = { bool: { filter: [{ term: { address: HARBOR } }, { prefix: { 'event.raw': 'Harbor' } }] } }

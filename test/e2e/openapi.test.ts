@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
-import { SCOPES } from '../../src/accounts/index.ts'
+import { describe, it, type TestContext } from 'node:test'
+import { SCOPES, type Scope } from '../../src/accounts/index.ts'
 import type { OpenApi } from '../../src/http/description.ts'
 import { AGGREGATIONS } from '../../src/query/aggs/kinds/index.ts'
 import type { AggregationKind } from '../../src/query/aggs/kinds/kind.ts'
@@ -10,7 +10,7 @@ import { CLAUSES } from '../../src/query/dsl/index.ts'
 import { createChecker, responseOf } from '../support/openapi.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { ruleBody, ruleConfig } from '../support/rules.ts'
-import { start, tempFolder, tokenOf } from './program.ts'
+import { serve, tempFolder } from './program.ts'
 
 const ES = '/{technology}/{blockchain}/{network}/es'
 
@@ -93,17 +93,10 @@ const asked = (ids: Record<string, string>, rule: object): Record<string, Asked>
 const DEFAULTS: Record<string, string> = { index: 'tx', type: 'tx', names: '_all', id: '', document: '' }
 
 /** A server with the demo chain, and what it says of itself. */
-const serveDemo = async (t: Parameters<typeof start>[0]) => {
-  const data = tempFolder(t)
-  const token = tokenOf(data)
-  const program = start(t, ['serve', '--port', '0', '--metrics', 'open'], { data })
-  const [, url = ''] = await program.says(/Serves +url=(\S+)/)
+const serveDemo = async (t: TestContext, scopes?: readonly Scope[]) => {
+  const server = await serve(t, tempFolder(t), ['--metrics', 'open', '--allow-target', '127.0.0.1'], { scopes })
   const send = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
-    const reply = await fetch(url + path, {
-      method,
-      headers: { authorization: `Bearer ${token}`, ...headers },
-      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-    })
+    const reply = await server.send(path, body, { method, headers: { 'content-type': 'text/plain', ...headers } })
     return { status: reply.status, headers: reply.headers, text: await reply.text() }
   }
   const api = JSON.parse((await send('GET', '/openapi.json')).text) as OpenApi
@@ -212,25 +205,7 @@ const exampleOf = (api: OpenApi, path: string, method: string): unknown =>
 
 describe('the description of a server', () => {
   it('holds of what it answers to a request of each operation', async t => {
-    const data = tempFolder(t)
-    const token = tokenOf(data, SCOPES)
-    const program = start(t, ['serve', '--port', '0', '--metrics', 'open', '--allow-target', '127.0.0.1'], { data })
-    const [, url = ''] = await program.says(/Serves +url=(\S+)/)
-    await program.says(/Imported|demo|Token/i).catch(() => {})
-    const send = async (method: string, path: string, body?: unknown) => {
-      const reply = await fetch(url + path, {
-        method,
-        headers: { authorization: `Bearer ${token}` },
-        ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-      })
-      return {
-        status: reply.status,
-        type: (reply.headers.get('content-type') ?? '').split(';')[0]!,
-        text: await reply.text(),
-      }
-    }
-    const api = JSON.parse((await send('GET', '/openapi.json')).text) as OpenApi
-    const check = createChecker(api)
+    const { send, api, check } = await serveDemo(t, SCOPES)
     const { networks } = JSON.parse((await send('GET', '/status')).text) as { networks: { network: string }[] }
     const [technology, blockchain, network] = networks[0]!.network.split('/') as [string, string, string]
     const es = `/${networks[0]!.network}/es`
@@ -281,6 +256,7 @@ describe('the description of a server', () => {
         if (wrong) faults.push(`the body of ${method} ${path}: ${wrong}`)
       }
       const reply = await send(method.toUpperCase(), `${target}${own.query ? `?${own.query}` : ''}`, body)
+      const type = (reply.headers.get('content-type') ?? '').split(';')[0]!
       const { responses } = api.paths[path]![method]!
       const known = Object.hasOwn(responses, reply.status) ? reply.status : 'default'
       if ((own.status ?? 200) !== reply.status)
@@ -290,14 +266,14 @@ describe('the description of a server', () => {
         if (reply.text !== '') faults.push(`${method} ${path}: ${reply.status} has a body`)
         continue
       }
-      if (!Object.hasOwn(content, reply.type)) faults.push(`${method} ${path}: answers ${reply.type}`)
+      if (!Object.hasOwn(content, type)) faults.push(`${method} ${path}: answers ${type}`)
       else {
         const wrong = check.answer(
           path,
           method,
           known,
-          reply.type === 'application/json' ? JSON.parse(reply.text) : reply.text,
-          reply.type,
+          type === 'application/json' ? JSON.parse(reply.text) : reply.text,
+          type,
         )
         if (wrong) faults.push(`${method} ${path}: ${wrong} ${reply.text.slice(0, 200)}`)
       }

@@ -154,12 +154,8 @@ const create = async (server: Server, receiver: Receiver, rule: object): Promise
 }
 
 const change = async (server: Server, id: number, body: object) => {
-  const response = await fetch(`${server.url}/alerting/rules/${id}/`, {
-    method: 'PUT',
-    headers: { authorization: `Bearer ${server.token}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-  assert.equal(response.status, 200, await response.text())
+  const answer = await server.ask(`/alerting/rules/${id}/`, body, 'PUT')
+  assert.equal(answer.status, 200, JSON.stringify(answer))
 }
 
 interface Listed {
@@ -564,9 +560,7 @@ test('a rule that is deleted withdraws what has not fired, gives up what is queu
     count => count > 0,
   )
   for (const id of [fired, waits]) {
-    const headers = { authorization: `Bearer ${server.token}` }
-    const { status } = await fetch(`${server.url}/alerting/rules/${id}/`, { method: 'DELETE', headers })
-    assert.equal(status, 204)
+    assert.equal((await server.ask(`/alerting/rules/${id}/`, undefined, 'DELETE')).status, 204)
   }
   // What is queued is given up within a second; an attempt that had begun may still come.
   await pause(1_500)

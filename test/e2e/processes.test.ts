@@ -99,11 +99,9 @@ test('searches of one request are answered or refused, each of them, when the se
   )
   const body = JSON.stringify({ size: 100, query: { query_string: { query: '*a* OR *b*' } } })
   const searches = 100
-  const response = await fetch(`${server.url}/ethereum/demo/local/es/event/_msearch`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${server.token}`, 'content-type': 'application/x-ndjson' },
-    body: `{}\n${body}\n`.repeat(searches),
-  })
+  const lines = `{}\n${body}\n`.repeat(searches)
+  const headers = { 'content-type': 'application/x-ndjson' }
+  const response = await server.send('/ethereum/demo/local/es/event/_msearch', lines, { headers })
   const chunks: Uint8Array[] = []
   for await (const chunk of response.body!) {
     if (chunks.length === 0) server.signal('SIGTERM')

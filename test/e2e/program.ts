@@ -36,6 +36,8 @@ export interface Options {
   by?: readonly string[]
   /** From source, also where what was built is tested. */
   fromSource?: boolean
+  /** Of the token that a server is asked with. */
+  scopes?: readonly Scope[] | undefined
 }
 
 interface Test {
@@ -165,8 +167,10 @@ export const succeed = async (t: Test, args: readonly string[], options: Options
 export interface Server extends Program {
   url: string
   token: string
-  /** A request with the token; JSON in and out. */
-  ask<T = unknown>(path: string, body?: unknown): Promise<{ status: number; body: T }>
+  /** A request with the token, by default GET, or POST where there is a body. What is no text is sent as JSON. */
+  send(path: string, body?: unknown, init?: RequestInit): Promise<Response>
+  /** The same, with JSON as the answer; undefined where that is empty. */
+  ask<T = unknown>(path: string, body?: unknown, method?: string): Promise<{ status: number; body: T }>
   search(network: string, entities: string, body?: unknown): Promise<SearchAnswer>
   total(network: string, entities: string, query?: unknown): Promise<number>
   status(): Promise<Status>
@@ -178,20 +182,24 @@ export interface SearchAnswer {
 
 /** Starts a server on a free port and waits until it serves. */
 export const serve = async (t: Test, data: string, args: readonly string[] = [], options: Options = {}) => {
-  const token = tokenOf(data)
+  const token = tokenOf(data, options.scopes)
   return connect(start(t, ['serve', '--port', '0', ...args], { data, ...options }), token)
 }
 
 /** Waits until a program serves, and asks it with a token. */
 export const connect = async (program: Program, token: string): Promise<Server> => {
   const [, url = ''] = await program.says(/Serves +url=(\S+)/)
-  const ask = async <T>(path: string, body?: unknown) => {
-    const response = await fetch(`${url}${path}`, {
+  const send = (path: string, body?: unknown, { headers, ...init }: RequestInit = {}) =>
+    fetch(`${url}${path}`, {
       method: body === undefined ? 'GET' : 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...init,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
-    return { status: response.status, body: JSON.parse(await response.text()) as T }
+  const ask = async <T>(path: string, body?: unknown, method?: string) => {
+    const response = await send(path, body, method === undefined ? {} : { method })
+    const text = await response.text()
+    return { status: response.status, body: (text === '' ? undefined : JSON.parse(text)) as T }
   }
   const search = async (network: string, entities: string, body: unknown = {}): Promise<SearchAnswer> => {
     const { status, body: answer } = await ask<SearchAnswer>(`/${network}/es/${entities}/search/`, body)
@@ -206,6 +214,7 @@ export const connect = async (program: Program, token: string): Promise<Server> 
     ...program,
     url,
     token,
+    send,
     ask,
     search,
     total: async (network, entities, query) =>

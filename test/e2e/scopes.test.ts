@@ -80,11 +80,7 @@ test('a contract is indexed alone, widened through a kill, and served', async t 
   assert.ok(coverage!.every(({ addressCount }) => addressCount >= 1))
   const partial = await server.total(NETWORK, 'block', { term: { partial: true } })
   assert.equal(partial, await server.total(NETWORK, 'block'))
-  const response = await fetch(`${server.url}/${NETWORK}/es/log/_search`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${server.token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ query: { term: { address: one } } }),
-  })
+  const response = await server.send(`/${NETWORK}/es/log/_search`, { query: { term: { address: one } } })
   assert.match(response.headers.get('chainsieve-coverage')!, /^partial; whole=none; filters=\d+; looked=0-/)
 })
 

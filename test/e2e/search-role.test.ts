@@ -77,11 +77,7 @@ test('it tells what scopes cover, and follows it where nothing is found', { skip
   const kinds = ['block', 'tx', 'log', 'event']
   const shown = async (server: Server) => {
     const answers = kinds.map(async kind => {
-      const response = await fetch(`${server.url}/${NETWORK}/es/${kind}/search/`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${server.token}`, 'content-type': 'application/json' },
-        body: '{"size":100}',
-      })
+      const response = await server.send(`/${NETWORK}/es/${kind}/search/`, { size: 100 })
       const body = (await response.json()) as { hits: { total: number } }
       return [response.headers.get('chainsieve-coverage'), { ...body, took: 0 }] as const
     })
