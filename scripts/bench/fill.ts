@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { openForReading } from '../../src/engine/open.ts'
+import { openForReading, readStore } from '../../src/engine/open.ts'
 import type { Db } from '../../src/sqlite/database.ts'
 import { busySeconds, type Memory, startProgram, watchUsage } from './program.ts'
 
@@ -100,14 +100,7 @@ export const fill = async ({ program, data, network, pack, store, flags = [] }: 
   }
 }
 
-export const heldIn = (store: string): Held => {
-  const db = openForReading(store)
-  try {
-    return heldBy(db)
-  } finally {
-    db.close()
-  }
-}
+export const heldIn = (store: string): Held => readStore(store, heldBy)
 
 const heldBy = (db: Db): Held => {
   const row = db
@@ -142,15 +135,9 @@ export interface Sizes {
 
 export const sizesOf = (store: string): Sizes => {
   const sizes = ['', '-wal'].map(ending => statSync(`${store}${ending}`, { throwIfNoEntry: false })?.size ?? 0)
-  const db = openForReading(store)
-  try {
-    const tables = db
-      .prepare('SELECT name, sum(pgsize) AS bytes FROM dbstat WHERE aggregate = TRUE GROUP BY name ORDER BY bytes DESC')
-      .all() as Sizes['tables']
-    return { bytes: sizes.reduce((sum, size) => sum + size, 0), tables }
-  } finally {
-    db.close()
-  }
+  const all = 'SELECT name, sum(pgsize) AS bytes FROM dbstat WHERE aggregate = TRUE GROUP BY name ORDER BY bytes DESC'
+  const tables = readStore(store, db => db.prepare(all).all() as Sizes['tables'])
+  return { bytes: sizes.reduce((sum, size) => sum + size, 0), tables }
 }
 
 const LOOK_MS = 50

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { storeFile } from '../../src/engine/files.ts'
-import { openForReading } from '../../src/engine/open.ts'
+import { readStore } from '../../src/engine/open.ts'
 import { type Filling, fill, generatePack, type Sizes, sizesOf } from './fill.ts'
 
 /** What traces cost: the same blocks are imported without them and with them, in turn, as a machine that others use is not always as fast. */
@@ -65,11 +65,5 @@ export const measureTracing = async ({ program, network, folder, events, seed, r
   return tracing
 }
 
-const stepsIn = (store: string): { traces: number; calls: number } => {
-  const db = openForReading(store)
-  try {
-    return db.prepare('SELECT sum(trace) AS traces, sum(call) AS calls FROM segment').get() as never
-  } finally {
-    db.close()
-  }
-}
+const stepsIn = (store: string): { traces: number; calls: number } =>
+  readStore(store, db => db.prepare('SELECT sum(trace) AS traces, sum(call) AS calls FROM segment').get() as never)

@@ -11,12 +11,11 @@ import type { Config, NetworkConfig } from '../config/index.ts'
 import { allowancesOf } from '../config/kinds.ts'
 import { createBlocks } from '../engine/blocks.ts'
 import { spentStem, storedNetworks, storeFile } from '../engine/files.ts'
-import { openForReading } from '../engine/open.ts'
+import { readStore } from '../engine/open.ts'
 import type { ChainsieveError } from '../lib/errors.ts'
 import { silent } from '../lib/log.ts'
 import { timeOf } from '../lib/progress.ts'
 import { systemClock } from '../lib/retry.ts'
-import { nativeBinding } from '../lib/runtime.ts'
 import type { Secret } from '../lib/secret.ts'
 import { about, type Finding } from './finding.ts'
 import type { Watch } from './machine.ts'
@@ -239,12 +238,7 @@ const speed = async (
 const storedChain = (data: string, network: string): number | undefined => {
   if (!storedNetworks(data).includes(network)) return undefined
   try {
-    const db = openForReading(storeFile(data, network), nativeBinding())
-    try {
-      return createBlocks(db).chainId()
-    } finally {
-      db.close()
-    }
+    return readStore(storeFile(data, network), db => createBlocks(db).chainId())
   } catch {
     // What is wrong with it is told where stores are looked at.
     return undefined

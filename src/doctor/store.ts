@@ -13,7 +13,7 @@ import { checkDeliveries, DELIVERIES_FILE } from '../delivery/ledger/file.ts'
 import { createBlocks, newestTimes } from '../engine/blocks.ts'
 import { storedNetworks, storeFile } from '../engine/files.ts'
 import { createMoved } from '../engine/moved.ts'
-import { openForReading } from '../engine/open.ts'
+import { readStore } from '../engine/open.ts'
 import { ChainsieveError, messageOf } from '../lib/errors.ts'
 import { silent } from '../lib/log.ts'
 import { nativeBinding } from '../lib/runtime.ts'
@@ -72,18 +72,12 @@ const checkStore = (data: string, network: string, hasCluster: boolean): Finding
   }
 }
 
-const lookInto = (file: string) => {
-  const db = openForReading(file, nativeBinding())
-  try {
-    return {
-      ranges: createBlocks(db).ranges(),
-      size: statSync(file).size,
-      isInCluster: createMoved(db).since() !== undefined,
-    }
-  } finally {
-    db.close()
-  }
-}
+const lookInto = (file: string) =>
+  readStore(file, db => ({
+    ranges: createBlocks(db).ranges(),
+    size: statSync(file).size,
+    isInCluster: createMoved(db).since() !== undefined,
+  }))
 
 const repair = (network: string): string =>
   `Look further with chainsieve verify ${network}, then restore a backup or run chainsieve salvage ${network}.`
@@ -92,12 +86,7 @@ const repair = (network: string): string =>
 export const newestStored = (data: string): number | undefined => {
   const times = storedNetworks(data).flatMap(network => {
     try {
-      const db = openForReading(storeFile(data, network), nativeBinding())
-      try {
-        return newestTimes(db, 1).map(({ time }) => time)
-      } finally {
-        db.close()
-      }
+      return readStore(storeFile(data, network), db => newestTimes(db, 1).map(({ time }) => time))
     } catch {
       return []
     }

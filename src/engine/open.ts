@@ -1,6 +1,7 @@
 import { basename } from 'node:path'
 import zlib from 'node:zlib'
 import { stop } from '../lib/errors.ts'
+import { nativeBinding } from '../lib/runtime.ts'
 import { damagedBecause } from '../sqlite/damage.ts'
 import { type Db, openReadonly, openWritable, type WritableDb } from '../sqlite/database.ts'
 import { migrate, versionOf } from '../sqlite/migrations.ts'
@@ -27,6 +28,16 @@ export const openForReading = (path: string, native?: string, waitMs?: number): 
         )
     },
   })
+
+/** Opens a store for as long as it is read. */
+export const readStore = <T>(path: string, read: (db: Db) => T): T => {
+  const db = openForReading(path, nativeBinding())
+  try {
+    return read(db)
+  } finally {
+    db.close()
+  }
+}
 
 /** Whether an older version wrote a store, which this one can upgrade. Any other that it does not know is refused. */
 export const isStoreOlder = (path: string, native?: string): boolean => {

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import type { Config } from '../config/index.ts'
 import { createBlocks } from '../engine/blocks.ts'
-import { openForReading } from '../engine/open.ts'
+import { readStore } from '../engine/open.ts'
 import { openTarget } from '../export/journal.ts'
 import { createCsvRows, createNdjson, type Encoder, gzipped } from '../export/lines.ts'
 import { createPack } from '../export/pack.ts'
@@ -11,7 +11,6 @@ import { readQuery } from '../export/query.ts'
 import { type Ask, runExport, toStream } from '../export/run.ts'
 import { createServerAsk } from '../export/server.ts'
 import { refuse, stop } from '../lib/errors.ts'
-import { nativeBinding } from '../lib/runtime.ts'
 import { NO_ACCOUNT } from '../search/service.ts'
 import { findTarget, indexOf } from '../search/target.ts'
 import { refuseDamaged } from '../sqlite/pages.ts'
@@ -95,10 +94,5 @@ const encoderOf = (config: Config, { network, entities, query, format }: ExportW
 const chainIdOf = (data: string, network: string): number | undefined => {
   const store = storeOf(data, network)
   refuseDamaged(store)
-  const db = openForReading(store, nativeBinding(data))
-  try {
-    return createBlocks(db).chainId()
-  } finally {
-    db.close()
-  }
+  return readStore(store, db => createBlocks(db).chainId())
 }

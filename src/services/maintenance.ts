@@ -8,7 +8,7 @@ import type { Scoping } from '../config/scopes.ts'
 import { compactDeliveries } from '../delivery/ledger/file.ts'
 import { createLookups } from '../engine/lookups/index.ts'
 import { createMoveWriter } from '../engine/moved.ts'
-import { openForReading, openForWriting } from '../engine/open.ts'
+import { openForWriting, readStore } from '../engine/open.ts'
 import type { Lookups } from '../engine/port.ts'
 import { removeStore, salvageStore } from '../engine/salvage.ts'
 import { readStats } from '../engine/stats.ts'
@@ -129,14 +129,7 @@ const orWithdraw = async (store: string, asked: Asked, signal: AbortSignal, work
   }
 }
 
-const reading = <T>(store: string, read: (lookups: Lookups) => T): T => {
-  const db = openForReading(store, nativeBinding())
-  try {
-    return read(createLookups(db))
-  } finally {
-    db.close()
-  }
-}
+const reading = <T>(store: string, read: (lookups: Lookups) => T): T => readStore(store, db => read(createLookups(db)))
 
 const outsideOf = (store: string, scoping: Scoping): Outside =>
   reading(store, lookups => {

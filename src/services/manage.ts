@@ -5,7 +5,7 @@ import type { Accounts } from '../accounts/index.ts'
 import type { Config } from '../config/index.ts'
 import { storedNetworks, storeFile } from '../engine/files.ts'
 import { createLinkLookups } from '../engine/lookups/links.ts'
-import { openForReading } from '../engine/open.ts'
+import { readStore } from '../engine/open.ts'
 import type { AbiShelf, Management, Redecodings } from '../http/manage/service.ts'
 import type {
   Abi,
@@ -38,7 +38,6 @@ import {
 import type { NetworkStatus, Status } from '../ingest/status/status.ts'
 import { messageOf, refuse } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
-import { nativeBinding } from '../lib/runtime.ts'
 import { mapInTurns } from '../lib/scheduling/event-loop.ts'
 import { every } from '../lib/scheduling/interval.ts'
 import type { Pool } from '../search/pool.ts'
@@ -265,9 +264,8 @@ const createAbiOf =
   }
 
 /** The contract itself, and those whose code it runs at the head, the nearest first. */
-const runsOf = (store: string, address: string): Run[] => {
-  const db = openForReading(store, nativeBinding())
-  try {
+const runsOf = (store: string, address: string): Run[] =>
+  readStore(store, db => {
     const { link, upgrades } = createLinkLookups(db)
     const runs: Run[] = [{ address, codeHash: link(address)?.codeHash ?? null, through: null }]
     let open = [address]
@@ -284,10 +282,7 @@ const runsOf = (store: string, address: string): Run[] => {
       open = fresh.map(run => run.address)
     }
     return runs
-  } finally {
-    db.close()
-  }
-}
+  })
 
 type Decoder = AbiOfAddress['abis'][number]
 

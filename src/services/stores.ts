@@ -3,12 +3,11 @@ import { join } from 'node:path'
 import { createBlocks } from '../engine/blocks.ts'
 import { storedNetworks, storeFile } from '../engine/files.ts'
 import { createMoved } from '../engine/moved.ts'
-import { openForReading } from '../engine/open.ts'
+import { readStore } from '../engine/open.ts'
 import type { NamedContract } from '../engine/query/suggest.ts'
 import { abiFolder, fileNames, findAbi, type StoredAbi } from '../ingest/decoding/abis.ts'
 import { refuse } from '../lib/errors.ts'
 import type { Range } from '../lib/ranges.ts'
-import { nativeBinding } from '../lib/runtime.ts'
 import type { OwnAbis } from '../rules/declared.ts'
 
 /** The stores of a data folder: file by network. */
@@ -42,24 +41,10 @@ export const storesOf = (data: string, network: string | undefined): [network: s
   (network === undefined ? storedNetworks(data) : [network]).map(name => [name, storeOf(data, name)])
 
 /** Whether the documents of a store are searched in a cluster. */
-export const isInCluster = (store: string): boolean => {
-  const db = openForReading(store, nativeBinding())
-  try {
-    return createMoved(db).since() !== undefined
-  } finally {
-    db.close()
-  }
-}
+export const isInCluster = (store: string): boolean => readStore(store, db => createMoved(db).since() !== undefined)
 
 /** The blocks that a store holds. */
-export const rangesOf = (store: string): Range[] => {
-  const db = openForReading(store, nativeBinding())
-  try {
-    return createBlocks(db).ranges()
-  } finally {
-    db.close()
-  }
-}
+export const rangesOf = (store: string): Range[] => readStore(store, db => createBlocks(db).ranges())
 
 /** A contract's own ABI is far smaller; lists of signatures are not of a contract. */
 const LARGEST = 8 * 2 ** 20

@@ -5,14 +5,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { KEPT_DOCUMENTS } from '../../../src/engine/empty.ts'
 import { storeFile } from '../../../src/engine/files.ts'
-import { openForReading } from '../../../src/engine/open.ts'
+import { readStore } from '../../../src/engine/open.ts'
 import { createReturnReader } from '../../../src/engine/returning.ts'
 import { abiFolder, addAbis } from '../../../src/ingest/decoding/abis.ts'
 import type { Job } from '../../../src/ingest/messages.ts'
 import { startIndexing } from '../../../src/ingest/network.ts'
 import { askToRedecode, openRedecodings, redecodeFolder } from '../../../src/ingest/requests/redecode-requests.ts'
 import { silent } from '../../../src/lib/log.ts'
-import { nativeBinding } from '../../../src/lib/runtime.ts'
 import { FIRST_BLOCK, generateBlocks } from '../generate.ts'
 import { openTarget } from './target.ts'
 
@@ -55,14 +54,7 @@ const main = async () => {
     const processor = { ours: (user + system) / 1e6, cluster: (await target.cpuSeconds()) - cluster }
     return { documents, seconds: (performance.now() - began) / 1_000, processor }
   }
-  const leftInCluster = () => {
-    const db = openForReading(storeFile(data, NETWORK), nativeBinding())
-    try {
-      return createReturnReader(db).left().documents
-    } finally {
-      db.close()
-    }
-  }
+  const leftInCluster = () => readStore(storeFile(data, NETWORK), db => createReturnReader(db).left().documents)
   try {
     const [seed, events] = [Number(values.seed), Number(values.events)]
     const files = ['old', 'new'].map(name => join(folder, `${name}.ndjson`))
