@@ -272,18 +272,6 @@ export const LARGE: readonly { path: string; name?: string; most: number; why: s
     why: 'A factory whose members share the state of one object or thread.',
   },
   {
-    path: 'src/engine/show/call.ts',
-    name: 'createCallShow',
-    most: 180,
-    why: 'A factory whose members share the state of one object or thread.',
-  },
-  {
-    path: 'src/engine/show/located.ts',
-    name: 'createLocated',
-    most: 173,
-    why: 'A factory whose members share the state of one object or thread.',
-  },
-  {
     path: 'src/cluster/ship/shipper.ts',
     name: 'createShipper',
     most: 194,

@@ -6,3 +6,20 @@ export const lazy = <T>(make: () => T): (() => T) => {
     return made.value
   }
 }
+
+/** Makes a value of each key when it is first asked for, and remembers `most` of them: then it begins anew. */
+export const remembered = <K, V extends object | string | number | boolean | null>(
+  most: number,
+  make: (key: K) => V,
+): ((key: K) => V) => {
+  const known = new Map<K, V>()
+  return key => {
+    let value = known.get(key)
+    if (value === undefined) {
+      value = make(key)
+      if (known.size >= most) known.clear()
+      known.set(key, value)
+    }
+    return value
+  }
+}

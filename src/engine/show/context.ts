@@ -1,5 +1,6 @@
 import { datetime } from '../../documents/show.ts'
 import { type ByteWriter, createByteWriter } from '../../lib/bytes.ts'
+import { remembered } from '../../lib/lazy.ts'
 import type { Records } from '../documents/record-reader.ts'
 import { hashStart, type StoredBlock } from '../documents/records/block.ts'
 import { type Addresses, createAddresses } from '../forms/addresses.ts'
@@ -40,7 +41,7 @@ const NAMES = 10_000
 
 export const createContext = (reader: ShowSource): Context => {
   const { records } = reader
-  const names = new Map<number, Uint8Array>()
+  const nameText = remembered(NAMES, (id: number) => piece(JSON.stringify(reader.name(id))))
   const blocks = new WeakMap<StoredBlock, ShownBlock>()
   let last: ShownBlock | undefined
   const scratch = createByteWriter(256)
@@ -63,15 +64,7 @@ export const createContext = (reader: ShowSource): Context => {
     reader,
     records,
     addresses: createAddresses(reader.addressBytes),
-    name(out, id) {
-      let text = names.get(id)
-      if (!text) {
-        text = piece(JSON.stringify(reader.name(id)))
-        if (names.size >= NAMES) names.clear()
-        names.set(id, text)
-      }
-      out.bytes(text)
-    },
+    name: (out, id) => out.bytes(nameText(id)),
     block(number) {
       const stored = records.block(number)
       if (!stored || stored === last?.stored) return stored && last

@@ -8,6 +8,9 @@ import { NULL, piece, writeJson } from '../forms/json.ts'
 import { type Argument, compileArguments, shownArguments } from './arguments.ts'
 import { createLocated, type Located } from './located.ts'
 
+/** Declarations that are remembered. */
+export const DECLARATIONS = 5_000
+
 /** A declaration, ready to show what is decoded by it. */
 export interface Declaration {
   /** The name as JSON. */

@@ -1,10 +1,11 @@
 import { createEventDecoder, type EventDecoder } from '../../decode/abi.ts'
+import { remembered } from '../../lib/lazy.ts'
 import type { event as mapping } from '../../mapping/documents/event.ts'
 import { piece, writeObject } from '../forms/json.ts'
 import { unpack } from '../forms/words.ts'
 import type { StoredSignature } from '../reader.ts'
 import type { Context } from './context.ts'
-import { createDecodedShow, type Declaration, type Decoded, declare } from './decoded.ts'
+import { createDecodedShow, DECLARATIONS, type Declaration, type Decoded, declare } from './decoded.ts'
 import { createLogAt, logEnvelope, logFields } from './log.ts'
 import { always, planMembers, planSource, type WriteBy } from './plan.ts'
 import type { Show } from './show.ts'
@@ -18,35 +19,28 @@ interface EventDeclaration extends Declaration {
   decode?: EventDecoder
 }
 
-const DECLARATIONS = 5_000
-
 export const createEventShow = (context: Context): Show => {
   const { reader, addresses } = context
   const at = createLogAt(context)
   const fields = logFields(at, context)
   const show = createDecodedShow(addresses)
-  const declarations = new Map<number, EventDeclaration | null>()
   let by: EventDeclaration
   /** Undefined until somebody asks. */
   let decoded: Decoded | undefined
 
   /** Null where a log of this signature is no event. */
-  const declarationOf = (id: number): EventDeclaration | null => {
-    let found = declarations.get(id)
-    if (found === undefined) {
-      const signature = reader.signature(id)
-      const { event, error, probability } = signature
-      found = event && {
+  const declarationOf = remembered(DECLARATIONS, (id: number): EventDeclaration | null => {
+    const signature = reader.signature(id)
+    const { event, error, probability } = signature
+    return (
+      event && {
         ...declare(event, error === null && !event.anonymous),
         signature,
         error: piece(JSON.stringify(error)),
         probability: piece(JSON.stringify(probability)),
       }
-      if (declarations.size >= DECLARATIONS) declarations.clear()
-      declarations.set(id, found)
-    }
-    return found
-  }
+    )
+  })
 
   const locate = (): boolean => {
     const { topicsStart, topicsEnd } = at.record

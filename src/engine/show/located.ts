@@ -20,7 +20,8 @@ export interface Located {
 /** Arguments that a declaration of one-word ones can have, for the length of its text is limited. */
 const MOST = 16
 
-export const createLocated = (addresses: Addresses): Located => {
+/** Where the arguments at hand lie. */
+const createPlaces = (addresses: Addresses) => {
   /** Dictionary ids of addresses; -1 where the value lies in bytes. */
   const ids = new Int32Array(MOST)
   const buffers: Uint8Array[] = new Array(MOST)
@@ -85,12 +86,16 @@ export const createLocated = (addresses: Addresses): Located => {
     }
   }
 
+  return { ids, buffers, starts, ends, negative, take }
+}
+
+export const createLocated = (addresses: Addresses): Located => {
+  const { ids, buffers, starts, ends, negative, take } = createPlaces(addresses)
+
   const writeAddress = (out: ByteWriter, i: number) => {
     if (ids[i]! >= 0) return addresses.checksummed(out, ids[i]!)
     addresses.checksummedBytes(out, buffers[i]!, starts[i]!)
   }
-
-  const isInteger = ({ form }: Argument): boolean => form === 'unsigned' || form === 'signed' || form === 'boolean'
 
   /** Negative ones are rare. */
   const negativeAt = ({ size }: Argument, i: number): bigint =>
@@ -193,6 +198,8 @@ export const createLocated = (addresses: Addresses): Located => {
     },
   }
 }
+
+const isInteger = ({ form }: Argument): boolean => form === 'unsigned' || form === 'signed' || form === 'boolean'
 
 const LEAST_LONG = -(2n ** 63n)
 const VALUE = piece(',"value":{')

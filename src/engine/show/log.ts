@@ -1,4 +1,5 @@
 import type { ByteWriter } from '../../lib/bytes.ts'
+import { remembered } from '../../lib/lazy.ts'
 import type { log as mapping } from '../../mapping/documents/log.ts'
 import { newLogRecord, readLog } from '../documents/records/log.ts'
 import { writeAddress } from '../forms/ids.ts'
@@ -79,20 +80,12 @@ export const createLogShow = (context: Context): Show => {
   const { reader, addresses } = context
   const at = createLogAt(context)
   const fields = logFields(at, context)
-  const firstTopics = new Map<number, Buffer | null>()
-
   /** Null where all topics are kept with the log. */
-  const firstTopic = (): Buffer | null => {
-    const { signature } = at.record
-    let topic = firstTopics.get(signature)
-    if (topic === undefined) {
-      const text = reader.signature(signature).topic
-      topic = text === null ? null : Buffer.from(text.slice(2), 'hex')
-      if (firstTopics.size >= SIGNATURES) firstTopics.clear()
-      firstTopics.set(signature, topic)
-    }
-    return topic
-  }
+  const firstTopicOf = remembered(SIGNATURES, (signature: number) => {
+    const { topic } = reader.signature(signature)
+    return topic === null ? null : Buffer.from(topic.slice(2), 'hex')
+  })
+  const firstTopic = (): Buffer | null => firstTopicOf(at.record.signature)
 
   const writeTopics = (out: ByteWriter) => {
     const { topicsStart, topicsEnd } = at.record
