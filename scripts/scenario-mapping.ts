@@ -1,4 +1,4 @@
-import { declareField } from '../src/cluster/template.ts'
+import { declareField } from '../src/cluster/indices/template.ts'
 import type { Kind } from '../src/mapping/index.ts'
 import { propertiesOf } from '../src/mapping/properties.ts'
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
-import { connect } from '../../src/cluster/client.ts'
-import { DEFAULT_CLUSTER } from '../../src/cluster/options.ts'
+import { connect } from '../../src/cluster/connection/cluster.ts'
+import { DEFAULT_CLUSTER } from '../../src/cluster/connection/options.ts'
 
 /** The demo chain as a network whose documents lie in a cluster. */
 export interface InCluster {

@@ -7,12 +7,18 @@ import { type Reader, readingIn } from '../engine/reader.ts'
 import { blockOf } from '../engine/schema.ts'
 import type { Kind } from '../mapping/index.ts'
 import type { ResumePoint, SearchRequest, Seen } from '../query/request.ts'
-import type { Asker, AskOptions, ClusterNetwork, Page } from './asker.ts'
-import { type ById, documentsById } from './by-id.ts'
 import { documentOf } from './hits/found.ts'
-import type { Settle } from './settled.ts'
-import { shelvedNow, shelvedUpTo } from './shelved.ts'
+import {
+  type Asker,
+  type AskOptions,
+  type ById,
+  type ClusterNetwork,
+  documentsById,
+  type Page,
+} from './query-client.ts'
+import { shelvedNow, shelvedUpTo } from './shipped-blocks.ts'
 import { hitsAt, likeContract, likeHappening } from './similar.ts'
+import type { Settle } from './visibility.ts'
 import type { Visible } from './visible.ts'
 
 /** What is asked of a cluster together with the network's store, which knows its blocks. */

@@ -1,12 +1,12 @@
 import { setTimeout } from 'node:timers/promises'
 import { checkHits } from '../engine/query/snapshot.ts'
 import { ChainsieveError } from '../lib/errors.ts'
+import type { Kind } from '../mapping/index.ts'
 import type { SearchRequest } from '../query/request.ts'
-import type { Asker, AskOptions, Page } from './asker.ts'
-import { UNAVAILABLE } from './faults.ts'
+import { LACKS_REQUEST, UNAVAILABLE } from './connection/faults.ts'
 import type { ClusterHit } from './hits/found.ts'
-import { closePoint, openPoint, type PointInTime } from './point-in-time.ts'
-import { bothVisible, type Settle } from './settled.ts'
+import { type Asker, type AskOptions, KEEP_ALIVE, type Page } from './query-client.ts'
+import { bothVisible, type Settle } from './visibility.ts'
 import type { Visible } from './visible.ts'
 
 /**
@@ -161,3 +161,34 @@ const sizeBehind = (hits: readonly ClusterHit[]): number => {
 }
 
 const isUnavailable = (error: unknown): boolean => error instanceof ChainsieveError && error.code === UNAVAILABLE
+
+/** A state of indices that pages of a long answer are of. */
+export interface PointInTime {
+  id: string
+  /** What closes it. */
+  closing: { path: string; body: object }
+}
+
+/** Elasticsearch asks for it otherwise than OpenSearch does. */
+export const openPoint = async (
+  asker: Pick<Asker, 'send' | 'target'>,
+  kinds: readonly Kind[],
+  options: AskOptions,
+): Promise<PointInTime> => {
+  const query = { keep_alive: KEEP_ALIVE, ignore_unavailable: true }
+  const open = async (path: string) =>
+    JSON.parse(await asker.send({ method: 'POST', path: `/${asker.target(kinds)}/${path}`, query }, options)) as object
+  try {
+    const { pit_id: id } = (await open('_search/point_in_time')) as { pit_id: string }
+    return { id, closing: { path: '/_search/point_in_time', body: { pit_id: [id] } } }
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== LACKS_REQUEST) throw error
+    const { id } = (await open('_pit')) as { id: string }
+    return { id, closing: { path: '/_pit', body: { id } } }
+  }
+}
+
+/** One that cannot be closed ends by itself. */
+export const closePoint = (asker: Pick<Asker, 'send'>, { closing }: PointInTime): void => {
+  asker.send({ method: 'DELETE', ...closing }, { deadline: Number.POSITIVE_INFINITY }).catch(() => {})
+}

@@ -11,9 +11,9 @@ import type { Reader } from '../engine/reader.ts'
 import type { Kind } from '../mapping/index.ts'
 import { ALL } from '../query/ast.ts'
 import { parseSearch } from '../query/parse.ts'
-import type { Asker, AskOptions } from './asker.ts'
-import { documentsById } from './by-id.ts'
 import { type ClusterHit, documentOf } from './hits/found.ts'
+import type { Asker, AskOptions } from './query-client.ts'
+import { documentsById } from './query-client.ts'
 import type { Visible } from './visible.ts'
 
 interface Asking {

@@ -25,9 +25,9 @@ import type { Caller, NetworkStore, SharedParts, StoreAnswer } from '../search/s
 import type { Opening } from '../search/streams.ts'
 import { indexOf } from '../search/target.ts'
 import { createClusterAnswers, createClusterStates } from './answer-cache.ts'
-import type { Asker, AskOptions } from './asker.ts'
+import type { Asker, AskOptions } from './query-client.ts'
 import { createClusterSearcher } from './searcher.ts'
-import { heldInCluster, newestShelved } from './shelved.ts'
+import { heldInCluster, newestShelved } from './shipped-blocks.ts'
 import type { ClusterPlace } from './stores.ts'
 import type { Visible } from './visible.ts'
 

@@ -5,10 +5,10 @@ import { type Failure, fromFailure, toFailure } from '../lib/failure.ts'
 import { searchSeveral } from '../search/several.ts'
 import type { OpenElsewhere } from '../search/store.ts'
 import { eachOf } from '../search/target.ts'
-import type { ClusterNetwork } from './asker.ts'
-import type { Cluster, ClusterAnswer, ClusterRequest } from './cluster.ts'
+import type { Cluster, ClusterAnswer, ClusterRequest } from './connection/cluster.ts'
+import type { ClusterNetwork } from './query-client.ts'
 import { createClusterSearcher } from './searcher.ts'
-import { createTold } from './told.ts'
+import { createTold } from './visibility.ts'
 
 /** What a thread has to know of a network to search it. */
 export type ThreadNetwork = Pick<ClusterNetwork, 'network' | 'naming'>

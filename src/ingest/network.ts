@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { MessageChannel, type Worker } from 'node:worker_threads'
-import type { ClusterOptions } from '../cluster/options.ts'
+import type { ClusterOptions } from '../cluster/connection/options.ts'
 import { createBlocks } from '../engine/blocks.ts'
 import { makeStoreFolder, storeFile } from '../engine/files.ts'
 import { createMoveWriter } from '../engine/moved.ts'

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
-import { connect } from '../cluster/client.ts'
-import type { IdentityOf } from '../cluster/lost.ts'
-import { baseOf } from '../cluster/names.ts'
+import { connect } from '../cluster/connection/cluster.ts'
+import type { IdentityOf } from '../cluster/indices/lost-indices.ts'
+import { baseOf } from '../cluster/indices/names.ts'
 import type { ClusterPlace } from '../cluster/stores.ts'
-import { createTold } from '../cluster/told.ts'
+import { createTold } from '../cluster/visibility.ts'
 import { clusterOptions } from '../config/cluster.ts'
 import type { Config } from '../config/index.ts'
 import { storeFile } from '../engine/files.ts'
@@ -66,7 +66,7 @@ export const watchClusters = async (
   const last = new Map<string, ClusterStatus>()
   for (const { network, cluster } of config.networks) {
     if (!cluster) continue
-    const { createHealth } = await import('../cluster/health.ts')
+    const { createHealth } = await import('../cluster/indices/health.ts')
     const options = clusterOptions(cluster)
     const connection = connect(options)
     const { signal } = shutdown

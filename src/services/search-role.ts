@@ -1,5 +1,5 @@
-import { connect } from '../cluster/client.ts'
-import { readIndices, readState, stateIndexOf } from '../cluster/state.ts'
+import { connect } from '../cluster/connection/cluster.ts'
+import { readIndices, readState, stateIndexOf } from '../cluster/ship/shared-state.ts'
 import { clusterOptions } from '../config/cluster.ts'
 import type { Config, NetworkConfig } from '../config/index.ts'
 import { makeStoreFolder, storedNetworks, storeFile } from '../engine/files.ts'

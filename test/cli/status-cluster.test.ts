@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { showStatus } from '../../src/cli/show.ts'
-import type { ClusterHealth } from '../../src/cluster/health.ts'
+import type { ClusterHealth } from '../../src/cluster/indices/health.ts'
 import type { NetworkStatus } from '../../src/ingest/status/status.ts'
 
 const since = '2026-03-01T00:00:00Z'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { beforeDeadline } from '../../src/cluster/faults.ts'
+import { beforeDeadline } from '../../src/cluster/connection/faults.ts'
 
 test('where the cluster does not answer in time, the error says so', async () => {
   const silent = () => new Promise<never>(() => {})

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Cluster } from '../../src/cluster/cluster.ts'
-import { guarded } from '../../src/cluster/guarded.ts'
-import { aliasOf, indexNameOf } from '../../src/cluster/names.ts'
+import type { Cluster } from '../../src/cluster/connection/cluster.ts'
+import { guarded } from '../../src/cluster/indices/lost-indices.ts'
+import { aliasOf, indexNameOf } from '../../src/cluster/indices/names.ts'
 import { KINDS } from '../../src/mapping/index.ts'
 
 const NETWORK = 'a/b/c'

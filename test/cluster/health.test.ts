@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Cluster, ClusterAnswer } from '../../src/cluster/cluster.ts'
-import { watermarkOf } from '../../src/cluster/disk.ts'
-import { createHealth } from '../../src/cluster/health.ts'
+import type { Cluster, ClusterAnswer } from '../../src/cluster/connection/cluster.ts'
+import { createHealth, watermarkOf } from '../../src/cluster/indices/health.ts'
 import { retry } from '../../src/lib/errors.ts'
 import { openTestCluster, withoutOpenSearch } from '../support/real-opensearch.ts'
 

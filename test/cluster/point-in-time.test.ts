@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createAsker } from '../../src/cluster/asker.ts'
-import type { ClusterRequest } from '../../src/cluster/cluster.ts'
-import { closePoint, openPoint } from '../../src/cluster/point-in-time.ts'
+import type { ClusterRequest } from '../../src/cluster/connection/cluster.ts'
+import { closePoint, openPoint } from '../../src/cluster/pages.ts'
+import { createAsker } from '../../src/cluster/query-client.ts'
 
 const options = { deadline: Number.POSITIVE_INFINITY }
 

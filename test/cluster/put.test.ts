@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ClusterRequest } from '../../src/cluster/cluster.ts'
-import { putIndex } from '../../src/cluster/indices.ts'
-import { DEFAULT_CLUSTER } from '../../src/cluster/options.ts'
-import { indexBody, templateBody } from '../../src/cluster/template.ts'
+import type { ClusterRequest } from '../../src/cluster/connection/cluster.ts'
+import { DEFAULT_CLUSTER } from '../../src/cluster/connection/options.ts'
+import { putIndex } from '../../src/cluster/indices/indices.ts'
+import { indexBody, templateBody } from '../../src/cluster/indices/template.ts'
 
 const OPTIONS = { ...DEFAULT_CLUSTER, urls: [] }
 const NO_SORT = 'cannot have nested fields when index sort is activated'

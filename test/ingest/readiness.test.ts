@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ClusterHealth } from '../../src/cluster/health.ts'
+import type { ClusterHealth } from '../../src/cluster/indices/health.ts'
 import { createReadinessLog, type Reason, reasonsOf } from '../../src/ingest/status/readiness.ts'
 import type { NetworkStatus, ReaderState } from '../../src/ingest/status/status.ts'
 import { createLog } from '../../src/lib/log.ts'

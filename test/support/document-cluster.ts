@@ -1,4 +1,4 @@
-import type { Cluster } from '../../src/cluster/cluster.ts'
+import type { Cluster } from '../../src/cluster/connection/cluster.ts'
 
 /** Documents by their paths as OpenSearch keeps them, with sequence numbers and external versions, and nothing else. */
 export const createDocumentCluster = (): Cluster => {

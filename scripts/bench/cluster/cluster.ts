@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { aliasOf } from '../../../src/cluster/names.ts'
+import { aliasOf } from '../../../src/cluster/indices/names.ts'
 import { storeFile } from '../../../src/engine/files.ts'
 import { messageOf } from '../../../src/lib/errors.ts'
 import type { Kind } from '../../../src/mapping/index.ts'

@@ -1,4 +1,4 @@
-import type { ClusterRequest } from '../../../src/cluster/cluster.ts'
+import type { ClusterRequest } from '../../../src/cluster/connection/cluster.ts'
 import { type ClusterPlace, createClusterStores } from '../../../src/cluster/stores.ts'
 import { createShelfReader } from '../../../src/engine/shelf.ts'
 import { DEFAULT_LIMITS } from '../../../src/limits/index.ts'

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import { FILTER_PATH, readBulkAnswer } from '../../../src/cluster/bulk/answer.ts'
-import { baseOf } from '../../../src/cluster/names.ts'
+import { baseOf } from '../../../src/cluster/indices/names.ts'
 import { bodiesIn } from '../beside/documents.ts'
 import type { LoadWay } from '../beside/opensearch.ts'
 import { inTurns } from '../beside/sides.ts'

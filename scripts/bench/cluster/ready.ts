@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
-import type { ClusterOptions } from '../../../src/cluster/options.ts'
+import type { ClusterOptions } from '../../../src/cluster/connection/options.ts'
 import { bulkLine } from '../../../src/cluster/ship/line.ts'
 import { createBlocks } from '../../../src/engine/blocks.ts'
 import { openDocuments } from '../../../src/engine/reader.ts'

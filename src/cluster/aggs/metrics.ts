@@ -10,7 +10,7 @@ import {
 } from '../../query/aggs/metrics/numbers.ts'
 import { percentileRanksOf, percentilesOf } from '../../query/aggs/metrics/percentiles.ts'
 import type { Metric } from '../../query/aggs/result.ts'
-import { notInCluster } from '../refused.ts'
+import { notInCluster } from '../unsupported.ts'
 import { type Answered, countIn, listIn, numberIn } from './answer.ts'
 import { inMilliseconds, sourceOf } from './fields.ts'
 import type { ClusterAggregation } from './kind.ts'

@@ -1,8 +1,8 @@
 import { KINDS, type Kind } from '../../mapping/index.ts'
 import type { Aggregation, Queries, Spec } from '../../query/aggs/ast.ts'
 import type { Node } from '../../query/ast.ts'
-import { META_FIELDS } from '../meta.ts'
-import { notInCluster } from '../refused.ts'
+import { META_FIELDS } from '../indices/meta.ts'
+import { notInCluster } from '../unsupported.ts'
 
 /** One query that finds in each kind what the one for this kind finds. */
 export const queryOfKinds = (queries: Queries, kinds: readonly Kind[], compile: (kind: Kind) => object): object => {

@@ -1,5 +1,6 @@
 import { type ChainsieveError, stop } from '../../lib/errors.ts'
-import type { ClusterAnswer } from '../cluster.ts'
+import type { ClusterAnswer } from '../connection/cluster.ts'
+import { reasonIn } from '../connection/expect-ok.ts'
 
 /** What became of a request's documents, by their places in it. */
 export interface Verdict {
@@ -96,15 +97,3 @@ const reasonOf = ({ error }: Item): string =>
     .filter(text => text !== undefined)
     .join(': ')
     .slice(0, 500)
-
-/** The reason in an answer that tells an error; of one that is not the cluster's, such as a proxy's, its first line. */
-export const reasonIn = (text: string): string => {
-  try {
-    const { error } = JSON.parse(text) as { error?: string | { type?: string; reason?: string } }
-    if (typeof error === 'string') return error
-    if (error) return `${error.type}: ${error.reason}`
-  } catch {
-    // Not JSON.
-  }
-  return text.trim().split('\n', 1)[0]!.slice(0, 200) || 'no reason'
-}

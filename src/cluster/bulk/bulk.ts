@@ -1,6 +1,6 @@
 import { ChainsieveError, messageOf, stop } from '../../lib/errors.ts'
 import { type Clock, systemClock } from '../../lib/retry.ts'
-import type { Cluster } from '../cluster.ts'
+import type { Cluster } from '../connection/cluster.ts'
 import { FILTER_PATH, readBulkAnswer, type Verdict } from './answer.ts'
 import { createPace, type Pace, type PaceOptions } from './pace.ts'
 import { createPacker, joined, type Packed } from './packed.ts'

@@ -3,12 +3,14 @@ import { readDocument } from '../../documents/read.ts'
 import { asBigint, asJson, type BigIntegers } from '../../documents/show.ts'
 import type { Documents } from '../../engine/query/documents.ts'
 import type { Found } from '../../engine/query/found.ts'
+import { type Hit, loadInto } from '../../engine/query/hits.ts'
 import type { Related } from '../../engine/query/inner-hits.ts'
 import { KINDS, type Kind } from '../../mapping/index.ts'
 import type { InnerHits, SearchRequest } from '../../query/request.ts'
 import type { Explanation } from '../../query/score.ts'
-import { splitBytes } from '../meta.ts'
-import { shownId } from '../names.ts'
+import { splitBytes } from '../indices/meta.ts'
+import { shownId } from '../indices/names.ts'
+import type { Page } from '../query-client.ts'
 import type { ScannedHit } from './scan.ts'
 
 /** A match that came from a cluster. Of a long answer there are thousands at once, of which most are but copied. */
@@ -118,4 +120,16 @@ export const createFoundHits = (): FoundHits => {
     },
     ...{ at, shown: read(asJson), exact: read(asBigint) },
   }
+}
+
+/** Hits as objects. */
+export const loadPage = (
+  request: SearchRequest,
+  { hits }: Pick<Page, 'hits'>,
+  found: FoundHits = createFoundHits(),
+): Hit[] => {
+  const loaded: Hit[] = []
+  found.add(hits)
+  loadInto(loaded, request, { ...found, reader: undefined })(hits)
+  return loaded
 }

@@ -3,7 +3,7 @@ import { inGroup, type Related } from '../../engine/query/inner-hits.ts'
 import { valuesOf } from '../../query/predicate.ts'
 import type { Collapse, InnerHits, SearchRequest } from '../../query/request.ts'
 import { and, ids } from '../../query/simplify.ts'
-import type { Asker, AskOptions, Paging } from '../asker.ts'
+import type { Asker, AskOptions, Paging } from '../query-client.ts'
 import type { Visible } from '../visible.ts'
 import { type ClusterHit, documentOf } from './found.ts'
 

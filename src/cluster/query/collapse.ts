@@ -1,7 +1,13 @@
-import type { Collapse, SearchRequest } from '../../query/request.ts'
+import { BEST_FIRST } from '../../engine/query/scores/scoring.ts'
+import type { Kind } from '../../mapping/index.ts'
+import { compareValues, NONE, type Node, type Value } from '../../query/ast.ts'
+import { standInOf } from '../../query/hits/sort-value.ts'
+import type { Collapse, RequestPart, SearchRequest, Sort } from '../../query/request.ts'
+import { and, exists, GREATEST_LONG, LEAST_LONG, not, or, range } from '../../query/simplify.ts'
+import type { Asker } from '../query-client.ts'
+import { unsupported } from '../unsupported.ts'
 import type { Dsl } from './dsl.ts'
 import { cellOf } from './sort-key.ts'
-import { unsupported } from './unsupported.ts'
 
 /** Hits of one value are one. What has no value is one group. Hits of groups are searches of their own. */
 export const compileCollapse = ({ name, fields }: Collapse, { parts }: SearchRequest): Dsl => {
@@ -11,3 +17,107 @@ export const compileCollapse = ({ name, fields }: Collapse, { parts }: SearchReq
     throw unsupported(`collapse by ${name} of several kinds`, 'not all of them have it: search those that do')
   return { field: cell }
 }
+
+/** Documents that are sorted behind a value; null: behind those that have none. */
+export const behindValue = (sort: Sort, kind: Kind, value: Value | null): Node => {
+  const { fields, order, missing } = sort
+  const field = fields[kind]
+  // Without a field, all documents are in the group that has no value.
+  if (!field) return NONE
+  const behind = (value: Value) => range(field, boundsBehind(value, sort))
+  if (typeof missing !== 'string') {
+    if (value === null) return NONE
+    const difference = compareValues(missing.value, value)
+    const isBehind = order === 'asc' ? difference > 0 : difference < 0
+    return isBehind ? or([behind(value), not(exists(field))]) : behind(value)
+  }
+  if (value !== null) return missing === '_last' ? or([behind(value), not(exists(field))]) : behind(value)
+  if (missing === '_last') return NONE
+  // A value at the end of all numbers counts as none.
+  const standIn = standInOf(sort)
+  return standIn === null || standIn === undefined ? exists(field) : behind(standIn)
+}
+
+/** Values of the field that come behind one, which is of the type that is sorted as. */
+const boundsBehind = (value: Value, { order, as }: Pick<Sort, 'order' | 'as'>) => {
+  const isAscending = order === 'asc'
+  if (as === 'double') {
+    const number = value as number
+    return isAscending
+      ? { gte: leastLong(long => Number(long) > number) }
+      : { lte: leastLong(long => Number(long) >= number) - 1n }
+  }
+  if (as === 'long') {
+    const whole = value as bigint
+    // What is too large for a long counts as the greatest.
+    if (whole === (isAscending ? GREATEST_LONG : LEAST_LONG))
+      return isAscending ? { gt: Number.POSITIVE_INFINITY } : { lt: Number.NEGATIVE_INFINITY }
+    return isAscending ? boundsAbove(whole) : negated(boundsAbove(-whole))
+  }
+  return isAscending ? { gt: value } : { lt: value }
+}
+
+/** The least long that fulfils what all greater ones do, too; the one behind the greatest where none does. */
+const leastLong = (holds: (long: bigint) => boolean): bigint => {
+  let [from, to] = [LEAST_LONG, GREATEST_LONG + 1n]
+  while (from < to) {
+    const middle = (from + to) >> 1n
+    if (holds(middle)) to = middle
+    else from = middle + 1n
+  }
+  return from
+}
+
+interface DoubleBounds {
+  gt?: number
+  gte?: number
+}
+
+/** Doubles that are greater than an integer when what is behind their points is cut off. */
+const boundsAbove = (whole: bigint): DoubleBounds => {
+  // A number below 0 is cut off to a greater one.
+  const isBelow = whole < 0n
+  const bound = isBelow ? whole : whole + 1n
+  const nearest = Number(bound)
+  const isIncluded = BigInt(nearest) > bound || (!isBelow && BigInt(nearest) === bound)
+  return isIncluded ? { gte: nearest } : { gt: nearest }
+}
+
+const negated = ({ gt, gte }: DoubleBounds) => ({
+  ...(gt !== undefined && { lt: -gt }),
+  ...(gte !== undefined && { lte: -gte }),
+})
+
+/**
+ * Groups behind those of the page before: the search is sorted by what it groups by, so that a condition on this value leaves them. The cluster
+ * does not take both, and would not count what the condition leaves out, so that a search without it counts.
+ */
+export const grouping = (asker: Asker): Asker => ({
+  ...asker,
+  async page(asked, options, visible, paging) {
+    const { after, collapse, aggregations, ...request } = asked
+    if (!after || !collapse) return asker.page(asked, options, visible, paging)
+    const [sort] = request.sort as [Sort]
+    const behind = (part: RequestPart): RequestPart => ({
+      ...part,
+      query: and([part.query, behindValue(sort, part.kind, after.values[0] ?? null)]),
+    })
+    const groups = { ...request, collapse, parts: request.parts.map(behind), trackTotal: false }
+    const { aggs, ...place } = paging ?? {}
+    const page = await asker.page(groups, options, visible, place)
+    if (request.trackTotal === false && !aggs && !isScored(request)) return page
+    // The greatest score is told with hits.
+    const hits = isScored(request) ? { sort: BEST_FIRST, size: 1 } : { size: 0 }
+    const {
+      total,
+      maxScore,
+      aggregations: found,
+    } = await asker.page({ ...request, ...hits }, options, visible, {
+      aggs,
+    })
+    return { ...page, total, aggregations: found, ...(maxScore !== undefined && { maxScore }) }
+  },
+})
+
+const isScored = ({ trackScores, parts }: Omit<SearchRequest, 'aggregations'>): boolean =>
+  trackScores === true && parts.some(({ score }) => score)

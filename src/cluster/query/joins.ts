@@ -2,11 +2,11 @@ import { type FieldPath, type Kind, lookup } from '../../mapping/index.ts'
 import type { JoinNode, Node } from '../../query/ast.ts'
 import type { Run } from '../../query/request.ts'
 import { and } from '../../query/simplify.ts'
-import { META_FIELDS } from '../meta.ts'
+import { META_FIELDS } from '../indices/meta.ts'
+import { unsupported } from '../unsupported.ts'
 import type { Visible } from '../visible.ts'
 import type { Dsl } from './dsl.ts'
 import { compileNode, type Joins } from './node.ts'
-import { unsupported } from './unsupported.ts'
 import { hiddenClauses, withinRuns } from './visibility.ts'
 
 /** Asks the documents of some kinds by a search, and gives its answer as parsed JSON. */

@@ -1,10 +1,10 @@
 import type { FieldPath, Kind } from '../../mapping/index.ts'
 import type { Bounds, Node, Value } from '../../query/ast.ts'
 import { expressionOf } from '../../query/text/pattern.ts'
+import { unsupported } from '../unsupported.ts'
 import { between, type Dsl, has, MATCH_NONE, oneOf, some } from './dsl.ts'
 import { existsInteger, integerIn, integerWithin } from './integers.ts'
 import { regexpOf } from './regexp.ts'
-import { unsupported } from './unsupported.ts'
 
 /** A condition on one field, or on the id. */
 export type Leaf = Extract<Node, { op: 'in' | 'range' | 'fuzzy' | 'pattern' | 'phrase' | 'exists' | 'ids' }>

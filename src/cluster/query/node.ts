@@ -1,9 +1,9 @@
 import type { Kind } from '../../mapping/index.ts'
 import type { JoinNode, Node } from '../../query/ast.ts'
-import { META_FIELDS } from '../meta.ts'
+import { META_FIELDS } from '../indices/meta.ts'
+import { unsupported } from '../unsupported.ts'
 import { type Dsl, every, MATCH_ALL, MATCH_NONE, never, oneOf, some } from './dsl.ts'
 import { compileLeaf, ofIds } from './leaf.ts'
-import { unsupported } from './unsupported.ts'
 
 /** What was found of related documents before the search itself. */
 export interface Joins {

@@ -2,10 +2,10 @@ import type { Kind } from '../../mapping/index.ts'
 import type { Node } from '../../query/ast.ts'
 import type { Score, Scored } from '../../query/score.ts'
 import { isIn } from '../../query/simplify.ts'
+import { unsupported } from '../unsupported.ts'
 import { type Dsl, MATCH_ALL } from './dsl.ts'
 import { compilePhrase } from './leaf.ts'
 import { compileNode, type Joins } from './node.ts'
-import { unsupported } from './unsupported.ts'
 
 /** Conditions that decide which parts of a score count. */
 export const nodesIn = (score: Score | undefined): Node[] => {

@@ -3,11 +3,11 @@ import { type EsType, type FieldPath, KINDS, type Kind } from '../../mapping/ind
 import type { Value } from '../../query/ast.ts'
 import { standInOf } from '../../query/hits/sort-value.ts'
 import type { NestedSort, Sort } from '../../query/request.ts'
-import { META_FIELDS } from '../meta.ts'
+import { META_FIELDS } from '../indices/meta.ts'
+import { unsupported } from '../unsupported.ts'
 import type { Dsl } from './dsl.ts'
 import { padded } from './integers.ts'
 import { compileNode, type Joins } from './node.ts'
-import { unsupported } from './unsupported.ts'
 
 /** One key that the cluster sorts by. */
 export interface SortKey {

@@ -1,9 +1,9 @@
 import type { Kind } from '../../mapping/index.ts'
 import type { SearchRequest } from '../../query/request.ts'
-import { META_FIELDS } from '../meta.ts'
+import { META_FIELDS } from '../indices/meta.ts'
+import { unsupported } from '../unsupported.ts'
 import type { Dsl } from './dsl.ts'
 import type { Looking } from './joins.ts'
-import { unsupported } from './unsupported.ts'
 import { hiddenClauses } from './visibility.ts'
 
 /** Where the matches of each kind end that count: the position of the last one. Absent where all of them do. */

@@ -1,6 +1,6 @@
 import { KINDS } from '../../mapping/index.ts'
 import type { Run, Slice } from '../../query/request.ts'
-import { META_FIELDS } from '../meta.ts'
+import { META_FIELDS } from '../indices/meta.ts'
 import type { Hidden, Visible } from '../visible.ts'
 import { between, type Dsl, every, never, oneOf, some } from './dsl.ts'
 

@@ -5,9 +5,9 @@ import { blockOf } from '../../engine/schema.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { parseSearch } from '../../query/parse.ts'
 import type { RequestPart, Run } from '../../query/request.ts'
-import type { Asker, Page } from '../asker.ts'
-import { documentsById } from '../by-id.ts'
 import type { ClusterHit } from '../hits/found.ts'
+import type { Asker, Page } from '../query-client.ts'
+import { documentsById } from '../query-client.ts'
 import type { Visible } from '../visible.ts'
 
 export type Finder = ReturnType<typeof createFinder>

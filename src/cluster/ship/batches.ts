@@ -1,7 +1,7 @@
 import type { PartialBlocks } from '../../engine/partial.ts'
 import type { BatchNumbers } from '../../engine/shelf-writer.ts'
 import { holds, type Range } from '../../lib/ranges.ts'
-import type { ClusterOptions } from '../options.ts'
+import type { ClusterOptions } from '../connection/options.ts'
 import { finish, type ShipContext } from './context.ts'
 import { linesOf, type Send } from './sending.ts'
 

@@ -7,10 +7,10 @@ import type { Log } from '../../lib/log.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import type { Db } from '../../sqlite/database.ts'
 import type { Bulk } from '../bulk/bulk.ts'
-import type { ClusterOptions } from '../options.ts'
+import type { ClusterOptions } from '../connection/options.ts'
+import type { Tenure } from './lease-session.ts'
+import type { Telling } from './publish-state.ts'
 import type { ShipRequests } from './requests.ts'
-import type { Telling } from './telling.ts'
-import type { Tenure } from './tenure.ts'
 
 /**
  * Of a store whose documents move to a cluster, or back to the store (`to`): how many blocks it has, how many of them are where they are to be, and how many were

@@ -1,9 +1,9 @@
 import type { BatchNumbers } from '../../engine/shelf-writer.ts'
 import type { DocumentLine } from '../../engine/show/lines.ts'
 import type { BulkLine } from '../bulk/bulk.ts'
-import { metaText } from '../meta.ts'
-import { clusterId, indexNameOf } from '../names.ts'
-import type { ClusterOptions } from '../options.ts'
+import type { ClusterOptions } from '../connection/options.ts'
+import { metaText } from '../indices/meta.ts'
+import { clusterId, indexNameOf } from '../indices/names.ts'
 
 /** A document in place of one that is there, or beside it. */
 export interface PatchLine extends DocumentLine {

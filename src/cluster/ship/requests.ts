@@ -2,14 +2,22 @@ import type { Hidden } from '../../engine/shelf.ts'
 import { retry } from '../../lib/errors.ts'
 import type { Range } from '../../lib/ranges.ts'
 import { KINDS, type Kind } from '../../mapping/index.ts'
-import type { Cluster, ClusterRequest } from '../cluster.ts'
-import { META_FIELDS } from '../meta.ts'
-import { aliasOf } from '../names.ts'
-import { okay } from '../okay.ts'
-import type { ClusterOptions } from '../options.ts'
+import type { Cluster, ClusterRequest } from '../connection/cluster.ts'
+import { okay } from '../connection/expect-ok.ts'
+import type { ClusterOptions } from '../connection/options.ts'
+import { META_FIELDS } from '../indices/meta.ts'
+import { aliasOf } from '../indices/names.ts'
 import { hiddenClauses } from '../query/visibility.ts'
-import { type BlockCount, type CountsAnswer, countsBody, countsIn } from './counts.ts'
-import { TALLY_AGGREGATIONS, type Tally, type TallyAnswer, talliesIn } from './tally.ts'
+import {
+  type BlockCount,
+  type CountsAnswer,
+  countsBody,
+  countsIn,
+  TALLY_AGGREGATIONS,
+  type Tally,
+  type TallyAnswer,
+  talliesIn,
+} from './tally.ts'
 
 /** What shipping asks of a cluster beside bulk requests. Each throws a `retry` where that may pass. */
 export interface ShipRequests {

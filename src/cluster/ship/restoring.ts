@@ -2,9 +2,9 @@ import { createExpected, type Expected } from '../../engine/expected.ts'
 import type { Shelf } from '../../engine/shelf.ts'
 import { gapsIn, holds, merged, partsIn, type Range } from '../../lib/ranges.ts'
 import type { Kind } from '../../mapping/index.ts'
-import { kindOfIndex } from '../indices.ts'
-import type { WantedIndex } from '../lost.ts'
-import { isStill } from '../settled.ts'
+import { kindOfIndex } from '../indices/indices.ts'
+import type { WantedIndex } from '../indices/lost-indices.ts'
+import { isStill } from '../visibility.ts'
 import type { ShipContext } from './context.ts'
 
 /**

@@ -5,8 +5,9 @@ import { createChangedBlocks } from '../../engine/changed.ts'
 import type { ToldIndices } from '../../engine/known-indices.ts'
 import { createShelfReader, type KnownBlock } from '../../engine/shelf.ts'
 import { coverageIn } from '../../search/coverage.ts'
-import type { Cluster } from '../cluster.ts'
-import { createLease, type Lease } from '../lease.ts'
+import type { Cluster } from '../connection/cluster.ts'
+import type { ShipContext } from './context.ts'
+import { createLease, type Lease } from './lease.ts'
 import {
   firstOfTerm,
   makeStateIndex,
@@ -16,8 +17,7 @@ import {
   readState,
   type SharedState,
   stateIndexOf,
-} from '../state.ts'
-import type { ShipContext } from './context.ts'
+} from './shared-state.ts'
 
 export type Sharing = ReturnType<typeof createSharing>
 

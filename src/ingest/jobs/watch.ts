@@ -1,5 +1,5 @@
-import { connect } from '../../cluster/client.ts'
-import type { ClusterOptions } from '../../cluster/options.ts'
+import { connect } from '../../cluster/connection/cluster.ts'
+import type { ClusterOptions } from '../../cluster/connection/options.ts'
 import { openClusterReader } from '../../cluster/reader.ts'
 import { openRedecoderIn } from '../../cluster/redecoding/redecoder.ts'
 import { openDocumentReader } from '../../engine/document-reader.ts'

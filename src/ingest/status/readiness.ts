@@ -1,4 +1,4 @@
-import type { ClusterHealth } from '../../cluster/health.ts'
+import type { ClusterHealth } from '../../cluster/indices/health.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Waiting } from '../messages.ts'
 import type { DeliveryState, NetworkStatus, ReaderState, Status } from './status.ts'

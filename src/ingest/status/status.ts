@@ -1,6 +1,6 @@
 import type { AlertCounts } from '../../alerts/alert-store.ts'
 import type { EndpointStatus } from '../../chain/source.ts'
-import type { ClusterHealth } from '../../cluster/health.ts'
+import type { ClusterHealth } from '../../cluster/indices/health.ts'
 import type { MovingReport, ShippingReport } from '../../cluster/ship/context.ts'
 import type { Range } from '../../lib/ranges.ts'
 import type { RestartStatus } from '../../lib/restarts.ts'

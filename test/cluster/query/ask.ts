@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { aliasOf, shownId } from '../../../src/cluster/names.ts'
+import { aliasOf, shownId } from '../../../src/cluster/indices/names.ts'
 import type { AskCluster } from '../../../src/cluster/query/joins.ts'
 import { type Compiled, prepareSearch } from '../../../src/cluster/query/search.ts'
 import { createSearcher } from '../../../src/engine/query/searcher.ts'

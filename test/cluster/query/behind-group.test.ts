@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { behindValue } from '../../../src/cluster/query/behind-group.ts'
+import { behindValue } from '../../../src/cluster/query/collapse.ts'
 import { lookup } from '../../../src/mapping/index.ts'
 import { compile } from '../../../src/query/predicate.ts'
 import { GREATEST_LONG, LEAST_LONG } from '../../../src/query/simplify.ts'

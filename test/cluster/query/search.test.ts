@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
-import { shownId } from '../../../src/cluster/names.ts'
+import { shownId } from '../../../src/cluster/indices/names.ts'
 import { MOST_RELATED, resolveJoins } from '../../../src/cluster/query/joins.ts'
 import { prepareSearch } from '../../../src/cluster/query/search.ts'
 import { supersetOf } from '../../../src/cluster/query/superset.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { comeBack, type Fetch, type Fetched } from '../../../src/cluster/returning/returning.ts'
+import { comeBack, type Fetch, type Fetched } from '../../../src/cluster/returning/restore.ts'
 import type { Batch } from '../../../src/engine/documents/batch.ts'
 import { createMoveWriter } from '../../../src/engine/moved.ts'
 import { openDocuments } from '../../../src/engine/reader.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import type { ClusterOptions } from '../../../src/cluster/options.ts'
+import type { ClusterOptions } from '../../../src/cluster/connection/options.ts'
 import { storeFile } from '../../../src/engine/files.ts'
 import { createMoved } from '../../../src/engine/moved.ts'
 import { createReturnReader } from '../../../src/engine/returning.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ClusterRequest } from '../../../src/cluster/cluster.ts'
+import type { ClusterRequest } from '../../../src/cluster/connection/cluster.ts'
 import { createClusterStores } from '../../../src/cluster/stores.ts'
 import { createShelfReader } from '../../../src/engine/shelf.ts'
 import { DEFAULT_LIMITS } from '../../../src/limits/index.ts'

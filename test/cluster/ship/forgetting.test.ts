@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { DEFAULT_CLUSTER } from '../../../src/cluster/options.ts'
+import { DEFAULT_CLUSTER } from '../../../src/cluster/connection/options.ts'
 import { openForWriting } from '../../../src/engine/open.ts'
 import { createShelfReader } from '../../../src/engine/shelf.ts'
 import type { Job } from '../../../src/ingest/messages.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Cluster } from '../../../src/cluster/cluster.ts'
+import type { Cluster } from '../../../src/cluster/connection/cluster.ts'
 import { createShelfReader } from '../../../src/engine/shelf.ts'
 import { memoryCluster } from '../../support/memory-cluster.ts'
 import { closing, documentsIn, startShipper, visibleIn } from '../../support/ship.ts'

@@ -1,3 +1,6 @@
+import type { ClusterOptions } from './options.ts'
+import type { HungTimes } from './stalled-nodes.ts'
+
 /** A request of a cluster. */
 export interface ClusterRequest {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE' | 'HEAD'
@@ -35,4 +38,20 @@ export interface Cluster {
    */
   ask(request: ClusterRequest): Promise<ClusterAnswer>
   close(): Promise<void>
+}
+
+/**
+ * Connects to a cluster when it is first asked. Its client is loaded then: a program without a cluster has no use for it. `times`: when a node
+ * counts as one that stands still.
+ */
+export const connect = (options: ClusterOptions, times?: HungTimes): Cluster => {
+  let opened: Promise<Cluster> | undefined
+  const open = () => {
+    opened ??= import('./opensearch-client.ts').then(({ openClient }) => openClient(options, times))
+    return opened
+  }
+  return {
+    ask: async request => (await open()).ask(request),
+    close: async () => (await opened)?.close(),
+  }
 }

@@ -1,9 +1,9 @@
-import type { Encoding, Field, Kind } from '../mapping/index.ts'
-import { type Declare, propertiesOf } from '../mapping/properties.ts'
+import type { Encoding, Field, Kind } from '../../mapping/index.ts'
+import { type Declare, propertiesOf } from '../../mapping/properties.ts'
+import type { ClusterOptions } from '../connection/options.ts'
 import type { Lacking } from './indices.ts'
 import { META, META_FIELDS, META_PROPERTIES } from './meta.ts'
 import { aliasOf } from './names.ts'
-import type { ClusterOptions } from './options.ts'
 
 /** Raised with each change of what an index declares. */
 export const TEMPLATE_VERSION = 1

@@ -1,7 +1,7 @@
-import { check } from '../engine/query/options.ts'
-import { messageOf, refuse, retry } from '../lib/errors.ts'
-import { isRecord } from '../lib/record.ts'
-import type { AskOptions } from './asker.ts'
+import { check } from '../../engine/query/options.ts'
+import { messageOf, refuse, retry } from '../../lib/errors.ts'
+import { isRecord } from '../../lib/record.ts'
+import type { AskOptions } from '../query-client.ts'
 import type { ClusterAnswer } from './cluster.ts'
 
 export const UNAVAILABLE = 'cluster_unavailable'

@@ -1,6 +1,5 @@
-import { retry, stop } from '../lib/errors.ts'
-import { backoff, systemClock } from '../lib/retry.ts'
-import { reasonIn } from './bulk/answer.ts'
+import { retry, stop } from '../../lib/errors.ts'
+import { backoff, systemClock } from '../../lib/retry.ts'
 import type { Cluster, ClusterAnswer, ClusterRequest } from './cluster.ts'
 
 /**
@@ -42,3 +41,15 @@ export const patient = ({ ask }: Pick<Cluster, 'ask'>): Pick<Cluster, 'ask'> => 
     }
   },
 })
+
+/** The reason in an answer that tells an error; of one that is not the cluster's, such as a proxy's, its first line. */
+export const reasonIn = (text: string): string => {
+  try {
+    const { error } = JSON.parse(text) as { error?: string | { type?: string; reason?: string } }
+    if (typeof error === 'string') return error
+    if (error) return `${error.type}: ${error.reason}`
+  } catch {
+    // Not JSON.
+  }
+  return text.trim().split('\n', 1)[0]!.slice(0, 200) || 'no reason'
+}

@@ -1,11 +1,11 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { Client } from '@opensearch-project/opensearch'
-import { messageOf, retry } from '../lib/errors.ts'
+import { messageOf, retry } from '../../lib/errors.ts'
 import type { Cluster, ClusterAnswer, ClusterRequest } from './cluster.ts'
-import { createHung, type HungTimes } from './hung.ts'
 import { NodeConnection, type NodeRequest } from './node-connection.ts'
 import type { ClusterOptions } from './options.ts'
+import { createHung, type HungTimes } from './stalled-nodes.ts'
 
 const TIMEOUT_MS = 30_000
 const RETRIES = 3

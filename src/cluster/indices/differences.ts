@@ -1,8 +1,8 @@
-import type { Kind } from '../mapping/index.ts'
-import { type Properties, type Property, pathsIn } from '../mapping/properties.ts'
+import type { Kind } from '../../mapping/index.ts'
+import { type Properties, type Property, pathsIn } from '../../mapping/properties.ts'
+import type { ClusterOptions } from '../connection/options.ts'
 import { META_FIELDS } from './meta.ts'
 import { aliasOf } from './names.ts'
-import type { ClusterOptions } from './options.ts'
 import { type IndexMeta, indexBody, TEMPLATE_VERSION } from './template.ts'
 
 /** An index as the cluster tells it, its settings flat. */

@@ -1,4 +1,4 @@
-import { KINDS, type Kind } from '../mapping/index.ts'
+import { KINDS, type Kind } from '../../mapping/index.ts'
 
 /** What the cluster's documents hold beside what they show, as the last member of `_source`. */
 export interface Meta {

@@ -1,6 +1,6 @@
-import { type Clock, systemClock } from '../lib/retry.ts'
-import type { Cluster, ClusterRequest } from './cluster.ts'
-import { textOf } from './okay.ts'
+import { type Clock, systemClock } from '../../lib/retry.ts'
+import type { Cluster, ClusterRequest } from '../connection/cluster.ts'
+import { textOf } from '../connection/expect-ok.ts'
 
 /**
  * Who may write a network's documents: one process at a time. It holds a lease, a document in the cluster that it writes anew every few

@@ -1,7 +1,7 @@
 import type { Shelf } from '../../engine/shelf.ts'
-import type { Indices } from '../indices.ts'
-import { aliasIn, type WantedIndex } from '../lost.ts'
-import { aliasOf } from '../names.ts'
+import type { Indices } from '../indices/indices.ts'
+import { aliasIn, type WantedIndex } from '../indices/lost-indices.ts'
+import { aliasOf } from '../indices/names.ts'
 import type { ShipContext } from './context.ts'
 import type { Restoring } from './restoring.ts'
 

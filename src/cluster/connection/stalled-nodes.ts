@@ -1,4 +1,4 @@
-import { messageOf } from '../lib/errors.ts'
+import { messageOf } from '../../lib/errors.ts'
 
 export interface HungTimes {
   /** Silence from which on nodes are probed, about as often. */

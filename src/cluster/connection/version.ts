@@ -1,6 +1,6 @@
-import { stop } from '../lib/errors.ts'
+import { stop } from '../../lib/errors.ts'
 import type { Cluster } from './cluster.ts'
-import { okay } from './okay.ts'
+import { okay } from './expect-ok.ts'
 
 /** The program of a cluster's nodes. */
 export interface ClusterVersion {

@@ -4,10 +4,10 @@ import type { Node } from '../query/ast.ts'
 import { compile } from '../query/predicate.ts'
 import type { RequestPart, SearchRequest } from '../query/request.ts'
 import { innerNodes } from '../query/simplify.ts'
-import type { Asker, AskOptions, Page, Paging } from './asker.ts'
 import { type ClusterHit, documentOf } from './hits/found.ts'
 import { supersetOf } from './query/superset.ts'
-import { notInCluster } from './refused.ts'
+import type { Asker, AskOptions, Page, Paging } from './query-client.ts'
+import { notInCluster } from './unsupported.ts'
 import type { Visible } from './visible.ts'
 
 /** Rules may have conditions that no index answers: the cluster is asked for more, and each document that it finds is tested here. */

@@ -9,8 +9,8 @@ import { type DecodedTrace, REVERT } from '../../documents/traces.ts'
 import { placeOf } from '../../engine/schema.ts'
 import { rawOfDocuments, type Source } from '../../export/from-documents.ts'
 import { stop } from '../../lib/errors.ts'
-import { type Declarations, type Declared, shownDecoding } from './declared.ts'
-import type { Fetched } from './returning.ts'
+import { type Declarations, type Declared, shownDecoding } from './declarations.ts'
+import type { Fetched } from './restore.ts'
 
 interface Placed {
   place: number

@@ -1,6 +1,11 @@
+import { laterThan } from '../engine/shelf.ts'
 import { gapsIn } from '../lib/ranges.ts'
-import type { AskOptions } from './asker.ts'
-import { beforeDeadline } from './faults.ts'
+import { coalesce } from '../lib/scheduling/coalesce.ts'
+import type { Cluster } from './connection/cluster.ts'
+import { beforeDeadline } from './connection/faults.ts'
+import type { ClusterOptions } from './connection/options.ts'
+import type { AskOptions } from './query-client.ts'
+import { readState, stateIndexOf } from './ship/shared-state.ts'
 import type { Hidden, Visible } from './visible.ts'
 
 /** What tells which documents may be shown. */
@@ -56,3 +61,28 @@ export const bothVisible = (before: Visible, later: Visible): Visible => {
 const isUnbegun = ({ batches }: Hidden): boolean => batches.to === Number.MAX_SAFE_INTEGER
 
 const keyOf = ({ batches: { from, to }, above, below }: Hidden): string => `${from} ${to} ${above} ${below}`
+
+export interface ToldOptions {
+  cluster: Cluster
+  naming: Pick<ClusterOptions, 'prefix'>
+  network: string
+  /** Whether another process may ship. */
+  isFollowing(): boolean
+}
+
+const PATIENCE = { timeoutMs: 5_000, retries: 1 }
+
+/**
+ * What tells what may be shown, as who ships has told it in the cluster by now; undefined where this process ships. Searches that come together
+ * ask once.
+ */
+export const createTold = ({ cluster, naming, network, isFollowing }: ToldOptions) => {
+  const index = stateIndexOf(naming, network)
+  const patient: Pick<Cluster, 'ask'> = { ask: request => cluster.ask({ ...request, ...PATIENCE }) }
+  const read = coalesce(() => readState(patient, index))
+  const visible = async (): Promise<Visible | undefined> => {
+    const state = await read()
+    return state && { hidden: [...state.hidden, laterThan(state.committed)], ranges: state.ranges }
+  }
+  return (): Promise<Visible | undefined> | undefined => (isFollowing() ? visible() : undefined)
+}

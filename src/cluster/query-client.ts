@@ -4,16 +4,17 @@ import type { Found } from '../engine/query/found.ts'
 import { check, type SearchOptions } from '../engine/query/options.ts'
 import { KINDS, type Kind } from '../mapping/index.ts'
 import type { Place, SearchRequest } from '../query/request.ts'
-import type { Cluster, ClusterAnswer, ClusterRequest } from './cluster.ts'
-import { beforeDeadline, faultOf, unavailable } from './faults.ts'
+import { ids } from '../query/simplify.ts'
+import type { Cluster, ClusterAnswer, ClusterRequest } from './connection/cluster.ts'
+import { beforeDeadline, faultOf, unavailable } from './connection/faults.ts'
+import type { ClusterOptions } from './connection/options.ts'
 import { ClusterHit } from './hits/found.ts'
 import { type ScannedAnswer, scanAnswer } from './hits/scan.ts'
-import { META_FIELDS } from './meta.ts'
-import { aliasOf } from './names.ts'
-import type { ClusterOptions } from './options.ts'
+import { META_FIELDS } from './indices/meta.ts'
+import { aliasOf } from './indices/names.ts'
 import type { AskCluster } from './query/joins.ts'
 import { type Compiled, prepareSearch } from './query/search.ts'
-import type { Seeing } from './settled.ts'
+import type { Seeing } from './visibility.ts'
 import type { Visible } from './visible.ts'
 
 /** A network whose documents lie in a cluster. */
@@ -194,3 +195,34 @@ const behindPlace = ({ kind, position }: Place): object => ({
     ],
   },
 })
+
+/** Documents of one kind by their ids. Letter case does not count. */
+export type ById = ReadonlyMap<string, ClusterHit>
+
+/** Ids of one request. */
+const TOGETHER = 1_000
+
+export const documentsById = async (
+  kind: Kind,
+  wanted: readonly string[],
+  { asker, options, visible }: { asker: Asker; options: AskOptions; visible: Visible },
+): Promise<ById> => {
+  const found = new Map<string, ClusterHit>()
+  const all = [...new Set(wanted.map(id => id.toLowerCase()))].filter(id => id !== '')
+  for (let at = 0; at < all.length; at += TOGETHER) {
+    const some = all.slice(at, at + TOGETHER)
+    const before = found.size
+    const request = {
+      ...{ parts: [{ kind, query: ids(some) }], sort: [], from: 0, source: true, trackTotal: false },
+      size: some.length,
+    }
+    for (let after: string | undefined, isLast = false; !isLast; ) {
+      const { hits } = await asker.page(request, options, visible, { after })
+      // The newest come first: of what was created several times the newest counts.
+      for (const hit of hits) if (!found.has(hit.id)) found.set(hit.id, hit)
+      isLast = hits.length < some.length || found.size - before === some.length
+      after = hits.at(-1)?.sort
+    }
+  }
+  return found
+}
