@@ -2,28 +2,14 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
 import { readSources } from '../../scripts/layers.ts'
-import type { Channel, Message, SendContext } from '../../src/delivery/channels/channel.ts'
-import { createChannels } from '../../src/delivery/channels/index.ts'
 import { secret } from '../../src/lib/secret.ts'
 import { CHANNEL_TYPES } from '../../src/rules/channels.ts'
 import type { Action } from '../../src/rules/rule.ts'
+import { makeContext, makeMessage, openChannels } from '../support/delivery.ts'
 import { startMailServer } from '../support/mail.ts'
 import { startReceiver } from '../support/receiver.ts'
 
-const MESSAGE: Message = {
-  id: 'a1'.repeat(32),
-  type: 'alert.confirmed',
-  rule: { id: 7, name: 'Whales', version: null },
-  network: 'ethereum/ethereum/mainnet',
-  targetType: 'Event',
-  confirmations: 3,
-  entity: { _id: '0xab_e_1', _type: 'event', blockNumber: 12 },
-  source: { event: 'Transfer' },
-  timestamp: Date.parse('2026-01-02T03:04:05Z'),
-}
-const context = (signal = new AbortController().signal): SendContext => ({
-  ...{ account: 1, secrets: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'], signal, now: MESSAGE.timestamp },
-})
+const MESSAGE = makeMessage()
 
 /** An action of each type, to the receiver at `url`; emails go to the SMTP server that the channel was made with. */
 const ACTIONS: Record<Action['type'], (url: string) => Action> = {
@@ -48,14 +34,8 @@ const startSilent = async (t: TestContext): Promise<number> => {
 
 for (const type of CHANNEL_TYPES)
   describe(`${type}, as every channel`, () => {
-    const open = (
-      t: TestContext,
-      { smtp = 'smtp://127.0.0.1:1', allowed = ['127.0.0.0/8'], timeoutMs = 5_000 } = {},
-    ) => {
-      const channels = createChannels({ allowed, smtp: secret(smtp), mailFrom: 'sieve@x.test', timeoutMs })
-      t.after(() => channels.close())
-      return channels.of({ type }) as Channel
-    }
+    const open = (t: TestContext, { smtp = 'smtp://127.0.0.1:1', allowed = ['127.0.0.0/8'], timeoutMs = 5_000 } = {}) =>
+      openChannels(t, { allowed, smtp: secret(smtp), mailFrom: 'sieve@x.test', timeoutMs }).of({ type })
     const isMail = type === 'Email'
 
     test('delivers a message of every type', async t => {
@@ -63,21 +43,21 @@ for (const type of CHANNEL_TYPES)
       const channel = open(t, { smtp: mail.url })
       const types = ['alert.confirmed', 'alert.pending', 'alert.retracted', 'alert.test'] as const
       for (const it of types) {
-        const outcome = await channel.send(ACTIONS[type](receiver.url), [{ ...MESSAGE, type: it }], context())
+        const outcome = await channel.send(ACTIONS[type](receiver.url), [{ ...MESSAGE, type: it }], makeContext())
         assert.equal(outcome.type, 'delivered', it)
       }
       assert.equal(isMail ? mail.mails.length : receiver.calls.length, types.length)
     })
 
     test('asks for another try where the receiver is away', async t => {
-      const outcome = await open(t).send(ACTIONS[type]('http://127.0.0.1:1/'), [MESSAGE], context())
+      const outcome = await open(t).send(ACTIONS[type]('http://127.0.0.1:1/'), [MESSAGE], makeContext())
       assert.equal(outcome.type, 'retry')
     })
 
     test('gives up one attempt at a receiver that hangs', async t => {
       const port = await startSilent(t)
       const channel = open(t, { smtp: `smtp://127.0.0.1:${port}`, timeoutMs: 300 })
-      const outcome = await channel.send(ACTIONS[type](`http://127.0.0.1:${port}/`), [MESSAGE], context())
+      const outcome = await channel.send(ACTIONS[type](`http://127.0.0.1:${port}/`), [MESSAGE], makeContext())
       assert.equal(outcome.type, 'retry')
     })
 
@@ -85,7 +65,11 @@ for (const type of CHANNEL_TYPES)
       const port = await startSilent(t)
       const channel = open(t, { smtp: `smtp://127.0.0.1:${port}` })
       const [stop, reason] = [new AbortController(), new Error('closing')]
-      const sending = channel.send(ACTIONS[type](`http://127.0.0.1:${port}/`), [MESSAGE], context(stop.signal))
+      const sending = channel.send(
+        ACTIONS[type](`http://127.0.0.1:${port}/`),
+        [MESSAGE],
+        makeContext({ signal: stop.signal }),
+      )
       setTimeout(() => stop.abort(reason), 50)
       await assert.rejects(sending, error => error === reason)
     })
@@ -100,13 +84,13 @@ for (const type of CHANNEL_TYPES)
       skip: isMail && 'the operator names the SMTP server: it may be inward',
     }, async t => {
       const receiver = await startReceiver(t)
-      const outcome = await open(t, { allowed: [] }).send(ACTIONS[type](receiver.url), [MESSAGE], context())
+      const outcome = await open(t, { allowed: [] }).send(ACTIONS[type](receiver.url), [MESSAGE], makeContext())
       assert.equal(outcome.type, 'refused')
       assert.equal(receiver.calls.length, 0)
     })
 
     test('refuses a target that is no URL', { skip: isMail && 'its targets are addresses' }, async t => {
-      assert.equal((await open(t).send(ACTIONS[type]('ftp://x.test/'), [MESSAGE], context())).type, 'refused')
+      assert.equal((await open(t).send(ACTIONS[type]('ftp://x.test/'), [MESSAGE], makeContext())).type, 'refused')
     })
   })
 
@@ -119,7 +103,7 @@ const NAMES_CHANNELS = [
   // What the operator has to set for emails.
   /^src\/(doctor\/receivers|services\/advice)\.ts$/,
   // An example of a rule.
-  /^src\/http\/openapi\//,
+  /^src\/http\/(openapi\/|alerting\/route\.ts)/,
   // Asks as clients do.
   /^src\/console\//,
 ]

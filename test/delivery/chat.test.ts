@@ -1,29 +1,21 @@
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Message } from '../../src/delivery/channels/channel.ts'
 import { chatBody } from '../../src/delivery/channels/chat.ts'
-import { createChannels } from '../../src/delivery/channels/index.ts'
 import type { Action, PayloadItem } from '../../src/rules/rule.ts'
+import { makeContext, makeMessage, openChannels } from '../support/delivery.ts'
+import { startReceiver } from '../support/receiver.ts'
 
 type Chat = Extract<Action, { type: 'Chat' }>
 
-const MESSAGE: Message = {
-  id: 'a1'.repeat(32),
-  type: 'alert.confirmed',
+const MESSAGE = makeMessage({
   rule: { id: 7, name: 'Large <USDC> transfer', version: null },
-  network: 'ethereum/ethereum/mainnet',
-  targetType: 'Event',
-  confirmations: 3,
-  entity: { _id: '0xab_e_1', _type: 'event', blockNumber: 12 },
   source: {
     event: 'Transfer',
     args: [{ name: 'value', pos: 0, value: { hex: '0x5f5e100', num: 100_000_000, scaled: 100, type: 'uint256' } }],
   },
-  timestamp: 0,
-}
+})
 const ID = MESSAGE.id
 const SLACK = 'https://hooks.slack.com/services/T0/B0/x'
 const chat = (parameters: Partial<Chat['parameters']> = {}, payload?: PayloadItem[]): Chat => ({
@@ -119,35 +111,16 @@ test('whatever values, names and texts there are: bounded, well-formed, nobody c
 })
 
 test('a chat is posted to without headers of ours, and its refusal is told', async t => {
-  const bodies: string[] = []
-  const server = createServer((request, response) => {
-    let body = ''
-    request
-      .on('data', chunk => {
-        body += chunk
-      })
-      .on('end', () => {
-        bodies.push(body)
-        const known = Object.keys(request.headers).some(
-          it => it.startsWith('webhook-') || it === 'authorization' || it === 'cookie',
-        )
-        if (request.url === '/ok' && !known) return response.end('ok')
-        response.writeHead(404).end('no_service')
-      })
+  const { url, calls } = await startReceiver(t, ({ path, headers }) => {
+    const ours = Object.keys(headers).some(it => it.startsWith('webhook-') || it === 'authorization' || it === 'cookie')
+    return path === '/ok' && !ours ? { status: 200, body: 'ok' } : { status: 404, body: 'no_service' }
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const channels = createChannels({ allowed: ['127.0.0.1'], smtp: undefined, mailFrom: undefined })
-  t.after(async () => {
-    await channels.close()
-    server.close()
-  })
+  const channels = openChannels(t)
   const send = (path: string) => {
-    const action = chat({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}` })
-    return channels
-      .of(action)
-      .send(action, [MESSAGE], { account: 7, secrets: ['whsec_eA=='], signal: new AbortController().signal, now: 0 })
+    const action = chat({ url: url + path })
+    return channels.of(action).send(action, [MESSAGE], makeContext())
   }
   assert.deepEqual(await send('/ok'), { type: 'delivered', status: 200, head: 'ok' })
   assert.deepEqual(await send('/gone'), { type: 'retry', why: 'it answered 404', status: 404, head: 'no_service' })
-  assert.deepEqual(JSON.parse(bodies[0]!), chatBody(chat(), MESSAGE))
+  assert.deepEqual(JSON.parse(calls[0]!.body), chatBody(chat(), MESSAGE))
 })

@@ -2,39 +2,27 @@ import assert from 'node:assert/strict'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
+import type { SMTPServerOptions } from 'smtp-server'
 import type { Message } from '../../src/delivery/channels/channel.ts'
 import { createEmail } from '../../src/delivery/channels/email.ts'
 import { renderMail } from '../../src/delivery/channels/mail.ts'
 import { secret } from '../../src/lib/secret.ts'
 import type { Action } from '../../src/rules/rule.ts'
+import { makeContext, makeMessage } from '../support/delivery.ts'
+import { startMailServer } from '../support/mail.ts'
 import { CERTIFICATE, KEY } from './certificate.ts'
 
 type Email = Extract<Action, { type: 'Email' }>
 
 const FROM = 'Chainsieve <alerts@sieve.test>'
-const CONTEXT = { account: 7, secrets: ['whsec_eA=='], signal: new AbortController().signal, now: 0 }
+const CONTEXT = makeContext()
 const email = (...recipients: string[]): Email => ({ type: 'Email', parameters: { recipients } })
-const message = (n: number, more: Partial<Message> = {}): Message => ({
-  id: String(n).padStart(64, '0'),
-  type: 'alert.confirmed',
-  rule: { id: 7, name: 'Whales', version: null },
-  network: 'ethereum/ethereum/mainnet',
-  targetType: 'Event',
-  confirmations: 3,
-  entity: { _id: `0xab_e_${n}`, _type: 'event', blockNumber: 12 },
-  source: { event: 'Transfer', amount: 5 },
-  timestamp: Date.parse('2026-01-02T03:04:05Z'),
-  ...more,
-})
-
-interface Mail {
-  from: string
-  to: string[]
-  text: string
-  secure: boolean
-  user: unknown
-}
+const message = (n: number, more: Partial<Message> = {}) =>
+  makeMessage({
+    id: String(n).padStart(64, '0'),
+    entity: { _id: `0xab_e_${n}`, _type: 'event', blockNumber: 12 },
+    ...more,
+  })
 
 /** `answer` of an address: what the server says to it as a recipient, nothing where it takes it. */
 const server = async (
@@ -42,12 +30,8 @@ const server = async (
   options: SMTPServerOptions = {},
   answer: (address: string) => [number, string] | undefined = () => undefined,
 ) => {
-  const mails: Mail[] = []
   let connections = 0
-  const smtp = new SMTPServer({
-    authOptional: true,
-    closeTimeout: 50,
-    disabledCommands: ['STARTTLS'],
+  const started = await startMailServer(t, {
     cert: CERTIFICATE,
     key: KEY,
     onConnect: (_, callback) => {
@@ -58,31 +42,9 @@ const server = async (
       const said = answer(address)
       callback(said && Object.assign(new Error(said[1]), { responseCode: said[0] }))
     },
-    onData(stream, session, callback) {
-      let text = ''
-      stream
-        .setEncoding('utf8')
-        .on('data', chunk => {
-          text += chunk
-        })
-        .on('end', () => {
-          const { mailFrom, rcptTo } = session.envelope
-          mails.push({
-            from: (mailFrom as { address: string }).address,
-            to: rcptTo.map(it => it.address),
-            text,
-            secure: session.secure,
-            user: session.user,
-          })
-          callback(null, 'queued as 1')
-        })
-    },
     ...options,
   })
-  smtp.on('error', () => {})
-  await new Promise<void>(resolve => void smtp.listen(0, '127.0.0.1', resolve))
-  t.after(() => new Promise<void>(resolve => void smtp.close(resolve)))
-  return { mails, port: (smtp.server.address() as AddressInfo).port, connections: () => connections }
+  return { ...started, connections: () => connections }
 }
 
 const channel = (
@@ -95,16 +57,6 @@ const channel = (
   return made
 }
 
-/** Header fields by name, unfolded. */
-const headersOf = ({ text }: Mail): Record<string, string> =>
-  Object.fromEntries(
-    text
-      .slice(0, text.indexOf('\r\n\r\n'))
-      .replace(/\r\n[ \t]+/g, ' ')
-      .split('\r\n')
-      .map(line => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
-  )
-
 test('a mail arrives as text and HTML, over one connection for several', async t => {
   const { mails, port, connections } = await server(t)
   const mail = channel(t, `smtp://127.0.0.1:${port}`)
@@ -113,15 +65,15 @@ test('a mail arrives as text and HTML, over one connection for several', async t
     assert.deepEqual(await mail.send(action, [message(1)], CONTEXT), {
       type: 'delivered',
       status: 250,
-      head: '250 queued as 1',
+      head: '250 queued',
     })
   assert.equal(connections(), 1)
   const [first, second] = mails
   assert.deepEqual(
-    { ...first, text: '' },
-    { from: 'alerts@sieve.test', to: ['a@x.test', 'b@x.test'], text: '', secure: false, user: undefined },
+    [first!.from, first!.to, first!.secure, first!.user],
+    ['alerts@sieve.test', ['a@x.test', 'b@x.test'], false, undefined],
   )
-  const { 'message-id': id, references, date, 'content-type': type, ...headers } = headersOf(first!)
+  const { 'message-id': id, references, date, 'content-type': type, ...headers } = first!.headers
   assert.deepEqual(headers, {
     from: FROM,
     to: 'a@x.test, b@x.test',
@@ -136,10 +88,10 @@ test('a mail arrives as text and HTML, over one connection for several', async t
   assert.match(first!.text, /event: Transfer/)
   assert.match(first!.text, /<td[^>]*>Transfer<\/td>/)
   // The same alert in every attempt; another mail for its retraction and for another action, in the same conversation.
-  assert.equal(headersOf(second!)['message-id'], id)
+  assert.equal(second!.headers['message-id'], id)
   await mail.send(action, [message(1, { type: 'alert.retracted' })], CONTEXT)
   await mail.send(email('a@x.test'), [message(1)], CONTEXT)
-  const others = mails.slice(3).map(headersOf)
+  const others = mails.slice(3).map(it => it.headers)
   assert.deepEqual(
     others.map(it => [it.subject, it.references]),
     [
@@ -156,7 +108,7 @@ test('several alerts are one mail; a hundred are told in full', async t => {
   const messages = Array.from({ length: 103 }, (_, n) => message(n, n === 5 ? { type: 'alert.retracted' } : {}))
   assert.equal((await mail.send(email('a@x.test'), messages, CONTEXT)).type, 'delivered')
   assert.equal(mails.length, 1)
-  const headers = headersOf(mails[0]!)
+  const headers = mails[0]!.headers
   assert.equal(headers.subject, '103 alerts, 1 retracted: Whales')
   assert.equal(
     headers['x-chainsieve-alert'],
@@ -188,7 +140,7 @@ test('neither a rule nor the chain can add a header, a recipient or markup', asy
   })
   assert.equal((await mail.send(email('a@x.test'), [hostile], CONTEXT)).type, 'delivered')
   assert.deepEqual(mails[0]!.to, ['a@x.test'])
-  assert.deepEqual(Object.keys(headersOf(mails[0]!)).sort(), [
+  assert.deepEqual(Object.keys(mails[0]!.headers).sort(), [
     'auto-submitted',
     'content-type',
     'date',
@@ -200,7 +152,7 @@ test('neither a rule nor the chain can add a header, a recipient or markup', asy
     'to',
     'x-chainsieve-alert',
   ])
-  assert.equal(headersOf(mails[0]!).subject, 'Alert: x Bcc: evil@x.test <script>alert(1)</script>')
+  assert.equal(mails[0]!.headers.subject, 'Alert: x Bcc: evil@x.test <script>alert(1)</script>')
   const { text, html } = renderMail(email(), [hostile])
   assert.doesNotMatch(html, /<script/)
   assert.match(html, /&lt;script&gt;alert\(1\)&lt;\/script&gt;/)
@@ -209,7 +161,7 @@ test('neither a rule nor the chain can add a header, a recipient or markup', asy
   assert.deepEqual(await mail.send(email(...bad, 'c@x.test'), [message(2)], CONTEXT), {
     type: 'delivered',
     status: 250,
-    head: '250 queued as 1',
+    head: '250 queued',
     error:
       'the SMTP server refused a@x.test RCPT TO:<evil@x.test>: no email address; b@x.test, evil@x.test: no email address; <evil@x.test>: no email address; nobody: no email address; : no email address',
   })
@@ -298,7 +250,7 @@ test('recipients that the server puts off are tried again alone, those that it r
   assert.deepEqual(await send('a@x.test', 'late@x.test', 'no@x.test'), {
     type: 'delivered',
     status: 250,
-    head: '250 queued as 1',
+    head: '250 queued',
     error: 'the SMTP server refused no@x.test: 550 no such user',
   })
   assert.deepEqual(
@@ -306,10 +258,10 @@ test('recipients that the server puts off are tried again alone, those that it r
     [['a@x.test'], ['late@x.test']],
   )
   assert.deepEqual(
-    mails.map(it => headersOf(it).to),
+    mails.map(it => it.headers.to),
     Array(2).fill('a@x.test, late@x.test, no@x.test'),
   )
-  assert.equal(headersOf(mails[0]!)['message-id'], headersOf(mails[1]!)['message-id'])
+  assert.equal(mails[0]!.headers['message-id'], mails[1]!.headers['message-id'])
   assert.deepEqual(await send('no@x.test'), {
     type: 'refused',
     why: 'the SMTP server refused no@x.test: 550 no such user',
@@ -370,12 +322,4 @@ test('a server that hangs, is not there or hangs up costs one attempt', async t 
     assert.equal(failed.type, 'retry')
     assert.doesNotMatch(JSON.stringify(failed), /hidden/)
   }
-  const controller = new AbortController()
-  const sending = channel(t, `smtp://127.0.0.1:${portOf(quiet)}`).send(email('a@x.test'), [message(1)], {
-    ...CONTEXT,
-    signal: controller.signal,
-  })
-  const reason = new Error('closing')
-  controller.abort(reason)
-  await assert.rejects(sending, error => error === reason)
 })

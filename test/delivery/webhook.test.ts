@@ -4,14 +4,14 @@ import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
-import type { Channel, Message, Outcome } from '../../src/delivery/channels/channel.ts'
-import { createChannels } from '../../src/delivery/channels/index.ts'
+import type { Channel, Outcome } from '../../src/delivery/channels/channel.ts'
 import { createGuard } from '../../src/delivery/guard.ts'
 import { createHttp, type HttpOptions } from '../../src/delivery/http.ts'
 import { readSource } from '../../src/delivery/payload.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { version } from '../../src/lib/runtime.ts'
 import type { Action } from '../../src/rules/rule.ts'
+import { makeContext, makeMessage, openChannels } from '../support/delivery.ts'
 import { CERTIFICATE, KEY } from './certificate.ts'
 
 const SECRETS = ['MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'c2Vjb25kIHNlY3JldCBvZiB0aGUgcm90YXRpb24='].map(
@@ -19,19 +19,12 @@ const SECRETS = ['MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'c2Vjb25kIHNlY3JldCBvZiB0aG
 )
 const NEVER = new AbortController().signal
 
-const MESSAGE: Message = {
-  id: 'a1'.repeat(32),
-  type: 'alert.confirmed',
+const MESSAGE = makeMessage({
   rule: { id: 7, name: 'Größe "x"', version: null },
-  network: 'ethereum/ethereum/mainnet',
-  targetType: 'Event',
-  confirmations: 3,
-  entity: { _id: '0xab_e_1', _type: 'event', blockNumber: 12 },
   source: readSource(
     '{"event":"Transfer","transactionHash":"0xab","blockNumber":{"num":18446744073709551615,"raw":"0xffffffffffffffff"}}',
   ),
-  timestamp: Date.parse('2026-01-02T03:04:05.678Z'),
-}
+})
 
 const BODY =
   `{"id":"${MESSAGE.id}","type":"alert.confirmed","timestamp":"2026-01-02T03:04:05.678Z","rule":{"id":7,"name":"Größe \\"x\\"","version":null},` +
@@ -63,12 +56,6 @@ const receiver = async (t: TestContext, answer: RequestListener = (_, response) 
   return { requests, url: `http://127.0.0.1:${await listen(t, server)}` }
 }
 
-const channels = (t: TestContext, options: Partial<Parameters<typeof createChannels>[0]> = {}) => {
-  const made = createChannels({ allowed: ['127.0.0.0/8'], smtp: undefined, mailFrom: undefined, ...options })
-  t.after(() => made.close())
-  return made
-}
-
 const http = (t: TestContext, options: Partial<HttpOptions> = {}) => {
   const made = createHttp({ guard: createGuard(['127.0.0.0/8']), timeoutMs: 5_000, ...options })
   t.after(() => made.close())
@@ -82,7 +69,7 @@ const post = (url: string, payload?: Action['payload']): Action => ({
   ...(payload && { payload }),
 })
 const send = (channel: Channel, action: Action, more: { secrets?: string[]; now?: number } = {}) =>
-  channel.send(action, [MESSAGE], { account: 7, secrets: SECRETS.slice(0, 1), signal: NEVER, now: Date.now(), ...more })
+  channel.send(action, [MESSAGE], makeContext({ secrets: SECRETS.slice(0, 1), now: Date.now(), ...more }))
 const headersOf = (request: IncomingMessage) => request.headers as Record<string, string>
 
 test('a POST carries the alert, signed so that the official library takes it', async t => {
@@ -91,7 +78,11 @@ test('a POST carries the alert, signed so that the official library takes it', a
     { fieldType: 'Sub Field', fieldName: 'blockNumber', subPayloads: [{ fieldType: 'Field', fieldName: 'num' }] },
   ])
   const now = Date.now()
-  assert.deepEqual(await send(channels(t).of(action), action, { now }), { type: 'delivered', status: 200, head: 'ok' })
+  assert.deepEqual(await send(openChannels(t).of(action), action, { now }), {
+    type: 'delivered',
+    status: 200,
+    head: 'ok',
+  })
   const { request, body } = requests[0]!
   assert.equal(body, `${BODY}{"blockNumber":{"num":18446744073709551615}}}`)
   assert.deepEqual([request.method, request.url], ['POST', '/hook'])
@@ -116,7 +107,7 @@ test('a POST carries the alert, signed so that the official library takes it', a
 test('during a rotation both secrets verify; every attempt has its own time and the same body', async t => {
   const { requests, url } = await receiver(t)
   const action = post(url)
-  const channel = channels(t).of(action)
+  const channel = openChannels(t).of(action)
   const now = Date.now()
   for (const at of [now - 60_000, now]) await send(channel, action, { secrets: SECRETS, now: at })
   const [first, second] = requests
@@ -137,7 +128,7 @@ test('during a rotation both secrets verify; every attempt has its own time and 
 test('a GET carries the same headers over an empty body, and its tokens are filled', async t => {
   const { requests, url } = await receiver(t)
   const action: Action = { type: 'Webhook (GET)', parameters: { url: `${url}/tx/{transactionHash}?b={blockNumber}` } }
-  assert.equal((await send(channels(t).of(action), action)).type, 'delivered')
+  assert.equal((await send(openChannels(t).of(action), action)).type, 'delivered')
   const { request, body } = requests[0]!
   assert.deepEqual([request.method, request.url, body], ['GET', '/tx/0xab?b=18446744073709551615', ''])
   assert.equal(request.headers['webhook-type'], 'alert.confirmed')
@@ -153,7 +144,7 @@ test('what a status means', async t => {
     })
     response.end(status === '204' ? undefined : 'why')
   })
-  const channel = channels(t).of(post(url))
+  const channel = openChannels(t).of(post(url))
   const outcome = (path: string) => send(channel, post(`${url}/${path}`))
   assert.deepEqual(await outcome('204'), { type: 'delivered', status: 204, head: '' })
   assert.deepEqual(await outcome('299'), { type: 'delivered', status: 299, head: 'why' })
@@ -245,16 +236,6 @@ test('receivers that hang, drip, break off or talk nonsense are tried again', as
   assert.deepEqual(await gone('http://receiver.test/'), retry('receiver.test cannot be resolved'))
   const none = http(t, { lookup: async () => [] })
   assert.deepEqual(await none('http://receiver.test/'), retry('receiver.test cannot be resolved'))
-})
-
-test('an attempt ends with the program, by the reason of its signal', async t => {
-  const { url } = await receiver(t, () => {})
-  const controller = new AbortController()
-  const reason = new Error('closing')
-  const attempt = http(t)(url, controller.signal)
-  setTimeout(() => controller.abort(reason), 30)
-  await assert.rejects(attempt, error => error === reason)
-  await assert.rejects(http(t)(url, controller.signal), error => error === reason)
 })
 
 test('inward addresses are refused before a connection, in every spelling', async t => {
@@ -365,14 +346,14 @@ test('TLS is verified, for the name in the URL', async t => {
 test('credentials of the URL are sent to its receiver, and shown to nobody', async t => {
   const { requests, url } = await receiver(t)
   const action = post(`${url.replace('//', '//us%40er:p%2fw@')}/a?key=hidden`)
-  const channel = channels(t).of(action)
+  const channel = openChannels(t).of(action)
   await send(channel, action)
   assert.equal(requests[0]!.request.headers.authorization, `Basic ${Buffer.from('us@er:p/w').toString('base64')}`)
   assert.equal(channel.shown(action), `${url}/a?key=[secret]`)
 })
 
 test('targets as they are shown, and what is isolated from what', t => {
-  const all = channels(t)
+  const all = openChannels(t)
   const shown = (url: string) => all.of(post(url)).shown(post(url))
   assert.equal(
     shown('https://x.org/tx/{transactionHash}?a={args.value}&b=c#d'),
@@ -397,7 +378,7 @@ test('targets as they are shown, and what is isolated from what', t => {
 })
 
 test('a URL that cannot be called is refused', async t => {
-  const refused = async (action: Action) => send(channels(t).of(action), action)
+  const refused = async (action: Action) => send(openChannels(t).of(action), action)
   assert.deepEqual(await refused(post('https://{event}.org/')), {
     type: 'refused',
     why: 'its URL has a token before the path: only path and query may have tokens',

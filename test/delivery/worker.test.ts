@@ -40,11 +40,11 @@ interface Setting {
   failingSince?: WorkerOptions['failingSince']
 }
 
-/** A worker over an outbox in memory; rules are looked up in a map that tests change. */
+/** A worker over an outbox in memory; rules are looked up in a map that tests change, and the first one notifies one receiver. */
 const setUp = async (t: TestContext, { channels, clock = systemClock, options = {}, data, failingSince }: Setting) => {
   const folder = data ?? (await dataFolder(t))
   const outbox = makeOutbox()
-  const rules = new Map<number, StoredRule>()
+  const rules = new Map<number, StoredRule>([[1, makeRule(1, [post('https://a.example/')])]])
   const metrics = createMetrics()
   const store = openDeliveries(folder, { now: clock.now })
   const start = (counted = createMetrics()): DeliveryWorker =>
@@ -135,8 +135,7 @@ describe('the delivery worker', () => {
       return at.length === 1 ? ({ ...FAILED, retryAfterMs: 30_000 } as Outcome) : FAILED
     })
     const schedule = [0, 1_000, 20_000, 40_000]
-    const { rules, worker, states, confirm, metrics } = await setUp(t, { channels, clock, options: { schedule } })
-    rules.set(1, makeRule(1, [post('https://a.example/')]))
+    const { worker, states, confirm, metrics } = await setUp(t, { channels, clock, options: { schedule } })
     confirm('alert-1')
     worker.wake()
     await passUntil(clock, () => states().dead === 1, { stepMs: 1_000, mostMs: 150_000 })
@@ -161,12 +160,11 @@ describe('the delivery worker', () => {
       at.push(clock.now())
       return up ? DELIVERED : FAILED
     })
-    const { rules, worker, states, confirm, store } = await setUp(t, {
+    const { worker, states, confirm, store } = await setUp(t, {
       channels,
       clock,
       options: { schedule: [0, 3_600_000] },
     })
-    rules.set(1, makeRule(1, [post('https://a.example/')]))
     for (let i = 0; i < 100; i++) confirm(`alert-${i}`)
     worker.wake()
     // The first ones, as many as may be under way, open the breaker; behind that there are single probes, each later than the one before.
@@ -188,12 +186,11 @@ describe('the delivery worker', () => {
   it('gives up what waited for the whole schedule while nothing arrived', async t => {
     const clock = createVirtualClock()
     const channels = makeChannels(() => FAILED)
-    const { rules, worker, states, confirm, store } = await setUp(t, {
+    const { worker, states, confirm, store } = await setUp(t, {
       channels,
       clock,
       options: { schedule: [0, 60_000, 600_000], perDestination: 1 },
     })
-    rules.set(1, makeRule(1, [post('https://a.example/')]))
     for (let i = 0; i < 500; i++) confirm(`alert-${i}`)
     worker.wake()
     await passUntil(clock, () => states().dead === 500, { stepMs: 10_000, mostMs: 3_600_000 })
@@ -208,13 +205,12 @@ describe('the delivery worker', () => {
     const clock = createVirtualClock()
     const channels = makeChannels(() => FAILED)
     const first = clock.now() - 86_400_000
-    const { rules, worker, states, confirm, store } = await setUp(t, {
+    const { worker, states, confirm, store } = await setUp(t, {
       channels,
       clock,
       options: { schedule: [0, 60_000], perDestination: 1 },
       failingSince: ({ action }) => (action.type === 'Webhook (POST)' ? first : undefined),
     })
-    rules.set(1, makeRule(1, [post('https://a.example/')]))
     for (let i = 0; i < 100; i++) confirm(`alert-${i}`)
     worker.wake()
     await passUntil(clock, () => states().dead === 100, { stepMs: 10_000, mostMs: 3_600_000 })
@@ -278,8 +274,7 @@ describe('the delivery worker', () => {
 
   it('sends to a destination in the order of the outbox, one after the other where one may be under way', async t => {
     const channels = makeChannels(() => systemClock.sleep(1).then(() => DELIVERED))
-    const { rules, worker, states, confirm } = await setUp(t, { channels, options: { perDestination: 1 } })
-    rules.set(1, makeRule(1, [post('https://a.example/')]))
+    const { worker, states, confirm } = await setUp(t, { channels, options: { perDestination: 1 } })
     for (let i = 0; i < 60; i++) confirm(`alert-${i}`)
     worker.wake()
     await until(() => states().delivered === 60)
@@ -294,8 +289,7 @@ describe('the delivery worker', () => {
     const channels = makeChannels(({ messages }) =>
       messages[0]!.type === 'alert.confirmed' ? answer.promise : DELIVERED,
     )
-    const { rules, worker, states, confirm, outbox, store } = await setUp(t, { channels })
-    rules.set(1, makeRule(1, [post('https://a.example/')]))
+    const { worker, states, confirm, outbox, store } = await setUp(t, { channels })
     confirm('alert-1')
     worker.wake()
     await until(() => channels.sent.length === 1)
@@ -357,12 +351,11 @@ describe('the delivery worker', () => {
     const clock = createVirtualClock()
     let up = false
     const channels = makeChannels(() => (up ? DELIVERED : FAILED))
-    const { rules, worker, start, states, confirm } = await setUp(t, {
+    const { worker, start, states, confirm } = await setUp(t, {
       channels,
       clock,
       options: { schedule: [0, 20_000] },
     })
-    rules.set(1, makeRule(1, [post('https://a.example/')]))
     confirm('alert-1')
     worker.wake()
     await clock.run(1_000)
@@ -418,8 +411,7 @@ describe('the delivery worker', () => {
 
   it('takes up what another process has queued again', async t => {
     const channels = makeChannels(() => (channels.sent.length === 1 ? REFUSED : DELIVERED))
-    const { folder, rules, worker, states, confirm } = await setUp(t, { channels })
-    rules.set(1, makeRule(1, [post('https://a.example/')]))
+    const { folder, worker, states, confirm } = await setUp(t, { channels })
     confirm('alert-1')
     worker.wake()
     await until(() => states().dead === 1)
@@ -431,8 +423,7 @@ describe('the delivery worker', () => {
 
   it('goes on where the file cannot be written for a while', async t => {
     const channels = makeChannels()
-    const { folder, rules, worker, states, confirm } = await setUp(t, { channels })
-    rules.set(1, makeRule(1, [post('https://a.example/')]))
+    const { folder, worker, states, confirm } = await setUp(t, { channels })
     const { default: Database } = await import('better-sqlite3')
     const other = new Database(`${folder}/deliveries.sqlite`)
     other.exec("CREATE TRIGGER full BEFORE UPDATE ON delivery BEGIN SELECT raise(ABORT, 'the disk is full'); END")
@@ -449,8 +440,7 @@ describe('the delivery worker', () => {
 
   it('tells of what a store has found since it was brought back from a backup, though it uses numbers again', async t => {
     const channels = makeChannels()
-    const { outbox, rules, worker, start, confirm, store, states } = await setUp(t, { channels })
-    rules.set(1, makeRule(1, [post('https://a.example/')]))
+    const { outbox, worker, start, confirm, store, states } = await setUp(t, { channels })
     for (const id of ['alert-1', 'alert-2', 'alert-3', 'alert-4']) confirm(id)
     worker.wake()
     await until(() => states().delivered === 4)
@@ -511,8 +501,7 @@ describe('the delivery worker', () => {
 describe('stopping', () => {
   it('lets what is under way finish', async t => {
     const channels = makeChannels(() => systemClock.sleep(100).then(() => DELIVERED))
-    const { rules, worker, states, confirm } = await setUp(t, { channels })
-    rules.set(1, makeRule(1, [post('https://a.example/')]))
+    const { worker, states, confirm } = await setUp(t, { channels })
     confirm('alert-1')
     worker.wake()
     await until(() => channels.sent.length === 1)
@@ -523,8 +512,7 @@ describe('stopping', () => {
   it('breaks off what hangs, which is sent again after the next start and charged no try', async t => {
     let hangs = true
     const channels = makeChannels(sent => (hangs ? hang(sent) : DELIVERED))
-    const { rules, worker, states, confirm, store, start } = await setUp(t, { channels })
-    rules.set(1, makeRule(1, [post('https://a.example/')]))
+    const { worker, states, confirm, store, start } = await setUp(t, { channels })
     confirm('alert-1')
     worker.wake()
     await until(() => channels.sent.length === 1)

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { AlertState, OutboxEntry, StoredAlert } from '../../src/alerts/alert.ts'
 import type { Outbox } from '../../src/alerts/outbox.ts'
 import type { Channel, ChannelOf, Message, Outcome, SendContext } from '../../src/delivery/channels/channel.ts'
+import { createChannels } from '../../src/delivery/channels/index.ts'
 import type { Due, Queue } from '../../src/delivery/ledger/queue.ts'
 import type { DeliveryState } from '../../src/delivery/ledger/records.ts'
 import { type DeliveryStore, openDeliveries } from '../../src/delivery/ledger/store.ts'
@@ -64,6 +65,37 @@ export const makeRule = (id: number, alerts: Action[], over: Partial<StoredRule>
   },
   ...over,
 })
+
+/** A message as channels send it. */
+export const makeMessage = (over: Partial<Message> = {}): Message => ({
+  id: 'a1'.repeat(32),
+  type: 'alert.confirmed',
+  rule: { id: 7, name: 'Whales', version: null },
+  network: 'ethereum/ethereum/mainnet',
+  targetType: 'Event',
+  confirmations: 3,
+  entity: { _id: '0xab_e_1', _type: 'event', blockNumber: 12 },
+  source: { event: 'Transfer', amount: 5 },
+  timestamp: Date.parse('2026-01-02T03:04:05.678Z'),
+  ...over,
+})
+
+/** What an attempt is made with. */
+export const makeContext = (over: Partial<SendContext> = {}): SendContext => ({
+  ...{ account: ACCOUNT, secrets: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'], now: 0 },
+  signal: new AbortController().signal,
+  ...over,
+})
+
+/** The channels as they are, which may reach receivers on loopback. */
+export const openChannels = (
+  t: { after(fn: () => unknown): void },
+  options: Partial<Parameters<typeof createChannels>[0]> = {},
+) => {
+  const channels = createChannels({ allowed: ['127.0.0.0/8'], smtp: undefined, mailFrom: undefined, ...options })
+  t.after(() => channels.close())
+  return channels
+}
 
 /** An outbox in memory, to which entries are added while others read. */
 export interface FakeOutbox extends Pick<Outbox, 'identity' | 'after' | 'last' | 'version'> {

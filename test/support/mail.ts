@@ -1,25 +1,28 @@
 import type { AddressInfo } from 'node:net'
-import { SMTPServer } from 'smtp-server'
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 
 /** A mail as it arrived. */
 export interface Mail {
+  from: string
   to: string[]
   /** By names in lower case. */
   headers: Record<string, string>
   /** The parts of its body, decoded, by their type. */
   parts: Record<string, string>
+  /** All of it, as it came. */
+  text: string
+  secure: boolean
+  user: unknown
 }
 
-/** A mail server on loopback that takes everything. */
-export const startMailServer = async (t: {
-  after(fn: () => unknown): void
-}): Promise<{ url: string; mails: Mail[] }> => {
+/** A mail server on loopback that takes everything, unless `options` say otherwise. */
+export const startMailServer = async (t: { after(fn: () => unknown): void }, options: SMTPServerOptions = {}) => {
   const mails: Mail[] = []
   const server = new SMTPServer({
     authOptional: true,
     closeTimeout: 50,
     disabledCommands: ['STARTTLS'],
-    onData(stream, { envelope }, callback) {
+    onData(stream, { envelope: { mailFrom, rcptTo }, secure, user }, callback) {
       let text = ''
       stream
         .setEncoding('utf8')
@@ -27,18 +30,21 @@ export const startMailServer = async (t: {
           text += chunk
         })
         .on('end', () => {
-          mails.push({ to: envelope.rcptTo.map(({ address }) => address), ...read(text) })
+          const from = (mailFrom as { address: string }).address
+          mails.push({ from, to: rcptTo.map(({ address }) => address), ...read(text), text, secure, user })
           callback(null, 'queued')
         })
     },
+    ...options,
   })
   server.on('error', () => {})
   await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve))
   t.after(() => new Promise<void>(resolve => void server.close(resolve)))
-  return { url: `smtp://127.0.0.1:${(server.server.address() as AddressInfo).port}`, mails }
+  const { port } = server.server.address() as AddressInfo
+  return { url: `smtp://127.0.0.1:${port}`, port, mails }
 }
 
-const read = (text: string): Omit<Mail, 'to'> => {
+const read = (text: string): Pick<Mail, 'headers' | 'parts'> => {
   const [headers, body] = entity(text)
   const [, boundary] = /boundary="([^"]+)"/.exec(headers['content-type'] ?? '') ?? []
   if (boundary === undefined) return { headers, parts: { [typeOf(headers)]: decode(headers, body) } }
