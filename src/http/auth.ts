@@ -20,7 +20,7 @@ export interface Door {
   forbid(c: Context, caller: Caller, scope: Scope): Response
 }
 
-export interface Passed {
+interface Passed {
   caller: Caller
   /** Names and values of headers that tell how many requests are left. */
   left: readonly string[]

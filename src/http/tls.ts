@@ -12,7 +12,7 @@ export interface CertificateFiles {
 }
 
 /** What a server shows: contents of the files, and the oldest version that it speaks. */
-export interface Pair {
+interface Pair {
   cert: Buffer
   key: Buffer
   minVersion: 'TLSv1.2'

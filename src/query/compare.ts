@@ -357,7 +357,7 @@ const readScaled = (value: bigint, { type, decimals }: DecodedElement, found: Fa
 const INTEGER_TYPE = /^(u?)int(\d+)$/
 
 /** Undefined where the value is no integer and no boolean. Negative ones stand in two's complement of their width. */
-export const integerOf = ({ type, hex }: Pick<DecodedElement, 'type' | 'hex'>): bigint | undefined => {
+const integerOf = ({ type, hex }: Pick<DecodedElement, 'type' | 'hex'>): bigint | undefined => {
   if (type === 'bool') return BigInt(hex)
   const [, unsigned, bits] = INTEGER_TYPE.exec(type) ?? []
   if (bits === undefined) return undefined

@@ -23,7 +23,7 @@ export const scoredTerm = (field: FieldPath, node: Node): Scored => {
 
 const HAS_TERMS: ReadonlySet<FieldPath['compare']> = new Set(['hex', 'exact', 'token', 'boolean'])
 
-export const existsOn = (field: FieldPath): Scored => constant(exists(field))
+const existsOn = (field: FieldPath): Scored => constant(exists(field))
 
 /** The shape of a text, or for a text field of one of its words. */
 export const patternOn = (clause: string, field: FieldPath, place: JsonNode, given: Pattern): Scored => {
@@ -100,7 +100,7 @@ export const nearOn = (field: FieldPath, text: string, { at, fuzziness, prefix, 
 }
 
 /** Near values are found among names, of which there are few. */
-export const checkFuzzy = (field: FieldPath, at: JsonNode): void => {
+const checkFuzzy = (field: FieldPath, at: JsonNode): void => {
   if (field.kind === 'text' || field.kind === 'keyword') return
   throw notFuzzy(
     at,

@@ -69,7 +69,7 @@ export const SEARCH_PARAMETERS = {
   terminate_after: { doc: 'As in the body.', put: same('terminate_after') },
 } satisfies Record<string, SearchParameter>
 
-export type ParameterName = keyof typeof SEARCH_PARAMETERS
+type ParameterName = keyof typeof SEARCH_PARAMETERS
 
 const isParameter = (name: string): name is ParameterName => Object.hasOwn(SEARCH_PARAMETERS, name)
 const searchParameter = (name: ParameterName): SearchParameter => SEARCH_PARAMETERS[name]
@@ -155,7 +155,7 @@ const checkAccurate = (body: MergedBody): void => {
   )
 }
 
-export const isTrue = (value: string | undefined): boolean => value === '' || value === 'true'
+const isTrue = (value: string | undefined): boolean => value === '' || value === 'true'
 
 const listIn = (given: ReadonlyMap<string, string>, ...names: string[]): string[] | undefined => {
   const value = names.map(name => given.get(name)).find(it => it !== undefined && it !== '')

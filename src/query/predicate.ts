@@ -22,7 +22,7 @@ export interface Relatives {
 }
 
 /** Compiles a condition on relatives. */
-export type CompileJoin = (node: JoinNode) => (document: Document) => boolean
+type CompileJoin = (node: JoinNode) => (document: Document) => boolean
 
 /**
  * Whether a document of the kind that the query was read for matches it: the back end of the query tree that needs no

@@ -43,9 +43,6 @@ export type Score =
   /** What the parent has. */
   | { readonly by: 'parent'; readonly kind: Kind; readonly of: Scored; readonly boost: number }
 
-/** A score that follows from those of related documents. */
-export type RelativeScore = Extract<Score, { by: 'child' | 'parent' }>
-
 export type ScoreMode = 'avg' | 'sum' | 'min' | 'max'
 
 /** A query that is read: which documents match, and how well. Without a score it only filters. */

@@ -73,11 +73,11 @@ export const weightOfPhrase = (
 
 /** Okapi BM25 as Lucene 8 counts it for Elasticsearch 7.17, with its defaults. */
 
-export const K1 = 1.2
-export const B = 0.75
+const K1 = 1.2
+const B = 0.75
 
 /** How telling a term is that so many of so many documents have. Both are those that have the field at all. */
-export const inverseFrequency = (documents: number, frequency: number): number =>
+const inverseFrequency = (documents: number, frequency: number): number =>
   Math.fround(Math.log(1 + (Math.max(documents, frequency) - frequency + 0.5) / (frequency + 0.5)))
 
 /**

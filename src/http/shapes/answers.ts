@@ -12,7 +12,6 @@ import {
   may,
   named,
   number,
-  type Of,
   object,
   oneOf,
   open,
@@ -121,6 +120,3 @@ export const ANSWER_SHAPES = {
   Information: open({ name: text, cluster_name: text, version: open({ number: text }), tagline: text }),
   Table: described('Rows, with `format=json`.', listOf(mapOf(orNull(text)))),
 }
-
-export type Hit = Of<typeof hit>
-export type SearchAnswer = Of<typeof searchAnswer>

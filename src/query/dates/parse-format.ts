@@ -18,7 +18,7 @@ export interface LocalTime {
 }
 
 /** Reads a text, as an instant in milliseconds since 1970 or as local time; undefined where it has another form. */
-export type DateParser = (text: string) => number | LocalTime | undefined
+type DateParser = (text: string) => number | LocalTime | undefined
 
 /** What a date means where the query names no format. */
 export const DEFAULT_FORMAT = 'epoch_second||epoch_millis||strict_date_optional_time'

@@ -8,7 +8,7 @@ import { periodsOf } from './rounding.ts'
 import { DAY, HOUR, MINUTE, SECOND, type Zone } from './time-zone.ts'
 
 /** A date as text, from milliseconds since 1970, and nanoseconds within the last one. */
-export type DateWriter = (instant: number, nanoseconds?: number) => string
+type DateWriter = (instant: number, nanoseconds?: number) => string
 
 /** The writer of a format: Elasticsearch's names, and patterns of Java letters. Of alternatives (`a||b`) the first one writes. */
 export const dateWriterOf = (place: JsonNode, format: string, zone: Zone): DateWriter => {

@@ -9,9 +9,9 @@ import { and, atLeast, not } from '../simplify.ts'
 import {
   ALL_FIELDS,
   bestOf,
-  type FieldName,
   fieldsNamed,
   inFields,
+  orAllFields,
   readFieldNames,
   type Weighted,
   weighted,
@@ -64,7 +64,7 @@ interface SimpleReading {
 
 const simpleReadingOf = (keys: ValuesOf<typeof SIMPLE_STRING_KEYS>, scope: Scope): SimpleReading => {
   const { query: place, fields = [], default_operator: all, lenient, analyzer } = keys
-  const names: FieldName[] = fields.length > 0 ? fields : [{ name: ALL_FIELDS, boost: 1, place }]
+  const names = orAllFields(fields, place)
   return {
     place,
     fields: fieldsNamed(names, scope),

@@ -11,6 +11,7 @@ import {
   isMatchType,
   MATCH_TYPES,
   type MatchType,
+  orAllFields,
   readFieldNames,
 } from '../text/many-fields.ts'
 import {
@@ -131,7 +132,7 @@ export const multiMatch = clause({
   },
   lower({ query, fields: given = [], type, tie_breaker: tie, slop, lenient, ...how }, { place, scope }) {
     const isAll = given.length === 0 || given.some(({ name }) => name === ALL_FIELDS)
-    const names = given.length > 0 ? given : [{ name: ALL_FIELDS, boost: 1, place }]
+    const names = orAllFields(given, place)
     const options = { ...matchOptions({ ...how, lenient: lenient ?? isAll }), slop }
     if (options.near && UNFUZZY.has(type))
       throw refuse('parsing_exception', `${where(how.fuzziness!)}: Fuzziness not allowed for type [${type}].`)

@@ -10,7 +10,7 @@ import type { Sort } from '../request.ts'
 import type { Scope } from '../scope.ts'
 import { GREATEST_LONG, LEAST_LONG } from '../simplify.ts'
 
-export interface SortValueOptions extends Pick<Sort, 'format' | 'as'> {
+interface SortValueOptions extends Pick<Sort, 'format' | 'as'> {
   field: FieldPath
   /** Whether it stands for documents without a value. */
   missing?: boolean

@@ -22,7 +22,7 @@ export const SIMPLE_OPERATORS = [
 ] as const
 export type SimpleOperator = (typeof SIMPLE_OPERATORS)[number]
 
-export interface SimpleOptions {
+interface SimpleOptions {
   operators: ReadonlySet<SimpleOperator>
   /** What joins two without an operator between them. */
   joint: 'and' | 'or'

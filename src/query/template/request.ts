@@ -7,7 +7,7 @@ import { boolean, isObject, type JsonNode, named, object, scalar, string, unexpe
 import { key, optional, or, orNull, readKeys, SCHEMAS } from '../keys.ts'
 
 /** What a template makes of its parameters, and what is to be told of what it finds. */
-export interface Rendered {
+interface Rendered {
   body: string
   explain: boolean
 }
@@ -195,13 +195,13 @@ const inner = (value: Json): string => {
 const numberText = (text: string): string => (/^-?\d+$/.test(text) ? text : javaDouble(Number(text)))
 
 /** A piece of a mustache template. */
-export type Piece =
+type Piece =
   | { is: 'text'; text: string }
   | { is: 'variable'; name: string; escaped: boolean }
   | { is: 'section' | 'inverted'; name: string; of: Piece[] }
 
 /** Reads a template; one that is none is refused. */
-export const parseTemplate = (template: string): Piece[] => {
+const parseTemplate = (template: string): Piece[] => {
   let [open, close] = ['{{', '}}']
   const top: Piece[] = []
   const around: { name: string; pieces: Piece[] }[] = []
@@ -254,5 +254,5 @@ const delimiters = (text: string, template: string): [string, string] => {
   return [open, close]
 }
 
-export const faulty = (why: string, template: string) =>
+const faulty = (why: string, template: string) =>
   refuse('script_exception', `${why}, in the template ${cut(JSON.stringify(template))}.`)

@@ -41,7 +41,7 @@ const TIES: Record<MatchType, number> = {
   bool_prefix: 1,
 }
 
-export interface ManyOptions extends TextOptions {
+interface ManyOptions extends TextOptions {
   /** Whether fields that know no near values are left out. */
   skipsFuzzy?: boolean
 }
@@ -121,6 +121,10 @@ export const readFieldName = (place: JsonNode): FieldName => {
 }
 
 export const ALL_FIELDS = '*'
+
+/** The fields that a clause lists; without any, all of them. */
+export const orAllFields = (listed: readonly FieldName[], place: JsonNode): readonly FieldName[] =>
+  listed.length > 0 ? listed : [{ name: ALL_FIELDS, boost: 1, place }]
 
 /** The fields of the kind that these names mean, so far as they are in sight. Names that nothing has are refused. */
 export const fieldsNamed = (names: readonly FieldName[], scope: Scope): Weighted[] => {

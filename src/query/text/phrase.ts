@@ -1,5 +1,5 @@
 /** What a phrase asks of the words of a text, in their order. */
-export interface Phrase {
+interface Phrase {
   readonly words: readonly string[]
   /** How many moves of a word by one place are forgiven. */
   readonly slop: number
