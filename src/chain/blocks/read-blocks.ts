@@ -66,6 +66,12 @@ export const createGatherer = (numbers: readonly number[]) => {
   }
 }
 
+/** What is wrong with a block that was read; throws what is wrong with the node. */
+export const blockFault = (error: unknown): ChainsieveError => {
+  if (error instanceof ChainsieveError && !error.code.startsWith('node_')) return error
+  throw error
+}
+
 /** One reading of blocks from one node: each is a checked block, or what is wrong with it. */
 export const readBlocks = async (
   endpoint: Endpoint,
@@ -96,8 +102,7 @@ const readHeaders = async (
       if (transactions) checkTransactions(block, options)
       return { ...(chainId !== undefined && { chainId }), block, receipts: [], partial: true }
     } catch (error) {
-      if (error instanceof ChainsieveError && !error.code.startsWith('node_')) return error
-      throw error
+      return blockFault(error)
     }
   })
 }
@@ -159,8 +164,7 @@ export const readAnswers = async (
         const traced = () => traceResultOf(endpoint, answers[(i + 1) * step - 1]!, number)
         return toBlock({ block, receipts, chainId, traceMethod, traced }, options)
       } catch (error) {
-        if (error instanceof ChainsieveError && !error.code.startsWith('node_')) return error
-        throw error
+        return blockFault(error)
       }
     }),
   )

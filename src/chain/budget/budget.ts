@@ -170,19 +170,10 @@ const LEAST_ELAPSED = 1 / 24
 
 type PeriodName = 'day' | 'month'
 
-interface Period {
-  readonly name: PeriodName
-  readonly limit: number
-  /** As in ISO 8601, 2026-11-22 or 2026-11. */
-  readonly id: string
-  /** When the next one begins, as epoch milliseconds. */
-  readonly endsAt: number
-  /** Share of it that has gone by. */
-  elapsed(): number
-}
+type Period = ReturnType<typeof createPeriod>
 
 /** A day or a month of UTC, which has its credits. */
-const createPeriod = (name: PeriodName, limit: number, now: () => number): Period => {
+const createPeriod = (name: PeriodName, limit: number, now: () => number) => {
   let { id, startsAt, endsAt } = boundsOf(name, now())
   const roll = () => {
     if (now() >= startsAt && now() < endsAt) return
@@ -191,14 +182,17 @@ const createPeriod = (name: PeriodName, limit: number, now: () => number): Perio
   return {
     name,
     limit,
+    /** As in ISO 8601, 2026-11-22 or 2026-11. */
     get id() {
       roll()
       return id
     },
+    /** When the next one begins, as epoch milliseconds. */
     get endsAt() {
       roll()
       return endsAt
     },
+    /** Share of it that has gone by. */
     elapsed() {
       roll()
       return Math.min(1, Math.max(0, (now() - startsAt) / (endsAt - startsAt)))

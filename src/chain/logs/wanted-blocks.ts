@@ -1,13 +1,22 @@
 import { ChainsieveError, retry } from '../../lib/errors.ts'
 import type { Limits } from '../../limits/index.ts'
-import { BLOCK_RECEIPTS, blockCall, blockOf, readBlocks, receiptCall, receiptsCall } from '../blocks/read-blocks.ts'
+import {
+  BLOCK_RECEIPTS,
+  blockCall,
+  blockFault,
+  blockOf,
+  readBlocks,
+  receiptCall,
+  receiptsCall,
+} from '../blocks/read-blocks.ts'
 import { checkBlock, inconsistent } from '../check/check-block.ts'
 import { isMissingMethod, resultOf } from '../rpc/answers.ts'
 import type { Endpoint } from '../rpc/endpoint.ts'
 import type { Rpc } from '../rpc/rpc.ts'
-import type { RawBlock, RpcBlock, RpcLog, RpcReceipt } from '../wire.ts'
+import type { RawBlock, RpcBlock, RpcReceipt } from '../wire.ts'
 import { areSameLogs, type Claim, type Found, isSameLog } from './check-logs.ts'
-import { type Fits, mayHold } from './log-filter.ts'
+import type { Fits } from './log-filter.ts'
+import { checkExcerpt, cutBlock } from './partial-blocks.ts'
 
 export interface WantedOptions {
   fits: Fits
@@ -97,8 +106,7 @@ const readWanted = async (
         const receipts = (plan.isWhole ? results[0] : results) as RpcReceipt[]
         return toPartial({ block, receipts, isWhole: plan.isWhole, claim: plan.claim, chainId }, options)
       } catch (error) {
-        if (error instanceof ChainsieveError && !error.code.startsWith('node_')) return error
-        throw error
+        return blockFault(error)
       }
     }),
   )
@@ -134,7 +142,7 @@ const toPartial = (read: Read, options: WantedOptions): Outcome => {
   const raw: RawBlock = { block, receipts }
   if (chainId !== undefined) raw.chainId = chainId
   if (isWhole) checkBlock(raw, options)
-  else checkSome(raw, claim, options)
+  else checkClaimed(raw, claim, options)
   const partial = cutDown(raw, options.fits)
   const held = partial.receipts.flatMap(({ logs }) => logs)
   if (areSameLogs(claim.logs, held)) return { block: partial }
@@ -146,28 +154,14 @@ const toPartial = (read: Read, options: WantedOptions): Outcome => {
 }
 
 /** Checks what is there of a block: its header, and the transactions of a claim with their receipts. */
-const checkSome = (raw: RawBlock, claim: Claim, options: WantedOptions) => {
-  const { block, receipts } = raw
+const checkClaimed = (raw: RawBlock, claim: Claim, options: WantedOptions) => {
+  const all = raw.block.transactions
   const places = [...new Set(claim.logs.map(it => Number(it.transactionIndex)))]
-  const transactions = places.map(place => block.transactions[place])
+  const transactions = places.map(place => all[place])
   if (transactions.some(it => it === undefined))
-    throw inconsistent(`block ${claim.number} has ${block.transactions.length} transactions, but logs of others`)
-  // Then its bloom says whether logs are missing.
-  if (places.length === block.transactions.length) return checkBlock(raw, options)
-  const some: RpcBlock = { ...block, transactions: transactions as RpcBlock['transactions'] }
-  // An excerpt states that there are more.
-  some.transactionCount = block.transactions.length
-  checkBlock({ ...raw, block: some, receipts }, { ...options, excerpts: true })
-  raw.block = { ...block, transactions: some.transactions }
-  if (options.bloom) checkCovered(block, receipts)
-}
-
-export const checkCovered = (block: RpcBlock, receipts: readonly RpcReceipt[]) => {
-  const fits = receipts.flatMap(({ logs }) => logs).every(log => mayHold(block.logsBloom, log))
-  if (!fits)
-    throw inconsistent(
-      `block ${Number(block.number)}: its logs bloom does not cover its logs: they belong to another block, or set skip-bloom for this network`,
-    )
+    throw inconsistent(`block ${claim.number} has ${all.length} transactions, but logs of others`)
+  raw.block = { ...raw.block, transactions: transactions as RpcBlock['transactions'] }
+  checkExcerpt(raw, all.length, options)
 }
 
 /** All of a block is read and checked, and tells what is wanted. Whoever claimed something else is to blame. */
@@ -196,17 +190,11 @@ const checkHash = ({ number, hash }: RpcBlock, { hash: due }: WantedOptions) => 
   throw inconsistent(`block ${Number(number)}: the node has ${hash} there, not ${due}`)
 }
 
-/** The header with the transactions and receipts that have logs that fit, and these logs alone. */
-const cutDown = (raw: RawBlock, fits: Fits): RawBlock => {
-  const receipts: RpcReceipt[] = []
-  const transactions: RpcBlock['transactions'] = []
-  for (const [i, receipt] of raw.receipts.entries()) {
-    const logs: RpcLog[] = receipt.logs.filter(fits)
-    if (logs.length === 0) continue
-    receipts.push({ ...receipt, logs })
-    transactions.push(raw.block.transactions[i]!)
-  }
-  return { ...raw, block: { ...raw.block, transactions }, receipts, partial: true }
-}
+/** What has logs that fit, and these logs alone. */
+const cutDown = (raw: RawBlock, fits: Fits): RawBlock =>
+  cutBlock(raw, (_, receipt) => {
+    const logs = receipt.logs.filter(fits)
+    return logs.length > 0 ? logs : undefined
+  })
 
 const TRIES = 4

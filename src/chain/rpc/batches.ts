@@ -37,23 +37,10 @@ export interface BatchesOptions {
 }
 
 /** Sends calls in as many requests as a node wants, and learns how many those are. */
-export interface Batches {
-  /** As `Endpoint.send` and `Endpoint.sendUnread`. */
-  send<T extends object = never>(
-    calls: readonly Call[],
-    signal: AbortSignal,
-    urgent: boolean,
-    take?: Take<T>,
-  ): Promise<Answer[] | { taken: T }>
-  /** As `Endpoint.sendSmall`. */
-  sendSmall(calls: readonly Call[], signal: AbortSignal): Promise<Answer[]>
-  /** Most of such calls in one request at the moment. */
-  sizeFor(calls: readonly Call[]): number
-}
-
-export const createBatches = ({ post, most, limits, onSmaller, ...options }: BatchesOptions): Batches => {
+export const createBatches = ({ post, most, limits, onSmaller, ...options }: BatchesOptions) => {
   let batch = options.batch
 
+  /** Most of such calls in one request at the moment. */
   const sizeFor = (calls: readonly Call[]): number => Math.max(1, Math.floor(Math.min(batch, most(calls) ?? batch)))
 
   const send = async <T extends object = never>(

@@ -3,6 +3,7 @@ import type { Limits } from '../../limits/index.ts'
 import {
   BLOCK_RECEIPTS,
   blockCall,
+  blockFault,
   blockOf,
   createGatherer,
   readBlocks,
@@ -12,7 +13,7 @@ import {
 import { hasStateSync } from '../blocks/state-sync.ts'
 import { checkBlock, checkShape, inconsistent } from '../check/check-block.ts'
 import { BLOCK } from '../check/schema.ts'
-import { checkCovered } from '../logs/wanted-blocks.ts'
+import { checkExcerpt, cutBlock } from '../logs/partial-blocks.ts'
 import { type Answer, isMissingMethod, resultOf } from '../rpc/answers.ts'
 import type { Endpoint } from '../rpc/endpoint.ts'
 import type { Rpc } from '../rpc/rpc.ts'
@@ -149,7 +150,7 @@ const completed = async (
     block: { ...block, transactions: wanted },
     receipts: wanted.map(({ hash }) => receipts.get(hash)!),
   }
-  checkSome(raw, block.transactions.length, options)
+  checkExcerpt(raw, block.transactions.length, options)
   return cut(raw, isWanted)
 }
 
@@ -162,39 +163,20 @@ const checkAsked = ({ transactions }: RpcBlock, asked: Told['asked'], where: str
   return asked
 }
 
-/** An excerpt states that there are more. */
-const checkSome = (raw: RawBlock, count: number, { bloom, limits }: FetchOptions) => {
-  const { block, receipts } = raw
-  if (receipts.length === count) return checkBlock(raw, { bloom, limits })
-  checkBlock({ ...raw, block: { ...block, transactionCount: count } }, { bloom, limits, excerpts: true })
-  if (bloom) checkCovered(block, receipts)
-}
-
 const cutTo =
   ({ isWanted }: FetchOptions) =>
   (raw: RawBlock | ChainsieveError): RawBlock | ChainsieveError =>
     raw instanceof ChainsieveError ? raw : cut(raw, isWanted)
 
-/** The header with the transactions that are wanted, their receipts without logs, and their traces. */
-const cut = (raw: RawBlock, isWanted: (tx: RpcTransaction) => boolean): RawBlock => {
-  const transactions = raw.block.transactions.filter(isWanted)
-  const hashes = new Set(transactions.map(({ hash }) => hash))
-  const receipts = raw.receipts
-    .filter(({ transactionHash }) => hashes.has(transactionHash))
-    .map(receipt => ({ ...receipt, logs: [] }))
-  const traces = raw.traces?.filter(it => it.type !== 'reward' && hashes.has(it.transactionHash))
-  return {
-    ...{ ...raw, block: { ...raw.block, transactions }, receipts, partial: true },
-    ...(traces && traces.length > 0 && { traces }),
-  }
-}
+/** The transactions that are wanted, their receipts without logs, and their traces. */
+const cut = (raw: RawBlock, isWanted: (tx: RpcTransaction) => boolean): RawBlock =>
+  cutBlock(raw, tx => (isWanted(tx) ? [] : undefined))
 
 const asFault = async (reading: Promise<RawBlock>): Promise<RawBlock | ChainsieveError> => {
   try {
     return await reading
   } catch (error) {
-    if (error instanceof ChainsieveError && !error.code.startsWith('node_')) return error
-    throw error
+    return blockFault(error)
   }
 }
 

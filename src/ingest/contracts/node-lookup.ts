@@ -2,17 +2,6 @@ import { ChainsieveError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { type Clock, systemClock } from '../../lib/retry.ts'
 
-/** Asks nodes for what blocks can do without. */
-export interface NodeLookup<T> {
-  /**
-   * Waits while no node can be reached, as for blocks; where nodes do not answer this question, goes on without, and does not ask again for a
-   * while. What somebody else is asking already is waited for.
-   */
-  prefetch(things: readonly T[], signal: AbortSignal): Promise<void>
-  /** Asks whether or not nodes have answered lately; resolves a while later where one of them is not answered. */
-  require(things: readonly T[], signal: AbortSignal): Promise<void>
-}
-
 export interface NodeLookupOptions<T> {
   /** Takes note of what is answered. */
   ask(some: readonly T[], signal: AbortSignal): Promise<void>
@@ -33,7 +22,8 @@ const AGAIN_MS = 3_000
 /** Errors that pass; a node may give any other error to every such question. */
 const PASSING = ['node_unreachable', 'node_rate_limited']
 
-export const createNodeLookup = <T>(options: NodeLookupOptions<T>): NodeLookup<T> => {
+/** Asks nodes for what blocks can do without. */
+export const createNodeLookup = <T>(options: NodeLookupOptions<T>) => {
   const { ask, most, what, log, now = () => performance.now(), clock = systemClock } = options
   /** Those that are being asked, so that two lanes which meet something new ask for it once. */
   const underWay = new Map<T, Promise<void>>()
@@ -64,7 +54,11 @@ export const createNodeLookup = <T>(options: NodeLookupOptions<T>): NodeLookup<T
     Array.from({ length: Math.ceil(things.length / most) }, (_, i) => things.slice(i * most, (i + 1) * most))
 
   return {
-    async prefetch(things, signal) {
+    /**
+     * Waits while no node can be reached, as for blocks; where nodes do not answer this question, goes on without, and does not ask again for a
+     * while. What somebody else is asking already is waited for.
+     */
+    async prefetch(things: readonly T[], signal: AbortSignal) {
       const others = things.flatMap(thing => underWay.get(thing) ?? [])
       const own = things.filter(thing => !underWay.has(thing))
       await eachOf(partsOf(own), async some => {
@@ -79,7 +73,8 @@ export const createNodeLookup = <T>(options: NodeLookupOptions<T>): NodeLookup<T
       })
       await Promise.all(others)
     },
-    async require(things, signal) {
+    /** Asks whether or not nodes have answered lately; resolves a while later where one of them is not answered. */
+    async require(things: readonly T[], signal: AbortSignal) {
       let isLacking = false
       await eachOf(partsOf(things), async some => {
         if (!isLacking && (await attempt(some, signal))) isLacking = true

@@ -326,19 +326,10 @@ const concernedIn = (
   return found
 }
 
-/** Upgrades of one contract in the order of the chain. */
-export interface UpgradeHistory {
-  add(upgrade: StoredUpgrade): void
-  /** The last one before a position that tells whose code it is. */
-  named(at: number): StoredUpgrade | undefined
-  /** The last one before a position that does not. */
-  unnamed(at: number): StoredUpgrade | undefined
-  /** Whose code it is in a range, as far as it is told there. */
-  within(from: number, to: number): string[]
-  forget(from: number): void
-}
+type UpgradeHistory = ReturnType<typeof createUpgradeHistory>
 
-export const createUpgradeHistory = (stored: readonly StoredUpgrade[]): UpgradeHistory => {
+/** Upgrades of one contract in the order of the chain. */
+const createUpgradeHistory = (stored: readonly StoredUpgrade[]) => {
   const named: StoredUpgrade[] = []
   const unnamed: StoredUpgrade[] = []
   const listOf = ({ implementation }: StoredUpgrade) => (implementation === null ? unnamed : named)
@@ -352,17 +343,20 @@ export const createUpgradeHistory = (stored: readonly StoredUpgrade[]): UpgradeH
     }
     return low
   }
-  const history: UpgradeHistory = {
-    add(upgrade) {
+  const history = {
+    add(upgrade: StoredUpgrade) {
       const list = listOf(upgrade)
       const place = before(list, upgrade.position)
       if (list[place]?.position !== upgrade.position) list.splice(place, 0, upgrade)
     },
-    named: at => named[before(named, at) - 1],
-    unnamed: at => unnamed[before(unnamed, at) - 1],
-    within: (from, to) =>
+    /** The last one before a position that tells whose code it is. */
+    named: (at: number) => named[before(named, at) - 1],
+    /** The last one before a position that does not. */
+    unnamed: (at: number) => unnamed[before(unnamed, at) - 1],
+    /** Whose code it is in a range, as far as it is told there. */
+    within: (from: number, to: number) =>
       named.slice(before(named, from), before(named, to)).map(({ implementation }) => implementation!),
-    forget(from) {
+    forget(from: number) {
       for (const list of [named, unnamed]) list.length = before(list, from)
     },
   }

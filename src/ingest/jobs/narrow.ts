@@ -1,5 +1,5 @@
 import { fitsAny } from '../../chain/logs/log-filter.ts'
-import type { RpcBlock, RpcReceipt } from '../../chain/wire.ts'
+import { cutBlock } from '../../chain/logs/partial-blocks.ts'
 import type { Scoping } from '../../config/scopes.ts'
 import type { Lookups } from '../../engine/port.ts'
 import type { Range } from '../../lib/ranges.ts'
@@ -60,19 +60,11 @@ export const cutTo = (questions: readonly Question[]): Cut => {
     const [there, sentThere] = [all.filter(isThere), sent.filter(isThere)]
     const isSent = (address: string | null | undefined) =>
       typeof address === 'string' && sentThere.some(({ addresses }) => addresses.has(address.toLowerCase()))
-    const receipts: RpcReceipt[] = []
-    const transactions: RpcBlock['transactions'] = []
-    for (const [i, receipt] of raw.receipts.entries()) {
-      const tx = raw.block.transactions[i]!
-      const wanted = receipt.logs.filter(log => there.some(({ fits }) => fits(log)))
-      if (wanted.length === 0 && !isSent(tx.from) && !isSent(tx.to)) continue
-      receipts.push({ ...receipt, logs: wanted })
-      transactions.push(tx)
-    }
-    if (receipts.length === 0) return undefined
-    const hashes = new Set(transactions.map(({ hash }) => hash))
-    const traces = raw.traces?.filter(it => it.type !== 'reward' && hashes.has(it.transactionHash))
-    return { ...raw, block: { ...raw.block, transactions }, receipts, ...(traces && { traces }) }
+    const rest = cutBlock(raw, (tx, { logs }) => {
+      const wanted = logs.filter(log => there.some(({ fits }) => fits(log)))
+      return wanted.length > 0 || isSent(tx.from) || isSent(tx.to) ? wanted : undefined
+    })
+    return rest.receipts.length > 0 ? rest : undefined
   }
 }
 

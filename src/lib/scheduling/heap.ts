@@ -1,11 +1,5 @@
 /** The least `at` first. */
-export interface Heap<T extends { at: number }> {
-  peek(): T | undefined
-  push(item: T): void
-  pop(): void
-}
-
-export const createHeap = <T extends { at: number }>(): Heap<T> => {
+export const createHeap = <T extends { at: number }>() => {
   const heap: T[] = []
   const swap = (a: number, b: number) => {
     const kept = heap[a]!
@@ -13,8 +7,8 @@ export const createHeap = <T extends { at: number }>(): Heap<T> => {
     heap[b] = kept
   }
   return {
-    peek: () => heap[0],
-    push(item) {
+    peek: (): T | undefined => heap[0],
+    push(item: T) {
       let at = heap.push(item) - 1
       for (let up = (at - 1) >> 1; at > 0 && heap[up]!.at > heap[at]!.at; at = up, up = (at - 1) >> 1) swap(at, up)
     },
