@@ -3,9 +3,10 @@ import { type TestContext, test } from 'node:test'
 import type { RpcLog } from '../../../src/chain/wire.ts'
 import type { Scoping } from '../../../src/config/scopes.ts'
 import { verifyContents } from '../../../src/engine/verify.ts'
-import { folderToIndex, indexIn, indexJob, serveContracts } from '../../support/indexing.ts'
+import { folderToIndex, indexIn, indexJob } from '../../support/indexing.ts'
 import { type FakeNode, startNode } from '../../support/node.ts'
 import { makeChain } from '../../support/pack.ts'
+import { setUpScopes } from '../../support/scope-following.ts'
 import {
   assertAskedOnce,
   blockOf,
@@ -21,15 +22,9 @@ import {
 const setUp = async (t: TestContext, seed: number, count = 70) => {
   const below = random(seed)
   const chain = unevenChain(count, below)
-  const { data, store } = await folderToIndex(t)
-  const node = await startNode(t, chain)
-  serveContracts(node)
-  const asked = serveLogs(node)
-  const index = async (wanted: Scoping | undefined, range: { from?: number; to?: number } = {}) => {
-    const [from, to] = [range.from, range.to].map(block => (block === undefined ? undefined : { block }))
-    const order = below(2) === 0 ? 'newest' : 'oldest'
-    return indexIn(t, data, indexJob(node, { from, to, order, finality: 1, scoping: wanted }), { storeBatch: 20 }).ended
-  }
+  const { node, store, asked, index: indexOrdered } = await setUpScopes(t, chain)
+  const index = (wanted: Scoping | undefined, range: { from?: number; to?: number } = {}) =>
+    indexOrdered(wanted, { ...range, order: below(2) === 0 ? 'newest' : 'oldest' })
   return { chain, node, store, asked, index, below }
 }
 

@@ -1,31 +1,11 @@
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import type { RawBlock, RpcLog } from '../../../src/chain/wire.ts'
-import type { Scoping } from '../../../src/config/scopes.ts'
 import { textOf } from '../../../src/scopes/filter.ts'
 import { numberOf } from '../../support/contents.ts'
-import { folderToIndex, followJob, serveContracts } from '../../support/indexing.ts'
-import { startNode } from '../../support/node.ts'
 import { makeChain } from '../../support/pack.ts'
-import { coveredIn, followScopes } from '../../support/scope-following.ts'
-import { blockOf, expectedOf, fits, holdingsIn, scoping, serveLogs } from '../../support/scoped.ts'
-
-const FINALITY = 4
-
-const setUp = async (t: TestContext, chain: readonly RawBlock[]) => {
-  const { data, store } = await folderToIndex(t)
-  const node = await startNode(t, chain)
-  serveContracts(node)
-  const asked = serveLogs(node)
-  const follow = (wanted: Scoping, work: Parameters<typeof followScopes>[2]) =>
-    followScopes(
-      { data, store, node },
-      followJob(node, { node: { pollMs: 5 }, order: 'oldest', finality: FINALITY, scoping: wanted }),
-      work,
-    )
-  const covered = () => coveredIn(store)
-  return { node, store, asked, follow, covered }
-}
+import { setUpScopes } from '../../support/scope-following.ts'
+import { blockOf, expectedOf, fits, holdingsIn, scoping } from '../../support/scoped.ts'
 
 test('the head is followed with a scope through a reorganisation and a restart', async t => {
   const first = makeChain({ blocks: 1, from: 50, txs: 0 })
@@ -35,7 +15,7 @@ test('the head is followed with a scope through a reorganisation and a restart',
   const chain: RawBlock[] = [...first]
   const grow = (logs: readonly (typeof wantedLog)[]) => void chain.push(blockOf(chain.at(-1)!, logs))
   for (let i = 0; i < 20; i++) grow(i % 3 === 0 ? [otherLog, wantedLog] : [otherLog])
-  const { node, store, follow, covered } = await setUp(t, chain)
+  const { node, store, follow, covered } = await setUpScopes(t, chain)
   const filter = { addresses: [wantedLog.address], topics: [] }
   const wanted = scoping([filter])
   const expected = () => expectedOf(chain, (log: RpcLog) => fits(log, filter))
@@ -83,7 +63,7 @@ test('children of a factory count from their event on, in the past and at the he
   grow([swap(1), swap(2)])
   grow([names(2), swap(2), swap(3)])
   for (let i = 0; i < 8; i++) grow([swap(1), swap(3)])
-  const { node, store, asked, follow } = await setUp(t, chain)
+  const { node, store, asked, follow } = await setUpScopes(t, chain)
   const factory = { addresses: [FACTORY], topic: CREATED, place: { word: 0 } }
   const expected = () => {
     const born = new Map<string, number>()

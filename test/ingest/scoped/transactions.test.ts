@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import type { RawBlock, RpcLog, RpcTransaction } from '../../../src/chain/wire.ts'
-import type { Scoping } from '../../../src/config/scopes.ts'
 import { textOf } from '../../../src/scopes/filter.ts'
 import { transactionsOf } from '../../../src/scopes/questions.ts'
 import { numberOf } from '../../support/contents.ts'
-import { folderToIndex, followJob, indexIn, indexJob, serveContracts } from '../../support/indexing.ts'
-import { startNode } from '../../support/node.ts'
 import { makeChain } from '../../support/pack.ts'
-import { coveredIn, followScopes } from '../../support/scope-following.ts'
+import { setUpScopes } from '../../support/scope-following.ts'
 import {
   assertAskedOnce,
   blockOf,
@@ -17,38 +14,18 @@ import {
   holdingsIn,
   random,
   scoping,
-  serveLogs,
   unevenChain,
 } from '../../support/scoped.ts'
 import { createTestStore } from '../../support/store.ts'
 import { traceBlock } from '../../support/traces.ts'
 import { isFromOrTo, partiesIn, serveTraceFilter } from '../../support/transactions.ts'
 
-const FINALITY = 4
 const TO = ['2', '3', '4'].map(digit => `0x${digit.repeat(40)}`)
-
-const setUp = async (t: TestContext, chain: readonly RawBlock[]) => {
-  const { data, store } = await folderToIndex(t)
-  const node = await startNode(t, chain)
-  serveContracts(node)
-  const logs = serveLogs(node)
-  const job = (wanted: Scoping | undefined, traces: 'off' | 'all' = 'off') =>
-    ({ node: { pollMs: 5, traces }, scoping: wanted, order: 'oldest' }) as const
-  const index = async (wanted: Scoping | undefined, range: { from?: number; to?: number; traces?: 'all' } = {}) => {
-    const [from, to] = [range.from, range.to].map(block => (block === undefined ? undefined : { block }))
-    const asked = indexJob(node, { ...job(wanted, range.traces), from, to, finality: 1 })
-    return indexIn(t, data, asked, { storeBatch: 20 }).ended
-  }
-  const follow = (wanted: Scoping, work: Parameters<typeof followScopes>[2]) =>
-    followScopes({ data, store, node }, followJob(node, { ...job(wanted), finality: FINALITY }), work)
-  const covered = () => coveredIn(store)
-  return { node, store, logs, index, follow, covered }
-}
 
 test('scopes that gain transactions in any order ask for what they lack alone', async t => {
   const below = random(11)
   const chain = unevenChain(50, below, 0)
-  const { node, store, logs, index } = await setUp(t, chain)
+  const { node, store, asked: logs, index } = await setUpScopes(t, chain)
   const traced = serveTraceFilter(node, { blocks: 9 })
   const first = numberOf(chain[0]!)
   const settled = chain.slice(0, -1)
@@ -91,7 +68,7 @@ test('scopes that gain transactions in any order ask for what they lack alone', 
 
 test('a scope whose transactions no node finds is refused, or has each block read', async t => {
   const chain = unevenChain(40, random(12))
-  const { node, store, index } = await setUp(t, chain)
+  const { node, store, index } = await setUpScopes(t, chain)
   const addresses = partiesIn(chain).slice(0, 2)
   await assert.rejects(index(scoping([{ addresses, transactions: 'search' }])), {
     next: 'refuse',
@@ -123,7 +100,7 @@ test('traces of transactions outlive that their blocks gain others', async t => 
     ),
   )
   const stored = async (...steps: number[][]) => {
-    const { node, store, index } = await setUp(t, chain)
+    const { node, store, index } = await setUpScopes(t, chain)
     serveTraceFilter(node)
     node.methods.set('trace_block', ([number]) => structuredClone(traces[Number(number)]))
     for (const step of steps)
@@ -156,7 +133,7 @@ test('transactions are followed through a reorganisation and a restart', async t
   const grow = (...args: [from: string, to: string, isLogged?: boolean]) =>
     void chain.push(sending(chain.at(-1)!, ...args))
   for (let i = 0; i < 12; i++) grow(i % 3 === 0 ? ours : other, i % 4 === 0 ? ours : other, i % 5 === 0)
-  const { node, store, follow, covered } = await setUp(t, chain)
+  const { node, store, follow, covered } = await setUpScopes(t, chain)
   serveTraceFilter(node)
   const wanted = scoping([{ addresses: [ours], transactions: 'search' }])
   const due = () =>
@@ -210,7 +187,7 @@ test('transactions of what a factory names are wanted from its event on', async 
   }
   const past: [number, boolean?][] = [[1], [1, true], [1], [2], [2, true], [2], [1], [3], [2], [1], [2], [1]]
   for (const args of past) grow(...args)
-  const { node, store, follow } = await setUp(t, chain)
+  const { node, store, follow } = await setUpScopes(t, chain)
   serveTraceFilter(node)
   const factory = { addresses: [FACTORY!], topic: CREATED!, place: { word: 0 } }
   const due = () => {
