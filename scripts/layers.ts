@@ -235,7 +235,6 @@ export const MOST_LINES = 150
 /** Folders and functions that are larger for now. `most` may only go down. */
 export const LARGE: readonly { path: string; name?: string; most: number; why: string }[] = [
   { path: 'src/engine/aggs', most: 32, why: 'One file for each family of aggregations, and what they share.' },
-  { path: 'src/engine', most: 33, why: 'The parts of the store that a writer and a reader share.' },
   {
     path: 'src/engine/index',
     most: 32,
@@ -261,7 +260,7 @@ export const LARGE: readonly { path: string; name?: string; most: number; why: s
     why: 'A factory whose members share the state of one object or thread.',
   },
   {
-    path: 'src/engine/shelf-writer.ts',
+    path: 'src/engine/shipping/shipping-state.ts',
     name: 'createShelfWriter',
     most: 152,
     why: 'A factory whose members share the state of one object or thread.',

@@ -1,8 +1,8 @@
+import type { Visible } from '../engine/shipping/shipped-ranges.ts'
 import { versionOf } from '../engine/versioned.ts'
 import { createKeptAnswers, keyOfSearch } from '../search/kept-answers.ts'
 import type { BodySearch, StoreAnswer } from '../search/store.ts'
 import type { Db } from '../sqlite/database.ts'
-import type { Visible } from './visible.ts'
 
 type Ask = (signal: AbortSignal) => Promise<StoreAnswer>
 

@@ -5,6 +5,7 @@ import { reached, resumeFrom } from '../engine/query/resume.ts'
 import type { SimilarRequest } from '../engine/query/similar.ts'
 import { type Reader, readingIn } from '../engine/reader.ts'
 import { blockOf } from '../engine/schema.ts'
+import type { Visible } from '../engine/shipping/shipped-ranges.ts'
 import type { Kind } from '../mapping/index.ts'
 import type { ResumePoint, SearchRequest, Seen } from '../query/request.ts'
 import { documentOf } from './hits/found.ts'
@@ -19,7 +20,6 @@ import {
 import { shelvedNow, shelvedUpTo } from './shipped-blocks.ts'
 import { hitsAt, likeContract, likeHappening } from './similar.ts'
 import type { Settle } from './visibility.ts'
-import type { Visible } from './visible.ts'
 
 /** What is asked of a cluster together with the network's store, which knows its blocks. */
 export interface Lookups {

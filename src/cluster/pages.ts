@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { checkHits } from '../engine/query/snapshot.ts'
+import type { Visible } from '../engine/shipping/shipped-ranges.ts'
 import { ChainsieveError } from '../lib/errors.ts'
 import type { Kind } from '../mapping/index.ts'
 import type { SearchRequest } from '../query/request.ts'
@@ -7,7 +8,6 @@ import { LACKS_REQUEST, UNAVAILABLE } from './connection/faults.ts'
 import type { ClusterHit } from './hits/found.ts'
 import { type Asker, type AskOptions, KEEP_ALIVE, type Page } from './query-client.ts'
 import { bothVisible, type Settle } from './visibility.ts'
-import type { Visible } from './visible.ts'
 
 /**
  * All hits of a search, page by page, of one state of the cluster's indices. It lies in certain copies of their shards: where these are lost, the

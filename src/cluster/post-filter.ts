@@ -1,5 +1,6 @@
 import { asBigint } from '../documents/show.ts'
 import type { Decodings } from '../engine/query/decodings.ts'
+import type { Visible } from '../engine/shipping/shipped-ranges.ts'
 import type { Node } from '../query/ast.ts'
 import { compile } from '../query/predicate.ts'
 import type { RequestPart, SearchRequest } from '../query/request.ts'
@@ -8,7 +9,6 @@ import { type ClusterHit, documentOf } from './hits/found.ts'
 import { supersetOf } from './query/superset.ts'
 import type { Asker, AskOptions, Page, Paging } from './query-client.ts'
 import { notInCluster } from './unsupported.ts'
-import type { Visible } from './visible.ts'
 
 /** Rules may have conditions that no index answers: the cluster is asked for more, and each document that it finds is tested here. */
 export const testing = (asker: Asker, decodingsOf: Decodings['of']): Asker => ({

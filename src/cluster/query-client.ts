@@ -2,6 +2,7 @@ import { readDocument } from '../documents/read.ts'
 import { asBigint, asJson } from '../documents/show.ts'
 import type { Found } from '../engine/query/found.ts'
 import { check, type SearchOptions } from '../engine/query/options.ts'
+import type { Visible } from '../engine/shipping/shipped-ranges.ts'
 import { KINDS, type Kind } from '../mapping/index.ts'
 import type { Place, SearchRequest } from '../query/request.ts'
 import { ids } from '../query/simplify.ts'
@@ -15,7 +16,6 @@ import { aliasOf } from './indices/names.ts'
 import type { AskCluster } from './query/joins.ts'
 import { type Compiled, prepareSearch } from './query/search.ts'
 import type { Seeing } from './visibility.ts'
-import type { Visible } from './visible.ts'
 
 /** A network whose documents lie in a cluster. */
 export interface ClusterNetwork extends Seeing {

@@ -3,6 +3,7 @@ import type { DocumentReader, Pages, Result } from '../engine/port.ts'
 import type { Hit } from '../engine/query/hits.ts'
 import type { SearchOptions } from '../engine/query/options.ts'
 import { openReader, type Reader, readingIn } from '../engine/reader.ts'
+import type { Visible } from '../engine/shipping/shipped-ranges.ts'
 import { gapsIn, merged, type Range } from '../lib/ranges.ts'
 import { DEFAULT_LIMITS } from '../limits/index.ts'
 import { KINDS } from '../mapping/index.ts'
@@ -12,7 +13,6 @@ import { openPages } from './pages.ts'
 import type { AskOptions, ClusterNetwork } from './query-client.ts'
 import { createClusterSearcher } from './searcher.ts'
 import { notInCluster } from './unsupported.ts'
-import type { Visible } from './visible.ts'
 
 export interface ClusterReaderOptions extends DocumentReaderOptions, Omit<ClusterNetwork, 'visible'> {
   /** What tells, of the network's store, which of its documents are in the cluster. */

@@ -1,9 +1,9 @@
 import { seenOf } from '../engine/query/chain-snapshot.ts'
 import { type Reader, readingIn, wholeRanges } from '../engine/reader.ts'
+import type { Visible } from '../engine/shipping/shipped-ranges.ts'
 import { gapsIn, partsIn, type Range } from '../lib/ranges.ts'
 import type { Seen } from '../query/request.ts'
 import { scopedIn } from '../search/coverage.ts'
-import type { Visible } from './visible.ts'
 
 /** Which of a network's blocks are in the cluster, by the state of its store that the reader sees. */
 

@@ -8,13 +8,13 @@ import {
   type SimilarRequest,
 } from '../engine/query/similar.ts'
 import type { Reader } from '../engine/reader.ts'
+import type { Visible } from '../engine/shipping/shipped-ranges.ts'
 import type { Kind } from '../mapping/index.ts'
 import { ALL } from '../query/ast.ts'
 import { parseSearch } from '../query/parse.ts'
 import { type ClusterHit, documentOf } from './hits/found.ts'
 import type { Asker, AskOptions } from './query-client.ts'
 import { documentsById } from './query-client.ts'
-import type { Visible } from './visible.ts'
 
 interface Asking {
   asker: Asker

@@ -2,7 +2,8 @@ import { statSync } from 'node:fs'
 import { timeOfBlock } from '../engine/blocks.ts'
 import { createKeptMemory } from '../engine/kept.ts'
 import type { Searcher, StoreSearcher } from '../engine/query/searcher.ts'
-import { isMirror } from '../engine/shelf-mirror.ts'
+import { isMirror } from '../engine/shipping/replica.ts'
+import type { Visible } from '../engine/shipping/shipped-ranges.ts'
 import { perVersion } from '../engine/versioned.ts'
 import { refuse } from '../lib/errors.ts'
 import type { Eventually } from '../lib/eventually.ts'
@@ -29,7 +30,6 @@ import type { Asker, AskOptions } from './query-client.ts'
 import { createClusterSearcher } from './searcher.ts'
 import { heldInCluster, newestShelved } from './shipped-blocks.ts'
 import type { ClusterPlace } from './stores.ts'
-import type { Visible } from './visible.ts'
 
 const always = () => true
 

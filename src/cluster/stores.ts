@@ -1,4 +1,5 @@
 import { openForReading } from '../engine/open.ts'
+import type { Visible } from '../engine/shipping/shipped-ranges.ts'
 import { perVersion } from '../engine/versioned.ts'
 import { nativeBinding } from '../lib/runtime.ts'
 import type { NetworkStore, OtherStores, SharedParts } from '../search/store.ts'
@@ -7,7 +8,6 @@ import type { Db } from '../sqlite/database.ts'
 import type { ClusterNetwork } from './query-client.ts'
 import { createClusterStore } from './store.ts'
 import { openCalls, type ThreadNetwork } from './thread-search.ts'
-import type { Visible } from './visible.ts'
 
 /** Where a network's documents lie in a cluster. */
 export interface ClusterPlace extends Pick<ClusterNetwork, 'cluster' | 'naming'> {

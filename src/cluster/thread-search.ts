@@ -1,5 +1,5 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
-import { createShelfReader } from '../engine/shelf.ts'
+import { createShelfReader } from '../engine/shipping/shipped-ranges.ts'
 import { createByteWriter } from '../lib/bytes.ts'
 import { type Failure, fromFailure, toFailure } from '../lib/failure.ts'
 import { searchSeveral } from '../search/several.ts'

@@ -1,4 +1,4 @@
-import { laterThan } from '../engine/shelf.ts'
+import { type Hidden, laterThan, type Visible } from '../engine/shipping/shipped-ranges.ts'
 import { gapsIn } from '../lib/ranges.ts'
 import { coalesce } from '../lib/scheduling/coalesce.ts'
 import type { Cluster } from './connection/cluster.ts'
@@ -6,7 +6,6 @@ import { beforeDeadline } from './connection/faults.ts'
 import type { ClusterOptions } from './connection/options.ts'
 import type { AskOptions } from './query-client.ts'
 import { readState, stateIndexOf } from './ship/shared-state.ts'
-import type { Hidden, Visible } from './visible.ts'
 
 /** What tells which documents may be shown. */
 export interface Seeing {

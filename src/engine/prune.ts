@@ -6,7 +6,7 @@ import { newestBlock } from './blocks.ts'
 import { createCoverageWriter } from './coverage.ts'
 import { createRuns } from './runs.ts'
 import { positionOf } from './schema.ts'
-import { createShelfWriter } from './shelf-writer.ts'
+import { createShelfWriter } from './shipping/shipping-state.ts'
 
 /** Which blocks are no longer wanted. Segments go as a whole: blocks stay that share one with others that are wanted. */
 export interface PruneLimits {

@@ -10,7 +10,7 @@ import { createCoverageWriter } from './coverage.ts'
 import { openForWriting } from './open.ts'
 import { copyDictionaries, namelessSegments, removeNameless } from './salvage-dictionaries.ts'
 import { positionOf } from './schema.ts'
-import { createShelfWriter } from './shelf-writer.ts'
+import { createShelfWriter } from './shipping/shipping-state.ts'
 
 export interface SalvageResult {
   /** Blocks that could not be read. */

@@ -1,6 +1,6 @@
 import { RECORD_KINDS } from '../mapping/index.ts'
 import { COVERAGE_SCHEMA, SCOPED_MIGRATION } from './coverage.ts'
-import { SHELF_MIGRATION, SHELF_SCHEMA } from './shelf.ts'
+import { SHELF_MIGRATION, SHELF_SCHEMA } from './shipping/shipped-ranges.ts'
 import { SIMILAR_MIGRATION, SIMILAR_SCHEMA } from './similar.ts'
 
 /** Version of the layout: a store of a newer one is refused, and one of an older one that no migration leads on from. */

@@ -1,6 +1,6 @@
 import { createCoverageReader } from '../engine/coverage.ts'
 import { type Reader, readingIn, wholeRanges } from '../engine/reader.ts'
-import { toldCoverage } from '../engine/shelf-mirror.ts'
+import { toldCoverage } from '../engine/shipping/replica.ts'
 import { perVersion } from '../engine/versioned.ts'
 import type { Range } from '../lib/ranges.ts'
 import { filterOf } from '../scopes/filter.ts'

@@ -7,10 +7,10 @@ import { createTold } from '../cluster/visibility.ts'
 import { clusterOptions } from '../config/cluster.ts'
 import type { Config } from '../config/index.ts'
 import { storeFile } from '../engine/files.ts'
-import { createKnownIndices } from '../engine/known-indices.ts'
-import { createMoved } from '../engine/moved.ts'
 import { openForReading } from '../engine/open.ts'
-import { createShelfReader } from '../engine/shelf.ts'
+import { createMoved } from '../engine/shipping/document-location.ts'
+import { createKnownIndices } from '../engine/shipping/index-identities.ts'
+import { createShelfReader } from '../engine/shipping/shipped-ranges.ts'
 import { perVersion } from '../engine/versioned.ts'
 import type { IndexingOptions } from '../ingest/network.ts'
 import type { ClusterStatus } from '../ingest/status/status.ts'
@@ -103,7 +103,7 @@ export const watchClusters = async (
 /** What tells which blocks searches of a network find in its cluster, and by which its indices are known; none as long as its store answers them, or as it has none. */
 const shelvedBlocks = (data: string, network: string, shutdown: Pick<Run['shutdown'], 'add'>) => {
   const file = storeFile(data, network)
-  let open: { ranges(): Range[]; identityOf: IdentityOf } | undefined
+  let open: { ranges(): readonly Range[]; identityOf: IdentityOf } | undefined
   const openStore = () => {
     const db = openForReading(file, nativeBinding())
     shutdown.add(`blocks of ${network} in its cluster`, async () => void db.close())
@@ -112,7 +112,7 @@ const shelvedBlocks = (data: string, network: string, shutdown: Pick<Run['shutdo
     const ranges = () => (since() === undefined ? [] : visible().ranges)
     return { ranges, identityOf: createKnownIndices(db).of }
   }
-  const ranges = (): Range[] => {
+  const ranges = (): readonly Range[] => {
     if (!open && !existsSync(file)) return []
     open ??= openStore()
     return open.ranges()

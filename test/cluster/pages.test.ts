@@ -7,7 +7,7 @@ import { metaText } from '../../src/cluster/indices/meta.ts'
 import { type ClusterPages, openPages } from '../../src/cluster/pages.ts'
 import type { Asker, Page, Paging } from '../../src/cluster/query-client.ts'
 import { createSettling } from '../../src/cluster/visibility.ts'
-import type { Visible } from '../../src/cluster/visible.ts'
+import type { Visible } from '../../src/engine/shipping/shipped-ranges.ts'
 import { ALL } from '../../src/query/ast.ts'
 import type { SearchRequest } from '../../src/query/request.ts'
 

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { cursorKeyOf, readCursorKey } from '../../src/engine/cursor-key.ts'
 import { openForReading, openForWriting } from '../../src/engine/open.ts'
-import { createShelfReader } from '../../src/engine/shelf.ts'
-import { createShelfMirror } from '../../src/engine/shelf-mirror.ts'
+import { createShelfMirror } from '../../src/engine/shipping/replica.ts'
+import { createShelfReader } from '../../src/engine/shipping/shipped-ranges.ts'
 
 const open = (t: TestContext) => {
   const folder = mkdtempSync(join(tmpdir(), 'chainsieve-key-'))

@@ -7,13 +7,14 @@ import { type Lacking, putIndex } from '../../src/cluster/indices/indices.ts'
 import { metaText } from '../../src/cluster/indices/meta.ts'
 import { aliasOf, baseOf, clusterId, indexNameOf } from '../../src/cluster/indices/names.ts'
 import { indexBody } from '../../src/cluster/indices/template.ts'
-import { type Visible, visibleOf } from '../../src/cluster/visible.ts'
 import { asJson } from '../../src/documents/show.ts'
 import { createDocuments } from '../../src/engine/query/documents.ts'
 import { createEvaluator } from '../../src/engine/query/match/evaluator.ts'
 import { blockOf } from '../../src/engine/schema.ts'
+import type { Visible } from '../../src/engine/shipping/shipped-ranges.ts'
 import { createHits } from '../../src/engine/show/hits.ts'
 import { createByteWriter } from '../../src/lib/bytes.ts'
+import { merged } from '../../src/lib/ranges.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import { KINDS, type Kind } from '../../src/mapping/index.ts'
 import { createTestStore, type TestStore } from './store.ts'
@@ -99,7 +100,7 @@ export const fillCluster = async (
   await send({ method: 'POST', path: `/${baseOf(naming, network)}-*/_refresh` })
   return {
     ...{ cluster, naming, network, store },
-    visible: visibleOf([], ranges),
+    visible: { hidden: [], ranges: merged([...ranges]) },
     async close() {
       for (const index of made) await cluster.ask({ method: 'DELETE', path: `/${index}` })
       await cluster.close()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createClusterRedecoder, type OpenClusterRedecoder } from '../../src/cluster/redecoding/redecoder.ts'
-import { createShelfReader } from '../../src/engine/shelf.ts'
+import { createShelfReader } from '../../src/engine/shipping/shipped-ranges.ts'
 import { memoryAsker } from './memory-asker.ts'
 import type { MemoryCluster } from './memory-cluster.ts'
 import { documentsIn, visibleIn } from './ship.ts'

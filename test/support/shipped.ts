@@ -3,7 +3,7 @@ import type { Cluster } from '../../src/cluster/connection/cluster.ts'
 import type { ClusterOptions } from '../../src/cluster/connection/options.ts'
 import { splitSource } from '../../src/cluster/indices/meta.ts'
 import { aliasOf, shownId } from '../../src/cluster/indices/names.ts'
-import type { Hidden } from '../../src/engine/shelf.ts'
+import type { Hidden } from '../../src/engine/shipping/shipped-ranges.ts'
 import { KINDS } from '../../src/mapping/index.ts'
 import { keyOf, SHIPPED, type Shipped } from './ship.ts'
 

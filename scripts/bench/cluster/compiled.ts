@@ -1,6 +1,6 @@
 import type { ClusterRequest } from '../../../src/cluster/connection/cluster.ts'
 import { type ClusterPlace, createClusterStores } from '../../../src/cluster/stores.ts'
-import { createShelfReader } from '../../../src/engine/shelf.ts'
+import { createShelfReader } from '../../../src/engine/shipping/shipped-ranges.ts'
 import { DEFAULT_LIMITS } from '../../../src/limits/index.ts'
 import { createPool } from '../../../src/search/pool.ts'
 import { NO_ACCOUNT } from '../../../src/search/service.ts'

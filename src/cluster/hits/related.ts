@@ -1,10 +1,10 @@
 import { asBigint } from '../../documents/show.ts'
 import { inGroup, type Related } from '../../engine/query/inner-hits.ts'
+import type { Visible } from '../../engine/shipping/shipped-ranges.ts'
 import { valuesOf } from '../../query/predicate.ts'
 import type { Collapse, InnerHits, SearchRequest } from '../../query/request.ts'
 import { and, ids } from '../../query/simplify.ts'
 import type { Asker, AskOptions, Paging } from '../query-client.ts'
-import type { Visible } from '../visible.ts'
 import { type ClusterHit, documentOf } from './found.ts'
 
 /** Searches that are under way at once. */

@@ -1,7 +1,7 @@
+import type { Hidden, Visible } from '../../engine/shipping/shipped-ranges.ts'
 import { KINDS } from '../../mapping/index.ts'
 import type { Run, Slice } from '../../query/request.ts'
 import { META_FIELDS } from '../indices/meta.ts'
-import type { Hidden, Visible } from '../visible.ts'
 import { between, type Dsl, every, never, oneOf, some } from './dsl.ts'
 
 /** What no search may show, each to stand in a `must_not`. */

@@ -2,13 +2,13 @@ import type { OwnAbi } from '../../decode/declarations.ts'
 import { errorsOf } from '../../decode/errors.ts'
 import { namesOf } from '../../engine/redecode/candidates.ts'
 import { blockOf } from '../../engine/schema.ts'
+import type { Visible } from '../../engine/shipping/shipped-ranges.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { parseSearch } from '../../query/parse.ts'
 import type { RequestPart, Run } from '../../query/request.ts'
 import type { ClusterHit } from '../hits/found.ts'
 import type { Asker, Page } from '../query-client.ts'
 import { documentsById } from '../query-client.ts'
-import type { Visible } from '../visible.ts'
 
 export type Finder = ReturnType<typeof createFinder>
 

@@ -6,15 +6,15 @@ import { createBlocks } from '../../engine/blocks.ts'
 import type { Batch } from '../../engine/documents/batch.ts'
 import { DOCUMENT_BYTES } from '../../engine/journal.ts'
 import { openDocuments, type Reader } from '../../engine/reader.ts'
+import { blockOf } from '../../engine/schema.ts'
 import {
   createReturnReader,
   EMPTIED_KINDS,
   type Emptied,
   type EmptiedRun,
   type ReturnReader,
-} from '../../engine/returning.ts'
-import { blockOf } from '../../engine/schema.ts'
-import { createShelfReader, type Shelf } from '../../engine/shelf.ts'
+} from '../../engine/shipping/restore-evicted.ts'
+import { createShelfReader, type Visible } from '../../engine/shipping/shipped-ranges.ts'
 import { createDocumentLines, type DocumentLines } from '../../engine/show/lines.ts'
 import { ChainsieveError, retry, stop } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
@@ -303,7 +303,7 @@ const MOST_MS = 60_000
 export const createFetch = (
   cluster: Cluster,
   naming: ClusterOptions,
-  { network, visible, signal }: { network: string; visible(): Shelf; signal: AbortSignal },
+  { network, visible, signal }: { network: string; visible(): Visible; signal: AbortSignal },
 ): Fetch => {
   const asker = createAsker({ cluster, naming, network })
   const settle = createSettling({ visible })

@@ -1,5 +1,5 @@
-import type { PartialBlocks } from '../../engine/partial.ts'
-import type { BatchNumbers } from '../../engine/shelf-writer.ts'
+import type { PartialBlocks } from '../../engine/shipping/partial-blocks.ts'
+import type { BatchNumbers } from '../../engine/shipping/shipping-state.ts'
 import { holds, type Range } from '../../lib/ranges.ts'
 import type { ClusterOptions } from '../connection/options.ts'
 import { finish, type ShipContext } from './context.ts'

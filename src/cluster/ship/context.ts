@@ -1,7 +1,7 @@
-import type { KnownIndicesWriter } from '../../engine/known-indices.ts'
-import type { PartialBlocks } from '../../engine/partial.ts'
-import type { Shelf } from '../../engine/shelf.ts'
-import type { ShelfWriter } from '../../engine/shelf-writer.ts'
+import type { KnownIndicesWriter } from '../../engine/shipping/index-identities.ts'
+import type { PartialBlocks } from '../../engine/shipping/partial-blocks.ts'
+import type { Visible } from '../../engine/shipping/shipped-ranges.ts'
+import type { ShelfWriter } from '../../engine/shipping/shipping-state.ts'
 import type { DocumentLines } from '../../engine/show/lines.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Metrics } from '../../lib/metrics.ts'
@@ -43,7 +43,7 @@ export interface ShipContext {
   reader: { begin(): void; end(): void }
   lines: DocumentLines
   /** What is in the cluster, and may be shown. */
-  visible(): Shelf
+  visible(): Visible
   shelf: ShelfWriter
   known: KnownIndicesWriter
   /** Blocks that are stored in part. */

@@ -1,4 +1,4 @@
-import type { BatchNumbers } from '../../engine/shelf-writer.ts'
+import type { BatchNumbers } from '../../engine/shipping/shipping-state.ts'
 import type { DocumentLine } from '../../engine/show/lines.ts'
 import type { BulkLine } from '../bulk/bulk.ts'
 import type { ClusterOptions } from '../connection/options.ts'

@@ -1,4 +1,4 @@
-import { createMoveWriter } from '../../engine/moved.ts'
+import { createMoveWriter } from '../../engine/shipping/document-location.ts'
 import { gapsIn, merged, partsIn, type Range } from '../../lib/ranges.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { MovingReport as Report, ShipContext } from './context.ts'

@@ -1,4 +1,4 @@
-import { createChangedBlocks } from '../../engine/changed.ts'
+import { createChangedBlocks } from '../../engine/shipping/changed-blocks.ts'
 import { holds, type Range } from '../../lib/ranges.ts'
 import type { Batches } from './batches.ts'
 import { finish, type ShipContext } from './context.ts'

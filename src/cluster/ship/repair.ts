@@ -1,4 +1,4 @@
-import type { Shelf } from '../../engine/shelf.ts'
+import type { Visible } from '../../engine/shipping/shipped-ranges.ts'
 import type { Indices } from '../indices/indices.ts'
 import { aliasIn, type WantedIndex } from '../indices/lost-indices.ts'
 import { aliasOf } from '../indices/names.ts'
@@ -13,7 +13,7 @@ export const createMending = (ship: ShipContext, indices: Indices, restoring: Re
   let isUnknown = false
   let isLacking = false
   /** Notes that what it held is shipped again; false where the store does not have all of it. */
-  const shipAgain = (index: string, blocks: Shelf['ranges']): boolean => {
+  const shipAgain = (index: string, blocks: Visible['ranges']): boolean => {
     // Tokens lie in one index, wherever they were first seen.
     const isToken = aliasIn(index) === aliasOf(naming, network, 'token')
     const isHeld = shelf.lose(isToken ? undefined : blocks)

@@ -1,4 +1,4 @@
-import type { Hidden } from '../../engine/shelf.ts'
+import type { Hidden } from '../../engine/shipping/shipped-ranges.ts'
 import { retry } from '../../lib/errors.ts'
 import type { Range } from '../../lib/ranges.ts'
 import { KINDS, type Kind } from '../../mapping/index.ts'

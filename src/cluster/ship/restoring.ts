@@ -1,5 +1,5 @@
-import { createExpected, type Expected } from '../../engine/expected.ts'
-import type { Shelf } from '../../engine/shelf.ts'
+import { createExpected, type Expected } from '../../engine/shipping/document-counts.ts'
+import type { Visible } from '../../engine/shipping/shipped-ranges.ts'
 import { gapsIn, holds, merged, partsIn, type Range } from '../../lib/ranges.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { kindOfIndex } from '../indices/indices.ts'
@@ -23,7 +23,7 @@ export const createRestoring = (ship: ShipContext, settled: () => Promise<void>)
   const lacking = new Map<string, string>()
 
   /** What is wrong there is no longer counted on, as far as the store can mend it. Undefined where the chain left blocks meanwhile. */
-  const giveUp = (wrong: readonly Range[], before: Shelf) => {
+  const giveUp = (wrong: readonly Range[], before: Visible) => {
     if (!isStill(before, visible())) return undefined
     const counted = wrong.flatMap(({ from, to }) => partsIn(before.ranges, from, to))
     const emptied = counted.flatMap(expected.emptied)
@@ -92,7 +92,7 @@ const createComparing =
     index: string,
     kind: Exclude<Kind, 'token'>,
     blocks: readonly Range[],
-    { hidden }: Shelf,
+    { hidden }: Visible,
   ): Promise<Range[]> => {
     const wrong: Range[] = []
     const differs = (block: number, to = block) => void wrong.push({ from: block, to })

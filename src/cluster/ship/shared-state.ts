@@ -1,10 +1,10 @@
-import type { ToldIndices } from '../../engine/known-indices.ts'
+import type { ToldIndices } from '../../engine/shipping/index-identities.ts'
+import type { Hidden } from '../../engine/shipping/shipped-ranges.ts'
 import type { Range } from '../../lib/ranges.ts'
 import type { Cluster } from '../connection/cluster.ts'
 import { textOf } from '../connection/expect-ok.ts'
 import type { ClusterOptions } from '../connection/options.ts'
 import { baseOf } from '../indices/names.ts'
-import type { Hidden } from '../visible.ts'
 
 /**
  * What of a network's documents may be shown, as who writes them tells it in the cluster: others that search there know it by

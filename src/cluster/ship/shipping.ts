@@ -1,6 +1,6 @@
 import { createJournal } from '../../engine/journal.ts'
-import { createMoved, KEPT_AFTER_MS } from '../../engine/moved.ts'
-import { createReturnReader } from '../../engine/returning.ts'
+import { createMoved, KEPT_AFTER_MS } from '../../engine/shipping/document-location.ts'
+import { createReturnReader } from '../../engine/shipping/restore-evicted.ts'
 import type { Writer } from '../../engine/writer.ts'
 import { retry } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'

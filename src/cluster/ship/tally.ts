@@ -1,4 +1,4 @@
-import type { Hidden } from '../../engine/shelf.ts'
+import type { Hidden } from '../../engine/shipping/shipped-ranges.ts'
 import { KINDS, type Kind } from '../../mapping/index.ts'
 import { META_FIELDS } from '../indices/meta.ts'
 import { hiddenClauses } from '../query/visibility.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ClusterPlace, createClusterStores } from '../../../src/cluster/stores.ts'
-import { createShelfReader } from '../../../src/engine/shelf.ts'
+import { createShelfReader } from '../../../src/engine/shipping/shipped-ranges.ts'
 import { DEFAULT_LIMITS } from '../../../src/limits/index.ts'
 import { createPool } from '../../../src/search/pool.ts'
 import { openTestCluster, withoutOpenSearch } from '../../support/real-opensearch.ts'

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Cluster, ClusterRequest } from '../../../src/cluster/connection/cluster.ts'
 import { reachedBySearches } from '../../../src/cluster/indices/lost-indices.ts'
 import { createBlocks } from '../../../src/engine/blocks.ts'
-import { createShelfReader } from '../../../src/engine/shelf.ts'
+import { createShelfReader } from '../../../src/engine/shipping/shipped-ranges.ts'
 import { retry } from '../../../src/lib/errors.ts'
 import { memoryCluster } from '../../support/memory-cluster.ts'
 import {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Cluster } from '../../../src/cluster/connection/cluster.ts'
-import { createShelfReader } from '../../../src/engine/shelf.ts'
+import { createShelfReader } from '../../../src/engine/shipping/shipped-ranges.ts'
 import { memoryCluster } from '../../support/memory-cluster.ts'
 import { closing, documentsIn, movedBlock, startShipper, visibleIn } from '../../support/ship.ts'
 import { createTestStore, demoBlocks, type TestStore } from '../../support/store.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RawBlock } from '../../../src/chain/wire.ts'
-import { createShelfReader } from '../../../src/engine/shelf.ts'
+import { createShelfReader } from '../../../src/engine/shipping/shipped-ranges.ts'
 import { holds } from '../../../src/lib/ranges.ts'
 import { memoryCluster, troubled } from '../../support/memory-cluster.ts'
 import {

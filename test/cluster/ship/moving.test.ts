@@ -4,8 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { RawBlock } from '../../../src/chain/wire.ts'
 import { createShipRequests } from '../../../src/cluster/ship/requests.ts'
 import { addTo, tallies } from '../../../src/cluster/ship/tally.ts'
-import { createMoved, createMoveWriter, createWholeCheck, KEPT_AFTER_MS } from '../../../src/engine/moved.ts'
-import { createShelfReader } from '../../../src/engine/shelf.ts'
+import {
+  createMoved,
+  createMoveWriter,
+  createWholeCheck,
+  KEPT_AFTER_MS,
+} from '../../../src/engine/shipping/document-location.ts'
+import { createShelfReader } from '../../../src/engine/shipping/shipped-ranges.ts'
 import { createDocumentLines } from '../../../src/engine/show/lines.ts'
 import { holds } from '../../../src/lib/ranges.ts'
 import { KINDS } from '../../../src/mapping/index.ts'

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { RawBlock } from '../../../src/chain/wire.ts'
 import type { Cluster } from '../../../src/cluster/connection/cluster.ts'
 import { createSettling, createTold, type Seeing } from '../../../src/cluster/visibility.ts'
-import { createShelfReader } from '../../../src/engine/shelf.ts'
+import { createShelfReader } from '../../../src/engine/shipping/shipped-ranges.ts'
 import { holds, type Range } from '../../../src/lib/ranges.ts'
 import { memoryCluster, troubled } from '../../support/memory-cluster.ts'
 import {

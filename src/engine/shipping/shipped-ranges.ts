@@ -1,6 +1,6 @@
-import { merged, type Range } from '../lib/ranges.ts'
-import type { Db } from '../sqlite/database.ts'
-import { readCursorKey } from './cursor-key.ts'
+import { merged, type Range } from '../../lib/ranges.ts'
+import type { Db } from '../../sqlite/database.ts'
+import { readCursorKey } from '../cursor-key.ts'
 
 /**
  * Which documents of a network lie in a cluster ("on the shelf"), while the store itself is the journal of what is to be shipped there. `shelf`: runs of blocks
@@ -8,7 +8,7 @@ import { readCursorKey } from './cursor-key.ts'
  * that count for nothing: those of batches from `least` to `greatest`, of blocks above `above`, and with `below` of blocks up to that one alone. `since`: when that came up, in epoch milliseconds. `swept`: whether they were removed once.
  *
  * The table `meta` holds `batches`, the greatest number that a batch ever got, `shelf_top`, the highest block of which documents may have been sent, and
- * `shipped_change`, up to which change of tokens they were shipped, and `following`, whether another process may ship; `in_cluster` tells whether they are searched there: see moved.ts.
+ * `shipped_change`, up to which change of tokens they were shipped, and `following`, whether another process may ship; `in_cluster` tells whether they are searched there: see document-location.ts.
  */
 const SHELF_TABLES = [
   'CREATE TABLE shelf (first INTEGER PRIMARY KEY, last INT NOT NULL)',
@@ -21,7 +21,7 @@ export const SHELF_SCHEMA = [...SHELF_TABLES, 'CREATE INDEX segment_journal ON s
 /** From version 12: the store holds the documents of all segments. */
 export const SHELF_MIGRATION = ['ALTER TABLE segment ADD COLUMN emptied INT NOT NULL DEFAULT 0', ...SHELF_SCHEMA]
 
-/** Documents that no search may show. */
+/** Documents of the cluster that no search may show: those that a write in hand, a crash or a reorganisation left there. */
 export interface Hidden {
   /** Least and greatest number of the batches that wrote them. */
   batches: Range
@@ -34,10 +34,10 @@ export interface Hidden {
 }
 
 /** What of a network's documents a search sees at a moment. */
-export interface Shelf {
-  hidden: Hidden[]
-  /** Blocks whose documents are all there, ascending. */
-  ranges: Range[]
+export interface Visible {
+  hidden: readonly Hidden[]
+  /** Blocks whose documents are all there, ascending, merged. */
+  ranges: readonly Range[]
 }
 
 /** A block that several processes know: its number, its hash and its time in epoch seconds. */
@@ -63,7 +63,7 @@ export interface SharedShelf {
 
 export interface ShelfReader {
   /** Of one state of the store. */
-  visible(): Shelf
+  visible(): Visible
   shared(): SharedShelf
   /** Whether another process may ship, so that what this one knows may be old. */
   isFollowing(): boolean
@@ -81,7 +81,7 @@ export const createShelfReader = (db: Db): ShelfReader => {
   )
   const ranges = db.prepare<[], Range>('SELECT first AS "from", last AS "to" FROM shelf ORDER BY first')
   const known = db.transaction(
-    (): Shelf => ({
+    (): Visible => ({
       hidden: hidden.all().map(({ least, greatest, above, below }) => ({
         ...{ batches: { from: least, to: greatest }, above },
         ...(below !== null && { below }),
@@ -96,7 +96,7 @@ export const createShelfReader = (db: Db): ShelfReader => {
   const whole = db.prepare<[], Range>(
     'SELECT first AS "from", last AS "to" FROM segment WHERE scoped = 0 ORDER BY first',
   )
-  const visible = db.transaction((): Shelf => {
+  const visible = db.transaction((): Visible => {
     const { hidden, ranges } = known()
     return { hidden: [...hidden, laterThan(batches.get() ?? 0)], ranges }
   })

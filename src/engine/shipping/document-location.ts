@@ -1,8 +1,7 @@
-import { stop } from '../lib/errors.ts'
-import type { Db } from '../sqlite/database.ts'
-import { createNote } from './returning.ts'
-import { createShelfWriter } from './shelf-writer.ts'
-import { checkWhole, inCluster } from './whole.ts'
+import { stop } from '../../lib/errors.ts'
+import type { Db } from '../../sqlite/database.ts'
+import { createNote } from './restore-evicted.ts'
+import { createShelfWriter } from './shipping-state.ts'
 
 /**
  * Whether documents of a network are searched in a cluster. `meta.in_cluster` holds since when, in epoch milliseconds, and 0 where the store never held
@@ -77,3 +76,22 @@ export const createWholeCheck = (db: Db, now: () => number = Date.now): (() => v
     throw stop('store_in_cluster', inCluster(db, 'Its documents are searched in an OpenSearch cluster'))
   }
 }
+
+/** Refuses a store to whoever looks for documents in it alone. */
+export const checkWhole = (db: Db) => {
+  const emptied = db
+    .prepare<[], { first: number; last: number }>('SELECT first, last FROM segment WHERE emptied = 1 LIMIT 1')
+    .get()
+  if (emptied)
+    throw stop(
+      'store_in_cluster',
+      inCluster(
+        db,
+        `It does not hold all documents: those of blocks ${emptied.first} to ${emptied.last}, for example, lie in an OpenSearch cluster alone`,
+      ),
+    )
+}
+
+/** With what to do about it. */
+export const inCluster = ({ name }: Pick<Db, 'name'>, why: string): string =>
+  `${name} cannot be searched itself. ${why}. Set store = "opensearch" and opensearch-url for the network, or see chainsieve move --to sqlite`

@@ -1,5 +1,5 @@
-import { merged, type Range } from '../lib/ranges.ts'
-import type { Db } from '../sqlite/database.ts'
+import { merged, type Range } from '../../lib/ranges.ts'
+import type { Db } from '../../sqlite/database.ts'
 
 /** Blocks of which a store holds what scopes want. It keeps their documents also where they lie in a cluster. */
 export interface PartialBlocks {

@@ -1,7 +1,7 @@
-import { gapsIn, merged, type Range } from '../lib/ranges.ts'
-import type { Db } from '../sqlite/database.ts'
-import { setCursorKey } from './cursor-key.ts'
-import type { Hidden, SharedShelf } from './shelf.ts'
+import { gapsIn, merged, type Range } from '../../lib/ranges.ts'
+import type { Db } from '../../sqlite/database.ts'
+import { setCursorKey } from '../cursor-key.ts'
+import type { Hidden, SharedShelf } from './shipped-ranges.ts'
 
 /** The numbers of a batch: tokens have one of their own, which is not hidden while the batch is under way. */
 export interface BatchNumbers {

@@ -1,10 +1,18 @@
-import type { Range } from '../lib/ranges.ts'
-import { byKind, COUNTED_KINDS, type CountedKind, KINDS, type Kind, RECORD_KINDS, ROW_KINDS } from '../mapping/index.ts'
-import type { Db } from '../sqlite/database.ts'
-import type { Batch } from './documents/batch.ts'
-import { blockAt, encodeHeader, headOfHeader, indexFrom, type SegmentHeader } from './index/segment.ts'
-import { readHeader, SEGMENT_COLUMNS, type SegmentRow, segmentInserter } from './index/segments.ts'
-import { positionOf } from './schema.ts'
+import type { Range } from '../../lib/ranges.ts'
+import {
+  byKind,
+  COUNTED_KINDS,
+  type CountedKind,
+  KINDS,
+  type Kind,
+  RECORD_KINDS,
+  ROW_KINDS,
+} from '../../mapping/index.ts'
+import type { Db } from '../../sqlite/database.ts'
+import type { Batch } from '../documents/batch.ts'
+import { blockAt, encodeHeader, headOfHeader, indexFrom, type SegmentHeader } from '../index/segment.ts'
+import { readHeader, SEGMENT_COLUMNS, type SegmentRow, segmentInserter } from '../index/segments.ts'
+import { positionOf } from '../schema.ts'
 
 /**
  * Documents that lie in a cluster alone come back into the store: the newest blocks of the last emptied segment become a segment again, as they are

@@ -1,13 +1,13 @@
-import { type ByteWriter, createByteWriter } from '../lib/bytes.ts'
-import type { Range } from '../lib/ranges.ts'
-import { RECORD_KINDS } from '../mapping/index.ts'
-import type { Db } from '../sqlite/database.ts'
-import { newestBlock } from './blocks.ts'
-import { createChangedBlocks } from './changed.ts'
-import { seal } from './documents/records/rows.ts'
-import { SEGMENT_COLUMNS, type SegmentRow, segmentInserter } from './index/segments.ts'
-import { createRuns } from './runs.ts'
-import { positionOf } from './schema.ts'
+import { type ByteWriter, createByteWriter } from '../../lib/bytes.ts'
+import type { Range } from '../../lib/ranges.ts'
+import { RECORD_KINDS } from '../../mapping/index.ts'
+import type { Db } from '../../sqlite/database.ts'
+import { newestBlock } from '../blocks.ts'
+import { seal } from '../documents/records/rows.ts'
+import { SEGMENT_COLUMNS, type SegmentRow, segmentInserter } from '../index/segments.ts'
+import { createRuns } from '../runs.ts'
+import { positionOf } from '../schema.ts'
+import { createChangedBlocks } from './changed-blocks.ts'
 
 /**
  * Takes documents out of a store that lie in a cluster. A segment is emptied as a whole: its row goes on under another number with the mark `emptied`, and

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Db } from '../sqlite/database.ts'
+import type { Db } from '../../sqlite/database.ts'
 
 /**
  * The indices of a cluster that hold what is on the shelf, each by the identity that the cluster gave it: one that is restored from a snapshot or made anew has

@@ -1,5 +1,5 @@
-import { gapsIn, partsIn, type Range } from '../lib/ranges.ts'
-import type { Db } from '../sqlite/database.ts'
+import { gapsIn, partsIn, type Range } from '../../lib/ranges.ts'
+import type { Db } from '../../sqlite/database.ts'
 
 /** A run of blocks on the shelf that the store holds otherwise by now. */
 export interface ChangedRun extends Range {

@@ -1,9 +1,9 @@
-import { partsIn, type Range } from '../lib/ranges.ts'
-import type { CountedKind } from '../mapping/index.ts'
-import type { Db } from '../sqlite/database.ts'
-import { blockAt } from './index/segment.ts'
-import { readHeader } from './index/segments.ts'
-import { blockOf, PLACES, positionOf } from './schema.ts'
+import { partsIn, type Range } from '../../lib/ranges.ts'
+import type { CountedKind } from '../../mapping/index.ts'
+import type { Db } from '../../sqlite/database.ts'
+import { blockAt } from '../index/segment.ts'
+import { readHeader } from '../index/segments.ts'
+import { blockOf, PLACES, positionOf } from '../schema.ts'
 
 /** How many documents there are of a block, which has this hash. */
 export interface ExpectedCount {

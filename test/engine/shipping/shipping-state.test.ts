@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { cpSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
-import { createEmptying } from '../../src/engine/empty.ts'
-import { createJournal } from '../../src/engine/journal.ts'
-import { salvageStore } from '../../src/engine/salvage.ts'
-import { createShelfReader, type Shelf } from '../../src/engine/shelf.ts'
-import { createShelfWriter, LATE_MS } from '../../src/engine/shelf-writer.ts'
-import { createDocumentLines } from '../../src/engine/show/lines.ts'
-import { readStats } from '../../src/engine/stats.ts'
-import { verifyContents } from '../../src/engine/verify.ts'
-import { checkWhole } from '../../src/engine/whole.ts'
-import { createWriter } from '../../src/engine/writer.ts'
-import type { Db } from '../../src/sqlite/database.ts'
-import { tempFolder } from '../support/pack.ts'
-import { createTestStore, demoBlocks, type TestStore } from '../support/store.ts'
+import { createJournal } from '../../../src/engine/journal.ts'
+import { salvageStore } from '../../../src/engine/salvage.ts'
+import { checkWhole } from '../../../src/engine/shipping/document-location.ts'
+import { createEmptying } from '../../../src/engine/shipping/evict.ts'
+import { createShelfReader, type Visible } from '../../../src/engine/shipping/shipped-ranges.ts'
+import { createShelfWriter, LATE_MS } from '../../../src/engine/shipping/shipping-state.ts'
+import { createDocumentLines } from '../../../src/engine/show/lines.ts'
+import { readStats } from '../../../src/engine/stats.ts'
+import { verifyContents } from '../../../src/engine/verify.ts'
+import { createWriter } from '../../../src/engine/writer.ts'
+import type { Db } from '../../../src/sqlite/database.ts'
+import { tempFolder } from '../../support/pack.ts'
+import { createTestStore, demoBlocks, type TestStore } from '../../support/store.ts'
 
 const blocks = demoBlocks().slice(0, 310)
 
@@ -199,9 +199,9 @@ test('nothing is emptied that is not on the shelf as a whole', t => {
 })
 
 /** Without what hides batches that begin later. */
-const visibleIn = (db: Db): Shelf => {
+const visibleIn = (db: Db): Visible => {
   const { hidden, ranges } = createShelfReader(db).visible()
-  const { batches, above } = hidden.pop()!
+  const { batches, above } = hidden.at(-1)!
   assert.deepEqual([batches.to, above], [Number.MAX_SAFE_INTEGER, -1])
-  return { hidden, ranges }
+  return { hidden: hidden.slice(0, -1), ranges }
 }

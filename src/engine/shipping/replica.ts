@@ -1,10 +1,10 @@
-import { stop } from '../lib/errors.ts'
-import { gapsIn } from '../lib/ranges.ts'
-import { COUNTED_KINDS } from '../mapping/index.ts'
-import type { Db } from '../sqlite/database.ts'
-import { createKnownIndices, type ToldIndices } from './known-indices.ts'
-import type { SharedShelf } from './shelf.ts'
-import { createShelfWriter } from './shelf-writer.ts'
+import { stop } from '../../lib/errors.ts'
+import { gapsIn } from '../../lib/ranges.ts'
+import { COUNTED_KINDS } from '../../mapping/index.ts'
+import type { Db } from '../../sqlite/database.ts'
+import { createKnownIndices, type ToldIndices } from './index-identities.ts'
+import type { SharedShelf } from './shipped-ranges.ts'
+import { createShelfWriter } from './shipping-state.ts'
 
 /** Whether a store is that of a process that only searches. */
 export const isMirror = (db: Db): boolean =>
