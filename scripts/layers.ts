@@ -272,12 +272,6 @@ export const LARGE: readonly { path: string; name?: string; most: number; why: s
     why: 'A factory whose members share the state of one object or thread.',
   },
   {
-    path: 'src/rules/store.ts',
-    name: 'openRules',
-    most: 228,
-    why: 'A factory whose members share the state of one object or thread.',
-  },
-  {
     path: 'src/search/reader-thread.ts',
     name: 'runReader',
     most: 175,

@@ -97,17 +97,8 @@ export interface NewRule {
 
 export type Rules = ReturnType<typeof openRules>
 
-/** Opens the rules of a data folder, which several processes and threads may do at once. `native` is the path of SQLite's binding. */
-export const openRules = (
-  folder: string,
-  {
-    native,
-    now = Date.now,
-    limits = DEFAULT_LIMITS,
-  }: { native?: string; now?: () => number; limits?: Limits | undefined } = {},
-) => {
-  // The disk may take long: whoever has to, waits for it by `synced`, and no thread stands still.
-  const db = connect(folder, native, { lasting: false })
+/** What is read of rules. */
+const createRuleReading = (db: ReturnType<typeof connect>, limits: Limits) => {
   // A rule beyond the limit was stored by another version, and would fill the memory.
   const select = `SELECT id, account, revision, matching, enabled, network, start_block AS startBlock,
     iif(octet_length(input) <= ${limits.rule}, input, NULL) AS input,
@@ -139,23 +130,7 @@ export const openRules = (
   const goneSince = db
     .prepare<[string, number], number>('SELECT rule FROM rules_gone WHERE network = ? AND seq > ? ORDER BY seq')
     .pluck()
-  const nextSeq = db.prepare<[], number>('UPDATE rule_changes SET last = last + 1 RETURNING last').pluck()
   const lastSeq = db.prepare<[], number>('SELECT last FROM rule_changes').pluck()
-  const insert = db.prepare(
-    `INSERT INTO rules (account, revision, matching, enabled, network, start_block, input, created_at, updated_at, seq)
-     VALUES (@account, @revision, @matching, @enabled, @network, @startBlock, @input, @createdAt, @updatedAt, @seq)`,
-  )
-  const replace = db.prepare(
-    `UPDATE rules SET revision = @revision, matching = @matching, enabled = @enabled, network = @network,
-       start_block = @startBlock, input = @input, updated_at = @updatedAt, seq = @seq WHERE id = @id`,
-  )
-  const start = db.prepare('UPDATE rules SET start_block = ?, seq = ? WHERE id = ? AND start_block IS NULL')
-  const drop = db.prepare('DELETE FROM rules WHERE id = ?')
-  const leave = db.prepare('INSERT OR REPLACE INTO rules_gone (network, rule, seq) VALUES (?, ?, ?)')
-  const enter = db.prepare('DELETE FROM rules_gone WHERE network = ? AND rule = ?')
-  const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck()
-  const trail = createTrail(db, now)
-  let written = 0
 
   const toRule = (row: Row): StoredRule => readRow(row, limits)
 
@@ -179,6 +154,69 @@ export const openRules = (
     const rule = find(id)
     return rule?.account === account ? rule : undefined
   }
+
+  return {
+    list: (account: number): StoredRule[] => byAccount.all(account).map(toRule),
+    /** Ids of an account's rules, or of all, ascending; of a page, those after an id. */
+    ids: (
+      account: number | undefined,
+      { after, size }: { after: number; size: number } = { after: 0, size: -1 },
+    ): number[] => (account === undefined ? allIds.all(after, size) : idsOf.all(account, after, size)),
+    /** What an account has: how many rules, and bytes of their JSON. */
+    sizeOf: (account: number): { rules: number; bytes: number } => size.get(account)!,
+    /** Undefined also where the rule is another account's. */
+    get,
+    /** Whosever it is. */
+    find,
+    /** Costs far less than to read all of it. */
+    revisionOf: (id: number): number | undefined => revision.get(id),
+
+    /** What happened to the rules of a network, also to those of several, after `since`; 0: all that it has. Paused rules are among them. */
+    changes: (network: string, since: number): RuleChanges =>
+      db.transaction(() => ({
+        seq: lastSeq.get()!,
+        changed: namesFor(network, networks).flatMap(name => changedSince.all(name, since).map(toRule)),
+        removed: namesFor(network, left)
+          .flatMap(name => goneSince.all(name, since))
+          .filter(id => !stillCovers(id, network)),
+      }))(),
+
+    all: (): StoredRule[] => everything.all().map(toRule),
+    /** Networks that there are rules for, and patterns of several. */
+    networks: (): string[] => networks.all(),
+  }
+}
+
+/** Opens the rules of a data folder, which several processes and threads may do at once. `native` is the path of SQLite's binding. */
+export const openRules = (
+  folder: string,
+  {
+    native,
+    now = Date.now,
+    limits = DEFAULT_LIMITS,
+  }: { native?: string; now?: () => number; limits?: Limits | undefined } = {},
+) => {
+  // The disk may take long: whoever has to, waits for it by `synced`, and no thread stands still.
+  const db = connect(folder, native, { lasting: false })
+  const reading = createRuleReading(db, limits)
+  const { find, get } = reading
+  const nextSeq = db.prepare<[], number>('UPDATE rule_changes SET last = last + 1 RETURNING last').pluck()
+  const insert = db.prepare(
+    `INSERT INTO rules (account, revision, matching, enabled, network, start_block, input, created_at, updated_at, seq)
+     VALUES (@account, @revision, @matching, @enabled, @network, @startBlock, @input, @createdAt, @updatedAt, @seq)`,
+  )
+  const replace = db.prepare(
+    `UPDATE rules SET revision = @revision, matching = @matching, enabled = @enabled, network = @network,
+       start_block = @startBlock, input = @input, updated_at = @updatedAt, seq = @seq WHERE id = @id`,
+  )
+  const start = db.prepare('UPDATE rules SET start_block = ?, seq = ? WHERE id = ? AND start_block IS NULL')
+  const enabled = db.prepare<[number], number>('SELECT enabled FROM rules WHERE id = ?').pluck()
+  const drop = db.prepare('DELETE FROM rules WHERE id = ?')
+  const leave = db.prepare('INSERT OR REPLACE INTO rules_gone (network, rule, seq) VALUES (?, ?, ?)')
+  const enter = db.prepare('DELETE FROM rules_gone WHERE network = ? AND rule = ?')
+  const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck()
+  const trail = createTrail(db, now)
+  let written = 0
 
   // A transaction inside another is a part of it.
   const write = <T>(work: () => T): T => {
@@ -212,21 +250,7 @@ export const openRules = (
     })
 
   return {
-    list: (account: number): StoredRule[] => byAccount.all(account).map(toRule),
-    /** Ids of an account's rules, or of all, ascending; of a page, those after an id. */
-    ids: (
-      account: number | undefined,
-      { after, size }: { after: number; size: number } = { after: 0, size: -1 },
-    ): number[] => (account === undefined ? allIds.all(after, size) : idsOf.all(account, after, size)),
-    /** What an account has: how many rules, and bytes of their JSON. */
-    sizeOf: (account: number): { rules: number; bytes: number } => size.get(account)!,
-    /** Undefined also where the rule is another account's. */
-    get,
-    /** Whosever it is. */
-    find,
-    /** Costs far less than to read all of it. */
-    revisionOf: (id: number): number | undefined => revision.get(id),
-
+    ...reading,
     /**
      * `input` is valid. `startBlock` null: it is fixed by `fixStart` when the network's head is first known. `by`, here and below: who does it,
      * for the audit trail; by default, whoever sits at the command line.
@@ -251,14 +275,14 @@ export const openRules = (
       }: { ifRevision?: number | undefined; startBlock?: number | null | undefined; by?: Actor | undefined } = {},
     ): StoredRule | 'absent' | 'changed' =>
       write(() => {
-        const row = byId.get(id)
-        if (row?.account !== account) return 'absent'
-        const { unfit: _, ...before } = toRule(row)
+        const found = get(account, id)
+        if (!found) return 'absent'
+        const { unfit: _, ...before } = found
         if (ifRevision !== undefined && before.revision !== ifRevision) return 'changed'
         const rule: StoredRule = {
           ...before,
           revision: before.revision + 1,
-          enabled: input.enabled ?? row.enabled === 1,
+          enabled: input.enabled ?? enabled.get(id) === 1,
           network: networkOf(input),
           startBlock: startBlock === undefined ? before.startBlock : startBlock,
           input,
@@ -292,16 +316,6 @@ export const openRules = (
         return 'removed'
       }),
 
-    /** What happened to the rules of a network, also to those of several, after `since`; 0: all that it has. Paused rules are among them. */
-    changes: (network: string, since: number): RuleChanges =>
-      db.transaction(() => ({
-        seq: lastSeq.get()!,
-        changed: namesFor(network, networks).flatMap(name => changedSince.all(name, since).map(toRule)),
-        removed: namesFor(network, left)
-          .flatMap(name => goneSince.all(name, since))
-          .filter(id => !stillCovers(id, network)),
-      }))(),
-
     /** Notes something else that was done with a rule, or with several. */
     note: (by: Actor, id: number | null, action: string, detail?: Readonly<Record<string, unknown>>) =>
       write(() => trail.record(by, { action, ...(id !== null && { target: String(id) }), ...(detail && { detail }) })),
@@ -316,9 +330,6 @@ export const openRules = (
     // Both only grow, so no two different states have the same sum.
     version: (): number => dataVersion.get()! + written,
 
-    all: (): StoredRule[] => everything.all().map(toRule),
-    /** Networks that there are rules for, and patterns of several. */
-    networks: (): string[] => networks.all(),
     /** Commits what `work` does at once, which is far quicker than one by one. */
     together: write,
     /** Resolves when all that was committed before outlives a power cut; until then it outlives only the process. */
