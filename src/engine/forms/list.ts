@@ -1,4 +1,3 @@
-import { snakeCase } from '../../documents/wire.ts'
 import { type ByteWriter, createByteWriter } from '../../lib/bytes.ts'
 import { encodeRlp, type Rlp } from '../../lib/rlp.ts'
 import type { Field, FieldKind, List } from '../../mapping/index.ts'
@@ -49,6 +48,9 @@ const rlpOf = (member: Field, value: unknown): Rlp => {
   const digits = integerHex(value).slice(2)
   return [Buffer.from(member.kind === 'hexNumber' ? evenDigits(digits.replace(/^0+/, '')) : digits, 'hex')]
 }
+
+/** Some older nodes and exports write `validator_index`. */
+const snakeCase = (name: string): string => name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
 
 const evenDigits = (digits: string): string => (digits.length % 2 ? `0${digits}` : digits)
 

@@ -7,7 +7,6 @@ import { type BlockParts, blockParts, hasInteger } from '../../documents/logs.ts
 import { placesOf } from '../../documents/places.ts'
 import type { BigIntegers } from '../../documents/show.ts'
 import { tokenDocument } from '../../documents/tokens.ts'
-import { lowerHex } from '../../documents/wire.ts'
 import { type ByteWriter, createByteWriter } from '../../lib/bytes.ts'
 import { checksumAddress } from '../../lib/keccak.ts'
 import { byKind, type Kind, RECORD_KINDS, type RecordKind, type RowKind } from '../../mapping/index.ts'
@@ -272,6 +271,9 @@ const createShared = () => {
     },
   }
 }
+
+/** Bytes as lower-case hex; half a byte at the start is padded. */
+const lowerHex = (hex: string): string => (hex.length % 2 ? `0x0${hex.slice(2)}` : hex).toLowerCase()
 
 /** Numbers what records name. A number is never given again: what is cached by it holds. */
 const createNumbering = <T>() => {

@@ -11,12 +11,12 @@ import { newTraceRecord, readTrace } from '../documents/records/trace.ts'
 import { cursor } from '../forms/cursor.ts'
 import { takeLength, writeNull } from '../forms/form.ts'
 import { writeAddress } from '../forms/ids.ts'
-import { FALSE, NULL, piece, TRUE, writeHex, writeJson, writeObject } from '../forms/json.ts'
+import { FALSE, NULL, piece, TRUE, writeHex, writeJson } from '../forms/json.ts'
 import { unpack, WORD } from '../forms/words.ts'
 import { blockOf, positionOf } from '../schema.ts'
 import { type Context, placeFields, type ShownBlock, writeTxHash } from './context.ts'
 import { createDecodedShow, DECLARATIONS, type Declaration, type Decoded, declare } from './decoded.ts'
-import { always, planMembers, planSource, type WriteBy } from './plan.ts'
+import { always, sourceWriter, type WriteBy } from './plan.ts'
 import type { Show } from './show.ts'
 import { writePath } from './trace.ts'
 
@@ -208,11 +208,7 @@ export const createCallShow = (context: Context): Show => {
     routing: out => out.bytes(at.block.hash),
     parent: writeParent,
     decoding: () => (by ? { inputs: by.abi.inputs, decimals: call.decimals } : undefined),
-    source(filter) {
-      const plan = planSource('call', filter)
-      const members = plan && planMembers(plan, fields)
-      return members && (out => writeObject(out, members))
-    },
+    source: sourceWriter('call', fields),
   }
 }
 

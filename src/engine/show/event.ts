@@ -1,13 +1,13 @@
 import { createEventDecoder, type EventDecoder } from '../../decode/abi.ts'
 import { remembered } from '../../lib/lazy.ts'
 import type { event as mapping } from '../../mapping/documents/event.ts'
-import { piece, writeObject } from '../forms/json.ts'
+import { piece } from '../forms/json.ts'
 import { unpack } from '../forms/words.ts'
 import type { StoredSignature } from '../reader.ts'
 import type { Context } from './context.ts'
 import { createDecodedShow, DECLARATIONS, type Declaration, type Decoded, declare } from './decoded.ts'
 import { createLogAt, logEnvelope, logFields } from './log.ts'
-import { always, planMembers, planSource, type WriteBy } from './plan.ts'
+import { always, sourceWriter, type WriteBy } from './plan.ts'
 import type { Show } from './show.ts'
 
 /** What the logs of a signature are shown by. */
@@ -94,10 +94,6 @@ export const createEventShow = (context: Context): Show => {
     },
     ...logEnvelope('event', at),
     decoding: () => ({ inputs: by.abi.inputs, decimals: at.record.decimals }),
-    source(filter) {
-      const plan = planSource('event', filter)
-      const members = plan && planMembers(plan, own)
-      return members && (out => writeObject(out, members))
-    },
+    source: sourceWriter('event', own),
   }
 }

@@ -3,11 +3,11 @@ import { remembered } from '../../lib/lazy.ts'
 import type { log as mapping } from '../../mapping/documents/log.ts'
 import { newLogRecord, readLog } from '../documents/records/log.ts'
 import { writeAddress } from '../forms/ids.ts'
-import { CLOSE_LIST, COMMA, FALSE, OPEN_LIST, writeHex, writeObject } from '../forms/json.ts'
+import { CLOSE_LIST, COMMA, FALSE, OPEN_LIST, writeHex } from '../forms/json.ts'
 import { endOfWord, writeWords } from '../forms/words.ts'
 import { blockOf, placeOf } from '../schema.ts'
 import { type Context, placeFields, type ShownBlock, writeTxHash } from './context.ts'
-import { always, planMembers, planSource, type Write, type WriteBy } from './plan.ts'
+import { always, sourceWriter, type Write, type WriteBy } from './plan.ts'
 import type { Show } from './show.ts'
 
 /** The log at hand, which an event is, too. */
@@ -128,10 +128,6 @@ export const createLogShow = (context: Context): Show => {
   return {
     find: at.find,
     ...logEnvelope('log', at),
-    source(filter) {
-      const plan = planSource('log', filter)
-      const members = plan && planMembers(plan, own)
-      return members && (out => writeObject(out, members))
-    },
+    source: sourceWriter('log', own),
   }
 }

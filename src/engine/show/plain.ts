@@ -1,11 +1,12 @@
 import type { ByteWriter } from '../../lib/bytes.ts'
+import { compile } from '../../query/predicate.ts'
 import type { SearchRequest } from '../../query/request.ts'
 import { CLOSE } from '../forms/json.ts'
+import { type Documents, fieldsIn } from '../query/documents.ts'
 import type { Found } from '../query/found.ts'
 import { sortValues, type ValuesFrom } from '../query/sort/sort-values.ts'
 import { hidesScores, scoreWriter } from './envelope.ts'
 import type { WriteHits } from './hits.ts'
-import { matchedNames } from './names.ts'
 
 export interface PlainOptions extends ValuesFrom {
   /** What stands between two hits. */
@@ -49,3 +50,19 @@ export const createPlainWriter = (
 
 /** Hits that take little time together. */
 const FEW = 8
+
+/** Writes which clauses with names a hit matches; undefined where none has a name. */
+export const matchedNames = (
+  { names }: Pick<SearchRequest, 'names'>,
+  documents: Documents,
+): ((found: Found) => string) | undefined => {
+  if (names === undefined) return undefined
+  const tests = names.map(({ name, kind, query }) => ({ name, kind, test: compile(kind, query) }))
+  const fields = fieldsIn({ op: 'and', of: names.map(({ query }) => query) })
+  return ({ kind, position }) => {
+    const [document] = documents.load(kind, [position], fields)
+    const matched = tests.filter(it => document !== undefined && it.kind === kind && it.test(document))
+    if (matched.length === 0) return ''
+    return `,"matched_queries":${JSON.stringify([...new Set(matched.map(({ name }) => name))])}`
+  }
+}

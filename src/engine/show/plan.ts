@@ -12,7 +12,7 @@ import {
 import { compileSourcePaths } from '../../query/hits/source-filter.ts'
 import type { SourceFilter } from '../../query/request.ts'
 import type { FieldPlan } from '../forms/form.ts'
-import { keyOf, type Member } from '../forms/json.ts'
+import { keyOf, type Member, writeObject } from '../forms/json.ts'
 
 export interface SourcePlan {
   /** Undefined where nothing of it is shown. */
@@ -82,3 +82,12 @@ export const planMembers = (plan: SourcePlan, fields: Readonly<Record<string, Wr
     const field = plan.field(name)
     return field ? [{ key: keyOf(name), write: writeBy(field) }] : []
   })
+
+/** Makes what writes `_source` of a kind from what appends its fields; undefined where a filter leaves none of it. */
+export const sourceWriter =
+  (kind: Kind, fields: Readonly<Record<string, WriteBy>>) =>
+  (filter: SourceFilter): ((out: ByteWriter) => void) | undefined => {
+    const plan = planSource(kind, filter)
+    const members = plan && planMembers(plan, fields)
+    return members && (out => writeObject(out, members))
+  }

@@ -17,7 +17,7 @@ import type { Reader } from '../reader.ts'
 import { envelopeOf, hitWriter, scoreWriter } from './envelope.ts'
 import type { Hits, Totals, WriteHits } from './hits.ts'
 import { createInnerHits } from './inner-hits.ts'
-import { matchedNames } from './names.ts'
+import { matchedNames } from './plain.ts'
 import type { Show } from './show.ts'
 
 /** Whether hits show more than their envelope and `_source`. */
