@@ -1,7 +1,7 @@
 import { type Limits, overLimit } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { Aggregations } from '../../query/aggs/ast.ts'
-import { runPipelines } from '../../query/aggs/pipelines/run.ts'
+import { runPipelines } from '../../query/aggs/pipelines/tree.ts'
 import { renderResults } from '../../query/aggs/render.ts'
 import { bytesOfResult, type Results } from '../../query/aggs/result.ts'
 import { ALL, type Node } from '../../query/ast.ts'

@@ -7,7 +7,6 @@ import type { At, Batch } from './batch.ts'
 import { KEPT } from './distinct.ts'
 import { group, type Rows } from './group.ts'
 import { inOrder, type Part } from './merging.ts'
-import { selected, type Words, wordsOf } from './selection.ts'
 import {
   areWords,
   countsFrom,
@@ -15,8 +14,11 @@ import {
   quantileOf,
   rankOf,
   type Sorted,
+  selected,
   shorter,
   sortedOf,
+  type Words,
+  wordsOf,
 } from './sorted.ts'
 import { createSource } from './sources.ts'
 import { createValueStore, ROW_BYTES, type ValuesByBucket } from './value-store.ts'

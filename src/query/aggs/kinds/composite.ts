@@ -8,8 +8,7 @@ import { type JsonNode, known, list, members, scalar, unexpected, where } from '
 import { direction, flag, given, itself, key, needed, readKeys, SCHEMAS, type ValuesOf } from '../../keys.ts'
 import { readDouble, readLong } from '../../numbers.ts'
 import type { CompositeSource } from '../ast.ts'
-import { readTermValues, readValues } from '../fields.ts'
-import { formatOf, zoneIn } from '../formats.ts'
+import { formatOf, readTermValues, readValues, zoneIn } from '../fields.ts'
 import { type AggregationScope, aggregation, type Body, datesIn, illegal, script, text, whole } from './kind.ts'
 
 const AROUND = new Set(['filter', 'nested', 'reverse_nested', 'global'])

@@ -5,8 +5,7 @@ import { elements, type JsonNode, known, string, unexpected, where } from '../..
 import { double, flag, given, key, needed, optional, SCHEMAS } from '../../keys.ts'
 import { readDouble } from '../../numbers.ts'
 import type { Edges, HistogramSpec, RangeOf, Spec } from '../ast.ts'
-import { readValues } from '../fields.ts'
-import { formatOf, zoneIn } from '../formats.ts'
+import { formatOf, readValues, zoneIn } from '../fields.ts'
 import { checkOrder, readOrder } from '../options.ts'
 import { aggregation, type Body, datesIn, illegal, script, text, whole } from './kind.ts'
 

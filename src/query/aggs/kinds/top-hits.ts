@@ -8,8 +8,7 @@ import { elements, inside, type JsonNode, string, unexpected } from '../../json-
 import { given, itself, key, needed, readKeys, SCHEMAS } from '../../keys.ts'
 import type { Sort } from '../../request.ts'
 import type { SpecOf } from '../ast.ts'
-import { hasSeveral, readValues } from '../fields.ts'
-import { formatOf } from '../formats.ts'
+import { formatOf, hasSeveral, readValues } from '../fields.ts'
 import { type AggregationScope, aggregation, type Body, illegal, script, text, whole } from './kind.ts'
 
 const MOST_HITS = 100

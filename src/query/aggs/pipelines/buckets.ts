@@ -14,8 +14,7 @@ import { direction, given, optional, readKeys, SCHEMAS, type ValuesOf } from '..
 import type { Bucket, Value } from '../result.ts'
 import { type BucketsPath, type GapPolicy, keyText, parsePath, valueIn } from './path.ts'
 import { COMMON, EXPECTED, namedPaths, type PipelineKind, simpleValue } from './pipeline.ts'
-import { compileScript, type Given, type Variables } from './script.ts'
-import { readSource } from './source.ts'
+import { compileScript, type Given, readSource, type Variables } from './script.ts'
 
 /** Pipeline aggregations inside of one with several buckets. */
 

@@ -7,7 +7,7 @@ import type { Format } from '../ast.ts'
 import type { Bucket, Member, Metric } from '../result.ts'
 import { valueIn } from './path.ts'
 import { COMMON, EXPECTED, onePath, type PipelineKind, simpleValue } from './pipeline.ts'
-import { readSource } from './source.ts'
+import { readSource } from './script.ts'
 
 /** Pipeline aggregations inside of a histogram, which go along its buckets. */
 
