@@ -40,13 +40,6 @@ interface AggregateRequest {
   typedKeys: boolean
 }
 
-/** Computes aggregations as JSON text, within a reader's transaction. */
-interface Aggregating {
-  text(asked: AggregateRequest): string
-  /** Their part of what is computed over several stores. */
-  joined(asked: AggregateRequest): JoinedAggregating
-}
-
 /** `shared`: what all stores give numbers by. */
 export type JoinedAggregating = (shared: Context['shared']) => Begun
 
@@ -60,7 +53,8 @@ interface Begun {
   text(typedKeys: boolean): string
 }
 
-export const createAggregating = (options: AggregatingOptions): Aggregating => {
+/** Computes aggregations as JSON text, within a reader's transaction. */
+export const createAggregating = (options: AggregatingOptions) => {
   const { reader, exact, ask, limits, hits } = options
   const partOf = (
     kind: Kind,
@@ -156,13 +150,17 @@ export const createAggregating = (options: AggregatingOptions): Aggregating => {
   }
 
   return {
-    text(asked) {
+    text(asked: AggregateRequest): string {
       const { request, typedKeys } = asked
       const queries = () => request.parts.map(({ kind, query }) => `${kind} ${textOf(query)}`)
       const question = request.aggregated && `${typedKeys} ${keyOf(request)} ${queries()} ${request.aggregated.whole}`
       return answers.of(question, () => compute(asked))
     },
-    joined: asked => shared => begin(asked, { kept: { ...NOTHING_KEPT, shared }, isJoined: true }),
+    /** Their part of what is computed over several stores. */
+    joined:
+      (asked: AggregateRequest): JoinedAggregating =>
+      shared =>
+        begin(asked, { kept: { ...NOTHING_KEPT, shared }, isJoined: true }),
   }
 }
 

@@ -3,12 +3,6 @@ import { isRowKind } from '../query/fields/ordinals.ts'
 import type { Reader, Segment } from '../reader.ts'
 import type { State } from './aggregator.ts'
 
-/** What aggregations found in each segment, which stays as it is or is replaced: a dashboard computes new blocks alone. */
-interface StateCache {
-  /** Of the aggregations that a text stands for; undefined where nothing is to be kept. */
-  of(text: string | undefined): Kept
-}
-
 export interface Kept {
   /**
    * Of what a part of the request finds in a segment; `query` is the text of what it asks there. What is asked for once again
@@ -41,7 +35,8 @@ interface Entry {
   bytes: number
 }
 
-export const createStateCache = (reader: Pick<Reader, 'segments' | 'version' | 'kept'>): StateCache => {
+/** What aggregations found in each segment, which stays as it is or is replaced: a dashboard computes new blocks alone. */
+export const createStateCache = (reader: Pick<Reader, 'segments' | 'version' | 'kept'>) => {
   const capacity = reader.kept.states
   /** The one that was used last at the end. */
   const entries = new Map<string, Entry>()
@@ -83,7 +78,8 @@ export const createStateCache = (reader: Pick<Reader, 'segments' | 'version' | '
   }
 
   return {
-    of(text) {
+    /** Of the aggregations that a text stands for; undefined where nothing is to be kept. */
+    of(text: string | undefined): Kept {
       if (text === undefined) return NOTHING_KEPT
       follow()
       const isAgain = entries.has(text)
@@ -130,17 +126,12 @@ export const createStateCache = (reader: Pick<Reader, 'segments' | 'version' | '
 
 export const NOTHING_KEPT: Kept = { shared: make => make(), states: (_, collect) => collect() }
 
-/** What was answered since the store changed last. */
-interface Answers {
-  /** `question` means the same at any moment; where it is undefined, nothing is kept. */
-  of(question: string | undefined, make: () => string): string
-}
-
 /** Characters that one reader keeps. */
 const CAPACITY = 2 * 2 ** 20
 const LONGEST = CAPACITY / 8
 
-export const createAnswers = (reader: Pick<Reader, 'version'>): Answers => {
+/** What was answered since the store changed last. */
+export const createAnswers = (reader: Pick<Reader, 'version'>) => {
   const known = new Map<string, string>()
   let held = 0
   let seen: number | undefined
@@ -149,7 +140,8 @@ export const createAnswers = (reader: Pick<Reader, 'version'>): Answers => {
     held = 0
   }
   return {
-    of(question, make) {
+    /** `question` means the same at any moment; where it is undefined, nothing is kept. */
+    of(question: string | undefined, make: () => string): string {
       if (question === undefined) return make()
       const version = reader.version()
       if (version !== seen) clear()

@@ -41,7 +41,7 @@ const readAll = (
     scope.budget.clauses(1, at)
     const parts = partsOf(name, at)
     checkMeta(parts.meta, at, limits)
-    const pipeline = parsePipeline(name, parts.type, parts.body, scope.budget)
+    const pipeline = parsePipeline(name, parts.type, parts.body)
     if (pipeline) {
       if (parts.inner) throw noneInside(name, parts.type, parts.inner)
       pipelines.push({ ...pipeline, ...parts.meta })

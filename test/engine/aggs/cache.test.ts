@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { State } from '../../../src/engine/aggs/aggregator.ts'
-import { createStateCache } from '../../../src/engine/aggs/cache.ts'
+import { createAnswers, createStateCache } from '../../../src/engine/aggs/cache.ts'
 import type { Reader, Segment } from '../../../src/engine/reader.ts'
 
 /** Asks ten segments for states of 1000 bytes, which shrink to 100; tells how often that was done. */
@@ -53,4 +53,23 @@ test('what cannot be kept is not shrunk', () => {
   assert.deepEqual(ask(), { collected: 10, shrunk: 0, bytes: 10_000 })
   assert.deepEqual(ask(), { collected: 10, shrunk: 4, bytes: 6400 })
   assert.deepEqual(ask(), { collected: 7, shrunk: 1, bytes: 6400 })
+})
+
+test('an answer is kept until the store changes, if it is not too long and its question lasts', () => {
+  let version = 1
+  let made = 0
+  const answers = createAnswers({ version: () => version })
+  const ask = (question: string | undefined, length = 1) =>
+    answers.of(question, () => {
+      made++
+      return String(made).padEnd(length)
+    })
+  assert.deepEqual([ask('a'), ask('a'), ask('b'), ask('a')], ['1', '1', '2', '1'])
+  version = 2
+  assert.deepEqual([ask('a'), ask('a')], ['3', '3'])
+  assert.notEqual(ask(undefined), ask(undefined))
+  assert.notEqual(ask('long', 2 ** 20), ask('long', 2 ** 20))
+  // More than there is room for: it begins anew.
+  for (let i = 0; i < 40; i++) ask(`${i}`, 200_000)
+  assert.notEqual(ask('a'), '3')
 })

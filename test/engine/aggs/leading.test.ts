@@ -5,12 +5,7 @@ import type { At } from '../../../src/engine/aggs/batch.ts'
 import { group } from '../../../src/engine/aggs/group.ts'
 import { createKeyed, type Wanted } from '../../../src/engine/aggs/keyed.ts'
 import { leadingKeys, leadsOf } from '../../../src/engine/aggs/leading.ts'
-
-/** Numbers from 0 to 1, the same in each run. */
-const randomFrom = (seed: number) => () => {
-  seed = (seed * 48_271) % 2_147_483_647
-  return seed / 2_147_483_647
-}
+import { randomFrom } from '../../support/random.ts'
 
 const nothing = () => {}
 const SIZE = 10

@@ -2,14 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createDistinctKeys } from '../../../src/engine/aggs/distinct.ts'
 import { createQuantiles } from '../../../src/engine/aggs/quantiles.ts'
+import { randomFrom } from '../../support/random.ts'
 
 // What has too many values to keep all of them is told nearly, in little memory.
-
-/** Numbers from 0 to 1, the same in each run. */
-const randomFrom = (seed: number) => () => {
-  seed = (seed * 48_271) % 2_147_483_647
-  return seed / 2_147_483_647
-}
 
 const PARTS = 40
 /** What segments find: values of two buckets, mixed, of which the second has but a tenth. */

@@ -9,6 +9,7 @@ import { counting, extendedStatsOf, simpleOf, statsOf, type Totals } from '../..
 import { percentileRanksOf, percentilesOf } from '../../../src/query/aggs/metrics/percentiles.ts'
 import { renderResults } from '../../../src/query/aggs/render.ts'
 import type { Metric } from '../../../src/query/aggs/result.ts'
+import { randomFrom } from '../../support/random.ts'
 
 const sorted = (values: readonly number[]) => sortedOf(Float64Array.from(values))
 const quantiles = (values: readonly number[]) => ({
@@ -28,11 +29,6 @@ const totalsOf = (...values: number[]): Totals => ({
   min: Math.min(...values),
   max: Math.max(...values),
 })
-/** Numbers from 0 to 1, the same in each run. */
-const randomFrom = (seed: number) => () => {
-  seed = (seed * 48_271) % 2_147_483_647
-  return seed / 2_147_483_647
-}
 const two = (value: number) => value.toFixed(2)
 
 /** As Elasticsearch 7.17.29 answers. */

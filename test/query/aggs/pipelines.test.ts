@@ -8,7 +8,6 @@ import type { Pipeline } from '../../../src/query/aggs/pipelines/pipeline.ts'
 import { orderPipelines, runPipelines, type Shape } from '../../../src/query/aggs/pipelines/tree.ts'
 import { renderResults } from '../../../src/query/aggs/render.ts'
 import type { Results } from '../../../src/query/aggs/result.ts'
-import { createBudget } from '../../../src/query/budget.ts'
 import { parseJson } from '../../../src/query/json.ts'
 import { resultsOf } from '../../support/aggregations.ts'
 
@@ -28,7 +27,7 @@ const read = (
   for (const [name, { aggs: inner = {}, meta, ...typed }] of Object.entries(aggs)) {
     const [type, body] = Object.entries(typed)[0]!
     const place = { path: `${at}.${name}.${type}`, value: parseJson(JSON.stringify(body)) }
-    const pipeline = parsePipeline(name, type, place, createBudget())
+    const pipeline = parsePipeline(name, type, place)
     if (pipeline) {
       pipelines.push(meta === undefined ? pipeline : { ...pipeline, meta: parseJson(JSON.stringify(meta)) })
       continue
@@ -368,7 +367,7 @@ test('what is asked in a wrong way is refused by name', () => {
 
 test('names that every object answers to are none of ours', () => {
   for (const name of Object.getOwnPropertyNames(Object.prototype)) {
-    assert.equal(parsePipeline('x', name, { path: 'x', value: null }, createBudget()), undefined)
+    assert.equal(parsePipeline('x', name, { path: 'x', value: null }), undefined)
     assert.throws(() => along({ derivative: { buckets_path: name } }), /No aggregation found for path/)
     assert.throws(() => along({ bucket_script: { buckets_path: { a: 's' }, script: `params.${name}` } }), /there is no/)
     assert.throws(
@@ -381,7 +380,7 @@ test('names that every object answers to are none of ours', () => {
 test('every example in the docs is read', () => {
   for (const [type, { example }] of Object.entries(PIPELINES)) {
     const place = { path: type, value: parseJson(JSON.stringify(example)) }
-    assert.equal(parsePipeline('x', type, place, createBudget())?.type, type)
+    assert.equal(parsePipeline('x', type, place)?.type, type)
   }
 })
 

@@ -1,18 +1,11 @@
 /** Counts distinct values by their hashes of 64 bits: exactly up to so many, beyond with an error of about 0.4%. */
-export interface Distinct {
-  /** The two halves of a value's hash, whose bits must be as good as random. */
-  add(high: number, low: number): void
-  count(): number
-  /** Memory that it takes. */
-  bytes(): number
-}
-
-export const createDistinct = (exactUpTo: number): Distinct => {
+export const createDistinct = (exactUpTo: number) => {
   let set: ReturnType<typeof createHashSet> | undefined = createHashSet()
   /** For each register the longest row of zeros seen, and one more. */
   let registers: Uint8Array | undefined
   return {
-    add(high, low) {
+    /** The two halves of a value's hash, whose bits must be as good as random. */
+    add(high: number, low: number) {
       if (registers) return addTo(registers, high, low)
       if (set!.add(high >>> 0, low >>> 0) <= exactUpTo) return
       const sketch = new Uint8Array(REGISTERS)
@@ -20,10 +13,12 @@ export const createDistinct = (exactUpTo: number): Distinct => {
       registers = sketch
       set = undefined
     },
-    count: () => (registers ? estimate(registers) : set!.size()),
-    bytes: () => registers?.byteLength ?? set!.bytes(),
+    count: (): number => (registers ? estimate(registers) : set!.size()),
+    bytes: (): number => registers?.byteLength ?? set!.bytes(),
   }
 }
+
+export type Distinct = ReturnType<typeof createDistinct>
 
 /** Distinct pairs, by open addressing: half of the places at most are taken. */
 const createHashSet = () => {

@@ -10,7 +10,7 @@ import {
   unexpected,
   where,
 } from '../../json-node.ts'
-import { direction, given, optional, readKeys, SCHEMAS, type ValuesOf } from '../../keys.ts'
+import { direction, given, natural, optional, readKeys, SCHEMAS, type ValuesOf } from '../../keys.ts'
 import type { Bucket, Value } from '../result.ts'
 import { type BucketsPath, type GapPolicy, keyText, parsePath, valueIn } from './path.ts'
 import { COMMON, EXPECTED, namedPaths, type PipelineKind, simpleValue } from './pipeline.ts'
@@ -157,12 +157,6 @@ const compare = (a: SortValue, b: SortValue, descending: boolean): number => {
 
 const isNoNumber = (value: SortValue): boolean => typeof value === 'number' && Number.isNaN(value)
 
-const from = (place: JsonNode): number => {
-  const from = integer(place, 'an integer from 0 on')
-  if (from < 0) throw unexpected(place, 'an integer from 0 on')
-  return from
-}
-
 const size = (place: JsonNode): number => {
   const size = integer(place, 'a positive integer')
   if (size < 1) throw unexpected(place, 'a positive integer')
@@ -171,7 +165,7 @@ const size = (place: JsonNode): number => {
 
 const SORTED = {
   sort: optional(place => elements(place).flatMap(ordersOf)),
-  from: optional(from, SCHEMAS.whole),
+  from: optional(natural, SCHEMAS.whole),
   size: optional(size, SCHEMAS.whole),
   gap_policy,
 }

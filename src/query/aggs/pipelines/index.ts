@@ -1,5 +1,4 @@
 import { refuse } from '../../../lib/errors.ts'
-import type { Budget } from '../../budget.ts'
 import { type JsonNode, where } from '../../json-node.ts'
 import {
   avgBucket,
@@ -44,7 +43,7 @@ export const REFUSED_PIPELINES: Readonly<Record<string, string>> = {
 }
 
 /** Reads the body of a pipeline aggregation; undefined where the type is none. */
-export const parsePipeline = (name: string, type: string, place: JsonNode, budget: Budget): Pipeline | undefined => {
+export const parsePipeline = (name: string, type: string, place: JsonNode): Pipeline | undefined => {
   if (Object.hasOwn(REFUSED_PIPELINES, type)) {
     throw refuse(
       'illegal_argument_exception',
@@ -53,5 +52,5 @@ export const parsePipeline = (name: string, type: string, place: JsonNode, budge
   }
   if (!Object.hasOwn(PIPELINES, type)) return undefined
   const kind: PipelineKind = PIPELINES[type as keyof typeof PIPELINES]
-  return { name, type, place, stands: kind.stands, ...kind.read(place, { name, budget }) }
+  return { name, type, place, stands: kind.stands, ...kind.read(place) }
 }

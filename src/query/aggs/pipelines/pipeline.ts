@@ -1,5 +1,4 @@
 import { refuse } from '../../../lib/errors.ts'
-import type { Budget } from '../../budget.ts'
 import type { Json } from '../../json.ts'
 import { elements, isObject, type JsonNode, members, named, string, unexpected, where } from '../../json-node.ts'
 import { given, key, SCHEMAS } from '../../keys.ts'
@@ -19,12 +18,7 @@ export interface PipelineKind {
   example: unknown
   /** Where it stands: beside an aggregation with buckets, inside of any such, or inside of a histogram. */
   stands: 'beside' | 'in buckets' | 'in histogram'
-  read(place: JsonNode, scope: PipelineScope): Work
-}
-
-export interface PipelineScope {
-  name: string
-  budget: Budget
+  read(place: JsonNode): Work
 }
 
 /** What a pipeline aggregation does, once all that its paths lead to is there. */

@@ -72,13 +72,13 @@ const parse = (tokens: readonly string[], source: Source, names: ReadonlySet<str
   const expect = (token: string) => {
     if (!take(token)) throw refused(`expected [${token}] at [${cut(tokens.slice(at).join(' '))}]`)
   }
-  const number = (part: Part, what: string): Part => {
-    if (part.kind !== 'number') throw refused(`[${what}] needs numbers`)
-    return part
+  const number = ({ kind, of }: Part, what: string) => {
+    if (kind !== 'number') throw refused(`[${what}] needs numbers`)
+    return (variables: Variables): Numeric => present(of(variables), source)
   }
-  const truth = (part: Part, what: string): Part => {
-    if (part.kind !== 'boolean') throw refused(`[${what}] needs a condition`)
-    return part
+  const truth = ({ kind, of }: Part, what: string) => {
+    if (kind !== 'boolean') throw refused(`[${what}] needs a condition`)
+    return of
   }
 
   const ternary = (): Part => {
@@ -86,12 +86,12 @@ const parse = (tokens: readonly string[], source: Source, names: ReadonlySet<str
     const condition = level(0)
     let found = condition
     if (take('?')) {
-      truth(condition, '?')
+      const isTrue = truth(condition, '?')
       const yes = ternary()
       expect(':')
       const no = ternary()
       if (yes.kind !== no.kind) throw refused('both sides of [:] must be of one kind')
-      found = { kind: yes.kind, of: variables => (condition.of(variables) ? yes : no).of(variables) }
+      found = { kind: yes.kind, of: variables => (isTrue(variables) ? yes : no).of(variables) }
     }
     depth--
     return found
@@ -109,11 +109,10 @@ const parse = (tokens: readonly string[], source: Source, names: ReadonlySet<str
   }
 
   const combine = (operator: string, left: Part, right: Part): Part => {
-    const [a, b] = [left.of, right.of]
     switch (operator) {
       case '||':
       case '&&': {
-        const [x, y] = [truth(left, operator).of, truth(right, operator).of]
+        const [x, y] = [truth(left, operator), truth(right, operator)]
         return { kind: 'boolean', of: operator === '||' ? v => x(v) || y(v) : v => x(v) && y(v) }
       }
       case '==':
@@ -122,15 +121,14 @@ const parse = (tokens: readonly string[], source: Source, names: ReadonlySet<str
         if (!isNull && left.kind !== right.kind) throw refused(`[${operator}] compares things of one kind`)
         // An integer equals a double of its value.
         // biome-ignore lint/suspicious/noDoubleEquals: 1n == 1
-        return { kind: 'boolean', of: v => (a(v) == b(v)) === (operator === '==') }
+        return { kind: 'boolean', of: v => (left.of(v) == right.of(v)) === (operator === '==') }
       }
     }
-    number(left, operator)
-    number(right, operator)
+    const [a, b] = [number(left, operator), number(right, operator)]
     const compare = COMPARISONS.get(operator)
-    if (compare) return { kind: 'boolean', of: v => compare(present(a(v), source), present(b(v), source)) }
+    if (compare) return { kind: 'boolean', of: v => compare(a(v), b(v)) }
     const calculate = ARITHMETIC.get(operator)!
-    return { kind: 'number', of: v => arithmetic(calculate, present(a(v), source), present(b(v), source), source) }
+    return { kind: 'number', of: v => arithmetic(calculate, a(v), b(v), source) }
   }
 
   const unary = (): Part => {
@@ -142,12 +140,16 @@ const parse = (tokens: readonly string[], source: Source, names: ReadonlySet<str
 
   const unaryOf = (): Part => {
     if (take('-')) {
-      const { of } = number(unary(), '-')
-      return { kind: 'number', of: v => negative(present(of(v), source)) }
+      const of = number(unary(), '-')
+      return { kind: 'number', of: v => -of(v) }
     }
-    if (take('+')) return number(unary(), '+')
+    if (take('+')) {
+      const part = unary()
+      number(part, '+')
+      return part
+    }
     if (take('!')) {
-      const { of } = truth(unary(), '!')
+      const of = truth(unary(), '!')
       return { kind: 'boolean', of: v => !of(v) }
     }
     if (take('(')) {
@@ -193,12 +195,12 @@ const parse = (tokens: readonly string[], source: Source, names: ReadonlySet<str
     const make = FUNCTIONS.get(name)
     if (!make) throw refused(`[Math.${cut(name)}]`)
     expect('(')
-    const parts: Part[] = []
+    const parts: ((variables: Variables) => Numeric)[] = []
     do parts.push(number(ternary(), name))
     while (take(','))
     expect(')')
     if (parts.length !== make.takes) throw refused(`[Math.${name}] takes ${make.takes}`)
-    return { kind: 'number', of: v => make.of(parts.map(part => present(part.of(v), source))) }
+    return { kind: 'number', of: v => make.of(parts.map(of => of(v))) }
   }
 
   take('return')
@@ -228,24 +230,19 @@ const literal = (token: string, { isExpression }: Source, refused: Refused): Num
 }
 
 /** A double, or an integer of Java. */
-export type Numeric = number | bigint
+type Numeric = number | bigint
 
-export const negative = (value: Numeric): Numeric => (typeof value === 'bigint' ? -value : -value)
-
-interface Operation {
-  doubles(a: number, b: number): number
-  integers(a: bigint, b: bigint): bigint
-}
-
-export const ARITHMETIC: ReadonlyMap<string, Operation> = new Map([
-  ['+', { doubles: (a, b) => a + b, integers: (a, b) => a + b }],
-  ['-', { doubles: (a, b) => a - b, integers: (a, b) => a - b }],
-  ['*', { doubles: (a, b) => a * b, integers: (a, b) => a * b }],
-  ['/', { doubles: (a, b) => a / b, integers: (a, b) => a / b }],
-  ['%', { doubles: (a, b) => a % b, integers: (a, b) => a % b }],
+const ARITHMETIC = new Map([
+  ['+', { doubles: (a: number, b: number) => a + b, integers: (a: bigint, b: bigint) => a + b }],
+  ['-', { doubles: (a: number, b: number) => a - b, integers: (a: bigint, b: bigint) => a - b }],
+  ['*', { doubles: (a: number, b: number) => a * b, integers: (a: bigint, b: bigint) => a * b }],
+  ['/', { doubles: (a: number, b: number) => a / b, integers: (a: bigint, b: bigint) => a / b }],
+  ['%', { doubles: (a: number, b: number) => a % b, integers: (a: bigint, b: bigint) => a % b }],
 ])
 
-export const arithmetic = (operation: Operation, a: Numeric, b: Numeric, { at }: Source): Numeric => {
+type Operation = NonNullable<ReturnType<typeof ARITHMETIC.get>>
+
+const arithmetic = (operation: Operation, a: Numeric, b: Numeric, { at }: Source): Numeric => {
   if (typeof a !== 'bigint' || typeof b !== 'bigint') return operation.doubles(Number(a), Number(b))
   if (b === 0n && (operation === ARITHMETIC.get('/') || operation === ARITHMETIC.get('%'))) {
     throw refuse('arithmetic_exception', `${where(at)}: / by zero. Of doubles it gives no value: write 0.0.`)
@@ -261,7 +258,7 @@ export const arithmetic = (operation: Operation, a: Numeric, b: Numeric, { at }:
 
 const isInt = (value: bigint): boolean => value === BigInt.asIntN(32, value)
 
-export const COMPARISONS = new Map<string, (a: Numeric, b: Numeric) => boolean>([
+const COMPARISONS = new Map<string, (a: Numeric, b: Numeric) => boolean>([
   ['<', (a, b) => a < b],
   ['<=', (a, b) => a <= b],
   ['>', (a, b) => a > b],
@@ -273,7 +270,7 @@ const ofDoubles = (takes: number, of: (...numbers: number[]) => Numeric) => ({
   of: (numbers: Numeric[]): Numeric => of(...numbers.map(Number)),
 })
 
-export const FUNCTIONS = new Map<string, { takes: number; of: (numbers: Numeric[]) => Numeric }>([
+const FUNCTIONS = new Map<string, { takes: number; of: (numbers: Numeric[]) => Numeric }>([
   ['abs', ofDoubles(1, Math.abs)],
   ['max', ofDoubles(2, Math.max)],
   ['min', ofDoubles(2, Math.min)],
