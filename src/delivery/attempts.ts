@@ -70,7 +70,7 @@ export const createAttempts = (options: AttemptsOptions) => {
         started.push(prepare(destination, picked, time))
         taken++
       }
-      // Where all that is due waits for what is under way, it is offered again when that ends.
+      // If all due deliveries wait for others under way, the destination is offered again when those end.
       const nextAt = taken === room ? now : store.nextDue(destination, now)
       if (nextAt !== undefined) offer(destination, nextAt)
       else if (busy.size === 0 && scheduler.size() > MAX_KNOWN) scheduler.forget(destination)
@@ -86,13 +86,13 @@ export const createAttempts = (options: AttemptsOptions) => {
     { due: first, turn, probe }: NextDue,
     { now, elapsed }: Time,
   ): UnderWay => {
-    const { busy, lines } = destination
+    const { busy, sequences } = destination
     const combined = channels.of({ type: first.channel }).combines
       ? combinedWith(first, store, destination, now)
       : [first]
-    for (const { id, line } of combined) {
+    for (const { id, sequence } of combined) {
       busy.add(id)
-      lines.add(line)
+      sequences.add(sequence)
     }
     destination.running++
     if (turn === 'again') destination.runningAgain++
@@ -126,14 +126,14 @@ export const createAttempts = (options: AttemptsOptions) => {
     ask(TOGETHER_MS)
   }
 
-  /** It is over, one way or another, and what follows is stored. */
+  /** Ends an attempt whose outcome is stored, or which was not made. */
   const end = ({ destination, due, turn, leave }: UnderWay, offerAt: number) => {
     leave()
     destination.running--
     if (turn === 'again') destination.runningAgain--
-    for (const { id, line } of due) {
+    for (const { id, sequence } of due) {
       destination.busy.delete(id)
-      destination.lines.delete(line)
+      destination.sequences.delete(sequence)
     }
     offer(destination, offerAt)
   }
@@ -155,7 +155,7 @@ export const createAttempts = (options: AttemptsOptions) => {
     }
   }
 
-  /** What an outcome says about the destination. An action that can never succeed says nothing about it. */
+  /** Applies an outcome to the health of its destination. A refused action says nothing about it. */
   const judge = ({ destination, turn, probe }: UnderWay, job: Job, outcome: Attempt['outcome'], now: number) => {
     const { breakers } = destination
     if (outcome.type === 'delivered' || outcome.type === 'gone') {
@@ -168,7 +168,7 @@ export const createAttempts = (options: AttemptsOptions) => {
       const span = spanOf(schedule)
       const failingMs = elapsed - (failingSince(breakers) ?? elapsed)
       if (failingMs < span) return
-      // What died before this start has waited for longer.
+      // Nothing may have been accepted since before this start.
       const first = Math.min(now - failingMs, options.failingSince?.(job) ?? Number.POSITIVE_INFINITY)
       const why = `dead: its receiver has accepted nothing since ${new Date(first).toISOString()}`
       const gone = store.expire(destination, now - span, now, why)
@@ -193,10 +193,10 @@ interface UnderWay {
   leave(): void
 }
 
-const combinedWith = (first: Due, store: Pick<Queue, 'combinable'>, { busy, lines }: Destination, now: number) =>
+const combinedWith = (first: Due, store: Pick<Queue, 'combinable'>, { busy, sequences }: Destination, now: number) =>
   store
     .combinable(first, now, busy.size + COMBINE_AT_ONCE)
-    .filter(({ id, line }) => !busy.has(id) && !lines.has(line))
+    .filter(({ id, sequence }) => !busy.has(id) && !sequences.has(sequence))
     .slice(0, COMBINE_AT_ONCE)
 
 const count = ({ channel, type, to, first, receivedAt }: Settled, counted: Counters, now: number) => {

@@ -69,7 +69,7 @@ const HOSTS_MS = 10_000
 
 const systemLookup: Lookup = hostname => dns.lookup(hostname, { all: true, order: 'verbatim' })
 
-/** What waited so long that nobody can want it any more is given up, and what comes behind too many others. */
+/** Gives up look-ups that have waited longer than any attempt lasts, and those behind too many others. */
 const oneAtATime = (lookup: Lookup): Lookup => {
   let waiting = 0
   let last: Promise<unknown> = Promise.resolve()

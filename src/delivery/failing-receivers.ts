@@ -15,7 +15,7 @@ interface Failing {
   since: string
 }
 
-/** Those that a rule notifies, in the order of its alerts; none where it is paused. */
+/** The failing receivers of a rule, in the order of its actions; none if it is paused. */
 export const failingOf = <T extends Failing>({ account, enabled, input }: StoredRule, failing: readonly T[]): T[] => {
   if (!enabled || failing.length === 0) return []
   const found = input.config.alerts.flatMap(action => {
@@ -37,7 +37,7 @@ interface LoggedFailure extends Failed {
 }
 
 const TELL_MS = 60_000
-/** Receivers that are kept in mind; further ones are not told. */
+/** Failing receivers that are remembered, at most. */
 const MAX_KNOWN = 1_000
 const MAX_TOLD = 200
 
@@ -48,7 +48,7 @@ export const createFailingReceivers = (log: Log) => {
     `${account} ${channel} ${receiver}`
 
   return {
-    /** What an attempt says about its receiver. */
+    /** Records the outcome of an attempt for its receiver. */
     note(receiver: Receiver, outcome: Attempt['outcome'], now: number) {
       if (outcome.type === 'aborted') return
       const { channel, target } = receiver
@@ -78,7 +78,7 @@ export const createFailingReceivers = (log: Log) => {
     /** Since when nothing was delivered to it; undefined where the last delivery was a success. */
     since: (receiver: Omit<Receiver, 'rule' | 'target'>): number | undefined => failing.get(keyOf(receiver))?.since,
 
-    /** Those that have failed longest first, as long as their rules notify them. */
+    /** Failing receivers that a rule still notifies, the longest failing first. */
     list(notifies: (rule: number, receiver: Receiver) => boolean): Failed[] {
       for (const [key, known] of failing) if (!notifies(known.rule, known)) failing.delete(key)
       return [...failing.values()]

@@ -203,7 +203,7 @@ const describe = (error: unknown, host: string): string | undefined => {
   return faultOf(code, host) ?? `no connection to ${host} (${code})`
 }
 
-/** What an error code of the system or the library says about a host. */
+/** Explains an error code of the system or of the library, for a host. */
 export const faultOf = (code: string, host: string): string | undefined =>
   FAILURES.find(([pattern]) => pattern.test(code))?.[1].replace('HOST', () => host)
 

@@ -5,7 +5,7 @@ import type { WorkerOptions } from './worker.ts'
 type MaintenanceOptions = Pick<WorkerOptions, 'store' | 'rules' | 'ageClock'> & {
   /** Changes whenever a rule may have changed. */
   rulesVersion(): number
-  /** How long what was delivered or cancelled is kept. */
+  /** How long delivered and cancelled deliveries are kept. */
   keepMs: number
   log?: Log
   /** A channel's delivery was cancelled. */
@@ -13,9 +13,9 @@ type MaintenanceOptions = Pick<WorkerOptions, 'store' | 'rules' | 'ageClock'> & 
 }
 
 const DAY_MS = 24 * 3_600_000
-/** Dead ones wait for redelivery: they are kept for so long at least. */
+/** Dead deliveries wait for redelivery, and are kept at least as long. */
 const KEEP_DEAD_MS = 90 * DAY_MS
-/** Of a rule that is gone: for as long as a block may still be reorganised away. */
+/** Deliveries of a deleted rule are kept as long as a block may still be reorganised away. */
 const KEEP_GONE_MS = DAY_MS
 const PRUNE_EVERY_MS = 3_600_000
 const MIN_PRUNE_EVERY_MS = 30_000
@@ -48,7 +48,7 @@ export const createMaintenance = ({
   let lookAt = 0
   let ended: { id: number; why: Ended }[] = []
   let pruneAt = 0
-  /** Since it was told last. */
+  /** Deliveries removed since the last log line. */
   let removed = 0
   /** Rules up to this one were looked at. */
   let rule = Number.MIN_SAFE_INTEGER

@@ -38,7 +38,7 @@ export const createCounters = (metrics: Metrics) => {
   }
 }
 
-/** What waits to be delivered, counted no more often than a tenth of the time: counting takes the longer the more waits. */
+/** Counts waiting deliveries, for at most a tenth of the time: counting takes longer the more there are. */
 export const createWaitingMetrics = (
   store: Pick<DeliveryStore, 'waiting' | 'dead' | 'cursor'>,
   outboxes: () => ReadonlyMap<string, Pick<Source, 'identity' | 'last'>>,

@@ -6,11 +6,11 @@ import type { Destination } from './scheduler.ts'
 export interface NextDue {
   due: Due
   turn: Turn
-  /** Where it is sent to see whether what rests is back. */
+  /** The open breaker that this attempt probes, if any. */
   probe: Breaker | undefined
 }
 
-/** What `Clock` says: the ledger has times of the clock, destinations rest however it is set. */
+/** Both times of `Clock`: the ledger uses `now`, breakers use `elapsed`, which no change of the clock affects. */
 export interface Time {
   now: number
   elapsed: number
@@ -30,14 +30,14 @@ export const createNextDue = (
   room: number,
   most: number,
 ) => {
-  const { breakers, busy, lines } = destination
+  const { breakers, busy, sequences } = destination
   const limit = busy.size + room
   const waiting: Record<Turn, readonly Due[]> = {
     first: store.due(destination, 'first', now, limit),
     // Nothing has failed where nothing is known of a destination.
     again: destination.health === 'unknown' ? [] : store.due(destination, 'again', now, limit),
   }
-  const free = ({ id, line }: Due) => !busy.has(id) && !lines.has(line)
+  const free = ({ id, sequence }: Due) => !busy.has(id) && !sequences.has(sequence)
   const again = () => {
     const mayRun = allowed(breakers.again, elapsed, most) - destination.runningAgain
     return mayRun > 0 ? waiting.again.find(free) : undefined

@@ -61,7 +61,7 @@ export const createOutboxPoller = ({
     begun.add(outbox)
   }
 
-  /** What is new, and when all of that is seen, some of what an account was left behind with. */
+  /** Takes new entries; once there are none, some of the backlog of one account. */
   const takeSome = (network: string, outbox: Source, now: number) => {
     const origin = { network, identity: outbox.identity }
     const how = { channels, digestMs, limits, now }

@@ -41,7 +41,7 @@ export const createOutboxes = (stores: ReadonlyMap<string, string>, native: stri
   }
 
   return {
-    /** Those that are open, by network. Looks at the files themselves now and then. */
+    /** The open outboxes, by network. Checks their files now and then. */
     all: current,
     get: (network: string) => current().get(network),
     /** Sets the stores, as files by network. */

@@ -173,6 +173,6 @@ const parseUrl = (text: string): URL | null => URL.parse(text)
 const authority = ({ protocol, username, password, host }: URL): string =>
   `${protocol}//${username}:${password}@${host}`
 
-/** What a token could become; two that are letters, so that they show wherever they end up. */
+/** Sample values of tokens; two are letters, which stay visible in any part of a URL. */
 const PROBES = ['a', 'b', '', '1']
 const QUANTITY = /^0x[\da-f]+$/i

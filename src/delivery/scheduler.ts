@@ -17,15 +17,15 @@ export interface Destination extends Lane {
   health: Health
   /** Deliveries that are under way, or whose outcome is not committed yet. */
   readonly busy: Set<number>
-  /** Their lines: what has the same one waits. */
-  readonly lines: Set<string>
+  /** Their sequences: other deliveries of the same one wait. */
+  readonly sequences: Set<string>
   /** Attempts under way. */
   running: number
-  /** Those of them that had failed before. */
+  /** Attempts under way of deliveries that have failed before. */
   runningAgain: number
-  /** Attempts of what was never tried since one of what had failed before. */
+  /** First tries since the last retry. */
   sinceAgain: number
-  /** When it has its turn, as of `clock.elapsed`, as all times here; infinite where nothing is known to be due. */
+  /** Time of its next turn, as of `clock.elapsed`, as all times here; infinite if nothing is known to be due. */
   turnAt: number
   /** Has its turn now. */
   ready: boolean
@@ -34,7 +34,7 @@ export interface Destination extends Lane {
 export interface SchedulerOptions {
   /** Attempts at once, of those that began a short while ago. */
   total: number
-  /** Those of them that are one account's. */
+  /** The same of one account; by default `total`. */
   byAccount?: number
   /** Longer attempts are counted separately, so that hanging receivers take no places. */
   slowMs?: number
@@ -55,7 +55,7 @@ interface Account {
 export type Scheduler = ReturnType<typeof createScheduler>
 
 /**
- * Who is next: destinations with something due. Those known to work go before those never tried, and these before those that failed
+ * Chooses the next destination with something due. Those known to work go before those never tried, and these before those that failed
  * last; among equals the accounts take turns, and none has more than its share of the places.
  */
 export const createScheduler = ({ total, byAccount = total, slowMs = 1_000 }: SchedulerOptions) => {
@@ -107,7 +107,7 @@ export const createScheduler = ({ total, byAccount = total, slowMs = 1_000 }: Sc
       if (!found) {
         found = {
           ...{ account: lane.account, destination: lane.destination, health: 'unknown', breakers: createBreakers() },
-          ...{ busy: new Set(), lines: new Set(), running: 0, runningAgain: 0, sinceAgain: 0 },
+          ...{ busy: new Set(), sequences: new Set(), running: 0, runningAgain: 0, sinceAgain: 0 },
           ...{ turnAt: Number.POSITIVE_INFINITY, ready: false },
         }
         destinations.set(key, found)
@@ -156,7 +156,7 @@ export const createScheduler = ({ total, byAccount = total, slowMs = 1_000 }: Sc
       }
     },
 
-    /** When something is to be done next without anything happening before. */
+    /** The time of the next turn if no attempt ends and nothing is offered before. */
     nextAt(): number {
       const slowAt = [...accounts.values()].map(({ places, running }) => {
         const oldest = places.hasSlowRoom() ? running.find(({ state }) => state === 'young') : undefined
@@ -182,7 +182,7 @@ const keyOf = ({ account, destination }: Lane): string => `${account} ${destinat
 
 type Places = ReturnType<typeof createPlaces>
 
-/** So many times `total` may be slow. */
+/** At most `SLOW_FACTOR * total` attempts may be slow. */
 const SLOW_FACTOR = 4
 /** Shares of `total`: of those that fail, and of those together with the unknown. */
 const FAILING_SHARE = 1 / 4
@@ -209,7 +209,7 @@ const createPlaces = (total: number) => {
       if (wasSlow) slow--
       else young[health]--
     },
-    /** Whether one more may be counted apart. */
+    /** Whether another attempt may be counted as slow. */
     hasSlowRoom: () => slow < total * SLOW_FACTOR,
     setApart(health: Health) {
       young[health]--

@@ -63,7 +63,7 @@ export const countAlerts = async (
         before = n
       }
       left -= page.length
-      // Those before were stored earlier, and received before that.
+      // Older alerts were stored earlier, and received before they were stored.
       const isOver = page.length < PAGE || page.some(({ changedAt }) => changedAt < oldest)
       if (isOver) return series
       if (left > 0) continue

@@ -19,7 +19,7 @@ export interface DeliveryStatus {
   state: 'delivering' | 'restarting' | 'stuck'
   /** Why the thread has ended, while it is not there. */
   error: string | null
-  /** That it ended by a fault, and was started again. */
+  /** Restarts of the thread after faults. */
   restarts?: RestartStatus
   /** Receivers that take nothing now, those that have failed longest first. */
   failing: FailingReceiver[]
@@ -38,7 +38,7 @@ export interface DeliveryOptions {
     mailDigest: number
     /** Waits after each failed try, in milliseconds; none: those of Standard Webhooks. */
     retries: readonly number[]
-    /** Of one attempt. */
+    /** Longest time of one attempt. */
     timeoutMs: number
     /** How long delivered ones are kept; default 30 days. */
     keepMs?: number | undefined
@@ -175,7 +175,7 @@ export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions) 
     cancel: asking('cancel'),
     redeliver: asking('redeliver'),
     metrics: asking('metrics'),
-    /** How deliveries are, without asking the thread. */
+    /** The state of deliveries, without asking the thread. */
     status(): DeliveryStatus {
       const known = restarts.status()
       const [state, error] = ((): [DeliveryStatus['state'], string | null] => {

@@ -31,7 +31,7 @@ export const cutEscaped = (text: string, max: number): string => {
 
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, character => ENTITIES[character]!)
 
-/** What Slack asks for; with it `<!channel>` and `<https://…|link>` are text. */
+/** Escapes as Slack requires: `<!channel>` and `<https://…|link>` become plain text. */
 export const escapeChat = (text: string): string => text.replace(/[&<>]/g, character => ENTITIES[character]!)
 
 /** `@everyone` and the like no longer call anybody: a space without width stands behind each @. */

@@ -31,7 +31,7 @@ export interface DeliveryData {
   }
 }
 
-/** What an alert came to, and what became of its deliveries. */
+/** An alert with its state, and its deliveries with every attempt. */
 export interface AlertRecord {
   /** Number of the alert, for the next page. */
   n: number
@@ -42,7 +42,7 @@ export interface AlertRecord {
 /** A receiver that takes nothing now, with its times as ISO-8601 UTC. */
 export type FailingReceiver = Omit<Failed, 'since' | 'at'> & Record<'since' | 'at', string>
 
-/** What the main thread asks of the delivering one. */
+/** Questions of the main thread to the delivering one. */
 export interface Questions {
   /** Sends each action of a rule once, as a test; `alert` is what it is filled from. */
   test(rule: StoredRule, alert: StoredAlert, signal: AbortSignal): Promise<TestResult[]>
@@ -55,9 +55,9 @@ export interface Questions {
   page(filter: PageFilter): DeliveryPage
   /** Undefined also where it is another account's. */
   delivery(account: number, id: number): DeliveryRecord | undefined
-  /** What waits for the receivers of an account, and what they never got. */
+  /** Counts waiting and dead deliveries of an account, by receiver. */
   destinations(account: number): Destinations
-  /** How many alerts rules had, by time. */
+  /** Counts alerts of rules, by time. */
   series(wanted: SeriesWanted): Promise<Series>
   /** Cancels what is queued for a rule that was deleted or paused; returns how many were cancelled since then (epoch milliseconds). */
   cancel(rule: number, why: Ended, since: number): Promise<number>

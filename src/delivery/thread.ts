@@ -83,7 +83,7 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
   const answers: Questions = {
     async test(rule, alert, signal) {
       const results = await worker.testFire(rule, alert, signal)
-      // What takes a test takes alerts, too. A test that fails is told to who asked for it.
+      // A receiver that accepts a test accepts alerts. A failed test is reported to its caller alone.
       for (const { action, delivered } of results)
         if (delivered)
           failingReceivers.note(
@@ -116,7 +116,7 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
     cancel: worker.cancel,
     metrics: () => [...metrics.snapshot(), ...waiting()],
   }
-  /** What is being answered, by the numbers of the questions. */
+  /** Controllers of open questions, by their numbers. */
   const asked = new Map<number, AbortController>()
   const answer = async ({ id, about, args }: Extract<ToDelivery, { type: 'ask' }>) => {
     const controller = new AbortController()

@@ -45,7 +45,7 @@ export interface WorkerOptions {
     total?: number
     /** Waits before each try, in milliseconds; default that of Standard Webhooks. */
     schedule?: readonly number[]
-    /** How long what can be combined waits for more of it; default two minutes, 0: not at all. */
+    /** How long a message that can be combined waits for others; default two minutes, 0: not at all. */
     digestMs?: number
     /** Delivered and cancelled ones are forgotten after it; default 30 days. */
     keepMs?: number
@@ -146,7 +146,7 @@ export const createWorker = ({
     maintenance.prune(clock.now(), clock.elapsed())
   }
 
-  /** What the file holds is taken in: at the start, and when another process has asked for redelivery. */
+  /** Schedules everything queued in the file: at the start, and when another process has asked for redelivery. */
   const takeOver = () => {
     maintenance.doubt()
     for (const { dueAt, tried, ...lane } of store.lanes()) {
@@ -208,7 +208,7 @@ export const createWorker = ({
 interface TurnsOptions extends Pick<WorkerOptions, 'clock' | 'log'> {
   /** Does some of the work; returns whether there is more to do at once. */
   turn(): boolean
-  /** When there is something to do without anything happening before, as of `clock.elapsed`. */
+  /** The time (as of `clock.elapsed`) of the next turn if nothing asks for one before. */
   idleUntil(): number
 }
 

@@ -279,7 +279,7 @@ describe('taking over an outbox', () => {
       'alert-1 alert.confirmed → a.example: queued',
     ])
     const [confirmed] = dueIn(store, A, state.now, 1)
-    assert.equal(confirmed!.line, pending!.line)
+    assert.equal(confirmed!.sequence, pending!.sequence)
     attempt(A)
     assert.equal(dueIn(store, A, state.now, 1).length, 0)
   })

@@ -10,7 +10,7 @@ export type Outcome =
   | { type: 'retry'; why: string; status: number | null; head: string; retryAfterMs?: number }
   /** This receiver wants nothing any more (410): the delivery is dead, and its destination is disabled. */
   | { type: 'gone'; why: string; status: number; head: string }
-  /** It can never succeed as it is (an inward target, no SMTP server configured): dead at once, and visible. */
+  /** The action can never succeed (inward target, no SMTP server configured): the delivery is dead at once, and visible. */
   | { type: 'refused'; why: string }
 
 export type MessageType = 'alert.confirmed' | 'alert.pending' | 'alert.retracted' | 'alert.test'
@@ -40,7 +40,7 @@ export const pendingNote = (confirmations: Confirmations): string =>
     : `its block is not ${confirmations} yet`
 
 export interface SendContext {
-  /** Whose delivery it is: connections are not shared between accounts. */
+  /** The account of the delivery: accounts share no connections. */
   account: number
   /** Signing secrets `whsec_…` of the account, the newest first; two during a rotation. Only webhooks use them. */
   secrets: readonly string[]
@@ -66,13 +66,13 @@ export interface Channel<A extends Action = Action> {
   close?(): void
 }
 
-/** What a receiver would get, or why nothing would be sent to it. */
+/** The message that a receiver would get, or why none would be sent. */
 export type Preview =
   | { method: 'GET' | 'POST'; url: string; body: object | null }
   | { to: string[]; subject: string; text: string }
   | { refused: string }
 
-/** What channels send by. */
+/** The transports that channels send with. */
 export interface Transports {
   http: Http
   /**
@@ -88,7 +88,7 @@ export interface Transports {
 
 /** A type of action: a file in this folder, and a line in `index.ts`. */
 export interface ChannelKind<A extends Action = Action> {
-  /** What tells its receivers apart. */
+  /** Identifies a receiver. */
   receiver(action: A): string
   /** Sends nothing. A URL is whole: for who wrote it. */
   preview(action: A, message: Message): Preview

@@ -228,7 +228,7 @@ const ADDRESS = /^[^\s<>@,;:"()\\]+@[^\s<>@,;:"()\\]+$/
 /** No such mailbox, not here, not a name for one. */
 const NEVER = new Set([550, 551, 553])
 const MAX_IDS = 100
-/** Of one account. */
+/** Connections of one account. */
 const CONNECTIONS = 4
 const MAX_REMEMBERED = 10_000
 const UNCONFIGURED =

@@ -20,10 +20,10 @@ const TYPES = {
 
 const typeOf = ({ type }: Pick<Action, 'type'>) => TYPES[type] as ChannelKind
 
-/** What a receiver would get. */
+/** Shows the message that a receiver would get. */
 export const preview = (action: Action, message: Message): Preview => typeOf(action).preview(action, message)
 
-/** What tells receivers of a channel apart, and is the same in all rules that notify one: behind a host are many. */
+/** Identifies a receiver of a channel, in all rules that notify it: one host has many. */
 export const receiverOf = (action: Action): string => typeOf(action).receiver(action)
 
 export interface ChannelOptions {

@@ -14,7 +14,7 @@ export type RuleOf = (id: number) => StoredRule | undefined
 export const isPaused = ({ enabled, unfit }: StoredRule): boolean => !enabled && unfit === undefined
 
 export interface Expansion {
-  /** When something is due first, by lane. */
+  /** The earliest due time of each lane. */
   due: (Lane & { at: number })[]
   /** Deliveries that are dead from the beginning, by channel. */
   dead: Map<string, number>

@@ -26,7 +26,7 @@ export interface DeliveryPage {
   next: number | null
 }
 
-/** What waits for a receiver, and what it never got. */
+/** Counts of a receiver's waiting and dead deliveries. */
 export interface DestinationInfo {
   channel: Action['type']
   /** Without its secrets. */
@@ -46,7 +46,7 @@ export interface Destinations {
 
 /** Deliveries that one question looks at: the thread that answers it has others to send. */
 const LOOK = 2_000
-/** Those of a state that are counted by destination. */
+/** Deliveries of a state that are counted, at most. */
 const COUNTED = 20_000
 
 const STATES: readonly DeliveryState[] = ['queued', 'delivered', 'dead', 'cancelled']

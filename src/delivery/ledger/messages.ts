@@ -53,7 +53,7 @@ interface Claimed {
   source: string
 }
 
-/** What deliveries to one receiver send together. */
+/** Loads the content of one attempt, from its deliveries. */
 export const createLoad = (db: Db) => {
   const load = db.prepare<[number], Claimed>(
     `SELECT d.network, d.alert, d.type, d.account, d.destination, d.changed_at, r.action, s.text AS said, m.head, m.source

@@ -88,7 +88,7 @@ export const createOutcomes = (db: Db) => {
       combined: ids.length,
     })
 
-  /** What an attempt comes to for one of its deliveries, and for others that it ends. */
+  /** Applies an outcome to one delivery; 410 also ends all others of its rule and receiver. */
   const settleOne = (id: number, attempt: Attempt, how: Parameters<typeof nextTry>[2] & { now: number }): Settled[] => {
     const was = stateOf.get(id)
     // Cancelled while it was under way, and forgotten since, where little is kept.
@@ -182,7 +182,7 @@ export const errorOf = (outcome: Attempt['outcome']): string | null =>
       ? 'interrupted, because the program was stopped'
       : (('error' in outcome ? outcome.error : undefined) ?? null)
 
-/** Of a URL that is another one for each alert, 410 says that this one is gone. */
+/** A URL with tokens differs for each alert: its 410 says nothing of the others. */
 const hasTokens = (action: string): boolean => {
   const { parameters } = JSON.parse(action) as Action
   return 'url' in parameters && parameters.url.search(TOKEN) >= 0

@@ -11,8 +11,8 @@ export interface Due {
   rule: number
   receiver: number
   channel: Action['type']
-  /** Messages of one alert to one target go one after the other: they have the same `line`. */
-  line: string
+  /** Messages of one alert to one target have the same, and are sent one after the other. */
+  sequence: string
 }
 
 /** The content of one attempt: several deliveries if they were combined. */
@@ -24,7 +24,7 @@ export interface Job extends Lane {
 
 export type Queue = ReturnType<typeof createQueue>
 
-const DUE = `SELECT d.id, d.rule, d.receiver, r.channel, d.alert || ' ' || r.target AS line
+const DUE = `SELECT d.id, d.rule, d.receiver, r.channel, d.alert || ' ' || r.target AS sequence
   FROM delivery d JOIN receiver r ON r.id = d.receiver WHERE d.state = 'queued'`
 
 /** One look-up for each lane, whatever stands in it. */
@@ -89,11 +89,11 @@ export const createQueue = (db: Db) => {
     /** Every lane with something queued: when the first of it is due, and whether some of it was tried before. */
     lanes: () => lanes.all().map(it => ({ ...it, tried: it.tried === 1 })),
 
-    /** What may be sent in a lane, the first due first: of what was never tried, or of what has failed before. */
+    /** Deliveries of a lane that are due, the earliest first: first tries, or retries. */
     due: ({ account, destination }: Lane, turn: Turn, now: number, limit: number): Due[] =>
       due.all(account, destination, TRIED[turn], now, limit),
 
-    /** When the next of what is not due yet is; undefined where there is none. */
+    /** The time at which the next delivery becomes due; undefined if none waits. */
     nextDue({ account, destination }: Lane, now: number): number | undefined {
       const times = [TRIED.first, TRIED.again].flatMap(tried => nextDue.get(account, destination, tried, now) ?? [])
       return times.length === 0 ? undefined : Math.min(...times)
@@ -105,7 +105,7 @@ export const createQueue = (db: Db) => {
     /** Gives up at most `limit` of what is queued for a rule, but for retractions: who was told of an alert hears of its end. */
     cancelRule: (rule: number, now: number, why: string, limit: number) => cancelRule.all(now, why, rule, limit),
 
-    /** How many of a rule's deliveries were cancelled for that reason from then on. */
+    /** Counts a rule's deliveries that were cancelled for that reason since then. */
     cancelledSince: (rule: number, why: string, since: number): number =>
       db
         .prepare<[number, number, string], number>(
@@ -145,7 +145,7 @@ export const createQueue = (db: Db) => {
         )
         .run({ ms: Math.round(ms), now }),
 
-    /** When what is queued was queued last; undefined where nothing is. */
+    /** The latest time at which a queued delivery was queued; undefined if nothing is queued. */
     lastQueued: (): number | undefined =>
       db.prepare<[], number | null>(`SELECT max(queued_at) FROM delivery WHERE state = 'queued'`).pluck().get() ??
       undefined,

@@ -72,10 +72,10 @@ export interface RedeliverFilter {
 /** A receiver that took nothing when it was tried last. Times are epoch milliseconds. */
 export interface Failed {
   account: number
-  /** One of those that tell it. */
+  /** One of the rules that notify it. */
   rule: number
   channel: Action['type']
-  /** What tells it from others of its channel, which may have the same `target`. */
+  /** Identifies it within its channel; several receivers may have the same `target`. */
   receiver: string
   /** Without its secrets. */
   target: string
@@ -97,7 +97,7 @@ export const SELECT = `SELECT d.id, d.network, d.alert, d.type, d.rule, d.action
 const ATTEMPTS = `SELECT n, at, latency_ms AS latencyMs, outcome, status, error, head, next_at AS nextAt, combined FROM attempt
   WHERE delivery = ? ORDER BY n`
 
-/** By which column or subquery each member of a filter selects. */
+/** The condition of each member of a filter. */
 const REDELIVER = {
   account: 'account = @account',
   rule: 'rule = @rule',
@@ -124,7 +124,7 @@ export const createRecords = (db: Db, now: () => number, limits: Limits) => {
     `${SELECT} WHERE +d.rule = @rule AND d.alert IN (SELECT value FROM json_each(@alerts)) ORDER BY d.id`,
   )
   const countOf = count('SELECT triggered FROM rule_count WHERE rule = ?')
-  /** How many of an account are queued, or of that of a rule. */
+  /** Counts queued deliveries of an account, or of a rule's account. */
   const queuedOf = ({ account, rule }: RedeliverFilter): number =>
     account === undefined
       ? count(
@@ -137,7 +137,7 @@ export const createRecords = (db: Db, now: () => number, limits: Limits) => {
   return {
     attemptsOf,
 
-    /** What became of alerts, with every attempt, in order of creation. */
+    /** Deliveries of alerts with every attempt, in order of creation. */
     deliveriesOf: (rule: number, alerts: readonly string[]): DeliveryRecord[] =>
       ofAlerts.all({ alerts: JSON.stringify(alerts), rule }).map(it => ({ ...it, attempts: attemptsOf(it.id) })),
 
@@ -209,7 +209,7 @@ export const createRecords = (db: Db, now: () => number, limits: Limits) => {
         )
         .all(),
 
-    /** How many were given up. */
+    /** Counts dead deliveries. */
     dead: () =>
       count(
         `SELECT (SELECT count(*) FROM delivery INDEXED BY delivery_dead WHERE state = 'dead')
