@@ -7,26 +7,22 @@ import { sumOf } from '../sqlite/sums.ts'
  * Pages on their way into a copy. Those of a new copy are written where they belong. Those that replace others are written to a file
  * beside the copy, page numbers before pages, and moved in once the list of the backup names them: a kill spoils no copy.
  */
-export interface PageWriter {
-  put(page: number, content: Uint8Array): void
-  /** Has the disk keep what was put. */
-  finish(): void
-  readonly count: number
-}
+export type PageWriter = ReturnType<typeof createWriter>
 
 const ENTRY = 4 + PAGE
 /** Pages between two waits for the disk, so that no writer beside this one waits long: 8 MB. */
 const SYNC_EVERY = 2_048
 
-const createWriter = (path: string, write: (file: number, page: number, content: Uint8Array) => void): PageWriter => {
+const createWriter = (path: string, write: (file: number, page: number, content: Uint8Array) => void) => {
   const file = openSync(path, 'w', PRIVATE_FILE)
   let count = 0
   return {
-    put(page, content) {
+    put(page: number, content: Uint8Array): void {
       write(file, page, content)
       if (++count % SYNC_EVERY === 0) fdatasyncSync(file)
     },
-    finish() {
+    /** Has the disk keep what was put. */
+    finish(): void {
       fdatasyncSync(file)
       closeSync(file)
     },

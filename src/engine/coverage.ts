@@ -60,16 +60,10 @@ export const NO_NOTES: CoverageNotes = { covered: [], looked: [], children: [] }
 /** Headers that are kept: deeper reorganisations than this are not followed. */
 const KEPT = 100_000
 
-export interface CoverageWriter {
-  note(notes: CoverageNotes): void
-  /** Blocks above this one are no longer known. */
-  rollback(to: number): void
-  /** Some blocks are no longer held. */
-  lose(range: Range): void
-}
+export type CoverageWriter = ReturnType<typeof createCoverageWriter>
 
 /** Every verb is called within a transaction. */
-export const createCoverageWriter = (db: Db): CoverageWriter => {
+export const createCoverageWriter = (db: Db) => {
   const find = db.prepare<[string], number>('SELECT id FROM scope WHERE filter = ?').pluck()
   const name = db.prepare('INSERT INTO scope (filter) VALUES (?)')
   const touching = db.prepare<[number, number, number], Range>(
@@ -125,31 +119,26 @@ export const createCoverageWriter = (db: Db): CoverageWriter => {
     for (const { factory, address } of orphans) orphan.run(factory, address)
   }
   return {
-    note({ covered, looked, children, narrowed }) {
+    note({ covered, looked, children, narrowed }: CoverageNotes): void {
       if (narrowed) narrow(narrowed)
       for (const one of covered) cover(one)
       for (const { number, hash, parentHash } of looked) look.run(number, bytesOf(hash), bytesOf(parentHash))
       if (looked.length > 0) forgetOld.run(looked.at(-1)!.number - KEPT)
       for (const { factory, address, number } of children) bear.run(factory, address, number)
     },
-    rollback(to) {
+    /** Blocks above this one are no longer known. */
+    rollback(to: number): void {
       lose({ from: to + 1, to: Number.MAX_SAFE_INTEGER })
       forget.run(to)
     },
+    /** Some blocks are no longer held. */
     lose,
   }
 }
 
-export interface CoverageReader {
-  /** By filter. */
-  covered(): Map<string, Range[]>
-  looked(number: number): Looked | undefined
-  /** The newest header that was looked at. */
-  newest(): Looked | undefined
-  children(): Child[]
-}
+export type CoverageReader = ReturnType<typeof createCoverageReader>
 
-export const createCoverageReader = (db: Db): CoverageReader => {
+export const createCoverageReader = (db: Db) => {
   const all = db.prepare<[], Covered>(
     'SELECT filter, first AS "from", last AS "to" FROM coverage JOIN scope ON id = scope ORDER BY filter, first',
   )
@@ -157,14 +146,16 @@ export const createCoverageReader = (db: Db): CoverageReader => {
   const newest = db.prepare<[], LookedRow>('SELECT number, hash, parent FROM looked ORDER BY number DESC LIMIT 1')
   const children = db.prepare<[], Child>('SELECT factory, address, number FROM child ORDER BY number, address')
   return {
-    covered() {
+    /** By filter. */
+    covered(): Map<string, Range[]> {
       const found = new Map<string, Range[]>()
       for (const { filter, from, to } of all.all()) found.set(filter, [...(found.get(filter) ?? []), { from, to }])
       return found
     },
-    looked: number => shown(one.get(number)),
-    newest: () => shown(newest.get()),
-    children: () => children.all(),
+    looked: (number: number): Looked | undefined => shown(one.get(number)),
+    /** The newest header that was looked at. */
+    newest: (): Looked | undefined => shown(newest.get()),
+    children: (): Child[] => children.all(),
   }
 }
 

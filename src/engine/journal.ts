@@ -4,14 +4,7 @@ import { newestBlock } from './blocks.ts'
 import { KEPT_DOCUMENTS } from './shipping/evict.ts'
 
 /** How much of a store waits to be shipped to a cluster and emptied. */
-export interface Journal {
-  /** Whether it has grown by more than it may since it was least. */
-  isFull(): boolean
-  /** To be called within the transaction that emptied something. */
-  noteLess(): void
-  /** What it holds now is allowed for, as that of a store that was filled before there was a cluster. Within a transaction. */
-  begin(): void
-}
+export type Journal = ReturnType<typeof createJournal>
 
 /** Bytes of the store that a document takes with its index, as measured on mainnet: see docs/layout.md. */
 export const DOCUMENT_BYTES = 300
@@ -21,7 +14,7 @@ const HOLDS = 20
 /**
  * `most`: bytes. A store that was filled before there was a cluster may be larger from the beginning: what it held then is allowed for until it is shipped.
  */
-export const createJournal = (db: Db, most: number): Journal => {
+export const createJournal = (db: Db, most: number) => {
   const sum = COUNTED_KINDS.map(kind => `"${kind}"`).join(' + ')
   const documents = db
     .prepare<[number], number>(
@@ -42,7 +35,8 @@ export const createJournal = (db: Db, most: number): Journal => {
   const begin = () => void set.run(count())
   let counted = { full: false, until: Number.NEGATIVE_INFINITY }
   return {
-    isFull() {
+    /** Whether it has grown by more than it may since it was least. */
+    isFull(): boolean {
       const began = performance.now()
       if (began < counted.until) return counted.full
       const full = (count() - (get.get() ?? 0)) * DOCUMENT_BYTES > most
@@ -50,7 +44,9 @@ export const createJournal = (db: Db, most: number): Journal => {
       counted = { full, until: now + HOLDS * (now - began) }
       return full
     },
+    /** To be called within the transaction that emptied something. */
     noteLess,
+    /** What it holds now is allowed for, as that of a store that was filled before there was a cluster. Within a transaction. */
     begin,
   }
 }

@@ -24,26 +24,12 @@ export interface PruneLimits {
  * Takes old blocks out of a store. First their segment is unlisted, by which no search sees them any more; what is left of them is then
  * removed a little at a time. Contracts, tokens, upgrades and dictionaries stay, since decoding and rules go by what is known of them.
  */
-export interface Pruning {
-  /** Hides the oldest segment where it is not wanted; returns its blocks. Within a transaction. */
-  hide(limits: PruneLimits): Range | undefined
-  /**
-   * Hides blocks of which a cluster lost documents that the store no longer has: they may be stored anew. The rest of the segments that hold them goes with
-   * them. What the store has of the others is shipped again. Whether there were any. Within a transaction.
-   */
-  forget(blocks: readonly Range[]): boolean
-  /** Removes some of what is hidden; whether there is more. Within a transaction. */
-  sweep(): boolean
-  /** Removes at once what is hidden of these blocks, which are about to be stored anew. Within a transaction. */
-  makeRoom(first: number, last: number): void
-  /** All blocks above this one were removed: where another chain begins, nothing of it was pruned. */
-  removed(to: number): void
-}
+export type Pruning = ReturnType<typeof createPruning>
 
 /** The newest blocks stay whatever is asked for: they may still be reorganised. */
 export const KEPT_BLOCKS = 64
 
-export const createPruning = (db: Db): Pruning => {
+export const createPruning = (db: Db) => {
   const newest = newestBlock(db)
   const coverage = createCoverageWriter(db)
   const shelf = createShelfWriter(db)
@@ -74,7 +60,8 @@ export const createPruning = (db: Db): Pruning => {
   }
 
   return {
-    hide({ floor: asked, below = 0, keepBlocks, keepSeconds }) {
+    /** Hides the oldest segment where it is not wanted; returns its blocks. Within a transaction. */
+    hide({ floor: asked, below = 0, keepBlocks, keepSeconds }: PruneLimits): Range | undefined {
       if (asked !== undefined && asked < floor()) set.run(asked)
       const top = newest()
       const kept = top - KEPT_BLOCKS + 1
@@ -94,7 +81,11 @@ export const createPruning = (db: Db): Pruning => {
       return { from: first, to: last }
     },
 
-    forget(blocks) {
+    /**
+     * Hides blocks of which a cluster lost documents that the store no longer has: they may be stored anew. The rest of the segments that hold them goes with
+     * them. What the store has of the others is shipped again. Whether there were any. Within a transaction.
+     */
+    forget(blocks: readonly Range[]): boolean {
       let any = false
       for (const { from, to } of blocks) {
         for (const { id, first, last } of emptied.all(to, from)) {
@@ -111,9 +102,12 @@ export const createPruning = (db: Db): Pruning => {
       }
       return any
     },
+    /** Removes some of what is hidden; whether there is more. Within a transaction. */
     sweep: hidden.step,
-    makeRoom: (from, to) => hidden.finish({ from, to }),
-    removed(to) {
+    /** Removes at once what is hidden of these blocks, which are about to be stored anew. Within a transaction. */
+    makeRoom: (from: number, to: number): void => hidden.finish({ from, to }),
+    /** All blocks above this one were removed: where another chain begins, nothing of it was pruned. */
+    removed(to: number): void {
       if (to < floor()) set.run(to + 1)
     },
   }

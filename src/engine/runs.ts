@@ -2,22 +2,13 @@ import { gapsIn, type Range } from '../lib/ranges.ts'
 import type { Db } from '../sqlite/database.ts'
 
 /** Runs of blocks of which something is to be removed, a few blocks at a time. They are noted, so that a restart goes on with them. */
-export interface Runs {
-  /** Behind all others. */
-  add(run: Range): void
-  /** Removes some; whether there may be more. */
-  step(): boolean
-  /** Removes what is left of these blocks at once. */
-  finish(range: Range): void
-  /** These blocks are no longer among them. */
-  forget(range: Range): void
-}
+export type Runs = ReturnType<typeof createRuns>
 
 /** Time that a step may take: no block of the head waits longer. */
 const STEP_MS = 4
 
 /** `key` names the note in the table `meta`. Every verb is called within a transaction. */
-export const createRuns = (db: Db, key: string, remove: (block: number) => void): Runs => {
+export const createRuns = (db: Db, key: string, remove: (block: number) => void) => {
   const get = db.prepare<[string], string>('SELECT value FROM meta WHERE key = ?').pluck()
   const set = db.prepare('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)')
   const clear = db.prepare('DELETE FROM meta WHERE key = ?')
@@ -35,14 +26,16 @@ export const createRuns = (db: Db, key: string, remove: (block: number) => void)
     keep(runs.flatMap(([from, to]) => gapsIn([range], from, to).map(rest => [rest.from, rest.to] as const)))
   }
   return {
-    add({ from, to }) {
+    /** Behind all others. */
+    add({ from, to }: Range): void {
       const runs = list()
       const last = runs.at(-1)
       if (last?.[1] === from - 1) last[1] = to
       else runs.push([from, to])
       keep(runs)
     },
-    step() {
+    /** Removes some; whether there may be more. */
+    step(): boolean {
       const runs = list()
       const [run] = runs
       if (!run) return false
@@ -59,11 +52,13 @@ export const createRuns = (db: Db, key: string, remove: (block: number) => void)
       keep(runs)
       return true
     },
-    finish(range) {
+    /** Removes what is left of these blocks at once. */
+    finish(range: Range): void {
       for (const [from, to] of list())
         for (let number = Math.max(from, range.from); number <= Math.min(to, range.to); number++) remove(number)
       forget(range)
     },
+    /** These blocks are no longer among them. */
     forget,
   }
 }

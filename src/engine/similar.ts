@@ -28,15 +28,7 @@ export interface SimilarWriter {
   addBits(): boolean
 }
 
-export interface Similar {
-  /** The vector of a code, undefined where none is kept. */
-  vector(id: number): Int8Array | undefined
-  /**
-   * The codes that have most in common with a vector, the nearest first, and how much: 1 all … 0 nothing. These are at least
-   * `count` where there are as many that have anything in common. `check` is called every few milliseconds.
-   */
-  nearest(vector: Int8Array, count: number, check: () => void): Iterable<{ id: number; similarity: number }>
-}
+export type Similar = ReturnType<typeof createSimilar>
 
 /** Needs nothing of sqlite-vec, so that stores are written everywhere. */
 export const createSimilarWriter = (db: Db): SimilarWriter => {
@@ -67,7 +59,7 @@ export const createSimilarWriter = (db: Db): SimilarWriter => {
 }
 
 /** Throws where sqlite-vec cannot be had. */
-export const createSimilar = (db: Db): Similar => {
+export const createSimilar = (db: Db) => {
   loadVectors(db)
   let checking = () => {}
   // A statement cannot be stopped from outside.
@@ -86,12 +78,17 @@ export const createSimilar = (db: Db): Similar => {
       FROM candidate CROSS JOIN similar USING (id) ORDER BY similarity DESC, id`)
 
   return {
-    vector(id) {
+    /** The vector of a code, undefined where none is kept. */
+    vector(id: number): Int8Array | undefined {
       const vector = getVector.get(id)
       return vector && int8Of(vector)
     },
 
-    *nearest(vector, count, check) {
+    /**
+     * The codes that have most in common with a vector, the nearest first, and how much: 1 all … 0 nothing. These are at least
+     * `count` where there are as many that have anything in common. `check` is called every few milliseconds.
+     */
+    *nearest(vector: Int8Array, count: number, check: () => void): Iterable<{ id: number; similarity: number }> {
       const from = withoutBits.get() ?? Number.MAX_SAFE_INTEGER
       const most = Math.max(CANDIDATES, 4 * count)
       checking = check

@@ -8,21 +8,7 @@ import { damagedBecause } from './damage.ts'
  * Checksums of the pages of a store's file, in a file beside it, 4 bytes a page in order. They hold for every page that is not in the
  * write-ahead log: they are written before SQLite copies a page from there; see pages.ts.
  */
-export interface Sums {
-  /** Pages that there is a checksum of: the file has at least these, save for those still in the log. */
-  count(): number
-  /** Checksums of neighbouring pages, fewer at the end of the file. Pages count from 1. */
-  read(first: number, count: number): Uint32Array
-  /** Puts down checksums by page, and has the disk keep them. */
-  write(sums: ReadonlyMap<number, number>): void
-  /** How much of which log is known to be on the disk: a shorter one was damaged. */
-  log(): { salts: bigint; frames: number }
-  setLog(salts: bigint, frames: number): void
-  /** The first page that was found damaged, 0 where none was. */
-  damaged(): number
-  setDamaged(page: number): void
-  close(): void
-}
+export type Sums = ReturnType<typeof createSums>
 
 export const sumsFile = (store: string): string => `${store}-sums`
 
@@ -78,7 +64,7 @@ export const makeSums = (store: string, fill: (sums: Sums) => void): Sums => {
 
 export const dropSums = (store: string) => rmSync(sumsFile(store), { force: true })
 
-const createSums = (file: number): Sums => {
+const createSums = (file: number) => {
   const head = Buffer.alloc(HEAD)
   const readHead = () => {
     readSync(file, head, 0, HEAD, 0)
@@ -93,9 +79,12 @@ const createSums = (file: number): Sums => {
   }
 
   return {
+    /** Pages that there is a checksum of: the file has at least these, save for those still in the log. */
     count,
+    /** Checksums of neighbouring pages, fewer at the end of the file. Pages count from 1. */
     read,
-    write(sums) {
+    /** Puts down checksums by page, and has the disk keep them. */
+    write(sums: ReadonlyMap<number, number>): void {
       const pages = Uint32Array.from(sums.keys()).sort()
       for (let i = 0; i < pages.length; ) {
         const first = pages[i]! - ((pages[i]! - 1) % RUN)
@@ -112,22 +101,24 @@ const createSums = (file: number): Sums => {
       }
       fdatasyncSync(file)
     },
-    log() {
+    /** How much of which log is known to be on the disk: a shorter one was damaged. */
+    log(): { salts: bigint; frames: number } {
       const head = readHead()
       return { salts: head.readBigUInt64LE(8), frames: head.readUInt32LE(16) }
     },
-    setLog(salts, frames) {
+    setLog(salts: bigint, frames: number): void {
       const log = Buffer.alloc(12)
       log.writeBigUInt64LE(salts, 0)
       log.writeUInt32LE(frames, 8)
       writeSync(file, log, 0, log.length, 8)
     },
-    damaged: () => readHead().readUInt32LE(20),
-    setDamaged(page) {
+    /** The first page that was found damaged, 0 where none was. */
+    damaged: (): number => readHead().readUInt32LE(20),
+    setDamaged(page: number): void {
       const bytes = Buffer.alloc(4)
       bytes.writeUInt32LE(page)
       writeSync(file, bytes, 0, 4, 20)
     },
-    close: () => closeSync(file),
+    close: (): void => closeSync(file),
   }
 }

@@ -21,17 +21,9 @@ interface Ids {
 }
 
 /** Takes the documents of each kind in their order. Addresses, names and signatures go by their ids in the dictionaries. */
-export interface ColumnsBuilder {
-  /** Makes what takes the documents of a kind; `readerOf` gives what reads a field of one from the wire. */
-  of<T>(kind: CountedKind, readerOf: (field: string) => (document: T) => unknown): (document: T) => void
-  /** `tx` is the place of the transaction. */
-  log(address: number, signature: number, tx: number): void
-  call(call: BlockCall, signature: number): void
-  /** Values by the numbers of columns. */
-  finish(): Map<number, Float64Array<ArrayBuffer>>
-}
+export type ColumnsBuilder = ReturnType<typeof createColumnsBuilder>
 
-export const createColumnsBuilder = (ids: Ids): ColumnsBuilder => {
+export const createColumnsBuilder = (ids: Ids) => {
   const columns = new Map<number, Growing>(COLUMN_FIELDS.map(({ number }) => [number, createGrowing()]))
   const column = (kind: CountedKind, field: string) => columns.get(columnNumber(kind, field))!
   const amount = numberReader({ declaration: { kind: 'amount' } }, ids)
@@ -55,7 +47,8 @@ export const createColumnsBuilder = (ids: Ids): ColumnsBuilder => {
   }
 
   return {
-    of(kind, readerOf) {
+    /** Makes what takes the documents of a kind; `readerOf` gives what reads a field of one from the wire. */
+    of<T>(kind: CountedKind, readerOf: (field: string) => (document: T) => unknown): (document: T) => void {
       const fields = COLUMN_FIELDS.filter(field => field.kind === kind).map(field => ({
         of: readerOf(field.field),
         read: numberReader(field, ids),
@@ -65,12 +58,13 @@ export const createColumnsBuilder = (ids: Ids): ColumnsBuilder => {
         for (const { of, read, push } of fields) push(read(of(document)))
       }
     },
-    log(address, signature, tx) {
+    /** `tx` is the place of the transaction. */
+    log(address: number, signature: number, tx: number): void {
       log.address.push(address)
       log.signature.push(signature)
       log.tx.push(tx)
     },
-    call({ from, to, tx, callType, reverted, depth, value, revert }, signature) {
+    call({ from, to, tx, callType, reverted, depth, value, revert }: BlockCall, signature: number): void {
       call.from.push(ids.address(from))
       call.to.push(ids.address(to))
       call.signature.push(signature)
@@ -82,7 +76,9 @@ export const createColumnsBuilder = (ids: Ids): ColumnsBuilder => {
       call.revertReason.push(name(revert?.reason))
       call.revertName.push(name(revert?.name))
     },
-    finish: () => new Map(Array.from(columns, ([field, { take }]) => [field, take()])),
+    /** Values by the numbers of columns. */
+    finish: (): Map<number, Float64Array<ArrayBuffer>> =>
+      new Map(Array.from(columns, ([field, { take }]) => [field, take()])),
   }
 }
 
@@ -120,16 +116,13 @@ export const integerOfWire = (value: unknown): number => {
   return typeof value === 'string' && value.length <= 2 ? 0 : Number(value)
 }
 
-interface Growing {
-  push(value: number): void
-  take(): Float64Array<ArrayBuffer>
-}
+type Growing = ReturnType<typeof createGrowing>
 
-const createGrowing = (): Growing => {
+const createGrowing = () => {
   let values = new Float64Array(64)
   let count = 0
   return {
-    push(value) {
+    push(value: number): void {
       if (count === values.length) {
         const larger = new Float64Array(count * 2)
         larger.set(values)
@@ -137,6 +130,6 @@ const createGrowing = (): Growing => {
       }
       values[count++] = value
     },
-    take: () => values.subarray(0, count),
+    take: (): Float64Array<ArrayBuffer> => values.subarray(0, count),
   }
 }

@@ -11,16 +11,10 @@ export interface ColumnBounds {
 }
 
 /** Columns as they are read, decoded, and kept for the next query. */
-export interface ColumnCache {
-  /** Undefined where no document of the segment has the field. */
-  bounds(segment: Segment, field: number): ColumnBounds | undefined
-  data(segment: Segment, field: number): ColumnData | undefined
-  /** Forgets all segments but these. */
-  keep(segments: readonly Segment[]): void
-}
+export type ColumnCache = ReturnType<typeof createColumnCache>
 
 /** `capacity`: bytes of decoded columns that are kept. */
-export const createColumnCache = (db: Db, capacity: () => number): ColumnCache => {
+export const createColumnCache = (db: Db, capacity: () => number) => {
   const selectBounds = db.prepare('SELECT least, greatest FROM col WHERE segment = ? AND field = ?')
   const selectData = db.prepare('SELECT data FROM col WHERE segment = ? AND field = ?').pluck()
   const bounds = createSegmentCache<ColumnBounds>({
@@ -37,9 +31,11 @@ export const createColumnCache = (db: Db, capacity: () => number): ColumnCache =
     capacity,
   })
   return {
+    /** Undefined where no document of the segment has the field. */
     bounds: bounds.get,
     data: data.get,
-    keep(segments) {
+    /** Forgets all segments but these. */
+    keep(segments: readonly Segment[]): void {
       bounds.keep(segments)
       data.keep(segments)
     },

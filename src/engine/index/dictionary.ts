@@ -4,13 +4,7 @@ import { keepLatest } from '../../lib/latest.ts'
  * A dictionary on the side that decodes: gives text a small integer, remembering what the store knows already. What it adds is handed on
  * (`takeAdded`) to be written with or before the first rows that use it; ids that were never written are never seen by anyone.
  */
-export interface Dictionary {
-  id(text: string): number
-  /** What was added since the last call, in the order of ids. */
-  takeAdded(): Added
-  /** The store has written everything up to this id. */
-  written(upTo: number): void
-}
+export type Dictionary = ReturnType<typeof createDictionary>
 
 export interface Added {
   /** Id of the first text. */
@@ -31,7 +25,7 @@ interface Entry {
   id: number
 }
 
-export const createDictionary = ({ last, find, capacity = 200_000 }: DictionaryOptions): Dictionary => {
+export const createDictionary = ({ last, find, capacity = 200_000 }: DictionaryOptions) => {
   let next = last + 1
   /** The store can find all up to here. */
   let writtenUpTo = last
@@ -69,13 +63,15 @@ export const createDictionary = ({ last, find, capacity = 200_000 }: DictionaryO
   })
 
   return {
-    id: text => entryOf(text).id,
-    takeAdded() {
+    id: (text: string): number => entryOf(text).id,
+    /** What was added since the last call, in the order of ids. */
+    takeAdded(): Added {
       const taken = added
       added = { first: next, texts: [] }
       return taken
     },
-    written(upTo) {
+    /** The store has written everything up to this id. */
+    written(upTo: number): void {
       writtenUpTo = Math.max(writtenUpTo, upTo)
     },
   }

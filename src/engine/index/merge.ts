@@ -19,14 +19,9 @@ import type { IndexStructure, SegmentPart } from './structure.ts'
  * of a segment that is not listed is seen by nobody, so that it can be written, and later be removed, bit by bit; only when it is whole
  * the new segment takes the place of the others. What is not listed stands in `dropped` until it is gone, also after a crash.
  */
-export interface Merging {
-  /** One step, if need be of another merge around this block; whether there may be more to do. Within a transaction. */
-  step(block: number): boolean
-  /** Gives up what is under way, since the segments change, or since a step failed. */
-  abandon(): void
-}
+export type Merging = ReturnType<typeof createMerging>
 
-export const createMerging = (db: Db, structures: readonly IndexStructure[]): Merging => {
+export const createMerging = (db: Db, structures: readonly IndexStructure[]) => {
   const at = db.prepare(`SELECT ${SEGMENT_COLUMNS} FROM segment WHERE first <= ? ORDER BY first DESC LIMIT 1`)
   const after = db.prepare(`SELECT ${SEGMENT_COLUMNS} FROM segment WHERE first > ? ORDER BY first LIMIT 1`)
   const before = db.prepare(`SELECT ${SEGMENT_COLUMNS} FROM segment WHERE first < ? ORDER BY first DESC LIMIT 1`)
@@ -78,7 +73,8 @@ export const createMerging = (db: Db, structures: readonly IndexStructure[]): Me
   }
 
   return {
-    step(block) {
+    /** One step, if need be of another merge around this block; whether there may be more to do. Within a transaction. */
+    step(block: number): boolean {
       if (!work) {
         const segment = oldest.get() as number | undefined
         if (segment !== undefined) {
@@ -92,7 +88,8 @@ export const createMerging = (db: Db, structures: readonly IndexStructure[]): Me
       if (work.next().done) work = undefined
       return true
     },
-    abandon() {
+    /** Gives up what is under way, since the segments change, or since a step failed. */
+    abandon(): void {
       work = undefined
     },
   }

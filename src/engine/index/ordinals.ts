@@ -23,19 +23,9 @@ export const readOrdinals = (bytes: Uint8Array, count: number, start = 0, end = 
 }
 
 /** Puts lists of one term together, from segment to segment. */
-export interface ListBuilder {
-  readonly count: number
-  /** The one ordinal, where `count` is 1. */
-  readonly last: number
-  clear(): void
-  add(ordinal: number): void
-  /** Adds a list with all its ordinals moved by `offset`: only its first difference is written anew. */
-  append(bytes: Uint8Array, start: number, end: number, count: number, offset: number): void
-  /** Valid until the next change. */
-  view(): Buffer
-}
+export type ListBuilder = ReturnType<typeof createListBuilder>
 
-export const createListBuilder = (): ListBuilder => {
+export const createListBuilder = () => {
   const out = createByteWriter(1 << 12)
   let count = 0
   let last = 0
@@ -43,20 +33,22 @@ export const createListBuilder = (): ListBuilder => {
     get count() {
       return count
     },
+    /** The one ordinal, where `count` is 1. */
     get last() {
       return last
     },
-    clear() {
+    clear(): void {
       out.truncate(0)
       count = 0
       last = 0
     },
-    add(ordinal) {
+    add(ordinal: number): void {
       out.varint(ordinal - last)
       last = ordinal
       count++
     },
-    append(bytes, start, end, more, offset) {
+    /** Adds a list with all its ordinals moved by `offset`: only its first difference is written anew. */
+    append(bytes: Uint8Array, start: number, end: number, more: number, offset: number): void {
       let [at, first, shift] = [start, 0, 0]
       while (bytes[at]! >= 0x80) {
         first |= (bytes[at++]! & 0x7f) << shift
@@ -81,6 +73,7 @@ export const createListBuilder = (): ListBuilder => {
       }
       count += more
     },
-    view: () => out.view(),
+    /** Valid until the next change. */
+    view: (): Buffer => out.view(),
   }
 }

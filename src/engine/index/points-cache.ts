@@ -6,17 +6,10 @@ import { createSegmentCache, type SegmentState } from './segment-cache.ts'
 import { type SortedPoints, sortedPoints } from './sorted-points.ts'
 
 /** Numbers of arguments as they are read, and kept for the next query. To count, their values alone are read. */
-export interface PointsCache {
-  /** In ascending order; undefined where the segment has none of the field. */
-  values(segment: Segment, field: number): SortedPoints | undefined
-  /** Ordinals of the documents that have the values, in their order. */
-  ordinals(segment: Segment, field: number): Uint32Array
-  /** Forgets all segments but these. */
-  keep(segments: readonly Segment[]): void
-}
+export type PointsCache = ReturnType<typeof createPointsCache>
 
 /** `capacity`: bytes that are kept. */
-export const createPointsCache = (db: Db, capacity: () => number): PointsCache => {
+export const createPointsCache = (db: Db, capacity: () => number) => {
   const select = (column: string) => {
     const statement = db.prepare(`SELECT ${column} FROM num WHERE segment = ? AND field = ?`).pluck()
     return ({ id }: SegmentState, field: number) => statement.get(id, field) as Buffer | undefined
@@ -41,13 +34,16 @@ export const createPointsCache = (db: Db, capacity: () => number): PointsCache =
     capacity: () => capacity() * (1 - VALUES),
   })
   return {
+    /** In ascending order; undefined where the segment has none of the field. */
     values: values.get,
-    ordinals(segment, field) {
+    /** Ordinals of the documents that have the values, in their order. */
+    ordinals(segment: Segment, field: number): Uint32Array {
       const found = ordinals.get(segment, field)
       if (!found || found.length !== values.get(segment, field)?.length) throw impossible('a column of the index')
       return found
     },
-    keep(segments) {
+    /** Forgets all segments but these. */
+    keep(segments: readonly Segment[]): void {
       values.keep(segments)
       ordinals.keep(segments)
     },

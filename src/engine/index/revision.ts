@@ -64,18 +64,7 @@ export interface Spot {
 }
 
 /** Documents of a kind come in the order of the chain. */
-export interface RevisionBuilder {
-  /** False where the dictionary has no room for what the log is now: it stays what it was. */
-  log(at: Spot, stored: StoredLog, was: DecodedLog, now: DecodedLog): boolean
-  call(at: Spot, stored: StoredCall, was: DecodedCall, now: DecodedCall): boolean
-  /** A field that is a name: it had the number `was` in the dictionary of names. What a call shows of these stands in its trace. */
-  name(kind: NamedKind, field: string, at: Spot, was: number | null, now: string): void
-  /** Has the dictionary know what documents elsewhere are decoded by; false where it has no room for it. */
-  signature(now: Signature): boolean
-  /** Documents that change. */
-  readonly documents: number
-  finish(): Revision
-}
+export type RevisionBuilder = ReturnType<typeof createRevision>
 
 export type NamedKind = 'tx' | 'trace' | 'call'
 
@@ -90,7 +79,7 @@ export const createRevision = (
   segment: number,
   /** 40 digits of a dictionary's address. */
   digitsOf: (address: number) => string,
-): RevisionBuilder => {
+) => {
   const [removed, put] = [createIndex(context), createIndex(context)]
   const logs: Revision['logs'] = []
   const calls: Revision['calls'] = []
@@ -112,7 +101,8 @@ export const createRevision = (
     args && hasInteger(args) ? (context.decimals(digitsOf(address)) ?? stored ?? undefined) : undefined
 
   return {
-    log({ position, ordinal }, stored, was, now) {
+    /** False where the dictionary has no room for what the log is now: it stays what it was. */
+    log({ position, ordinal }: Spot, stored: StoredLog, was: DecodedLog, now: DecodedLog): boolean {
       const before = { id: stored.signature, unlisted: was.signature.key === UNLISTED }
       const after = context.signature(now.signature)
       if (after.unlisted) return false
@@ -132,7 +122,7 @@ export const createRevision = (
       return true
     },
 
-    call({ position, ordinal }, stored, was, now) {
+    call({ position, ordinal }: Spot, stored: StoredCall, was: DecodedCall, now: DecodedCall): boolean {
       const before = { id: stored.signature, unlisted: was.signature.key === UNLISTED_CALL }
       const after = context.signature(now.signature)
       if (after.unlisted) return false
@@ -147,7 +137,8 @@ export const createRevision = (
       return true
     },
 
-    name(kind, field, { position, ordinal }, was, now) {
+    /** A field that is a name: it had the number `was` in the dictionary of names. What a call shows of these stands in its trace. */
+    name(kind: NamedKind, field: string, { position, ordinal }: Spot, was: number | null, now: string): void {
       const name = context.names.id(now)
       if (name === was) return
       const terms = findFieldId(kind, field)
@@ -163,13 +154,15 @@ export const createRevision = (
       else named[kind].set(position, { position, names: [[column, name]] })
     },
 
-    signature: now => !context.signature(now).unlisted,
+    /** Has the dictionary know what documents elsewhere are decoded by; false where it has no room for it. */
+    signature: (now: Signature): boolean => !context.signature(now).unlisted,
 
+    /** Documents that change. */
     get documents() {
       return logs.length + calls.length + named.tx.size + named.trace.size
     },
 
-    finish: () => ({
+    finish: (): Revision => ({
       segment,
       logs,
       calls,

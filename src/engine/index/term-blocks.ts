@@ -39,19 +39,10 @@ export interface Blocks {
   rows: Uint32Array
 }
 
-export interface TermWriter {
-  /** Terms come in ascending order. */
-  single(term: number, fingerprint: number, ordinal: number): void
-  /** A list of two documents at least. */
-  list(term: number, fingerprint: number, count: number, bytes: Uint8Array): void
-  /** A list that has its row already. */
-  stored(term: number, fingerprint: number, count: number, row: number): void
-  /** `keys` are those of the terms for the filter. */
-  finish(): Blocks & { keys: Uint32Array }
-}
+export type TermWriter = ReturnType<typeof createTermWriter>
 
 /** Packs terms into blocks. `put` takes a row, without its checksum and only during the call, and gives its number. */
-export const createTermWriter = (width: number, put: (bytes: Uint8Array) => number): TermWriter => {
+export const createTermWriter = (width: number, put: (bytes: Uint8Array) => number) => {
   const blocks = { terms: [] as number[], fingerprints: [] as number[], rows: [] as number[] }
   const entries = Buffer.allocUnsafeSlow(BLOCK_BYTES)
   const block = Buffer.allocUnsafeSlow(BLOCK_BYTES)
@@ -103,18 +94,20 @@ export const createTermWriter = (width: number, put: (bytes: Uint8Array) => numb
     if (value >= HASHED) at = entries.writeUInt32LE(fingerprint, at)
   }
 
-  const stored: TermWriter['stored'] = (term, fingerprint, count, row) => {
+  const stored = (term: number, fingerprint: number, count: number, row: number) => {
     begin(term, fingerprint, 1, 0)
     varint(count)
     varint(row * 2 + 1)
   }
 
   return {
-    single(term, fingerprint, ordinal) {
+    /** Terms come in ascending order. */
+    single(term: number, fingerprint: number, ordinal: number): void {
       begin(term, fingerprint, 0, 0)
       at = entries.writeUIntLE(ordinal, at, width)
     },
-    list(term, fingerprint, count, bytes) {
+    /** A list of two documents at least. */
+    list(term: number, fingerprint: number, count: number, bytes: Uint8Array): void {
       if (bytes.length > LIST_BYTES) return stored(term, fingerprint, count, put(bytes))
       begin(term, fingerprint, 1, bytes.length)
       varint(count)
@@ -122,8 +115,10 @@ export const createTermWriter = (width: number, put: (bytes: Uint8Array) => numb
       entries.set(bytes, at)
       at += bytes.length
     },
+    /** A list that has its row already. */
     stored,
-    finish() {
+    /** `keys` are those of the terms for the filter. */
+    finish(): Blocks & { keys: Uint32Array } {
       flush()
       return {
         terms: Float64Array.from(blocks.terms),

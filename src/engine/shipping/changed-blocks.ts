@@ -11,18 +11,11 @@ export interface ChangedRun extends Range {
  * Blocks that scopes change when their documents are in the cluster already: these go on to be seen, and are written anew. The note stands in the table `meta`, so that
  * a restart goes on with them.
  */
-export interface ChangedBlocks {
-  /** Called in the transaction that changes them. Those that are not on the shelf are shipped anyway. */
-  add(range: Range): void
-  /** The first run of those that are on the shelf. */
-  next(): ChangedRun | undefined
-  /** These blocks of a run are there as the store had them when it was asked for. Within a transaction. */
-  done(run: ChangedRun, blocks: Range): void
-}
+export type ChangedBlocks = ReturnType<typeof createChangedBlocks>
 
 type Entry = [from: number, to: number, serial: number]
 
-export const createChangedBlocks = (db: Db): ChangedBlocks => {
+export const createChangedBlocks = (db: Db) => {
   const get = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'changed'").pluck()
   const set = db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('changed', ?)")
   const clear = db.prepare("DELETE FROM meta WHERE key = 'changed'")
@@ -40,7 +33,8 @@ export const createChangedBlocks = (db: Db): ChangedBlocks => {
         : gapsIn([range], from, to).map((rest): Entry => [rest.from, rest.to, serial]),
     )
   return {
-    add(range) {
+    /** Called in the transaction that changes them. Those that are not on the shelf are shipped anyway. */
+    add(range: Range): void {
       const runs = onShelf(range)
       if (runs.length === 0) return
       const entries = list()
@@ -48,13 +42,15 @@ export const createChangedBlocks = (db: Db): ChangedBlocks => {
       const fresh = runs.map(({ from, to }): Entry => [from, to, serial])
       keep([...runs.reduce((rest, run) => without(rest, run, serial), entries), ...fresh])
     },
-    next() {
+    /** The first run of those that are on the shelf. */
+    next(): ChangedRun | undefined {
       for (const [from, to, serial] of list()) {
         const [run] = onShelf({ from, to })
         if (run) return { ...run, serial }
       }
       return undefined
     },
-    done: ({ serial }, blocks) => keep(without(list(), blocks, serial)),
+    /** These blocks of a run are there as the store had them when it was asked for. Within a transaction. */
+    done: ({ serial }: ChangedRun, blocks: Range): void => keep(without(list(), blocks, serial)),
   }
 }

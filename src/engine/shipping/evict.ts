@@ -13,20 +13,13 @@ import { createChangedBlocks } from './changed-blocks.ts'
  * Takes documents out of a store that lie in a cluster. A segment is emptied as a whole: its row goes on under another number with the mark `emptied`, and
  * what the old number has of the index is removed bit by bit, as after merging. Hashes and headers of blocks stay, as contracts and tokens do.
  */
-export interface Emptying {
-  /** Marks the lowest segment that may be emptied; those of scopes are not, since they are written again when scopes change, and tells its first block. Within a transaction. */
-  mark(): number | undefined
-  /** Removes some of what is marked; whether there is more. Within a transaction. */
-  sweep(): boolean
-  /** These blocks were removed, or come anew. */
-  forget(range: Range): void
-}
+export type Emptying = ReturnType<typeof createEmptying>
 
 /** Blocks of the head that keep their documents: mostly those alone are reorganised. */
 export const KEPT_DOCUMENTS = 256
 
 /** `kept`: blocks of the head that keep theirs. */
-export const createEmptying = (db: Db, kept = KEPT_DOCUMENTS): Emptying => {
+export const createEmptying = (db: Db, kept = KEPT_DOCUMENTS) => {
   const newest = newestBlock(db)
   const changed = createChangedBlocks(db)
   const next = db.prepare<[number], SegmentRow>(
@@ -45,7 +38,8 @@ export const createEmptying = (db: Db, kept = KEPT_DOCUMENTS): Emptying => {
     for (const table of deleteDocuments) table.run(positionOf(number, 0), positionOf(number + 1, 0))
   })
   return {
-    mark() {
+    /** Marks the lowest segment that may be emptied; those of scopes are not, since they are written again when scopes change, and tells its first block. Within a transaction. */
+    mark(): number | undefined {
       // What is there is not what the store holds.
       if (changed.next()) return undefined
       const segment = next.get(newest() - kept)
@@ -58,7 +52,9 @@ export const createEmptying = (db: Db, kept = KEPT_DOCUMENTS): Emptying => {
       runs.add({ from: first, to: last })
       return first
     },
+    /** Removes some of what is marked; whether there is more. Within a transaction. */
     sweep: runs.step,
+    /** These blocks were removed, or come anew. */
     forget: runs.forget,
   }
 }

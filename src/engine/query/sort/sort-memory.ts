@@ -6,21 +6,18 @@ import { blockOf } from '../../schema.ts'
 import type { Found } from '../found.ts'
 
 /** Memory of matches on their way to become hits. */
-export interface Scale {
-  /** Refuses what makes it too much. */
-  add(found: readonly Found[]): void
-  clear(): void
-}
+export type Scale = ReturnType<typeof createScale>
 
 /** A match with its list of keys, and each key beside what a text or a large number takes. */
 const FOUND_BYTES = 100
 const KEY_BYTES = 16
 const TEXT_BYTES = 24
 
-export const createScale = (limits: Limits): Scale => {
+export const createScale = (limits: Limits) => {
   let held = 0
   return {
-    add(found) {
+    /** Refuses what makes it too much. */
+    add(found: readonly Found[]): void {
       held += found.length * (FOUND_BYTES + (found[0]?.keys.length ?? 0) * KEY_BYTES)
       for (const { keys } of found)
         for (const key of keys)
@@ -28,37 +25,32 @@ export const createScale = (limits: Limits): Scale => {
             held += TEXT_BYTES + (typeof key === 'bigint' ? 8 : key.length)
       if (held > limits.queryMemory) throw overLimit('queryMemory', limits)
     },
-    clear() {
+    clear(): void {
       held = 0
     },
   }
 }
 
 /** Hits in the order that was asked for, without what they were sorted by: an answer may be held for as long as its client reads it. */
-export interface Held {
-  readonly length: number
-  /** From one place up to another. */
-  slice(from: number, to: number): Found[]
-  /** Whether one of them, from a place on, is in these blocks. */
-  isIn(blocks: Range, from: number): boolean
-  /** The place behind a hit. */
-  behind(hit: Found): number
-}
+export type Held = ReturnType<typeof hold>
 
-export const hold = (found: readonly Found[]): Held => {
+export const hold = (found: readonly Found[]) => {
   const positions = Float64Array.from(found, ({ position }) => position)
   const kinds = Uint8Array.from(found, ({ kind }) => KINDS.indexOf(kind))
   return {
     length: found.length,
-    slice: (from, to) =>
+    /** From one place up to another. */
+    slice: (from: number, to: number): Found[] =>
       Array.from(positions.subarray(from, to), (position, i) => ({
         kind: KINDS[kinds[from + i]!]!,
         position,
         keys: [],
       })),
-    isIn: (blocks, from) =>
+    /** Whether one of them, from a place on, is in these blocks. */
+    isIn: (blocks: Range, from: number): boolean =>
       positions.subarray(from).some(one => blockOf(one) >= blocks.from && blockOf(one) <= blocks.to),
-    behind({ kind, position }) {
+    /** The place behind a hit. */
+    behind({ kind, position }: Found): number {
       const number = KINDS.indexOf(kind)
       const place = positions.findIndex((other, i) => other === position && kinds[i] === number)
       if (place >= 0) return place + 1
