@@ -241,21 +241,9 @@ export const LARGE: readonly { path: string; name?: string; most: number; why: s
   },
   { path: 'src/lib', most: 46, why: 'Leaf helpers of one file each.' },
   {
-    path: 'src/accounts/index.ts',
-    name: 'openAccounts',
-    most: 184,
-    why: 'A factory whose members share the state of one object or thread.',
-  },
-  {
     path: 'src/cluster/bulk/bulk.ts',
     name: 'createBulk',
     most: 173,
-    why: 'A factory whose members share the state of one object or thread.',
-  },
-  {
-    path: 'src/engine/reader.ts',
-    name: 'openDocuments',
-    most: 151,
     why: 'A factory whose members share the state of one object or thread.',
   },
   {

@@ -1,6 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import { refuse } from '../lib/errors.ts'
-import { type Actor, createRefusals, createTrail, type Refusals, type Trail, thisUser } from './audit.ts'
+import type { Db } from '../sqlite/database.ts'
+import { type Actor, createRefusals, createTrail, type Trail, thisUser } from './audit.ts'
 import { connect, keepReserve, withReserve } from './file.ts'
 
 export type { Actor, AuditEntry, Refusals, Trail } from './audit.ts'
@@ -56,29 +57,7 @@ interface Rotated {
   oldUntil: number
 }
 
-export interface Accounts {
-  /** Creates a token for the account of that name, and the account if it does not exist. */
-  createToken(account: string, options?: TokenOptions): string
-  /** Creates a token with the account, scopes, limit and lifetime of the old one, which expires after `graceMs`. */
-  rotate(id: number, options: { graceMs: number; expiresIn?: number | undefined; by?: Actor | undefined }): Rotated
-  /** The account whose valid token this is. */
-  verify(token: string): Caller | undefined
-  /** Sets how many requests a minute a token may make; null gives it the limit of all tokens. Takes effect as `revoke` does. */
-  setRate(id: number, rate: number | null, by?: Actor): void
-  list(): TokenInfo[]
-  /** What may be told of one token. */
-  token(id: number): TokenInfo | undefined
-  /** All of them, in the order in which they were created. */
-  accounts(): Account[]
-  /** Takes effect at once here, and within `FRESH_MS` in every other process. Works on a full disk, too. */
-  revoke(id: number, by?: Actor): void
-  trail: Trail
-  /** As the trail's `record`, but nobody waits for the disk: a power cut may take it. */
-  note: Trail['record']
-  /** Counts refusals for the trail. */
-  refusals: Refusals
-  close(): void
-}
+export type Accounts = ReturnType<typeof openAccounts>
 
 /** How long a verdict on a token may be older than the file that another process has written. */
 const FRESH_MS = 250
@@ -90,16 +69,12 @@ const TOKEN = /^cs_[\w-]{43}$/
 export const openAccounts = (
   folder: string,
   { native, now = Date.now }: { native?: string; now?: () => number } = {},
-): Accounts => {
+) => {
   const db = withReserve(folder, () => connect(folder, native))
   keepReserve(folder)
   const insertAccount = db.prepare('INSERT INTO accounts (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING')
   const insertToken = db.prepare(
     'INSERT INTO tokens (account, hash, hint, created_at, expires_at, scopes, rate) SELECT id, ?, ?, ?, ?, ?, ? FROM accounts WHERE name = ?',
-  )
-  const findToken = db.prepare<[Buffer], TokenRow>(
-    `SELECT t.id, t.account, a.name, t.expires_at AS expiresAt, t.scopes, t.rate FROM tokens t JOIN accounts a ON a.id = t.account
-     WHERE t.hash = ? AND t.revoked_at IS NULL`,
   )
   const listTokens = db.prepare<[], Omit<TokenInfo, 'scopes'> & { scopes: string }>(
     `SELECT t.id, a.name AS account, t.hint, t.scopes, t.rate, t.created_at AS createdAt, t.expires_at AS expiresAt,
@@ -110,9 +85,6 @@ export const openAccounts = (
   const revokeToken = db.prepare('UPDATE tokens SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?')
   const replaceToken = db.prepare('UPDATE tokens SET replaced_by = ?, expires_at = ? WHERE id = ?')
   const limitToken = db.prepare('UPDATE tokens SET rate = ? WHERE id = ?')
-  const markUsed = db.prepare('UPDATE tokens SET used_at = ? WHERE id = ?')
-  // Changes when another connection has committed, and costs a look at shared memory.
-  const dataVersion = db.prepare('PRAGMA data_version').pluck()
 
   const trail = createTrail(db, now)
   /** The next commit that is to last takes the disk what these did. */
@@ -130,40 +102,15 @@ export const openAccounts = (
     })()
   }, now)
 
-  const valid = new Map<string, { caller: Caller; expiresAt: number }>()
-  let version = dataVersion.get()
-  let checkedAt = now()
-  const used = new Map<number, number>()
-  let flushing: NodeJS.Timeout | undefined
-
-  const flushUses = () => {
-    clearTimeout(flushing)
-    flushing = undefined
-    try {
-      db.transaction(() => {
-        for (const [token, at] of used) markUsed.run(at, token)
-      })()
-      used.clear()
-    } catch {
-      // The last use of a token is not worth a failure; it is written with the next uses.
-    }
-    keepReserve(folder)
-  }
-
-  const forgetStale = (at: number) => {
-    if (at - checkedAt < FRESH_MS && at >= checkedAt) return
-    checkedAt = at
-    const current = dataVersion.get()
-    if (current !== version) valid.clear()
-    version = current
-  }
+  const uses = createUses(db, folder)
+  const { verify, forget } = createVerifier(db, now, uses.note)
 
   const listed = (): TokenInfo[] => listTokens.all().map(row => ({ ...row, scopes: readScopes(row.scopes) }))
 
   /** Commits at once what `work` changes of tokens. */
   const together = <T>(work: () => T): T => {
     const done = db.transaction(work).immediate()
-    valid.clear()
+    forget()
     return done
   }
 
@@ -178,7 +125,11 @@ export const openAccounts = (
   }
 
   return {
-    createToken: (account, { expiresIn, scopes = USUAL_SCOPES, rate, by = thisUser(), lasting = true } = {}) => {
+    /** Creates a token for the account of that name, and the account if it does not exist. */
+    createToken: (
+      account: string,
+      { expiresIn, scopes = USUAL_SCOPES, rate, by = thisUser(), lasting = true }: TokenOptions = {},
+    ): string => {
       checkName(account)
       const create = () => {
         insertAccount.run(account, now())
@@ -193,7 +144,15 @@ export const openAccounts = (
       return lasting ? together(create) : withoutWaiting(() => together(create))
     },
 
-    rotate: (id, { graceMs, expiresIn, by = thisUser() }) =>
+    /** Creates a token with the account, scopes, limit and lifetime of the old one, which expires after `graceMs`. */
+    rotate: (
+      id: number,
+      {
+        graceMs,
+        expiresIn,
+        by = thisUser(),
+      }: { graceMs: number; expiresIn?: number | undefined; by?: Actor | undefined },
+    ): Rotated =>
       together(() => {
         const old = listed().find(token => token.id === id)
         const at = now()
@@ -215,7 +174,72 @@ export const openAccounts = (
         return { ...made, oldUntil }
       }),
 
-    verify: token => {
+    /** The account whose valid token this is. */
+    verify,
+
+    /** Sets how many requests a minute a token may make; null gives it the limit of all tokens. Takes effect as `revoke` does. */
+    setRate: (id: number, rate: number | null, by: Actor = thisUser()): void =>
+      together(() => {
+        if (limitToken.run(rate, id).changes === 0) throw unknownToken(id)
+        trail.record(by, { action: 'token limit', target: String(id), detail: { rate } })
+      }),
+
+    list: listed,
+    /** What may be told of one token. */
+    token: (id: number): TokenInfo | undefined => listed().find(token => token.id === id),
+
+    /** All of them, in the order in which they were created. */
+    accounts: (): Account[] => listAccounts.all(),
+
+    /** Takes effect at once here, and within `FRESH_MS` in every other process. Works on a full disk, too. */
+    revoke: (id: number, by: Actor = thisUser()): void => {
+      withReserve(folder, () =>
+        together(() => {
+          if (revokeToken.run(now(), id).changes === 0) throw unknownToken(id)
+          trail.record(by, { action: 'token revoke', target: String(id) })
+        }),
+      )
+    },
+
+    trail,
+    /** As the trail's `record`, but nobody waits for the disk: a power cut may take it. */
+    note: (...said: Parameters<Trail['record']>): void => withoutWaiting(() => trail.record(...said)),
+    /** Counts refusals for the trail. */
+    refusals,
+
+    close: (): void => {
+      refusals.close()
+      uses.close()
+      db.close()
+      // The room of the log, which the next start needs.
+      keepReserve(folder)
+    },
+  }
+}
+
+/** Finds the accounts of tokens, and remembers them until another connection has changed some. */
+const createVerifier = (db: Db, now: () => number, onUse: (token: number, at: number) => void) => {
+  const findToken = db.prepare<[Buffer], TokenRow>(
+    `SELECT t.id, t.account, a.name, t.expires_at AS expiresAt, t.scopes, t.rate FROM tokens t JOIN accounts a ON a.id = t.account
+     WHERE t.hash = ? AND t.revoked_at IS NULL`,
+  )
+  // Changes when another connection has committed, and costs a look at shared memory.
+  const dataVersion = db.prepare('PRAGMA data_version').pluck()
+  const valid = new Map<string, { caller: Caller; expiresAt: number }>()
+  let version = dataVersion.get()
+  let checkedAt = now()
+
+  const forgetStale = (at: number) => {
+    if (at - checkedAt < FRESH_MS && at >= checkedAt) return
+    checkedAt = at
+    const current = dataVersion.get()
+    if (current !== version) valid.clear()
+    version = current
+  }
+
+  return {
+    forget: () => valid.clear(),
+    verify(token: string): Caller | undefined {
       if (!TOKEN.test(token)) return undefined
       const at = now()
       forgetStale(at)
@@ -232,42 +256,40 @@ export const openAccounts = (
         valid.set(key, known)
       }
       if (at >= known.expiresAt) return undefined
-      used.set(known.caller.token, at)
-      flushing ??= setTimeout(flushUses, USE_FLUSH_MS).unref()
+      onUse(known.caller.token, at)
       return known.caller
     },
+  }
+}
 
-    setRate: (id, rate, by = thisUser()) =>
-      together(() => {
-        if (limitToken.run(rate, id).changes === 0) throw unknownToken(id)
-        trail.record(by, { action: 'token limit', target: String(id), detail: { rate } })
-      }),
+/** Writes when tokens were used, many together. */
+const createUses = (db: Db, folder: string) => {
+  const markUsed = db.prepare('UPDATE tokens SET used_at = ? WHERE id = ?')
+  const used = new Map<number, number>()
+  let flushing: NodeJS.Timeout | undefined
 
-    list: listed,
-    token: id => listed().find(token => token.id === id),
+  const flush = () => {
+    clearTimeout(flushing)
+    flushing = undefined
+    try {
+      db.transaction(() => {
+        for (const [token, at] of used) markUsed.run(at, token)
+      })()
+      used.clear()
+    } catch {
+      // The last use of a token is not worth a failure; it is written with the next uses.
+    }
+    keepReserve(folder)
+  }
 
-    accounts: () => listAccounts.all(),
-
-    revoke: (id, by = thisUser()) => {
-      withReserve(folder, () =>
-        together(() => {
-          if (revokeToken.run(now(), id).changes === 0) throw unknownToken(id)
-          trail.record(by, { action: 'token revoke', target: String(id) })
-        }),
-      )
+  return {
+    note(token: number, at: number) {
+      used.set(token, at)
+      flushing ??= setTimeout(flush, USE_FLUSH_MS).unref()
     },
-
-    trail,
-    note: (by, act) => withoutWaiting(() => trail.record(by, act)),
-    refusals,
-
-    close: () => {
-      refusals.close()
-      if (used.size > 0) flushUses()
+    close() {
+      if (used.size > 0) flush()
       clearTimeout(flushing)
-      db.close()
-      // The room of the log, which the next start needs.
-      keepReserve(folder)
     },
   }
 }

@@ -1,8 +1,5 @@
 /** Bytes that a thread keeps of all stores that it reads, for the next query. */
-export interface KeptMemory {
-  /** A share of them for the store of a file; what it may keep becomes less as others come. */
-  store(file: string): KeptShare
-}
+export type KeptMemory = ReturnType<typeof createKeptMemory>
 
 export interface KeptShare {
   /** Of columns as they are decoded. */
@@ -13,10 +10,11 @@ export interface KeptShare {
   states(): number
 }
 
-export const createKeptMemory = (bytes: number): KeptMemory => {
+export const createKeptMemory = (bytes: number) => {
   const stores = new Set<string>()
   return {
-    store(file) {
+    /** A share of them for the store of a file; what it may keep becomes less as others come. */
+    store(file: string): KeptShare {
       stores.add(file)
       const part = (share: number) => () => (share * bytes) / stores.size
       return { columns: part(0.4), points: part(0.3), states: part(0.3) }

@@ -21,17 +21,12 @@ export const SIMILAR_MIGRATION: readonly string[] = [
 
 const WITHOUT_BITS = "SELECT value FROM meta WHERE key = 'similar_bits'"
 
-export interface SimilarWriter {
-  /** Keeps a code's vector in place of the one it had; part of whatever transaction is open. */
-  put(id: number, vector: Int8Array): void
-  /** One step of adding the bits that are missing; whether there may be more. Within a transaction. */
-  addBits(): boolean
-}
+export type SimilarWriter = ReturnType<typeof createSimilarWriter>
 
 export type Similar = ReturnType<typeof createSimilar>
 
 /** Needs nothing of sqlite-vec, so that stores are written everywhere. */
-export const createSimilarWriter = (db: Db): SimilarWriter => {
+export const createSimilarWriter = (db: Db) => {
   const putVector = db.prepare('INSERT OR REPLACE INTO similar (id, vector) VALUES (?, ?)')
   const putBits = db.prepare('INSERT OR REPLACE INTO similar_bits (id, bits) VALUES (?, ?)')
   const withoutBits = db.prepare<[], number>(WITHOUT_BITS).pluck()
@@ -42,11 +37,13 @@ export const createSimilarWriter = (db: Db): SimilarWriter => {
   const allHaveBits = db.prepare("DELETE FROM meta WHERE key = 'similar_bits'")
 
   return {
-    put(id, vector) {
+    /** Keeps a code's vector in place of the one it had; part of whatever transaction is open. */
+    put(id: number, vector: Int8Array): void {
       putVector.run(id, bytesOf(vector))
       putBits.run(id, bitsOf(vector))
     },
-    addBits() {
+    /** One step of adding the bits that are missing; whether there may be more. Within a transaction. */
+    addBits(): boolean {
       const from = withoutBits.get()
       if (from === undefined) return false
       const rows = vectorsFrom.all(from, STEP)

@@ -12,18 +12,7 @@ import { openSums, sumOf } from './sums.ts'
  * One state of a database file, page by page, beside a program that goes on writing to it. A read transaction keeps SQLite from
  * copying anything newer into the file, and from emptying the log, for as long as the snapshot is open.
  */
-export interface Snapshot {
-  path: string
-  /** Number of pages. They count from 1. */
-  pages: number
-  /** Checksums that are known without reading the pages; undefined where the file has none. */
-  known(first: number, count: number): (number | undefined)[]
-  /** The content of neighbouring pages, in a buffer that the next call uses again. Throws where a page is damaged. */
-  read(first: number, count: number): Buffer
-  /** Throws where the structure of a file without checksums is damaged by now: what was read may have been, too. */
-  checkAgain(): void
-  close(): void
-}
+export type Snapshot = ReturnType<typeof pinned>
 
 /** Pages that may be read in one go. */
 export const SNAPSHOT_RUN = 256
@@ -49,7 +38,7 @@ export const openSnapshot = (path: string, native?: string, check: (db: Db) => v
   }
 }
 
-const pinned = (path: string, db: Db, openAnother: () => Db): Snapshot => {
+const pinned = (path: string, db: Db, openAnother: () => Db) => {
   // Before the log: a checksum that is newer than the file's page is then one of a page in the log.
   const sums = readSums(path)
   const log = readLog(path)
@@ -69,9 +58,12 @@ const pinned = (path: string, db: Db, openAnother: () => Db): Snapshot => {
 
   return {
     path,
+    /** Number of pages. They count from 1. */
     pages,
+    /** Checksums that are known without reading the pages; undefined where the file has none. */
     known,
-    read(first, count) {
+    /** The content of neighbouring pages, in a buffer that the next call uses again. Throws where a page is damaged. */
+    read(first: number, count: number): Buffer {
       const content = buffer.subarray(0, count * PAGE)
       content.fill(0)
       const size = readSync(file, content, 0, content.length, (first - 1) * PAGE)
@@ -84,7 +76,8 @@ const pinned = (path: string, db: Db, openAnother: () => Db): Snapshot => {
       }
       return content
     },
-    checkAgain() {
+    /** Throws where the structure of a file without checksums is damaged by now: what was read may have been, too. */
+    checkAgain(): void {
       if (sums) return
       // The first one remembers the pages that it has read.
       const another = openAnother()
@@ -96,7 +89,7 @@ const pinned = (path: string, db: Db, openAnother: () => Db): Snapshot => {
         another.close()
       }
     },
-    close: () => void db.close(),
+    close: (): void => void db.close(),
   }
 }
 

@@ -7,23 +7,21 @@ import { integerIn } from '../../query/compare.ts'
 import type { Reader } from '../reader.ts'
 
 /** How a document was decoded, told from what it shows and from the declarations that a store knows. */
-export interface Decodings {
-  /**
-   * Several where declarations differ in nothing that the document shows, none of what is not decoded. Asked between the reader's `begin` and
-   * `end`.
-   */
-  of(kind: Kind, source: Record<string, unknown>): readonly Decoding[]
-}
+export type Decodings = ReturnType<typeof createDecodings>
 
 interface Argument {
   name: string
   value: { hex: string; scaled: number | null; type: string }
 }
 
-export const createDecodings = (reader: Reader): Decodings => {
+export const createDecodings = (reader: Reader) => {
   const known = { event: createShapes(reader, 'log'), call: createShapes(reader, 'call') }
   return {
-    of(kind, { event, method, args }) {
+    /**
+     * Several where declarations differ in nothing that the document shows, none of what is not decoded. Asked between the reader's `begin` and
+     * `end`.
+     */
+    of(kind: Kind, { event, method, args }: Record<string, unknown>): readonly Decoding[] {
       if (kind !== 'event' && kind !== 'call') return []
       const shown = args as readonly Argument[]
       const shape = shapeOf(

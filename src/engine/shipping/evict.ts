@@ -1,5 +1,4 @@
 import { type ByteWriter, createByteWriter } from '../../lib/bytes.ts'
-import type { Range } from '../../lib/ranges.ts'
 import { RECORD_KINDS } from '../../mapping/index.ts'
 import type { Db } from '../../sqlite/database.ts'
 import { newestBlock } from '../blocks.ts'

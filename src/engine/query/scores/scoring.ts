@@ -12,18 +12,7 @@ import { type Group, type Scorer, spread } from './fold.ts'
 import { createScorer, type ScorerOptions } from './scorer.ts'
 
 /** Scores of all that a search finds. */
-export interface Scoring {
-  /** What every hit has, where it is the same. */
-  uniform: number | undefined
-  /** The matches of one kind in a segment by their scores, of those with the least score that is asked for. */
-  groups: ((kind: Kind, segment: Segment) => readonly Group[]) | undefined
-  /** No hit scores more, where there are groups. */
-  greatest: number
-  /** Of one kind's documents of a segment, by ordinal: of those that match. */
-  in(kind: Kind, segment: Segment): Float64Array
-  /** Tells hits what they have; where it is asked for, with how that comes about. */
-  mark(found: readonly Found[], shown?: Pick<Shown, 'explain'>): void
-}
+export type Scoring = ReturnType<typeof createScoring>
 
 /** Adds scores to the parts of a search, where they are not all 1, and leaves out what scores too little. */
 export const withScores = (
@@ -64,7 +53,7 @@ const createScoring = (
   parts: readonly Part[],
   least: number | undefined,
   reader: Reader,
-): Scoring => {
+) => {
   const [first, ...others] = [...scorers.values()].map(({ uniform }) => uniform)
   const uniform = others.every(other => other === first) ? first : undefined
   const evaluations = new Map(parts.map(({ kind, evaluation }) => [kind, evaluation]))
@@ -83,23 +72,28 @@ const createScoring = (
     for (let i = 0; i < ordinals.length; i++) all[ordinals[i]!] = Math.fround(scores[i]!)
     return all
   }
-  const groups: Scoring['groups'] = (kind, segment) => {
+  const groups = (kind: Kind, segment: Segment): readonly Group[] => {
     const found = scorers.get(kind)!.groups!(segment, evaluations.get(kind)!.matches(segment))
     return least === undefined ? found : found.filter(({ score }) => Math.fround(score) >= least)
   }
 
   return {
+    /** What every hit has, where it is the same. */
     uniform,
+    /** No hit scores more, where there are groups. */
     greatest: Math.max(...Array.from(scorers.values(), ({ greatest }) => greatest)),
+    /** The matches of one kind in a segment by their scores, of those with the least score that is asked for. */
     groups: [...scorers.values()].every(({ groups }) => groups) ? groups : undefined,
-    in(kind, segment) {
+    /** Of one kind's documents of a segment, by ordinal: of those that match. */
+    in(kind: Kind, segment: Segment): Float64Array {
       const known = last.get(kind)
       if (known?.segment === segment.id) return known.scores
       const scores = scoresOf(kind, segment)
       last.set(kind, { segment: segment.id, scores })
       return scores
     },
-    mark(found, shown) {
+    /** Tells hits what they have; where it is asked for, with how that comes about. */
+    mark(found: readonly Found[], shown?: Pick<Shown, 'explain'>): void {
       const isExplained = shown?.explain === true
       if (uniform !== undefined) {
         for (const one of found) one.score = uniform

@@ -1,0 +1,102 @@
+import { signatureOf } from '../../decode/call-signatures.ts'
+import type { EventAbi, Signature } from '../../decode/types.ts'
+import { present } from '../../sqlite/damage.ts'
+import type { Db } from '../../sqlite/database.ts'
+
+export interface StoredSignature extends Signature {
+  id: number
+}
+
+/** Reads the dictionaries of a store, and keeps what is asked for often: entries never change. `version` is that of the state that is read. */
+export const createDictionaryReader = (db: Db, version: () => unknown) => {
+  const selectSignatures = db.prepare(
+    'SELECT id, key, topic, indexed, abi, probability, error FROM signature WHERE id > ? ORDER BY id',
+  )
+  const selectAddressId = db.prepare('SELECT id FROM address WHERE bytes = ?').pluck()
+  const selectAddress = db.prepare('SELECT bytes FROM address WHERE id = ?').pluck()
+  const selectNameId = db.prepare('SELECT id FROM name WHERE name = ?').pluck()
+  const selectNames = db.prepare('SELECT id, name FROM name WHERE id > ? ORDER BY id')
+  const selectName = db.prepare('SELECT name FROM name WHERE id = ?').pluck()
+  let signatures: StoredSignature[] = []
+  let bySort: Record<'log' | 'call', StoredSignature[]> = { log: [], call: [] }
+  const signaturesById = new Map<number, StoredSignature>()
+  /** Read on demand; `version` is that of the state in which they were read last. */
+  let allNames: { names: string[]; last: number; version: unknown } = { names: [], last: 0, version: undefined }
+  const addresses = createCache<number, string>(30_000)
+  const addressIds = createCache<string, number>(10_000)
+  const names = createCache<number, string>(10_000)
+
+  return {
+    /** Takes up the signatures of a new state. */
+    loadSignatures(): void {
+      const more = selectSignatures.all(signatures.at(-1)?.id ?? 0) as SignatureRow[]
+      if (more.length === 0) return
+      signatures = [...signatures, ...more.map(fromRow)]
+      for (const signature of signatures) signaturesById.set(signature.id, signature)
+      bySort = {
+        log: signatures.filter(({ of }) => of === 'log'),
+        call: signatures.filter(({ of }) => of === 'call'),
+      }
+    },
+    /** Those of logs, or of calls. */
+    signatures: (of: 'log' | 'call'): readonly StoredSignature[] => bySort[of],
+    signature: (id: number): StoredSignature => present(signaturesById.get(id), 'the number of a signature'),
+    addressId(digits: string): number | undefined {
+      const known = addressIds.get(digits)
+      if (known !== undefined) return known
+      const id = selectAddressId.get(Buffer.from(digits, 'hex')) as number | undefined
+      // One that is not known yet may come with the next block.
+      return id === undefined ? undefined : addressIds.set(digits, id)
+    },
+    /** 40 lower-case hex digits. */
+    addressDigits: (id: number): string =>
+      addresses.get(id) ??
+      addresses.set(
+        id,
+        present(selectAddress.get(id) as Buffer | undefined, 'the number of an address').toString('hex'),
+      ),
+    nameId: (name: string): number | undefined => selectNameId.get(name) as number | undefined,
+    name: (id: number): string =>
+      names.get(id) ?? names.set(id, present(selectName.get(id) as string | undefined, 'the number of a name')),
+    /** All names that are known so far, in the order of their ids. */
+    names(): readonly string[] {
+      if (allNames.version !== version()) {
+        const more = selectNames.all(allNames.last) as { id: number; name: string }[]
+        const last = more.at(-1)?.id ?? allNames.last
+        const names = more.length > 0 ? [...allNames.names, ...more.map(({ name }) => name)] : allNames.names
+        allNames = { names, last, version: version() }
+      }
+      return allNames.names
+    },
+  }
+}
+
+interface SignatureRow {
+  id: number
+  key: string
+  topic: Buffer | null
+  indexed: number
+  abi: string | null
+  probability: number
+  error: string | null
+}
+
+const fromRow = ({ topic, abi, ...row }: SignatureRow): StoredSignature => ({
+  ...row,
+  of: signatureOf(row.key),
+  topic: topic && `0x${topic.toString('hex')}`,
+  event: abi === null ? null : (JSON.parse(abi) as EventAbi),
+})
+
+/** A cache that starts anew when it is full: simple, and fast where few keys make up most of the look-ups. */
+export const createCache = <K, V>(capacity: number) => {
+  const entries = new Map<K, V>()
+  return {
+    get: (key: K) => entries.get(key),
+    set(key: K, value: V): V {
+      if (entries.size >= capacity) entries.clear()
+      entries.set(key, value)
+      return value
+    },
+  }
+}
