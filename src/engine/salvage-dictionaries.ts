@@ -66,47 +66,24 @@ const rescue = (
  * Removes rows that name what is lost, so that nothing else is taken for it, and returns the blocks that they are of: these are to be indexed
  * again.
  */
-export const removeNameless = (db: Database.Database): number[] => {
-  const lost = (table: string, columns: readonly (readonly [column: string, of: string])[], block: string) => {
-    const where = columns
+export const removeNameless = (db: Database.Database): number[] =>
+  Object.entries(NAMING).flatMap(([table, columns]) => {
+    const where = Object.entries(columns)
       .map(([column, of]) => `("${column}" IS NOT NULL AND "${column}" NOT IN (SELECT id FROM "${of}"))`)
       .join(' OR ')
-    return db.prepare<[], number | null>(`DELETE FROM "${table}" WHERE ${where} RETURNING ${block}`).pluck().all()
-  }
-  const block = `pos / ${PLACES}`
-  return [
-    ...lost(
-      'contract',
-      [
-        ['address', 'address'],
-        ['creator', 'address'],
-        ['implementation', 'address'],
-        ['code', 'code'],
-        ['name', 'name'],
-      ],
-      block,
-    ),
-    ...lost(
-      'token',
-      [
-        ['id', 'address'],
-        ['name', 'name'],
-        ['symbol', 'name'],
-      ],
-      block,
-    ),
-    ...lost(
-      'upgrade',
-      [
-        ['address', 'address'],
-        ['implementation', 'address'],
-      ],
-      block,
-    ),
     // What contracts told is asked again; what codes have in common is worked out again with them.
-    ...lost('link', [['id', 'address']], 'NULL'),
-    ...lost('similar', [['id', 'code']], 'NULL'),
-  ].flatMap(number => (number === null ? [] : [Math.floor(number)]))
+    const block = table === 'link' || table === 'similar' ? 'NULL' : `pos / ${PLACES}`
+    const blocks = db.prepare<[], number | null>(`DELETE FROM "${table}" WHERE ${where} RETURNING ${block}`).pluck()
+    return blocks.all().flatMap(number => (number === null ? [] : [Math.floor(number)]))
+  })
+
+/** Columns of rows that name what is in a dictionary. */
+const NAMING = {
+  contract: { address: 'address', creator: 'address', implementation: 'address', code: 'code', name: 'name' },
+  token: { id: 'address', name: 'name', symbol: 'name' },
+  upgrade: { address: 'address', implementation: 'address' },
+  link: { id: 'address' },
+  similar: { id: 'code' },
 }
 
 /** Numbers of the segments with a document that cannot be shown, since it names what is lost. Reads all documents. */

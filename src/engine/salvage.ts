@@ -188,23 +188,29 @@ const copyRows = (db: Database.Database, table: string): number => {
 /** Rows of the index that a segment may have. */
 const IDS = 2 ** 20
 
+/** What belongs to a segment, with the segment itself last. */
+const PARTS = [
+  { table: 'block', where: 'number BETWEEN @first AND @last' },
+  ...RECORD_KINDS.map(table => ({ table, where: 'pos >= @from AND pos < @behind' })),
+  { table: 'post', where: `id >= @id * ${IDS} AND id < (@id + 1) * ${IDS}` },
+  ...['col', 'num'].map(table => ({ table, where: 'segment = @id' })),
+  { table: 'segment', where: 'id = @id' },
+]
+
+const placeOf = ({ id, first, last }: SegmentRow) => ({
+  ...{ id, first, last },
+  ...{ from: positionOf(first, 0), behind: positionOf(last + 1, 0) },
+})
+
 /** All but those that have one of the `nameless` blocks; returns what is not there. */
 const copySegments = (db: Database.Database, nameless: readonly number[]): Range[] => {
-  const copies = [
-    db.prepare('INSERT INTO block SELECT * FROM old.block WHERE number BETWEEN @first AND @last'),
-    ...RECORD_KINDS.map(kind =>
-      db.prepare(`INSERT INTO ${kind} SELECT * FROM old.${kind} WHERE pos >= @from AND pos < @behind`),
-    ),
-    db.prepare(`INSERT INTO post SELECT * FROM old.post WHERE id >= @id * ${IDS} AND id < (@id + 1) * ${IDS}`),
-    db.prepare('INSERT INTO col SELECT * FROM old.col WHERE segment = @id'),
-    db.prepare('INSERT INTO num SELECT * FROM old.num WHERE segment = @id'),
-    db.prepare('INSERT INTO segment SELECT * FROM old.segment WHERE id = @id'),
-  ]
+  const copies = PARTS.map(({ table, where }) =>
+    db.prepare(`INSERT INTO ${table} SELECT * FROM old.${table} WHERE ${where}`),
+  )
   const count = db.prepare<[number, number], number>('SELECT count(*) FROM block WHERE number BETWEEN ? AND ?').pluck()
-  const copySegment = db.transaction(({ id, first, last, block }: SegmentRow) => {
-    const where = { id, first, last, from: positionOf(first, 0), behind: positionOf(last + 1, 0) }
-    for (const copy of copies) copy.run(where)
-    if (count.get(first, last) !== block) throw new Error('blocks are missing')
+  const copySegment = db.transaction((segment: SegmentRow) => {
+    for (const copy of copies) copy.run(placeOf(segment))
+    if (count.get(segment.first, segment.last) !== segment.block) throw new Error('blocks are missing')
   })
   const lost: Range[] = []
   for (const segment of segmentsIn(db)) {
@@ -228,21 +234,14 @@ const copySegments = (db: Database.Database, nameless: readonly number[]): Range
 
 /** Removes segments with their documents; returns which blocks these are. */
 const dropSegments = (db: Database.Database, ids: readonly number[]): Range[] => {
-  const find = db.prepare<[number], SegmentRow>('SELECT id, first, last FROM segment WHERE id = ?')
-  const drops = [
-    db.prepare('DELETE FROM block WHERE number BETWEEN @first AND @last'),
-    ...RECORD_KINDS.map(kind => db.prepare(`DELETE FROM ${kind} WHERE pos >= @from AND pos < @behind`)),
-    db.prepare(`DELETE FROM post WHERE id >= @id * ${IDS} AND id < (@id + 1) * ${IDS}`),
-    ...['col', 'num'].map(table => db.prepare(`DELETE FROM ${table} WHERE segment = @id`)),
-    db.prepare('DELETE FROM segment WHERE id = @id'),
-  ]
+  const find = db.prepare<[number], SegmentRow>('SELECT id, first, last, block FROM segment WHERE id = ?')
+  const drops = PARTS.map(({ table, where }) => db.prepare(`DELETE FROM ${table} WHERE ${where}`))
   return ids.map(id => {
-    const { first, last } = find.get(id)!
+    const segment = find.get(id)!
     db.transaction(() => {
-      const where = { id, first, last, from: positionOf(first, 0), behind: positionOf(last + 1, 0) }
-      for (const drop of drops) drop.run(where)
+      for (const drop of drops) drop.run(placeOf(segment))
     })()
-    return { from: first, to: last }
+    return { from: segment.first, to: segment.last }
   })
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Accounts } from '../accounts/index.ts'
 import type { Config } from '../config/index.ts'
 import { storedNetworks, storeFile } from '../engine/files.ts'
-import { createLinkLookups } from '../engine/lookups/links.ts'
+import { createLinkLookups } from '../engine/lookups/index.ts'
 import { readStore } from '../engine/open.ts'
 import type { AbiShelf, Management, Redecodings } from '../http/manage/service.ts'
 import type {

@@ -9,7 +9,7 @@ import { aliasOf, baseOf, clusterId, indexNameOf } from '../../src/cluster/indic
 import { indexBody } from '../../src/cluster/indices/template.ts'
 import { asJson } from '../../src/documents/show.ts'
 import { createDocuments } from '../../src/engine/query/documents.ts'
-import { createEvaluator } from '../../src/engine/query/match/evaluator.ts'
+import { createEvaluator } from '../../src/engine/query/match/evaluate.ts'
 import { blockOf } from '../../src/engine/schema.ts'
 import type { Visible } from '../../src/engine/shipping/shipped-ranges.ts'
 import { createHits } from '../../src/engine/show/hits.ts'

@@ -1,4 +1,5 @@
 import zlib from 'node:zlib'
+import { lowerBound } from '../../lib/bounds.ts'
 import { impossible } from '../../sqlite/damage.ts'
 
 /**
@@ -85,7 +86,7 @@ const dictionaryOf = (values: Float64Array, width: Width): Pick<Parts, 'values' 
   if (saved <= entries.length * 8) return undefined
   const dictionary = entries.slice().sort()
   const places = new Uint32Array(entries.length)
-  for (let i = 0; i < entries.length; i++) places[i] = placeIn(dictionary, entries[i]!)
+  for (let i = 0; i < entries.length; i++) places[i] = lowerBound(dictionary, entries[i]!)
   return { dictionary, values: Float64Array.from(indices, index => places[index]!) }
 }
 
@@ -121,16 +122,6 @@ const distinct = (values: Float64Array, most: number) => {
 
 const DOUBLE = new Float64Array(1)
 const BITS = new Uint32Array(DOUBLE.buffer)
-
-const placeIn = (ascending: Float64Array, value: number): number => {
-  let [low, high] = [0, ascending.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (ascending[middle]! < value) low = middle + 1
-    else high = middle
-  }
-  return low
-}
 
 interface Parts {
   width: Width

@@ -1,5 +1,7 @@
 import type { Kind } from '../../mapping/index.ts'
+import { KINDS } from '../../mapping/index.ts'
 import type { Value } from '../../query/ast.ts'
+import type { Place, Sort } from '../../query/request.ts'
 import type { Explanation } from '../../query/score.ts'
 import type { ReadHeader } from '../reader.ts'
 import { numberedAs, positionOfOrdinal } from './fields/ordinals.ts'
@@ -34,3 +36,10 @@ export const foundIn = (kind: Kind, header: ReadHeader): ((ordinal: number) => F
   const numbered = numberedAs(kind)
   return ordinal => ({ kind, position: positionOfOrdinal(header, numbered, ordinal), keys: [] })
 }
+
+/** Whether a sort is by the place in the chain itself. */
+export const isByPlace = ({ by }: Pick<Sort, 'by'>): boolean => by === '_doc' || by === '_shard_doc'
+
+/** Several kinds may stand at one position. */
+export const comparePlaces = (a: Place, b: Place, descending: boolean): number =>
+  (descending ? -1 : 1) * (a.position - b.position || KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind))

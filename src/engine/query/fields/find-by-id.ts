@@ -1,7 +1,7 @@
 import type { Kind, RowKind } from '../../../mapping/index.ts'
 import { columnIndex } from '../../documents/columns.ts'
 import type { RecordView } from '../../documents/record-reader.ts'
-import { hashStart, type StoredBlock } from '../../documents/records/block.ts'
+import { hashOfTx, hashStart, type StoredBlock } from '../../documents/records/block.ts'
 import { newCallRecord, readCall } from '../../documents/records/call.ts'
 import { newLogRecord, readLog } from '../../documents/records/log.ts'
 import { newTraceRecord, readTrace, txOfTrace } from '../../documents/records/trace.ts'
@@ -9,6 +9,7 @@ import { integersAt } from '../../forms/bytes.ts'
 import { fieldId, HASHED, termOf } from '../../index/terms.ts'
 import type { Reader } from '../../reader.ts'
 import { blockOf, PLACES, placeOf, positionOf } from '../../schema.ts'
+import type { Documents } from '../documents.ts'
 import { isRowKind, positionOfOrdinal, segmentAt } from './ordinals.ts'
 
 const [BLOCK_HASH, TX_HASH] = [fieldId('block', 'hash'), fieldId('tx', 'hash')]
@@ -130,4 +131,27 @@ const find = (hash: string, numbered: 'block' | 'tx', field: number, reader: Rea
 const isHashOf = (block: StoredBlock, place: number, hash: Buffer): boolean => {
   const start = hashStart(block, place)
   return start >= 0 && block.hashes.compare(hash, 0, hash.length, start, start + hash.length) === 0
+}
+
+/** Reads the `_id` of documents: those of blocks and transactions from the block alone, where there is a store. */
+export const idReader = (
+  kind: Kind,
+  { reader, documents }: { reader: Reader | undefined; documents: Documents },
+): ((position: number) => string | undefined) => {
+  const inDocument = (position: number) => documents.load(kind, [position], [])[0]?._id
+  if (!reader) return inDocument
+  switch (kind) {
+    case 'block':
+      return position => {
+        const block = reader.records.block(blockOf(position))
+        return block && `0x${block.hash.toString('hex')}`
+      }
+    case 'tx':
+      return position => {
+        const block = reader.records.block(blockOf(position))
+        return block && hashOfTx(block, placeOf(position))
+      }
+    default:
+      return inDocument
+  }
 }

@@ -1,8 +1,11 @@
 import { lowerBound } from '../../../lib/bounds.ts'
 import type { Kind } from '../../../mapping/index.ts'
+import type { Node } from '../../../query/ast.ts'
+import { compile } from '../../../query/predicate.ts'
 import { fieldOfTerm, logField, logTerms, signatureOfLogField, termOf, UNDECODED } from '../../index/terms.ts'
 import type { Posting, Reader, Segment } from '../../reader.ts'
 import { positionOf } from '../../schema.ts'
+import { type Documents, fieldsIn } from '../documents.ts'
 import { isLeaf } from '../fields/condition.ts'
 import {
   endOf,
@@ -14,11 +17,14 @@ import {
   viewOf,
 } from '../fields/ordinals.ts'
 import type { Plan } from '../plan/plan.ts'
+import { planQuery } from '../plan/planner.ts'
 import { createNested } from './arguments.ts'
+import { type Among, among } from './block-filter.ts'
 import { scan } from './column-scan.ts'
 import { byChildren, byParent, type JoinOptions, ofTransactions } from './joins.ts'
 import { and, atLeast, count, EMPTY, isEmpty, listed, not, type OrdinalSet, or, packed, run } from './ordinal-set.ts'
 import { byDocuments, byRecords } from './record-filter.ts'
+import type { Ask } from './segment-matcher.ts'
 import {
   type Context,
   createTerms,
@@ -297,5 +303,24 @@ const byColumn = ({ source, condition, node }: Extract<Plan, { by: 'columns' }>,
       const { found, doubtful } = scan(data, condition, within ?? run(0, at.size), reader.check)
       return isEmpty(doubtful) ? found : or([found, records.matches(at, doubtful)], at.size)
     },
+  }
+}
+
+/** Makes a query on a kind ready to be evaluated. */
+export type Evaluator = (kind: Kind, query: Node, within?: Among) => Evaluation
+
+/** `exact` are documents whose integers can be computed with. */
+export const createEvaluator =
+  (reader: Reader, exact: Documents): Evaluator =>
+  (kind, query, within = {}) =>
+    evaluate({ kind, plan: among(within, planQuery(kind, query, reader)), reader, ask: asking(exact) })
+
+export const asking = (documents: Documents): Ask => {
+  const tests = new WeakMap<Node, { test: ReturnType<typeof compile>; fields: string[] | undefined }>()
+  return (kind, node, positions) => {
+    const known = tests.get(node) ?? { test: compile(kind, node), fields: fieldsIn(node) }
+    tests.set(node, known)
+    const { test, fields } = known
+    return documents.load(kind, positions, fields).map(document => document !== undefined && test(document))
   }
 }

@@ -6,10 +6,9 @@ import { blockAt } from '../../index/segment.ts'
 import type { Reader } from '../../reader.ts'
 import { blockOf, PLACES } from '../../schema.ts'
 import { INEXACT } from '../fields/field-values.ts'
-import type { Found, Key } from '../found.ts'
+import { comparePlaces, type Found, isByPlace, type Key } from '../found.ts'
 import type { Order } from './sort.ts'
 import type { KeyReader } from './sort-keys.ts'
-import { comparePlaces, isByPlace } from './sort-places.ts'
 
 /** Where a page begins: behind what the one before ended with. */
 export interface Behind {

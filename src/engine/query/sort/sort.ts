@@ -6,11 +6,10 @@ import { blockOf } from '../../schema.ts'
 import type { Documents } from '../documents.ts'
 import { INEXACT } from '../fields/field-values.ts'
 import { numberedAs, ordinalOfPosition, segmentAt } from '../fields/ordinals.ts'
-import type { Found, Key } from '../found.ts'
+import { comparePlaces, type Found, isByPlace, type Key } from '../found.ts'
 import type { Scoring } from '../scores/scoring.ts'
 import { type Behind, behindKeys, behindPlace, NOTHING } from './search-after.ts'
 import { BLOCK_NUMBERS, type KeyColumn, type KeyReader, keyReader } from './sort-keys.ts'
-import { comparePlaces, isByPlace } from './sort-places.ts'
 
 export interface SortKeys {
   /** Whether the order is that of the chain, perhaps with another one within each block. */
