@@ -6,17 +6,10 @@ import { createByteWriter } from '../../../src/lib/bytes.ts'
 import { KINDS, type Kind } from '../../../src/mapping/index.ts'
 import { parseSearch } from '../../../src/query/parse.ts'
 import { compile, type Document } from '../../../src/query/predicate.ts'
-import { oddBlocks, oddEvents } from '../../support/odd.ts'
+import { chainOf, mixedStore } from '../../support/chain.ts'
 import { arbitraryQuery } from '../../support/queries.ts'
 import { stringifyLossless } from '../../support/scenarios.ts'
-import {
-  createTestStore,
-  demoBlocks,
-  demoEvents,
-  excerptOf,
-  generatedBlocks,
-  type TestStore,
-} from '../../support/store.ts'
+import type { TestStore } from '../../support/store.ts'
 import { answerOf, arbitraryQuestions, plain, requestOf, sourcesOf } from './naive.ts'
 
 // What columns, index and caches give must be what the documents themselves say.
@@ -31,11 +24,8 @@ describe('random aggregations over many small segments are those of a plain mode
   let searcher: Searcher
   let documents: Record<Kind, Document[]>
   before(() => {
-    store = createTestStore([], { run: [1, 1, 2, 1, 3, 1, 1, 5], events: [...oddEvents, ...demoEvents()] })
-    store.add(demoBlocks().slice(0, 40))
-    store.add(oddBlocks(12, 1000))
-    store.add(generatedBlocks(4).map((raw, i) => excerptOf(raw, index => index % 13 === i)))
-    documents = Object.fromEntries(KINDS.map(kind => [kind, store.all(kind)])) as Record<Kind, Document[]>
+    store = mixedStore({ run: [1, 1, 2, 1, 3, 1, 1, 5] }, { demo: 40, odd: 12, parts: 4 })
+    documents = chainOf(store).documents
     searcher = createSearcher(store.reader)
   })
   after(() => store.close())

@@ -1,27 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { RawBlock } from '../../../src/chain/wire.ts'
-import {
-  type Field,
-  type FieldPath,
-  isList,
-  KINDS,
-  type Kind,
-  MAPPING,
-  queryPaths,
-} from '../../../src/mapping/index.ts'
+import { type Field, type FieldPath, isList, KINDS, MAPPING, queryPaths } from '../../../src/mapping/index.ts'
 import { type Bounds, compareValues, type Node, type Value } from '../../../src/query/ast.ts'
-import { compile, type Document, valuesOf } from '../../../src/query/predicate.ts'
+import { type Document, valuesOf } from '../../../src/query/predicate.ts'
 import { exists, fuzzy, isIn, nested, not, range } from '../../../src/query/simplify.ts'
+import { type Chain, chainOf, checkFound } from '../../support/chain.ts'
 import { oddBlocks, oddEvents } from '../../support/odd.ts'
-import {
-  createTestStore,
-  demoBlocks,
-  demoEvents,
-  excerptOf,
-  generatedBlocks,
-  type TestStore,
-} from '../../support/store.ts'
+import { createTestStore, demoBlocks, demoEvents, excerptOf, generatedBlocks } from '../../support/store.ts'
 
 /**
  * Conditions that whole documents are asked for, one by one. All others are found by an index, by a scan of a column, or by one field of each
@@ -50,18 +36,6 @@ const ASKED = [
 
 /** No block here has them; of steps within failed transactions there is a test with a node. */
 const RARE = new Set(['logsBloom', 'root', 'revertTrace'])
-
-interface Chain {
-  store: TestStore
-  documents: Record<Kind, Document[]>
-  positions: Record<Kind, number[]>
-}
-
-const open = (store: TestStore): Chain => ({
-  store,
-  documents: Object.fromEntries(KINDS.map(kind => [kind, store.all(kind)])) as Chain['documents'],
-  positions: Object.fromEntries(KINDS.map(kind => [kind, store.positions(kind)])) as Chain['positions'],
-})
 
 /** Some of the values that a field has, from the least to the greatest. */
 const someValues = (field: FieldPath, documents: readonly Document[]): Value[] => {
@@ -130,9 +104,9 @@ describe('every field that a query may name', () => {
   before(() => {
     const real = createTestStore(demoBlocks().slice(0, 80), { events: demoEvents(), run: [3, 20] })
     real.add(generatedBlocks(1).map(raw => excerptOf(raw, index => index % 5 === 0)))
-    plain = open(real)
-    odd = open(createTestStore(oddBlocks(24), { events: oddEvents, run: [1, 2] }))
-    rare = open(createTestStore(demoBlocks().slice(0, 12).map(withRare), { events: demoEvents(), run: [3, 20] }))
+    plain = chainOf(real)
+    odd = chainOf(createTestStore(oddBlocks(24), { events: oddEvents, run: [1, 2] }))
+    rare = chainOf(createTestStore(demoBlocks().slice(0, 12).map(withRare), { events: demoEvents(), run: [3, 20] }))
   })
   after(() => {
     plain.store.close()
@@ -145,22 +119,18 @@ describe('every field that a query may name', () => {
       const asked = new Set<string>()
       for (const field of queryPaths(kind).values()) {
         let values = 0
-        for (const { store, documents, positions } of [plain, odd, rare]) {
-          const some = someValues(field, documents[kind])
+        for (const chain of [plain, odd, rare]) {
+          const some = someValues(field, chain.documents[kind])
           values += some.length
           for (const condition of conditionsOn(field, some)) {
             const list = field.list?.nested ? field.list.name : undefined
             const nodes = [condition, not(condition)].map(node => (list ? nested(list, node) : node))
             for (const node of nodes) {
-              const holds = compile(kind, node)
-              const expected = positions[kind].filter((_, i) => holds(documents[kind][i]!))
-              const found = store.evaluate(kind, node)
               const what = `${field.path} ${JSON.stringify(condition, (key, value) =>
                 key === 'field' ? undefined : typeof value === 'bigint' ? String(value) : value,
               )}`
-              assert.deepStrictEqual(found.positions, expected, what)
-              assert.equal(found.counted, expected.length, `count of ${what}`)
-              if (store === plain.store && found.asked > 0) asked.add(`${kind} ${field.path} ${condition.op}`)
+              const found = checkFound(chain, kind, node, { what })
+              if (chain === plain && found.asked > 0) asked.add(`${kind} ${field.path} ${condition.op}`)
             }
           }
         }

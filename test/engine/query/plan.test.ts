@@ -3,8 +3,9 @@ import { after, before, describe, it } from 'node:test'
 import { type Kind, queryPaths } from '../../../src/mapping/index.ts'
 import type { Node, Value } from '../../../src/query/ast.ts'
 import { parseSearch } from '../../../src/query/parse.ts'
-import { compile, valuesOf } from '../../../src/query/predicate.ts'
+import { valuesOf } from '../../../src/query/predicate.ts'
 import { and, ids, isIn, nested } from '../../../src/query/simplify.ts'
+import { type Chain, chainOf, checkFound } from '../../support/chain.ts'
 import { oddBlocks, oddEvents } from '../../support/odd.ts'
 import { createTestStore, demoBlocks, demoEvents, type TestStore } from '../../support/store.ts'
 
@@ -12,23 +13,17 @@ const field = (kind: Kind, path: string) => queryPaths(kind).get(path)!
 
 describe('a plan', () => {
   let store: TestStore
+  let chain: Chain
   before(() => {
     store = createTestStore([...demoBlocks().slice(0, 60), ...oddBlocks(8, 1000)], {
       events: [...demoEvents(), ...oddEvents],
       run: [2, 5],
     })
+    chain = chainOf(store)
   })
   after(() => store.close())
 
-  const check = (kind: Kind, node: Node): number => {
-    const holds = compile(kind, node)
-    const documents = store.all(kind)
-    const expected = store.positions(kind).filter((_, i) => holds(documents[i]!))
-    const { positions, counted } = store.evaluate(kind, node)
-    assert.deepEqual(positions, expected)
-    assert.equal(counted, expected.length)
-    return counted
-  }
+  const check = (kind: Kind, node: Node): number => checkFound(chain, kind, node).count
 
   const query = (kind: Kind, body: unknown): Node =>
     parseSearch(JSON.stringify({ query: body }), [kind], Date.now()).parts[0]!.query
