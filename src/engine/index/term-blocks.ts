@@ -107,7 +107,7 @@ export const createTermWriter = (width: number, put: (bytes: Uint8Array) => numb
       at = entries.writeUIntLE(ordinal, at, width)
     },
     /** A list of two documents at least. */
-    list(term: number, fingerprint: number, count: number, bytes: Uint8Array): void {
+    list(term: number, fingerprint: number, count: number, bytes: Uint8Array) {
       if (bytes.length > LIST_BYTES) return stored(term, fingerprint, count, put(bytes))
       begin(term, fingerprint, 1, bytes.length)
       varint(count)
