@@ -261,12 +261,6 @@ test('what no parent or child can be is refused', () => {
       'tx',
       /ignore_unmapped: expected true or false/,
     ],
-    [{ has_child: { type: 'evnt', query: all } }, 'tx', /^query_shard_exception: .*Did you mean "event"\?/],
-    [
-      { has_child: { type: 'block', query: all } },
-      'tx',
-      /^query_shard_exception: .*tx has no children of type \[block\]/,
-    ],
     [{ has_child: { type: 'constructor', query: all } }, 'tx', /no children of type \[constructor\]/],
     [{ has_parent: { parent_type: 'tx', type: 'tx', query: all } }, 'event', /its old name, type/],
     [{ has_parent: { parent_type: 'tx', query: all, score: 1 } }, 'event', /score: expected true or false/],
@@ -275,7 +269,6 @@ test('what no parent or child can be is refused', () => {
       'event',
       /inner_hits\.sise: unknown key \[sise\]\. Did you mean "size"/,
     ],
-    [{ has_parent: { parent_type: 'event', query: all } }, 'event', /event has no parent of type \[event\]/],
     [{ has_parent: { parent_type: 'xt', query: all } }, 'event', /Did you mean "tx"\?/],
     [
       { parent_id: { type: 'evnt', id: '0x1' } },
