@@ -6,6 +6,9 @@
 /** `0x`-prefixed hex text. */
 export type Hex = string
 
+/** A number as JSON-RPC has it. */
+export const toQuantity = (value: number): Hex => `0x${value.toString(16)}`
+
 export interface RpcTransaction {
   hash: Hex
   blockHash: Hex

@@ -35,5 +35,9 @@ export const partsIn = (held: readonly Range[], from: number, to: number): Range
     .map(range => ({ from: Math.max(range.from, from), to: Math.min(range.to, to) }))
     .filter(part => part.from <= part.to)
 
+/** How many integers they are. */
+export const countIn = (ranges: readonly Range[]): number =>
+  ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0)
+
 export const holds = (ranges: readonly Range[], value: number): boolean =>
   ranges.some(({ from, to }) => from <= value && value <= to)

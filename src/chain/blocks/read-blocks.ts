@@ -16,10 +16,10 @@ import {
   toAnswers,
 } from '../rpc/answers.ts'
 import type { Endpoint } from '../rpc/endpoint.ts'
-import { GET_BLOCK, toQuantity } from '../rpc/headers.ts'
+import { GET_BLOCK } from '../rpc/headers.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import { type TraceMethod, traceCall, traceResultOf } from '../rpc/trace-methods.ts'
-import type { RawBlock, RpcBlock, RpcReceipt } from '../wire.ts'
+import { type RawBlock, type RpcBlock, type RpcReceipt, toQuantity } from '../wire.ts'
 import { completeStateSync, hasStateSync, lacksStateSync } from './state-sync.ts'
 
 export interface ReadOptions extends CheckOptions {

@@ -2,7 +2,7 @@ import { retry } from '../../lib/errors.ts'
 import { keccak256 } from '../../lib/keccak.ts'
 import { type Answer, resultOf } from '../rpc/answers.ts'
 import type { Endpoint } from '../rpc/endpoint.ts'
-import type { Hex, RpcBlock, RpcReceipt, RpcTransaction } from '../wire.ts'
+import { type Hex, type RpcBlock, type RpcReceipt, type RpcTransaction, toQuantity } from '../wire.ts'
 
 /**
  * Transactions by which Polygon PoS takes over state of its parent chain. Until the fork Madhugiri they were no part of the block: nodes show them as its
@@ -104,13 +104,11 @@ const fromReceipt = (receipt: RpcReceipt): RpcTransaction => ({
   type: '0x0',
 })
 
-const toHex = (number: number): Hex => `0x${number.toString(16)}`
-
 const placedLast = (receipts: readonly RpcReceipt[]): RpcReceipt => {
   const last = receipts.at(-1)!
   if (!Array.isArray(last.logs)) return last
-  const transactionIndex = toHex(receipts.length - 1)
+  const transactionIndex = toQuantity(receipts.length - 1)
   const before = receipts.slice(0, -1).reduce((sum, { logs }) => sum + (Array.isArray(logs) ? logs.length : 0), 0)
-  const logs = last.logs.map((log, i) => ({ ...log, transactionIndex, logIndex: toHex(before + i) }))
+  const logs = last.logs.map((log, i) => ({ ...log, transactionIndex, logIndex: toQuantity(before + i) }))
   return { ...last, transactionIndex, logs }
 }

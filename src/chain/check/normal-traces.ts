@@ -1,14 +1,15 @@
 import { DEFAULT_LIMITS, type Limits } from '../../limits/index.ts'
-import type {
-  CallTrace,
-  CreateTrace,
-  Hex,
-  RawBlock,
-  RewardTrace,
-  RpcBlock,
-  RpcTrace,
-  RpcTransaction,
-  SuicideTrace,
+import {
+  type CallTrace,
+  type CreateTrace,
+  type Hex,
+  type RawBlock,
+  type RewardTrace,
+  type RpcBlock,
+  type RpcTrace,
+  type RpcTransaction,
+  type SuicideTrace,
+  toQuantity,
 } from '../wire.ts'
 import { checkShape, inconsistent } from './check-block.ts'
 import { FRAME } from './schema.ts'
@@ -177,7 +178,7 @@ const gasOfTop = (frame: Frame, block: RpcBlock, tx: RpcTransaction, receipt: Co
   const stated = Number(frame.gas ?? tx.gas)
   const intrinsic = stated < limit ? limit - stated : Math.min(limit, intrinsicGas(block, tx))
   const used = Number(receipt?.gasUsed ?? frame.gasUsed ?? '0x0')
-  return { gas: toHex(limit - intrinsic), gasUsed: toHex(Math.max(0, used - intrinsic)) }
+  return { gas: toQuantity(limit - intrinsic), gasUsed: toQuantity(Math.max(0, used - intrinsic)) }
 }
 
 /** By the rules since Istanbul; initialisation code costs since Shanghai. */
@@ -311,8 +312,6 @@ const unify = (
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
-
-const toHex = (value: number): Hex => `0x${value.toString(16)}`
 
 const CALL_TYPES = new Set(['call', 'callcode', 'delegatecall', 'staticcall'])
 const REVERTED = 'Reverted'

@@ -3,6 +3,7 @@ import { open } from 'node:fs/promises'
 import { createGunzip } from 'node:zlib'
 import { bytesOf } from '../../lib/bytes.ts'
 import { ChainsieveError, messageOf, refuse } from '../../lib/errors.ts'
+import { isRecord } from '../../lib/record.ts'
 import { DEFAULT_LIMITS, overLimit } from '../../limits/index.ts'
 import { type CheckOptions, checkBlock, refOf } from '../check/check-block.ts'
 import { checkTraces } from '../check/check-traces.ts'
@@ -270,7 +271,7 @@ const brokenLine = (at: PackLine, text: string, cause: unknown): ChainsieveError
 
 /** Checks the shape of a parsed line down to where `checkBlock` begins. */
 const toRawBlock = (at: PackLine, value: unknown, chainId: number | undefined): RawBlock => {
-  if (!isObject(value)) {
+  if (!isRecord(value)) {
     throw refuse(
       'pack_not_a_block',
       `${placeOf(at)}: expected a JSON object {"chainId","block","receipts"}, found ${kindOf(value)}`,
@@ -278,7 +279,7 @@ const toRawBlock = (at: PackLine, value: unknown, chainId: number | undefined): 
   }
   const missing = (name: string, kind: string, hint: string) =>
     refuse('pack_not_a_block', `${placeOf(at)}, at $.${name}: expected ${kind}, found ${kindOf(value[name])}. ${hint}`)
-  if (!isObject(value.block)) {
+  if (!isRecord(value.block)) {
     const hint =
       'transactions' in value
         ? 'This line is a bare block: wrap it as {"block": …, "receipts": …}'
@@ -308,9 +309,6 @@ const toRawBlock = (at: PackLine, value: unknown, chainId: number | undefined): 
   }
   return value as unknown as RawBlock
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const kindOf = (value: unknown): string =>
   value === undefined

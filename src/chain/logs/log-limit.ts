@@ -1,3 +1,4 @@
+import type { Range } from '../../lib/ranges.ts'
 import type { RpcError } from '../rpc/answers.ts'
 
 /** What a node will not do at once, by what it said to `eth_getLogs`. */
@@ -12,10 +13,7 @@ export type LogLimit =
   | { of: 'values'; most: number | undefined }
 
 /** What was asked for: blocks `from` to `to`, inclusive. */
-export interface Asked {
-  from: number
-  to: number
-}
+export type Asked = Range
 
 /**
  * Reads an error as a limit; undefined where it is another one. The order matters: what tells a number goes before what does not, and

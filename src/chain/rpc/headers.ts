@@ -1,6 +1,6 @@
 import { retry } from '../../lib/errors.ts'
 import { checkHeader } from '../check/check-block.ts'
-import type { RpcBlock } from '../wire.ts'
+import { type RpcBlock, toQuantity } from '../wire.ts'
 import { type Answer, blockMissing, type Call, OTHER_CHAIN, resultOf } from './answers.ts'
 import type { Endpoint } from './endpoint.ts'
 
@@ -58,8 +58,6 @@ export const toHead = (header: unknown, due?: number): Head => {
     throw retry('block_inconsistent', `block ${due}: the node gave block ${number}`)
   return { number, hash: block.hash, parentHash: block.parentHash }
 }
-
-export const toQuantity = (value: number): string => `0x${value.toString(16)}`
 
 export const toChainId = (answer: Answer): number => {
   const told = resultOf(answer, CHAIN_ID.method)

@@ -5,8 +5,8 @@ import { createRangeAsker, type Refusal, rangeOf } from '../logs/range-size.ts'
 import type { SearchMethod } from '../logs/scoped-source.ts'
 import type { Call, RpcError } from '../rpc/answers.ts'
 import type { Endpoint } from '../rpc/endpoint.ts'
-import { toQuantity } from '../rpc/headers.ts'
 import { LACKS_METHOD, type Rpc } from '../rpc/rpc.ts'
+import { toQuantity } from '../wire.ts'
 
 /** A block in which a node says that there are transactions. Without hashes, the block has to tell. */
 export interface FoundBlock {

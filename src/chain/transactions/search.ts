@@ -7,8 +7,8 @@ import { askWithin, createReaches, type Density, newDensity } from '../logs/rang
 import type { SearchMethod } from '../logs/scoped-source.ts'
 import { type Call, isMissingBlock, resultOf } from '../rpc/answers.ts'
 import type { Endpoint } from '../rpc/endpoint.ts'
-import { toQuantity } from '../rpc/headers.ts'
 import { LACKS_METHOD, type Rpc } from '../rpc/rpc.ts'
+import { toQuantity } from '../wire.ts'
 import { type ByBlock, createTransactionAsker, type FoundBlock, isMissingSearch, OTS } from './ask-transactions.ts'
 
 export interface SearchOptions {

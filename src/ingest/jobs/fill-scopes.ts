@@ -1,7 +1,7 @@
 import type { LogFilter, ScopedPart } from '../../chain/logs/scoped-source.ts'
 import type { RawBlock } from '../../chain/wire.ts'
 import { refuse } from '../../lib/errors.ts'
-import { gapsIn, merged, type Range } from '../../lib/ranges.ts'
+import { countIn, gapsIn, merged, type Range } from '../../lib/ranges.ts'
 import { childrenIn, type Factory, type Scope, textOfFactory } from '../../scopes/factory.ts'
 import { type Lacking, lackingOf, textOf } from '../../scopes/filter.ts'
 import { planOf } from '../../scopes/plan.ts'
@@ -120,7 +120,7 @@ const fillParts = async (
   const lane = pipeline.lane('fill')
   const lacking: Unavailable = { ranges: [], why: '' }
   const coverTextOf = (filter: LogFilter) => (factory ? textOfFactory(factory) : textOf(filter))
-  state.total += parts.reduce((sum, part) => sum + part.to - part.from + 1, 0)
+  state.total += countIn(parts)
   const isNewestFirst = 'order' in job && job.order === 'newest'
   for (const part of isNewestFirst ? parts.toReversed() : parts) {
     let blocks: RawBlock[] = []

@@ -3,7 +3,7 @@ import { type Question, readBodyOf } from '../../chain/blocks/read-blocks.ts'
 import type { RangeOptions } from '../../chain/source.ts'
 import type { RawBlock } from '../../chain/wire.ts'
 import { ChainsieveError } from '../../lib/errors.ts'
-import { gapsIn, merged, type Range } from '../../lib/ranges.ts'
+import { countIn, gapsIn, merged, type Range } from '../../lib/ranges.ts'
 import { systemClock } from '../../lib/retry.ts'
 import type { BuiltPiece } from '../decoding/builders/messages.ts'
 import type { Builders, ReadAnswer } from '../decoding/builders/pool.ts'
@@ -82,7 +82,7 @@ export const fill = async (
 /** Fetches gaps in their order. */
 const fillGaps = async (work: Work, gaps: readonly Range[], order: BackfillOrder) => {
   const { source, pipeline, storeBatch, sharing, state, signal } = work
-  const missing = gaps.reduce((sum, gap) => sum + gap.to - gap.from + 1, 0)
+  const missing = countIn(gaps)
   state.total += missing
   const lane = pipeline.lane('fill')
   const builders = source!.parts && missing >= (sharing.blocks ?? WORTH_THREADS) ? startBuilders(work) : undefined

@@ -6,11 +6,17 @@ import { fromCallTracer, fromTraceBlock, toTraceError } from '../../chain/check/
 import { createMemory } from '../../chain/rpc/answer-body.ts'
 import { type Answer, type Call, isRevert, type RpcError, resultOf } from '../../chain/rpc/answers.ts'
 import { createEndpoint, type Endpoint } from '../../chain/rpc/endpoint.ts'
-import { toQuantity } from '../../chain/rpc/headers.ts'
 import { BUDGET_USED } from '../../chain/rpc/post.ts'
 import { createRpc } from '../../chain/rpc/rpc.ts'
 import { CALL_TRACER } from '../../chain/rpc/trace-methods.ts'
-import type { RawBlock, RpcBlock, RpcReceipt, RpcTrace, RpcTransaction } from '../../chain/wire.ts'
+import {
+  type RawBlock,
+  type RpcBlock,
+  type RpcReceipt,
+  type RpcTrace,
+  type RpcTransaction,
+  toQuantity,
+} from '../../chain/wire.ts'
 import { createDecoding } from '../../decode/decoding.ts'
 import type { Document } from '../../documents/document.ts'
 import { asBigint } from '../../documents/show.ts'

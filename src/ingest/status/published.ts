@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { systemFault } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { PRIVATE_FILE } from '../../lib/private.ts'
-import { gapsIn, type Range } from '../../lib/ranges.ts'
+import { countIn, gapsIn, type Range } from '../../lib/ranges.ts'
 import { every } from '../../lib/scheduling/interval.ts'
 import { countDropped } from '../../sqlite/log-file.ts'
 import { sizeOf } from '../../sqlite/pages.ts'
@@ -87,5 +87,3 @@ export const watchLog = (
     return blocks > 0 ? { transactions, blocks } : undefined
   }
 }
-
-const countIn = (ranges: readonly Range[]): number => ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0)

@@ -1,4 +1,5 @@
 import { ChainsieveError, refuse } from '../../../lib/errors.ts'
+import { countIn } from '../../../lib/ranges.ts'
 import { DEFAULT_LIMITS, overLimit } from '../../../limits/index.ts'
 import { checkBlock } from '../../check/check-block.ts'
 import type { Hex, RawBlock, RpcLog, RpcReceipt, RpcTransaction } from '../../wire.ts'
@@ -176,7 +177,7 @@ export async function* readCryo({ files, size }: CryoFolder, options: PackOption
     transactions: createCursor(files.transactions, WANTED.transactions),
     logs: createCursor(files.logs, WANTED.logs),
   }
-  const all = files.blocks.reduce((sum, { from, to }) => sum + to - from + 1, 0)
+  const all = countIn(files.blocks)
   let done = 0
   try {
     for (const { path, from, to } of files.blocks)
