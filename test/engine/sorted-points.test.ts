@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { pointBound, sortedPoints } from '../../src/engine/index/sorted-points.ts'
+import { pointBound, sortedPoints } from '../../src/engine/index/points-cache.ts'
 import { bytesOf } from '../../src/lib/bytes.ts'
 
 const long = fc.oneof(

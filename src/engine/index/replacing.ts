@@ -1,6 +1,8 @@
 import { RECORD_KINDS } from '../../mapping/index.ts'
 import type { Db } from '../../sqlite/database.ts'
+import { createRewriter } from '../documents/rewrite.ts'
 import { positionOf } from '../schema.ts'
+import type { Revision } from './revision.ts'
 import { blockAt } from './segment.ts'
 import { readHeader, type SegmentCounts } from './segments.ts'
 
@@ -73,4 +75,18 @@ interface KnownCode {
   name: number | null
   abi: number | null
   probability: number | null
+}
+
+/** Writes what a revision changes in documents and in their segment, but not in the index; false where the segment is no more. */
+export const createReviser = (db: Db): ((revision: Revision) => boolean) => {
+  const exists = db.prepare('SELECT 1 FROM segment WHERE id = ?').pluck()
+  const rewrite = createRewriter(db)
+  const setSegment = db.prepare('UPDATE segment SET events = events + ?, revised = revised + 1 WHERE id = ?')
+
+  return ({ segment, events, ...documents }) => {
+    if (exists.get(segment) === undefined) return false
+    rewrite(documents)
+    setSegment.run(events, segment)
+    return true
+  }
 }

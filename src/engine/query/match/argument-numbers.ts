@@ -1,5 +1,5 @@
 import type { Bounds } from '../../../query/ast.ts'
-import { type PointBound, pointBound } from '../../index/sorted-points.ts'
+import { type PointBound, pointBound } from '../../index/points-cache.ts'
 import { argumentOf, OVERFLOW_SLOT } from '../../index/terms.ts'
 import type { Reader, Segment } from '../../reader.ts'
 import { isLeaf, type Leaf } from '../fields/condition.ts'
