@@ -131,6 +131,17 @@ const documentSource = (kind: Kind, steps: readonly string[], scaled: boolean): 
 
 type Read = (entity: Entity) => unknown
 
+const OF_BLOCK: Readonly<Record<string, Read>> = {
+  blockNumber: ({ block }) => block.raw.block.number,
+  blockHash: ({ block }) => block.raw.block.hash,
+}
+const OF_LOG: Readonly<Record<string, Read>> = {
+  address: ({ log }) => log!.address,
+  transactionHash: ({ log }) => log!.transactionHash,
+  logIndex: ({ log }) => log!.logIndex,
+  ...OF_BLOCK,
+}
+
 /** Members of the wire's objects that fields show as they are. What is not listed is read from documents. */
 const READERS: Readonly<Partial<Record<Kind, Readonly<Record<string, Read>>>>> = {
   block: Object.fromEntries(
@@ -152,35 +163,27 @@ const READERS: Readonly<Partial<Record<Kind, Readonly<Record<string, Read>>>>> =
     status: ({ receipt }) => receipt!.status,
     gasUsed: ({ receipt }) => receipt!.gasUsed,
     contractAddress: ({ receipt }) => receipt!.contractAddress,
-    blockNumber: ({ block }) => block.raw.block.number,
-    blockHash: ({ block }) => block.raw.block.hash,
+    ...OF_BLOCK,
   },
   log: {
-    address: ({ log }) => log!.address,
     signature: ({ log }) => log!.topics[0],
-    transactionHash: ({ log }) => log!.transactionHash,
-    logIndex: ({ log }) => log!.logIndex,
     topics: ({ log }) => log!.topics,
-    blockNumber: ({ block }) => block.raw.block.number,
-    blockHash: ({ block }) => block.raw.block.hash,
+    ...OF_LOG,
   },
   event: {
     event: ({ decoded }) => decoded!.signature.event!.name,
-    address: ({ log }) => log!.address,
-    transactionHash: ({ log }) => log!.transactionHash,
-    logIndex: ({ log }) => log!.logIndex,
-    blockNumber: ({ block }) => block.raw.block.number,
-    blockHash: ({ block }) => block.raw.block.hash,
+    ...OF_LOG,
   },
   call: {
     from: ({ block, index }) => block.calls[index]!.from,
     to: ({ block, index }) => block.calls[index]!.to,
-    method: ({ block, index }) => block.calls[index]!.signature.event?.name,
-    selector: ({ block, index }) => block.calls[index]!.signature.topic,
+    value: ({ block, index }) => block.calls[index]!.value,
+    callType: ({ block, index }) => block.calls[index]!.callType,
+    method: ({ decoded }) => decoded!.signature.event?.name,
+    selector: ({ decoded }) => decoded!.signature.topic,
     depth: ({ block, index }) => block.calls[index]!.depth,
     reverted: ({ block, index }) => block.calls[index]!.reverted,
-    blockNumber: ({ block }) => block.raw.block.number,
-    blockHash: ({ block }) => block.raw.block.hash,
+    ...OF_BLOCK,
   },
   trace: {
     type: ({ block, index }) => block.traces[index]!.type,
@@ -196,8 +199,7 @@ const READERS: Readonly<Partial<Record<Kind, Readonly<Record<string, Read>>>>> =
       const trace = block.traces[index]!
       return trace.type === 'reward' ? undefined : trace.transactionHash
     },
-    blockNumber: ({ block }) => block.raw.block.number,
-    blockHash: ({ block }) => block.raw.block.hash,
+    ...OF_BLOCK,
   },
 }
 
