@@ -26,11 +26,10 @@ import {
   type StoredRule,
   TARGET_KINDS,
   TARGET_TYPES,
-  type TargetType,
 } from '../../src/rules/rule.ts'
 import { isOfFewChains } from '../support/chains.ts'
 import { oddBlocks, oddEvents } from '../support/odd.ts'
-import { conditionAt } from '../support/rules.ts'
+import { conditionAt, TARGETS } from '../support/rules.ts'
 import {
   callsOf,
   candidatesOf,
@@ -47,17 +46,6 @@ import {
 /** `CASES=2000 npm test -- rules/matcher` looks further. */
 const CASES = Number(process.env.CASES ?? 60)
 const SEED = Number(process.env.SEED ?? 2)
-
-const TARGETS = {
-  block: 'Block',
-  tx: 'Transaction',
-  log: 'Log',
-  event: 'Event',
-  trace: 'Trace',
-  call: 'Call',
-  contract: 'Contract',
-  token: 'Token',
-} as const satisfies Record<Kind, TargetType>
 
 /** Names that are positions, but of others. */
 const MISNAMED: EventAbi = {

@@ -9,11 +9,11 @@ import { KINDS, type Kind } from '../../src/mapping/index.ts'
 import { compileCompare, type Face, valuesAt } from '../../src/query/compare.ts'
 import { attributesOf, stepsOf } from '../../src/rules/attributes.ts'
 import { lower, toQuery } from '../../src/rules/lower.ts'
-import { type Condition, OPERATORS, TARGET_KINDS, type TargetType } from '../../src/rules/rule.ts'
+import { type Condition, OPERATORS, TARGET_KINDS } from '../../src/rules/rule.ts'
 import { isOfFewChains } from '../support/chains.ts'
 import { oddBlocks, oddEvents } from '../support/odd.ts'
 import { makeChain } from '../support/pack.ts'
-import { conditionAt } from '../support/rules.ts'
+import { conditionAt, TARGETS } from '../support/rules.ts'
 import {
   createTestStore,
   demoBlocks,
@@ -28,17 +28,6 @@ import {
 /** Cases of each kind; `CASES=20000 npm test -- rules/property` looks further. */
 const CASES = Number(process.env.CASES ?? 700)
 const SEED = Number(process.env.SEED ?? 1)
-
-const TARGETS = {
-  block: 'Block',
-  tx: 'Transaction',
-  log: 'Log',
-  event: 'Event',
-  trace: 'Trace',
-  call: 'Call',
-  contract: 'Contract',
-  token: 'Token',
-} as const satisfies Record<Kind, TargetType>
 
 const HOSTILE = [
   '',

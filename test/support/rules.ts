@@ -1,4 +1,17 @@
-import type { Condition, Operator } from '../../src/rules/rule.ts'
+import type { Kind } from '../../src/mapping/index.ts'
+import type { Condition, Operator, TargetType } from '../../src/rules/rule.ts'
+
+/** What a rule calls entities of each kind. */
+export const TARGETS = {
+  block: 'Block',
+  tx: 'Transaction',
+  log: 'Log',
+  event: 'Event',
+  trace: 'Trace',
+  call: 'Call',
+  contract: 'Contract',
+  token: 'Token',
+} as const satisfies Record<Kind, TargetType>
 
 /** A condition on an attribute by its names from the outside in: all but the last inspect. */
 export const conditionAt = (
