@@ -22,7 +22,7 @@ import { createChoices } from './buckets.ts'
 import { createSource } from './sources.ts'
 import { eachValue, gathered } from './values.ts'
 
-export interface SingleState extends State {
+interface SingleState extends State {
   counts: Float64Array
   inner: State[]
 }

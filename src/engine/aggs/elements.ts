@@ -11,7 +11,7 @@ import { columnSource } from '../query/fields/column-source.ts'
 import { numberedAs, positionOfOrdinal } from '../query/fields/ordinals.ts'
 import type { Reader } from '../reader.ts'
 import { type At, type Batch, ordinalAt } from './batch.ts'
-import type { Keys } from './keys.ts'
+import { type Keys, numberOf } from './keys.ts'
 import type { Source, Stores } from './sources.ts'
 import { type Found, foundIn, gathered } from './values.ts'
 
@@ -139,7 +139,7 @@ export const documentsOf = (at: At, batch: Batch): { at: At; batch: Batch } => {
 }
 
 /** Values of a member of arguments. */
-export const elementSource = (_kind: Kind, field: FieldPath, keys: Keys | undefined, stores: Stores): Source => {
+export const elementSource = (field: FieldPath, keys: Keys | undefined, stores: Stores): Source => {
   const ofRole = OF_ROLE.get(field.field)
   if (ofRole)
     return {
@@ -151,7 +151,9 @@ export const elementSource = (_kind: Kind, field: FieldPath, keys: Keys | undefi
           keys:
             roles.length === 0
               ? Float64Array.of(Number.NaN)
-              : Float64Array.from(roles, one => (tooLong(field, ofRole(one)) ? Number.NaN : keyOf(ofRole(one), keys))),
+              : Float64Array.from(roles, one =>
+                  tooLong(field, ofRole(one)) ? Number.NaN : numberOf(ofRole(one), keys),
+                ),
           distinct: false,
         }
       },
@@ -165,8 +167,6 @@ const OF_ROLE: ReadonlyMap<string, (role: Role) => Value> = new Map([
   ['args.pos', ({ position }: Role): Value => BigInt(position)],
   ['args.value.type', ({ input }: Role): Value => fullType(input)],
 ])
-
-const keyOf = (value: Value, keys: Keys | undefined): number => (keys ? keys.of(value) : Number(value))
 
 /** Numbers of arguments are in the index, by signature and position. */
 const ofPoints = (field: FieldPath, keys: Keys | undefined, stores: Stores): Source => {
@@ -269,7 +269,7 @@ const ofDocuments = (field: FieldPath, keys: Keys | undefined, { reader, exact }
           before = document
         }
         const { position } = roles[role[element]!]!
-        for (const value of read({ args: [args[position]] })) all.push(keyOf(value, keys))
+        for (const value of read({ args: [args[position]] })) all.push(numberOf(value, keys))
         ends[i] = all.length
       }
       return { form: 'several', keys: Float64Array.from(all), ends }

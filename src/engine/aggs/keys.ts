@@ -21,6 +21,9 @@ export interface Keys {
   bytes(): number
 }
 
+/** What a value is to an aggregation: the number that stands for it, or without keys itself. */
+export const numberOf = (value: Value, keys: Keys | undefined): number => (keys ? keys.of(value) : Number(value))
+
 /** The space that all kinds of a search share. */
 export const spaceOf = ({ fields, type }: Pick<Values, 'fields' | 'type'>): Space => {
   if (type !== 'keyword') return 'number'

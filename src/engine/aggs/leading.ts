@@ -211,7 +211,7 @@ export const unpack = ({ low, high, places, others }: Packed): Float64Array<Arra
 }
 
 /** What stands at some places. */
-export const unpackAt = ({ low, high, mark, places, others }: Packed, wanted: Uint32Array): Float64Array => {
+const unpackAt = ({ low, high, mark, places, others }: Packed, wanted: Uint32Array): Float64Array => {
   const numbers = new Float64Array(wanted.length)
   for (let i = 0; i < wanted.length; i++) {
     const place = wanted[i]!
@@ -222,14 +222,14 @@ export const unpackAt = ({ low, high, mark, places, others }: Packed, wanted: Ui
 }
 
 /** Different keys that ascend. */
-export interface PackedKeys {
+interface PackedKeys {
   /** How much each is greater than the one before it; the keys themselves where sums of these would be rounded. */
   steps: Packed
   isSummed: boolean
 }
 
 /** `order`: the places of the keys in their order; undefined where they ascend. */
-export const packKeys = (keys: Float64Array): { packed: PackedKeys; order: Uint32Array | undefined } => {
+const packKeys = (keys: Float64Array): { packed: PackedKeys; order: Uint32Array | undefined } => {
   const order = orderOf(keys)
   const ordered = order ? taken(keys, order) : keys
   const steps = new Float64Array(keys.length)
@@ -243,14 +243,14 @@ export const packKeys = (keys: Float64Array): { packed: PackedKeys; order: Uint3
   return { packed: { steps: pack(isSummed ? steps : ordered), isSummed }, order }
 }
 
-export const unpackKeys = ({ steps, isSummed }: PackedKeys): Float64Array<ArrayBuffer> => {
+const unpackKeys = ({ steps, isSummed }: PackedKeys): Float64Array<ArrayBuffer> => {
   const keys = unpack(steps)
   if (isSummed) for (let i = 1; i < keys.length; i++) keys[i]! += keys[i - 1]!
   return keys
 }
 
 /** Those of some ascending keys that are there, and their places. */
-export const findKeys = (
+const findKeys = (
   { steps: { low, high, mark, others }, isSummed }: PackedKeys,
   wanted: Float64Array,
 ): { keys: Float64Array; places: Uint32Array } => {
@@ -293,7 +293,7 @@ export const picked = <T>(data: T, places: Uint32Array): T =>
   mapArrays(data, all => taken(all as Float64Array, places)) as T
 
 /** Such data in few bytes. */
-export interface PackedData<T> {
+interface PackedData<T> {
   bytes: number
   /** Of some buckets; without places of all. */
   of(places?: Uint32Array): T

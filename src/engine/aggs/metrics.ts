@@ -37,7 +37,7 @@ interface Collected {
   /** At least the sum of all sums, where they are of whole numbers and none is below 0; else infinite. */
   total: number
 }
-export type MetricState = Collected & State
+type MetricState = Collected & State
 
 interface MetricKind {
   columns: readonly Column[]

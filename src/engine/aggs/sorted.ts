@@ -166,7 +166,7 @@ const valueAtPlace = ({ values, ends }: Sorted, place: number): number => {
 }
 
 /** By Hazen's rule, which a t-digest follows too where it holds each value by itself. `at`: the value at a zero-based place. */
-export const hazen = (total: number, part: number, at: (place: number) => number): number => {
+const hazen = (total: number, part: number, at: (place: number) => number): number => {
   const place = part * total - 0.5
   const below = Math.floor(place)
   const [low, high] = [below, below + 1].map(one => at(Math.max(0, Math.min(total - 1, one)))) as [number, number]
@@ -244,7 +244,7 @@ export const wordsOf = ({ values, base }: RawNumbers, { count, list, from }: Bat
 const LARGEST = 2 ** 32 - 1
 
 /** Values by the part of all values below them. Undefined where that is not known without sorting all. */
-export type Selected = (part: number) => number | undefined
+type Selected = (part: number) => number | undefined
 
 /** Values are counted by so many of their first bits. */
 const BITS = 16

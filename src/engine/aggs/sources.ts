@@ -15,7 +15,7 @@ import type { Reader, StoredSignature } from '../reader.ts'
 import { positionOf } from '../schema.ts'
 import { type At, type Batch, ordinalAt } from './batch.ts'
 import { elementSource } from './elements.ts'
-import type { Keys } from './keys.ts'
+import { type Keys, numberOf } from './keys.ts'
 import { blockIndexes, type Found, foundByBlock, foundIn, foundOnlyIn, mapped, NOTHING, withMissing } from './values.ts'
 
 /** The values that an aggregation looks at, as numbers. */
@@ -42,9 +42,7 @@ export const createSource = (values: Values, keys: Keys | undefined, stores: Sto
       if (!field) return withMissing(NOTHING, missing)
       let source = sources.get(at.kind)
       if (!source) {
-        source = field.list?.nested
-          ? elementSource(at.kind, field, keys, stores)
-          : sourceOf(at.kind, field, keys, stores)
+        source = field.list?.nested ? elementSource(field, keys, stores) : sourceOf(at.kind, field, keys, stores)
         sources.set(at.kind, source)
       }
       return withMissing(source.read(at, batch), missing)
@@ -59,7 +57,7 @@ const metaSource = (meta: NonNullable<Values['meta']>, keys: Keys | undefined): 
       const text = meta[kind]
       return text === undefined
         ? NOTHING
-        : { form: 'few', at: undefined, keys: Float64Array.of(keyOfValue(text, keys)), distinct: true }
+        : { form: 'few', at: undefined, keys: Float64Array.of(numberOf(text, keys)), distinct: true }
     }
     const all = new Float64Array(size).fill(Number.NaN)
     const numbered = numberedAs(kind)
@@ -129,7 +127,7 @@ const ofSignature = (kind: Kind, field: FieldPath, keys: Keys | undefined, store
     let key = known.get(id)
     if (key === undefined) {
       const value = meaningOf(reader.signature(id))
-      key = value === null || value === undefined || tooLong(field, value) ? Number.NaN : keyOfValue(value, keys)
+      key = value === null || value === undefined || tooLong(field, value) ? Number.NaN : numberOf(value, keys)
       known.set(id, key)
     }
     return key
@@ -200,7 +198,7 @@ const textual = (field: FieldPath, keys: Keys | undefined, reader: Reader): ((st
     let key = known.get(stored)
     if (key === undefined) {
       const value = interpret(stored)
-      key = value === undefined ? Number.NaN : keyOfValue(value, keys)
+      key = value === undefined ? Number.NaN : numberOf(value, keys)
       if (known.size >= KNOWN) known.clear()
       known.set(stored, key)
     }
@@ -209,8 +207,6 @@ const textual = (field: FieldPath, keys: Keys | undefined, reader: Reader): ((st
 }
 
 const KNOWN = 50_000
-
-const keyOfValue = (value: Value, keys: Keys | undefined): number => (keys ? keys.of(value) : Number(value))
 
 /** Transactions stand for their hashes. */
 const transactions = (kind: Kind, { reader }: Stores): Source | undefined => {
@@ -253,7 +249,7 @@ const ofRecords = (kind: Kind, field: FieldPath, keys: Keys | undefined, { reade
         if (ordinal === before) for (let j = i > 1 ? ends[i - 2]! : 0; j < ends[i - 1]!; j++) all.push(all[j]!)
         else
           for (const value of read(positionOfOrdinal(at.header, numbered, ordinal))) {
-            const key = keyOfValue(value, keys)
+            const key = numberOf(value, keys)
             if (!all.includes(key, start)) all.push(key)
           }
         before = ordinal

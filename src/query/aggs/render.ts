@@ -4,7 +4,7 @@ import { javaDouble } from '../java-double.ts'
 import { type Json, textOfJson } from '../json.ts'
 import type { Bucket, Member, Result, Results, Value } from './result.ts'
 
-export interface RenderOptions {
+interface RenderOptions {
   /** Each name stands behind its type, as in `sterms#name`. */
   typedKeys: boolean
   limits?: Pick<Limits, 'answer'> | undefined

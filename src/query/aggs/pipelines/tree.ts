@@ -124,7 +124,7 @@ const checkStand = (
 
 const HISTOGRAMS: ReadonlySet<string> = new Set(['histogram', 'date_histogram', 'auto_date_histogram'])
 
-export interface RunOptions {
+interface RunOptions {
   /** Called now and then: throws where the search is to be given up. */
   check?: () => void
   /** Told what was found: throws where that is too much. */
@@ -176,5 +176,5 @@ const put = (results: Results, found: Metric, pipeline: Pipeline, { hold }: RunO
 const described = (found: Metric, { meta }: Pipeline): Metric => (meta === undefined ? found : { ...found, meta })
 
 /** Without any, nothing below need be looked at. */
-export const hasPipelines = ({ aggs, pipelines }: Pick<Shape, 'aggs' | 'pipelines'>): boolean =>
+const hasPipelines = ({ aggs, pipelines }: Pick<Shape, 'aggs' | 'pipelines'>): boolean =>
   pipelines.length > 0 || aggs.some(hasPipelines)
