@@ -82,14 +82,6 @@ describe('a cluster is asked in every form', { skip: withoutCluster }, () => {
     for (const { t } of aggregations.a.buckets) explained(t.hits.hits)
   })
 
-  it('gives lines and tables', async () => {
-    for (const format of ['ndjson', 'csv'] as const)
-      for (const size of [0, 7, -1]) {
-        await sameSearch('event', { size, sort: 'timestamp', _source: ['event', 'args.name', 'timestamp'] }, { format })
-        await sameSearch('tx,log', { size, from: 2 }, { format })
-      }
-  })
-
   it('shows what hits are asked to show', async () => {
     const rich = {
       fields: ['value.*', 'from', 'timestamp', '_id'],
@@ -168,57 +160,6 @@ describe('a cluster is asked in every form', { skip: withoutCluster }, () => {
     assert.ok(pages > 20, `${pages}`)
   })
 
-  it('goes through scrolls to their ends', async () => {
-    for (const [entities, body] of [
-      ['log', { size: 40 }],
-      ['log', { size: 100, sort: { 'logIndex.num': 'desc' } }],
-      ['tx,block', { size: 30, sort: '_doc' }],
-      ['event', { size: 50, query: { match: { event: 'transfer bare' } } }],
-    ] as const) {
-      const texts = await Promise.all(
-        [both.cluster, both.store].map(async pool => {
-          const all: string[] = []
-          let id = ''
-          for (let pages = 0; pages < 40; pages++) {
-            const text = await told(
-              () =>
-                pages === 0
-                  ? pool.search({ ...by, entities, body: Buffer.from(JSON.stringify(body)), scroll: '1m' })
-                  : pool.cursors.scroll({ ...by, id, scroll: '1m' }),
-              text => {
-                id = /"_scroll_id":"([^"]*)"/.exec(text)![1]!
-              },
-            )
-            all.push(text)
-            if (text.endsWith('"hits":[]}}')) break
-          }
-          return all
-        }),
-      )
-      assert.deepEqual(texts[0], texts[1])
-      assert.ok(texts[0]!.length > 2)
-    }
-  })
-
-  it('searches points in time, behind hits and in slices', async () => {
-    const opened = { entities: 'log', keepAlive: '1m', dialect: 'elasticsearch' } as const
-    await same(async pool => {
-      const { id } = await pool.cursors.openPit({ ...by, ...opened })
-      const pit = { id }
-      const texts: string[] = []
-      let search_after: unknown[] | undefined
-      for (let page = 0; page < 4; page++) {
-        const body = { pit, size: 30, sort: { 'logIndex.num': 'asc' }, ...(search_after && { search_after }) }
-        const text = await ask(pool, '', JSON.stringify(body), { isNamed: false })
-        texts.push(text)
-        search_after = JSON.parse(text.slice(4)).hits.hits.at(-1).sort
-      }
-      for (const id of [0, 1, 2])
-        texts.push(await ask(pool, '', JSON.stringify({ pit, size: 100, slice: { id, max: 3 } }), { isNamed: false }))
-      return texts.join('\n')
-    })
-  })
-
   it('goes on behind hits whose ties are told apart by places', async () => {
     for (const [entities, sort] of [
       ['log', [{ 'logIndex.num': 'asc' }, { _shard_doc: 'desc' }]],
@@ -238,32 +179,6 @@ describe('a cluster is asked in every form', { skip: withoutCluster }, () => {
         }
         return texts.join('\n')
       })
-  })
-
-  it('tells what is new', async () => {
-    await same(async pool => {
-      const texts: string[] = []
-      let token = 'start'
-      for (let page = 0; page < 30; page++) {
-        const text = await ask(pool, 'tx,log', JSON.stringify({ resume: token, size: 50 }))
-        token = JSON.parse(text.slice(4)).resume.token
-        texts.push(text)
-      }
-      return texts.join('\n')
-    })
-    await sameSearch('tx', { resume: 'now' })
-  })
-
-  it('gives documents by their ids', async () => {
-    const ids = (text: string) => JSON.parse(text.slice(4)).hits.hits.map(({ _id }: { _id: string }) => _id) as string[]
-    const [first = '', ...others] = ids(await sameSearch('contract', { size: 9, _source: false }))
-    const wanted = [first, ...others, 'none', ''].map(id => ({ kind: 'contract' as const, id, source: true }))
-    await same(pool => told(() => pool.documents({ ...by, wanted: [...wanted, { instead: '{"a":1}' }] })))
-    await same(pool => told(() => pool.get({ ...by, entity: 'contract', id: first, bare: true })))
-    await same(pool => told(() => pool.similar({ ...by, kind: 'contract', id: first, size: 5 })))
-    const counts = await Promise.all([both.cluster, both.store].map(async pool => (await pool.holdings(by)).counts))
-    assert.deepEqual(counts[0], counts[1])
-    assert.deepEqual(await both.cluster.held(NETWORK), await both.store.held(NETWORK))
   })
 
   it('finds what rules find, also by conditions that no index answers', async () => {
