@@ -11,8 +11,10 @@ import { NOTHING } from '../../../src/ingest/network.ts'
 import { isStopped, noteProgress, openRedecodings } from '../../../src/ingest/requests/redecode-requests.ts'
 import type { NetworkStatus } from '../../../src/ingest/status/status.ts'
 import { silent } from '../../../src/lib/log.ts'
+import { createAbiShelf } from '../../../src/services/manage/abis.ts'
+import { createRates } from '../../../src/services/manage/rates.ts'
+import { createRedecodings } from '../../../src/services/manage/redecodings.ts'
 import { createStorage } from '../../../src/services/manage/storage.ts'
-import { createAbiShelf, createRates, createRedecodings } from '../../../src/services/manage.ts'
 
 const folderOf = (t: TestContext) => {
   const folder = mkdtempSync(join(tmpdir(), 'chainsieve-manage-'))

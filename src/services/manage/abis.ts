@@ -1,0 +1,124 @@
+import { existsSync } from 'node:fs'
+import { type FileHandle, open, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { AbiShelf } from '../../http/manage/service.ts'
+import type { Abi, WholeAbi } from '../../http/shapes/management.ts'
+import { abiFile, abiIn, fileNames, keepAbis, removeAbiFile, type StoredAbi } from '../../ingest/decoding/abis.ts'
+import { messageOf, refuse } from '../../lib/errors.ts'
+import { mapInTurns } from '../../lib/scheduling/event-loop.ts'
+
+/** Of a longer file only the beginning is read: parsing all of it would hold up the event loop. */
+const LARGEST = 4 * 2 ** 20
+const HEAD = 4_096
+
+/** The ABIs in a folder, as HTTP shows them. Files are read once each, as they come: their names change with their content. */
+export const createAbiShelf = (folder: string): AbiShelf => {
+  const known = new Map<string, Abi>()
+
+  const infoOf = async (file: string): Promise<Abi | undefined> => {
+    const before = known.get(file)
+    if (before && existsSync(join(folder, file))) return before
+    try {
+      const handle = await open(join(folder, file))
+      try {
+        const info = await readInfo(handle, file)
+        known.set(file, info)
+        return info
+      } finally {
+        await handle.close()
+      }
+    } catch (error) {
+      // Removed in the meantime.
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+      throw refuse(
+        'bad_abi',
+        `The ABI ${abiId(file)} cannot be read (${messageOf(error)}): the operator has to remove ${file} from the folder abis, and to add that ABI again.`,
+        error,
+      )
+    }
+  }
+
+  return {
+    async list({ network, address, codeHash, name }) {
+      const found: Abi[] = []
+      const files = fileNames(folder)
+      for (const file of files) {
+        const info = await infoOf(file)
+        if (!info) continue
+        const fits =
+          (network === undefined || info.network === null || info.network === network) &&
+          (address === undefined || info.address === address) &&
+          (codeHash === undefined || info.codeHash === codeHash) &&
+          (name === undefined || info.name === name)
+        if (fits) found.push(info)
+      }
+      for (const file of known.keys()) if (!files.includes(file)) known.delete(file)
+      return found.sort((a, b) => (a.name === b.name ? (a.id < b.id ? -1 : 1) : a.name < b.name ? -1 : 1))
+    },
+
+    info: id => infoOf(fileOf(id)),
+
+    async get(id) {
+      const info = await infoOf(fileOf(id))
+      if (!info) return undefined
+      if (info.bytes > LARGEST)
+        throw refuse(
+          'content_too_large_exception',
+          `The ABI ${id} has ${info.bytes} bytes, and is shown up to ${LARGEST}: read it at the server, in the folder abis.`,
+        )
+      const stored = JSON.parse(await readFile(join(folder, fileOf(id)), 'utf8')) as StoredAbi
+      return { ...info, abi: entriesOf(stored) }
+    },
+
+    async add(abis) {
+      const stored = await mapInTurns(abis, ({ text, place, name, ...where }): StoredAbi => {
+        const abi = abiIn(text, place, where, name ?? 'Unnamed')
+        // What its sender calls it goes before what is in it.
+        return name === undefined ? abi : { ...abi, name }
+      })
+      const files = await mapInTurns(stored, abi => {
+        keepAbis(folder, [abi])
+        return abiFile(abi)
+      })
+      const added: (Abi | undefined)[] = []
+      for (const file of new Set(files)) added.push(await infoOf(file))
+      return added.filter(info => info !== undefined)
+    },
+
+    remove: id => removeAbiFile(folder, fileOf(id)),
+  }
+}
+
+const fileOf = (id: string): string => `${id}.json`
+const abiId = (file: string): string => file.replace(/\.json$/, '')
+
+const readInfo = async (handle: FileHandle, file: string): Promise<Abi> => {
+  const { size, mtimeMs } = await handle.stat()
+  const isLong = size > LARGEST
+  const text = isLong
+    ? (await handle.read({ buffer: Buffer.alloc(HEAD), position: 0 })).buffer.toString()
+    : await handle.readFile('utf8')
+  const abi = JSON.parse(isLong ? headOf(text) : text) as Partial<StoredAbi> & { name: string }
+  return {
+    id: abiId(file),
+    name: abi.name,
+    network: abi.network ?? null,
+    address: abi.address ?? null,
+    codeHash: abi.codeHash ?? null,
+    probability: abi.probability ?? 1,
+    events: isLong ? null : (abi.events?.length ?? 0),
+    functions: isLong ? null : (abi.functions?.length ?? 0),
+    errors: isLong ? null : (abi.errors?.length ?? 0),
+    bytes: size,
+    addedAt: new Date(mtimeMs).toISOString(),
+  }
+}
+
+/** What stands before the declarations, as an object of its own. */
+const headOf = (text: string): string => `${text.slice(0, text.indexOf('"events":')).trimEnd().replace(/,$/, '')}}`
+
+const entriesOf = ({ events, functions, errors = [] }: StoredAbi): WholeAbi['abi'] => [
+  ...events.map(event => ({ type: 'event', ...event })),
+  ...functions.map(it => ({ type: 'function', ...it })),
+  ...errors.map(error => ({ type: 'error', ...error })),
+]
