@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { test } from 'node:test'
 import { openAccounts } from '../../src/accounts/index.ts'
-import type { Status } from '../../src/ingest/status/status.ts'
 import { refuse, retry, stop } from '../../src/lib/errors.ts'
 import { aborted } from '../../src/lib/shutdown.ts'
 import type { SearchService } from '../../src/search/service.ts'
@@ -15,7 +14,7 @@ import type { Services } from '../../src/services/index.ts'
 import type { Summary } from '../../src/services/jobs.ts'
 import type { Verified } from '../../src/services/verify.ts'
 import { echo } from '../http/support.ts'
-import { chainsieve, folder } from './support.ts'
+import { chainsieve, folder, refused, said, wrong } from './support.ts'
 
 const SUMMARY: Summary = {
   blocks: 1_001,
@@ -48,7 +47,7 @@ test('token create prints the token and nothing else, and it is good', async () 
   assert.equal(second!.expiresAt! - second!.createdAt, 30 * 86_400_000)
 
   const revoked = await chainsieve(['token', 'revoke', '1', '--data', 'tokens'])
-  assert.deepEqual(revoked, { code: 0, out: 'Token 1 is revoked.\n', err: '' })
+  assert.deepEqual(revoked, said('Token 1 is revoked.\n'))
   const time = (at: number | null) => new Date(at!).toISOString().replace(/\.\d+/, '')
   const { out: table } = await chainsieve(['token', 'list', '--data', 'tokens'])
   const used = /alice .* (\S+)\n/.exec(table)?.[1]
@@ -120,29 +119,25 @@ test('token rotate prints the new token and nothing else, and audit tells who di
 
 test('tokens that are not there are told of, and no folder is made by looking', async () => {
   const nowhere = join(folder, 'nowhere')
-  assert.deepEqual(await chainsieve(['token', 'list', '--data', 'nowhere']), {
-    code: 1,
-    out: '',
-    err: `chainsieve: There are no tokens in ${nowhere}: create one with chainsieve token create, or name the right folder with --data.\n`,
-  })
+  assert.deepEqual(
+    await chainsieve(['token', 'list', '--data', 'nowhere']),
+    refused(
+      `There are no tokens in ${nowhere}: create one with chainsieve token create, or name the right folder with --data.`,
+    ),
+  )
   assert.equal(existsSync(nowhere), false)
-  assert.deepEqual(await chainsieve(['token', 'revoke', '99', '--data', 'tokens']), {
-    code: 1,
-    out: '',
-    err: 'chainsieve: There is no token 99: chainsieve token list shows all tokens.\n',
-  })
-  assert.deepEqual(await chainsieve(['token', 'revoke', 'alice', '--data', 'tokens']), {
-    code: 2,
-    out: '',
-    err:
-      'chainsieve: A token is revoked by its number, which chainsieve token list shows.\n' +
-      'chainsieve token revoke --help shows how to use it.\n',
-  })
-  assert.deepEqual(await chainsieve(['token', 'create', '--account', ' ', '--data', 'tokens']), {
-    code: 1,
-    out: '',
-    err: `chainsieve: An account's name has 1 to 200 printable characters, not " ".\n`,
-  })
+  assert.deepEqual(
+    await chainsieve(['token', 'revoke', '99', '--data', 'tokens']),
+    refused('There is no token 99: chainsieve token list shows all tokens.'),
+  )
+  assert.deepEqual(
+    await chainsieve(['token', 'revoke', 'alice', '--data', 'tokens']),
+    wrong('A token is revoked by its number, which chainsieve token list shows.', 'token revoke'),
+  )
+  assert.deepEqual(
+    await chainsieve(['token', 'create', '--account', ' ', '--data', 'tokens']),
+    refused(`An account's name has 1 to 200 printable characters, not " ".`),
+  )
 })
 
 test('index tells what it added and where holes are', async () => {
@@ -203,13 +198,10 @@ test('import takes its files, and the only network of the config file where none
   const done = await chainsieve(['import', '--config', 'one.toml', 'x.ndjson', 'y.ndjson.gz'], { importPacks })
   const text = 'a/b/c: added 1,001 blocks with 2,000 logs and 1 event.\nAdded: none\nHoles: none\n'
   assert.deepEqual([done.code, done.out], [0, text])
-  assert.deepEqual(await chainsieve(['import', '--config', 'two.toml', 'x.ndjson']), {
-    code: 2,
-    out: '',
-    err:
-      'chainsieve: Which network? Add --network with one of a/b/c, d/e/f.\n' +
-      'chainsieve import --help shows how to use it.\n',
-  })
+  assert.deepEqual(
+    await chainsieve(['import', '--config', 'two.toml', 'x.ndjson']),
+    wrong('Which network? Add --network with one of a/b/c, d/e/f.', 'import'),
+  )
 })
 
 test('a signal stops the work, what was opened is closed, and an unfinished task exits with 1', async () => {
@@ -263,7 +255,7 @@ const answering = (answer: Awaited<ReturnType<SearchService['search']>>, asked: 
 test('search asks with a query from the command line, from standard input, or with none', async () => {
   const asked: unknown[] = []
   const services = answering({ status: 200, body: Buffer.from('{"took":1}') }, asked)
-  const done = { code: 0, out: '{"took":1}\n', err: '' }
+  const done = said('{"took":1}\n')
   assert.deepEqual(await chainsieve(['search', 'a/b/c', 'tx'], services), done)
   assert.deepEqual(await chainsieve(['search', 'a/b/c', 'block,tx', '{"size":1}'], services), done)
   assert.deepEqual(await chainsieve(['search', 'a/b/c', 'tx', '-'], { ...services, stdin: '{"size":2}' }), done)
@@ -277,7 +269,7 @@ test('search asks with a query from the command line, from standard input, or wi
 test('search passes a streamed answer on, and a refused query to standard error', async () => {
   const body = ReadableStream.from([Buffer.from('{"took"'), Buffer.from(':1}')]) as ReadableStream<Uint8Array>
   const streamed = await chainsieve(['search', 'a/b/c', 'tx'], answering({ status: 200, body }))
-  assert.deepEqual(streamed, { code: 0, out: '{"took":1}\n', err: '' })
+  assert.deepEqual(streamed, said('{"took":1}\n'))
   const refused = await chainsieve(
     ['search', 'a/b/c', 'tx', '{'],
     answering({ status: 400, body: Buffer.from('{"error":1}') }),
@@ -292,17 +284,17 @@ test('search passes a streamed answer on, and a refused query to standard error'
 
 test('search refuses names that are not known', async () => {
   const services = answering({ status: 200, body: Buffer.from('{}') })
-  const hint = 'chainsieve search --help shows how to use it.\n'
-  assert.deepEqual(await chainsieve(['search', 'a/b/d', 'tx'], services), {
-    code: 2,
-    out: '',
-    err: `chainsieve: no such index [a-b-d-tx]: there is no network a/b/d. Did you mean "a/b/c"? (known: a/b/c)\n${hint}`,
-  })
-  assert.deepEqual(await chainsieve(['search', 'a/b/c', 'txs'], services), {
-    code: 2,
-    out: '',
-    err: `chainsieve: no such index [a-b-c-txs]: there is no entity "txs". Did you mean "tx"? (known: block, tx, log, event, trace, call, contract, token)\n${hint}`,
-  })
+  assert.deepEqual(
+    await chainsieve(['search', 'a/b/d', 'tx'], services),
+    wrong(`no such index [a-b-d-tx]: there is no network a/b/d. Did you mean "a/b/c"? (known: a/b/c)`, 'search'),
+  )
+  assert.deepEqual(
+    await chainsieve(['search', 'a/b/c', 'txs'], services),
+    wrong(
+      `no such index [a-b-c-txs]: there is no entity "txs". Did you mean "tx"? (known: block, tx, log, event, trace, call, contract, token)`,
+      'search',
+    ),
+  )
 })
 
 test('a reader that has had enough is no failure', async () => {
@@ -315,233 +307,6 @@ test('a reader that has had enough is no failure', async () => {
     streams,
   })
   assert.equal(code, 0)
-})
-
-const STATUS: Status = {
-  version: '1.2.3',
-  reasons: [],
-  networks: [
-    {
-      network: 'a/b/c',
-      state: 'filling',
-      ranges: SUMMARY.held,
-      head: 17_001_012,
-      lag: 10,
-      lastBlock: { number: 17_001_002, time: '2026-03-01T00:00:00.000Z', receivedAt: '2026-03-01T00:00:03.000Z' },
-      headAge: 15,
-      blockTime: 12,
-      blocksPerSecond: 1_234.5,
-      eventsPerSecond: 2.25,
-      secondsLeft: 8_000,
-      error: null,
-      endpoints: [
-        {
-          url: 'https://x/[secret]',
-          requests: 1_000,
-          errors: 1,
-          lastError: 'timed out',
-          lastErrorAt: '2026-03-01T00:00:00Z',
-        },
-        { url: 'https://y', requests: 0, errors: 0, lastError: null, lastErrorAt: null },
-        {
-          ...{ url: 'https://z', requests: 9, errors: 0, lastError: null, lastErrorAt: null },
-          ...{ responseMs: { median: 8_003, p95: 8_090 }, slow: true },
-        },
-      ],
-      alerts: { Event: { pending: 2, confirmed: 1, withdrawn: 1, retracted: 0 } },
-      redecoding: { abi: 'Token', blocksLeft: 12_345 },
-    },
-    {
-      ...{
-        network: 'd/e/f',
-        state: 'stopped',
-        ranges: [],
-        head: null,
-        lag: null,
-        lastBlock: null,
-        headAge: null,
-        blockTime: null,
-        secondsLeft: null,
-        endpoints: [],
-        alerts: {},
-      },
-      ...{ blocksPerSecond: null, eventsPerSecond: null, error: 'the chain was reorganised deeper than 64 blocks' },
-    },
-  ],
-}
-
-test('status tells that a node is on another branch', async () => {
-  const [, stopped] = STATUS.networks
-  const node = { url: 'https://x', requests: 2, errors: 0, lastError: null, lastErrorAt: null }
-  const otherBranch = { number: 212, hash: '0x12', since: '2026-03-01T00:00:00Z' }
-  const status = async (): Promise<Status> => ({
-    version: '1.2.3',
-    networks: [{ ...stopped!, endpoints: [{ ...node, head: 214, otherBranch }] }],
-  })
-  const { out } = await chainsieve(['status'], { status })
-  assert.match(out, /x: 2 requests, is on another branch since 2026-03-01T00:00:00Z \(block 212 is 0x12\), 0 errors$/m)
-})
-
-test('status tells what is left of budgets, and until when a back-fill waits for them', async () => {
-  const [, stopped] = STATUS.networks
-  const node = { requests: 2, errors: 0, lastError: null, lastErrorAt: null }
-  const period = { used: 2_999_000, left: 1_000, endsAt: '2026-03-02T00:00:00Z' }
-  const status = async (): Promise<Status> => ({
-    version: '1.2.3',
-    networks: [
-      {
-        ...{ ...stopped!, error: null, state: 'waiting' },
-        waiting: {
-          ...{ kind: 'fill', for: 'credits of https://x/[secret]: what is left is kept for the head' },
-          ...{ since: '2026-03-01T00:00:00Z', until: '2026-03-02T00:00:00Z' },
-        },
-        endpoints: [
-          {
-            ...{ ...node, url: 'https://x/[secret]' },
-            budget: { costs: 'infura', rate: '500 credits/s', spent: 9, day: { limit: 3_000_000, ...period } },
-          },
-          {
-            ...{ ...node, url: 'https://y' },
-            budget: { costs: 'calls', spent: 9, month: { limit: 4_000_000, ...period, left: 0 } },
-          },
-        ],
-      },
-    ],
-  })
-  const { out } = await chainsieve(['status'], { status })
-  assert.deepEqual(
-    out.split('\n').filter(line => /budget|waits/.test(line)),
-    [
-      '  budget  https://x/[secret]: 1,000 of 3,000,000 credits left today, at most 500 credits/s, at the prices of infura',
-      '  budget  https://y: 0 of 4,000,000 calls left this month',
-      '  waits   since 2026-03-01T00:00:00Z until 2026-03-02T00:00:00Z for credits of https://x/[secret]: what is left is kept for the head',
-    ],
-  )
-})
-
-test('status tells what is waited for, what was started again, and which receivers fail', async () => {
-  const restarts = {
-    count: 2,
-    error: 'no such table: tx',
-    endedAt: '2026-03-01T00:00:00Z',
-    nextAt: '2026-03-01T00:01:00Z',
-  }
-  const [, stopped] = STATUS.networks
-  const status = async (): Promise<Status> => ({
-    version: '1.2.3',
-    reasons: [
-      { type: 'nodes_failing', network: 'd/e/f', since: '2026-03-01T00:00:00Z', reason: 'none of its nodes answers' },
-      { type: 'readers_lost', reason: 'no thread for longer queries can be started' },
-    ],
-    networks: [
-      {
-        ...stopped!,
-        state: 'waiting',
-        waiting: { kind: 'node', for: 'a node that answers', since: '2026-03-01T00:00:00Z' },
-      },
-      { ...stopped!, network: 'g/h/i', state: 'restarting', error: restarts.error, restarts },
-    ],
-    deliveries: {
-      state: 'delivering',
-      error: null,
-      restarts: { ...restarts, nextAt: null },
-      failing: [
-        {
-          ...{
-            account: 1,
-            rule: 7,
-            channel: 'Chat',
-            receiver: 'https://chat.example/~1',
-            target: 'https://chat.example/…',
-            error: 'HTTP 500\n',
-            status: 500,
-          },
-          ...{ since: '2026-03-01T00:00:00Z', at: '2026-03-01T00:00:09Z' },
-        },
-      ],
-    },
-  })
-  const { out } = await chainsieve(['status'], { status })
-  const told = out.split('\n').filter(line => !/^ {2}(blocks|holes)/.test(line))
-  assert.deepEqual(told, [
-    'The server is not ready, and a receiver of alerts has accepted nothing since 2026-03-01T00:00:00Z',
-    '  d/e/f   nodes_failing since 2026-03-01T00:00:00Z: none of its nodes answers',
-    '          readers_lost: no thread for longer queries can be started',
-    '',
-    'd/e/f',
-    '  state   waiting',
-    '  waits   since 2026-03-01T00:00:00Z for a node that answers',
-    '',
-    'g/h/i',
-    '  state   restarting',
-    '  error   no such table: tx',
-    '  failed  2 times, last at 2026-03-01T00:00:00Z, is started again at 2026-03-01T00:01:00Z',
-    '',
-    'deliveries',
-    '  failed  2 times, last at 2026-03-01T00:00:00Z',
-    '  failing since 2026-03-01T00:00:00Z: https://chat.example/… of rule 7: HTTP 500',
-    '',
-  ])
-})
-
-test('status tells of failing receivers on its first line', async () => {
-  const receiver = { account: 1, rule: 7, channel: 'Chat', receiver: '', target: 'https://chat.example/…', error: 'no' }
-  const since = '2026-03-01T00:00:00Z'
-  const one = { ...receiver, status: null, since, at: since }
-  const firstLine = async (failing: (typeof one)[]) => {
-    const deliveries = { state: 'delivering' as const, error: null, failing }
-    const status = async (): Promise<Status> => ({ version: '1', reasons: [], networks: [], deliveries })
-    const [shown, json] = [await chainsieve(['status'], { status }), await chainsieve(['status', '--json'], { status })]
-    assert.deepEqual(JSON.parse(json.out).deliveries.failing, failing)
-    return shown.out.split('\n')[0]
-  }
-  assert.equal(await firstLine([]), 'The server is ready.')
-  assert.equal(
-    await firstLine([one]),
-    `The server is ready, but a receiver of alerts has accepted nothing since ${since}.`,
-  )
-  assert.equal(
-    await firstLine([one, { ...one, rule: 8 }]),
-    `The server is ready, but 2 receivers of alerts fail, the first since ${since}.`,
-  )
-})
-
-test('status tells of each network', async () => {
-  const status = async () => STATUS
-  assert.deepEqual(await chainsieve(['status'], { status }), {
-    code: 0,
-    err: '',
-    out: `The server is ready.
-
-a/b/c
-  state   filling
-  blocks  1 (1 block), 17000000-17001000 (1,001 blocks), 17001002 (1 block)
-  holes   2-16999999 (16,999,998 blocks), 17001001 (1 block)
-  last    17001002 of 2026-03-01T00:00:00Z, 15 s ago
-  head    17001012, 10 blocks behind
-  speed   1,235 blocks/s, 2.3 events/s, 2 h 13 min left
-  node    https://x/[secret]: 1,000 requests, answers now, 1 error, the last at 2026-03-01T00:00:00Z: timed out
-  node    https://y: 0 requests, 0 errors
-  node    https://z: 9 requests, slow: answers in 8,003 ms (median; p95 8,090 ms), 0 errors
-  anew    decoded by Token, 12,345 blocks left
-
-d/e/f
-  state   stopped
-  blocks  none
-  holes   none
-  error   the chain was reorganised deeper than 64 blocks
-`,
-  })
-  assert.deepEqual(JSON.parse((await chainsieve(['status', '--json'], { status })).out), STATUS)
-  const none = await chainsieve(['status'], { status: async () => ({ version: '1.2.3', networks: [] }) })
-  assert.equal(none.out, 'No server runs on this folder. It stores:\n\nNo network is configured or stored.\n')
-  const silent = await chainsieve(['status'], { status: async () => ({ version: '1', networks: [], silent: true }) })
-  assert.match(silent.out, /^A server runs on this folder, but does not tell its status now. It stores:\n/)
-  const ranges = Array.from({ length: 1_000 }, (_, i) => ({ from: i * 2, to: i * 2 }))
-  const sparse = await chainsieve(['status'], {
-    status: async () => ({ ...STATUS, networks: [{ ...STATUS.networks[1]!, ranges }] }),
-  })
-  assert.match(sparse.out, /blocks {2}980 older ones, 1960 \(1 block\), 1962 .* 1998 \(1 block\)\n/)
 })
 
 test('abi add hands over files and contract, abi list shows what there is, abi remove what it removed', async () => {
@@ -568,11 +333,12 @@ test('abi add hands over files and contract, abi list shows what there is, abi r
     return [file]
   }
   const argv = ['abi', 'add', 't.json', '--address', file.address]
-  assert.deepEqual(await chainsieve([...argv, '--network', 'a/b/c'], { addAbis }), {
-    code: 0,
-    out: `NAME   NETWORK  FOR                                         PROBABILITY  EVENTS  FUNCTIONS\nToken  a/b/c    ${file.address}  1            3       12\n`,
-    err: '',
-  })
+  assert.deepEqual(
+    await chainsieve([...argv, '--network', 'a/b/c'], { addAbis }),
+    said(
+      `NAME   NETWORK  FOR                                         PROBABILITY  EVENTS  FUNCTIONS\nToken  a/b/c    ${file.address}  1            3       12\n`,
+    ),
+  )
   const redecoding = async (networks: string[], now: boolean, ...more: string[]) => {
     const addAbis: Services['addAbis'] = async (_, _files, _where, redecode) => {
       assert.equal(redecode, true)
@@ -651,16 +417,14 @@ test('abi add hands over files and contract, abi list shows what there is, abi r
 test('a failure is told in one line, a fault of the program with its place, neither with a secret', async () => {
   const failing = (error: Error) => ({ status: () => Promise.reject(error) })
   const down = retry('node_down', 'https://user:SESAME@x refused the connection')
-  assert.deepEqual(await chainsieve(['status'], failing(stop('no_node', 'no node answers', down))), {
-    code: 1,
-    out: '',
-    err: 'chainsieve: no node answers (https://[secret]@x refused the connection)\n',
-  })
-  assert.deepEqual(await chainsieve(['status'], failing(refuse('pack_broken', 'x.ndjson, line 3: cut off'))), {
-    code: 1,
-    out: '',
-    err: 'chainsieve: x.ndjson, line 3: cut off\n',
-  })
+  assert.deepEqual(
+    await chainsieve(['status'], failing(stop('no_node', 'no node answers', down))),
+    refused('no node answers (https://[secret]@x refused the connection)'),
+  )
+  assert.deepEqual(
+    await chainsieve(['status'], failing(refuse('pack_broken', 'x.ndjson, line 3: cut off'))),
+    refused('x.ndjson, line 3: cut off'),
+  )
   const bug = await chainsieve(['status'], failing(new TypeError('x is undefined')))
   assert.equal(bug.code, 1)
   assert.match(

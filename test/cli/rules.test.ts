@@ -9,18 +9,11 @@ import type { Action, RuleInput } from '../../src/rules/rule.ts'
 import { openRules, openSecrets } from '../../src/rules/store.ts'
 import { services } from '../../src/services/index.ts'
 import { FAILED, makeAlert, makeOutbox, makeRule, NETWORK, post } from '../support/delivery.ts'
-import { chainsieve, folder } from './support.ts'
+import { chainsieve, folder, refused, said, wrong } from './support.ts'
 
 const { openRules: service } = services
 const rules = (line: string, options: Parameters<typeof chainsieve>[1] = {}) =>
   chainsieve(['rules', ...line.split(' ')], { openRules: service, ...options })
-
-const wrong = (message: string, name: string) => ({
-  code: 2,
-  out: '',
-  err: `chainsieve: ${message}\nchainsieve ${name} --help shows how to use it.\n`,
-})
-const refused = (message: string) => ({ code: 1, out: '', err: `chainsieve: ${message}\n` })
 
 let folders = 0
 /** A data folder with the accounts alice (1) and bob (2). */
@@ -128,7 +121,7 @@ test('rules list shows the rules of all accounts with their state, and why one i
     await rules(`list --account bobb --data ${data}`),
     refused(`There is no account "bobb" in ${data}. Did you mean "bob"?`),
   )
-  assert.deepEqual(await rules(`list --data ${dataFolder()}`), { code: 0, out: 'There are no rules.\n', err: '' })
+  assert.deepEqual(await rules(`list --data ${dataFolder()}`), said('There are no rules.\n'))
 })
 
 test('looking makes no files', async () => {
@@ -374,14 +367,10 @@ test('rules redeliver queues what fulfils all that is given, and nothing where n
   })
   const unfit = 'there is none that fits, or it was cancelled, is a test, or a later message took its place.\n'
   for (const line of ['--rule 2', '--alert alert-1 --after 2026-03-01T00:00:30Z', '--dead --before 2026-02-28'])
-    assert.deepEqual(await redeliver(line), { code: 0, out: `Nothing is sent again: ${unfit}`, err: '' }, line)
+    assert.deepEqual(await redeliver(line), said(`Nothing is sent again: ${unfit}`), line)
   assert.deepEqual(statesIn(data), before)
 
-  const again = (n: string) => ({
-    code: 0,
-    out: `${n} will be sent again, when chainsieve serve runs the next time.\n`,
-    err: '',
-  })
+  const again = (n: string) => said(`${n} will be sent again, when chainsieve serve runs the next time.\n`)
   assert.deepEqual(await redeliver('--dead --after 2026-03-01T00:01:00Z'), again('1 delivery'))
   assert.deepEqual(statesIn(data), ['1 delivered', '2 dead', '3 delivered', '4 queued'])
   assert.deepEqual(await redeliver('1 9 1'), {

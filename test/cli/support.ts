@@ -50,3 +50,14 @@ export const chainsieve = async (
   })
   return { code, out: stdout.text(), err: stderr.text() }
 }
+
+/** What a wrong use of a command is answered with. */
+export const wrong = (message: string, name: string) => ({
+  code: 2,
+  out: '',
+  err: `chainsieve: ${message}\nchainsieve ${name} --help shows how to use it.\n`,
+})
+/** A failure that is told in one line. */
+export const refused = (message: string) => ({ code: 1, out: '', err: `chainsieve: ${message}\n` })
+/** A command that succeeds has said this, and nothing else. */
+export const said = (out: string) => ({ code: 0, out, err: '' })
