@@ -10,6 +10,7 @@ import {
   follow,
   overhang,
   press,
+  rewrite,
   see,
   skip,
   turnTo,
@@ -131,7 +132,7 @@ describe('rules in the console', { skip }, () => {
     await turnTo(page, 'JSON')
     const editor = page.getByRole('textbox', { name: 'The rule as JSON' })
     await see(editor, '"useScaledValue"')
-    await editor.fill(JSON.stringify(bodyFor('https://example.org/', { name: 'From JSON', team: 'treasury' })))
+    await rewrite(editor, JSON.stringify(bodyFor('https://example.org/', { name: 'From JSON', team: 'treasury' })))
     await see(matches(page), '18 matches')
     await turnTo(page, 'Form')
     assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'From JSON')
@@ -146,7 +147,7 @@ describe('rules in the console', { skip }, () => {
     await see(editor, '"From the form"')
     await editor.press('Control+End')
     await see(editor, '"treasury"')
-    await editor.fill('{"name": ')
+    await rewrite(editor, '{"name": ')
     await see(page, 'This is not JSON')
     assert.ok(await page.getByRole('button', { name: 'Create the rule' }).isDisabled())
   })

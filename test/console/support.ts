@@ -58,7 +58,8 @@ export const useConsole = (args: readonly string[] = []): Bench => {
     const faults: string[] = []
     page.on('pageerror', error => faults.push(error.message))
     page.on('console', message => {
-      if (/Content Security Policy|Trusted/i.test(message.text())) faults.push(message.text())
+      const { url, lineNumber } = message.location()
+      if (/Content Security Policy|Trusted/i.test(message.text())) faults.push(`${message.text()} ${url}:${lineNumber}`)
     })
     t.after(async () => {
       // Answers that were on their way through a test's hands are wanted no more.
@@ -155,4 +156,11 @@ export const checkLayout = async (page: Page, what?: string) => {
   await page.setViewportSize({ width: 360, height: 740 })
   assert.deepEqual(await violations(page), [], what)
   assert.equal(await overhang(page), 0, what)
+}
+
+/** Replaces the text of an editor by its keys: where it is filled, the browser writes styles into it, which the page's policy refuses. */
+export const rewrite = async (editor: Locator, text: string) => {
+  await editor.press('ControlOrMeta+a')
+  await editor.press('Delete')
+  await editor.page().keyboard.insertText(text)
 }
