@@ -3,14 +3,16 @@ import { hidesScores } from '../../engine/show/envelope.ts'
 import type { AggregationType, CompositeSource, GivenTerms, Order, SpecOf } from '../../query/aggs/ast.ts'
 import {
   compositePart,
-  filledPlaces,
   histogramKey,
+  inOrder,
+  type Placed,
   rangeKey,
   rareTermsType,
   stepsOf,
   TERMS_TYPES,
   termKey,
   timeKey,
+  withEmptyBuckets,
 } from '../../query/aggs/buckets.ts'
 import { pathOf } from '../../query/aggs/options.ts'
 import type { Bucket, Buckets, Member, Value as Shown, SingleBucket } from '../../query/aggs/result.ts'
@@ -167,18 +169,10 @@ const withEmpty = (
   given: readonly [key: number, found: Answered][],
   { count, limits }: Reading,
 ): [key: number, found: Answered | undefined][] => {
-  const ascending = given.toSorted(([a], [b]) => a - b)
-  const places = filledPlaces(
-    ascending.map(([key]) => key),
-    { steps: stepsOf(spec), extended: spec.extended, most: limits.buckets, room: count },
-  )
-  const order = spec.order[0]!
-  if (order.by === '_key') {
-    const all = places.map(([key, place]): [number, Answered | undefined] => [key, ascending[place]?.[1]])
-    return order.ascending ? all : all.reverse()
-  }
-  const empty = places.filter(([, place]) => place < 0).map(([key]): [number, undefined] => [key, undefined])
-  return order.by === '_count' && order.ascending ? [...empty, ...given] : [...given, ...empty]
+  const ascending = given.map(([key], place): Placed => [key, place]).sort(([a], [b]) => a - b)
+  const filling = { steps: stepsOf(spec), extended: spec.extended, most: limits.buckets, room: count }
+  const all = inOrder(withEmptyBuckets(ascending, filling), spec.order[0]!, (a, b) => a - b)
+  return all.map(([key, place]) => [key, given[place]?.[1]])
 }
 
 /** The members by which the cluster rounds dates. */

@@ -1,5 +1,13 @@
 import type { SpecOf } from '../../query/aggs/ast.ts'
-import { filledPlaces, histogramKey, type Scale, scalesOf, stepsOf, timeKey } from '../../query/aggs/buckets.ts'
+import {
+  histogramKey,
+  inOrder,
+  type Scale,
+  scalesOf,
+  stepsOf,
+  timeKey,
+  withEmptyBuckets,
+} from '../../query/aggs/buckets.ts'
 import { MISSING } from '../index/column-codec.ts'
 import type { Aggregator, Context, Inner, State } from './aggregator.ts'
 import { createBuckets, type Entry, entriesOf, groupBy } from './buckets.ts'
@@ -29,29 +37,22 @@ export const createHistogram = (spec: Spec, inner: Inner, context: Context): Agg
     const raw = found.form === 'each' && spec.kind === 'histogram' && !hard ? found.raw : undefined
     return (raw && inEvenSteps(raw, spec as SpecOf<'histogram'>)) ?? mapped(found, keyOf)
   }
-  /** Also those without documents. */
-  const filled = (entries: readonly Entry[]): Entry[] => {
-    const { room, limits } = context
-    const keys = entries.map(([key]) => key)
-    const places = filledPlaces(keys, { steps, extended: spec.extended, most: limits.buckets, room })
-    return places.map(([key, place]) => [key, place < 0 ? -1 : entries[place]![1]])
-  }
+  const { room, limits } = context
+  const filling = { steps, extended: spec.extended, most: limits.buckets, room }
   let order: BucketOrder | undefined
-  const ordered = (entries: Entry[], keyed: Keyed): Entry[] => {
-    const { by, ascending } = spec.order[0]!
-    if (by === '_key') return ascending ? entries : entries.reverse()
-    order ??= bucketOrder(spec.order, keyed, inner, (a, b) => a - b)
-    const real = entries.filter(([, bucket]) => bucket >= 0).sort(([, a], [, b]) => order!.compare(a, b))
-    const empty = entries.filter(([, bucket]) => bucket < 0)
-    return by === '_count' && ascending ? [...empty, ...real] : [...real, ...empty]
-  }
+  const ordered = (entries: readonly Entry[], keyed: Keyed): Entry[] =>
+    inOrder(entries, spec.order[0]!, (a, b) => {
+      order ??= bucketOrder(spec.order, keyed, inner, (a, b) => a - b)
+      return order.compare(a, b)
+    })
   return createBuckets(
     {
       ...{ type: spec.kind, isNamed: spec.keyed },
       group: groupBy((at, batch) => stepped(source.read(at, batch))),
       show(owner, keyed) {
         const all = entriesOf(keyed, Array.from(keyed.in(owner))).sort(([a], [b]) => a - b)
-        const shown = minDocCount === 0 ? filled(all) : all.filter(([, bucket]) => keyed.counts[bucket]! >= minDocCount)
+        const enough = () => all.filter(([, bucket]) => keyed.counts[bucket]! >= minDocCount)
+        const shown = minDocCount === 0 ? withEmptyBuckets(all, filling) : enough()
         return { entries: ordered(shown, keyed) }
       },
       describe: key => histogramKey(key, { isDate: spec.kind === 'date_histogram', format }),

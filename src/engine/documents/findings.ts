@@ -15,8 +15,8 @@ export interface Findings {
   upgrades: readonly Upgrade[]
 }
 
-export type ContractRow = [
-  position: number,
+/** What a row of a contract holds beside its position. */
+export type ContractColumns = [
   address: number,
   creator: number,
   tx: number,
@@ -26,6 +26,7 @@ export type ContractRow = [
   source: number | null,
   probability: number | null,
 ]
+export type ContractRow = [position: number, ...ContractColumns]
 
 export interface FoundRows {
   contracts: ContractRow[]

@@ -7,6 +7,7 @@ import { checksumAddress } from '../../lib/keccak.ts'
 import { byKind, ROW_KINDS, type RowKind } from '../../mapping/index.ts'
 import { compileSourceFilter } from '../../query/hits/source-filter.ts'
 import { present } from '../../sqlite/damage.ts'
+import type { ContractColumns } from '../documents/findings.ts'
 import { valueReader } from '../documents/record-values.ts'
 import { hashOfTx } from '../documents/records/block.ts'
 import { writeJson } from '../forms/json.ts'
@@ -46,7 +47,7 @@ export const createRowShows = (context: Context, reader: Reader): Record<RowKind
 
   const load: Record<RowKind, (position: number) => Document | undefined> = {
     contract(at) {
-      const row = readContract.get(at) as ContractRow | undefined
+      const row = readContract.get(at) as ContractColumns | undefined
       if (!row) return undefined
       const [addressId, creator, tx, code, implementation, name, source, probability] = row
       const number = blockOf(at)
@@ -102,16 +103,6 @@ const rowShow = (load: (position: number) => Document | undefined): Show => {
   }
 }
 
-type ContractRow = [
-  address: number,
-  creator: number,
-  tx: number,
-  code: number | null,
-  implementation: number | null,
-  name: number | null,
-  source: number | null,
-  probability: number | null,
-]
 type TokenRow = [
   id: number,
   name: number | null,

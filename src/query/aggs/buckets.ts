@@ -7,7 +7,7 @@ import { javaDouble } from '../java-double.ts'
 import { rawValuesOf, readValue } from '../predicate.ts'
 import type { Sort } from '../request.ts'
 import { tooLong } from '../simplify.ts'
-import type { CompositeSource, Edges, Format, RangeOf, SpecOf, ValueType } from './ast.ts'
+import type { CompositeSource, Edges, Format, Order, RangeOf, SpecOf, ValueType } from './ast.ts'
 import type { Bucket, Member, Value } from './result.ts'
 
 /** What `typed_keys` puts before the name. */
@@ -72,28 +72,41 @@ interface Filling {
   room(buckets: number): void
 }
 
-/** Places of buckets, with -1 for those without documents, from the first key to the last, or as far as the bounds go. `keys` ascend. */
-export const filledPlaces = (
-  keys: ArrayLike<number>,
-  { steps, extended, most, room }: Filling,
-): [key: number, place: number][] => {
-  const size = keys.length
+/** A bucket by its key, and its place among those that were found; -1 without documents. */
+export type Placed = readonly [key: number, place: number]
+
+/** Adds buckets without documents, from the first key to the last, or as far as the bounds go. Keys ascend. */
+export const withEmptyBuckets = (found: readonly Placed[], { steps, extended, most, room }: Filling): Placed[] => {
+  const size = found.length
+  const keyAt = (at: number) => found[at]![0]
   const bounded = (edge: number | undefined) => (edge === undefined ? undefined : steps.round(edge))
-  const ends = [bounded(extended?.min), bounded(extended?.max), keys[0], keys[size - 1]]
+  const ends = [bounded(extended?.min), bounded(extended?.max), found[0]?.[0], found[size - 1]?.[0]]
   const known = ends.filter(end => end !== undefined)
   // Without documents, both bounds are needed.
   if (known.length === 0 || (size === 0 && (extended?.min === undefined || extended.max === undefined))) return []
   const [first, last] = [Math.min(...known), Math.max(...known)]
   room(countOf(steps, [first, last], most))
-  const all: [number, number][] = []
+  const all: Placed[] = []
   let at = 0
   for (const key of walkOf(steps, first, last)) {
-    while (at < size && keys[at]! < key) all.push([keys[at]!, at++])
-    if (at < size && keys[at] === key) all.push([key, at++])
+    while (at < size && keyAt(at) < key) all.push(found[at++]!)
+    if (at < size && keyAt(at) === key) all.push(found[at++]!)
     else all.push([key, -1])
   }
-  while (at < size) all.push([keys[at]!, at++])
+  while (at < size) all.push(found[at++]!)
   return all
+}
+
+/** Orders the buckets of a histogram, whose keys ascend. `compare` takes places: nothing is known of buckets without documents. */
+export const inOrder = (
+  all: readonly Placed[],
+  { by, ascending }: Order,
+  compare: (a: number, b: number) => number,
+): Placed[] => {
+  if (by === '_key') return ascending ? [...all] : all.toReversed()
+  const found = all.filter(([, place]) => place >= 0).sort(([, a], [, b]) => compare(a, b))
+  const empty = all.filter(([, place]) => place < 0)
+  return by === '_count' && ascending ? [...empty, ...found] : [...found, ...empty]
 }
 
 /** Where the estimate alone cannot tell whether they are too many, they are counted. */
