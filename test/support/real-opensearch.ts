@@ -22,10 +22,8 @@ export const withoutOwnOpenSearch: string | false =
   OPENSEARCH_START === undefined && 'OPENSEARCH_START does not name a program that starts OpenSearch'
 
 /** The one that runs, or one of its own. */
-export const runOpenSearch = async (): Promise<OpenSearch> =>
-  OPENSEARCH_URL === undefined
-    ? startOpenSearch()
-    : { url: OPENSEARCH_URL, ended: new AbortController().signal, stop() {} }
+export const runOpenSearch = async (): Promise<Pick<OpenSearch, 'url' | 'stop'>> =>
+  OPENSEARCH_URL === undefined ? startOpenSearch() : { url: OPENSEARCH_URL, stop() {} }
 
 /** Starts a cluster; it takes some ten seconds. */
 export const startOpenSearch = async (nodes = 1): Promise<OpenSearch> =>
