@@ -8,7 +8,7 @@ export const lazy = <T>(make: () => T): (() => T) => {
 }
 
 /** Makes a value of each key when it is first asked for, and remembers `most` of them: then it begins anew. */
-export const remembered = <K, V extends object | string | number | boolean | null>(
+export const remembered = <K, V extends NonNullable<unknown> | null>(
   most: number,
   make: (key: K) => V,
 ): ((key: K) => V) => {

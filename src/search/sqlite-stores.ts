@@ -1,3 +1,4 @@
+import { remembered } from '../lib/lazy.ts'
 import { createAhead, createBoundAhead } from './ahead.ts'
 import type { Inline } from './inline.ts'
 import type { Search } from './reader-messages.ts'
@@ -22,7 +23,6 @@ export interface SqliteStoresOptions {
 export const createSqliteStores = (options: SqliteStoresOptions) => {
   const { fileOf, inline, threads, streams, among, deadlineMs, nextId } = options
   const ask = createThreadAsker(threads)
-  const known = new Map<string, SqliteStore>()
 
   /** `network`: one, or several. What several do not answer is refused before. */
   const create = (network: string): SqliteStore => {
@@ -87,15 +87,7 @@ export const createSqliteStores = (options: SqliteStoresOptions) => {
     }
   }
 
-  return (network: string): SqliteStore => {
-    let one = known.get(network)
-    if (!one) {
-      one = create(network)
-      if (known.size >= MOST_KNOWN) known.clear()
-      known.set(network, one)
-    }
-    return one
-  }
+  return remembered(MOST_KNOWN, create)
 }
 
 interface SqliteStore extends NetworkStore {

@@ -1,4 +1,5 @@
 import { checksumAddress } from '../../lib/keccak.ts'
+import { remembered } from '../../lib/lazy.ts'
 import { type FieldPath, KINDS } from '../../mapping/index.ts'
 import type { Values } from '../../query/aggs/ast.ts'
 import { compareValues, type Value } from '../../query/ast.ts'
@@ -64,17 +65,8 @@ export const createKeys = (space: Space, reader: Reader): Keys => {
     if (key <= FIRST) return values[(FIRST - key) / STEP]!
     return shown(space, key, reader)
   }
-  const texts = new Map<number, Value>()
-  const value = (key: number): Value => {
-    if (space === 'number') return stoodFor(key)
-    let known = texts.get(key)
-    if (known === undefined) {
-      known = stoodFor(key)
-      if (texts.size >= TEXTS) texts.clear()
-      texts.set(key, known)
-    }
-    return known
-  }
+  const text = remembered(TEXTS, stoodFor)
+  const value = (key: number): Value => (space === 'number' ? stoodFor(key) : text(key))
   return {
     space,
     of(given) {
