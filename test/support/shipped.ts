@@ -3,9 +3,14 @@ import type { Cluster } from '../../src/cluster/connection/cluster.ts'
 import type { ClusterOptions } from '../../src/cluster/connection/options.ts'
 import { splitSource } from '../../src/cluster/indices/meta.ts'
 import { aliasOf, shownId } from '../../src/cluster/indices/names.ts'
+import { storeFile } from '../../src/engine/files.ts'
+import { createMoved } from '../../src/engine/shipping/document-location.ts'
+import { createReturnReader } from '../../src/engine/shipping/restore-evicted.ts'
 import type { Hidden } from '../../src/engine/shipping/shipped-ranges.ts'
 import { KINDS } from '../../src/mapping/index.ts'
-import { keyOf, SHIPPED, type Shipped } from './ship.ts'
+import { readStore } from './indexing.ts'
+import { documentsIn, keyOf, SHIPPED, type Shipped } from './ship.ts'
+import { createTestStore } from './store.ts'
 
 /** The documents of a real cluster that a search may see, up to 10,000 of a kind. */
 export const documentsThere = async (
@@ -36,4 +41,18 @@ export const documentsThere = async (
     }
   }
   return found
+}
+
+/** Reads the store of a data folder. */
+export const stored = <T>(data: string, read: Parameters<typeof readStore<T>>[1]): T =>
+  readStore(storeFile(data, SHIPPED), read)
+export const emptiedIn = (data: string): number => stored(data, db => createReturnReader(db).left().emptied)
+export const isInCluster = (data: string): boolean => stored(data, db => createMoved(db).since() !== undefined)
+export const documentsOf = (data: string) => {
+  const store = createTestStore([], { path: storeFile(data, SHIPPED) })
+  try {
+    return documentsIn(store)
+  } finally {
+    store.close()
+  }
 }

@@ -4,20 +4,17 @@ import type { Scoping } from '../../../src/config/scopes.ts'
 import { createCoverageReader } from '../../../src/engine/coverage.ts'
 import { storeFile } from '../../../src/engine/files.ts'
 import { openForWriting } from '../../../src/engine/open.ts'
-import { createMoved } from '../../../src/engine/shipping/document-location.ts'
-import { createReturnReader } from '../../../src/engine/shipping/restore-evicted.ts'
 import { createShelfReader } from '../../../src/engine/shipping/shipped-ranges.ts'
 import type { Job } from '../../../src/ingest/messages.ts'
 import { startIndexing } from '../../../src/ingest/network.ts'
 import { silent } from '../../../src/lib/log.ts'
 import { dataFolder } from '../../support/delivery.ts'
-import { readStore, serveContracts } from '../../support/indexing.ts'
+import { serveContracts } from '../../support/indexing.ts'
 import { startNode } from '../../support/node.ts'
 import { openTestCluster, withoutOpenSearch } from '../../support/real-opensearch.ts'
 import { random, scoping, serveLogs, unevenChain } from '../../support/scoped.ts'
-import { documentsIn, SHIPPED } from '../../support/ship.ts'
-import { documentsThere } from '../../support/shipped.ts'
-import { createTestStore } from '../../support/store.ts'
+import { SHIPPED } from '../../support/ship.ts'
+import { documentsOf, documentsThere, emptiedIn, isInCluster, stored } from '../../support/shipped.ts'
 
 /** Blocks that are indexed whole; of the others, what scopes want. */
 const WHOLE = 60
@@ -77,17 +74,4 @@ test('a store with scopes moves to a cluster and back, and its scopes change the
   assert.deepEqual(coverageOf(data), coverageOf(plain))
 })
 
-const stored = <T>(data: string, read: Parameters<typeof readStore<T>>[1]): T =>
-  readStore(storeFile(data, SHIPPED), read)
-const emptiedIn = (data: string): number => stored(data, db => createReturnReader(db).left().emptied)
-const isInCluster = (data: string): boolean => stored(data, db => createMoved(db).since() !== undefined)
 const coverageOf = (data: string) => stored(data, db => createCoverageReader(db).covered())
-
-const documentsOf = (data: string) => {
-  const store = createTestStore([], { path: storeFile(data, SHIPPED) })
-  try {
-    return documentsIn(store)
-  } finally {
-    store.close()
-  }
-}

@@ -2,16 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { ClusterOptions } from '../../../src/cluster/connection/options.ts'
-import { storeFile } from '../../../src/engine/files.ts'
-import { createMoved } from '../../../src/engine/shipping/document-location.ts'
-import { createReturnReader } from '../../../src/engine/shipping/restore-evicted.ts'
 import { startIndexing } from '../../../src/ingest/network.ts'
 import { silent } from '../../../src/lib/log.ts'
 import { dataFolder } from '../../support/delivery.ts'
-import { readStore } from '../../support/indexing.ts'
 import { openTestCluster, withoutOpenSearch } from '../../support/real-opensearch.ts'
-import { documentsIn, SHIPPED } from '../../support/ship.ts'
-import { createTestStore } from '../../support/store.ts'
+import { SHIPPED } from '../../support/ship.ts'
+import { documentsOf, emptiedIn, isInCluster } from '../../support/shipped.ts'
 
 const FILE = fileURLToPath(new URL('../../../data/demo.ndjson.gz', import.meta.url))
 
@@ -45,17 +41,3 @@ const importInto = (data: string, cluster?: ClusterOptions) =>
   startIndexing({
     ...{ data, network: SHIPPED, job: { type: 'import', files: [FILE] }, storeBatch: 50, cluster, log: silent },
   }).ended
-
-const stored = <T>(data: string, read: Parameters<typeof readStore<T>>[1]): T =>
-  readStore(storeFile(data, SHIPPED), read)
-const emptiedIn = (data: string): number => stored(data, db => createReturnReader(db).left().emptied)
-const isInCluster = (data: string): boolean => stored(data, db => createMoved(db).since() !== undefined)
-
-const documentsOf = (data: string) => {
-  const store = createTestStore([], { path: storeFile(data, SHIPPED) })
-  try {
-    return documentsIn(store)
-  } finally {
-    store.close()
-  }
-}
