@@ -28,6 +28,7 @@ export interface Threads {
   close(): Promise<void>
 }
 
+/** Threads that answer queries, also as the status shows them. */
 export interface ThreadsState {
   /** How many there may be. */
   most: number

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ClusterHealth } from '../../src/cluster/indices/health.ts'
 import { createReadinessLog, type Reason, reasonsOf } from '../../src/ingest/status/readiness.ts'
-import type { NetworkStatus, ReaderState } from '../../src/ingest/status/status.ts'
+import type { NetworkStatus } from '../../src/ingest/status/status.ts'
 import { createLog } from '../../src/lib/log.ts'
+import type { ThreadsState } from '../../src/search/threads.ts'
 
 const NETWORK: NetworkStatus = {
   ...{ network: 'a/b/c', state: 'following', ranges: [], head: 9, lag: 0, lastBlock: null, headAge: 1, blockTime: 12 },
@@ -15,7 +16,7 @@ const CLUSTER: ClusterHealth = {
   ...{ state: 'green', since, error: 'a secret fault', version: null, nodes: 1, unassignedShards: 0, pendingTasks: 0 },
   ...{ diskFree: null, watermark: null, rejected: null, lost: [] },
 }
-const READERS: ReaderState = { most: 2, started: 1, busy: 0, waiting: 0, lost: 0, error: null }
+const READERS: ThreadsState = { most: 2, started: 1, busy: 0, waiting: 0, lost: 0, error: null }
 
 const typesOf = (network: Partial<NetworkStatus>) =>
   reasonsOf({ version: '1', networks: [{ ...NETWORK, ...network }] }).map(({ type, since }) => [type, since])

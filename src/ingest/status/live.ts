@@ -3,16 +3,17 @@ import type { Log } from '../../lib/log.ts'
 import { version } from '../../lib/runtime.ts'
 import { coalesceFor } from '../../lib/scheduling/coalesce.ts'
 import { every } from '../../lib/scheduling/interval.ts'
+import type { ThreadsState } from '../../search/threads.ts'
 import { isDamage } from '../../sqlite/damage.ts'
 import type { Report } from '../messages.ts'
 import type { Indexing } from '../network.ts'
 import { type Held, type StatusOptions, statusOf } from './network.ts'
 import { type Reason, reasonsOf } from './readiness.ts'
-import type { DeliveryState, NetworkStatus, ReaderState, Status } from './status.ts'
+import type { DeliveryState, NetworkStatus, Status } from './status.ts'
 
 export interface LiveStatusOptions extends StatusOptions {
   deliveries?(): DeliveryState
-  readers?(): ReaderState
+  readers?(): ThreadsState
   warnings?(): Reason[]
   log: Log
 }

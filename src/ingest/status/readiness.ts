@@ -1,7 +1,8 @@
 import type { ClusterHealth } from '../../cluster/indices/health.ts'
 import type { Log } from '../../lib/log.ts'
+import type { ThreadsState } from '../../search/threads.ts'
 import type { Waiting } from '../messages.ts'
-import type { DeliveryState, NetworkStatus, ReaderState, Status } from './status.ts'
+import type { DeliveryState, NetworkStatus, Status } from './status.ts'
 
 /** Why a server does not do all that it is there for. It is told to everybody, so it names no node, receiver or file. */
 export interface Reason {
@@ -108,7 +109,7 @@ const reasonsOfDeliveries = ({ state, restarts }: DeliveryState): Reason[] => {
     : [{ type: 'deliveries_stuck', reason: 'the delivery thread cannot continue' }]
 }
 
-const reasonsOfReaders = ({ error }: ReaderState): Reason[] =>
+const reasonsOfReaders = ({ error }: ThreadsState): Reason[] =>
   error === null ? [] : [{ type: 'readers_lost', reason: 'no thread for longer queries can be started' }]
 
 /** Logs what becomes of the reasons, each once as it comes and once as it goes. */

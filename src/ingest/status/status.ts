@@ -5,6 +5,7 @@ import type { MovingReport, ShippingReport } from '../../cluster/ship/context.ts
 import type { Range } from '../../lib/ranges.ts'
 import type { RestartStatus } from '../../lib/restarts.ts'
 import type { ScopeCoverage } from '../../search/coverage.ts'
+import type { ThreadsState } from '../../search/threads.ts'
 import type { FinalityReport } from '../finality.ts'
 import type { MissingBlocks } from '../jobs/missing.ts'
 import type { RedecodingReport, ScopeFilling, Waiting } from '../messages.ts'
@@ -20,23 +21,11 @@ export interface Status {
   /** Absent where no server runs, and so are the next two. */
   deliveries?: DeliveryState
   /** The threads that answer what takes longer. */
-  readers?: ReaderState
+  readers?: ThreadsState
   /** Why the server is not ready; none where it is. */
   reasons?: Reason[]
   /** What the operator should look at though the server is ready. */
   warnings?: Reason[]
-}
-
-/** Threads that answer queries: how many there may be, how many are at work, and what waits for one. */
-export interface ReaderState {
-  most: number
-  started: number
-  busy: number
-  waiting: number
-  /** How many were given up. */
-  lost: number
-  /** Why none can be started now. */
-  error: string | null
 }
 
 /** How what sends alerts is. */
