@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os'
 import type Database from 'better-sqlite3'
-import { lazy } from '../lib/lazy.ts'
+import { lazy } from '../lib/caches.ts'
 
 /** Who did something: a token of an account over HTTP, or a user of the machine at the command line. */
 export interface Actor {

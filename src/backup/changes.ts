@@ -1,5 +1,5 @@
 import { closeSync, fdatasyncSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs'
-import { PRIVATE_FILE } from '../lib/private.ts'
+import { PRIVATE_FILE } from '../lib/private-files.ts'
 import { PAGE } from '../sqlite/log-file.ts'
 import { sumOf } from '../sqlite/sums.ts'
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { messageOf, refuse } from '../lib/errors.ts'
-import { PRIVATE_FILE, syncFile } from '../lib/private.ts'
+import { PRIVATE_FILE, syncFile } from '../lib/private-files.ts'
 
 /** What a backup folder holds. It is replaced as a whole: whatever the folder holds beside what it names is left over. */
 export interface Manifest {

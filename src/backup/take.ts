@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { refuse, stop } from '../lib/errors.ts'
-import { makePrivateFolder } from '../lib/private.ts'
+import { makePrivateFolder } from '../lib/private-files.ts'
 import type { Db } from '../sqlite/database.ts'
 import { PAGE } from '../sqlite/log-file.ts'
 import { openSnapshot, SNAPSHOT_RUN, type Snapshot } from '../sqlite/snapshot.ts'

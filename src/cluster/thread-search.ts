@@ -1,7 +1,7 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { createShelfReader } from '../engine/shipping/shipped-ranges.ts'
 import { createByteWriter } from '../lib/bytes.ts'
-import { type Failure, fromFailure, toFailure } from '../lib/failure.ts'
+import { type Failure, fromFailure, toFailure } from '../lib/errors.ts'
 import { searchSeveral } from '../search/several.ts'
 import type { OpenElsewhere } from '../search/store.ts'
 import { eachOf } from '../search/target.ts'

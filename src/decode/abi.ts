@@ -1,6 +1,6 @@
 import { isLowerHex } from '../lib/hex.ts'
 import { type Codec, compile } from './codec/codec.ts'
-import { createReader, Fault, follow, type Reader } from './codec/reader.ts'
+import { createReader, Fault, follow, type Reader } from './codec/words.ts'
 import { type FunctionAbi, topicOf } from './signature.ts'
 import type { AbiParam, DecodedArg, DecodeResult, EventAbi } from './types.ts'
 

@@ -1,6 +1,5 @@
 import { ARITY, OP } from './bytecode.ts'
-import { analyzeCode, type CodeAnalysis } from './code.ts'
-import { readProgram } from './program.ts'
+import { analyzeCode, type CodeAnalysis, readProgram } from './code.ts'
 
 /** Numbers of a vector of features. */
 export const DIMENSIONS = 256

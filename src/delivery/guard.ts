@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net'
+import { lazy } from '../lib/caches.ts'
 import { refuse } from '../lib/errors.ts'
-import { lazy } from '../lib/lazy.ts'
 
 /** Keeps deliveries from reaching what is not on the public internet: rules are written by others than the operator. */
 export type Guard = ReturnType<typeof createGuard>

@@ -1,6 +1,5 @@
 import { type Breakers, createBreakers } from '../lib/scheduling/breaker.ts'
-import { createFairQueue, type Queued } from '../lib/scheduling/fair-queue.ts'
-import { createHeap } from '../lib/scheduling/heap.ts'
+import { createFairQueue, createHeap, type Queued } from '../lib/scheduling/queues.ts'
 
 /** The state of a destination after its last attempt. */
 export const HEALTHS = ['well', 'unknown', 'failing'] as const

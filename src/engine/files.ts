@@ -1,6 +1,6 @@
 import { readdirSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { makePrivateFolder } from '../lib/private.ts'
+import { makePrivateFolder } from '../lib/private-files.ts'
 import { findEmptied } from '../sqlite/pages.ts'
 
 /** Where the stores of networks are within the data folder: one file each. */

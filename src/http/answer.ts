@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { getRequestListener } from '@hono/node-server'
-import { lazy } from '../lib/lazy.ts'
+import { lazy } from '../lib/caches.ts'
 import type { Log } from '../lib/log.ts'
 import type { Answer, Format, Pieces } from '../search/service.ts'
 import type { Exchange } from './context.ts'

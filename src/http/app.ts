@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import type { Status } from '../ingest/status/status.ts'
-import { lazy } from '../lib/lazy.ts'
+import { lazy } from '../lib/caches.ts'
 import type { Log } from '../lib/log.ts'
 import type { Limits } from '../limits/index.ts'
 import type { SearchService } from '../search/service.ts'

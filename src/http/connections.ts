@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { BlockList, isIP, isIPv4, isIPv6, type Socket } from 'node:net'
-import { mostFiles, openFiles } from '../lib/files.ts'
 import type { Log } from '../lib/log.ts'
+import { mostFiles, openFiles } from '../lib/system-limits.ts'
 import { type Limits, overLimit } from '../limits/index.ts'
 import { JSON_TYPE } from './answer.ts'
 import { nameRequest } from './context.ts'

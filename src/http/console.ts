@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
 import type { MiddlewareHandler } from 'hono'
-import { lazy } from '../lib/lazy.ts'
+import { lazy } from '../lib/caches.ts'
 import { readBuilt } from '../lib/runtime.ts'
 import { type Context, type Env, type Handler, header } from './context.ts'
 import { errorResponse, unknownRoute } from './errors.ts'

@@ -10,11 +10,11 @@ import type { Scoping } from '../config/scopes.ts'
 import type { Batch } from '../engine/documents/batch.ts'
 import type { Revision } from '../engine/index/revision.ts'
 import type { Replacement } from '../engine/port.ts'
-import type { Failure } from '../lib/failure.ts'
+import type { Failure } from '../lib/errors.ts'
+import type { LogMessage } from '../lib/log.ts'
 import type { MetricSnapshot } from '../lib/metrics.ts'
 import type { Range } from '../lib/ranges.ts'
 import type { LanePart } from '../lib/scheduling/lane-turns.ts'
-import type { LogMessage } from '../lib/thread-log.ts'
 import type { Limits } from '../limits/index.ts'
 import type { ShownFilter } from '../search/coverage.ts'
 import type { Room } from './decoding/shared/dictionaries.ts'
@@ -175,6 +175,7 @@ export interface Keep {
   /** Those of the last so many milliseconds. */
   forMs?: number | undefined
 }
+
 /** Blocks are large graphs of short-lived objects: a large young generation lets most of them die in it. A server has no memory to spare. */
 export const YOUNG_MB = {
   watch: 24,

@@ -9,3 +9,25 @@ export const parseTime = (text: string): number | undefined => {
 }
 
 const ISO = /^(\d{4}-\d\d-\d\d)(?:(T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:\d\d)?)?$/
+
+/** Lengths that people read easily, in milliseconds. */
+const LENGTHS = [
+  ...[1, 5, 10, 30].map(seconds => seconds * 1_000),
+  ...[1, 5, 10, 30].map(minutes => minutes * 60_000),
+  ...[1, 3, 6, 12].map(hours => hours * 3_600_000),
+  ...[1, 7, 30, 90, 365].map(days => days * 86_400_000),
+]
+/** Equal parts of a time: `starts` are where they begin, in epoch milliseconds. */
+export interface Parts {
+  intervalMs: number
+  starts: number[]
+}
+
+/** At most `most` parts that hold every moment from the first to the last, and begin at multiples of their length. */
+export const partsBetween = (first: number, last: number, most: number): Parts => {
+  const countOf = (length: number) => Math.floor(last / length) - Math.floor(first / length) + 1
+  let intervalMs = LENGTHS.find(length => countOf(length) <= most) ?? LENGTHS.at(-1)!
+  while (countOf(intervalMs) > most) intervalMs *= 2
+  const start = Math.floor(first / intervalMs) * intervalMs
+  return { intervalMs, starts: Array.from({ length: countOf(intervalMs) }, (_, n) => start + n * intervalMs) }
+}

@@ -1,7 +1,7 @@
 import { refuse } from '../lib/errors.ts'
 import { PIT_KEYS, TIME_UNITS, type TimeUnit } from './dates/time-value.ts'
+import { SHOWN } from './hits/hit-options.ts'
 import { SLICE_KEYS } from './hits/paging.ts'
-import { SHOWN } from './hits/shown.ts'
 import { boolean, integer, isObject, type JsonNode, members, scalar, unexpected, where } from './json-node.ts'
 import { flag, given, type Key, optional, or, SCHEMAS, schemaOf } from './keys.ts'
 import { readDouble } from './numbers.ts'

@@ -15,8 +15,6 @@ import {
 import { type Compare, compareValues, type Exact, type Operand } from './ast.ts'
 import { compareExact, integer, parseExact, showExact, simplest } from './exact.ts'
 
-export { compareExact, parseExact, simplest } from './exact.ts'
-
 /** What a rule's condition is asked of. */
 export type Subject = Pick<Document, '_source' | 'decoding'>
 
@@ -191,6 +189,7 @@ interface Encodings {
   raw: string
   padded?: string
 }
+
 const exactInteger = ({ raw }: Encodings): Face => integerFace(BigInt(raw))
 const rawInteger = ({ raw }: Encodings): Face => ({ text: raw, number: integer(BigInt(raw)) })
 const paddedInteger = ({ raw, padded = raw }: Encodings): Face => ({ text: padded, number: integer(BigInt(raw)) })

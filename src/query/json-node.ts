@@ -1,7 +1,6 @@
+import { didYouMean } from '../lib/edit-distance.ts'
 import { type ChainsieveError, refuse } from '../lib/errors.ts'
-import { didYouMean } from '../lib/nearest.ts'
-import { cut } from './cut.ts'
-import { type Json, type JsonObject, Numeral } from './json.ts'
+import { cut, type Json, type JsonObject, Numeral } from './json.ts'
 
 /** A value of the body and where it stands, e.g. `query.bool.filter[1].term.gas`. */
 export interface JsonNode {

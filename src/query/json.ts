@@ -1,6 +1,5 @@
 import { refuse } from '../lib/errors.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
-import { cut } from './cut.ts'
 
 /**
  * JSON without loss: a number that a double does not hold exactly stays as its text, and an object keeps every key (a key
@@ -178,3 +177,8 @@ export const textOfJson = (value: Json): string => {
   if (Array.isArray(value)) return `[${value.map(textOfJson).join()}]`
   return JSON.stringify(value)
 }
+
+const LONGEST_SHOWN = 100
+/** A text from the body, short enough for a message. */
+export const cut = (text: string): string =>
+  text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN - 1)}…` : text

@@ -4,7 +4,7 @@ import { type Comparison, ENCODINGS, type FieldPath, type Kind } from '../mappin
 import type { JoinNode, Node, Value } from './ast.ts'
 import { compileCompare, eachLeaf, integerIn } from './compare.ts'
 import { isRawJson } from './hits/source-filter.ts'
-import { canonicalId } from './meta.ts'
+import { canonicalId } from './scope.ts'
 import { isWithin } from './simplify.ts'
 import { analyze } from './text/analysis.ts'
 import { nearTo } from './text/fuzzy.ts'

@@ -1,4 +1,4 @@
-import { distance } from '../lib/distance.ts'
+import { distance } from '../lib/edit-distance.ts'
 import type { FieldPath } from '../mapping/index.ts'
 import type { Value } from './ast.ts'
 import type { Score, Scored } from './score.ts'

@@ -1,7 +1,7 @@
-import { didYouMean } from '../lib/nearest.ts'
+import { didYouMean } from '../lib/edit-distance.ts'
 import { fieldsOf, KINDS, type Kind, MAPPING, nestedPaths, queryPaths } from '../mapping/index.ts'
 import { isAttribute } from '../query/compare.ts'
-import { cut } from '../query/cut.ts'
+import { cut } from '../query/json.ts'
 import { TARGET_KINDS, type TargetType } from './rule.ts'
 
 /**

@@ -1,6 +1,6 @@
-import { didYouMean } from '../lib/nearest.ts'
+import { didYouMean } from '../lib/edit-distance.ts'
 import { MAPPING } from '../mapping/index.ts'
-import { cut } from '../query/cut.ts'
+import { cut } from '../query/json.ts'
 import { attributesOf, leadsToAttribute } from './attributes.ts'
 import { type PayloadItem, type RuleInput, TARGET_KINDS } from './rule.ts'
 

@@ -10,8 +10,8 @@ import {
   nestedPaths,
 } from '../mapping/index.ts'
 import { ALL, type Compare, NONE, type Node, type Operand } from '../query/ast.ts'
-import { compileTest, parseExact } from '../query/compare.ts'
-import { integer, shifted } from '../query/exact.ts'
+import { compileTest } from '../query/compare.ts'
+import { integer, parseExact, shifted } from '../query/exact.ts'
 import { and, exists, GREATEST_LONG, isIn, not, or, range } from '../query/simplify.ts'
 import { analyze, LONGEST_TOKEN } from '../query/text/analysis.ts'
 import { argumentHint } from './argument-hints.ts'

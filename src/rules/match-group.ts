@@ -1,5 +1,6 @@
 import { type Compare, compareValues } from '../query/ast.ts'
-import { compareExact, compileTest, type Face } from '../query/compare.ts'
+import { compileTest, type Face } from '../query/compare.ts'
+import { compareExact } from '../query/exact.ts'
 import { type Entity, type Keys, type Source, sourceOf } from './entities.ts'
 import { keyOfText } from './match-keys.ts'
 import { createTable, type Table } from './match-table.ts'

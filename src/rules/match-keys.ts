@@ -1,5 +1,6 @@
 import type { Exact } from '../query/ast.ts'
-import { type Face, parseExact, simplest } from '../query/compare.ts'
+import type { Face } from '../query/compare.ts'
+import { parseExact, simplest } from '../query/exact.ts'
 
 /**
  * Keys by which rules are found: what is equal, as numbers or as text in any letter case, has the same key. Several values may share

@@ -1,7 +1,7 @@
-import { didYouMean } from '../lib/nearest.ts'
+import { didYouMean } from '../lib/edit-distance.ts'
 import { isRecord } from '../lib/record.ts'
 import { type LimitName, type Limits, overLimit } from '../limits/index.ts'
-import { cut } from '../query/cut.ts'
+import { cut } from '../query/json.ts'
 
 /** What is wrong at one place of a rule, e.g. at `config.targetMap[0].value`: what was expected, what came, what to do. */
 export interface Fault {

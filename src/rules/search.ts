@@ -1,4 +1,4 @@
-import type { Parts } from '../lib/intervals.ts'
+import type { Parts } from '../lib/time.ts'
 import { type Kind, lookup } from '../mapping/index.ts'
 import type { Node } from '../query/ast.ts'
 import type { SearchRequest } from '../query/request.ts'

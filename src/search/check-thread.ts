@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort } from 'node:worker_threads'
-import { type Failure, toFailure } from '../lib/failure.ts'
+import { type Failure, toFailure } from '../lib/errors.ts'
 import { damaged } from '../sqlite/damage.ts'
 import { checkPages, checkQuickly } from '../sqlite/pages.ts'
 

@@ -1,6 +1,5 @@
 import type { Worker } from 'node:worker_threads'
-import { ChainsieveError } from '../lib/errors.ts'
-import { fromFailure } from '../lib/failure.ts'
+import { ChainsieveError, fromFailure } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { startWorker } from '../lib/runtime.ts'
 import { every } from '../lib/scheduling/interval.ts'

@@ -1,7 +1,7 @@
 import type { Cursor } from '../engine/query/pages.ts'
 import type { SimilarRequest } from '../engine/query/similar.ts'
 import type { SuggestRequest } from '../engine/query/suggest.ts'
-import type { Failure } from '../lib/failure.ts'
+import type { Failure } from '../lib/errors.ts'
 import type { SearchRequest, Seen } from '../query/request.ts'
 import type { Reply } from './answer.ts'
 import type { Dialect } from './dialect.ts'

@@ -1,4 +1,4 @@
-import type { Queued } from '../lib/scheduling/fair-queue.ts'
+import type { Queued } from '../lib/scheduling/queues.ts'
 
 /** `first` goes before everything; `cheap` is what may take little time; `dear` is what has turned out to take much. */
 export type Waiting = Queued<'first' | 'cheap' | 'dear'>

@@ -1,4 +1,4 @@
-import { remembered } from '../lib/lazy.ts'
+import { remembered } from '../lib/caches.ts'
 import { createAhead, createBoundAhead } from './ahead.ts'
 import type { Inline } from './inline.ts'
 import type { Search } from './reader-messages.ts'

@@ -1,9 +1,9 @@
+import { didYouMean } from '../lib/edit-distance.ts'
 import { ChainsieveError, refuse } from '../lib/errors.ts'
-import { didYouMean } from '../lib/nearest.ts'
 import { fits, fitting, fittingAny } from '../lib/wildcard.ts'
 import { type Limits, overLimit } from '../limits/index.ts'
 import { KINDS, type Kind } from '../mapping/index.ts'
-import { cut } from '../query/cut.ts'
+import { cut } from '../query/json.ts'
 
 /** The target of a search or a get: `{network: 'ethereum/ethereum/mainnet', entities: 'block,tx'}`. */
 export interface Target {

@@ -1,4 +1,4 @@
-import { createFairQueue } from '../lib/scheduling/fair-queue.ts'
+import { createFairQueue } from '../lib/scheduling/queues.ts'
 
 const TURN_MS = 4
 /** As many wait at once, of all and of one account: at most some 50 ms. */

@@ -1,6 +1,6 @@
 import type { Reason } from '../ingest/status/readiness.ts'
-import { noteLastClock, readLastClock } from '../lib/last-clock.ts'
 import type { Log } from '../lib/log.ts'
+import { noteLastClock, readLastClock } from '../lib/private-files.ts'
 import { createStepWatch } from '../lib/retry.ts'
 import { every } from '../lib/scheduling/interval.ts'
 

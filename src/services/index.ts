@@ -11,9 +11,8 @@ import { offlineStatus } from '../ingest/status/live.ts'
 import { type LogLoss, readStatus } from '../ingest/status/published.ts'
 import type { Status } from '../ingest/status/status.ts'
 import { stop, systemFault } from '../lib/errors.ts'
-import { surviveFaults } from '../lib/last-resort.ts'
 import { nativeBinding, nativeOption } from '../lib/runtime.ts'
-import { aborted } from '../lib/shutdown.ts'
+import { aborted, surviveFaults } from '../lib/shutdown.ts'
 import type { SearchService } from '../search/service.ts'
 import { isDamage } from '../sqlite/damage.ts'
 import { lockedFor } from '../sqlite/lock.ts'
@@ -203,4 +202,5 @@ export const services = {
   stats: late(async () => (await import('./maintenance.ts')).stats),
   salvage: late(async () => (await import('./maintenance.ts')).salvage),
 }
+
 export type Services = typeof services

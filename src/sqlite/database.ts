@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { ChainsieveError } from '../lib/errors.ts'
-import { makePrivateFile } from '../lib/private.ts'
+import { makePrivateFile } from '../lib/private-files.ts'
 import { type Checkpoints, createCheckpoints } from './checkpoints.ts'
 import { readDamage } from './damage.ts'
 import { checkQuickly, refuseEmptied, sizeOf } from './pages.ts'

@@ -1,7 +1,7 @@
 import { closeSync, fdatasyncSync, fstatSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs'
 // As a whole: a name that an older Node does not have would end the program before it can say which Node it needs.
 import zlib from 'node:zlib'
-import { makePrivateFile } from '../lib/private.ts'
+import { makePrivateFile } from '../lib/private-files.ts'
 import { damagedBecause } from './damage.ts'
 
 /**

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { unpackFrames } from '../../src/chain/files/era1/snappy.ts'
-import { crc32c } from '../../src/lib/crc32c.ts'
+import { crc32c } from '../../src/lib/hash.ts'
 import { framesOf } from '../support/era1.ts'
 
 test('CRC-32C of the usual text', () => assert.equal(crc32c(Buffer.from('123456789')), 0xe3069283))

@@ -5,9 +5,8 @@ import { createProxies } from '../../src/http/connections.ts'
 import { watchRequests } from '../../src/http/metrics.ts'
 import { type HttpServer, listen } from '../../src/http/server.ts'
 import type { Reason } from '../../src/ingest/status/readiness.ts'
-import { EXPOSITION_TYPE } from '../../src/lib/exposition.ts'
 import { createLog } from '../../src/lib/log.ts'
-import { createMetrics } from '../../src/lib/metrics.ts'
+import { createMetrics, EXPOSITION_TYPE } from '../../src/lib/metrics.ts'
 import { bothOf, echo, MAINNET, send, TOKEN } from './support.ts'
 
 const servers: HttpServer[] = []

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { distance } from '../../src/lib/distance.ts'
+import { distance } from '../../src/lib/edit-distance.ts'
 
 /** The definition, word by word. */
 const naive = (a: string, b: string, transpositions: boolean): number => {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { exposition, labelled } from '../../src/lib/exposition.ts'
-import { createMetrics } from '../../src/lib/metrics.ts'
+import { createMetrics, exposition, labelled } from '../../src/lib/metrics.ts'
 import { parseExposition } from '../support/exposition.ts'
 
 describe("Prometheus's text format", () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { partsBetween } from '../../src/lib/intervals.ts'
+import { partsBetween } from '../../src/lib/time.ts'
 
 const HOUR = 3_600_000
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { didYouMean, nearest } from '../../src/lib/nearest.ts'
+import { didYouMean, nearest } from '../../src/lib/edit-distance.ts'
 
 const FIELDS = ['address', 'address.raw', 'blockNumber.num', 'blockNumber.raw', 'event', 'timestamp', 'to', 'tx']
 

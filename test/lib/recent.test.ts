@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createRecent } from '../../src/lib/recent.ts'
+import { createRecent } from '../../src/lib/caches.ts'
 
 test('what was asked for lately is there, and never more than two generations', () => {
   const key = fc.nat(4).map(String)

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { recoverAddress as recoverByViem } from 'viem'
 import { sign } from 'viem/accounts'
 import { keccak256 } from '../../src/lib/keccak.ts'
-import { recoverAddress, recoverReady } from '../../src/lib/recover.ts'
+import { recoverAddress, recoverReady } from '../../src/lib/recover-address.ts'
 
 before(recoverReady)
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { type Hex, keccak256, toRlp } from 'viem'
-import { trieRootOf } from '../../src/lib/trie.ts'
+import { trieRootOf } from '../../src/lib/rlp.ts'
 
 /** As the Yellow Paper has it, over maps of digits, with viem's RLP. */
 type Item = Hex | Item[]

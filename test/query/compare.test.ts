@@ -8,8 +8,8 @@ import type { Document } from '../../src/documents/document.ts'
 import * as show from '../../src/documents/show.ts'
 import type { Kind } from '../../src/mapping/index.ts'
 import type { Compare } from '../../src/query/ast.ts'
-import { compareExact, compileCompare, operandOf, parseExact, simplest, valuesAt } from '../../src/query/compare.ts'
-import { ceil, floor, showExact } from '../../src/query/exact.ts'
+import { compileCompare, operandOf, valuesAt } from '../../src/query/compare.ts'
+import { ceil, compareExact, floor, parseExact, showExact, simplest } from '../../src/query/exact.ts'
 import { amount } from '../support/shown.ts'
 
 type Subject = Pick<Document, '_source' | 'decoding'>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { parseSignature } from '../../src/decode/signature.ts'
-import { parseExact } from '../../src/query/compare.ts'
+import { parseExact } from '../../src/query/exact.ts'
 import type { OwnAbis } from '../../src/rules/declared.ts'
 import { impossibleIn } from '../../src/rules/impossible.ts'
 import type { Condition, Operator, RuleInput, TargetType } from '../../src/rules/rule.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { ageClock } from '../../src/lib/last-clock.ts'
 import { createLog } from '../../src/lib/log.ts'
+import { ageClock } from '../../src/lib/private-files.ts'
 import { createClockWatch } from '../../src/services/clock.ts'
 import { dataFolder } from '../support/delivery.ts'
 

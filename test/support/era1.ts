@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { snappyCompress } from 'hyparquet-writer/src/snappy.js'
 import { type Hex, keccak256, serializeTransaction, toRlp } from 'viem'
 import type { RawBlock, RpcReceipt, RpcTransaction } from '../../src/chain/wire.ts'
-import { crc32c } from '../../src/lib/crc32c.ts'
-import { trieRootOf } from '../../src/lib/trie.ts'
+import { crc32c } from '../../src/lib/hash.ts'
+import { trieRootOf } from '../../src/lib/rlp.ts'
 
 /** Recursive, as `toRlp` takes it. */
 type Item = Hex | Item[]

@@ -3,7 +3,7 @@ import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, readSync, rmSyn
 import { basename, dirname } from 'node:path'
 import { messageOf } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
-import { PRIVATE_FILE } from '../../lib/private.ts'
+import { PRIVATE_FILE } from '../../lib/private-files.ts'
 
 /** Keeps what was spent at endpoints, over restarts and for all programs that work on a data folder. */
 export interface SpentFile {

@@ -1,7 +1,7 @@
 import { open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { refuse, systemFault } from '../../lib/errors.ts'
-import { recoverReady } from '../../lib/recover.ts'
+import { recoverReady } from '../../lib/recover-address.ts'
 import type { RawBlock } from '../wire.ts'
 import { parseCryoBlock, readCryo } from './cryo/block.ts'
 import { type CryoFolder, findCryo } from './cryo/folder.ts'

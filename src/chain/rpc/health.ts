@@ -1,8 +1,8 @@
 import type { ChainsieveError } from '../../lib/errors.ts'
-import { hostsOf } from '../../lib/hosts.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import { backoff, type Clock } from '../../lib/retry.ts'
+import { hostsOf } from '../../lib/secret.ts'
 import type { EndpointStatus } from '../source.ts'
 import { OTHER_CHAIN } from './answers.ts'
 

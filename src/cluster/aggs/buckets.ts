@@ -19,7 +19,7 @@ import type { Bucket, Buckets, Member, Value as Shown, SingleBucket } from '../.
 import type { Value } from '../../query/ast.ts'
 import type { RoundingOf } from '../../query/dates/rounding.ts'
 import { nameOfZone } from '../../query/dates/time-zone.ts'
-import { javaDouble } from '../../query/java-double.ts'
+import { javaDouble } from '../../query/numbers.ts'
 import { asFloat } from '../../query/statistics.ts'
 import { notInCluster } from '../unsupported.ts'
 import { type Answered, countIn, listIn, numberIn, objectIn } from './answer.ts'
@@ -262,6 +262,7 @@ export const missing = single<'missing'>(({ values }) => {
   // Terms within a missing of OpenSearch 3 that all documents are in count those of other buckets above, too.
   return { filter: { bool: { must_not: { exists: { field } } } } }
 })
+
 export const nested = single<'nested'>(({ path }) => ({ nested: { path } }))
 export const reverseNested = single<'reverse_nested'>(() => ({ reverse_nested: {} }))
 export const global = single<'global'>(

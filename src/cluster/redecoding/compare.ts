@@ -1,4 +1,4 @@
-import { createCallSignatures } from '../../decode/call-signatures.ts'
+import { createCallSignatures } from '../../decode/calls.ts'
 import type { OwnAbi } from '../../decode/declarations.ts'
 import { renderEvent } from '../../decode/render.ts'
 import { fullType } from '../../decode/signature.ts'
@@ -218,4 +218,5 @@ const rankOf = (kind: Kind, name: string): number => {
   }
   return ranks.get(name) ?? Number.POSITIVE_INFINITY
 }
+
 const RANKS = new Map<Kind, ReadonlyMap<string, number>>()

@@ -112,3 +112,32 @@ const readParam = (param: unknown, place: string, path: string, of: 'event' | 'v
   if (parts.length === 0) throw fault(place, `${path}.components`, 'is empty, and a tuple has at least one')
   return { name, type, components: parts, ...flag }
 }
+
+/** What Foundry (`out/`) and Hardhat (`artifacts/`) write for each contract, and whatever else has the ABI under `abi`. */
+export const artifact: AbiFormat = {
+  is: ({ json }) => isRecord(json) && 'abi' in json,
+  read({ json }, place) {
+    const { abi } = json as { abi: unknown }
+    if (!Array.isArray(abi)) throw fault(place, 'abi', `is ${shown(abi)}, not an array of entries`)
+    return readEntries(abi, place, 'abi')
+  },
+}
+
+/** A compiler's metadata, which Sourcify keeps as `metadata.json`: `{compiler, language, output: {abi}, settings, sources}`. */
+export const metadata: AbiFormat = {
+  is: ({ json }) => isRecord(json) && isRecord(json.output),
+  read({ json }, place) {
+    const { output, settings } = json as { output: { abi?: unknown }; settings?: unknown }
+    if (!Array.isArray(output.abi)) throw fault(place, 'output.abi', `is ${shown(output.abi)}, not an array of entries`)
+    const name = targetOf(settings)
+    const abi = readEntries(output.abi, place, 'output.abi')
+    return name === undefined ? abi : { name, ...abi }
+  },
+}
+
+/** The contract that was compiled: all files of this form have the same name. */
+const targetOf = (settings: unknown): string | undefined => {
+  const target = isRecord(settings) && isRecord(settings.compilationTarget) ? settings.compilationTarget : {}
+  const [name] = Object.values(target)
+  return typeof name === 'string' && /^[\w$]+$/.test(name) ? name : undefined
+}

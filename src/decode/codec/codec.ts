@@ -1,7 +1,6 @@
 import { elementaryType, fullType, MAX_DEPTH } from '../signature.ts'
 import type { AbiParam, DecodedArg } from '../types.ts'
-import { Fault, follow, type Reader, readSize } from './reader.ts'
-import { type Word, wordOf } from './words.ts'
+import { Fault, follow, type Reader, readSize, type Word, wordOf } from './words.ts'
 
 /** How values of one type lie in the data. */
 export interface Codec {

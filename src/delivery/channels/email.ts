@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { domainToASCII } from 'node:url'
 import type { SendMailOptions } from 'nodemailer'
-import { lazy } from '../../lib/lazy.ts'
+import { lazy } from '../../lib/caches.ts'
 import { withTimeout } from '../../lib/retry.ts'
 import type { Secret } from '../../lib/secret.ts'
 import type { Action } from '../../rules/rule.ts'
@@ -166,6 +166,7 @@ interface Fault {
   recipient?: string
   rejectedErrors?: Fault[]
 }
+
 interface Answer {
   response: string
   rejectedErrors?: Fault[]

@@ -1,4 +1,4 @@
-import { lowerBound } from '../../lib/bounds.ts'
+import { lowerBound } from '../../lib/arrays.ts'
 import { MISSING } from '../index/column-codec.ts'
 import { type Batch, cut } from './batch.ts'
 import { type Codes, codesIn, eachValue, type Found, gathered, type RawNumbers } from './values.ts'

@@ -1,5 +1,5 @@
+import { remembered } from '../../lib/caches.ts'
 import { checksumAddress } from '../../lib/keccak.ts'
-import { remembered } from '../../lib/lazy.ts'
 import { type FieldPath, KINDS } from '../../mapping/index.ts'
 import type { Values } from '../../query/aggs/ast.ts'
 import { compareValues, type Value } from '../../query/ast.ts'
@@ -101,6 +101,7 @@ const compareDigits = (a: string, b: string): number | undefined => {
   }
   return 0
 }
+
 const NINE = 0x39
 
 /** Below all longs; doubles of this size lie so far apart. */

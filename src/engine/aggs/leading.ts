@@ -1,4 +1,4 @@
-import { lowerBound } from '../../lib/bounds.ts'
+import { lowerBound } from '../../lib/arrays.ts'
 import type { State } from './aggregator.ts'
 import type { Rows } from './group.ts'
 import { mergeRows } from './merging.ts'

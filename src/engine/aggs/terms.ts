@@ -1,4 +1,4 @@
-import { murmur3 } from '../../lib/murmur.ts'
+import { murmur3 } from '../../lib/hash.ts'
 import { overLimit } from '../../limits/index.ts'
 import type { SpecOf, ValueType } from '../../query/aggs/ast.ts'
 import { rareTermsType, TERMS_TYPES, termKey } from '../../query/aggs/buckets.ts'

@@ -1,5 +1,5 @@
 import type { BlockCall } from '../../documents/calls.ts'
-import { joinDoubles } from '../../lib/typed-arrays.ts'
+import { joinDoubles } from '../../lib/arrays.ts'
 import type { CountedKind } from '../../mapping/index.ts'
 import { encodeColumn, MISSING } from './column-codec.ts'
 import { COLUMN_FIELDS, type ColumnField, columnNumber } from './column-fields.ts'

@@ -1,5 +1,5 @@
 import zlib from 'node:zlib'
-import { lowerBound } from '../../lib/bounds.ts'
+import { lowerBound } from '../../lib/arrays.ts'
 import { impossible } from '../../sqlite/damage.ts'
 
 /**

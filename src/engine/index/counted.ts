@@ -1,4 +1,4 @@
-import { signatureOf } from '../../decode/call-signatures.ts'
+import { signatureOf } from '../../decode/calls.ts'
 import type { CountedKind } from '../../mapping/index.ts'
 import type { Db } from '../../sqlite/database.ts'
 import { POSTINGS_FIELDS, signatureOfField, UNDECODED } from './terms.ts'
@@ -41,4 +41,5 @@ export const callSignatures = (db: Db): CallSignatures => {
   }
   return known
 }
+
 const signaturesOfCalls = new WeakMap<Db, CallSignatures>()

@@ -1,4 +1,4 @@
-import { keepLatest } from '../../lib/latest.ts'
+import { keepLatest } from '../../lib/caches.ts'
 
 /**
  * A dictionary on the side that decodes: gives text a small integer, remembering what the store knows already. What it adds is handed on
@@ -83,5 +83,6 @@ const detach = (text: string): string => {
   if (text.length <= FEW && copy.write(text, 0) === text.length) return copy.toString('latin1', 0, text.length)
   return Buffer.from(text, 'utf16le').toString('utf16le')
 }
+
 const FEW = 100
 const copy = Buffer.allocUnsafeSlow(3 * FEW)

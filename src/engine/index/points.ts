@@ -1,4 +1,4 @@
-import { joinBytes, joinDoubles, joinMoved } from '../../lib/typed-arrays.ts'
+import { joinBytes, joinDoubles, joinMoved } from '../../lib/arrays.ts'
 import { impossible } from '../../sqlite/damage.ts'
 
 /**

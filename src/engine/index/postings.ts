@@ -1,4 +1,4 @@
-import { joinDoubles, joinMoved, joinWords } from '../../lib/typed-arrays.ts'
+import { joinDoubles, joinMoved, joinWords } from '../../lib/arrays.ts'
 import { FIELDS_PER_VALUE, HASHED } from './terms.ts'
 
 /**

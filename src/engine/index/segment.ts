@@ -1,4 +1,4 @@
-import { lowerBound } from '../../lib/bounds.ts'
+import { lowerBound } from '../../lib/arrays.ts'
 import { byKind, RECORD_KINDS, type RecordKind } from '../../mapping/index.ts'
 import { impossible } from '../../sqlite/damage.ts'
 

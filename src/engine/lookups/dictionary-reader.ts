@@ -1,4 +1,4 @@
-import { signatureOf } from '../../decode/call-signatures.ts'
+import { signatureOf } from '../../decode/calls.ts'
 import type { EventAbi, Signature } from '../../decode/types.ts'
 import { present } from '../../sqlite/damage.ts'
 import type { Db } from '../../sqlite/database.ts'

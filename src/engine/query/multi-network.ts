@@ -1,6 +1,6 @@
 import { createByteWriter } from '../../lib/bytes.ts'
 import { refuse } from '../../lib/errors.ts'
-import { type Eventually, whenThere } from '../../lib/eventually.ts'
+import { type Eventually, whenThere } from '../../lib/scheduling/event-loop.ts'
 import type { SearchRequest, Sort } from '../../query/request.ts'
 import { asFloat } from '../../query/statistics.ts'
 import { renderJoined } from '../aggs/aggregations.ts'

@@ -1,6 +1,6 @@
 import type { Document } from '../../documents/document.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
-import type { Eventually } from '../../lib/eventually.ts'
+import type { Eventually } from '../../lib/scheduling/event-loop.ts'
 import { DEFAULT_LIMITS, type Limits } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { parseSearch } from '../../query/parse.ts'

@@ -1,5 +1,5 @@
 import { createEventDecoder, createFunctionDecoder } from '../../decode/abi.ts'
-import { createCallSignatures } from '../../decode/call-signatures.ts'
+import { createCallSignatures } from '../../decode/calls.ts'
 import type { OwnAbi } from '../../decode/declarations.ts'
 import type { Decoding } from '../../decode/decoding.ts'
 import type { DecodedArg, Signature } from '../../decode/types.ts'

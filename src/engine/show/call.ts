@@ -1,6 +1,6 @@
 import { createFunctionDecoder, type FunctionDecoder } from '../../decode/abi.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
-import { remembered } from '../../lib/lazy.ts'
+import { remembered } from '../../lib/caches.ts'
 import type { call as mapping } from '../../mapping/documents/call.ts'
 import { present } from '../../sqlite/damage.ts'
 import { columnIndex, RECORD_COLUMNS } from '../documents/columns.ts'
@@ -36,6 +36,7 @@ const TRACE = {
   revertReason: index('revertReason'),
   revertName: index('revertName'),
 }
+
 const TX_VALUE = columnIndex('tx', 'value')
 const formOf = (column: number) => RECORD_COLUMNS.trace[column]!.form
 

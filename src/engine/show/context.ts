@@ -1,6 +1,6 @@
 import { datetime } from '../../documents/show.ts'
 import { type ByteWriter, createByteWriter } from '../../lib/bytes.ts'
-import { remembered } from '../../lib/lazy.ts'
+import { remembered } from '../../lib/caches.ts'
 import type { Records } from '../documents/record-reader.ts'
 import { hashStart, type StoredBlock } from '../documents/records/block.ts'
 import { type Addresses, createAddresses } from '../forms/addresses.ts'
@@ -119,6 +119,7 @@ const latest: { block: StoredBlock | undefined; place: number; hash: Uint8Array 
   place: -1,
   hash: new Uint8Array(66),
 }
+
 const PREFIX = 2
 const digits = createByteWriter(66)
 digits.ascii('0x')

@@ -1,5 +1,5 @@
 import { createEventDecoder, type EventDecoder } from '../../decode/abi.ts'
-import { remembered } from '../../lib/lazy.ts'
+import { remembered } from '../../lib/caches.ts'
 import type { event as mapping } from '../../mapping/documents/event.ts'
 import { piece } from '../forms/json.ts'
 import { unpack } from '../forms/words.ts'

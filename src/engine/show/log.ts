@@ -1,5 +1,5 @@
 import type { ByteWriter } from '../../lib/bytes.ts'
-import { remembered } from '../../lib/lazy.ts'
+import { remembered } from '../../lib/caches.ts'
 import type { log as mapping } from '../../mapping/documents/log.ts'
 import { newLogRecord, readLog } from '../documents/records/log.ts'
 import { writeAddress } from '../forms/ids.ts'

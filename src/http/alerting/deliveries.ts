@@ -1,7 +1,7 @@
 import type { ListedState } from '../../delivery/ledger/listing.ts'
 import type { DeliveryState } from '../../delivery/ledger/records.ts'
 import { refuse } from '../../lib/errors.ts'
-import { partsBetween } from '../../lib/intervals.ts'
+import { partsBetween } from '../../lib/time.ts'
 import type { Place } from '../../rules/place.ts'
 import { createNameCounter } from '../../search/target.ts'
 import { json } from '../answer.ts'

@@ -1,7 +1,7 @@
 import type { AlertState } from '../../alerts/alert.ts'
 import type { PageFilter } from '../../delivery/ledger/listing.ts'
 import type { FailingReceiver } from '../../delivery/thread-messages.ts'
-import type { Parts } from '../../lib/intervals.ts'
+import type { Parts } from '../../lib/time.ts'
 import type { OwnAbis } from '../../rules/declared.ts'
 import type { RuleInput, StoredRule } from '../../rules/rule.ts'
 import type { Simulation, SimulationRange } from '../../rules/search.ts'

@@ -1,5 +1,5 @@
+import { didYouMean } from '../../lib/edit-distance.ts'
 import { refuse } from '../../lib/errors.ts'
-import { didYouMean } from '../../lib/nearest.ts'
 import { fitting, fittingAny } from '../../lib/wildcard.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { PRODUCT } from '../answer.ts'

@@ -1,7 +1,7 @@
 import type { Code } from '../../decode/contract-code.ts'
 import { similarityOf } from '../../decode/features.ts'
 import type { Lookups } from '../../engine/port.ts'
-import { createRecent } from '../../lib/recent.ts'
+import { createRecent } from '../../lib/caches.ts'
 
 export type Similarity = ReturnType<typeof createSimilarity>
 

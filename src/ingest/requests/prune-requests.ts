@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import type { PruneLimits } from '../../engine/prune.ts'
-import { PRIVATE_FILE } from '../../lib/private.ts'
+import { PRIVATE_FILE } from '../../lib/private-files.ts'
 import type { Scope } from '../../scopes/factory.ts'
 
 /**

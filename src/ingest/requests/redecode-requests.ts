@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { makePrivateFolder, PRIVATE_FILE } from '../../lib/private.ts'
+import { makePrivateFolder, PRIVATE_FILE } from '../../lib/private-files.ts'
 import { abiFile, fileNames, type StoredAbi } from '../decoding/abis.ts'
 
 /**

@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { AlertCounts } from '../../alerts/alert-store.ts'
 import type { ShippingReport } from '../../cluster/ship/context.ts'
-import { fromFailure } from '../../lib/failure.ts'
+import { fromFailure } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import type { MetricSnapshot } from '../../lib/metrics.ts'
 import type { FromWriter, Request, Revised, ToWriter, Waiting } from '../messages.ts'

@@ -22,6 +22,7 @@ export const createPauses = (): (() => Promise<void> | undefined) => {
   }
   return () => (performance.now() < until ? undefined : pause())
 }
+
 const turn = createYield()
 
 /** Makes something of each element, piece by piece. */
@@ -34,3 +35,9 @@ export const mapInTurns = async <T, R>(list: readonly T[], make: (one: T) => R):
   }
   return made
 }
+
+/** A value that is there at once, or that has to be waited for. */
+export type Eventually<T> = T | Promise<T>
+/** Goes on with a value, at once where it is there: what waits for nothing stays in its turn. */
+export const whenThere = <T, U>(value: Eventually<T>, go: (value: T) => Eventually<U>): Eventually<U> =>
+  value instanceof Promise ? value.then(go) : go(value)

@@ -1,5 +1,5 @@
+import { didYouMean } from '../../lib/edit-distance.ts'
 import { refuse } from '../../lib/errors.ts'
-import { didYouMean } from '../../lib/nearest.ts'
 import { type Limits, overLimit } from '../../limits/index.ts'
 import { type Json, textOfJson } from '../json.ts'
 import { isObject, type JsonNode, members, named, unexpected, where } from '../json-node.ts'

@@ -1,7 +1,6 @@
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../../limits/index.ts'
-import { cut } from '../cut.ts'
-import { javaDouble } from '../java-double.ts'
-import { type Json, textOfJson } from '../json.ts'
+import { cut, type Json, textOfJson } from '../json.ts'
+import { javaDouble } from '../numbers.ts'
 import type { Bucket, Member, Result, Results, Value } from './result.ts'
 
 interface RenderOptions {

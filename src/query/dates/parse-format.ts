@@ -1,6 +1,6 @@
+import { createRecent } from '../../lib/caches.ts'
+import { didYouMean } from '../../lib/edit-distance.ts'
 import { refuse } from '../../lib/errors.ts'
-import { didYouMean } from '../../lib/nearest.ts'
-import { createRecent } from '../../lib/recent.ts'
 import { type Limits, overLimit } from '../../limits/index.ts'
 import { type JsonNode, show, where } from '../json-node.ts'
 import { PATTERNS, piecesOf } from './patterns.ts'
@@ -54,6 +54,7 @@ const epoch: DateParser = text => {
   const number = EPOCH.test(text) ? Number(text) : undefined
   return number && Math.floor(Math.abs(number) >= MILLISECONDS_FROM ? number : number * 1000)
 }
+
 const EPOCH = /^-?\d{1,20}(?:\.\d{0,9})?$/
 
 const epochOf =

@@ -1,7 +1,6 @@
 import { refuse } from '../../lib/errors.ts'
 import type { Limits } from '../../limits/index.ts'
-import { cut } from '../cut.ts'
-import { parseJson } from '../json.ts'
+import { cut, parseJson } from '../json.ts'
 import { bodyNode, isObject, member, string } from '../json-node.ts'
 import { asText, optional, readKeys, SCHEMAS } from '../keys.ts'
 import { DAY, HOUR, MINUTE, SECOND } from './time-zone.ts'

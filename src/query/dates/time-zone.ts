@@ -1,5 +1,5 @@
+import { createRecent } from '../../lib/caches.ts'
 import { refuse } from '../../lib/errors.ts'
-import { createRecent } from '../../lib/recent.ts'
 import type { Budget } from '../budget.ts'
 import { type JsonNode, show, where } from '../json-node.ts'
 

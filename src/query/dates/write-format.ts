@@ -1,6 +1,6 @@
+import { createRecent } from '../../lib/caches.ts'
+import { didYouMean } from '../../lib/edit-distance.ts'
 import { refuse } from '../../lib/errors.ts'
-import { didYouMean } from '../../lib/nearest.ts'
-import { createRecent } from '../../lib/recent.ts'
 import { type JsonNode, show, where } from '../json-node.ts'
 import { monthOf, startOfMonth } from './calendar.ts'
 import { DATE, FINEST, PATTERNS, piecesOf } from './patterns.ts'
@@ -144,6 +144,7 @@ const weekday = ({ local }: Time) => {
   const days = Math.floor(local / DAY) + THURSDAY
   return days - Math.floor(days / 7) * 7
 }
+
 /** The day of the week of 1 January 1970. */
 const THURSDAY = 4
 

@@ -3,9 +3,8 @@ import type { FieldPath, Kind } from '../../mapping/index.ts'
 import type { Node } from '../ast.ts'
 import { isObject, type JsonNode, KEYS_OF_CLAUSES, members, named, scalar, unexpected, where } from '../json-node.ts'
 import { type Keys, readKeys, type ValuesOf } from '../keys.ts'
-import { onMetaField } from '../meta.ts'
 import { readDouble } from '../numbers.ts'
-import { onField, type Scope } from '../scope.ts'
+import { onField, onMetaField, type Scope } from '../scope.ts'
 import { constant, type Scored, times } from '../score.ts'
 
 /** One kind of query clause. */

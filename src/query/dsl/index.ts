@@ -1,5 +1,5 @@
+import { didYouMean } from '../../lib/edit-distance.ts'
 import { refuse } from '../../lib/errors.ts'
-import { didYouMean } from '../../lib/nearest.ts'
 import type { Node } from '../ast.ts'
 import { type JsonNode, members, named, unexpected, where } from '../json-node.ts'
 import { REFUSED_CLAUSES } from '../refused.ts'

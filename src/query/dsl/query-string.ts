@@ -1,7 +1,6 @@
 import { ChainsieveError, refuse } from '../../lib/errors.ts'
 import { type FieldPath, lookup } from '../../mapping/index.ts'
 import { NONE } from '../ast.ts'
-import { type BoundPlaces, isText, within } from '../conditions.ts'
 import { createDateReader } from '../dates/reader.ts'
 import { elements, type JsonNode, scalar, string, where } from '../json-node.ts'
 import {
@@ -18,11 +17,10 @@ import {
   SCHEMAS,
   type ValuesOf,
 } from '../keys.ts'
-import { fuzzingOf, leniently, nearOn, prefixOn } from '../leaves.ts'
+import { type BoundPlaces, fuzzingOf, isText, leniently, nearOn, prefixOn, within } from '../leaves.ts'
 import { type Bound, type Part, parseLucene, type Syntax } from '../lucene/parse.ts'
-import { isMeta, onMetaField, testedMetaField } from '../meta.ts'
 import { OPERATORS } from '../regexp/parse.ts'
-import { fieldsBelow, type Scope } from '../scope.ts'
+import { fieldsBelow, isMeta, onMetaField, type Scope, testedMetaField } from '../scope.ts'
 import { constant, EVERY, NEVER, onlyFilters, type Scored, sumOfSome } from '../score.ts'
 import { and, atLeast, exists, not, or } from '../simplify.ts'
 import { analyze } from '../text/analysis.ts'

@@ -1,7 +1,6 @@
-import { isText } from '../conditions.ts'
 import { boolean, elements, integer, type JsonNode, scalar, unexpected } from '../json-node.ts'
 import { flag, given, itself, needed, optional, orNull, SCHEMAS, type ValuesOf } from '../keys.ts'
-import { fuzzingOf, leniently, nearOn } from '../leaves.ts'
+import { fuzzingOf, isText, leniently, nearOn } from '../leaves.ts'
 import { parseSimple, SIMPLE_OPERATORS, type Simple, type SimpleOperator } from '../lucene/simple.ts'
 import type { Scope } from '../scope.ts'
 import { EVERY, NEVER, type Scored, sum, sumOfSome } from '../score.ts'
@@ -91,6 +90,7 @@ const readSimpleFlags = (place: JsonNode | undefined): ReadonlySet<SimpleOperato
   if (names.includes('ALL')) return new Set(SIMPLE_OPERATORS)
   return new Set(SIMPLE_OPERATORS.filter(operator => names.includes(operator)))
 }
+
 const KNOWN_SIMPLE_FLAGS: ReadonlySet<string> = new Set(SIMPLE_OPERATORS)
 const EXPECTED_SIMPLE_FLAGS = `"ALL", "NONE", or some of ${SIMPLE_OPERATORS.join('|')}`
 

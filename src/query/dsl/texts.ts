@@ -2,7 +2,7 @@ import { refuse } from '../../lib/errors.ts'
 import { elements, type JsonNode, string, unexpected, where } from '../json-node.ts'
 import { double, flagOr, given, itself, key, needed, optional, orNull, SCHEMAS, type ValuesOf } from '../keys.ts'
 import { checkExpansions, EXACT, notFuzzy, readNear } from '../leaves.ts'
-import { isMeta, onMetaField } from '../meta.ts'
+import { isMeta, onMetaField } from '../scope.ts'
 import {
   ALL_FIELDS,
   acrossFields,

@@ -1,13 +1,11 @@
 import { refuse } from '../../lib/errors.ts'
 import { type FieldPath, lookup } from '../../mapping/index.ts'
 import { NONE } from '../ast.ts'
-import { type BoundPlaces, equals, within } from '../conditions.ts'
 import { createDateReader } from '../dates/reader.ts'
 import { boolean, elements, isObject, type JsonNode, list, scalar, string, unexpected, where } from '../json-node.ts'
 import { asText, given, itself, needed, optional, readKeys, SCHEMAS } from '../keys.ts'
-import { patternOn, termOn } from '../leaves.ts'
-import { canonicalId, checkIdsInSight, isMeta, onMetaField } from '../meta.ts'
-import { fieldsBelow, onField, type Scope } from '../scope.ts'
+import { type BoundPlaces, equals, patternOn, termOn, within } from '../leaves.ts'
+import { canonicalId, checkIdsInSight, fieldsBelow, isMeta, onField, onMetaField, type Scope } from '../scope.ts'
 import { constant, EVERY, type Scored } from '../score.ts'
 import { exists as existsNode, ids as idsNode, or } from '../simplify.ts'
 import { type Clause, clause, fieldClause, onlyField, withoutCommon } from './clause.ts'
@@ -85,6 +83,7 @@ const RANGE = {
     if (!['intersects', 'contains', 'within'].includes(name)) throw unexpected(place, RELATIONS)
   }, SCHEMAS.text),
 }
+
 const RELATIONS = '"intersects", "contains" or "within"'
 
 export const range: Clause = {

@@ -4,8 +4,8 @@ import { elements, type JsonNode, named, string, where } from '../json-node.ts'
 import { given, itself, needed, readKeys } from '../keys.ts'
 import type { Collapse } from '../request.ts'
 import { checkKnown } from '../scope.ts'
+import type { ShownScope } from './hit-options.ts'
 import { parseGroupHits } from './inner-hits.ts'
-import type { ShownScope } from './shown.ts'
 import type { SortScope } from './sort.ts'
 
 /** `{"field": "from.raw", "inner_hits": {"name": "newest", …}}`. */

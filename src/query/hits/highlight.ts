@@ -10,8 +10,8 @@ import { checkKnown } from '../scope.ts'
 import { innerNodes, isWithin } from '../simplify.ts'
 import { type Token, tokensOf } from '../text/analysis.ts'
 import { nearTo } from '../text/fuzzy.ts'
-import { pathsOf } from './field-asks.ts'
-import type { ShownScope } from './shown.ts'
+import { pathsOf } from './fields.ts'
+import type { ShownScope } from './hit-options.ts'
 
 type Source = Record<string, unknown>
 type TextTest = (text: string) => boolean

@@ -7,7 +7,7 @@ import { asText, direction, given, natural, optional, or, readKeys } from '../ke
 import type { ElementSort, InnerHits, SearchRequest } from '../request.ts'
 import type { Scope } from '../scope.ts'
 import type { Scored } from '../score.ts'
-import { parseShown, SHOWN, type ShownScope } from './shown.ts'
+import { parseShown, SHOWN, type ShownScope } from './hit-options.ts'
 import { parseSort, type SortScope } from './sort.ts'
 
 /** Hits that are shown of each clause, unless it says otherwise. */

@@ -1,5 +1,5 @@
+import { didYouMean } from '../../lib/edit-distance.ts'
 import { refuse } from '../../lib/errors.ts'
-import { didYouMean } from '../../lib/nearest.ts'
 import { overLimit } from '../../limits/index.ts'
 import { type EsType, type FieldPath, type Kind, lookup, nestedPaths } from '../../mapping/index.ts'
 import { ALL, type Node } from '../ast.ts'

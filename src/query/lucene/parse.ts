@@ -1,5 +1,5 @@
 import { refuse } from '../../lib/errors.ts'
-import { cut } from '../cut.ts'
+import { cut } from '../json.ts'
 
 /** What a query string says, before it is known which fields there are. Without a field the default ones are meant. */
 export type Syntax =
@@ -301,4 +301,5 @@ const unescaped = (text: string): string | undefined => {
   })
   return isWhole ? plain : undefined
 }
+
 const LUCENE_ESCAPE = /\\(?:u([0-9a-fA-F]{4})|([\s\S])|$)/gu

@@ -1,5 +1,5 @@
 import { refuse } from '../../lib/errors.ts'
-import { cut } from '../cut.ts'
+import { cut } from '../json.ts'
 import {
   ANY,
   both,

@@ -1,10 +1,9 @@
 import { refuse } from '../../lib/errors.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../../limits/index.ts'
-import { cut } from '../cut.ts'
-import { javaDouble } from '../java-double.ts'
-import { type Json, Numeral, textOfJson } from '../json.ts'
+import { cut, type Json, Numeral, textOfJson } from '../json.ts'
 import { boolean, isObject, type JsonNode, named, object, scalar, string, unexpected, where } from '../json-node.ts'
 import { key, optional, or, orNull, readKeys, SCHEMAS } from '../keys.ts'
+import { javaDouble } from '../numbers.ts'
 
 /** What a template makes of its parameters, and what is to be told of what it finds. */
 interface Rendered {

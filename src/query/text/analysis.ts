@@ -1,4 +1,4 @@
-import { lazy } from '../../lib/lazy.ts'
+import { lazy } from '../../lib/caches.ts'
 
 /**
  * Elasticsearch's standard analysis: words by the rules of Unicode's annex 29, in lower case. A text without capitals that
@@ -72,4 +72,5 @@ const words = lazy(
       'gu',
     ),
 )
+
 const noWord = lazy(() => new RegExp(r`^(?:${UNDERSCORE}${JOINING})+$`, 'u'))

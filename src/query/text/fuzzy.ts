@@ -1,4 +1,4 @@
-import { distance } from '../../lib/distance.ts'
+import { distance } from '../../lib/edit-distance.ts'
 import { type JsonNode, scalar, unexpected } from '../json-node.ts'
 
 /** Which texts are near to a text: what the `fuzzy` node of the tree and its two back ends share. */

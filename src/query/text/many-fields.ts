@@ -1,9 +1,8 @@
 import { refuse } from '../../lib/errors.ts'
 import { type FieldPath, lookup, queryPaths } from '../../mapping/index.ts'
 import { type JsonNode, named, scalar, string, unexpected, where } from '../json-node.ts'
-import { isMeta } from '../meta.ts'
 import { automatonOf, parseWildcard } from '../regexp/automaton.ts'
-import { checkKnown, isInSight, type Scope } from '../scope.ts'
+import { checkKnown, isInSight, isMeta, type Scope } from '../scope.ts'
 import { best, NEVER, type Scored, times } from '../score.ts'
 import { or } from '../simplify.ts'
 import { analyze } from './analysis.ts'
@@ -60,6 +59,7 @@ export const inFields = (
   const parts = asked.map(({ field, boost }) => weighted(ON[type](field, text, options, scope), boost))
   return bestOf(parts, tie ?? TIES[type])
 }
+
 const HAS_NAMES: ReadonlySet<string> = new Set(['text', 'keyword'])
 
 export const weighted = ({ node, score }: Scored, boost: number): Scored => ({ node, score: times(score, boost) })

@@ -1,8 +1,7 @@
 import { refuse } from '../../lib/errors.ts'
 import type { FieldPath } from '../../mapping/index.ts'
-import { isText } from '../conditions.ts'
 import { integer, type JsonNode, scalar, show, string, unexpected, where } from '../json-node.ts'
-import { leniently, type Near, nearOn, patternOn, prefixOn, scoredTerm, termOn, zeroTerms } from '../leaves.ts'
+import { isText, leniently, type Near, nearOn, patternOn, prefixOn, scoredTerm, termOn, zeroTerms } from '../leaves.ts'
 import type { Scope } from '../scope.ts'
 import { type Scored, sum, sumOfSome } from '../score.ts'
 import { and, atLeast, isIn, phrase } from '../simplify.ts'
@@ -32,6 +31,7 @@ export const readAnalyzer = (place: JsonNode | undefined): Analyzer | undefined 
   if (name === 'standard' || name === 'keyword') return name
   throw unexpected(place, EXPECTED_ANALYZER)
 }
+
 const EXPECTED_ANALYZER = '"standard" or "keyword", the analyzers that there are'
 
 export const readOperator = (place: JsonNode | undefined): boolean => {
@@ -162,6 +162,7 @@ export const shapeOn = (
 const checkPhrase = (words: readonly string[], value: JsonNode): void => {
   if (words.length > MAX_PHRASE) throw unexpected(value, `a phrase of at most ${MAX_PHRASE} words`)
 }
+
 const MAX_PHRASE = 100
 
 const withoutPlaces = (field: FieldPath, value: JsonNode) =>

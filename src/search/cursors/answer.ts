@@ -1,5 +1,5 @@
 import { refuse } from '../../lib/errors.ts'
-import { type Eventually, whenThere } from '../../lib/eventually.ts'
+import { type Eventually, whenThere } from '../../lib/scheduling/event-loop.ts'
 import type { Limits } from '../../limits/index.ts'
 import { pitOf } from '../../query/dates/time-value.ts'
 import type { After, SearchRequest } from '../../query/request.ts'

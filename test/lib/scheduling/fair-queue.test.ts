@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createFairQueue } from '../../../src/lib/scheduling/fair-queue.ts'
+import { createFairQueue } from '../../../src/lib/scheduling/queues.ts'
 
 const task = (account: number, name: string, lane: 'cheap' | 'dear' = 'cheap') => ({ account, name, lane })
 test('accounts take turns, and one account is served in its order', () => {

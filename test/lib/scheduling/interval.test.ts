@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
-import { surviveFaults } from '../../../src/lib/last-resort.ts'
 import { createLog } from '../../../src/lib/log.ts'
 import { createRestarts } from '../../../src/lib/restarts.ts'
 import { every } from '../../../src/lib/scheduling/interval.ts'
+import { surviveFaults } from '../../../src/lib/shutdown.ts'
 
 const logTo = (lines: string[]) =>
   createLog({ write: line => void lines.push(line.slice('2026-01-01T00:00:00.000Z '.length)), json: false })

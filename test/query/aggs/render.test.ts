@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { renderResults } from '../../../src/query/aggs/render.ts'
 import type { Bucket, Metric, Result, Results } from '../../../src/query/aggs/result.ts'
-import { javaDouble } from '../../../src/query/java-double.ts'
 import { parseJson } from '../../../src/query/json.ts'
+import { javaDouble } from '../../../src/query/numbers.ts'
 
 const metric = (type: string, ...body: Metric['body']): Metric => ({ is: 'metric', type, body, number: () => null })
 const bucket = (key: Bucket['key'], docCount: number, results: Results = new Map()): Bucket => ({

@@ -1,6 +1,5 @@
 import { keccak256 } from '../../../lib/keccak.ts'
-import { decodeRlpList, encodeRlp, type Rlp, rlpBytes, rlpList } from '../../../lib/rlp.ts'
-import { trieRootOf } from '../../../lib/trie.ts'
+import { decodeRlpList, encodeRlp, type Rlp, rlpBytes, rlpList, trieRootOf } from '../../../lib/rlp.ts'
 import type { Hex, RawBlock, RpcLog, RpcReceipt } from '../../wire.ts'
 import { decodeHeader, type Header, hexOf, quantityOf } from './header.ts'
 import { unpackFrames } from './snappy.ts'

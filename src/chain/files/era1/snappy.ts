@@ -1,5 +1,5 @@
 import { snappyUncompress } from 'hyparquet'
-import { crc32c } from '../../../lib/crc32c.ts'
+import { crc32c } from '../../../lib/hash.ts'
 
 /** Unpacks Snappy's framing format, with its checksums. Throws a `RangeError` where it is damaged or has more than `most` bytes. */
 export const unpackFrames = (bytes: Uint8Array, most: number): Buffer => {

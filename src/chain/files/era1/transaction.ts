@@ -1,5 +1,5 @@
 import { keccak256 } from '../../../lib/keccak.ts'
-import { recoverAddress } from '../../../lib/recover.ts'
+import { recoverAddress } from '../../../lib/recover-address.ts'
 import { decodeRlpList, encodeRlp, type Rlp, rlpBytes, rlpList } from '../../../lib/rlp.ts'
 import type { Hex } from '../../wire.ts'
 import { hexOf, quantityOf } from './header.ts'

@@ -1,7 +1,7 @@
 // As a whole: a name that an older Node does not have would end the program before it can say which Node it needs.
 import zlib from 'node:zlib'
+import { joinBytes, joinDoubles, joinWords } from '../../../lib/arrays.ts'
 import { type ByteWriter, createByteWriter } from '../../../lib/bytes.ts'
-import { joinBytes, joinDoubles, joinWords } from '../../../lib/typed-arrays.ts'
 import type { RecordKind } from '../../../mapping/index.ts'
 import { impossible } from '../../../sqlite/damage.ts'
 import { cursor, takeVarint } from '../../forms/cursor.ts'

@@ -1,4 +1,4 @@
-import { lowerBound } from '../../../lib/bounds.ts'
+import { lowerBound } from '../../../lib/arrays.ts'
 import { type Kind, ROW_KINDS, type RowKind } from '../../../mapping/index.ts'
 import { blockAt, indexFrom } from '../../index/segment.ts'
 import { countOf } from '../../index/segments.ts'

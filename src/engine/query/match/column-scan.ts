@@ -1,4 +1,4 @@
-import { lowerBound, upperBound } from '../../../lib/bounds.ts'
+import { lowerBound, upperBound } from '../../../lib/arrays.ts'
 import { type ColumnData, type StoredValues, valueAt } from '../../index/column-codec.ts'
 import { type ColumnCondition, DOUBT, NO, type Verdict, YES } from '../plan/column-conditions.ts'
 import { count, counted, EMPTY, listed, type OrdinalSet, run, toArray } from './ordinal-set.ts'

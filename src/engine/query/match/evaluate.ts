@@ -1,4 +1,4 @@
-import { lowerBound } from '../../../lib/bounds.ts'
+import { lowerBound } from '../../../lib/arrays.ts'
 import type { Kind } from '../../../mapping/index.ts'
 import type { Node } from '../../../query/ast.ts'
 import { compile } from '../../../query/predicate.ts'
@@ -24,8 +24,8 @@ import { scan } from './column-scan.ts'
 import { byChildren, byParent, type JoinOptions, ofTransactions } from './joins.ts'
 import { and, atLeast, count, EMPTY, isEmpty, listed, not, type OrdinalSet, or, packed, run } from './ordinal-set.ts'
 import { byDocuments, byRecords } from './record-filter.ts'
-import type { Ask } from './segment-matcher.ts'
 import {
+  type Ask,
   type Context,
   createTerms,
   type PostingsBySegment,
@@ -33,7 +33,6 @@ import {
   type SegmentMatcher,
   union,
 } from './segment-matcher.ts'
-
 import { NOWHERE, type Where, whereAll, whereAny, whereAt, whereIn } from './segment-pruning.ts'
 
 /** Evaluates a plan on one kind, segment by segment. */

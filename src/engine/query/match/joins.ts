@@ -1,4 +1,4 @@
-import { lowerBound } from '../../../lib/bounds.ts'
+import { lowerBound } from '../../../lib/arrays.ts'
 import type { Kind } from '../../../mapping/index.ts'
 import { MISSING, valueAt } from '../../index/column-codec.ts'
 import { COLUMN_FIELDS } from '../../index/column-fields.ts'

@@ -1,4 +1,4 @@
-import { lowerBound } from '../../../lib/bounds.ts'
+import { lowerBound } from '../../../lib/arrays.ts'
 
 /**
  * Sets of ordinals of one segment, all below `size`. Rare ones are sorted lists, dense ones bitmaps, neighbouring ones runs; every

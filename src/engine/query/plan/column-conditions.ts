@@ -1,5 +1,5 @@
 import { coin } from '../../../documents/show.ts'
-import { lowerBound } from '../../../lib/bounds.ts'
+import { lowerBound } from '../../../lib/arrays.ts'
 import type { Bounds, Value } from '../../../query/ast.ts'
 import { GREATEST_LONG } from '../../../query/simplify.ts'
 import { analyze } from '../../../query/text/analysis.ts'

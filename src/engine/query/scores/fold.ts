@@ -1,4 +1,4 @@
-import { lazy } from '../../../lib/lazy.ts'
+import { lazy } from '../../../lib/caches.ts'
 import type { FieldPath } from '../../../mapping/index.ts'
 import type { Node, Value } from '../../../query/ast.ts'
 import type { Score, Scored } from '../../../query/score.ts'

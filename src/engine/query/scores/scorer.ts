@@ -1,4 +1,4 @@
-import { lazy } from '../../../lib/lazy.ts'
+import { lazy } from '../../../lib/caches.ts'
 import type { Kind } from '../../../mapping/index.ts'
 import type { Node } from '../../../query/ast.ts'
 import type { SearchRequest } from '../../../query/request.ts'

@@ -1,4 +1,4 @@
-import { didYouMean } from '../../../lib/nearest.ts'
+import { didYouMean } from '../../../lib/edit-distance.ts'
 import { overLimit } from '../../../limits/index.ts'
 import { childrenOf, type Kind, nestedPaths, parentsOf } from '../../../mapping/index.ts'
 import { ALL } from '../../ast.ts'

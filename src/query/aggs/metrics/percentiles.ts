@@ -1,4 +1,4 @@
-import { javaDouble } from '../../java-double.ts'
+import { javaDouble } from '../../numbers.ts'
 import type { Format } from '../ast.ts'
 import type { Member, Metric, Value } from '../result.ts'
 import { named } from './numbers.ts'

@@ -1,6 +1,6 @@
 import { refuse } from '../../../lib/errors.ts'
-import { javaDouble } from '../../java-double.ts'
 import { type JsonNode, named, where } from '../../json-node.ts'
+import { javaDouble } from '../../numbers.ts'
 import type { Bucket, Result, Value } from '../result.ts'
 
 /** A way to a number, such as `a>b[95.0]`, `a.avg`, `names['Transfer']>sum` or `_count`. */

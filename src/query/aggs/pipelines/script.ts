@@ -1,7 +1,6 @@
 import { refuse } from '../../../lib/errors.ts'
-import { cut } from '../../cut.ts'
 import { longOf } from '../../dates/write-format.ts'
-import { Numeral } from '../../json.ts'
+import { cut, Numeral } from '../../json.ts'
 import { isObject, type JsonNode, known, members, named, string, unexpected, where } from '../../json-node.ts'
 
 /** What an expression gives: a double, an integer (a bigint, since Java divides those without rest), a truth, or null. */

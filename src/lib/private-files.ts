@@ -1,4 +1,5 @@
-import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, statSync, utimesSync } from 'node:fs'
+import { join } from 'node:path'
 
 /** What is kept is for the user alone that runs the program, whatever the umask: alerts and rules of all accounts are in it. */
 export const PRIVATE_FILE = 0o600
@@ -43,3 +44,21 @@ export const syncFile = (path: string) => {
   fsyncSync(file)
   closeSync(file)
 }
+
+/**
+ * The time that a data folder was last in use by a clock that was believed: a clock that is wrong must not make what is kept look old. It
+ * is the modification time of a file without content, since that can be set on a full disk, too.
+ */
+const fileIn = (folder: string): string => join(folder, 'last-clock')
+/** Undefined where the folder has not been in use since it is noted. */
+export const readLastClock = (folder: string): number | undefined =>
+  statSync(fileIn(folder), { throwIfNoEntry: false })?.mtimeMs
+export const noteLastClock = (folder: string, time: number): void => {
+  const path = fileIn(folder)
+  closeSync(openSync(path, 'a', PRIVATE_FILE))
+  utimesSync(path, time / 1_000, time / 1_000)
+}
+
+/** Epoch milliseconds that ages are counted up to, where what is too old is removed. */
+export const ageClock = (folder: string, now: number = Date.now()): number =>
+  Math.min(now, readLastClock(folder) ?? now)

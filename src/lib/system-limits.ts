@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { totalmem } from 'node:os'
 
 /** How many files and connections the operating system lets this process have open; undefined where it does not say. */
 export const mostFiles = (): number | undefined => {
@@ -31,3 +32,9 @@ export const openFiles = (): number | undefined => {
     return undefined
   }
 }
+
+/** Bytes that this process may use: those of the machine, or of its container. */
+export const grantedMemory = (): number => Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY)
+const SMALL = 512 * 1024 ** 2
+/** Whether caches and work in flight have to be small; then 256 MB are enough. */
+export const isMemorySmall = (): boolean => grantedMemory() < SMALL

@@ -1,6 +1,6 @@
 import type { Secp256k1 } from '@bitauth/libauth'
+import { lazy } from './caches.ts'
 import { keccak256 } from './keccak.ts'
-import { lazy } from './lazy.ts'
 
 /** A signature of a transaction: `r` and `s` with or without leading zeros, and which of the two points with this `r` it means. */
 export interface Signature {

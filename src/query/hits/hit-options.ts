@@ -5,7 +5,7 @@ import type { Node } from '../ast.ts'
 import { elements, isObject, type JsonNode, string, where } from '../json-node.ts'
 import { flag, given, type Keys, optional, SCHEMAS, type ValuesOf } from '../keys.ts'
 import type { Shown, SourceFilter } from '../request.ts'
-import { parseFieldAsks } from './field-asks.ts'
+import { parseFieldAsks } from './fields.ts'
 import { parseHighlight } from './highlight.ts'
 import { parseSource } from './source-filter.ts'
 

@@ -1,0 +1,178 @@
+import { keccakHex } from '../../lib/keccak.ts'
+import { isRecord } from '../../lib/record.ts'
+import { STANDINGS } from '../functions.ts'
+import { canonicalSignature, parseSignature } from '../signature.ts'
+import { type Abi, type AbiFormat, type Collector, createCollector, fault, shown } from './format.ts'
+
+/**
+ * Hash and signature a line: OpenChain's export (`0xa9059cbb,transfer(address,uint256)`), exports of 4byte.directory as CSV with
+ * whatever columns there are beside them, `a9059cbb: transfer(address,uint256)` as `solc --hashes` prints it.
+ */
+export const signatureList: AbiFormat = {
+  is({ text }) {
+    if (text === undefined) return false
+    const lines = text.split('\n', OUTLINE).filter(line => !isEmpty(line))
+    return lines.some(line => hashIn(line) !== undefined && signatureIn(line) !== undefined)
+  },
+  read: ({ text }, place) => readListed(listedLines(text!, place), place),
+}
+
+/** Lines that are enough to tell what a file is. */
+const OUTLINE = 50
+
+function* listedLines(text: string, place: string): Generator<Listed> {
+  let first = true
+  for (const [i, line] of text.split('\n').entries()) {
+    if (isEmpty(line)) continue
+    const hash = hashIn(line)
+    const signature = signatureIn(line)
+    const isHeader = first && hash === undefined && HEADER.test(line)
+    first = false
+    if (isHeader) continue
+    const at = `line ${i + 1}`
+    if (hash === undefined || signature === undefined)
+      throw fault(
+        place,
+        at,
+        `is ${shown(line.trim())}, not a hash and a signature such as 0xa9059cbb,transfer(address,uint256); correct it or remove it`,
+      )
+    const raw = line.replace(hash, '').replace(/^[\s"',;:]+|[\s"',;:]+$/g, '')
+    yield { hash: hash.startsWith('0x') ? hash : `0x${hash}`, text: signature, at, raw }
+  }
+}
+
+const isEmpty = (line: string): boolean => /^\s*(?:#.*|\/\/.*)?$/.test(line)
+
+/** `id,text_signature,hex_signature` */
+const HEADER = /^[\w "']+(?:[,;\t][\w "']+)+\r?$/
+
+/** Without `0x` at the beginning alone: elsewhere eight digits may be anything. */
+const hashIn = (line: string): string | undefined =>
+  /(?<!\w)0x(?:[0-9a-f]{64}|[0-9a-f]{8})(?!\w)/i.exec(line)?.[0] ??
+  /^\s*"?([0-9a-f]{64}|[0-9a-f]{8})(?!\w)/i.exec(line)?.[1]
+
+/** From a name to the bracket that closes the arguments; columns behind may have brackets too. */
+const signatureIn = (line: string): string | undefined => {
+  const start = /(?<![\w$])[A-Za-z_$][\w$]*\(/.exec(line)
+  if (!start) return undefined
+  let open = 0
+  for (let at = start.index + start[0].length - 1; at < line.length; at++) {
+    if (line[at] === '(') open++
+    else if (line[at] === ')' && --open === 0) return line.slice(start.index, at + 1)
+  }
+  return undefined
+}
+
+/** Anybody can put anything on a list, and many functions have the same selector. */
+const PROBABILITY = STANDINGS['?']!
+/** Signatures of one list: each indexing thread holds them in memory. */
+const MOST = 50_000
+/** A hash and what it is said to be the hash of. */
+export interface Listed {
+  /** `0x` and 8 digits of a function, or 64 of an event. */
+  hash: unknown
+  text: unknown
+  /** The place in the file: `line 3`, `results[2]`. */
+  at: string
+  /** The whole of what stands there for `text`, where that is more. */
+  raw?: string
+}
+
+const HASH = /^0x(?:[0-9a-f]{8}|[0-9a-f]{64})$/i
+const REMEDY = 'correct it or remove it'
+/**
+ * A list tells no names of arguments, and of events not which arguments are indexed. Each hash must be that of its text: a list
+ * where one is not has come to harm.
+ */
+export const readListed = (list: Iterable<Listed>, place: string): Abi => {
+  const collector = createCollector()
+  for (const entry of list) {
+    readOne(entry, place, collector)
+    if (collector.size > MOST)
+      throw fault(
+        place,
+        entry.at,
+        `is beyond ${MOST.toLocaleString('en')} signatures, which is the limit: keep those that your contracts use`,
+      )
+  }
+  return collector.abi(PROBABILITY)
+}
+
+const readOne = ({ hash, text, at, raw }: Listed, place: string, { addEvent, addFunction }: Collector) => {
+  if (typeof hash !== 'string' || !HASH.test(hash))
+    throw fault(place, at, `: ${shown(hash)} is not a hash of 0x and 8 digits (a function) or 64 (an event); ${REMEDY}`)
+  if (typeof text !== 'string')
+    throw fault(place, at, `: ${shown(text)} is not a signature such as "transfer(address,uint256)"; ${REMEDY}`)
+  const wanted = hash.toLowerCase()
+  const hashOf = (signature: string): string => keccakHex(signature).slice(0, wanted.length)
+  /** Right, but of no use: a library's function has types of the language, which no calldata can be decoded by. */
+  const isRight = (): boolean => hashOf(text.trim()) === wanted || (raw !== undefined && hashOf(raw.trim()) === wanted)
+
+  const declared = parsed(text, wanted.length === 10 ? 'function' : 'event')
+  const actual = hashOf(declared ? canonicalSignature(declared.abi) : text.trim())
+  if (actual !== wanted) {
+    if (isRight()) return
+    throw fault(place, at, `: ${wanted} is not the hash of ${shown(text)}, which is ${actual}; ${REMEDY}`)
+  }
+  if (declared?.kind === 'event') addEvent(declared.abi)
+  else if (declared) addFunction({ name: declared.abi.name, inputs: declared.abi.inputs })
+}
+
+const parsed = (text: string, kind: 'event' | 'function') => {
+  try {
+    return kind === 'event' ? { kind, abi: parseSignature(text) } : { kind, abi: parseSignature(text, 'function') }
+  } catch {
+    return undefined
+  }
+}
+
+/** What the API of 4byte.directory answers: `{"results": [{"text_signature", "hex_signature"}]}`, or the array of them alone. */
+export const fourByte: AbiFormat = {
+  is: ({ json }) =>
+    (isRecord(json) && 'results' in json) || (Array.isArray(json) && isRecord(json[0]) && 'text_signature' in json[0]),
+  read({ json }, place) {
+    const results = isRecord(json) ? json.results : json
+    if (!Array.isArray(results)) throw fault(place, 'results', `is ${shown(results)}, not an array`)
+    const path = isRecord(json) ? 'results' : ''
+    return readListed(
+      results.map((entry, i): Listed => {
+        const at = `${path}[${i}]`
+        if (!isRecord(entry))
+          throw fault(place, at, `is ${shown(entry)}, not {"text_signature": "…", "hex_signature": "0x…"}`)
+        return { hash: entry.hex_signature, text: entry.text_signature, at }
+      }),
+      place,
+    )
+  },
+}
+
+/**
+ * What the look-up of OpenChain, and Sourcify's signature database after it, answers:
+ * `{"ok": true, "result": {"function": {"0x…": [{"name", "filtered"}]}, "event": {…}}}`.
+ */
+export const openChain: AbiFormat = {
+  is: ({ json }) => isRecord(json) && isRecord(json.result) && ('function' in json.result || 'event' in json.result),
+  read({ json }, place) {
+    const { result } = json as { result: Record<string, unknown> }
+    return readListed(
+      ['function', 'event'].flatMap(kind => openChainEntries(result[kind] ?? {}, place, `result.${kind}`)),
+      place,
+    )
+  },
+}
+
+const openChainEntries = (byHash: unknown, place: string, path: string): Listed[] => {
+  if (!isRecord(byHash)) throw fault(place, path, `is ${shown(byHash)}, not an object of hashes`)
+  return Object.entries(byHash).flatMap(([hash, entries]) => {
+    const at = `${path}[${shown(hash)}]`
+    // Unknown hashes are null.
+    if (entries === null) return []
+    if (!Array.isArray(entries)) throw fault(place, at, `is ${shown(entries)}, not an array`)
+    return entries.flatMap((entry, i): Listed[] => {
+      if (!isRecord(entry)) throw fault(place, `${at}[${i}]`, `is ${shown(entry)}, not {"name": "…"}`)
+      // Marked there as an invented signature that collides with the hash of a real one.
+      if (entry.filtered === true) return []
+      return [{ hash, text: entry.name, at: `${at}[${i}]` }]
+    })
+  })
+}

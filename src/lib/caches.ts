@@ -1,0 +1,81 @@
+import { SLOTS, slotOf } from './hash.ts'
+
+/** A map that keeps what was asked for lately: of two generations of so many entries each the older one is dropped when the younger is full. */
+export interface Recent<V> {
+  get(key: string): V | undefined
+  set(key: string, value: V): void
+  entries(): Iterable<[string, V]>
+  clear(): void
+}
+
+export const createRecent = <V extends object | null>(size: number): Recent<V> => {
+  let young = new Map<string, V>()
+  let old = new Map<string, V>()
+
+  const set = (key: string, value: V) => {
+    if (young.size >= size && !young.has(key)) {
+      old = young
+      young = new Map()
+    }
+    young.set(key, value)
+  }
+
+  return {
+    get(key) {
+      const value = young.get(key)
+      if (value !== undefined) return value
+      const older = old.get(key)
+      if (older !== undefined) set(key, older)
+      return older
+    },
+    set,
+    entries: () => new Map([...old, ...young]),
+    clear() {
+      young = new Map()
+      old = new Map()
+    },
+  }
+}
+
+/**
+ * Keeps what was made of texts, of each slot of `slotOf` the latest. For texts of which most come again soon, as addresses and topics do,
+ * this is faster than a Map, which reads a text as a whole before it looks. What is made holds an equal text, maybe a copy: a text that is
+ * part of a larger one would keep that alive.
+ */
+export const keepLatest = <T extends { readonly text: string }>(make: (text: string) => T): ((text: string) => T) => {
+  const latest: (T | undefined)[] = new Array(SLOTS).fill(undefined)
+  return text => {
+    const slot = slotOf(text)
+    const known = latest[slot]
+    if (known?.text === text) return known
+    const made = make(text)
+    latest[slot] = made
+    return made
+  }
+}
+
+/** Makes a value when it is first asked for: a start pays for nothing that it does not use. */
+export const lazy = <T>(make: () => T): (() => T) => {
+  let made: { value: T } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
+}
+
+/** Makes a value of each key when it is first asked for, and remembers `most` of them: then it begins anew. */
+export const remembered = <K, V extends NonNullable<unknown> | null>(
+  most: number,
+  make: (key: K) => V,
+): ((key: K) => V) => {
+  const known = new Map<K, V>()
+  return key => {
+    let value = known.get(key)
+    if (value === undefined) {
+      value = make(key)
+      if (known.size >= most) known.clear()
+      known.set(key, value)
+    }
+    return value
+  }
+}
