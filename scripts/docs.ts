@@ -330,7 +330,7 @@ const PARTS: Readonly<Record<string, Parts>> = {
   'docs/decoding.md': { registry },
   'docs/fields.md': { fields: () => KINDS.map(fieldsOf).join('\n\n') },
   'docs/nodes.md': { prices },
-  'docs/opensearch-queries.md': { deviations },
+  'docs/opensearch.md': { deviations },
   'docs/search.md': { clauses, ignored, aggregations, pipelines },
   'docs/settings.md': { settings, limits },
 }

@@ -1,4 +1,4 @@
-/** What a network in OpenSearch answers otherwise than one in SQLite, for docs/opensearch-queries.md. */
+/** What a network in OpenSearch answers otherwise than one in SQLite, for docs/opensearch.md#searches. */
 export interface Deviation {
   what: string
   answer: string

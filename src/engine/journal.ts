@@ -6,7 +6,7 @@ import { KEPT_DOCUMENTS } from './shipping/evict.ts'
 /** How much of a store waits to be shipped to a cluster and emptied. */
 export type Journal = ReturnType<typeof createJournal>
 
-/** Bytes of the store that a document takes with its index, as measured on mainnet: see docs/layout.md. */
+/** Bytes of the store that a document takes with its index, as measured on mainnet: see docs/internals.md. */
 export const DOCUMENT_BYTES = 300
 /** A count holds so many times as long as it took. */
 const HOLDS = 20

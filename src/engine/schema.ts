@@ -17,7 +17,7 @@ export const MIGRATIONS: ReadonlyMap<number, readonly string[]> = new Map([
 ])
 
 /**
- * Stored documents as packed records: see docs/layout.md. A document's position is block number × 2^22 + place in the block (of its
+ * Stored documents as packed records: see docs/internals.md. A document's position is block number × 2^22 + place in the block (of its
  * kind); the row of neighbouring places stands at that of the first. An event is its log seen through a signature, and has no record
  * of its own.
  */

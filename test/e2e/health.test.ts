@@ -197,8 +197,8 @@ test('a server tells how it is by /ready, status, metrics and log, and none of i
     assert.throws(() => checkExpression('chainsieve_dead_letters{channel="x"}', 'x', running), /channel/)
   })
 
-  await t.test('docs/monitoring.md lists the metrics, as they say what they mean', () => {
-    const page = readFileSync(new URL('docs/monitoring.md', root), 'utf8')
+  await t.test('docs/handbook.md lists the metrics, as they say what they mean', () => {
+    const page = readFileSync(new URL('docs/handbook.md', root), 'utf8')
     const told = new Map(
       Array.from(page.matchAll(/^\| `([a-z_]+)` \| ([a-z]+) \| (.*?) \| (.*) \|$/gm), ([, name, ...rest]) => [
         name!,

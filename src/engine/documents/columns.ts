@@ -24,7 +24,7 @@ import { writeAmount, writeHexNumber, writeLong, writeQuantity, writeWide } from
 import { rest } from '../forms/rest.ts'
 import { words } from '../forms/words.ts'
 
-/** How fields of each kind are kept and shown, if they declare nothing else; see docs/layout.md for the bytes. */
+/** How fields of each kind are kept and shown, if they declare nothing else; see docs/internals.md for the bytes. */
 const FORMS: Record<Exclude<FieldKind, 'flattened'>, Form> = {
   address,
   hex: bytes,

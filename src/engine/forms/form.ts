@@ -4,7 +4,7 @@ import { cursor, takeVarint } from './cursor.ts'
 import { NULL, writeJson } from './json.ts'
 
 /**
- * How values of fields are kept in records and shown as JSON; see docs/layout.md for the bytes. Several kinds of fields
+ * How values of fields are kept in records and shown as JSON; see docs/internals.md for the bytes. Several kinds of fields
  * share a form. Reading begins at the cursor.
  */
 export interface Form {

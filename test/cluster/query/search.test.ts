@@ -243,6 +243,6 @@ describe('searches of a chain', { skip: withoutCluster }, () => {
   })
 })
 
-/** See docs/opensearch-queries.md. */
+/** See docs/opensearch.md#searches. */
 const REFUSED =
   /^(sort by _id|order by \S+\.dec|extra.*|a negative score|terminate_after|regexp with ~ or &|sort by .* of several kinds|collapse .*)$/
