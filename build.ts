@@ -86,7 +86,7 @@ const buildBundle = async () => {
       throw new Error(`dist/${path} is not ASCII: write other characters as escapes`)
   await makeDemo()
   await makeCache()
-  const { manPage } = await import('./src/cli/man.ts')
+  const { manPage } = await import('./src/app/cli/man.ts')
   writeFileSync('dist/chainsieve.1', manPage(version))
   // Without the executable bit npx says "Permission denied".
   chmodSync('dist/chainsieve.mjs', 0o755)
@@ -95,7 +95,7 @@ const buildBundle = async () => {
 /** The store of the demo chain, which both forms ship, so that a first start need not import it. */
 const makeDemo = async (): Promise<string> => {
   const { makeDemoStore } = await import('./scripts/demo/store.ts')
-  const { DEMO_STORE } = await import('./src/services/demo.ts')
+  const { DEMO_STORE } = await import('./src/dev/demo.ts')
   const output = `dist/${DEMO_STORE}`
   await makeDemoStore(output)
   return output

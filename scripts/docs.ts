@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { settingsOf } from '../src/cli/arguments.ts'
-import { COMMANDS } from '../src/cli/commands/index.ts'
+import { settingsOf } from '../src/app/cli/arguments.ts'
+import { COMMANDS } from '../src/app/cli/commands/index.ts'
 import { DEVIATIONS } from '../src/cluster/deviations.ts'
 import { CHAINS } from '../src/config/chains.ts'
 import { toggle } from '../src/config/kinds.ts'

@@ -175,8 +175,13 @@ export const ROOMS: Record<string, Room> = {
     ],
     pure: true,
   },
-  services: {
-    is: 'what the commands set to work, in the order in which it starts',
+  dev: {
+    is: '`chainsieve dev` and `chainsieve replay`: what a node and the project of its contracts tell a developer; the demo chain',
+    may: ['lib', 'config', 'accounts', 'sqlite', 'engine', 'search', 'ingest'],
+    types: ['delivery'],
+  },
+  app: {
+    is: 'the commands and the composition of what they set to work, in the order in which it starts; metrics and retention of a server',
     may: [
       'limits',
       'lib',
@@ -194,18 +199,14 @@ export const ROOMS: Record<string, Room> = {
       'ingest',
       'doctor',
       'http',
+      'dev',
     ],
-  },
-  cli: {
-    is: 'the command line: one file for each command, help texts, what is printed',
-    may: ['limits', 'search', 'rules', 'accounts', 'config', 'lib'],
-    types: ['ingest', 'alerts', 'delivery', 'doctor', 'services'],
   },
   'start.ts': { is: 'what the bundle is started by: has a Node that is recent enough load it', may: ['lib'] },
   'load.ts': { is: 'runs the bundle in each thread, from what V8 made of it when it was built', may: ['lib'] },
   'main.ts': {
     is: 'the one entry: the command line in the main thread, and each worker thread in its role',
-    may: ['lib', 'search', 'cluster', 'ingest', 'delivery', 'services', 'cli'],
+    may: ['lib', 'search', 'cluster', 'ingest', 'delivery', 'app'],
   },
 }
 

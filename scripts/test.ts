@@ -73,7 +73,7 @@ const bundleThreads = async (): Promise<string> => {
     ...{ entryPoints: ['src/main.ts'], outdir: folder, bundle: true, splitting: true, format: 'esm' },
     ...{ platform: 'node', packages: 'external', metafile: true, logLevel: 'warning' },
     // No thread loads these, and what they share with others would be cut into a hundred parts.
-    external: ['./cli/index.ts', './services/index.ts'],
+    external: ['./app/cli/index.ts', './app/index.ts'],
   })
   // Parts of older sources.
   for (const file of globSync(`${folder}/*`)) if (!(file in metafile.outputs)) rmSync(file)

@@ -10,8 +10,8 @@ import type { ReaderData } from './search/reader-thread.ts'
  */
 const main = async () => {
   if (isMainThread) {
-    const { run } = await import('./cli/index.ts')
-    const { services } = await import('./services/index.ts')
+    const { run } = await import('./app/cli/index.ts')
+    const { services } = await import('./app/index.ts')
     const { version } = await import('./lib/runtime.ts')
     // Set, not called: what was written to a pipe is still delivered.
     process.exitCode = await run(process.argv.slice(2), { version, services })
@@ -32,7 +32,7 @@ const main = async () => {
     case 'checker':
       return (await import('./search/check-thread.ts')).runChecker()
     case 'storage':
-      return (await import('./services/manage/storage.ts')).runStorage(data as { store: string })
+      return (await import('./app/manage/storage.ts')).runStorage(data as { store: string })
     case 'delivery':
       return (await import('./delivery/thread.ts')).runDelivery(data as DeliveryData)
   }

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { PLATFORMS } from '../scripts/executable/platforms.ts'
-import { understand } from '../src/cli/arguments.ts'
+import { understand } from '../src/app/cli/arguments.ts'
 import { tempFolder } from './e2e/program.ts'
 
 /** The files that operators take over: each is held against what it names, and run as far as the machine can. */

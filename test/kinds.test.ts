@@ -27,7 +27,7 @@ const NAMES_KINDS = [
   /^src\/ingest\/scoped\/stored-blocks\.ts$/,
   // These ask as clients do.
   /^src\/console\//,
-  /^src\/services\/dev\/chain-news\.ts$/,
+  /^src\/dev\/chain-news\.ts$/,
 ]
 
 test('a kind of entity is declared once: tables, terms, columns and segments name none', () => {

@@ -10,7 +10,7 @@ import { KINDS, lookup } from '../src/mapping/index.ts'
 import { parseSearch } from '../src/query/parse.ts'
 import { TARGET_TYPES } from '../src/rules/rule.ts'
 import { checkRule } from '../src/rules/schema.ts'
-import { chainsieve, folder } from './cli/support.ts'
+import { chainsieve, folder } from './app/cli/support.ts'
 import { appOf, MAINNET, TOKEN } from './http/support.ts'
 import { ruleBody, ruleConfig } from './support/rules.ts'
 

@@ -1,11 +1,11 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DEMO, DEMO_BATCH, packDemo } from '../../src/dev/demo.ts'
 import { storeFile } from '../../src/engine/files.ts'
 import { openForWriting } from '../../src/engine/open.ts'
 import { startIndexing } from '../../src/ingest/network.ts'
 import { silent } from '../../src/lib/log.ts'
-import { DEMO, DEMO_BATCH, packDemo } from '../../src/services/demo.ts'
 
 /** Imports the demo chain as a server would, and writes what comes of it to a file that the program ships. */
 export const makeDemoStore = async (output: string) => {

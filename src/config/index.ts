@@ -8,6 +8,7 @@ import { readAtMost } from '../lib/read.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
 import { CHAINS } from './chains.ts'
 import { type ClusterConfig, type ClusterSetting, clusterOf } from './cluster.ts'
+import { allowancesOf } from './kinds.ts'
 import { type Scoping, scopingOf } from './scopes.ts'
 import { NETWORK_SETTINGS, placesOf, SETTINGS, type Setting, type Table, type Values } from './settings.ts'
 
@@ -258,3 +259,18 @@ const read = ({ kind, list }: Setting, { value, place }: Raw): unknown => {
   if (!list) return one(value)
   return (Array.isArray(value) ? value : [value]).map(one)
 }
+
+/** How the nodes of a network are asked. */
+export const nodeOptions = (network: NetworkConfig) => ({
+  urls: network.rpc.map(url => url.reveal()),
+  allowances: allowancesOf(network),
+  ...(network.ws && { wsUrl: network.ws.reveal() }),
+  ...(network.pollInterval !== undefined && { pollMs: network.pollInterval }),
+  ...(network.chainId !== undefined && { chainId: network.chainId }),
+  bloom: !network.skipBloom,
+  verifyLogs: network.verifyLogs,
+  traces: network.traces,
+  timeoutMs: network.requestTimeout,
+  batch: network.rpcBatch,
+  concurrency: network.rpcConcurrency,
+})

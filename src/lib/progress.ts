@@ -167,3 +167,8 @@ export const timeOf = (seconds: number): string => {
   const shown = first < 0 ? parts.slice(-1) : parts.slice(first, first + 2).filter(([n]) => n > 0)
   return shown.map(([n, unit]) => `${n} ${unit}`).join(' ')
 }
+
+/** Shows how far something is. */
+export interface Bars {
+  progress(label: string): Progress
+}

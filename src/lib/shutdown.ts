@@ -89,3 +89,9 @@ export const surviveFaults = (log: Log, on: Pick<NodeJS.Process, 'on' | 'off'> =
     on.off('unhandledRejection', survive)
   }
 }
+
+/** What every task is given: `shutdown.signal` asks it to stop, `shutdown.add` registers what must be closed. */
+export interface Run {
+  log: Log
+  shutdown: Shutdown
+}

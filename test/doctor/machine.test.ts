@@ -9,7 +9,7 @@ import { checkStores } from '../../src/doctor/store.ts'
 import { makeStoreFolder, storeFile } from '../../src/engine/files.ts'
 import { openForWriting } from '../../src/engine/open.ts'
 import { createMoveWriter } from '../../src/engine/shipping/document-location.ts'
-import { chainsieve } from '../cli/support.ts'
+import { chainsieve } from '../app/cli/support.ts'
 import { configOf, linesOf, MAINNET, type Test, tempFolder } from './support.ts'
 
 const stored = (t: Test) => {

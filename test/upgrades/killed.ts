@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
+import { takeDataFolder } from '../../src/app/upgrade.ts'
 import { silent } from '../../src/lib/log.ts'
-import { takeDataFolder } from '../../src/services/upgrade.ts'
 
 /** Upgrades a data folder, and is killed by one of its statements; by none for 0. Prints how many there were. */
 const [data, killedBy] = [process.argv[2]!, Number(process.argv[3])]

@@ -1,0 +1,137 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { constants, setPriority } from 'node:os'
+import { basename, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ACCOUNTS_FILE, checkHoldsAccounts } from '../accounts/file.ts'
+import { checkBackup, restoreBackup } from '../backup/restore.ts'
+import { type BackupOptions, type BackupStep, takeBackup } from '../backup/take.ts'
+import type { Config } from '../config/index.ts'
+import { checkHoldsDeliveries, DELIVERIES_FILE } from '../delivery/ledger/file.ts'
+import { storedNetworks, storeFile } from '../engine/files.ts'
+import { checkStore, isStoreOlder } from '../engine/open.ts'
+import { refuse } from '../lib/errors.ts'
+import type { Bars } from '../lib/progress.ts'
+import { nativeBinding, version } from '../lib/runtime.ts'
+import type { Run } from '../lib/shutdown.ts'
+import { lockFolder } from '../sqlite/lock.ts'
+import { findEmptied } from '../sqlite/pages.ts'
+import { rangesOf } from './stores.ts'
+
+/** Copies all that is stored to a folder, beside a server if need be. */
+export const backup = async ({ data }: Config, folder: string, full: boolean, { shutdown, progress }: Run & Bars) => {
+  const held = heldIn(data)
+  const { databases } = held
+  if (databases.length === 0) throw refuse('nothing_stored', `${data} has nothing to back up: check --data.`)
+  const native = nativeBinding(data)
+  const lock = lockFolder(folder, 'backup', native)
+  shutdown.add('lock', lock.release)
+  giveWay()
+  const steps = takeBackup({ ...held, folder, program: version, full, native })
+  return run(steps, 'backup', progress, shutdown.signal)
+}
+
+/**
+ * Makes the data folder of a backup, or with `check` only tells whether the backup is whole. `force` puts what the data folder holds aside.
+ * Ranges are null where an older version wrote the store: whoever serves it next upgrades it.
+ */
+export const restore = async (
+  { data }: Config,
+  folder: string,
+  { check, force }: { check: boolean; force: boolean },
+  { shutdown, progress }: Run & Bars,
+) => {
+  if (check) {
+    const { takenAt } = await run(checkBackup(folder), 'check', progress, shutdown.signal)
+    return { takenAt, networks: [], aside: undefined }
+  }
+  const native = nativeBinding(data)
+  const lock = lockFolder(data, 'restore', native)
+  shutdown.add('lock', lock.release)
+  const done = await run(restoreBackup({ backup: folder, data, force }), 'restore', progress, shutdown.signal)
+  return {
+    ...done,
+    networks: storedNetworks(data).map(network => {
+      const store = storeFile(data, network)
+      return { network, ranges: isStoreOlder(store, native) ? null : rangesOf(store) }
+    }),
+  }
+}
+
+/** What of a data folder belongs to a backup. */
+export const heldIn = (data: string): Pick<BackupOptions, 'data' | 'databases' | 'files' | 'check'> => ({
+  data,
+  databases: databasesIn(data),
+  files: filesIn(data),
+  check: db => (CHECKS[basename(db.name)] ?? checkStore)(db),
+})
+
+const CHECKS: Record<string, BackupOptions['check']> = {
+  [ACCOUNTS_FILE]: checkHoldsAccounts,
+  [DELIVERIES_FILE]: checkHoldsDeliveries,
+}
+
+/**
+ * In the order in which their state is taken: what was found after the state of the deliveries is delivered after a restore, and a rule
+ * that found something is there.
+ */
+const databasesIn = (data: string): string[] => [
+  ...[DELIVERIES_FILE].filter(name => isThere(data, name)),
+  ...storedNetworks(data).map(network => storeFile('', network)),
+  ...[ACCOUNTS_FILE].filter(name => isThere(data, name)),
+]
+
+/** One that is lost is not left out: the backup refuses it. */
+const isThere = (data: string, name: string): boolean =>
+  existsSync(join(data, name)) || findEmptied(join(data, name)) !== undefined
+
+/** Settings, ABIs, and requests to decode stored data again. */
+const filesIn = (data: string): string[] =>
+  ['chainsieve.toml', ...['abis', 'redecode'].flatMap(folder => walk(data, folder))].filter(name =>
+    existsSync(join(data, name)),
+  )
+
+const walk = (data: string, folder: string): string[] =>
+  existsSync(join(data, folder))
+    ? readdirSync(join(data, folder), { withFileTypes: true }).flatMap(entry => {
+        const name = join(folder, entry.name)
+        return entry.isDirectory() ? walk(data, name) : entry.isFile() ? [name] : []
+      })
+    : []
+
+/** A server beside this process goes first. */
+const giveWay = () => {
+  try {
+    setPriority(constants.priority.PRIORITY_LOW)
+  } catch {
+    // Not every system lets a process lower its own.
+  }
+}
+
+/** So much of the time is left to others. */
+const REST = 0.5
+const TURN_MS = 20
+
+const run = async <T>(
+  steps: Generator<BackupStep, T>,
+  label: string,
+  progress: Bars['progress'],
+  signal: AbortSignal,
+): Promise<T> => {
+  const bar = progress(label)
+  let turn = performance.now()
+  try {
+    for (;;) {
+      const { done, value } = steps.next()
+      if (done) return value
+      const took = performance.now() - turn
+      if (took < TURN_MS) continue
+      bar.update({ blocks: 0, logs: 0, events: 0, ...value })
+      await sleep(took * REST)
+      signal.throwIfAborted()
+      turn = performance.now()
+    }
+  } finally {
+    steps.return(undefined as never)
+    bar.finish()
+  }
+}

@@ -1,0 +1,100 @@
+import type { Readable, Writable } from 'node:stream'
+import type { Config, Flags, NetworkConfig } from '../../config/index.ts'
+import type { SettingName, Table, Values } from '../../config/settings.ts'
+import { ChainsieveError, refuse } from '../../lib/errors.ts'
+import type { Bars, Output } from '../../lib/progress.ts'
+import type { Run } from '../../lib/shutdown.ts'
+import type { Services } from '../index.ts'
+import type { Summary } from '../jobs.ts'
+
+export interface Streams {
+  stdin: Readable & { isTTY?: boolean }
+  stdout: Writable & Output
+  stderr: Output
+}
+
+export interface Context<O extends Table = Table> extends Run, Bars {
+  config: Config
+  options: Values<O>
+  /** Positional arguments behind the command's name. */
+  args: string[]
+  services: Services
+  streams: Streams
+  /** The working directory. */
+  cwd: string
+  /** Writes a line of the result. */
+  print(line: string): void
+}
+
+/** Arguments, a call, and how its result is shown. */
+export interface Command<O extends Table = Table, R = unknown> {
+  /** One word or two. */
+  name: string
+  /** Arguments as the usage shows them. */
+  usage: string
+  /** One sentence. */
+  summary: string
+  /** Settings that it takes as flags, beside `data`, `config` and `json`, which all take. */
+  settings: readonly SettingName[]
+  /** Defaults of settings for this command. */
+  defaults?: Flags
+  /** Flags of its own. */
+  options: O
+  /** Whether it stands in the audit trail. What changes tokens and rules writes there itself. */
+  audited?: true
+  /** How many positional arguments it takes. */
+  arity: readonly [least: number, most: number]
+  /** Does the work. Without `show` it prints by itself, and what it returns is the exit code. */
+  run(context: Context<O>): Promise<R>
+  /** The result as text; with `--json` the result itself is printed, or what `json` makes of it. */
+  show?(result: R, context: Context<O>): string
+  json?(result: R): unknown
+  /** The exit code of a result; 0 unless it says otherwise. */
+  code?(result: R): number
+}
+
+export const command = <const O extends Table, R>(command: Command<O, R>): Command => command as unknown as Command
+
+/** Runs a command and prints its result; resolves to the exit code. */
+export const perform = async ({ run, show, json, code }: Command, context: Context): Promise<number> => {
+  const result = await run(context)
+  if (!show) return (result as number | undefined) ?? 0
+  const text = context.config.json ? JSON.stringify(json ? json(result) : result) : show(result, context)
+  if (text !== '') context.print(text)
+  return code?.(result) ?? 0
+}
+
+export const MISUSED = 'used_wrongly'
+
+/** Refuses what was typed: exit code 2, with a pointer to the help text. */
+export const misused = (message: string) => refuse(MISUSED, message)
+
+/** The network that a command is about: the one that was named, or the only one of the config file. */
+export const networkOf = ({ network, networks }: Config): NetworkConfig => {
+  const found = network === undefined ? networks[0] : networks.find(it => it.network === network)
+  if (!found) throw misused('Which network? Add --network T/B/N.')
+  if (network === undefined && networks.length > 1)
+    throw misused(`Which network? Add --network with one of ${networks.map(it => it.network).join(', ')}.`)
+  return found
+}
+
+/** What is refused was typed wrongly. */
+export const refusing = async <T>(find: () => T | Promise<T>): Promise<T> => {
+  try {
+    return await find()
+  } catch (error) {
+    throw error instanceof ChainsieveError && error.next === 'refuse' ? misused(error.message) : error
+  }
+}
+
+/** The exit code of a back-fill or an import whose summary was printed; what broke it off is thrown. */
+export const endOf = ({ failure, missing, unread }: Summary, { shutdown, log }: Run): number => {
+  const isUnfinished = missing.length > 0 || unread.length > 0
+  if (failure) {
+    if (isUnfinished) log.warn('Failed before the end; stored blocks are kept, and the same command continues here')
+    throw failure
+  }
+  if (!shutdown.signal.aborted) return 0
+  log.warn('Stopped before the end; the same command continues here')
+  return 1
+}

@@ -1,0 +1,96 @@
+import { text, toggle } from '../../../config/kinds.ts'
+import { setting } from '../../../config/settings.ts'
+import type { AbiFile } from '../../own-abis.ts'
+import { command, misused } from '../command.ts'
+import { showTable } from '../show.ts'
+
+const HEAD = ['NAME', 'NETWORK', 'FOR', 'PROBABILITY', 'EVENTS', 'FUNCTIONS']
+
+const show = (files: AbiFile[]): string => {
+  const rows = files.map(({ name, network, address, codeHash, probability, events, functions }) => [
+    ...[name, network ?? 'any', address ?? (codeHash === null ? 'any' : `code ${codeHash}`)],
+    ...[String(probability), String(events), String(functions)],
+  ])
+  return showTable(HEAD, rows)
+}
+
+export const addAbis = command({
+  name: 'abi add',
+  usage: '[--network T/B/N] [--address ADDRESS | --code-hash HASH] [--redecode] FILE|FOLDER…',
+  summary:
+    'Adds ABIs to decode by: JSON, artifacts of Foundry and Hardhat, folders of both, metadata of Sourcify, signatures, lists of 4byte and OpenChain.',
+  settings: ['network', 'limit'],
+  options: {
+    address: setting(
+      text('an address', 'ADDRESS'),
+      undefined,
+      'Address of the contract that the ABI is for. The default is every contract that it fits.',
+    ),
+    codeHash: setting(
+      text('a hash', 'HASH'),
+      undefined,
+      'Keccak-256 of the code that the ABI is for, at any address. The field `codeHash` of a contract has it.',
+    ),
+    redecode: setting(toggle, 'false', 'Also decodes stored blocks again, in the running server or in the next one.'),
+  },
+  audited: true,
+  arity: [1, Number.POSITIVE_INFINITY],
+  run: async ({ services, config, args, options: { address, codeHash, redecode }, log }) => {
+    check(address, codeHash)
+    if (address !== undefined && codeHash !== undefined)
+      throw misused('An ABI is for a contract or for a code: give --address or --code-hash, not both.')
+    if (address !== undefined && config.network === undefined)
+      throw misused('On which network is that contract? Add --network T/B/N.')
+    const { network } = config
+    return services.addAbis(config, args, { network, address, codeHash }, redecode, log)
+  },
+  show: files => {
+    const [redecoding] = files.flatMap(file => file.redecoding ?? [])
+    return redecoding ? `${show(files)}\n${showRedecoding(redecoding)}` : show(files)
+  },
+})
+
+export const listAbis = command({
+  name: 'abi list',
+  usage: '',
+  summary: 'Lists the ABIs that you added.',
+  settings: [],
+  options: {},
+  arity: [0, 0],
+  run: async ({ services, config }) => services.listAbis(config),
+  show,
+})
+
+export const removeAbis = command({
+  name: 'abi remove',
+  usage: '[--network T/B/N] [--address ADDRESS] [--code-hash HASH] NAME…',
+  summary:
+    'Removes the ABIs of that name, or only those of one network, contract or code. Stored documents stay decoded.',
+  settings: ['network'],
+  options: {
+    address: setting(text('an address', 'ADDRESS'), undefined, 'Address of the contract that the ABI was added for.'),
+    codeHash: setting(text('a hash', 'HASH'), undefined, 'Hash of the code that the ABI was added for.'),
+  },
+  audited: true,
+  arity: [1, Number.POSITIVE_INFINITY],
+  run: async ({ services, config, args, options: { address, codeHash } }) => {
+    check(address, codeHash)
+    return services.removeAbis(config, args, { network: config.network, address, codeHash })
+  },
+  show,
+})
+
+const check = (address: string | undefined, codeHash: string | undefined) => {
+  if (address !== undefined && !/^0x[0-9a-f]{40}$/i.test(address))
+    throw misused(`--address takes 0x and 40 hex digits, not ${JSON.stringify(address)}.`)
+  if (codeHash !== undefined && !/^0x[0-9a-f]{64}$/i.test(codeHash))
+    throw misused(
+      `--code-hash takes 0x and 64 hex digits, the Keccak-256 of a contract's code, not ${JSON.stringify(codeHash)}.`,
+    )
+}
+
+const showRedecoding = ({ networks, now }: NonNullable<AbiFile['redecoding']>): string => {
+  if (networks.length === 0) return 'No stored blocks need decoding again.'
+  const who = now ? 'The running server decodes' : 'The next chainsieve serve will decode'
+  return `${who} the stored blocks of ${networks.join(', ')} again.`
+}

@@ -1,0 +1,470 @@
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { isDeepStrictEqual } from 'node:util'
+import { blockPoint, count, toggle } from '../../../config/kinds.ts'
+import { setting } from '../../../config/settings.ts'
+import { ChainsieveError, messageOf, refuse } from '../../../lib/errors.ts'
+import { collectAtMost, readAtMost } from '../../../lib/read.ts'
+import { type Limits, overLimit } from '../../../limits/index.ts'
+import { within } from '../../../rules/place.ts'
+import type { RuleInput } from '../../../rules/rule.ts'
+import { checkRule, type Fault, SERVERS } from '../../../rules/schema.ts'
+import type { Simulation } from '../../../rules/search.ts'
+import type { Cancelled, EditedRules, RuleBook, RuleEdits, ShownRule } from '../../rule-book.ts'
+import type { CheckedRule, RulesService } from '../../rules.ts'
+import { type Context, command, misused, type Streams } from '../command.ts'
+import { count as counted, showRanges, showTable, showText, showTime } from '../show.ts'
+import { ACCOUNT, BOOK, idsOf, openBook, showCancelled } from './rules.ts'
+
+/** The name of a file in output. */
+const nameOf = (file: string): string => (file === '-' ? 'standard input' : file)
+
+/** A JSON file, `-` being standard input. Whatever keeps it from being read is refused without the file's name. */
+const readJson = async (file: string, stdin: Readable, limits: Limits): Promise<unknown> => {
+  let bytes: Uint8Array | undefined
+  try {
+    bytes = file === '-' ? await collectAtMost(stdin, limits.inputFile) : readAtMost(file, limits.inputFile)
+  } catch (error) {
+    throw refuse('file_unreadable', `It cannot be read: ${messageOf(error)}`, error)
+  }
+  if (!bytes) throw overLimit('inputFile', limits, 'It')
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown
+  } catch (error) {
+    throw refuse('file_no_json', `It is not JSON: ${messageOf(error)}`, error)
+  }
+}
+
+/** `rules.json: config.targetMap[0].value: value must be …` */
+const showFault = (file: string, { path, message }: Fault): string =>
+  [nameOf(file), path, message].filter(part => part !== '').join(': ')
+
+interface FileRule {
+  file: string
+  rule: RuleInput
+}
+
+/** The rules of a command's files; undefined where they have faults, which standard error then tells, a line each. */
+const rulesOf = async ({
+  args,
+  streams,
+  config,
+}: Pick<Context, 'args' | 'streams' | 'config'>): Promise<FileRule[] | undefined> => {
+  const { rules, faults } = await readRules(args, streams.stdin, config.limits)
+  for (const fault of faults) streams.stderr.write(`${showText(fault, 2_000)}\n`)
+  return faults.length > 0 ? undefined : rules
+}
+
+/** The rules of files and folders, or everything that is wrong with them, a line each. The server judges where they would send to. */
+const readRules = async (
+  paths: readonly string[],
+  stdin: Readable,
+  limits: Limits,
+): Promise<{ rules: FileRule[]; faults: string[] }> => {
+  const rules = new Map<string, FileRule>()
+  const faults: string[] = []
+  for (const file of [...new Set(paths.flatMap(filesOf))]) {
+    let value: unknown
+    try {
+      value = await readJson(file, stdin, limits)
+    } catch (error) {
+      if (!(error instanceof ChainsieveError)) throw error
+      faults.push(showFault(file, { path: '', message: error.message }))
+      continue
+    }
+    const list = Array.isArray(value) ? value : [value]
+    if (list.length === 0) faults.push(showFault(file, { path: '', message: 'There is no rule in its list.' }))
+    for (const [index, one] of list.entries()) {
+      const checked = checkRule(one, { limits })
+      const place = Array.isArray(value) ? index : null
+      for (const fault of checked.faults) faults.push(showFault(file, within(place, fault)))
+      if (!checked.rule) continue
+      const other = rules.get(checked.rule.name)
+      if (other) {
+        const message = `${nameOf(other.file)} has a rule of this name, too: names tell rules apart here.`
+        faults.push(showFault(file, within(place, { path: 'name', message })))
+      } else rules.set(checked.rule.name, { file, rule: checked.rule })
+    }
+  }
+  return { rules: [...rules.values()], faults }
+}
+
+/** A folder means the JSON files in it and below. */
+const filesOf = (path: string): string[] => {
+  if (path === '-') return [path]
+  let isFolder: boolean
+  try {
+    isFolder = statSync(path).isDirectory()
+  } catch (error) {
+    throw refuse('file_unreadable', `${path} cannot be read: ${messageOf(error)}`, error)
+  }
+  if (!isFolder) return [path]
+  const files = readdirSync(path, { recursive: true, encoding: 'utf8' }).filter(name => name.endsWith('.json'))
+  if (files.length === 0) throw refuse('no_rules', `There is no .json file in ${path}.`)
+  return files.sort().map(name => join(path, name))
+}
+
+export const checkRules = command({
+  name: 'rules check',
+  usage: 'FILE…',
+  summary:
+    'Checks alert rules in JSON files as the server does. A file has one rule or a list; - reads standard input.',
+  settings: ['allowTarget', 'smtp', 'limit'],
+  options: {},
+  arity: [1, Number.POSITIVE_INFINITY],
+  run: async ({ services, config, shutdown, args, streams, print }) => {
+    const rules = services.openRules(config, { shutdown })
+    const files: CheckedFile[] = []
+    for (const file of args) {
+      const checked = await checkFile(rules, file, streams, config.limits)
+      files.push(checked)
+      if (!config.json) print(showChecked(checked))
+    }
+    if (config.json) print(JSON.stringify(files.map(checkedJson)))
+    return files.every(isGood) ? 0 : 1
+  },
+})
+
+interface CheckedFile {
+  file: string
+  /** What is wrong with the file as a whole. */
+  fault?: string
+  /** The rule's place in the file's list; null if the file is not a list. */
+  rules: { index: number | null; checked: CheckedRule }[]
+}
+
+const checkFile = async (
+  rules: RulesService,
+  file: string,
+  { stdin }: Streams,
+  limits: Limits,
+): Promise<CheckedFile> => {
+  let value: unknown
+  try {
+    value = await readJson(file, stdin, limits)
+  } catch (error) {
+    if (!(error instanceof ChainsieveError)) throw error
+    return { file, fault: error.message, rules: [] }
+  }
+  if (!Array.isArray(value)) return { file, rules: [{ index: null, checked: rules.check(value) }] }
+  if (value.length === 0) return { file, fault: 'There is no rule in its list.', rules: [] }
+  return { file, rules: value.map((rule, index) => ({ index, checked: rules.check(rule) })) }
+}
+
+const isGood = ({ fault, rules }: CheckedFile): boolean =>
+  fault === undefined && rules.every(({ checked }) => checked.rule !== undefined)
+
+const showChecked = (checked: CheckedFile): string => {
+  const { file, fault, rules } = checked
+  if (fault !== undefined) return showFault(file, { path: '', message: fault })
+  const lines = rules.flatMap(({ index, checked }) =>
+    checked.rule ? remarks(file, index, checked) : checked.faults.map(fault => showFault(file, within(index, fault))),
+  )
+  if (isGood(checked)) lines.unshift(showFault(file, { path: '', message: goodness(rules) }))
+  return lines.map(line => showText(line, 2_000)).join('\n')
+}
+
+const goodness = (rules: CheckedFile['rules']): string =>
+  rules[0]?.index === null ? 'good' : `good, ${counted(rules.length, 'rule')}`
+
+const remarks = (file: string, index: number | null, { warnings, idle }: CheckedRule & { rule: object }): string[] =>
+  [...(idle === undefined ? [] : [`idle: ${idle}.`]), ...warnings.map(warning => `warning: ${warning}`)].map(message =>
+    showFault(file, within(index, { path: '', message })),
+  )
+
+const checkedJson = (checked: CheckedFile) => ({
+  file: checked.file,
+  good: isGood(checked),
+  faults:
+    checked.fault !== undefined
+      ? [{ path: '', message: checked.fault }]
+      : checked.rules.flatMap(({ index, checked }) => checked.faults.map(fault => within(index, fault))),
+  warnings: checked.rules.flatMap(({ index, checked }) =>
+    checked.rule ? checked.warnings.map(message => within(index, { path: '', message })) : [],
+  ),
+  idle: checked.rules.flatMap(({ index, checked }) =>
+    checked.rule && checked.idle !== undefined ? [within(index, { path: '', message: checked.idle })] : [],
+  ),
+})
+
+export const applyRules = command({
+  name: 'rules apply',
+  usage: 'FILE|DIR… [--prune] [--dry-run] [--account NAME]',
+  summary:
+    'Makes the rules of an account those of JSON files, by their names: creates and updates them. A file has one rule or a list; - reads standard input. Nothing is changed if a file has a fault.',
+  settings: [...BOOK, 'allowTarget', 'limit'],
+  options: {
+    ...ACCOUNT,
+    prune: setting(toggle, 'false', 'Deletes rules of the account that are not in the files.'),
+    dryRun: setting(toggle, 'false', 'Shows what would change, and changes nothing.'),
+  },
+  arity: [1, Number.POSITIVE_INFINITY],
+  run: async context => {
+    const { config, options, print } = context
+    const rules = await rulesOf(context)
+    if (!rules) return 1
+    const book = openBook(context, options.account)
+    const steps = plan(await book.list(), rules, options.prune)
+    const done = options.dryRun ? steps : await take(context, book, steps)
+    if (!config.json) for (const step of done) if (step.to !== 'keep') print(showStep(step, options.dryRun))
+    print(config.json ? JSON.stringify(toJson(done, options.dryRun)) : summary(done, options.dryRun))
+    return 0
+  },
+})
+
+export const createRules = command({
+  name: 'rules create',
+  usage: 'FILE… [--account NAME]',
+  summary: 'Creates the rules of JSON files. Fails if the account has a rule of the same name.',
+  settings: [...BOOK, 'allowTarget', 'limit'],
+  options: ACCOUNT,
+  arity: [1, Number.POSITIVE_INFINITY],
+  run: async context => {
+    const { config, options, print } = context
+    const rules = await rulesOf(context)
+    if (!rules) return 1
+    const book = openBook(context, options.account)
+    const known = Map.groupBy(await book.list(), ({ name }) => name)
+    for (const { rule } of rules) {
+      const same = known.get(rule.name)
+      if (same)
+        throw refuse(
+          'rule_exists',
+          `There is a rule ${JSON.stringify(rule.name)} already (${idsOf(same)}): chainsieve rules apply updates it.`,
+        )
+    }
+    const { created } = await change(context, book, { ...NONE, create: rules.map(({ rule }) => rule) })
+    if (config.json) print(JSON.stringify(created))
+    else for (const { id, name } of created) print(`created    ${id}  ${showText(name)}`)
+    return 0
+  },
+})
+
+/** The change to one rule. `keep`: no file has it, and it stays. */
+type Step =
+  | { to: 'create'; name: string; id?: number; rule: RuleInput }
+  | { to: 'update'; name: string; id: number; rule: RuleInput; changes: Change[] }
+  | { to: 'nothing' | 'delete' | 'keep'; name: string; id: number }
+type Done = Step & Cancelled
+
+interface Change {
+  path: string
+  /** Undefined where there was nothing, or will be. */
+  from: unknown
+  to: unknown
+}
+
+const plan = (known: readonly ShownRule[], wanted: readonly FileRule[], prune: boolean): Step[] => {
+  const byName = Map.groupBy(known, ({ name }) => name)
+  const steps = wanted.map(({ rule }): Step => {
+    const same = byName.get(rule.name) ?? []
+    const [before] = same
+    if (same.length > 1)
+      throw refuse(
+        'many_rules',
+        `${same.length} rules are called ${JSON.stringify(rule.name)} (${idsOf(same)}): delete or rename all but one.`,
+      )
+    if (!before) return { to: 'create', name: rule.name, rule }
+    const { id, name } = before
+    const changes = differences(asWritten(before, rule), { ...rule })
+    return changes.length === 0 ? { to: 'nothing', id, name } : { to: 'update', id, name, rule, changes }
+  })
+  const names = new Set(wanted.map(({ rule }) => rule.name))
+  const others = known.filter(({ name }) => !names.has(name))
+  return [...steps, ...others.map(({ id, name }): Step => ({ to: prune ? 'delete' : 'keep', id, name }))]
+}
+
+/** A rule without what the server adds. State and start are left as they are where the file does not name them. */
+const asWritten = (rule: ShownRule, wanted: RuleInput): Record<string, unknown> => {
+  const own = Object.entries(rule).filter(([name]) => !SERVERS.includes(name))
+  const left = own.filter(
+    ([name]) => !((name === 'enabled' || name === 'startBlock') && (wanted[name] ?? undefined) === undefined),
+  )
+  return Object.fromEntries([
+    ...left,
+    // Null asks for what is the default.
+    ...('startBlock' in wanted && wanted.startBlock === null ? [['startBlock', null] as const] : []),
+  ])
+}
+
+const differences = (
+  from: Readonly<Record<string, unknown>>,
+  to: Readonly<Record<string, unknown>>,
+  path = '',
+): Change[] =>
+  [...new Set([...Object.keys(from), ...Object.keys(to)])].flatMap(name => {
+    const [before, after] = [from[name], to[name]]
+    if (isDeepStrictEqual(before, after)) return []
+    const at = path === '' ? name : `${path}.${name}`
+    return isRecord(before) && isRecord(after)
+      ? differences(before, after, at)
+      : [{ path: at, from: before, to: after }]
+  })
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const NONE: RuleEdits = { create: [], replace: [], remove: [] }
+/** So many changes are soon made. */
+const FEW = 200
+
+const change = async ({ progress }: Pick<Context, 'progress'>, book: RuleBook, changes: RuleEdits) => {
+  const { create, replace, remove } = changes
+  const total = create.length + replace.length + remove.length
+  if (total <= FEW) return book.change(changes)
+  const shown = progress('rules')
+  try {
+    return await book.change(changes, done => shown.update({ blocks: 0, logs: 0, events: 0, done, total }))
+  } finally {
+    shown.finish()
+  }
+}
+
+const take = async (context: Pick<Context, 'progress'>, book: RuleBook, steps: readonly Step[]): Promise<Done[]> => {
+  const changed: EditedRules = await change(context, book, {
+    create: steps.flatMap(step => (step.to === 'create' ? [step.rule] : [])),
+    replace: steps.flatMap(step => (step.to === 'update' ? [{ id: step.id, rule: step.rule }] : [])),
+    remove: steps.flatMap(step => (step.to === 'delete' ? [step.id] : [])),
+  })
+  const created = changed.created.values()
+  const cancelled = { update: changed.replaced.values(), delete: changed.removed.values() }
+  return steps.map((step): Done => {
+    if (step.to === 'create') return { ...step, id: created.next().value!.id }
+    if (step.to !== 'update' && step.to !== 'delete') return step
+    const { cancelledDeliveries } = cancelled[step.to].next().value!
+    return cancelledDeliveries === undefined ? step : { ...step, cancelledDeliveries }
+  })
+}
+
+const SAID = {
+  create: 'created',
+  update: 'updated',
+  nothing: 'unchanged',
+  delete: 'deleted',
+  keep: 'not in the files',
+} as const satisfies Record<Step['to'], string>
+
+const showStep = (step: Done, dryRun: boolean): string =>
+  [
+    `${SAID[step.to].padEnd(9)}  ${step.id ?? '-'}  ${showText(step.name)}${showCancelled(step)}`,
+    ...(step.to === 'update'
+      ? step.changes.map(({ path, from, to }) =>
+          dryRun ? `           ${path}: ${json(from)} → ${json(to)}` : `           ${path}`,
+        )
+      : []),
+  ].join('\n')
+
+const json = (value: unknown): string => (value === undefined ? 'nothing' : showText(JSON.stringify(value)))
+
+const summary = (done: readonly Done[], dryRun: boolean): string => {
+  const n = (to: Step['to']) => done.filter(step => step.to === to).length
+  const counts = (['create', 'update', 'nothing', 'delete'] as const).map(to => `${n(to)} ${SAID[to]}`).join(', ')
+  const kept = n('keep')
+  return [
+    `${counts}.`,
+    ...(kept > 0 ? [`${counted(kept, 'rule is', 'rules are')} not in the files: --prune deletes them.`] : []),
+    ...(dryRun ? ['This was a dry run: nothing has changed.'] : []),
+  ].join(' ')
+}
+
+const toJson = (done: readonly Done[], dryRun: boolean) => {
+  const those = (to: Step['to']) =>
+    done.flatMap(step => {
+      if (step.to !== to) return []
+      const { id = null, name, cancelledDeliveries } = step
+      const changes = step.to === 'update' ? { changes: step.changes } : {}
+      return [{ id, name, ...changes, ...(cancelledDeliveries !== undefined && { cancelledDeliveries }) }]
+    })
+  return {
+    dryRun,
+    created: those('create'),
+    updated: those('update'),
+    unchanged: those('nothing'),
+    deleted: those('delete'),
+    others: those('keep'),
+  }
+}
+
+export const simulateRule = command({
+  name: 'rules simulate',
+  usage: 'FILE|ID [--from N|latest-K] [--to N|latest-K] [--size N]',
+  summary: 'Shows how often a rule would have fired in the stored blocks, and the newest hits. Sends nothing.',
+  settings: ['queryDeadline', 'limit'],
+  options: {
+    from: setting(blockPoint, undefined, 'First block to search. The default is the first stored block.'),
+    to: setting(blockPoint, undefined, 'Last block to search. The default is the last stored block.'),
+    size: setting(count(0, 1_000), '10', 'Number of hits to show.'),
+  },
+  arity: [1, 1],
+  run: async ({ services, config, shutdown, args: [which = ''], options: { from, to, size }, streams, print }) => {
+    if (from && to && 'block' in from && 'block' in to && to.block < from.block)
+      throw misused(`The last block, ${to.block}, is before the first, ${from.block}.`)
+    const rules = services.openRules(config, { shutdown })
+    const rule = /^\d{1,15}$/.test(which)
+      ? rules.get(Number(which)).input
+      : await readRule(which, streams, config.limits)
+    if (rule === undefined) return 1
+    const simulation = await rules.simulate(rule, { from, to, size })
+    print(config.json ? JSON.stringify(simulation) : showSimulated(rule, simulation))
+    return 0
+  },
+})
+
+/** The rule of a file; undefined if it is not one, after its faults are printed. Its receivers do not matter: nothing is sent. */
+const readRule = async (file: string, { stdin, stderr }: Streams, limits: Limits): Promise<RuleInput | undefined> => {
+  let value: unknown
+  try {
+    value = await readJson(file, stdin, limits)
+  } catch (error) {
+    throw error instanceof ChainsieveError
+      ? refuse(error.code, `${nameOf(file)}: ${error.message}`, error.cause)
+      : error
+  }
+  if (Array.isArray(value))
+    throw refuse('many_rules', `${nameOf(file)} holds a list: put the one rule that is meant into a file of its own.`)
+  const { rule, faults } = checkRule(value, { limits })
+  for (const fault of faults) stderr.write(`${showText(showFault(file, fault), 2_000)}\n`)
+  return rule
+}
+
+const showSimulated = (
+  rule: RuleInput,
+  { total, fromBlock, toBlock, holes, hits, warnings = [] }: Simulation,
+): string => {
+  const { name, technology, blockchain, network } = rule
+  const blocks = fromBlock === toBlock ? `block ${fromBlock}` : `blocks ${fromBlock}-${toBlock}`
+  const stored = holes.length === 0 ? blocks : `what is stored of ${blocks}`
+  return [
+    `${showText(name)} would have fired ${counted(total, 'time')} in ${stored} of ${technology}/${blockchain}/${network}.`,
+    ...(holes.length === 0 ? [] : [`Not stored, and not looked at: ${showRanges(holes)}`]),
+    ...warnings.map(warning => `Warning: ${showText(warning, 2_000)}`),
+    ...(hits.length === 0 ? [] : [showTable(['BLOCK', 'ID', 'WHAT'], (hits as Hit[]).map(showHit))]),
+  ].join('\n')
+}
+
+interface Hit {
+  _id: string
+  _type: string
+  _source: Record<string, unknown>
+}
+
+const showHit = ({ _id, _type, _source }: Hit): string[] => {
+  const block = (_source.blockNumber ?? _source.number) as { num: unknown }
+  return [plainJson(block.num), _id, showText((SUMMARIES[_type] ?? JSON.stringify)(_source))]
+}
+
+const plainJson = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
+
+/** A document on one line, by its kind. */
+const SUMMARIES: Record<string, (source: Record<string, unknown>) => string> = {
+  event: ({ str, event, address }) => plainJson(str ?? `${plainJson(event)} of ${plainJson(address)}`),
+  log: ({ address, topics }) => `${plainJson(address)} ${(topics as string[])[0] ?? 'without topics'}`,
+  tx: ({ from, to, contractAddress, method, input, value }) => {
+    const call = method ?? (input === '0x' ? 'transfer' : plainJson(input).slice(0, 10))
+    const receiver = to === null ? `creates ${plainJson(contractAddress)}` : `to ${plainJson(to)}`
+    return `${to === null ? '' : `${plainJson(call)} `}from ${plainJson(from)} ${receiver}, value ${plainJson((value as { coin: unknown }).coin)}`
+  },
+  block: ({ transactions, timestamp }) =>
+    `${counted((transactions as unknown[]).length, 'transaction')} at ${showTime((timestamp as number) * 1000)}`,
+}

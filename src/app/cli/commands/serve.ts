@@ -1,0 +1,227 @@
+import { isIPv6 } from 'node:net'
+import type { Config } from '../../../config/index.ts'
+import { count, duration, port, text, toggle } from '../../../config/kinds.ts'
+import { setting } from '../../../config/settings.ts'
+import type { Finding } from '../../../doctor/finding.ts'
+import { messageOf, stop } from '../../../lib/errors.ts'
+import type { ReceiveNews } from '../../receive.ts'
+import { command, misused, networkOf } from '../command.ts'
+import { CLUSTER, KEPT, NODE, SCOPED, SERVER } from '../setting-lists.ts'
+import { count as counted, showStatus, showText } from '../show.ts'
+import { showDevNews } from '../show-news.ts'
+
+export const serve = command({
+  name: 'serve',
+  usage: '[--network T/B/N --rpc URL] [options]',
+  summary: 'Runs the server. Indexes and follows the given networks; without any network, serves a demo chain.',
+  settings: ['role', ...SERVER, ...NODE.filter(name => name !== 'to'), ...SCOPED, ...CLUSTER, ...KEPT, 'indexers'],
+  options: {},
+  arity: [0, 0],
+  run: async ({ services, config, log, shutdown }) => {
+    if (config.role === 'search') checkClusters(config)
+    await services.serve(config, { log, shutdown })
+  },
+})
+
+/** A server that only answers searches has no documents of its own. */
+const checkClusters = ({ networks }: Config) => {
+  if (networks.length === 0)
+    throw misused('--role search: which network? Add --network T/B/N, --store opensearch and --opensearch-url URL.')
+  const own = networks.find(({ cluster }) => !cluster || cluster.returning)
+  if (own)
+    throw misused(
+      `--role search answers for documents in a cluster, and ${own.network} has none: add --store opensearch and --opensearch-url URL.`,
+    )
+}
+
+export const dev = command({
+  name: 'dev',
+  usage: '[--rpc URL] [options]',
+  summary:
+    'Follows a local node (http://127.0.0.1:8545) for contract developers: decodes by the ABIs of the Foundry or Hardhat project in this folder, prints what happens, and serves it. Keeps no data.',
+  settings: [...SERVER, ...NODE.filter(name => name !== 'to' && name !== 'order' && name !== 'network')],
+  defaults: {
+    network: 'ethereum/dev/local',
+    rpc: ['http://127.0.0.1:8545'],
+    traces: 'all',
+    finality: '100000',
+    pollInterval: '200ms',
+  },
+  options: {
+    verbose: setting(toggle, 'false', 'Also prints the calls inside of transactions. `-v` for short.'),
+  },
+  arity: [0, 0],
+  run: ({ services, config, options: { verbose }, cwd, log, shutdown, streams, print }) => {
+    const style = { colours: streams.stdout.isTTY === true }
+    return services.dev(config, networkOf(config), {
+      folder: cwd,
+      verbose,
+      tell: news => print(config.json ? JSON.stringify(news) : showDevNews(news, style)),
+      log,
+      shutdown,
+    })
+  },
+})
+
+export const replay = command({
+  name: 'replay',
+  usage: 'HASH [--rpc URL]',
+  summary:
+    'Prints the calls inside of one transaction with their arguments, its events, and why and where it failed. Asks a node (http://127.0.0.1:8545), and decodes by the ABIs of the Foundry or Hardhat project in this folder and those of abi add.',
+  settings: ['network', 'rpc', 'rpcRate', 'rpcDaily', 'rpcMonth', 'rpcCosts', 'requestTimeout', 'limit'],
+  defaults: { network: 'ethereum/dev/local', rpc: ['http://127.0.0.1:8545'] },
+  options: {},
+  arity: [1, 1],
+  run: ({ services, config, args: [hash = ''], cwd, log, shutdown, streams, print }) => {
+    if (!/^0x[\da-f]{64}$/i.test(hash))
+      throw misused(
+        `Which transaction? Name it by its hash, 0x and 64 hex digits, not ${JSON.stringify(hash.slice(0, 100))}.`,
+      )
+    const style = { colours: streams.stdout.isTTY === true }
+    return services.replay(config, networkOf(config), hash.toLowerCase(), {
+      folder: cwd,
+      tell: news => print(config.json ? JSON.stringify(news) : showDevNews(news, style)),
+      log,
+      shutdown,
+    })
+  },
+})
+
+export const receive = command({
+  name: 'receive',
+  usage: '[--port PORT] [--account NAME | --secret SECRET] [--status CODE] [--delay TIME]',
+  summary:
+    'Receives webhooks on this machine to try alert rules with: prints what arrives, and checks its signature. The server must run with --allow-target 127.0.0.1/32.',
+  settings: [],
+  options: {
+    port: setting(port, '8700', 'Port that the receiver listens on, at 127.0.0.1.'),
+    account: setting(text('a name', 'NAME'), undefined, 'Account whose secret in the data folder signs the webhooks.'),
+    secret: setting(text('a secret', 'SECRET'), undefined, 'Secret that signs the webhooks (whsec_…).'),
+    status: setting(count(200, 599), '200', 'HTTP status to answer.'),
+    delay: setting(duration, '0s', 'Time to wait before each answer.'),
+  },
+  arity: [0, 0],
+  run: async ({ services, config, shutdown, options, print }) => {
+    const { port, account, secret: given, status, delay } = options
+    if (account !== undefined && given !== undefined) throw misused('Give either --account or --secret.')
+    const secret = account === undefined ? given : services.openRules(config, { shutdown }).secret(account)
+    await services.receive(
+      {
+        ...{ port, secret, status, delayMs: delay },
+        tell: news => print(config.json ? JSON.stringify(news) : showReceived(news, secret !== undefined)),
+      },
+      { shutdown },
+    )
+  },
+})
+
+const showReceived = (news: ReceiveNews, checks: boolean): string => {
+  if (news.type === 'listening')
+    return `Receives webhooks at ${news.url}${checks ? '' : '. Signatures are not checked: add --account or --secret'}.`
+  const { method, path, headers, body, signature, fault } = news
+  return [
+    '',
+    `${method} ${showText(path, 2_000)}`,
+    ...headers.map(([name, value]) => `${name}: ${showText(value)}`),
+    ...(signature === 'unchecked' ? [] : [`signature: ${signature}${fault === undefined ? '' : `, because ${fault}`}`]),
+    ...(body === '' ? [] : [showBody(body)]),
+  ].join('\n')
+}
+
+/** JSON as it is read best, other bodies on one line; nothing in them does something to a terminal. */
+const showBody = (body: string): string => {
+  try {
+    const lines = JSON.stringify(JSON.parse(body), null, 2).split('\n')
+    return lines.map(line => line.replace(/^( *)(.*)$/u, (_, space, rest) => space + showText(rest, 2_000))).join('\n')
+  } catch {
+    return showText(body, 2_000)
+  }
+}
+
+export const status = command({
+  name: 'status',
+  usage: '',
+  summary: 'Shows for each network the stored blocks, the head, and the state of its nodes.',
+  settings: [],
+  options: {},
+  arity: [0, 0],
+  run: async ({ services, config, ...run }) => services.status(config, run),
+  show: showStatus,
+})
+
+export const health = command({
+  name: 'health',
+  usage: '[--ready] [options]',
+  summary: 'Checks that the server at --host and --port lives. Exit code 0 if it does, 1 if not.',
+  settings: ['host', 'port', 'tlsCert'],
+  options: {
+    ready: setting(toggle, 'false', 'Checks that the server is ready: that everything it should do is done.'),
+  },
+  arity: [0, 0],
+  run: async ({ config, options, print }) => {
+    const url = `${config.tlsCert === undefined ? 'http' : 'https'}://${reachable(config.host)}:${config.port}/${options.ready ? 'ready' : 'health'}`
+    const { status, body } = await ask(url).catch(error => {
+      throw stop('no_answer', `${url} does not answer: ${messageOf(error)}`)
+    })
+    print(body)
+    if (status !== 200) throw stop('unwell', `${url} answers ${status}`)
+  },
+})
+
+/** A server that listens on every address listens on this machine's own. */
+const reachable = (host: string): string => {
+  const one = new Map([
+    ['0.0.0.0', '127.0.0.1'],
+    ['::', '::1'],
+  ])
+  const address = one.get(host) ?? host
+  return isIPv6(address) ? `[${address}]` : address
+}
+
+/** By Node's own client, which starts sooner than the one that asks nodes. A certificate is for other names than this machine's: nothing secret is sent. */
+const ask = async (url: string): Promise<{ status: number | undefined; body: string }> => {
+  const { request } = await (url.startsWith('https:') ? import('node:https') : import('node:http'))
+  const options = { agent: false, rejectUnauthorized: false, signal: AbortSignal.timeout(PATIENCE_MS) } as const
+  return new Promise((resolve, reject) => {
+    const asked = request(url, options, async answer => {
+      try {
+        const chunks: Buffer[] = []
+        for await (const chunk of answer) chunks.push(chunk as Buffer)
+        resolve({ status: answer.statusCode, body: Buffer.concat(chunks).toString() })
+      } catch (error) {
+        reject(error)
+      }
+    })
+    asked.on('error', reject).end()
+  })
+}
+
+/** A server that is busy answers within a second. */
+const PATIENCE_MS = 5_000
+
+export const doctor = command({
+  name: 'doctor',
+  usage: '[options]',
+  summary:
+    'Checks nodes, stored data, clusters, clock, mail server, webhooks, disk and file modes, and says what to do. Sends no alerts.',
+  settings: [...NODE, ...CLUSTER, ...SERVER],
+  options: {},
+  arity: [0, 0],
+  run: async ({ services, config, log, shutdown, print }) => {
+    const findings: Finding[] = []
+    for await (const finding of services.diagnose(config, { log, shutdown })) {
+      findings.push(finding)
+      if (!config.json) print(show(finding))
+    }
+    const failed = findings.filter(({ state }) => state === 'fail').length
+    const warned = findings.filter(({ state }) => state === 'warn').length
+    if (config.json) print(JSON.stringify({ ok: failed === 0, findings }))
+    else print(`\n${counted(findings.length, 'check')}: ${failed} failed, ${counted(warned, 'warning')}.`)
+    return failed > 0 ? 1 : 0
+  },
+})
+
+const show = ({ check, subject, state, found, remedy }: Finding): string => {
+  const line = `${state.padEnd(4)}  ${check.padEnd(7)}  ${showText(subject)}: ${showText(found, 400)}.`
+  return remedy === undefined ? line : `${line}\n                 ${remedy}`
+}

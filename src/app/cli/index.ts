@@ -1,0 +1,89 @@
+import { type Config, loadConfig, readFlags, type Sources } from '../../config/index.ts'
+import { ChainsieveError, stop, systemFault } from '../../lib/errors.ts'
+import { createLog, describe } from '../../lib/log.ts'
+import { createScreen, progressBar, progressLines, type Screen } from '../../lib/progress.ts'
+import { redact } from '../../lib/secret.ts'
+import { createShutdown, type ShutdownOptions } from '../../lib/shutdown.ts'
+import type { Services } from '../index.ts'
+import { namedBy, type Typed, understand } from './arguments.ts'
+import { noteAct } from './audited.ts'
+import { type Context, MISUSED, perform, type Streams } from './command.ts'
+import { overview, usageOf, widthOf } from './usage.ts'
+
+export interface Surroundings extends Pick<Sources, 'env' | 'cwd'>, Omit<ShutdownOptions, 'log'> {
+  version: string
+  services: Services
+  /** Default: those of the process. */
+  streams?: Streams
+}
+
+/** Does what the command line says and resolves to the exit code: 0 done, 1 failed, 2 used wrongly. Never rejects. */
+export const run = async (
+  argv: readonly string[],
+  { version, services, streams = process, env, cwd = process.cwd(), ...rest }: Surroundings,
+) => {
+  const { stdout, stderr } = streams
+  // The reader of the output may stop reading early.
+  stdout.on('error', error => {
+    if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error
+  })
+  const screen = createScreen(stderr)
+  const print = (line: string) => void stdout.write(`${line}\n`)
+
+  let typed: Typed
+  let config: Config
+  let options: Context['options']
+  try {
+    typed = understand(argv)
+    if (typed.wants === 'version') {
+      print(version)
+      return 0
+    }
+    if (typed.wants === 'help') {
+      const width = widthOf(stdout)
+      print(typed.command ? usageOf(typed.command, width) : overview(version, width))
+      return 0
+    }
+    options = readFlags(typed.command.options, typed.options)
+    const { defaults = {} } = typed.command
+    config = loadConfig({ flags: typed.settings, defaults, ...(env ? { env } : {}), cwd })
+  } catch (error) {
+    return fail(screen, error, 2, namedBy(argv))
+  }
+
+  const { command, args } = typed
+  const log = createLog({ write: screen.line, json: config.json })
+  const shutdown = createShutdown({ log, ...rest })
+  const progress = (label: string) =>
+    stderr.isTTY && !config.json ? progressBar(screen, { label }) : progressLines(log, { label })
+  try {
+    const context = { config, options, args, services, streams, cwd, log, shutdown, print, progress }
+    const code = await perform(command, context)
+    if (command.audited) noteAct(services, config.data, typed, log)
+    return code
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EPIPE') return 0
+    if (shutdown.signal.aborted && (error as Error).name === 'AbortError')
+      return fail(screen, stop('stopped', 'Stopped before the end.'), 1)
+    if (config.json && !(error instanceof ChainsieveError && error.code === MISUSED)) {
+      log.error('Failed', { command: command.name, error })
+      return 1
+    }
+    return fail(screen, error, 1, `chainsieve ${command.name}`)
+  } finally {
+    await shutdown.close()
+  }
+}
+
+const fail = (screen: Screen, error: unknown, code: number, command = 'chainsieve'): number => {
+  const known = systemFault(error)
+  if (!known) {
+    const text = error instanceof Error ? (error.stack ?? String(error)) : String(error)
+    screen.line(redact(`chainsieve: This is a fault in Chainsieve. Please report it:\n${text}`))
+    return 1
+  }
+  screen.line(redact(`chainsieve: ${describe(known)}`))
+  if (known.code !== MISUSED) return code
+  screen.line(`${command} --help shows how to use it.`)
+  return 2
+}

@@ -1,0 +1,252 @@
+import type { Reason } from '../../ingest/status/readiness.ts'
+import type { DeliveryState, LastBlock, NetworkStatus, Status } from '../../ingest/status/status.ts'
+import { timeOf } from '../../lib/progress.ts'
+import type { Range } from '../../lib/ranges.ts'
+import type { RestartStatus } from '../../lib/restarts.ts'
+import type { Summary } from '../jobs.ts'
+
+export const showTable = (head: string[], rows: string[][]): string => {
+  const lines = [head, ...rows]
+  const widths = head.map((_, column) => Math.max(...lines.map(line => line[column]!.length)))
+  return lines
+    .map(line =>
+      line
+        .map((cell, i) => cell.padEnd(widths[i]!))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}
+
+export const showTime = (at: number | null): string =>
+  at === null ? '-' : new Date(at).toISOString().replace(/\.\d+/, '')
+
+/**
+ * What others wrote, a chain or a receiver, on one line, and without what would have a terminal do something: control characters, and those
+ * that turn the direction of writing.
+ */
+export const showText = (text: string, most = 200): string => {
+  const plain = text
+    .toWellFormed()
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .replace(/\p{Cf}/gu, '')
+    .trim()
+  return plain.length > most ? `${plain.slice(0, most - 1).toWellFormed()}…` : plain
+}
+
+/** The blocks that a run added, and the holes between the blocks that are now stored. */
+export const showSummary = (network: string, summary: Summary, json: boolean): string => {
+  const { failure: _, ...done } = summary
+  const holes = holesOf(done.held)
+  if (json) return JSON.stringify({ network, ...done, holes })
+  const { blocks, logs, events, added, missing, unread } = done
+  return [
+    `${network}: added ${count(blocks, 'block')} with ${count(logs, 'log')} and ${count(events, 'event')}.`,
+    `Added: ${showRanges(added)}`,
+    `Holes: ${showRanges(holes)}`,
+    ...(missing.length > 0 ? [`Missing: ${showRanges(missing)}`] : []),
+    ...unread.map(({ file, begun }) => `Missing: ${begun ? 'the rest' : 'all'} of ${file}`),
+  ].join('\n')
+}
+
+const holesOf = (held: Range[]): Range[] =>
+  held.slice(1).map((range, i) => ({ from: held[i]!.to + 1, to: range.from - 1 }))
+
+export const showStatus = ({ networks, deliveries, reasons, warnings = [], silent }: Status): string =>
+  [
+    ...(reasons
+      ? [showReady(reasons, deliveries?.failing ?? [])]
+      : [silent ? SILENT : 'No server runs on this folder. It stores:']),
+    ...warnings.map(({ type, since, reason }) => `Warning: ${type} since ${since}: ${reason}`),
+    ...(networks.length === 0 ? ['No network is configured or stored.'] : networks.map(showNetwork)),
+    ...(deliveries ? showDeliveries(deliveries) : []),
+  ].join('\n\n')
+
+const SILENT = 'A server runs on this folder, but does not tell its status now. It stores:'
+
+/** What is wrong stands on the first line. */
+const showReady = (reasons: readonly Reason[], failing: DeliveryState['failing']): string =>
+  reasons.length === 0
+    ? failing.length === 0
+      ? 'The server is ready.'
+      : `The server is ready, but ${showFailing(failing)}.`
+    : showRows(
+        failing.length === 0 ? 'The server is not ready' : `The server is not ready, and ${showFailing(failing)}`,
+        reasons.map(({ type, network, since, reason }): [string, string] => [
+          network ?? '',
+          `${type}${since === undefined ? '' : ` since ${since}`}: ${reason}`,
+        ]),
+      )
+
+const showFailing = (failing: DeliveryState['failing']): string => {
+  const [first] = failing
+  const one = `a receiver of alerts has accepted nothing since ${first!.since}`
+  return failing.length === 1
+    ? one
+    : `${number(failing.length)} receivers of alerts fail, the first since ${first!.since}`
+}
+
+/** Nothing where all is well. */
+const showDeliveries = ({ error, restarts, failing }: DeliveryState): string[] => {
+  const rows: [string, string][] = restarts ? [['failed', showRestarts(restarts)]] : []
+  if (error !== null) rows.push(['error', error])
+  for (const { target, rule, since, error } of failing)
+    rows.push(['failing', `since ${since}: ${showText(target)} of rule ${rule}: ${showText(error)}`])
+  return rows.length === 0 ? [] : [showRows('deliveries', rows)]
+}
+
+const showRestarts = ({ count: times, endedAt, nextAt }: RestartStatus): string =>
+  `${count(times, 'time')}, last at ${endedAt}${nextAt ? `, is started again at ${nextAt}` : ''}`
+
+const showNetwork = (status: NetworkStatus): string => {
+  const { network, state, ranges, head, lag, blocksPerSecond, eventsPerSecond, secondsLeft, error, endpoints } = status
+  const { redecoding, waiting, restarts, lastBlock, headAge, finality, moving, shipping } = status
+  const rows: [string, string][] = [
+    ['state', state],
+    ['blocks', showRanges(ranges)],
+    ['holes', showRanges(holesOf(ranges))],
+    ...(status.coverage ?? []).map((one): [string, string] => ['scope', showScope(one)]),
+  ]
+  if (status.filling) rows.push(['fills', showFilling(status.filling)])
+  if (status.missing) rows.push(['missing', showMissing(status.missing)])
+  if (lastBlock) rows.push(['last', showLast(lastBlock, headAge)])
+  if (head !== null)
+    rows.push(['head', `${head}${lag === null ? '' : lag === 0 ? ', reached' : `, ${count(lag, 'block')} behind`}`])
+  if (finality) rows.push(['final', showFinality(finality)])
+  if (blocksPerSecond !== null) {
+    const left = secondsLeft === null ? '' : `, ${timeOf(secondsLeft)} left`
+    rows.push(['speed', `${number(blocksPerSecond)} blocks/s, ${number(eventsPerSecond ?? 0)} events/s${left}`])
+  }
+  for (const endpoint of endpoints) {
+    const { url, requests, errors, lastError, lastErrorAt, budget } = endpoint
+    const last = lastError === null ? '' : `, the last at ${lastErrorAt}: ${lastError}`
+    const [asked, failed] = [count(requests, 'request'), count(errors, 'error')]
+    rows.push(['node', `${url}: ${asked}${showAnswering(endpoint)}, ${failed}${last}`])
+    if (budget) rows.push(['budget', `${url}: ${showBudget(budget)}`])
+  }
+  if (status.cluster) rows.push(['cluster', showCluster(status.cluster)])
+  if (shipping && (shipping.blocksLeft > 0 || shipping.trouble !== null)) rows.push(['ships', showShipping(shipping)])
+  if (moving) rows.push(['moving', showMoving(moving)])
+  if (redecoding) rows.push(['anew', `decoded by ${redecoding.abi}, ${count(redecoding.blocksLeft, 'block')} left`])
+  if (waiting) rows.push(['waits', `since ${waiting.since}${untilOf(waiting)} for ${waiting.for}`])
+  else if (error !== null) rows.push(['error', error])
+  if (restarts) rows.push(['failed', showRestarts(restarts)])
+  if (status.logLoss) rows.push(['lost', showLoss(status.logLoss)])
+  return showRows(network, rows)
+}
+
+const showLoss = ({ transactions, blocks }: NonNullable<NetworkStatus['logLoss']>): string =>
+  `at the start, its log was ${transactions > 0 ? `damaged, with ${count(transactions, 'transaction')} behind the damage` : 'missing'}: ` +
+  `${blocks === null ? 'blocks' : count(blocks, 'block')} to index again`
+
+const millisecondsOf = ({ median, p95 }: { median: number; p95: number }): string =>
+  `${number(median)} ms (median; p95 ${number(p95)} ms)`
+
+const showMissing = ({ ranges, why, remedy }: NonNullable<NetworkStatus['missing']>): string =>
+  `no node has ${showRanges(ranges)} (${showText(why)}): ${remedy}`
+
+/** What it does now, which its last error does not say. */
+const showAnswering = ({
+  failingSince,
+  responseMs,
+  slow,
+  lastError,
+  otherBranch,
+}: NetworkStatus['endpoints'][number]): string => {
+  if (failingSince !== undefined) return `, fails since ${failingSince}`
+  if (otherBranch)
+    return `, is on another branch since ${otherBranch.since} (block ${otherBranch.number} is ${otherBranch.hash})`
+  const now = lastError === null ? '' : ' now'
+  if (responseMs) return `, ${slow ? 'slow: ' : ''}answers${now} in ${millisecondsOf(responseMs)}`
+  return now && ', answers now'
+}
+
+const showShipping = ({ blocksLeft, trouble, troubleSince }: NonNullable<NetworkStatus['shipping']>): string =>
+  `${count(blocksLeft, 'block')} not in the cluster yet${trouble === null ? '' : `: since ${troubleSince} ${trouble}`}`
+
+/** Moving is one half, comparing the other. */
+const showMoving = ({ to, blocks, shipped, verified }: NonNullable<NetworkStatus['moving']>): string => {
+  const percent = Math.min(100, Math.floor((50 * (shipped + verified)) / Math.max(1, blocks)))
+  const place = to === 'sqlite' ? 'file' : 'cluster'
+  return `${percent} %, ${number(shipped)} of ${count(blocks, 'block')} in the ${place}, ${number(verified)} verified`
+}
+
+const showCluster = ({
+  state,
+  since,
+  error,
+  version,
+  nodes,
+  watermark,
+  lost = [],
+}: NonNullable<NetworkStatus['cluster']>): string =>
+  [
+    `${state} since ${since}`,
+    ...(error === null ? [version ?? 'version unknown', count(nodes ?? 0, 'node')] : [showText(error)]),
+    ...(watermark === null ? [] : [`a disk over the watermark ${watermark}`]),
+    ...(lost.length === 0 ? [] : [`${count(lost.length, 'index', 'indices')} lost: ${showText(lost[0]!)}`]),
+  ].join(', ')
+
+const untilOf = ({ until }: { until?: string }): string => (until === undefined ? '' : ` until ${until}`)
+
+const showBudget = ({ day, month, rate, costs }: NonNullable<NetworkStatus['endpoints'][number]['budget']>): string => {
+  const unit = costs === 'calls' ? 'calls' : 'credits'
+  const left = (period: NonNullable<typeof day>, when: string) =>
+    `${number(period.left)} of ${number(period.limit)} ${unit} left ${when}`
+  return [
+    ...(day ? [left(day, 'today')] : []),
+    ...(month ? [left(month, 'this month')] : []),
+    ...(rate === undefined ? [] : [`at most ${rate}`]),
+    ...(costs === 'calls' ? [] : [`at the prices of ${costs}`]),
+  ].join(', ')
+}
+
+const showFinality = ({ safe, finalized, depth }: NonNullable<NetworkStatus['finality']>): string => {
+  if (safe === null && finalized === null) return `${depth} blocks deep: nodes do not tell`
+  const show = (number: number | null) => number ?? `${depth} blocks deep`
+  return `${show(finalized)}, safe ${show(safe)}`
+}
+
+type Scope = NonNullable<NetworkStatus['coverage']>[number]
+
+const showScope = (scope: Scope): string => `${showFilter(scope)}: ${showRanges(scope.ranges)}`
+
+const showFilling = ({ from, to, next, ...filter }: NonNullable<NetworkStatus['filling']>): string =>
+  `${showFilter(filter)}: ${from}-${to}, ${count(Math.max(0, to - next + 1), 'block')} left`
+
+const showFilter = ({ addresses, addressCount, topicCount, transactions }: Omit<Scope, 'ranges'>): string => {
+  const ofContracts =
+    addressCount === 0 ? 'any contract' : addressCount === 1 ? addresses[0]! : count(addressCount, 'contract')
+  const what = transactions ? 'transactions' : topicCount === 0 ? 'all logs' : count(topicCount, 'event')
+  return `${what} of ${ofContracts}`
+}
+
+const showLast = ({ number, time }: LastBlock, age: number | null): string =>
+  `${number} of ${showTime(Date.parse(time))}${age === null ? '' : `, ${timeOf(age)} ago`}`
+
+const showRows = (title: string, rows: [string, string][]): string =>
+  [title, ...rows.map(([name, value]) => `  ${name.padEnd(7)} ${value}`)].join('\n')
+
+const MAX_RANGES = 20
+
+export const showBytes = (bytes: number): string => {
+  const unit = Math.min(UNITS.length - 1, Math.floor(Math.log10(Math.max(bytes, 1)) / 3))
+  return `${(bytes / 1000 ** unit).toFixed(unit === 0 ? 0 : 1)} ${UNITS[unit]}`
+}
+
+const UNITS = ['B', 'kB', 'MB', 'GB', 'TB']
+
+/** `17000000-17000999 (1,000 blocks), 17173049 (1 block)`; of many the last ones. */
+export const showRanges = (ranges: Range[]): string => {
+  if (ranges.length === 0) return 'none'
+  const shown = ranges.slice(-MAX_RANGES).map(({ from, to }) => {
+    const size = count(to - from + 1, 'block')
+    return from === to ? `${from} (${size})` : `${from}-${to} (${size})`
+  })
+  const hidden = ranges.length - shown.length
+  return hidden === 0 ? shown.join(', ') : `${number(hidden)} older ones, ${shown.join(', ')}`
+}
+
+export const count = (n: number, one: string, many = `${one}s`) => `${number(n)} ${n === 1 ? one : many}`
+
+const number = (n: number) => n.toLocaleString('en', { maximumFractionDigits: n < 10 ? 1 : 0 })

@@ -1,0 +1,127 @@
+import { toggle } from '../../config/kinds.ts'
+import { placesOf, type Setting } from '../../config/settings.ts'
+import { settingsOf } from './arguments.ts'
+import type { Command } from './command.ts'
+import { COMMANDS } from './commands/index.ts'
+
+/** Breaks a text into lines of at most `width` characters, each behind `indent`; the first one goes on behind `lead`. */
+export const wrapped = (
+  text: string,
+  { width, indent, lead }: { width: number; indent: number; lead: string },
+): string => {
+  const lines: string[] = []
+  let line = lead
+  let begun = false
+  for (const word of text.split(' ')) {
+    if (begun && line.length + 1 + word.length > width) {
+      lines.push(line)
+      line = ' '.repeat(indent) + word
+    } else line += begun ? ` ${word}` : word
+    begun = true
+  }
+  return [...lines, line].join('\n')
+}
+
+/** Narrower, nothing can be read. */
+const NARROWEST = 40
+
+/** The width of a terminal; elsewhere lines are not broken, for whoever searches in them. */
+export const widthOf = ({ isTTY, columns }: { isTTY?: boolean; columns?: number }): number =>
+  isTTY && columns ? Math.max(NARROWEST, columns) : Number.POSITIVE_INFINITY
+
+/** Two columns; where the left one would leave the right one too little room, the right one stands below. */
+const columns = (rows: readonly (readonly [string, string])[], width: number): string[] => {
+  const left = Math.max(...rows.map(([it]) => it.length))
+  const indent = left + 4
+  const isBelow = indent > width / 2
+  return rows.map(([name, text]) =>
+    isBelow
+      ? `  ${name}\n${wrapped(text, { width, indent: 6, lead: ' '.repeat(6) })}`
+      : wrapped(text, { width, indent, lead: `  ${name.padEnd(left)}  ` }),
+  )
+}
+
+/** Commands by what they are for, in the order of the help text: whole names, or first words for all that begin with them. */
+const GROUPS: Readonly<Record<string, readonly string[]>> = {
+  'Collect blocks': ['serve', 'dev', 'replay', 'index', 'import'],
+  'Ask and watch': ['search', 'export', 'status', 'health', 'doctor', 'stats'],
+  'Look after data': ['backup', 'restore', 'verify', 'prune', 'move', 'compact', 'salvage'],
+  'Alert rules': ['rules', 'receive'],
+  Accounts: ['account', 'accounts', 'token', 'audit'],
+  ABIs: ['abi'],
+  'This program': ['completion'],
+}
+
+interface Group {
+  title: string
+  commands: readonly Command[]
+}
+
+/** A test holds that no command is left for the last group. */
+export const grouped = (commands: readonly Command[] = COMMANDS): Group[] => {
+  const isIn = (names: readonly string[]) => (command: Command) =>
+    names.includes(command.name) || names.includes(command.name.split(' ')[0]!)
+  const groups = Object.entries(GROUPS).map(([title, names]) => ({ title, commands: commands.filter(isIn(names)) }))
+  const known = new Set(groups.flatMap(it => it.commands))
+  const others = commands.filter(it => !known.has(it))
+  return [...groups, { title: OTHERS, commands: others }].filter(it => it.commands.length > 0)
+}
+
+export const OTHERS = 'Other commands'
+
+/** The help text on everything. */
+export const overview = (version: string, width: number): string =>
+  [
+    line(`Chainsieve ${version}: search and alerts for EVM chains.`, width),
+    '',
+    line('Usage: chainsieve COMMAND [arguments] [options]', width),
+    ...grouped().flatMap(({ title, commands }) => [
+      '',
+      `${title}:`,
+      ...columns(
+        commands.map(({ name, summary }) => [name.padEnd(LONGEST_NAME), summary]),
+        width,
+      ),
+    ]),
+    '',
+    line(
+      'chainsieve COMMAND --help lists the options of a command. Environment variables and a config file can set them, too.',
+      width,
+    ),
+    line('Exit codes: 0 done, 1 failed, 2 wrong usage.', width),
+  ].join('\n')
+
+const line = (text: string, width: number): string => wrapped(text, { width, indent: 0, lead: '' })
+
+const LONGEST_NAME = Math.max(...COMMANDS.map(({ name }) => name.length))
+
+/** The help text on one command. */
+export const usageOf = (command: Command, width: number): string =>
+  [
+    wrapped(`chainsieve ${command.name} ${command.usage}`.trimEnd(), { width, indent: 9, lead: 'Usage: ' }),
+    '',
+    line(command.summary, width),
+    '',
+    'Options:',
+    ...columns(optionsOf(command), width),
+  ].join('\n')
+
+/** Flags with what they mean: the command's own, then settings. */
+const optionsOf = (command: Command): [flag: string, meaning: string][] => [
+  ...Object.entries(command.options).map(([name, setting]) => optionOf(name, setting, '')),
+  ...Object.entries(settingsOf(command)).map(([name, setting]) =>
+    optionOf(name, { ...setting, ...defaultOf(command, name) }, ` [${placesOf(name).env}]`),
+  ),
+  ['--help', 'Shows this help.'],
+]
+
+const defaultOf = ({ defaults = {} }: Command, name: string) => {
+  const value = defaults[name]
+  return value === undefined ? {} : { fallback: String(value) }
+}
+
+export const optionOf = (name: string, { kind, fallback, meaning, list }: Setting, env: string): [string, string] => {
+  const value = kind === toggle ? '' : ` ${kind.placeholder}`
+  const standing = fallback === undefined || kind === toggle ? '' : ` Default: ${fallback}.`
+  return [`${placesOf(name).flag}${value}`, `${meaning}${list ? ' May be repeated.' : ''}${standing}${env}`]
+}

@@ -1,0 +1,121 @@
+import { existsSync } from 'node:fs'
+import { connect } from '../cluster/connection/cluster.ts'
+import type { IdentityOf } from '../cluster/indices/lost-indices.ts'
+import { baseOf } from '../cluster/indices/names.ts'
+import type { ClusterPlace } from '../cluster/stores.ts'
+import { createTold } from '../cluster/visibility.ts'
+import { clusterOptions } from '../config/cluster.ts'
+import type { Config } from '../config/index.ts'
+import { storeFile } from '../engine/files.ts'
+import { openForReading } from '../engine/open.ts'
+import { createMoved } from '../engine/shipping/document-location.ts'
+import { createKnownIndices } from '../engine/shipping/index-identities.ts'
+import { createShelfReader } from '../engine/shipping/shipped-ranges.ts'
+import { perVersion } from '../engine/versioned.ts'
+import type { IndexingOptions } from '../ingest/network.ts'
+import type { ClusterStatus } from '../ingest/status/status.ts'
+import type { Range } from '../lib/ranges.ts'
+import { nativeBinding } from '../lib/runtime.ts'
+import { every } from '../lib/scheduling/interval.ts'
+import type { Run } from '../lib/shutdown.ts'
+import { isInCluster } from './stores.ts'
+
+/** Time between two looks at a cluster. */
+const LOOK_MS = 5_000
+
+/** Where documents of networks lie in clusters. */
+export const openClusters = (
+  { networks }: Pick<Config, 'networks'>,
+  shutdown: Pick<Run['shutdown'], 'add'>,
+): ((network: string) => ClusterPlace | undefined) => {
+  const places = new Map<string, ClusterPlace>()
+  for (const { network, cluster: settings } of networks) {
+    if (!settings) continue
+    const naming = clusterOptions(settings)
+    const cluster = connect(naming)
+    shutdown.add(`cluster of ${network}`, cluster.close)
+    places.set(network, {
+      ...{ cluster, naming, shelf: db => createShelfReader(db).visible },
+      told: db =>
+        createTold({ cluster, naming, network, isFollowing: perVersion(db, createShelfReader(db).isFollowing) }),
+      moved: db => {
+        const { since } = createMoved(db)
+        return () => since() !== undefined
+      },
+    })
+  }
+  return network => places.get(network)
+}
+
+/** Where documents of a network go, other than into its store. */
+export const shippingOf = (
+  { networks }: Pick<Config, 'networks'>,
+  network: string,
+): Pick<IndexingOptions, 'cluster' | 'journalMax' | 'returning'> => {
+  const cluster = networks.find(one => one.network === network)?.cluster
+  if (!cluster) return {}
+  const { journalMax, returning } = cluster
+  return { cluster: clusterOptions(cluster), journalMax, returning }
+}
+
+/** Looks at the clusters of all networks again and again; answers how that of a network was last, undefined where it has none. */
+export const watchClusters = async (
+  config: Pick<Config, 'networks' | 'data'>,
+  { log, shutdown }: Run,
+): Promise<(network: string) => ClusterStatus | undefined> => {
+  const last = new Map<string, ClusterStatus>()
+  for (const { network, cluster } of config.networks) {
+    if (!cluster) continue
+    const { createHealth } = await import('../cluster/indices/health.ts')
+    const options = clusterOptions(cluster)
+    const connection = connect(options)
+    const { signal } = shutdown
+    const ask = createHealth(
+      { ask: request => connection.ask({ ...request, signal }) },
+      options,
+      network,
+      ...shelvedBlocks(config.data, network, shutdown),
+    )
+    const look = async () => {
+      if (cluster.returning && !isInCluster(storeFile(config.data, network))) return void last.delete(network)
+      const now = await ask()
+      if (signal.aborted) return
+      const { state: before, lost = [] } = last.get(network) ?? {}
+      last.set(network, { ...now, indices: `${baseOf(options, network)}-*` })
+      const [index] = now.lost
+      if (now.lost.length > lost.length)
+        log.warn('The cluster lost indices', { network, index, count: now.lost.length })
+      if (now.state === before || (before === undefined && now.state === 'green')) return
+      const told = { network, state: now.state, before, error: now.error ?? undefined }
+      if (now.state === 'green' || now.state === 'yellow') log.info('The state of the cluster changed', told)
+      else log.warn('The state of the cluster changed', told)
+    }
+    const end = every(LOOK_MS, look, { log, doing: 'look at the cluster' })
+    void look().catch(() => {})
+    shutdown.add(`looking at the cluster of ${network}`, async () => {
+      end()
+      await connection.close()
+    })
+  }
+  return network => last.get(network)
+}
+
+/** What tells which blocks searches of a network find in its cluster, and by which its indices are known; none as long as its store answers them, or as it has none. */
+const shelvedBlocks = (data: string, network: string, shutdown: Pick<Run['shutdown'], 'add'>) => {
+  const file = storeFile(data, network)
+  let open: { ranges(): readonly Range[]; identityOf: IdentityOf } | undefined
+  const openStore = () => {
+    const db = openForReading(file, nativeBinding())
+    shutdown.add(`blocks of ${network} in its cluster`, async () => void db.close())
+    const { since } = createMoved(db)
+    const { visible } = createShelfReader(db)
+    const ranges = () => (since() === undefined ? [] : visible().ranges)
+    return { ranges, identityOf: createKnownIndices(db).of }
+  }
+  const ranges = (): readonly Range[] => {
+    if (!open && !existsSync(file)) return []
+    open ??= openStore()
+    return open.ranges()
+  }
+  return [ranges, (index: string) => open?.identityOf(index)] as const
+}

@@ -1,0 +1,99 @@
+import type { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import type { Config } from '../config/index.ts'
+import { createBlocks } from '../engine/blocks.ts'
+import { readStore } from '../engine/open.ts'
+import { openTarget } from '../export/journal.ts'
+import { createCsvRows, createNdjson, type Encoder, gzipped } from '../export/lines.ts'
+import { createPack } from '../export/pack.ts'
+import { createParquet } from '../export/parquet.ts'
+import { readQuery } from '../export/query.ts'
+import { type Ask, runExport, toStream } from '../export/run.ts'
+import { createServerAsk } from '../export/server.ts'
+import { refuse, stop } from '../lib/errors.ts'
+import type { Bars } from '../lib/progress.ts'
+import type { Run } from '../lib/shutdown.ts'
+import { NO_ACCOUNT } from '../search/service.ts'
+import { findTarget, indexOf } from '../search/target.ts'
+import { refuseDamaged } from '../sqlite/pages.ts'
+import { openPool } from './parts.ts'
+import { storeOf } from './stores.ts'
+
+export interface ExportWanted {
+  network: string
+  /** What is searched, and by which body; of a pack nothing. */
+  entities: string
+  query: string
+  format: 'ndjson' | 'csv' | 'raw-csv' | 'parquet' | 'pack'
+  /** Where it goes: a file that is continued, or a stream. */
+  to: { file: string } | { write(part: Uint8Array): Promise<void> }
+}
+
+/** Blocks of a pack that are read at once, with all that is in them. */
+const BLOCKS_AT_ONCE = 20
+
+/** Writes all hits of a query, or blocks as a pack. */
+export const exportHits = async (config: Config, wanted: ExportWanted, { shutdown, progress }: Run & Bars) => {
+  const { network, format, to } = wanted
+  const { ask, networks } = asking(config, network, shutdown)
+  const { entities } = findTarget(network, format === 'pack' ? 'block' : wanted.entities, networks)
+  const query = format === 'pack' ? '{}' : wanted.query
+  const plain = encoderOf(config, { ...wanted, entities, query }, ask)
+  const isPacked = 'file' in to && to.file.endsWith('.gz')
+  if (isPacked && format === 'parquet')
+    throw refuse('export_format', `${to.file}: Parquet is compressed in itself: name the file without .gz.`)
+  const asked = {
+    network,
+    entities,
+    query,
+    format,
+    from: config.server ? new URL(config.server.reveal()).origin : 'data',
+  }
+  const target = 'file' in to ? openTarget(to.file, asked) : toStream(to.write)
+  const bar = progress(network)
+  try {
+    const encoder = isPacked ? gzipped(plain) : plain
+    const { signal } = shutdown
+    const size = format === 'pack' ? { size: BLOCKS_AT_ONCE, most: BLOCKS_AT_ONCE } : {}
+    return await runExport({ ask, entities, query, encoder, target, signal, onStep: bar.update, ...size })
+  } finally {
+    bar.finish()
+    target.close()
+  }
+}
+
+const asking = (config: Config, network: string, shutdown: Run['shutdown']): { ask: Ask; networks: string[] } => {
+  const { server, token } = config
+  if (server !== undefined && token !== undefined)
+    return {
+      ask: createServerAsk({ server: server.reveal(), token: token.reveal(), network }),
+      networks: [network],
+    }
+  const pool = openPool(config, shutdown)
+  return {
+    networks: pool.networks(network),
+    async ask(entities, body, signal) {
+      const bytes = Buffer.from(body)
+      const { status, body: answer } = await pool.search({
+        ...{ network, entities, body: bytes, account: NO_ACCOUNT, signal },
+      })
+      const text = answer instanceof Uint8Array ? Buffer.from(answer) : await buffer(answer as unknown as Readable)
+      if (status >= 400) throw stop('search_failed', `the search answers ${status}: ${text.toString().slice(0, 500)}`)
+      return text
+    },
+  }
+}
+
+const encoderOf = (config: Config, { network, entities, query, format }: ExportWanted, ask: Ask): Encoder => {
+  if (format === 'pack') return createPack({ ask, chainId: chainIdOf(config.data, network), limits: config.limits })
+  const request = readQuery(query, { index: indexOf(network), entities, format, limits: config.limits })
+  if (format === 'csv' || format === 'raw-csv') return createCsvRows(request, { raw: format === 'raw-csv' })
+  return format === 'parquet' ? createParquet(request) : createNdjson()
+}
+
+/** Read before the first block: what a pack holds is a store's content without its checksums. */
+const chainIdOf = (data: string, network: string): number | undefined => {
+  const store = storeOf(data, network)
+  refuseDamaged(store)
+  return readStore(store, db => createBlocks(db).chainId())
+}

@@ -1,0 +1,218 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { withReserve } from '../accounts/file.ts'
+import { openAccounts, SCOPES } from '../accounts/index.ts'
+import { depthOfChain } from '../config/chains.ts'
+import { type Config, type NetworkConfig, nodeOptions } from '../config/index.ts'
+import { DEMO, DEMO_TOKEN_MS, importDemo, placeDemo, welcome } from '../dev/demo.ts'
+import type { DevOptions } from '../dev/news.ts'
+import { storedNetworks } from '../engine/files.ts'
+import { keepIndexing } from '../ingest/keep-indexing.ts'
+import type { Job } from '../ingest/messages.ts'
+import { type Indexing, prepareStore } from '../ingest/network.ts'
+import { offlineStatus } from '../ingest/status/live.ts'
+import { type LogLoss, readStatus } from '../ingest/status/published.ts'
+import type { Status } from '../ingest/status/status.ts'
+import { stop, systemFault } from '../lib/errors.ts'
+import { nativeBinding, nativeOption } from '../lib/runtime.ts'
+import type { Run } from '../lib/shutdown.ts'
+import { aborted, surviveFaults } from '../lib/shutdown.ts'
+import type { SearchService } from '../search/service.ts'
+import { isDamage } from '../sqlite/damage.ts'
+import { lockedFor } from '../sqlite/lock.ts'
+import { shippingOf } from './clusters.ts'
+import { importPacks, index } from './jobs.ts'
+import { addAbis, listAbis, removeAbis } from './own-abis.ts'
+import { networksOf, openParts, openPool, startServer } from './parts.ts'
+import { receive } from './receive.ts'
+import { startRetention } from './retention.ts'
+import { createRulesService } from './rules.ts'
+import { takeDataFolder } from './upgrade.ts'
+import { watchStored } from './watch.ts'
+
+/** Loads the code of a command when it runs: the start of the others does not wait for it. */
+const late =
+  <A extends unknown[], R>(load: () => Promise<(...args: A) => R>) =>
+  async (...args: A): Promise<Awaited<R>> =>
+    await (await load())(...args)
+
+/** Serves until it is asked to stop: what starts here is stopped in reverse by `shutdown`. */
+const serve = async (config: Config, { log, shutdown }: Run): Promise<void> => {
+  if (config.role === 'search') return (await import('./search-role.ts')).serveSearch(config, { log, shutdown })
+  const lock = takeDataFolder(config.data, 'serve', log)
+  shutdown.add('lock', lock.release)
+  shutdown.add('last resort', surviveFaults(log))
+  checkSources(config, log)
+  const demo = config.networks.length === 0 && storedNetworks(config.data).every(network => network === DEMO)
+  if (demo) placeDemo(config.data)
+  const stored = storedNetworks(config.data)
+  const losses = new Map<string, LogLoss>()
+  const isWhole = new Set(stored.filter(network => prepareUndamaged(config.data, network, { log, losses })))
+  const parts = openParts(config, { log, shutdown })
+  const { accounts, rules, delivery } = parts
+
+  const indexings = config.networks
+    .filter(({ rpc }) => rpc.length > 0)
+    .map(network => startFollowing(config, network, log, delivery.wake))
+  for (const indexing of indexings) shutdown.add(`indexing of ${indexing.network}`, indexing.stop)
+  for (const indexing of indexings)
+    indexing.ended.catch(error => log.error('Stopped indexing', { network: indexing.network, error }))
+  if (demo && isWhole.size === stored.length) await importDemo(config, { log, shutdown })
+
+  const indexed = new Set(indexings.map(({ network }) => network))
+  shutdown.add('retention', startRetention(config, log))
+  const watching = watchStored({ config, rules, indexed, log, onAlerts: delivery.wake })
+  shutdown.add('watching', watching.stop)
+
+  const server = await startServer(config, { ...parts, indexings, losses, watching: watching.of }, { log, shutdown })
+  if (demo) {
+    // After a power cut, the next start makes another one.
+    const token = withReserve(config.data, () =>
+      accounts.createToken('demo', { expiresIn: DEMO_TOKEN_MS, scopes: SCOPES, lasting: false }),
+    )
+    process.stdout.write(welcome(server.url, token, !config.noConsole))
+  }
+  await aborted(shutdown.signal)
+}
+
+/** Serves what `chainsieve dev` indexes. */
+const serveIndexed = async (config: Config, indexings: readonly Indexing[], run: Run) => {
+  const parts = openParts(config, run)
+  run.shutdown.add('indexing', () => Promise.all(indexings.map(({ stop }) => stop())))
+  const { url } = await startServer(config, { ...parts, indexings }, run)
+  return { ...parts, url }
+}
+
+/** As the server that runs tells it; without one, what is stored. */
+const status = async (config: Config, { shutdown }: Run): Promise<Status> => {
+  const isServed = () => lockedFor(config.data, nativeBinding(config.data)) === 'serve'
+  let published = readStatus(config.data)
+  const isSilent = !published && isServed()
+  for (let waited = 0; isSilent && !published && waited < FIRST_STATUS_MS; waited += LOOK_MS) {
+    await sleep(LOOK_MS, undefined, { signal: shutdown.signal })
+    published = readStatus(config.data)
+  }
+  if (published) return published
+  if (!isSilent && storedNetworks(config.data).length === 0)
+    throw stop(
+      'no_data',
+      `there is no data in ${config.data}, and no server runs on it: name the folder with --data, or create one with chainsieve serve, index or import`,
+    )
+  const pool = openPool(config, shutdown)
+  const status = await offlineStatus({ networks: () => networksOf(config), indexings: [], held: pool.held })
+  return { ...status, ...(isSilent && isServed() && { silent: true as const }) }
+}
+
+/**
+ * False where it is damaged. That must not keep the others from being served: searches of the network and the status say so. On a full
+ * disk, what is stored is searched as it is.
+ */
+const prepareUndamaged = (
+  data: string,
+  network: string,
+  { log, losses }: Pick<Run, 'log'> & { losses: Map<string, LogLoss> },
+): boolean => {
+  try {
+    const { loss } = withReserve(data, () => prepareStore(data, network, log))
+    if (loss) losses.set(network, loss)
+    return true
+  } catch (error) {
+    if (systemFault(error)?.code === 'disk_full') {
+      log.warn('The disk is full: searches what is stored, and indexes again when there is room', { network, error })
+      return true
+    }
+    if (!isDamage(error)) throw error
+    log.error('Does not search or index a network, whose store is damaged', { network, error })
+    return false
+  }
+}
+
+/** Stored blocks are served without a node, but no new ones come; without both there is nothing to serve. */
+const checkSources = ({ data, networks }: Config, log: Run['log']) => {
+  const stored = new Set(storedNetworks(data))
+  for (const { network } of networks.filter(({ rpc }) => rpc.length === 0)) {
+    if (!stored.has(network))
+      throw stop(
+        'network_without_node',
+        `${network} has no node, and ${data} stores none of its blocks: add --rpc URL (rpc = ["…"] under [[networks]] in the config file), or import blocks first`,
+      )
+    log.warn('A network has no node: serves its stored blocks, and no new blocks come', { network })
+  }
+}
+
+/** How long the first status of a server that has just started is waited for. */
+const FIRST_STATUS_MS = 3_000
+const LOOK_MS = 50
+
+const startFollowing = (
+  config: Config,
+  network: NetworkConfig,
+  log: Run['log'],
+  onAlerts: (network: string) => void,
+): Indexing => {
+  const {
+    network: name,
+    from,
+    order,
+    finality,
+    staleAfter: staleMs,
+    storeBatch,
+    keepBlocks,
+    keepFor,
+    scoping,
+  } = network
+  const keep = { blocks: keepBlocks, forMs: keepFor }
+  const node = nodeOptions(network)
+  const job: Job = { type: 'follow', node, from, order, ...depthOfChain(name, finality), keep, staleMs, scoping }
+  const { data, indexers, limits } = config
+  const networks = config.networks.filter(({ rpc }) => rpc.length > 0).length
+  const onOwn = () => onAlerts(name)
+  return keepIndexing({
+    data,
+    network: name,
+    job,
+    storeBatch,
+    indexers,
+    networks,
+    limits,
+    log,
+    ...shippingOf(config, name),
+    onAlerts: onOwn,
+  })
+}
+
+/** What the commands set to work; main.ts gives it to the command line. */
+export const services = {
+  serve,
+  status,
+  index,
+  importPacks,
+  receive,
+  addAbis,
+  removeAbis,
+  listAbis,
+  openAccounts: (folder: string) => openAccounts(folder, nativeOption(folder)),
+  openRules: createRulesService,
+  openSearch: async (config: Config, { shutdown }: Run): Promise<SearchService> => openPool(config, shutdown),
+  async *diagnose(config: Config, { shutdown }: Run) {
+    const { diagnose } = await import('../doctor/index.ts')
+    yield* diagnose(config, shutdown.signal)
+  },
+  async dev(config: Config, network: NetworkConfig, run: Run & Omit<DevOptions, 'serve'>) {
+    const { serveDev } = await import('../dev/serve.ts')
+    await serveDev(config, network, { ...run, serve: serveIndexed })
+  },
+  replay: late(async () => (await import('../dev/replay.ts')).replay),
+  exportHits: late(async () => (await import('./export.ts')).exportHits),
+  verify: late(async () => (await import('./verify.ts')).verify),
+  backup: late(async () => (await import('./backup.ts')).backup),
+  restore: late(async () => (await import('./backup.ts')).restore),
+  prune: late(async () => (await import('./maintenance.ts')).prune),
+  forget: late(async () => (await import('./maintenance.ts')).forget),
+  narrow: late(async () => (await import('./maintenance.ts')).narrow),
+  move: late(async () => (await import('./maintenance.ts')).move),
+  compact: late(async () => (await import('./maintenance.ts')).compact),
+  stats: late(async () => (await import('./maintenance.ts')).stats),
+  salvage: late(async () => (await import('./maintenance.ts')).salvage),
+}
+
+export type Services = typeof services

@@ -1,0 +1,304 @@
+import { copyFileSync, existsSync, linkSync } from 'node:fs'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import { compactAccounts } from '../accounts/file.ts'
+import { createAlertPruning } from '../alerts/marks.ts'
+import type { MovingReport } from '../cluster/ship/context.ts'
+import type { Config, NetworkConfig } from '../config/index.ts'
+import type { Scoping } from '../config/scopes.ts'
+import { compactDeliveries } from '../delivery/ledger/file.ts'
+import { createLookups } from '../engine/lookups/index.ts'
+import { openForWriting, readStore } from '../engine/open.ts'
+import type { Lookups } from '../engine/port.ts'
+import { removeStore, salvageStore } from '../engine/salvage.ts'
+import { createMoveWriter } from '../engine/shipping/document-location.ts'
+import { readStats } from '../engine/stats.ts'
+import { createWriter } from '../engine/writer.ts'
+import { countOutside, type Outside, scopesIn } from '../ingest/jobs/narrow.ts'
+import { startIndexing } from '../ingest/network.ts'
+import {
+  type Asked,
+  askToForget,
+  askToNarrow,
+  askToPrune,
+  isPruneAsked,
+  withdraw,
+} from '../ingest/requests/prune-requests.ts'
+import { openStoredBlocks } from '../ingest/scoped/stored-blocks.ts'
+import { readStatus } from '../ingest/status/published.ts'
+import { createPruner } from '../ingest/writer/maintenance.ts'
+import { refuse, stop } from '../lib/errors.ts'
+import type { Progress } from '../lib/progress.ts'
+import { gapsIn, type Range } from '../lib/ranges.ts'
+import { nativeBinding } from '../lib/runtime.ts'
+import type { Run } from '../lib/shutdown.ts'
+import { compactStore, replaceStore } from '../sqlite/compact.ts'
+import { readDamage } from '../sqlite/damage.ts'
+import { lockDataFolder } from '../sqlite/lock.ts'
+import { findDamaged, refuseDamaged, sizeOf } from '../sqlite/pages.ts'
+import { shippingOf } from './clusters.ts'
+import { requestOf } from './retention.ts'
+import { isInCluster, rangesOf, storeOf, storesOf } from './stores.ts'
+import { takeDataFolder, tryToTakeDataFolder } from './upgrade.ts'
+
+/** Where documents of a network are searched. */
+type Place = 'opensearch' | 'sqlite'
+const placeOf = (store: string): Place => (isInCluster(store) ? 'opensearch' : 'sqlite')
+
+/** How long is waited for the program that writes the store. */
+const PATIENCE_MS = 60_000
+const LOOK_MS = 100
+
+export const prune = async (
+  config: Config,
+  settings: NetworkConfig,
+  before: number | undefined,
+  { shutdown, log }: Run,
+) => {
+  const { network } = settings
+  const store = storeOf(config.data, network)
+  const lock = tryToTakeDataFolder(config.data, 'prune', log)
+  if (lock) shutdown.add('lock', lock.release)
+  // What is asked for here is all that is removed, whatever else the config file does not keep.
+  const kept = before === undefined ? requestOf(config, network, settings) : requestOf(config, network)
+  // Before anything is asked of it: whoever asks is told what is wrong, not a log.
+  rangesOf(store)
+  askToPrune(store, 'hand', { ...kept, ...(before !== undefined && { below: before, floor: before }) })
+  if (lock)
+    await orWithdraw(store, 'hand', shutdown.signal, () => pruneHere(store, log.with({ network }), shutdown.signal))
+  else await waitFor(() => !isPruneAsked(store, 'hand'), shutdown.signal)
+  return { network, held: rangesOf(store), waiting: isPruneAsked(store, 'hand') }
+}
+
+/** What indices of the cluster lost. Beside a running server, that does it. */
+export const forget = async (config: Config, one: NetworkConfig, run: Run) => {
+  const { network } = one
+  const store = storeOf(config.data, network)
+  let before: Range[] = []
+  await doWhatIsAsked(config, one, run, {
+    ...{ type: 'forget', asked: 'lost' },
+    ask() {
+      before = rangesOf(store)
+      askToForget(store)
+    },
+  })
+  const held = rangesOf(store)
+  const forgotten = before.flatMap(({ from, to }) => gapsIn(held, from, to))
+  return { network, forgotten, waiting: isPruneAsked(store, 'lost') }
+}
+
+/** What a narrowed scope left. Beside a running server, that does it. */
+export const narrow = async (config: Config, one: NetworkConfig, dryRun: boolean, run: Run) => {
+  const { network, scoping } = one
+  const store = storeOf(config.data, network)
+  if (dryRun) return { network, outside: outsideOf(store, scoping!), waiting: false }
+  const ask = () => askToNarrow(store, { scopes: reading(store, lookups => scopesIn(lookups, scoping!)) })
+  await doWhatIsAsked(config, one, run, { type: 'narrow', asked: 'scopes', ask })
+  return { network, outside: null, waiting: isPruneAsked(store, 'scopes') }
+}
+
+/** By a thread that decodes, or by the program that uses the data folder, which is waited for a while. */
+const doWhatIsAsked = async (
+  config: Config,
+  { network, storeBatch }: NetworkConfig,
+  { shutdown, log }: Run,
+  { type, asked, ask }: { type: 'forget' | 'narrow'; asked: 'lost' | 'scopes'; ask(): void },
+): Promise<void> => {
+  const { data, limits } = config
+  const store = storeOf(data, network)
+  const lock = tryToTakeDataFolder(data, 'prune', log)
+  if (lock) shutdown.add('lock', lock.release)
+  ask()
+  if (!lock) return waitFor(() => !isPruneAsked(store, asked), shutdown.signal)
+  const job = { type }
+  const work = async () => {
+    const indexing = startIndexing({ data, network, job, storeBatch, limits, log, ...shippingOf(config, network) })
+    shutdown.add(type, indexing.stop)
+    await indexing.ended
+  }
+  await orWithdraw(store, asked, shutdown.signal, work)
+  shutdown.signal.throwIfAborted()
+}
+
+/** What failed is not done by a later start, of which nobody would know why. What was interrupted is. */
+const orWithdraw = async (store: string, asked: Asked, signal: AbortSignal, work: () => Promise<void>) => {
+  try {
+    await work()
+  } catch (error) {
+    if (!signal.aborted) withdraw(store, asked)
+    throw error
+  }
+}
+
+const reading = <T>(store: string, read: (lookups: Lookups) => T): T => readStore(store, db => read(createLookups(db)))
+
+const outsideOf = (store: string, scoping: Scoping): Outside =>
+  reading(store, lookups => {
+    const stored = openStoredBlocks(store, lookups.chainId())
+    try {
+      return countOutside(lookups, stored, scopesIn(lookups, scoping))
+    } finally {
+      stored.close()
+    }
+  })
+
+const pruneHere = async (store: string, log: Run['log'], signal: AbortSignal) => {
+  const db = openForWriting(store, nativeBinding())
+  try {
+    const pruner = createPruner({ store, writer: createWriter(db), alerts: createAlertPruning(db), log })
+    while (pruner.step()) {
+      await setImmediate()
+      signal.throwIfAborted()
+    }
+  } catch (error) {
+    throw readDamage(error, store)
+  } finally {
+    db.close()
+  }
+}
+
+const waitFor = async (isDone: () => boolean, signal: AbortSignal) => {
+  const end = performance.now() + PATIENCE_MS
+  while (!isDone() && performance.now() < end) {
+    await sleep(LOOK_MS)
+    signal.throwIfAborted()
+  }
+}
+
+const MOVE_LOOK_MS = 500
+/** A server that does not move anything by then does not know the cluster. */
+const MOVE_PATIENCE_MS = 15_000
+
+/** Moves a network's documents to its cluster, or back into its file. A server that runs does so by itself: then it is waited for. */
+export const move = async (
+  config: Config,
+  { network, cluster, storeBatch }: NetworkConfig,
+  to: Place,
+  { log, shutdown, progress }: Run & { progress: Progress },
+) => {
+  const store = storeOf(config.data, network)
+  const returning = to === 'sqlite'
+  const show = (moving: MovingReport | null | undefined) => {
+    if (moving) progress.update(stepOf(moving))
+  }
+  const lock = tryToTakeDataFolder(config.data, 'move', log)
+  if (lock) {
+    shutdown.add('lock', lock.release)
+    refuseDamaged(store)
+    if (!cluster) answerAgain(network, store)
+    else {
+      const { data, limits } = config
+      const indexing = startIndexing({
+        ...{ data, network, job: { type: 'move' }, storeBatch, limits, log, ...shippingOf(config, network), returning },
+        onReport: ({ shipping }) => show(shipping?.moving),
+      })
+      shutdown.add('moving', indexing.stop)
+      await indexing.ended
+      shutdown.signal.throwIfAborted()
+    }
+  } else await waitForServer(config.data, { network, store, to }, show, shutdown.signal)
+  return { network, store: placeOf(store) }
+}
+
+/** Each block is shipped, and compared. */
+const stepOf = ({ blocks, shipped, verified }: MovingReport) => ({
+  ...{ blocks: shipped, logs: 0, events: 0 },
+  ...{ done: shipped + Math.min(verified, blocks), total: 2 * blocks },
+})
+
+const waitForServer = async (
+  data: string,
+  { network, store, to }: { network: string; store: string; to: Place },
+  show: (moving: MovingReport | undefined) => void,
+  signal: AbortSignal,
+) => {
+  let end = performance.now() + MOVE_PATIENCE_MS
+  while (placeOf(store) !== to) {
+    const moving = readStatus(data)?.networks.find(one => one.network === network)?.moving
+    if (moving?.to === to) {
+      show(moving)
+      end = performance.now() + MOVE_PATIENCE_MS
+    } else if (performance.now() > end)
+      throw stop(
+        'move_waits',
+        `another program uses ${data}, and does not move ${network} to ${to}: restart the server with the config file that has store = "${to}" and opensearch-url, or stop it and run this command again`,
+      )
+    await sleep(MOVE_LOOK_MS, undefined, { signal })
+  }
+}
+
+/** Without a cluster, only as long as the store holds all documents. */
+const answerAgain = (network: string, store: string) => {
+  const db = openForWriting(store, nativeBinding())
+  try {
+    const { back } = createMoveWriter(db)
+    if (!db.transaction(back).immediate())
+      throw stop(
+        'move_back',
+        `documents of ${network} lie in the cluster alone: name the config file that has store = "sqlite" and opensearch-url for the network. See docs/opensearch.md`,
+      )
+  } finally {
+    db.close()
+  }
+}
+
+export const compact = async ({ data }: Config, network: string | undefined, { shutdown, log }: Run) => {
+  const native = nativeBinding(data)
+  const stores = storesOf(data, network)
+  const lock = takeDataFolder(data, 'compact', log)
+  shutdown.add('lock', lock.release)
+  const done: { file: string; before: number; after: number }[] = []
+  for (const [, file] of stores) {
+    shutdown.signal.throwIfAborted()
+    const before = sizeOf(file)
+    // Opening and closing the file copies its log into it.
+    openForWriting(file, native).close()
+    compactStore(file, native)
+    done.push({ file, before, after: sizeOf(file) })
+  }
+  if (network !== undefined) return done
+  for (const compactFile of [compactAccounts, compactDeliveries]) done.push(...compactFile(data, native))
+  return done
+}
+
+export const stats = async ({ data }: Config, network: string | undefined) =>
+  storesOf(data, network).map(([name, store]) => ({
+    ...{ network: name, store: placeOf(store) },
+    ...readStats(store, nativeBinding(data)),
+  }))
+
+export const salvage = async ({ data }: Config, network: string, { shutdown }: Run) => {
+  const native = nativeBinding(data)
+  const store = storeOf(data, network)
+  const lock = lockDataFolder(data, 'salvage', native)
+  shutdown.add('lock', lock.release)
+  const pages = damagedPages(store)
+  if (pages.length === 0) throw refuse('store_whole', `${store} is not damaged: there is nothing to salvage.`)
+  const made = `${store}-salvage`
+  try {
+    const { lost, lostAlerts } = salvageStore(store, made, pages, native)
+    const aside = keepAside(store)
+    replaceStore(store, made)
+    return { network, held: rangesOf(store), lost, lostAlerts, aside }
+  } finally {
+    removeStore(made)
+  }
+}
+
+const damagedPages = (store: string): readonly number[] => {
+  const pages = findDamaged(store)
+  if (!pages) throw refuse('store_unchecked', `${store} has no checksums, so its damaged pages are unknown.`)
+  return pages
+}
+
+/** Keeps the damaged store under another name; the new one takes its place in one step. */
+const keepAside = (store: string): string => {
+  const aside = `${store}-damaged-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`
+  for (const suffix of ['-wal', '-sums']) if (existsSync(store + suffix)) copyFileSync(store + suffix, aside + suffix)
+  try {
+    linkSync(store, aside)
+  } catch {
+    // Not every file system has a second name for a file.
+    copyFileSync(store, aside)
+  }
+  return aside
+}

@@ -1,0 +1,242 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { ACCOUNTS_FILE } from '../accounts/file.ts'
+import { type Accounts, openAccounts } from '../accounts/index.ts'
+import type { BlockPoint, Config } from '../config/index.ts'
+import { failingOf, sayFailing } from '../delivery/failing-receivers.ts'
+import { createGuard } from '../delivery/guard.ts'
+import { DELIVERIES_FILE } from '../delivery/ledger/file.ts'
+import type { ListFilter, RedeliverFilter } from '../delivery/ledger/records.ts'
+import { type DeliveryStore, openDeliveries } from '../delivery/ledger/store.ts'
+import { readStatus } from '../ingest/status/published.ts'
+import type { FailingState } from '../ingest/status/status.ts'
+import { lazy } from '../lib/caches.ts'
+import { didYouMean } from '../lib/edit-distance.ts'
+import { refuse } from '../lib/errors.ts'
+import { nativeOption } from '../lib/runtime.ts'
+import type { Run } from '../lib/shutdown.ts'
+import { missingExtracts } from '../rules/extracts.ts'
+import { covers, networkOf } from '../rules/networks.ts'
+import type { RuleInput } from '../rules/rule.ts'
+import { checkRule } from '../rules/schema.ts'
+import { openRules, openSecrets, type Rules } from '../rules/store.ts'
+import type { Pool } from '../search/pool.ts'
+import { NO_ACCOUNT } from '../search/service.ts'
+import { idleReason, missingReason, warningsOf } from './advice.ts'
+import { networksOf, openPool } from './parts.ts'
+import { createRuleBook, type RuleBook, type RulePage } from './rule-book.ts'
+import { simulate } from './simulate.ts'
+import { createOwnAbis } from './stores.ts'
+
+interface Searched {
+  /** What is stored or configured. */
+  networks(): readonly string[]
+  openPool(): Pool
+}
+
+/** What of the stored blocks is searched; by default all of it. */
+interface BlockRange {
+  from?: BlockPoint | undefined
+  to?: BlockPoint | undefined
+  /** Hits to show. */
+  size: number
+}
+
+/**
+ * Rules and deliveries as the command line sees them: in their files, whether or not a server has them open as well. Nothing is opened
+ * before it is asked for, and looking makes no files where there were none.
+ */
+export const createRulesService = (
+  config: Config,
+  { shutdown }: Pick<Run, 'shutdown'>,
+  searched: Searched = {
+    networks: () => networksOf(config),
+    openPool: lazy(() => openPool(config, shutdown)),
+  },
+) => {
+  const { data } = config
+  const { networks, openPool: poolOf } = searched
+  const native = nativeOption(data)
+  const guard = createGuard(config.allowTarget)
+  const abis = createOwnAbis(data)
+
+  const { accounts, accountOf, rules, store, deliveries } = openLate(config, shutdown)
+
+  /** A running server knows of networks by its flags, too. */
+  const known = (): string[] => [...networks(), ...(readStatus(data)?.networks.map(({ network }) => network) ?? [])]
+
+  /** As the server tells it that runs; without one, as the last one left it. */
+  const failingNow = (): FailingState[] => {
+    const told = readStatus(data)?.deliveries?.failing
+    const iso = (time: number) => new Date(time).toISOString()
+    return (
+      told ??
+      deliveries()
+        ?.failing()
+        .map(it => ({ ...it, since: iso(it.since), at: iso(it.at) })) ??
+      []
+    )
+  }
+
+  return {
+    /** All rules, or those of one account, in the order of their ids; or so many of those after an id. */
+    list(name?: string, page?: RulePage) {
+      const names = new Map(
+        accounts()
+          .accounts()
+          .map(it => [it.id, it.name]),
+      )
+      const account = name === undefined ? undefined : accountOf(name).id
+      const listed = page
+        ? rules()
+            .ids(account, page)
+            .flatMap(id => rules().find(id) ?? [])
+        : account === undefined
+          ? rules().all()
+          : rules().list(account)
+      const counts = deliveries()?.counts() ?? new Map<number, number>()
+      const here = known()
+      const failing = failingNow()
+      return listed.map(rule => ({
+        rule,
+        account: names.get(rule.account)!,
+        idle: idleReason(rule, here),
+        failing: failingOf(rule, failing).map(sayFailing),
+        fired: counts.get(rule.id) ?? 0,
+      }))
+    },
+
+    get(id: number) {
+      const rule = rules().find(id)
+      if (!rule) throw refuse('unknown_rule', `There is no rule ${id}: chainsieve rules list shows all rules.`)
+      return rule
+    },
+
+    /** The rules of an account; without a name, of the only one. */
+    book(name: string | undefined): RuleBook {
+      const all = accounts().accounts()
+      const account = name === undefined && all.length === 1 ? all[0] : name === undefined ? undefined : accountOf(name)
+      if (!account)
+        throw refuse('which_account', `Whose rules? Add --account with one of ${all.map(it => it.name).join(', ')}.`)
+      return createRuleBook({
+        account: account.id,
+        config,
+        rules: rules(),
+        deliveries,
+        openDeliveries: store,
+        networks,
+        openPool: poolOf,
+        heads: () => readStatus(data)?.networks ?? [],
+        signal: shutdown.signal,
+      })
+    },
+
+    /** As the HTTP API checks what is posted. `idle`: why a good rule would match nothing for now. */
+    check(value: unknown) {
+      const { rule, faults } = checkRule(value, { refusedHost: guard.refusedHost, abis, limits: config.limits })
+      if (!rule) return { faults }
+      // Which networks a server has is known from its folder and its config file together.
+      const here = existsSync(data) && config.file !== undefined ? known() : undefined
+      const idle = missingReason(rule, here)
+      return { rule, faults: [], warnings: [...warningsOf(rule, config, abis), ...missingExtracts(rule)], idle }
+    },
+
+    async simulate(rule: RuleInput, range: BlockRange) {
+      const found = await simulateHere(rule, range, { data, networks, openPool: poolOf, signal: shutdown.signal })
+      return { ...found, warnings: warningsOf(rule, config, abis) }
+    },
+
+    /** The newest first. */
+    deliveries: (filter: ListFilter) => deliveries()?.list(filter) ?? [],
+
+    /** Returns how many are queued again. */
+    redeliver: (filter: RedeliverFilter) => deliveries()?.redeliver(filter) ?? 0,
+
+    /** The secret that signs an account's webhooks, created if needed; `rotation` creates another one, and keeps the old ones valid for so long. */
+    secret(name: string, rotation?: { overlapMs: number }) {
+      const { id } = accountOf(name)
+      const secrets = openSecrets(data, native)
+      try {
+        return rotation ? secrets.rotate(id, rotation) : secrets.ensure(id)
+      } finally {
+        secrets.close()
+      }
+    },
+
+    /** Whether a server runs on the folder, which sends what is queued. */
+    serving: () => readStatus(data) !== undefined,
+  }
+}
+
+export type RulesService = ReturnType<typeof createRulesService>
+/** A rule with its account's name, why it matches nothing for now, which of its receivers fail, and how often it fired. */
+export type ListedRule = ReturnType<RulesService['list']>[number]
+export type CheckedRule = ReturnType<RulesService['check']>
+
+/** The files of accounts, rules and deliveries, each opened when it is first asked for. */
+const openLate = (config: Config, shutdown: Run['shutdown']) => {
+  const { data, limits } = config
+  const native = nativeOption(data)
+  const opened = <T extends { close(): void }>(name: string, open: () => T): (() => T) => {
+    let it: T | undefined
+    return () => {
+      if (it) return it
+      if (!existsSync(join(data, ACCOUNTS_FILE)))
+        throw refuse(
+          'no_accounts',
+          `There are no accounts in ${data}, and therefore no rules: name the right folder with --data.`,
+        )
+      it = open()
+      shutdown.add(name, it.close)
+      return it
+    }
+  }
+  const accounts = opened<Accounts>('accounts', () => openAccounts(data, native))
+  const rules = opened<Rules>('rules', () => openRules(data, { ...native, limits }))
+  const store = opened<DeliveryStore>('deliveries', () => openDeliveries(data, { ...native, limits }))
+  /** Undefined where nothing was ever delivered. */
+  const deliveries = (): DeliveryStore | undefined => {
+    accounts()
+    return existsSync(join(data, DELIVERIES_FILE)) ? store() : undefined
+  }
+
+  const accountOf = (name: string) => {
+    const all = accounts().accounts()
+    const found = all.find(it => it.name === name)
+    if (found) return found
+    const meant = didYouMean(
+      name,
+      all.map(it => it.name),
+    )
+    throw refuse('unknown_account', `There is no account ${JSON.stringify(name)} in ${data}.${meant}`)
+  }
+  return { accounts, accountOf, rules, store, deliveries }
+}
+
+/** What a rule would have found in the stored blocks between two points. */
+const simulateHere = async (
+  rule: RuleInput,
+  { from, to, size }: BlockRange,
+  { data, networks, openPool, signal }: Searched & { data: string; signal: AbortSignal },
+) => {
+  const network = networkOf(rule)
+  const [one, ...others] = networks().filter(it => covers(network, it))
+  if (one === undefined)
+    throw refuse(
+      'unknown_network',
+      `There is no ${network} in ${data}: name the right folder with --data.${didYouMean(network, networks())}`,
+    )
+  const pool = openPool()
+  if (others.length > 0 && (from ?? to) !== undefined)
+    throw refuse(
+      'bad_range',
+      `Blocks of ${[one, ...others].join(', ')} have numbers of their own: leave out --from and --to.`,
+    )
+  const top = (await pool.ranges(one)).at(-1)?.to ?? 0
+  const blockOf = (point: BlockPoint | undefined) =>
+    point && ('block' in point ? point.block : Math.max(0, top - point.latest))
+  const range = { fromBlock: blockOf(from), toBlock: blockOf(to), size }
+  if (range.fromBlock !== undefined && range.toBlock !== undefined && range.toBlock < range.fromBlock)
+    throw refuse('bad_range', `The last block, ${range.toBlock}, is before the first, ${range.fromBlock}.`)
+  return simulate({ pool, networks }, rule, range, { account: NO_ACCOUNT, signal })
+}

@@ -1,0 +1,303 @@
+import type { Pool } from '../search/pool.ts'
+import { NO_ACCOUNT } from '../search/service.ts'
+import type { DevNews, DevStep } from './news.ts'
+
+type Tx = Extract<DevNews, { type: 'tx' }>
+type Event = Extract<DevNews, { type: 'event' }>
+type Log = Extract<DevNews, { type: 'log' }>
+type Item = Tx | Event | Log
+
+/** The `_source` of a document. */
+type Source = Record<string, unknown>
+
+/** Documents of some blocks, by their kinds. */
+interface Sources {
+  txs: readonly Source[]
+  calls: readonly Source[]
+  traces: readonly Source[]
+  events: readonly Source[]
+  logs: readonly Source[]
+}
+
+/** The creation code of a contract, and its block. */
+export interface Creation {
+  block: number
+  input: string
+}
+
+interface Telling {
+  /** Name of the contract at an address, where it is known. */
+  named(address: unknown): string | null
+  /** Whether the calls inside of transactions are told. */
+  verbose: boolean
+  /** Told of the contracts that the documents create, before names are asked for. */
+  onCreated(address: string, creation: Creation): void
+}
+
+/** News about some blocks for a developer, in the order of the chain. */
+export const itemsOf = (
+  { txs: sources, calls, traces, events: decoded, logs: all }: Sources,
+  telling: Telling,
+): Item[] => {
+  const { named } = telling
+  learn(traces, telling)
+  const insideOf = insides(calls, traces, telling)
+  const txs = sources.map(source => txOf(source, insideOf(source.hash as string), telling))
+  const placeOf = (source: Source) => ({ ...placeIn(source), contract: named(source.address) })
+  const events = decoded.map((source): Event => ({ type: 'event', ...placeOf(source), ...eventOf(source) }))
+  const keys = new Set(events.map(keyOf))
+  const logs = all
+    .map((source): Log => ({ type: 'log', ...placeOf(source), ...logOf(source) }))
+    .filter(log => !keys.has(keyOf(log)))
+  return [...txs, ...events, ...logs].sort(
+    (a, b) => a.block - b.block || a.index - b.index || logIndexOf(a) - logIndexOf(b),
+  )
+}
+
+const txOf = (source: Source, inside: Inside, { named, verbose, onCreated }: Telling): Tx => {
+  const { hash, from, to, method, status, contractAddress, input, value } = source
+  const block = numberOf(source.blockNumber)
+  const created = (contractAddress ?? null) as string | null
+  if (created !== null) onCreated(created, { block, input: input as string })
+  return {
+    type: 'tx',
+    block,
+    index: numberOf(source.transactionIndex),
+    time: new Date((source.timestamp as number) * 1000).toISOString(),
+    hash: hash as string,
+    from: from as string,
+    to: (to ?? null) as string | null,
+    contract: named(to ?? created),
+    created,
+    method: (method ?? null) as string | null,
+    selector: created === null && (input as string).length >= 10 ? (input as string).slice(0, 10) : null,
+    value: BigInt((value as { raw: string }).raw).toString(),
+    call: inside.callAt([]),
+    gasUsed: longOf(source.gasUsed),
+    status: (status ?? null) as boolean | null,
+    failure: failureOf(source, inside, named),
+    steps: verbose ? inside.steps() : [],
+  }
+}
+
+const failureOf = (
+  { error, revertAddress, revertTrace }: Source,
+  { callAt }: Inside,
+  named: Telling['named'],
+): Tx['failure'] => {
+  if (typeof error !== 'string') return null
+  const path = (revertTrace ?? []) as number[]
+  const address = path.length > 0 && typeof revertAddress === 'string' ? revertAddress : null
+  return { error, address, contract: named(address), call: path.length > 0 ? callAt(path) : null }
+}
+
+interface Inside {
+  /** The call at a trace address with its arguments. */
+  callAt(path: readonly number[]): string | null
+  steps(): DevStep[]
+}
+
+/** What is known of the inside of each transaction. */
+const insides = (calls: readonly Source[], traces: readonly Source[], { named }: Telling) => {
+  const decoded = new Map(calls.map(call => [stepKey(call, call.traceAddress as number[]), call]))
+  const byTx = Map.groupBy(traces, ({ transactionHash }) => transactionHash)
+  return (transactionHash: string): Inside => {
+    const callAt = (path: readonly number[]): string | null =>
+      (decoded.get(stepKey({ transactionHash }, path))?.str ?? null) as string | null
+    const stepOf = ({ type, traceAddress, action, result, error, revertReason }: Source): DevStep => {
+      const path = traceAddress as number[]
+      const { callType, to, value, address } = action as Source
+      const [called, made] = [decoded.get(stepKey({ transactionHash }, path)), (result as Source | null)?.address]
+      const target = (to ?? made ?? address ?? null) as string | null
+      return {
+        depth: path.length,
+        type: (callType ?? type) as string,
+        to: target,
+        contract: named(target),
+        call: (called?.str ?? null) as string | null,
+        selector: (called?.selector ?? null) as string | null,
+        value: BigInt((value as { raw: string } | undefined)?.raw ?? 0).toString(),
+        gasUsed: longOf((result as Source | null)?.gasUsed),
+        error: (revertReason ?? error ?? null) as string | null,
+      }
+    }
+    return { callAt, steps: () => (byTx.get(transactionHash) ?? []).map(stepOf).filter(({ depth }) => depth > 0) }
+  }
+}
+
+/** Contracts that others create are known by the code that they were created with. */
+const learn = (traces: readonly Source[], { onCreated }: Telling) => {
+  for (const { type, action, result, error, blockNumber } of traces) {
+    const address = (result as Source | null)?.address
+    if (type !== 'create' || error != null || typeof address !== 'string') continue
+    onCreated(address, { block: numberOf(blockNumber), input: (action as { init: string }).init })
+  }
+}
+
+const placeIn = (source: Source) => ({
+  block: numberOf(source.blockNumber),
+  index: numberOf(source.transactionIndex),
+  logIndex: numberOf(source.logIndex),
+  time: `${source.timestamp as string}.000Z`,
+  transaction: source.transactionHash as string,
+  address: source.address as string,
+})
+
+const eventOf = (source: Source) => {
+  const { event, str, error, probability } = source as {
+    event: string
+    str: string | null
+    error: string | null
+    probability: number
+  }
+  return { event, text: str, error, probability }
+}
+
+const logOf = ({ topics, data }: Source) => ({ topics: topics as string[], data: data as string })
+
+const numberOf = (value: unknown): number => (value as { num: number }).num
+const longOf = (value: unknown): number | null => (value as { num: number } | undefined)?.num ?? null
+const stepKey = ({ transactionHash }: Source, path: readonly number[]): string => [transactionHash, ...path].join()
+const logIndexOf = (item: Item): number => (item.type === 'tx' ? -1 : item.logIndex)
+const keyOf = ({ block, logIndex }: Event | Log): string => `${block} ${logIndex}`
+
+interface ChainNewsOptions {
+  pool: Pick<Pool, 'search'>
+  network: string
+  /** Name of the contract that a creation transaction's input makes, where it is known. */
+  nameOf(input: string): string | undefined
+  /** Whether the calls inside of transactions are told. */
+  verbose: boolean
+  /** Asks the node why a transaction failed: its `_source`, undefined where the node cannot say. */
+  explain(hash: string): Promise<Source | undefined>
+  signal: AbortSignal
+}
+
+/** Blocks that are asked for in one go. */
+const BLOCKS = 200
+
+/** Changes of a network's store since the last look. */
+export const createChainNews = ({ pool, network, nameOf, verbose, explain, signal }: ChainNewsOptions) => {
+  /** Hashes of the blocks that were seen, by number. */
+  const seen: string[] = []
+  let first: number | undefined
+  let quietBelow = 0
+  /** Inputs of creation transactions by the contract's address: a rebuilt project may know them by another name. */
+  const creations = new Map<string, Creation>()
+
+  const search = async (entity: string, query: unknown, options: object): Promise<Source[]> => {
+    const body = Buffer.from(JSON.stringify({ query, ...options }))
+    const answer = await pool.search({ network, entities: entity, body, account: NO_ACCOUNT, signal })
+    const text = answer.body instanceof Uint8Array ? Buffer.from(answer.body).toString() : await textOf(answer.body)
+    if (answer.status !== 200) throw new Error(`a search of ${entity} was answered ${answer.status}: ${text}`)
+    return (JSON.parse(text) as { hits: { hits: { _source: Source }[] } }).hits.hits.map(({ _source }) => _source)
+  }
+  const blocks = async (from: number, to: number): Promise<Block[]> => {
+    const query = { range: { 'number.num': { gte: from, lte: to } } }
+    const found = await search('block', query, {
+      sort: { 'number.num': 'asc' },
+      size: BLOCKS,
+      _source: ['number', 'hash'],
+    })
+    return found.map(source => ({ number: numberOf(source.number), hash: source.hash as string }))
+  }
+
+  /** The newest block that was seen and is still there; -1 where none is. */
+  const common = async (): Promise<number> => {
+    for (let to = seen.length - 1; to >= (first ?? 0); to -= BLOCKS) {
+      const held = await blocks(Math.max(first ?? 0, to - BLOCKS + 1), to)
+      const same = held.findLast(({ number, hash }) => seen[number] === hash)
+      if (same) return same.number
+    }
+    return -1
+  }
+
+  const named = (address: unknown): string | null => {
+    const creation = typeof address === 'string' ? creations.get(address) : undefined
+    return (creation && nameOf(creation.input)) ?? null
+  }
+
+  /** Blocks without traces do not tell why a transaction failed. */
+  const explained = async (txs: readonly Source[]): Promise<Source[]> => {
+    const all: Source[] = []
+    for (const tx of txs) {
+      const isOpen = tx.status === false && tx.revertTrace == null && numberOf(tx.blockNumber) >= quietBelow
+      const known = isOpen ? await explain(tx.hash as string) : undefined
+      const { error, revertAddress, revertTrace } = known ?? tx
+      all.push({ ...tx, error, revertAddress, revertTrace })
+    }
+    return all
+  }
+
+  /** Of these blocks alone: between two searches others may have taken their place, which the next look finds out. */
+  const newsOf = async (fresh: readonly Block[]): Promise<Item[]> => {
+    const range = { 'blockNumber.num': { gte: fresh[0]!.number, lte: fresh.at(-1)!.number } }
+    const of = async (entity: string, fields: readonly string[]) =>
+      (await search(entity, { range }, { size: -1, sort: '_doc', _source: [...PLACE, ...fields] })).filter(
+        ({ blockHash, blockNumber }) => hashes.get(numberOf(blockNumber)) === blockHash,
+      )
+    const hashes = new Map(fresh.map(({ number, hash }) => [number, hash]))
+    const txs = await explained(await of('tx', TX))
+    const [calls, traces] = [await of('call', CALL), await of('trace', TRACE)]
+    const [events, logs] = [await of('event', EVENT), await of('log', LOG)]
+    return itemsOf({ txs, calls, traces, events, logs }, { named, verbose, onCreated: (...it) => creations.set(...it) })
+  }
+
+  const forget = (to: number) => {
+    seen.length = Math.max(0, Math.min(seen.length, to + 1))
+    if (to < (first ?? 0)) first = undefined
+    for (const [address, { block }] of creations) if (block > to) creations.delete(address)
+  }
+
+  return {
+    /** Blocks below this one are not told, only learnt from. */
+    skipTo(block: number) {
+      quietBelow = block
+    },
+    /** In the order of the chain; a rollback goes before what replaces the blocks. */
+    async look(): Promise<DevNews[]> {
+      const news: DevNews[] = []
+      const tip = seen.length - 1
+      if (tip >= 0 && (await blocks(tip, tip))[0]?.hash !== seen[tip]) {
+        const to = await common()
+        forget(to)
+        quietBelow = Math.min(quietBelow, to + 1)
+        news.push({ type: 'rollback', to })
+      }
+      // The first block of a fork has a high number.
+      const fresh = await blocks(seen.length, Number.MAX_SAFE_INTEGER)
+      if (fresh.length === 0) return news
+      const found = await newsOf(fresh)
+      first ??= fresh[0]!.number
+      for (const { number, hash } of fresh) seen[number] = hash
+      return [...news, ...found.filter(({ block }) => block >= quietBelow)]
+    },
+  }
+}
+
+const PLACE = ['blockHash', 'blockNumber', 'transactionIndex', 'timestamp']
+const TX = [
+  'hash',
+  'from',
+  'to',
+  'method',
+  'status',
+  'contractAddress',
+  'input',
+  'value',
+  'gasUsed',
+  'error',
+  'revertAddress',
+  'revertTrace',
+]
+const CALL = ['transactionHash', 'traceAddress', 'selector', 'str']
+const TRACE = ['transactionHash', 'traceAddress', 'type', 'callType', 'action', 'result', 'error', 'revertReason']
+const EVENT = ['event', 'str', 'error', 'probability', 'address', 'transactionHash', 'logIndex']
+const LOG = ['topics', 'data', 'address', 'transactionHash', 'logIndex']
+
+interface Block {
+  number: number
+  hash: string
+}
+
+const textOf = async (body: ReadableStream<Uint8Array>): Promise<string> => new Response(body).text()

@@ -1,0 +1,180 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { addAbis, artifactFiles } from '../ingest/decoding/abis.ts'
+import { messageOf } from '../lib/errors.ts'
+
+/** The folder where a project's compiler leaves its artifacts. */
+interface Project {
+  tool: 'Foundry' | 'Hardhat'
+  artifacts: string
+}
+
+const HARDHAT = /^hardhat\.config\.[cm]?[jt]s$/
+
+/** Projects in the folder itself; some are built by both tools. */
+export const findProjects = (folder: string): Project[] => {
+  const projects: Project[] = []
+  const toml = join(folder, 'foundry.toml')
+  if (existsSync(toml)) {
+    const out = /^\s*out\s*=\s*(?:"([^"\n]+)"|'([^'\n]+)')/m.exec(readFileSync(toml, 'utf8'))
+    projects.push({ tool: 'Foundry', artifacts: join(folder, out?.[1] ?? out?.[2] ?? 'out') })
+  }
+  if (readdirSync(folder).some(name => HARDHAT.test(name)))
+    projects.push({ tool: 'Hardhat', artifacts: join(folder, 'artifacts', 'contracts') })
+  return projects
+}
+
+export interface Artifact {
+  file: string
+  contract: string
+  /** Creation code in hex without 0x, with the compiler's placeholders for libraries; undefined of what cannot be deployed. */
+  creation: string | undefined
+  /** The code that a contract has once it is deployed, in the same form. */
+  deployed: DeployedCode | undefined
+}
+
+interface DeployedCode {
+  code: string
+  /** Bytes that the constructor fills in. */
+  immutables: readonly { start: number; length: number }[]
+}
+
+interface Artifacts {
+  artifacts: Artifact[]
+  /** Files that could not be read: the compiler may be at them. */
+  broken: { file: string; why: string }[]
+}
+
+/** Reads the artifacts below a folder; whatever else lies there is passed over, and a folder that is not there yet has none. */
+export const readArtifacts = (folder: string): Artifacts => {
+  const artifacts: Artifact[] = []
+  const broken: Artifacts['broken'] = []
+  for (const file of artifactFiles(folder)) {
+    try {
+      const artifact = parseArtifact(file, JSON.parse(readFileSync(file, 'utf8')))
+      if (artifact) artifacts.push(artifact)
+    } catch (error) {
+      broken.push({ file, why: messageOf(error) })
+    }
+  }
+  return { artifacts, broken }
+}
+
+/** Changes whenever a file below the folder does. */
+export const stateOf = (folder: string): string =>
+  artifactFiles(folder)
+    .map(file => {
+      const { mtimeMs, size, ino } = statSync(file, { throwIfNoEntry: false }) ?? { mtimeMs: 0, size: 0, ino: 0 }
+      return `${file}:${mtimeMs}:${size}:${ino}`
+    })
+    .join('\n')
+
+const parseArtifact = (file: string, json: unknown): Artifact | undefined => {
+  if (typeof json !== 'object' || json === null) return undefined
+  const { abi, contractName, bytecode, deployedBytecode, immutableReferences } = json as Record<string, unknown>
+  if (!Array.isArray(abi) || abi.length === 0) return undefined
+  const [creation, deployed] = [digitsOf(bytecode), digitsOf(deployedBytecode)]
+  // Foundry has them beside the code, Hardhat beside the name.
+  const references = isObject(deployedBytecode) ? deployedBytecode.immutableReferences : immutableReferences
+  return {
+    file,
+    // Foundry puts the compiler's version into the name where it used several.
+    contract: typeof contractName === 'string' ? contractName : basename(file, '.json').replace(/\.\d+\.\d+\.\d+$/, ''),
+    creation,
+    deployed: deployed === undefined ? undefined : { code: deployed, immutables: rangesIn(references) },
+  }
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
+
+/** Of `0x6080…`, or of an object that has it. */
+const digitsOf = (bytecode: unknown): string | undefined => {
+  const code = isObject(bytecode) ? bytecode.object : bytecode
+  return typeof code === 'string' ? code.replace(/^0x/, '') || undefined : undefined
+}
+
+/** Lists of `{start, length}` by the names of variables, as the compiler writes them. */
+const rangesIn = (references: unknown): DeployedCode['immutables'] => {
+  const all = isObject(references) ? Object.values(references).flat() : []
+  return all.filter(
+    (it): it is DeployedCode['immutables'][number] =>
+      isObject(it) && Number.isSafeInteger(it.start) && Number.isSafeInteger(it.length),
+  )
+}
+
+/** The compiler's placeholder for the address of a library that is linked later. */
+const LIBRARY = /__.{36}__/g
+
+/** Tells which contract the input of a creation transaction deploys: its creation code, followed by the constructor's arguments. */
+export const createNaming = (artifacts: readonly Artifact[]) => {
+  const known = artifacts
+    .filter(({ creation }) => creation !== undefined)
+    .map(({ contract, creation }) => ({ contract, length: creation!.length, pieces: creation!.split(LIBRARY) }))
+    .sort((a, b) => b.length - a.length)
+  return (input: string): string | undefined => {
+    const digits = input.slice(2)
+    const fits = (pieces: readonly string[]) => {
+      let at = 0
+      return pieces.every(piece => {
+        const found = digits.startsWith(piece, at)
+        at += piece.length + 40
+        return found
+      })
+    }
+    return known.find(({ pieces }) => fits(pieces))?.contract
+  }
+}
+
+/** Tells which contract has the code that is deployed at an address. */
+export const createCodeNaming = (artifacts: readonly Artifact[]) => {
+  const known = artifacts.flatMap(({ contract, deployed }) => {
+    if (!deployed) return []
+    const open = [...deployed.immutables, ...librariesIn(deployed.code)]
+    return [{ contract, open, masked: maskOf(deployed.code.replace(LIBRARY, ZEROS), open) }]
+  })
+  return (code: string): string | undefined => {
+    const digits = code.slice(2)
+    return known.find(({ open, masked }) => masked.length === digits.length && maskOf(digits, open) === masked)
+      ?.contract
+  }
+}
+
+const ZEROS = '0'.repeat(40)
+
+const librariesIn = (code: string): { start: number; length: number }[] =>
+  Array.from(code.matchAll(LIBRARY), ({ index }) => ({ start: index / 2, length: 20 }))
+
+/** Code with zeros where each deployment has something else. */
+const maskOf = (digits: string, ranges: DeployedCode['immutables']): string => {
+  let masked = digits.toLowerCase()
+  for (const { start, length } of ranges) {
+    const [from, to] = [start * 2, (start + length) * 2]
+    masked = masked.slice(0, from) + '0'.repeat(masked.slice(from, to).length) + masked.slice(to)
+  }
+  return masked
+}
+
+/**
+ * Has a folder of ABIs hold those of the artifacts and no others; returns the files that hold none. The new ones are there before the old
+ * ones go, each appearing whole: an indexing thread may look at any moment.
+ */
+export const replaceAbis = (folder: string, artifacts: readonly Artifact[]): Artifacts['broken'] => {
+  const aside = `${folder}.new`
+  rmSync(aside, { recursive: true, force: true })
+  mkdirSync(aside, { recursive: true })
+  mkdirSync(folder, { recursive: true })
+  const broken: Artifacts['broken'] = []
+  for (const { file } of artifacts) {
+    try {
+      addAbis(aside, [file], { network: null, address: null })
+    } catch (error) {
+      broken.push({ file, why: messageOf(error) })
+    }
+  }
+  const names = new Set(readdirSync(aside))
+  const old = new Set(readdirSync(folder))
+  for (const name of names) if (!old.has(name)) renameSync(join(aside, name), join(folder, name))
+  for (const name of old) if (!names.has(name)) rmSync(join(folder, name))
+  rmSync(aside, { recursive: true })
+  return broken
+}

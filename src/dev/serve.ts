@@ -1,0 +1,210 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { SCOPES } from '../accounts/index.ts'
+import { depthOfChain } from '../config/chains.ts'
+import { type BlockPoint, type Config, type NetworkConfig, nodeOptions } from '../config/index.ts'
+import { allowancesOf } from '../config/kinds.ts'
+import { abiFolder, readOwnAbis } from '../ingest/decoding/abis.ts'
+import { askNode, type NodeState } from '../ingest/dev-node.ts'
+import { keepIndexing } from '../ingest/keep-indexing.ts'
+import { type Indexing, prepareStore } from '../ingest/network.ts'
+import { replayTransaction } from '../ingest/replay/index.ts'
+import { ChainsieveError } from '../lib/errors.ts'
+import type { Fields, Log } from '../lib/log.ts'
+import type { Run } from '../lib/shutdown.ts'
+import { surviveFaults } from '../lib/shutdown.ts'
+import { createChainNews } from './chain-news.ts'
+import type { DevOptions } from './news.ts'
+import { type Artifact, createNaming, findProjects, readArtifacts, replaceAbis, stateOf } from './project.ts'
+
+/** Receivers of alerts run on the developer's machine. */
+const LOOPBACK = ['127.0.0.0/8', '::1/128']
+/** Time between two looks at the store and at the project. */
+const LOOK_MS = 100
+/** Time between two looks at which chain the node has. */
+const NODE_MS = 2_000
+/** Longest wait for each answer to why a transaction failed. */
+const EXPLAIN_MS = 3_000
+const UNTRACED =
+  'The node has no traces: inner calls are not known, and reasons for failures come from eth_call on the state before the block.'
+/** Number of older blocks that are still printed. */
+const TOLD = 10
+/** If the chain is longer, only its newest blocks are indexed unless the user asks for more. */
+const LONG = 10_000
+const NEWEST = 1_000
+
+/** Follows a node for development with a data folder that lives no longer than this. */
+export const serveDev = async (config: Config, network: NetworkConfig, run: Run & DevOptions) => {
+  const { folder, tell, shutdown } = run
+  const { signal } = shutdown
+  const data = mkdtempSync(join(tmpdir(), 'chainsieve-dev-'))
+  shutdown.add('temporary folder', () => rmSync(data, { recursive: true, force: true, maxRetries: 3 }))
+  const own: Config = { ...config, data, networks: [network], allowTarget: [...config.allowTarget, ...LOOPBACK] }
+  /** The last warning of the indexing: if the node is gone, only that is printed, once. */
+  let complaint: (() => void) | undefined
+  const log: Log = {
+    ...run.log,
+    // A developer wants to read about the chain, not about the program.
+    info: (message, fields) => config.json && run.log.info(message, fields),
+    warn(message, fields) {
+      if (!config.json && isTold(message, fields)) return
+      const warn = () => run.log.warn(message, fields)
+      if (fields?.endpoint === undefined) warn()
+      else complaint = warn
+    },
+    with: () => log,
+  }
+
+  shutdown.add('last resort', surviveFaults(log))
+  const project = followProject(folder, abiFolder(data), tell)
+  prepareStore(data, network.network, log)
+  const indexings: Indexing[] = []
+  const server = await run.serve(own, indexings, { log, shutdown })
+  tell({
+    type: 'serving',
+    url: server.url,
+    console: own.noConsole ? null : `${server.url}/console/`,
+    network: network.network,
+    token: server.accounts.createToken('dev', { scopes: SCOPES }),
+  })
+  project.look()
+
+  const explain = async (hash: string) => {
+    try {
+      const { txs } = await replayTransaction({
+        urls: network.rpc.map(it => it.reveal()),
+        allowances: allowancesOf(network),
+        ...{ data, network: network.network, log, hash },
+        own: readOwnAbis(abiFolder(data), network.network),
+        ...{ codes: false, timeoutMs: EXPLAIN_MS, limits: own.limits, signal },
+      })
+      return txs[0]
+    } catch (error) {
+      // The node may have gone, or have forgotten the transaction meanwhile.
+      if (signal.aborted || !(error instanceof ChainsieveError)) throw error
+      return undefined
+    }
+  }
+  const news = createChainNews({
+    pool: server.pool,
+    network: network.network,
+    nameOf: project.nameOf,
+    verbose: run.verbose,
+    explain,
+    signal,
+  })
+  const url = network.rpc[0]!
+  const start = (from: BlockPoint, announces: boolean) => {
+    const job = {
+      type: 'follow' as const,
+      node: { ...nodeOptions(network), ...(announces && !network.ws && announcer(url.reveal())), shrinks: true },
+      from,
+      order: network.order,
+      ...depthOfChain(network.network, network.finality),
+    }
+    const { storeBatch } = network
+    const onAlerts = () => server.delivery.wake(network.network)
+    indexings[0] = keepIndexing({ data, network: network.network, job, storeBatch, limits: own.limits, log, onAlerts })
+  }
+
+  let waiting = false
+  let node: NodeState | undefined
+  /** Has the indexing begin when the node is there, and once more when it is one of another chain. */
+  const lookAtNode = async () => {
+    const found = await askNode(url.reveal(), node, signal)
+    if (signal.aborted) return
+    if ('why' in found) {
+      if (!waiting) tell({ type: 'waiting', node: String(url), why: found.why })
+      waiting = true
+      complaint = undefined
+      return
+    }
+    if (waiting && found === node) tell({ type: 'back', node: String(url) })
+    waiting = false
+    complaint?.()
+    complaint = undefined
+    if (found === node) return
+    await indexings[0]?.stop()
+    const { chainId, head, fork, announces } = found
+    const from = firstBlock(network.from, found)
+    node = found
+    news.skipTo(head - TOLD + 1)
+    tell({ type: 'node', node: String(url), chainId, head, from, fork })
+    start({ block: from }, announces)
+  }
+
+  /** If a look fails, the next one makes up for it. */
+  const passing = (error: unknown): [] => {
+    if (signal.aborted || (error instanceof ChainsieveError && error.next === 'retry')) return []
+    throw error
+  }
+
+  let wasTraced = true
+  let nodeAt = Number.NEGATIVE_INFINITY
+  while (!signal.aborted) {
+    const begun = performance.now()
+    if (begun - nodeAt >= NODE_MS || (complaint && !waiting)) {
+      await lookAtNode()
+      nodeAt = begun
+    }
+    project.look()
+    const error = indexings[0]?.error()
+    if (error && !signal.aborted) throw error
+    const isTraced = network.traces === 'off' || (indexings[0]?.report().withoutTraces ?? null) === null
+    if (!isTraced && wasTraced) tell({ type: 'untraced', why: UNTRACED })
+    wasTraced = isTraced
+    for (const item of await news.look().catch(passing)) tell(item)
+    // A large project takes longer to be looked at: it must not keep a whole core busy.
+    const taken = performance.now() - begun
+    await sleep(Math.max(LOOK_MS, taken * 3), undefined, { signal }).catch(() => {})
+  }
+}
+
+/** Whether lines of its own tell what a warning says. */
+const isTold = (message: string, fields: Fields | undefined): boolean =>
+  message === 'Continues without traces: no node has them' ||
+  (message === 'Is not ready' && fields?.type === 'nodes_failing')
+
+/** The same address by WebSocket. */
+const announcer = (url: string) => (/^https?:/.test(url) ? { wsUrl: url.replace(/^http/, 'ws') } : {})
+
+/** A fork's own blocks and the one before them; of a long chain the newest. */
+const firstBlock = (from: BlockPoint | undefined, { head, fork }: NodeState): number => {
+  if (from !== undefined) return 'block' in from ? from.block : Math.max(0, head - from.latest)
+  if (fork !== null) return Math.min(head, fork + 1)
+  return head > LONG ? head - NEWEST : 0
+}
+
+/** Takes up what a project's compiler writes. */
+const followProject = (folder: string, abis: string, tell: DevOptions['tell']) => {
+  const projects = findProjects(folder)
+  let state: string | undefined
+  let last: string | undefined
+  let nameOf = createNaming([])
+  let told = new Set<string>()
+
+  return {
+    nameOf: (input: string) => nameOf(input),
+    look() {
+      const now = projects.map(({ artifacts }) => stateOf(artifacts)).join('\n')
+      if (now === state) return
+      const again = state !== undefined
+      // The compiler may be at it.
+      const settled = now === last
+      last = now
+      if (again && !settled) return
+      state = now
+      const found = projects.map(({ artifacts }) => readArtifacts(artifacts))
+      const artifacts: Artifact[] = found.flatMap(it => it.artifacts)
+      // Between a clean and a build there are none: what was known still holds for what is deployed.
+      if (artifacts.length === 0 && again) return
+      const broken = [...found.flatMap(it => it.broken), ...replaceAbis(abis, artifacts)]
+      nameOf = createNaming(artifacts)
+      tell({ type: 'artifacts', projects, contracts: artifacts.length, again })
+      for (const { file, why } of broken) if (!told.has(file)) tell({ type: 'broken', file, why })
+      told = new Set(broken.map(({ file }) => file))
+    },
+  }
+}
