@@ -135,7 +135,6 @@ export const ROOMS: Record<string, Room> = {
       'sqlite',
       'query',
       'engine',
-      'cluster',
       'search',
       'export',
       'documents',
@@ -143,7 +142,7 @@ export const ROOMS: Record<string, Room> = {
       'alerts',
       'lib',
     ],
-    types: ['config', 'mapping'],
+    types: ['config', 'mapping', 'cluster'],
   },
   doctor: {
     is: 'looks at what the program needs, nodes, stores, clusters, clock, mail, receivers and disk, and tells what to do',

@@ -2,6 +2,7 @@ import { isMainThread, type MessagePort, workerData } from 'node:worker_threads'
 import type { DeliveryData } from './delivery/thread-messages.ts'
 import type { BuilderData } from './ingest/decoding/builders/messages.ts'
 import type { IndexerData, WriterData } from './ingest/messages.ts'
+import type { RemoteStore } from './ingest/remote.ts'
 import type { ReaderData } from './search/reader-thread.ts'
 
 /**
@@ -20,11 +21,17 @@ const main = async () => {
   const { role, data } = workerData as { role: string; data: unknown }
   switch (role) {
     case 'indexer':
-      return (await import('./ingest/indexer-thread.ts')).runIndexer(data as IndexerData & { port: MessagePort })
+      return (await import('./ingest/indexer-thread.ts')).runIndexer(
+        data as IndexerData & { port: MessagePort },
+        await openRemote(data as IndexerData),
+      )
     case 'builder':
       return (await import('./ingest/decoding/builders/thread.ts')).runBuilder(data as BuilderData)
     case 'writer':
-      return (await import('./ingest/writer/writer-thread.ts')).runWriter(data as WriterData)
+      return (await import('./ingest/writer/writer-thread.ts')).runWriter(
+        data as WriterData,
+        await openRemote(data as WriterData),
+      )
     case 'reader': {
       const { openThreadSearch } = await import('./cluster/thread-search.ts')
       return (await import('./search/reader-thread.ts')).runReader(data as ReaderData, openThreadSearch)
@@ -37,5 +44,9 @@ const main = async () => {
       return (await import('./delivery/thread.ts')).runDelivery(data as DeliveryData)
   }
 }
+
+/** The one place that says what keeps documents outside of the store of their network. */
+const openRemote = async ({ remote, ...of }: IndexerData | WriterData): Promise<RemoteStore | undefined> =>
+  remote && (await import('./cluster/remote.ts')).openRemote(remote, of)
 
 void main()

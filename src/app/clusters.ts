@@ -51,11 +51,11 @@ export const openClusters = (
 export const shippingOf = (
   { networks }: Pick<Config, 'networks'>,
   network: string,
-): Pick<IndexingOptions, 'cluster' | 'journalMax' | 'returning'> => {
+): Pick<IndexingOptions, 'remote' | 'journalMax' | 'returning'> => {
   const cluster = networks.find(one => one.network === network)?.cluster
   if (!cluster) return {}
   const { journalMax, returning } = cluster
-  return { cluster: clusterOptions(cluster), journalMax, returning }
+  return { remote: clusterOptions(cluster), journalMax, returning }
 }
 
 /** Looks at the clusters of all networks again and again; answers how that of a network was last, undefined where it has none. */

@@ -4,8 +4,6 @@ import { openSpent } from '../chain/budget/spent-file.ts'
 import { chainIdOfFiles, findBlockFiles } from '../chain/files/block-files.ts'
 import { createRpcSource } from '../chain/rpc-source.ts'
 import type { ChainSource } from '../chain/source.ts'
-import { returnDocuments, watchReturn } from '../cluster/returning/restore.ts'
-import type { ShippingReport } from '../cluster/ship/context.ts'
 import { newestTimes } from '../engine/blocks.ts'
 import { spentStem } from '../engine/files.ts'
 import { createLookups } from '../engine/lookups/index.ts'
@@ -29,16 +27,17 @@ import { forgetAsAsked } from './jobs/forget.ts'
 import { importPacks } from './jobs/import.ts'
 import { narrowAsAsked } from './jobs/narrow.ts'
 import { indexRange } from './jobs/range.ts'
-import { watchAbis, watchForgetting, watchNarrowing, watchRules } from './jobs/watch.ts'
+import { watchAbis, watchForgetting, watchNarrowing, watchRestore, watchRules } from './jobs/watch.ts'
 import type { FromIndexer, IndexerData, Report, ScopeFilling, ToIndexer, ToWriter, Waiting } from './messages.ts'
 import { createPipeline, type Pipeline } from './pipeline.ts'
+import type { RemoteStore, ShippingReport } from './remote.ts'
 import { createRuleWatcher, type RuleWatcher } from './rules/rule-watcher.ts'
 import { openStoredBlocks, type StoredBlocks } from './scoped/stored-blocks.ts'
 import { createPace, KEPT } from './status/block-time.ts'
 import { createSince, silence } from './status/wait-reason.ts'
 
 /** The thread of a network that reads its source, decodes, and hands batches to the thread that writes. */
-export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
+export const runIndexer = async (data: IndexerData & { port: MessagePort }, remote?: RemoteStore) => {
   const stopping = new AbortController()
   const failing = new AbortController()
   const signal = AbortSignal.any([stopping.signal, failing.signal])
@@ -111,7 +110,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
         'store_is_mirror',
         `${data.store} was made by a server with role = "search", and holds no blocks: choose another data folder, or remove the file`,
       )
-    if (!data.cluster) checkWhole(db)
+    if (!remote) checkWhole(db)
     const chainId = await chainIdOf(data, source, lookups.chainId(), signal)
     const opened = openDecoding(data, db, lookups, chainId, source, log)
     const { tokens, contracts, links, preparer } = opened
@@ -141,7 +140,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
     })
     const work: Work = {
       ...{ ...data, ...opened, pipeline, ruleWatcher, lookups, storedBlocks: openStored },
-      ...{ source, chainId, state, pace, finality, log, signal },
+      ...{ remote, source, chainId, state, pace, finality, log, signal },
     }
     if (source === undefined) await finality.look(signal)
     // A job that ends by itself takes up rules and ABIs with its blocks; only a job that goes on searches history.
@@ -151,12 +150,12 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
         watchAbis,
         watchNarrowing,
         watchForgetting,
-        () => watchReturn(work, changes => runChanges(work, changes)),
+        watchRestore,
         ...(source ? [watchFinality] : []),
       ])
         attend(work).catch(error => failing.abort(error))
     await runJob(work)
-    if (work.cluster && endsByItself(data.job)) {
+    if (work.remote && endsByItself(data.job)) {
       await pipeline.settled()
       await pipeline.shipped()
     }
@@ -221,7 +220,11 @@ const runJob = async (work: Work) => {
       return keepFollowing(work, job)
     case 'move':
       // What is to be shipped is, as after any other job.
-      return work.cluster && work.returning ? runChanges(work, returnDocuments(work, work.cluster)) : undefined
+      if (work.remote && work.returning) {
+        await runChanges(work, work.remote.restore(work))
+        work.remote = undefined
+      }
+      return
     case 'narrow':
       return runChanges(work, narrowAsAsked(work))
     case 'forget':

@@ -9,6 +9,7 @@ import type { Finality } from './finality.ts'
 import type { MissingBlocks } from './jobs/missing.ts'
 import type { IndexerData, RedecodingReport } from './messages.ts'
 import type { Pipeline } from './pipeline.ts'
+import type { RemoteStore } from './remote.ts'
 import type { RuleWatcher } from './rules/rule-watcher.ts'
 import type { StoredBlocks } from './scoped/stored-blocks.ts'
 import type { Pace } from './status/block-time.ts'
@@ -26,7 +27,7 @@ export interface State {
   /** The pack that is being read. */
   reading: string | null
   redecoding: RedecodingReport | null
-  /** Why documents do not come back from a cluster for now, and since when. */
+  /** Why documents are not restored for now, and since when. */
   trouble: { why: string; since: string } | null
   /** What is looked for below the head where not all of the chain is wanted. */
   filling: (Range & { filter: LogFilter; next: number }) | null
@@ -54,7 +55,9 @@ export const createState = (): State => ({
 })
 
 /** What all jobs of a network's thread work with. */
-export interface Work extends IndexerData, OpenDecoding {
+export interface Work extends Omit<IndexerData, 'remote'>, OpenDecoding {
+  /** Undefined once all documents are back in the store. */
+  remote: RemoteStore | undefined
   pipeline: Pipeline
   ruleWatcher: RuleWatcher
   storedBlocks(): StoredBlocks

@@ -2,9 +2,6 @@ import type { MessagePort } from 'node:worker_threads'
 import type { AlertCounts, AlertUpdate } from '../alerts/alert-store.ts'
 import type { RpcSourceOptions } from '../chain/rpc-source.ts'
 import type { EndpointStatus } from '../chain/source.ts'
-import type { ClusterOptions } from '../cluster/connection/options.ts'
-import type { ShippingReport } from '../cluster/ship/context.ts'
-import type { PatchLine } from '../cluster/ship/line.ts'
 import type { BlockPoint } from '../config/kinds.ts'
 import type { Scoping } from '../config/scopes.ts'
 import type { Batch } from '../engine/documents/batch.ts'
@@ -20,6 +17,7 @@ import type { ShownFilter } from '../search/coverage.ts'
 import type { Room } from './decoding/shared/dictionaries.ts'
 import type { FinalityReport } from './finality.ts'
 import type { MissingBlocks } from './jobs/missing.ts'
+import type { PatchLine, RemotePlace, ShippingReport } from './remote.ts'
 import type { TimedBlock } from './status/block-time.ts'
 
 /** Messages between the threads of one network: the one that reads and decodes, the one that writes, and the main thread. */
@@ -29,11 +27,11 @@ export type Change =
   | { type: 'batch'; lane: LaneName; batch: Batch; update: AlertUpdate | undefined }
   /** Blocks in place of what is stored of them in part. */
   | { type: 'replace'; lane: LaneName; change: Replacement; update: AlertUpdate | undefined }
-  /** Blocks whose documents lay in a cluster, in place of the end of an emptied segment. */
+  /** Blocks whose documents were evicted, in place of the end of their segment. */
   | { type: 'restore'; segment: number; batch: Batch }
-  /** What was restored last is the same as in the cluster. Done where the store answers searches from now on. */
+  /** What was restored last is the same as it was remotely. Done where the store answers searches from now on. */
   | { type: 'verified' }
-  /** One step of taking blocks out of the store of which indices of the cluster lost documents. Done where there is nothing left to do. */
+  /** One step of removing blocks whose documents were lost remotely. Done where there is nothing left to do. */
   | { type: 'forget'; blocks: readonly Range[]; indices: readonly string[] }
   | { type: 'rollback'; to: number }
   | { type: 'revise'; revision: Revision }
@@ -43,9 +41,9 @@ export type Change =
 /** What the writing thread answers to. */
 export type Request =
   | Change
-  /** Documents of the cluster in place of some that are there. */
+  /** Remote documents in place of some that are there. */
   | { type: 'patch'; lines: readonly PatchLine[] }
-  /** Done when all that is stored lies in the cluster. */
+  /** Done when all that is stored was shipped. */
   | { type: 'ship' }
 
 export type ToWriter =
@@ -72,7 +70,7 @@ export type FromWriter =
   | { type: 'failed'; id: number; failure: Failure }
   /** The writer cannot go on for now, and tries again by itself; null when it can. */
   | { type: 'stuck'; why: string | null; code?: string }
-  /** How far the cluster is behind the store; null from when nothing is shipped any more. */
+  /** What is still to be shipped; null from when nothing is shipped any more. */
   | { type: 'shipping'; shipping: ShippingReport | null }
   /** Its metrics, now and then. */
   | { type: 'metrics'; metrics: MetricSnapshot[] }
@@ -103,8 +101,8 @@ export interface IndexerData {
   /** Pages of the store that it keeps; by default those of any reader. */
   cacheMb?: number
   limits: Limits
-  /** Set where the network's documents lie in a cluster. */
-  cluster?: ClusterOptions | undefined
+  /** Where the network's documents are kept outside of its store; undefined: nowhere. */
+  remote?: RemotePlace | undefined
   /** They come back from there. */
   returning?: boolean
 }
@@ -115,11 +113,11 @@ export interface WriterData {
   store: string
   port: MessagePort
   network: string
-  /** Where the network's documents go. */
-  cluster?: ClusterOptions | undefined
+  /** Where the network's documents go; undefined: they stay. */
+  remote?: RemotePlace | undefined
   /** They come back from there. */
   returning?: boolean
-  /** Bytes by which the store may grow before the cluster takes documents. */
+  /** Bytes by which the store may grow before documents are shipped. */
   journalMax?: number | undefined
   /** Pages of the store that it keeps; by default those of any writer. */
   cacheMb?: number
@@ -163,7 +161,7 @@ export type Job =
   | { type: 'narrow' }
   /** Blocks that were asked to be forgotten are. */
   | { type: 'forget' }
-  /** Documents are searched in the cluster. */
+  /** Documents are searched where they are to be. */
   | { type: 'move' }
   /** Nothing new comes, but rules may ask for what is stored. */
   | { type: 'watch' }

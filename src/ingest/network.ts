@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
 import { MessageChannel, type Worker } from 'node:worker_threads'
-import type { ClusterOptions } from '../cluster/connection/options.ts'
 import { createBlocks } from '../engine/blocks.ts'
 import { makeStoreFolder, storeFile } from '../engine/files.ts'
 import { openForWriting } from '../engine/open.ts'
@@ -23,6 +22,7 @@ import {
   type WriterData,
   YOUNG_MB,
 } from './messages.ts'
+import type { RemotePlace } from './remote.ts'
 import { type LogLoss, watchLog } from './status/published.ts'
 
 /** The threads that index one network, as the main thread sees them. */
@@ -54,8 +54,8 @@ export interface IndexingOptions {
   networks?: number
   limits?: Limits
   /** Where its documents go; default: they stay in the store. */
-  cluster?: ClusterOptions | undefined
-  /** They come back from there: where none of them is there alone, the cluster is not asked. */
+  remote?: RemotePlace | undefined
+  /** They come back from there, which is not asked where the store has all of them. */
   returning?: boolean | undefined
   /** See `WriterData`. */
   journalMax?: number | undefined
@@ -121,8 +121,8 @@ export const prepareStore = (data: string, network: string, log: Log): { store: 
   }
 }
 
-/** Whether documents lie in a cluster alone. Where none do, the store answers searches again. */
-const isInCluster = (store: string): boolean => {
+/** Whether some documents are remote alone. Where none are, the store answers searches again. */
+const isRemote = (store: string): boolean => {
   const db = openForWriting(store, nativeBinding())
   try {
     const { back } = createMoveWriter(db)
@@ -137,16 +137,16 @@ const WRITER_YOUNG_MB = 12
 
 export const startIndexing = (options: IndexingOptions): Indexing => {
   const { data, network, job, storeBatch, indexers = 1, sharing = {}, networks = 1, limits = DEFAULT_LIMITS } = options
-  const { cluster: place, returning = false, journalMax, log, onReport, onAlerts } = options
+  const { remote: place, returning = false, journalMax, log, onReport, onAlerts } = options
   const { store } = prepareStore(data, network, log)
-  const cluster = returning && !isInCluster(store) ? undefined : place
+  const remote = returning && !isRemote(store) ? undefined : place
   const letGo = holdOpen(store, nativeBinding())
   const { port1, port2 } = new MessageChannel()
   const { youngMb, writerCacheMb, readerCacheMb } = memoryOf(job.type, networks)
   const isServed = job.type === 'follow' || job.type === 'watch'
   const writer = startWorker(
     'writer',
-    { store, network, cluster, returning, journalMax, port: port1, cacheMb: writerCacheMb } satisfies WriterData,
+    { store, network, remote, returning, journalMax, port: port1, cacheMb: writerCacheMb } satisfies WriterData,
     {
       transferList: [port1],
       ...(isServed && { resourceLimits: { maxYoungGenerationSizeMb: WRITER_YOUNG_MB } }),
@@ -165,7 +165,7 @@ export const startIndexing = (options: IndexingOptions): Indexing => {
       sharing,
       cacheMb: readerCacheMb,
       limits,
-      cluster,
+      remote,
       returning,
       port: port2,
     } satisfies IndexerData & {

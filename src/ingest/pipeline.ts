@@ -139,7 +139,7 @@ export const createPipeline = (options: PipelineOptions) => {
     isSettled: link.isSettled,
     /** Ends all runs at hand, and resolves when they are committed. */
     flush: flushAll,
-    /** Resolves when all that is stored lies in the cluster, or the program stops. */
+    /** Resolves when all that is stored was shipped, or the program stops. */
     async shipped() {
       await send({ type: 'ship' })
     },

@@ -1,4 +1,3 @@
-import type { PatchLine } from '../cluster/ship/line.ts'
 import { type Narrowed, NO_NOTES } from '../engine/coverage.ts'
 import type { Additions } from '../engine/documents/additions.ts'
 import { type Batch, transferables } from '../engine/documents/batch.ts'
@@ -6,6 +5,7 @@ import { gapsIn, type Range } from '../lib/ranges.ts'
 import { aborted } from '../lib/shutdown.ts'
 import type { LaneContext } from './lane.ts'
 import type { Change, Revised } from './messages.ts'
+import type { PatchLine } from './remote.ts'
 import { type Cut, cutStored } from './scoped/join-blocks.ts'
 import type { WriterLink } from './writer/writer-link.ts'
 
@@ -16,7 +16,7 @@ export type StoredChange =
   | { type: 'restore'; segment: number; build(): Batch }
   /** Takes out of the partial blocks of a range what is not to stay, and notes what goes on to count. */
   | { type: 'cut'; range: Range; keep: Cut; narrowed?: Narrowed }
-  /** Has documents of the cluster be others. Done where none of their blocks has left the chain. */
+  /** Has remote documents be others. Done where none of their blocks has left the chain. */
   | { type: 'patch'; lines: readonly PatchLine[] }
 
 /**
@@ -91,7 +91,7 @@ export const createApplier = (context: ApplierContext) => {
         return { done: true, took: 0 }
       }
       case 'patch': {
-        // The cluster may take long, and nobody else waits for it.
+        // It may take long, and nobody else waits for it.
         const stopped = aborted(signal).then((): never => {
           throw signal.reason
         })

@@ -46,7 +46,7 @@ const main = async () => {
   const target = openTarget(values.against, NETWORK, `moved-${process.pid}`)
   const data = join(folder, 'data')
   const run = (job: Job, returning = false) =>
-    startIndexing({ data, network: NETWORK, job, storeBatch: 100, cluster: target.naming, returning, log: silent })
+    startIndexing({ data, network: NETWORK, job, storeBatch: 100, remote: target.naming, returning, log: silent })
   const measured = async (work: () => Promise<number>): Promise<Measured> => {
     const [began, ours, cluster] = [performance.now(), process.cpuUsage(), await target.cpuSeconds()]
     const documents = await work()

@@ -176,13 +176,10 @@ export interface ReturnWork extends Pick<ReturnOptions, 'preparer'> {
   state: { trouble: { why: string; since: string } | null }
   signal: AbortSignal
   log: Log
-  /** Removed when all documents are back. */
-  cluster?: ClusterOptions | undefined
-  returning?: boolean
 }
 
 /** Until all documents are back. What may pass is waited for. */
-export async function* returnDocuments(work: ReturnWork, naming: ClusterOptions): ReturnChanges {
+export async function* returnDocuments(naming: ClusterOptions, work: ReturnWork): ReturnChanges {
   const { store, network, preparer, tokens, state, signal, log } = work
   const cluster = connect(naming)
   const reader = openDocuments(store, nativeBinding())
@@ -210,7 +207,6 @@ export async function* returnDocuments(work: ReturnWork, naming: ClusterOptions)
         await sleep(error.retryAfterMs ?? AGAIN_MS, undefined, { signal })
       }
     }
-    work.cluster = undefined
     log.info('Searches ask the file from now on', { blocks: returns.left().blocks })
   } finally {
     reader.close()
@@ -237,22 +233,27 @@ const checkRoom = (store: string, { left }: ReturnReader) => {
 
 const gigabytes = (bytes: number): string => (bytes / 1e9).toFixed(1)
 
-/** The same beside other work: what fails is told, and tried again at the next start, or where it may pass. */
-export const watchReturn = async (work: ReturnWork, run: (changes: ReturnChanges) => Promise<void>): Promise<void> => {
-  const { cluster, returning, state, signal, log } = work
-  if (!cluster || !returning) return
+/** The same beside other work; whether all are back. What fails waits for the next start, or until it may pass. */
+export const watchReturn = async (
+  naming: ClusterOptions,
+  work: ReturnWork,
+  run: (changes: ReturnChanges) => Promise<void>,
+): Promise<boolean> => {
+  const { state, signal, log } = work
   while (!signal.aborted) {
     try {
-      return await run(returnDocuments(work, cluster))
+      await run(returnDocuments(naming, work))
+      return true
     } catch (error) {
-      if (signal.aborted) return
+      if (signal.aborted) break
       if (!(error instanceof ChainsieveError)) throw error
       state.trouble = { why: error.message, since: state.trouble?.since ?? new Date().toISOString() }
       log.error('Cannot bring documents back from the cluster', { error })
-      if (error.next !== 'retry') return
+      if (error.next !== 'retry') break
       await sleep(error.retryAfterMs ?? AGAIN_MS, undefined, { signal }).catch(() => {})
     }
   }
+  return false
 }
 
 /** What the documents of a block differ in from those that the store shows of it; undefined where they are the same. */

@@ -5,6 +5,7 @@ import type { Writer } from '../../engine/writer.ts'
 import { retry } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Metrics } from '../../lib/metrics.ts'
+import { nativeBinding } from '../../lib/runtime.ts'
 import type { Db } from '../../sqlite/database.ts'
 import { connect } from '../connection/cluster.ts'
 import type { ClusterOptions } from '../connection/options.ts'
@@ -15,7 +16,6 @@ export type Shipping = ReturnType<typeof createShipping>
 
 export interface ShippingOptions {
   store: string
-  native: string | undefined
   db: Db
   writer: Writer
   network: string
@@ -42,7 +42,6 @@ const MOST_OWED_MS = 1_000
 export const createShipping = (options: ShippingOptions) => {
   const {
     store,
-    native,
     db,
     writer,
     network,
@@ -64,7 +63,18 @@ export const createShipping = (options: ShippingOptions) => {
   let mayEmpty = true
   let owed = 0
   const shipper = createShipper({
-    ...{ store, native, db, writer, network, options: cluster, cluster: connect(cluster), log, metrics, onFailure },
+    ...{
+      store,
+      native: nativeBinding(),
+      db,
+      writer,
+      network,
+      options: cluster,
+      cluster: connect(cluster),
+      log,
+      metrics,
+      onFailure,
+    },
     onReady: wake,
     onTrouble(why) {
       if (why === trouble) return

@@ -1,16 +1,9 @@
-import { connect } from '../../cluster/connection/cluster.ts'
-import type { ClusterOptions } from '../../cluster/connection/options.ts'
-import { createIndices } from '../../cluster/indices/indices.ts'
-import { aliasIn } from '../../cluster/indices/lost-indices.ts'
-import { aliasOf } from '../../cluster/indices/names.ts'
 import { openForReading } from '../../engine/open.ts'
-import { createKnownIndices } from '../../engine/shipping/index-identities.ts'
-import { createShelfReader } from '../../engine/shipping/shipped-ranges.ts'
 import { ChainsieveError, retry } from '../../lib/errors.ts'
-import { merged } from '../../lib/ranges.ts'
 import { systemClock } from '../../lib/retry.ts'
 import { nativeBinding } from '../../lib/runtime.ts'
 import type { Work } from '../job-context.ts'
+import type { RemoteStore } from '../remote.ts'
 import { openForgetRequest } from '../requests/prune-requests.ts'
 import type { Changes } from '../stored-changes.ts'
 
@@ -20,15 +13,15 @@ const LOOK_MS = 1000
 const AGAIN_MS = 5_000
 
 /**
- * Forgets the blocks of which an index of the cluster lost documents that the store no longer has, where that was requested. They count as missing then, and
- * are fetched again as others are. What a stop interrupts is gone on with by whoever looks next.
+ * Forgets blocks whose documents were lost remotely and have left the store, where that was requested. They count as
+ * missing then, and are fetched again. The next look continues what a stop interrupts.
  */
 export async function* forgetAsAsked(work: Work): Changes {
   for (let told: string | undefined; ; ) {
     const open = openForgetRequest(work.store)
     if (!open) return
     try {
-      if (work.cluster) yield* forget(work, work.cluster)
+      if (work.remote) yield* forget(work, work.remote)
       open.end()
     } catch (error) {
       work.signal.throwIfAborted()
@@ -40,21 +33,10 @@ export async function* forgetAsAsked(work: Work): Changes {
   }
 }
 
-async function* forget({ store, network, state, log }: Work, naming: ClusterOptions): Changes {
+async function* forget({ store, state, log }: Work, remote: RemoteStore): Changes {
   const db = openForReading(store, nativeBinding())
-  const cluster = connect(naming)
   try {
-    const { visible, isFollowing } = createShelfReader(db)
-    if (isFollowing())
-      throw retry('forget_waits', `waits until this server may write the documents of ${network}`, {
-        retryAfterMs: LOOK_MS,
-      })
-    const indicesThere = createIndices(cluster, naming, network, log, createKnownIndices(db).of)
-    const { lost: all } = await indicesThere.look(visible().ranges)
-    // The store has all tokens, which are shipped again by themselves.
-    const lost = all.filter(({ index }) => aliasIn(index) !== aliasOf(naming, network, 'token'))
-    const blocks = merged(lost.flatMap(one => one.blocks))
-    const indices = lost.map(({ index }) => index)
+    const { blocks, indices } = await remote.findLost(db, log)
     let step = yield { type: 'forget', blocks, indices }
     while (!step.done) step = yield { type: 'forget', blocks: [], indices: [] }
     if (blocks.length === 0) return
@@ -62,7 +44,6 @@ async function* forget({ store, network, state, log }: Work, naming: ClusterOpti
     log.warn('Forgot blocks of which the cluster lost documents', { blocks, indices })
   } finally {
     db.close()
-    await cluster.close()
   }
 }
 

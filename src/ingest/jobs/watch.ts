@@ -1,10 +1,4 @@
-import { connect } from '../../cluster/connection/cluster.ts'
-import type { ClusterOptions } from '../../cluster/connection/options.ts'
-import { openClusterReader } from '../../cluster/reader.ts'
-import { openRedecoderIn } from '../../cluster/redecoding/redecoder.ts'
 import { openDocumentReader } from '../../engine/document-reader.ts'
-import type { DocumentReader } from '../../engine/port.ts'
-import { createShelfReader } from '../../engine/shipping/shipped-ranges.ts'
 import { systemClock } from '../../lib/retry.ts'
 import { nativeBinding } from '../../lib/runtime.ts'
 import { runChanges, type Work } from '../job-context.ts'
@@ -37,7 +31,7 @@ export const watchRules = async (work: Work) => {
   const refresh = () => ruleWatcher.refresh(pipeline.seen())
   const scanHistory = createHistory({
     ...{ network, ruleWatcher, refresh, log, signal },
-    open: () => openHistoryReader(work),
+    open: () => work.remote?.openReader() ?? openDocumentReader(work.store, { native: nativeBinding() }),
     tell: pipeline.tell,
     settled: pipeline.flush,
   })
@@ -54,18 +48,16 @@ export const watchRules = async (work: Work) => {
 
 /** Decodes stored data again if that was requested. */
 export const watchAbis = (work: Work) => {
-  const { network, data, store, abis, pipeline, preparer, links, decoding, state, log, signal } = work
+  const { network, data, store, abis, pipeline, preparer, links, decoding, tokens, state, log, signal } = work
   return repeat(work, REQUESTS_MS, async () => {
-    // Documents come back as the cluster has them: it is their file that is to be gone through then.
-    if (work.returning && work.cluster) return
+    // Documents are restored as they are there: the store is gone through when it has all of them.
+    if (work.returning && work.remote) return
     const changes = redecode({
       ...{ network, store, abis, decoding, preparer, log, signal },
       native: nativeBinding(),
       folder: redecodeFolder(data),
       askLinks: addresses => links.know(addresses, state.head ?? pipeline.seen().at(-1)?.to ?? 0, signal),
-      elsewhere:
-        work.cluster &&
-        openRedecoderIn(work.cluster, { network, store, decimals: work.tokens.of, revise: preparer.revise }),
+      elsewhere: work.remote?.redecoder({ decimals: tokens.of, revise: preparer.revise }),
       caughtUp: pipeline.caughtUp,
       onReport: report => {
         state.redecoding = report
@@ -78,31 +70,11 @@ export const watchAbis = (work: Work) => {
 /** Removes what is outside of scopes where that was requested. */
 export const watchNarrowing = (work: Work) => repeat(work, REQUESTS_MS, () => runChanges(work, narrowAsAsked(work)))
 
-/** Forgets blocks of which a cluster lost documents where that was requested. */
+/** Forgets blocks whose remote documents were lost, where that was requested. */
 export const watchForgetting = (work: Work) => repeat(work, REQUESTS_MS, () => runChanges(work, forgetAsAsked(work)))
 
-export interface HistoryPlace {
-  network: string
-  /** File of its store. */
-  store: string
-  /** Where its documents go from there. */
-  cluster?: ClusterOptions | undefined
-}
-
-/** Opens a network's documents wherever they lie. */
-export const openHistoryReader = ({ network, store, cluster: naming }: HistoryPlace): DocumentReader => {
-  const native = nativeBinding()
-  if (!naming) return openDocumentReader(store, { native })
-  const cluster = connect(naming)
-  const reader = openClusterReader(store, {
-    ...{ native, cluster, naming, network },
-    shelf: db => createShelfReader(db).visible,
-  })
-  return {
-    ...reader,
-    async close() {
-      await reader.close()
-      await cluster.close()
-    },
-  }
+/** Brings documents back into the store, until all are there. */
+export const watchRestore = async (work: Work) => {
+  if (!work.remote || !work.returning) return
+  if (await work.remote.watchRestore(work, changes => runChanges(work, changes))) work.remote = undefined
 }

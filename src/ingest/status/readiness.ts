@@ -1,7 +1,7 @@
-import type { ClusterHealth } from '../../cluster/indices/health.ts'
 import type { Log } from '../../lib/log.ts'
 import type { ThreadsState } from '../../search/threads.ts'
 import type { Waiting } from '../messages.ts'
+import type { RemoteHealth } from '../remote.ts'
 import type { DeliveryState, NetworkStatus, Status } from './status.ts'
 
 /** Why a server does not do all that it is there for. It is told to everybody, so it names no node, receiver or file. */
@@ -57,7 +57,7 @@ const WAITING: Readonly<Record<Waiting['kind'], readonly [ReasonType, reason: st
 }
 
 /** A yellow cluster answers all that is asked: copies are missing, which a node's loss needs. */
-const reasonsOfCluster = (network: string, { state, since, watermark, lost }: ClusterHealth): Reason[] => [
+const reasonsOfCluster = (network: string, { state, since, watermark, lost }: RemoteHealth): Reason[] => [
   ...(state === 'unreachable'
     ? [{ type: 'cluster_unreachable' as const, network, since, reason: 'its cluster does not answer' }]
     : []),

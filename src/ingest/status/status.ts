@@ -1,7 +1,5 @@
 import type { AlertCounts } from '../../alerts/alert-store.ts'
 import type { EndpointStatus } from '../../chain/source.ts'
-import type { ClusterHealth } from '../../cluster/indices/health.ts'
-import type { MovingReport, ShippingReport } from '../../cluster/ship/context.ts'
 import type { Range } from '../../lib/ranges.ts'
 import type { RestartStatus } from '../../lib/restarts.ts'
 import type { ScopeCoverage } from '../../search/coverage.ts'
@@ -9,6 +7,7 @@ import type { ThreadsState } from '../../search/threads.ts'
 import type { FinalityReport } from '../finality.ts'
 import type { MissingBlocks } from '../jobs/missing.ts'
 import type { RedecodingReport, ScopeFilling, Waiting } from '../messages.ts'
+import type { MovingReport, RemoteHealth, ShippingReport } from '../remote.ts'
 import type { LogLoss } from './published.ts'
 import type { Reason } from './readiness.ts'
 
@@ -96,17 +95,17 @@ export interface NetworkStatus {
   alerts: AlertCounts
   /** What nodes tell of finality; absent where that is not known, or nothing is followed. */
   finality?: FinalityReport
-  /** How the cluster is that its documents lie in; absent where they lie in its store, and until it was looked at. */
+  /** The state of where its documents are kept; absent where that is its store, and until it is known. */
   cluster?: ClusterStatus
-  /** What of the stored blocks is not in the cluster yet, and why; absent where no cluster is. */
+  /** Which of the stored blocks are still to be shipped, and why; absent where none ever are. */
   shipping?: Omit<ShippingReport, 'moving'>
-  /** Set while documents move to the cluster, and the store answers searches, or back, and the cluster does. */
+  /** Set while all documents move out of the store, which still answers searches, or back into it. */
   moving?: MovingReport
   /** Set while stored data is decoded again: by which ABI, and how much is left. */
   redecoding?: RedecodingReport
 }
 
-export interface ClusterStatus extends ClusterHealth {
+export interface ClusterStatus extends RemoteHealth {
   /** What the names of its indices have in common. */
   indices: string
 }

@@ -33,7 +33,7 @@ export const createChangeQueue = () => {
   }
 }
 
-/** Decoding again takes turns with a back-fill, as what comes back from a cluster does. */
+/** Decoding again takes turns with a back-fill, as what is restored does. */
 const laneOf = (change: Change): LaneName =>
   change.type === 'batch' || change.type === 'replace' ? change.lane : ASIDE.has(change.type) ? 'fill' : 'head'
 const ASIDE: ReadonlySet<Change['type']> = new Set(['revise', 'restore', 'verified', 'forget'])

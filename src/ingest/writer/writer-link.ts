@@ -1,10 +1,10 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { AlertCounts } from '../../alerts/alert-store.ts'
-import type { ShippingReport } from '../../cluster/ship/context.ts'
 import { fromFailure } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import type { MetricSnapshot } from '../../lib/metrics.ts'
 import type { FromWriter, Request, Revised, ToWriter, Waiting } from '../messages.ts'
+import type { ShippingReport } from '../remote.ts'
 
 export type WriterLink = ReturnType<typeof createWriterLink>
 
@@ -95,7 +95,7 @@ export const createWriterLink = ({ port, log, onFailure }: WriterLinkOptions) =>
     stuck: () => stuck,
     /** Metrics of the writer. */
     metrics: () => metrics,
-    /** Undefined where nothing is shipped to a cluster, and while it is not known. */
+    /** Undefined where nothing is shipped, and while it is not known. */
     shipping: () => shipping,
   }
 }

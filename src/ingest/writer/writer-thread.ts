@@ -1,6 +1,5 @@
 import { type AlertStore, createAlertStore } from '../../alerts/alert-store.ts'
 import { createAlertPruning } from '../../alerts/marks.ts'
-import { createShipping, type Shipping } from '../../cluster/ship/shipping.ts'
 import { openForWriting } from '../../engine/open.ts'
 import { createMoveWriter } from '../../engine/shipping/document-location.ts'
 import { createWriter, type Writer } from '../../engine/writer.ts'
@@ -10,6 +9,7 @@ import { createMetrics, type Metrics } from '../../lib/metrics.ts'
 import { nativeBinding } from '../../lib/runtime.ts'
 import { keepPages, type WritableDb } from '../../sqlite/database.ts'
 import type { FromWriter, ToWriter, WriterData } from '../messages.ts'
+import type { RemoteStore } from '../remote.ts'
 import { createChangeQueue, type QueuedChange } from './change-queue.ts'
 import { attemptStep, createMerging, createModernizing, createPruner, LOOK_MS } from './maintenance.ts'
 
@@ -21,8 +21,10 @@ const OF_HEAD = 240
 const DEFAULT_JOURNAL = 8e9
 
 /** The one thread that writes a network's store. What comes of the head and what waits of a back-fill share its time. */
-export const runWriter = (options: WriterData) => {
-  const { store, port, network, cluster, returning = false, journalMax = DEFAULT_JOURNAL } = options
+type Shipping = ReturnType<RemoteStore['startShipping']>
+
+export const runWriter = (options: WriterData, remote?: RemoteStore) => {
+  const { port, returning = false, journalMax = DEFAULT_JOURNAL } = options
   const { db, writer, alertStore, merging, maintain, tell, answers, log } = openWriter(options)
   const queue = createChangeQueue()
   const metrics = createMetrics()
@@ -130,14 +132,12 @@ export const runWriter = (options: WriterData) => {
     if (shipSome()) return void setImmediate(shipOnly)
     busy = false
   }
-  let shipping: Shipping | undefined =
-    cluster &&
-    createShipping({
-      ...{ store, native: nativeBinding(), db, writer, network, cluster, returning, journalMax, metrics, wake, log },
-      onReport: report,
-      onEmptied: first => merging.add(first),
-      onFailure: answers.shippingFailed,
-    })
+  let shipping: Shipping | undefined = remote?.startShipping({
+    ...{ db, writer, returning, journalMax, metrics, wake, log },
+    onReport: report,
+    onEmptied: first => merging.add(first),
+    onFailure: answers.shippingFailed,
+  })
 
   const close = async () => {
     busy = true
@@ -172,12 +172,12 @@ export const runWriter = (options: WriterData) => {
   })
 }
 
-const openWriter = ({ store, port, cacheMb, network, cluster }: WriterData) => {
+const openWriter = ({ store, port, cacheMb, network, remote }: WriterData) => {
   const db = openForWriting(store, nativeBinding())
   if (cacheMb !== undefined) keepPages(db, cacheMb)
   const writer = createWriter(db)
-  // Documents that no cluster is sent any more are searched here.
-  if (!cluster) writer.also(createMoveWriter(db).back)
+  // Documents that are shipped no more are searched here.
+  if (!remote) writer.also(createMoveWriter(db).back)
   const alertStore = createAlertStore(db)
   const tell = (message: FromWriter) => port.postMessage(message)
   const log = createThreadLog(tell)
@@ -186,7 +186,7 @@ const openWriter = ({ store, port, cacheMb, network, cluster }: WriterData) => {
   return {
     ...{ db, writer, alertStore, tell, log },
     answers: createAnswers(tell, alertStore),
-    merging: createMerging(writer, cluster ? [] : writer.small()),
+    merging: createMerging(writer, remote ? [] : writer.small()),
     maintain: () => pruner.step() || modernize(),
   }
 }
@@ -219,7 +219,7 @@ const watchFiles = (
   }
 }
 
-/** What was restored last is the same as in the cluster; whether the store answers searches from now on. */
+/** What was restored last is the same as it was remotely; whether the store answers searches from now on. */
 const noteVerified = (db: WritableDb, writer: Writer): boolean => {
   writer.verified()
   let isBack = false
@@ -311,7 +311,7 @@ const perform = async (
 /** Blocks around which there may be segments to merge once a change is written. */
 const unmergedBy = (change: QueuedChange, done: boolean, isShipped: boolean): readonly number[] => {
   if (change.type === 'restore') return [change.batch.first]
-  // Those that go to a cluster are merged when they are emptied.
+  // Those that are shipped are merged when they are evicted.
   if (change.type === 'batch') return isShipped ? [] : [change.batch.first]
   if (change.type !== 'replace' || !done) return []
   const { batches, replaces } = change.change

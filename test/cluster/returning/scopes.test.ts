@@ -32,7 +32,7 @@ test('a store with scopes moves to a cluster and back, and its scopes change the
   ]
   const [data, plain] = [await dataFolder(t), await dataFolder(t)]
   const run = (data: string, job: Job, place?: typeof options, returning = false) =>
-    startIndexing({ data, network: SHIPPED, storeBatch: 20, log: silent, cluster: place, returning, job }).ended
+    startIndexing({ data, network: SHIPPED, storeBatch: 20, log: silent, remote: place, returning, job }).ended
   const index = (data: string, addresses: (string | undefined)[], place?: typeof options) => {
     const wanted: Scoping | undefined =
       addresses.length > 0 ? scoping([{ addresses: addresses.map(it => it!), from: { block: 0 } }]) : undefined

@@ -21,7 +21,7 @@ test('documents that lie in a cluster alone come back, also after a kill, and ca
   await importInto(data, options)
   assert.ok(emptiedIn(data) > 100)
 
-  const back = { data, network: SHIPPED, job: { type: 'move' as const }, storeBatch: 50, log: silent, cluster: options }
+  const back = { data, network: SHIPPED, job: { type: 'move' as const }, storeBatch: 50, log: silent, remote: options }
   const first = startIndexing({ ...back, returning: true })
   while ((first.report().shipping?.moving?.shipped ?? 0) === 0) await new Promise(setImmediate)
   await first.stop()
@@ -31,7 +31,7 @@ test('documents that lie in a cluster alone come back, also after a kill, and ca
   assert.equal(isInCluster(data), false)
   assert.deepEqual(documentsOf(data), expected)
   // Nothing is left to ask the cluster for.
-  await startIndexing({ ...back, cluster: { ...options, urls: ['http://127.0.0.1:9'] }, returning: true }).ended
+  await startIndexing({ ...back, remote: { ...options, urls: ['http://127.0.0.1:9'] }, returning: true }).ended
 
   await startIndexing(back).ended
   assert.equal(isInCluster(data), true)
@@ -39,5 +39,5 @@ test('documents that lie in a cluster alone come back, also after a kill, and ca
 
 const importInto = (data: string, cluster?: ClusterOptions) =>
   startIndexing({
-    ...{ data, network: SHIPPED, job: { type: 'import', files: [FILE] }, storeBatch: 50, cluster, log: silent },
+    ...{ data, network: SHIPPED, job: { type: 'import', files: [FILE] }, storeBatch: 50, remote: cluster, log: silent },
   }).ended

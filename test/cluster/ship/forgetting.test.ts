@@ -22,7 +22,8 @@ test('what an index lost is forgotten on request, and indexed like anything else
   serveContracts(node)
   const memory = memoryCluster()
   const cluster = { ...DEFAULT_CLUSTER, urls: [await serveCluster(t, memory, () => false)], blocksPerIndex: 20 }
-  const run = (job: Job) => startIndexing({ data, network: NETWORK, storeBatch: 10, log: silent, cluster, job }).ended
+  const run = (job: Job) =>
+    startIndexing({ data, network: NETWORK, storeBatch: 10, log: silent, remote: cluster, job }).ended
   const index = () =>
     run({
       ...{ type: 'index', node: { urls: [node.url] }, from: { block: 0 }, to: undefined },

@@ -22,13 +22,13 @@ interface Task {
   data: string
   network: string
   file: string
-  cluster: Parameters<typeof startIndexing>[0]['cluster']
+  cluster: Parameters<typeof startIndexing>[0]['remote']
 }
 
 if (process.argv[2] === 'import') {
   const { data, network, file, cluster } = JSON.parse(process.argv[3]!) as Task
   const job = { type: 'import' as const, files: [file] }
-  await startIndexing({ data, network, job, storeBatch: 7, cluster, log: silent }).ended
+  await startIndexing({ data, network, job, storeBatch: 7, remote: cluster, log: silent }).ended
   process.exit(0)
 }
 

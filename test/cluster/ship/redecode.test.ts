@@ -28,13 +28,13 @@ test('a server decodes again what lies in a cluster, as if the ABI had been ther
     ...{ data: folder, network: SHIPPED, storeBatch: 50, log: silent },
     job: { type: 'import', files: [FILE] },
   })
-  await startIndexing({ ...optionsOf(data), cluster: options }).ended
+  await startIndexing({ ...optionsOf(data), remote: options }).ended
   addAbis(abiFolder(whole), [ABI], WHERE)
   await startIndexing(optionsOf(whole)).ended
 
   const [abi] = addAbis(abiFolder(data), [ABI], WHERE)
   askToRedecode(redecodeFolder(data), abi!, [SHIPPED])
-  const serving = startIndexing({ ...optionsOf(data), job: { type: 'watch' }, cluster: options })
+  const serving = startIndexing({ ...optionsOf(data), job: { type: 'watch' }, remote: options })
   t.after(() => serving.stop())
   for (const end = Date.now() + 120_000; openRedecodings(redecodeFolder(data)).length > 0; await sleep(50))
     assert.ok(Date.now() < end && !serving.error(), JSON.stringify(serving.error() ?? serving.report()))

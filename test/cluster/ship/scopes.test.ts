@@ -26,7 +26,8 @@ test('scopes that are widened and narrowed in any order: a cluster shows what th
   serveLogs(node)
   const memory = memoryCluster()
   const cluster = { ...DEFAULT_CLUSTER, urls: [await serveCluster(t, memory, () => false)], blocksPerIndex: 17 }
-  const run = (job: Job) => startIndexing({ data, network: NETWORK, storeBatch: 20, log: silent, cluster, job }).ended
+  const run = (job: Job) =>
+    startIndexing({ data, network: NETWORK, storeBatch: 20, log: silent, remote: cluster, job }).ended
   const index = (wanted: Scoping | undefined, range: { from?: number; to?: number } = {}) => {
     const [from, to] = [range.from, range.to].map(block => (block === undefined ? undefined : { block }))
     const order = below(2) === 0 ? 'newest' : 'oldest'

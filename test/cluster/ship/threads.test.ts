@@ -23,8 +23,8 @@ const optionsOf = (data: string, url: string) =>
   ({
     ...{ data, network: SHIPPED, storeBatch: 40, log: silent },
     job: { type: 'import', files: [FILE] },
-    cluster: { ...DEFAULT_CLUSTER, urls: [url] },
-  }) satisfies IndexingOptions & { cluster: unknown }
+    remote: { ...DEFAULT_CLUSTER, urls: [url] },
+  }) satisfies IndexingOptions & { remote: unknown }
 
 test('indexing waits for a cluster that is away when the journal is full, and ends when all is shipped', async t => {
   const data = await dataFolder(t)
@@ -53,7 +53,7 @@ test('indexing waits for a cluster that is away when the journal is full, and en
   assert.equal(memory.documents().size > 10_000, true)
 
   // What is in the cluster alone is not indexed on without it.
-  const { cluster: _, ...without } = optionsOf(data, url)
+  const { remote: _, ...without } = optionsOf(data, url)
   await assert.rejects(startIndexing(without).ended, { code: 'store_in_cluster' })
 })
 

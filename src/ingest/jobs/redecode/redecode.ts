@@ -1,4 +1,3 @@
-import type { OpenClusterRedecoder } from '../../../cluster/redecoding/redecoder.ts'
 import type { OwnAbi } from '../../../decode/declarations.ts'
 import type { Decoding } from '../../../decode/decoding.ts'
 import type { Redecoder } from '../../../engine/port.ts'
@@ -9,6 +8,7 @@ import type { Kind } from '../../../mapping/index.ts'
 import { findAbi, readOwnAbis } from '../../decoding/abis.ts'
 import type { Preparer } from '../../decoding/prepare.ts'
 import type { RedecodingReport } from '../../messages.ts'
+import type { RemoteStore } from '../../remote.ts'
 import {
   endRedecoding,
   isStopped,
@@ -34,7 +34,7 @@ export interface RedecodeOptions {
   /** Asks contracts whose code they run, where there is a node; default: nothing is asked. */
   askLinks?(addresses: readonly string[]): Promise<void>
   /** Opens the documents that lie elsewhere; undefined where none do. */
-  elsewhere?: OpenClusterRedecoder | undefined
+  elsewhere?: ReturnType<RemoteStore['redecoder']> | undefined
   /** Resolves when every block that was decoded before now is committed. */
   caughtUp(): Promise<void>
   onReport(report: RedecodingReport | null): void

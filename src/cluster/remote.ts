@@ -1,0 +1,74 @@
+import type { DocumentReader } from '../engine/port.ts'
+import { createKnownIndices } from '../engine/shipping/index-identities.ts'
+import { createShelfReader } from '../engine/shipping/shipped-ranges.ts'
+import { retry } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
+import { merged } from '../lib/ranges.ts'
+import { nativeBinding } from '../lib/runtime.ts'
+import type { Db } from '../sqlite/database.ts'
+import { connect } from './connection/cluster.ts'
+import type { ClusterOptions } from './connection/options.ts'
+import { createIndices } from './indices/indices.ts'
+import { aliasIn } from './indices/lost-indices.ts'
+import { aliasOf } from './indices/names.ts'
+import { openClusterReader } from './reader.ts'
+import { openRedecoderIn } from './redecoding/redecoder.ts'
+import { type ReturnWork, returnDocuments, watchReturn } from './returning/restore.ts'
+import { createShipping, type ShippingOptions } from './ship/shipping.ts'
+
+/** All that the threads of a network ask of the place where its documents lie outside of the store. */
+export type RemoteStore = ReturnType<typeof openRemote>
+
+/** `store`: file of the network's store. Each verb opens a connection of its own. */
+export const openRemote = (place: ClusterOptions, { network, store }: { network: string; store: string }) => ({
+  startShipping: (options: Omit<ShippingOptions, 'network' | 'store' | 'cluster'>) =>
+    createShipping({ ...options, network, store, cluster: place }),
+
+  /** All documents of the network: those that were shipped, and those that the store alone has. */
+  openReader(): DocumentReader {
+    const cluster = connect(place)
+    const reader = openClusterReader(store, {
+      ...{ native: nativeBinding(), cluster, naming: place, network },
+      shelf: db => createShelfReader(db).visible,
+    })
+    return {
+      ...reader,
+      async close() {
+        await reader.close()
+        await cluster.close()
+      },
+    }
+  },
+
+  /** Returns what opens the documents that an ABI may decode otherwise. */
+  redecoder: (given: Omit<Parameters<typeof openRedecoderIn>[1], 'network' | 'store'>) =>
+    openRedecoderIn(place, { network, store, ...given }),
+
+  /** The indices that lost documents which the store no longer has, and the blocks of these. */
+  async findLost(db: Db, log: Log) {
+    const { visible, isFollowing } = createShelfReader(db)
+    if (isFollowing())
+      throw retry('forget_waits', `waits until this server may write the documents of ${network}`, {
+        retryAfterMs: FOLLOWING_MS,
+      })
+    const cluster = connect(place)
+    try {
+      const indices = createIndices(cluster, place, network, log, createKnownIndices(db).of)
+      const { lost: all } = await indices.look(visible().ranges)
+      // The store has all tokens, which are shipped again by themselves.
+      const lost = all.filter(({ index }) => aliasIn(index) !== aliasOf(place, network, 'token'))
+      return { blocks: merged(lost.flatMap(({ blocks }) => blocks)), indices: lost.map(({ index }) => index) }
+    } finally {
+      await cluster.close()
+    }
+  },
+
+  /** Brings all documents back into the store, beside other work. */
+  watchRestore: (work: ReturnWork, run: Parameters<typeof watchReturn>[2]) => watchReturn(place, work, run),
+
+  /** The same as changes that the caller makes. */
+  restore: (work: ReturnWork) => returnDocuments(place, work),
+})
+
+/** Time between two looks at whether another process still ships. */
+const FOLLOWING_MS = 1_000
