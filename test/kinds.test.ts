@@ -24,7 +24,7 @@ const NAMES_KINDS = [
   // What a pack holds.
   /^src\/export\/(from-documents|pack)\.ts$/,
   // What a block holds that is stored in part.
-  /^src\/ingest\/scoped\/stored-blocks\.ts$/,
+  /^src\/ingest\/scoped\/partial-blocks\.ts$/,
   // These ask as clients do.
   /^src\/console\//,
   /^src\/dev\/chain-news\.ts$/,

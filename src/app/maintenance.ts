@@ -23,8 +23,8 @@ import {
   isPruneAsked,
   withdraw,
 } from '../ingest/requests/prune-requests.ts'
-import { openStoredBlocks } from '../ingest/scoped/stored-blocks.ts'
-import { readStatus } from '../ingest/status/published.ts'
+import { openStoredBlocks } from '../ingest/scoped/partial-blocks.ts'
+import { readStatus } from '../ingest/status/live.ts'
 import { createPruner } from '../ingest/writer/maintenance.ts'
 import { refuse, stop } from '../lib/errors.ts'
 import type { Progress } from '../lib/progress.ts'

@@ -9,7 +9,7 @@ import {
   type Where,
 } from '../ingest/decoding/abis.ts'
 import { askToRedecode, redecodeFolder } from '../ingest/requests/redecode-requests.ts'
-import { readStatus } from '../ingest/status/published.ts'
+import { readStatus } from '../ingest/status/live.ts'
 import type { Log } from '../lib/log.ts'
 
 /** What an ABI is given for. */

@@ -1,7 +1,6 @@
 import type { Config } from '../config/index.ts'
 import { storedNetworks, storeFile } from '../engine/files.ts'
-import { keepIndexing } from '../ingest/keep-indexing.ts'
-import type { Indexing } from '../ingest/network.ts'
+import { type Indexing, keepIndexing } from '../ingest/network.ts'
 import { isPruneAsked } from '../ingest/requests/prune-requests.ts'
 import { openRedecodings, redecodeFolder } from '../ingest/requests/redecode-requests.ts'
 import type { Log } from '../lib/log.ts'

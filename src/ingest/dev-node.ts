@@ -1,5 +1,4 @@
-import { NODE_PROTOCOLS, parseNodeUrl } from '../chain/rpc/node-url.ts'
-import { createTransport } from '../chain/rpc/transport.ts'
+import { createTransport, NODE_PROTOCOLS, parseNodeUrl } from '../chain/rpc/transport.ts'
 import { messageOf } from '../lib/errors.ts'
 import { systemClock } from '../lib/retry.ts'
 

@@ -22,20 +22,17 @@ import { keepPages } from '../sqlite/database.ts'
 import { openDecoding } from './decoding/open-decoding.ts'
 import { createFinality, depthOf, type Finality, watchFinality } from './finality.ts'
 import { createState, runChanges, type State, type Work } from './job-context.ts'
-import { keepFollowing } from './jobs/follow.ts'
+import { indexRange, keepFollowing } from './jobs/follow.ts'
 import { forgetAsAsked } from './jobs/forget.ts'
 import { importPacks } from './jobs/import.ts'
 import { narrowAsAsked } from './jobs/narrow.ts'
-import { indexRange } from './jobs/range.ts'
 import { watchAbis, watchForgetting, watchNarrowing, watchRestore, watchRules } from './jobs/watch.ts'
 import type { FromIndexer, IndexerData, Report, ScopeFilling, ToIndexer, ToWriter, Waiting } from './messages.ts'
 import { createPipeline, type Pipeline } from './pipeline.ts'
 import type { RemoteStore, ShippingReport } from './remote.ts'
 import { createRuleWatcher, type RuleWatcher } from './rules/rule-watcher.ts'
-import { openStoredBlocks, type StoredBlocks } from './scoped/stored-blocks.ts'
-import { createPace, KEPT } from './status/block-time.ts'
-import { createSince, silence } from './status/wait-reason.ts'
-
+import { openStoredBlocks, type StoredBlocks } from './scoped/partial-blocks.ts'
+import { createPace, createSince, KEPT, silence } from './status/waiting.ts'
 /** The thread of a network that reads its source, decodes, and hands batches to the thread that writes. */
 export const runIndexer = async (data: IndexerData & { port: MessagePort }, remote?: RemoteStore) => {
   const stopping = new AbortController()

@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { LogFilter } from '../chain/logs/scoped-source.ts'
-import type { ChainSource } from '../chain/source.ts'
+import type { ChainSource, LogFilter } from '../chain/source.ts'
+import type { RawBlock } from '../chain/wire.ts'
+import { tokensIn, tokensOf } from '../documents/tokens.ts'
 import type { Lookups } from '../engine/port.ts'
 import type { Log } from '../lib/log.ts'
 import type { Range } from '../lib/ranges.ts'
+import type { BlockFacts } from './decoding/builders/messages.ts'
 import type { OpenDecoding } from './decoding/open-decoding.ts'
 import type { Finality } from './finality.ts'
 import type { MissingBlocks } from './jobs/missing.ts'
@@ -11,8 +13,8 @@ import type { IndexerData, RedecodingReport } from './messages.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { RemoteStore } from './remote.ts'
 import type { RuleWatcher } from './rules/rule-watcher.ts'
-import type { StoredBlocks } from './scoped/stored-blocks.ts'
-import type { Pace } from './status/block-time.ts'
+import type { StoredBlocks } from './scoped/partial-blocks.ts'
+import type { Pace } from './status/waiting.ts'
 import { applyChanges, type Changes } from './stored-changes.ts'
 
 /** How far the work of a network's thread is. */
@@ -91,3 +93,33 @@ const yieldToHead = async (state: State, signal: AbortSignal) => {
 
 /** Lets messages and answers in between two blocks. */
 export const yieldToEventLoop = () => new Promise<void>(resolve => setImmediate(resolve))
+
+/** Fetches facts about the contracts and tokens in these blocks that only the chain knows. */
+export const prefetch = async (
+  { lookups, contracts, links, tokens, state, signal }: Work,
+  blocks: readonly RawBlock[],
+) => {
+  await lookups.prefetch(blocks)
+  await contracts.prefetch(blocks, signal)
+  await links.prefetch(blocks, state.head ?? -1, signal)
+  const shown = blocks.flatMap(raw => [...tokensIn(raw, contracts.in(raw)).keys()])
+  await tokens.prefetch(
+    shown.map(address => address.slice(2)),
+    signal,
+  )
+}
+/** The same of blocks that other threads have read. There is no ABI of single contracts then. */
+export const prefetchFor = async ({ contracts, links, tokens, signal }: Work, blocks: readonly BlockFacts[]) => {
+  await contracts.prefetchCodes(
+    blocks.flatMap(({ creations }) => creations),
+    signal,
+  )
+  for (const { number, upgrades } of blocks) links.note(number, upgrades)
+  const shown = blocks.flatMap(({ emitters, creations, number }) => [
+    ...tokensOf(emitters, contracts.of(creations, number)).keys(),
+  ])
+  await tokens.prefetch(
+    shown.map(address => address.slice(2)),
+    signal,
+  )
+}

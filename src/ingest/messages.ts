@@ -18,7 +18,7 @@ import type { Room } from './decoding/shared/dictionaries.ts'
 import type { FinalityReport } from './finality.ts'
 import type { MissingBlocks } from './jobs/missing.ts'
 import type { PatchLine, RemotePlace, ShippingReport } from './remote.ts'
-import type { TimedBlock } from './status/block-time.ts'
+import type { TimedBlock } from './status/waiting.ts'
 
 /** Messages between the threads of one network: the one that reads and decodes, the one that writes, and the main thread. */
 

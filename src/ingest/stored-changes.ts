@@ -6,7 +6,7 @@ import { aborted } from '../lib/shutdown.ts'
 import type { LaneContext } from './lane.ts'
 import type { Change, Revised } from './messages.ts'
 import type { PatchLine } from './remote.ts'
-import { type Cut, cutStored } from './scoped/join-blocks.ts'
+import { type Cut, cutStored } from './scoped/partial-blocks.ts'
 import type { WriterLink } from './writer/writer-link.ts'
 
 /** What a job changes of what is stored. */

@@ -1,4 +1,4 @@
-import type { LogFilter } from '../chain/logs/scoped-source.ts'
+import type { LogFilter } from '../chain/source.ts'
 import type { RawBlock, RpcLog } from '../chain/wire.ts'
 import { filterFor } from './filter.ts'
 

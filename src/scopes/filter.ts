@@ -1,4 +1,4 @@
-import type { LogFilter } from '../chain/logs/scoped-source.ts'
+import type { LogFilter } from '../chain/source.ts'
 import { gapsIn, type Range } from '../lib/ranges.ts'
 
 /** The canonical text of a filter: two that want the same have the same. */

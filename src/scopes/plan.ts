@@ -1,4 +1,4 @@
-import type { LogFilter } from '../chain/logs/scoped-source.ts'
+import type { LogFilter } from '../chain/source.ts'
 import type { Range } from '../lib/ranges.ts'
 import { filterFor, textOf } from './filter.ts'
 

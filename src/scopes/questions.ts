@@ -1,4 +1,4 @@
-import type { LogFilter } from '../chain/logs/scoped-source.ts'
+import type { LogFilter } from '../chain/source.ts'
 import type { Range } from '../lib/ranges.ts'
 import { type Factory, filterOfFactory, filterOfScope, type Scope, textOfFactory } from './factory.ts'
 import { type Coverage, filterFor, filterOf, type Lacking, lackingOf, textOf } from './filter.ts'

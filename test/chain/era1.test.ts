@@ -9,7 +9,7 @@ import {
   parserReady,
   readBlockLines,
 } from '../../src/chain/files/block-files.ts'
-import { decodeTransaction } from '../../src/chain/files/era1/transaction.ts'
+import { decodeTransaction } from '../../src/chain/files/era1/block.ts'
 import type { PackOptions } from '../../src/chain/files/pack.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { ChainsieveError } from '../../src/lib/errors.ts'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { readPackLines } from '../../src/chain/files/pack.ts'
-import { createGroupReader } from '../../src/ingest/decoding/builders/groups.ts'
+import { createGroupReader } from '../../src/ingest/decoding/builders/pool.ts'
 import { dataFolder } from '../support/delivery.ts'
 
 test('groups hold all lines of a pack that are not blank, in their order, in memory that is used again', async t => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createPace } from '../../src/ingest/status/block-time.ts'
+import { createPace } from '../../src/ingest/status/waiting.ts'
 
 const START = Date.parse('2026-03-01T00:00:00Z')
 

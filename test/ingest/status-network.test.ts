@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Indexing } from '../../src/ingest/network.ts'
-import { statusOf } from '../../src/ingest/status/network.ts'
+import { statusOf } from '../../src/ingest/status/status.ts'
 
 const NETWORK = 'ethereum/test/net'
 

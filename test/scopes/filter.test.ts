@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { LogFilter } from '../../src/chain/logs/scoped-source.ts'
+import type { LogFilter } from '../../src/chain/source.ts'
 import { merged, type Range } from '../../src/lib/ranges.ts'
 import { filterFor, lackingOf, textOf } from '../../src/scopes/filter.ts'
 

@@ -1,4 +1,4 @@
-import type { LogFilter } from '../../src/chain/logs/scoped-source.ts'
+import type { LogFilter } from '../../src/chain/source.ts'
 import type { RawBlock, RpcBlock, RpcLog, RpcReceipt } from '../../src/chain/wire.ts'
 import type { FakeNode } from './node.ts'
 import { bloomOf, hex, makeChain } from './pack.ts'

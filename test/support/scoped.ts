@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { LogFilter } from '../../src/chain/logs/scoped-source.ts'
+import type { LogFilter } from '../../src/chain/source.ts'
 import type { RawBlock, RpcLog, RpcTransaction } from '../../src/chain/wire.ts'
 import type { Scoping, WantedScope } from '../../src/config/scopes.ts'
 import type { Document } from '../../src/documents/document.ts'

@@ -42,8 +42,14 @@ import { createWriter, type Writer } from '../../src/engine/writer.ts'
 import { createContracts } from '../../src/ingest/contracts/contracts.ts'
 import { createTokens } from '../../src/ingest/contracts/tokens.ts'
 import { factsOf } from '../../src/ingest/decoding/builders/messages.ts'
-import { createDocumentDecoder, createPieceContext } from '../../src/ingest/decoding/decode-documents.ts'
-import { createPreparer, type Preparer, type PreparerOptions, type Run } from '../../src/ingest/decoding/prepare.ts'
+import {
+  createDocumentDecoder,
+  createPieceContext,
+  createPreparer,
+  type Preparer,
+  type PreparerOptions,
+  type Run,
+} from '../../src/ingest/decoding/prepare.ts'
 import { joinDictionaries, ownDictionaries, type Room } from '../../src/ingest/decoding/shared/dictionaries.ts'
 import { silent } from '../../src/lib/log.ts'
 import type { Kind } from '../../src/mapping/index.ts'

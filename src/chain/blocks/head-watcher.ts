@@ -7,9 +7,8 @@ import { parseBody } from '../rpc/answers.ts'
 import { type Connection, openConnection } from '../rpc/connection.ts'
 import type { Endpoint } from '../rpc/endpoint.ts'
 import { type Head, toHead } from '../rpc/headers.ts'
-import { createHider, parseNodeUrl } from '../rpc/node-url.ts'
 import { type Rpc, STRIDE } from '../rpc/rpc.ts'
-import { describeNetwork } from '../rpc/transport.ts'
+import { createHider, describeNetwork, parseNodeUrl } from '../rpc/transport.ts'
 import type { EndpointStatus } from '../source.ts'
 
 /** Tells when the head of the chain may have moved. */

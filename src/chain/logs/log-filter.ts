@@ -1,6 +1,6 @@
 import { bloomBitsOf } from '../../lib/bloom.ts'
+import type { LogFilter } from '../source.ts'
 import type { RpcLog } from '../wire.ts'
-import type { LogFilter } from './scoped-source.ts'
 
 /** Whether a log is wanted. */
 export type Fits = (log: Pick<RpcLog, 'address' | 'topics'>) => boolean

@@ -5,6 +5,7 @@ import { inconsistent } from '../check/check-block.ts'
 import { blockMissing, type Call, isMissingBlock, type RpcError } from '../rpc/answers.ts'
 import type { Endpoint } from '../rpc/endpoint.ts'
 import { LACKS_METHOD, type Rpc } from '../rpc/rpc.ts'
+import type { LogFilter } from '../source.ts'
 import { toQuantity } from '../wire.ts'
 import { type BlockLogs, checkLogs, compare, type Found, logsIn, mergeLogs } from './check-logs.ts'
 import { filterParams, fitsAny, splitFilter } from './log-filter.ts'
@@ -19,7 +20,6 @@ import {
   type Refusal,
   rangeOf,
 } from './range-size.ts'
-import type { LogFilter } from './scoped-source.ts'
 
 export interface LogReaderOptions {
   rpc: Rpc

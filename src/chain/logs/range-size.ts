@@ -3,10 +3,10 @@ import { type Answer, BLOCK_MISSING, type Call, type RpcError, resultOf } from '
 import type { Endpoint } from '../rpc/endpoint.ts'
 import { toHead } from '../rpc/headers.ts'
 import type { Rpc } from '../rpc/rpc.ts'
+import type { LogFilter } from '../source.ts'
 import { toQuantity } from '../wire.ts'
 import { splitFilter } from './log-filter.ts'
 import { type Asked, type LogLimit, limitOf } from './log-limit.ts'
-import type { LogFilter } from './scoped-source.ts'
 
 /** How many logs a block of a filter has: what the next blocks are expected to have, a little more rather than less. */
 export interface Density {

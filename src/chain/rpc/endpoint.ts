@@ -9,13 +9,11 @@ import type { Budget } from '../budget/budget.ts'
 import type { BlockRef, EndpointStatus } from '../source.ts'
 import type { Memory } from './answer-body.ts'
 import type { Answer, Call } from './answers.ts'
-import { createBatches, type OnceOptions, type Take } from './batches.ts'
 import type { Head } from './headers.ts'
 import { createHealth, createResponseTimes, type Health, type RequestCounter } from './health.ts'
-import { createHider, NODE_PROTOCOLS, parseNodeUrl } from './node-url.ts'
-import { budgetUsed, createPost } from './post.ts'
+import { budgetUsed, createBatches, createPost, type OnceOptions, type Take } from './post.ts'
 import type { TraceMethod } from './trace-methods.ts'
-import { createTransport } from './transport.ts'
+import { createHider, createTransport, NODE_PROTOCOLS, parseNodeUrl } from './transport.ts'
 
 export interface EndpointOptions {
   /** Longest time for one HTTP request and its answer. */

@@ -1,14 +1,14 @@
 import { ChainsieveError, retry } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { backoff, type Clock } from '../../lib/retry.ts'
-import { BLOCK_MISSING, OTHER_CHAIN } from './answers.ts'
+import { createCondition } from '../../lib/scheduling/condition.ts'
+import { pickSharer } from '../../lib/scheduling/load.ts'
+import { createBudgetWaits } from '../budget/head-budget.ts'
+import { BLOCK_MISSING, type Call, OTHER_CHAIN, resultOf } from './answers.ts'
 import type { Endpoint } from './endpoint.ts'
-import { type Head, readHead, readHeads } from './headers.ts'
-import { createIntroduction } from './introduction.ts'
-import { type AttemptOptions, createNodeChoice } from './node-choice.ts'
+import { CHAIN_ID, type Head, readHead, readHeads, toChainId } from './headers.ts'
 import { BUDGET_USED, LEFT_ALONE } from './post.ts'
-import { createTracer } from './trace-methods.ts'
-
+import { createTracer, type Tracer } from './trace-methods.ts'
 export type Rpc = ReturnType<typeof createRpc>
 
 export interface RpcOptions {
@@ -145,3 +145,150 @@ const MISSED_TIMES = 3
 
 /** Code of the error of a node that does not have a method at all. */
 export const LACKS_METHOD = 'node_lacks_method'
+
+/** Finds out which chain nodes are of, and whether those that did not answer do again. */
+export const createIntroduction = ({ chainId, clock }: { chainId: number | undefined; clock: Clock }) => {
+  let expected = chainId
+  /**
+   * A node of another chain would answer everything, and all of it wrong. What is behind an address may change, so it is asked again
+   * now and then.
+   */
+  const introduce = async (endpoint: Endpoint, signal: AbortSignal) => {
+    const now = clock.elapsed()
+    const { chainId: known, chainIdAt } = endpoint
+    if (known !== undefined && now - chainIdAt < CHAIN_ID_MS) return
+    // Other work that comes meanwhile goes by what is known.
+    endpoint.chainIdAt = now
+    try {
+      const [answer] = await endpoint.send([CHAIN_ID], signal, true)
+      const id = toChainId(answer!)
+      expected ??= id
+      endpoint.otherChain = id === expected ? undefined : id
+      if (endpoint.otherChain !== undefined) throw otherChain(id, expected)
+      // Several pieces of work may have asked at once.
+      if (endpoint.chainId === undefined) endpoint.traces.asked = false
+      endpoint.chainId = id
+    } catch (error) {
+      endpoint.chainIdAt = Number.NEGATIVE_INFINITY
+      if (error instanceof ChainsieveError && error.code === OTHER_CHAIN) endpoint.chainId = undefined
+      throw error
+    }
+  }
+
+  const probed = new Set<Endpoint>()
+  const closing = new AbortController()
+  const probe = async (endpoint: Endpoint) => {
+    const { signal } = closing
+    if (probed.has(endpoint)) return
+    probed.add(endpoint)
+    const mark = endpoint.health.mark()
+    try {
+      endpoint.chainIdAt = Number.NEGATIVE_INFINITY
+      endpoint.traces.asked = false
+      await introduce(endpoint, signal)
+      resultOf((await endpoint.send([BLOCK_NUMBER], signal, true))[0]!, BLOCK_NUMBER.method)
+      for (const load of Object.values(endpoint.loads)) load.forget()
+      endpoint.health.well(mark)
+    } catch (error) {
+      if (!signal.aborted && error instanceof ChainsieveError && error.code !== BUDGET_USED)
+        endpoint.health.failed(mark, error)
+    } finally {
+      probed.delete(endpoint)
+    }
+  }
+
+  return {
+    ...{ introduce, probe },
+    /** Asks nothing more by itself. */
+    close: () => closing.abort(),
+  }
+}
+const otherChain = (id: number, expected: number) =>
+  retry(
+    OTHER_CHAIN,
+    `is a node of chain ${id}, but this network is chain ${expected}: check --rpc and --network, or choose another data folder. It is asked again every minute`,
+  )
+/** An address is asked so often for its chain. */
+const CHAIN_ID_MS = 60_000
+const BLOCK_NUMBER: Call = { method: 'eth_blockNumber', params: [] }
+
+export interface AttemptOptions {
+  tries?: number | undefined
+  traces?: boolean | undefined
+  /** For the head. Default false. */
+  urgent?: boolean | undefined
+  /** Whether it waits where all budgets are used up; else it throws `retry` with `BUDGET_USED`. Default true. */
+  waits?: boolean | undefined
+}
+interface NodeChoiceOptions {
+  endpoints: readonly Endpoint[]
+  tracer: Pick<Tracer, 'suits'>
+  /** Looks whether a node that did not answer does again. */
+  probe(endpoint: Endpoint): Promise<void>
+  clock: Clock
+  log: Log
+}
+/** Chooses the node that is asked next, and waits where none may be asked. */
+export const createNodeChoice = ({ endpoints, tracer, probe, clock, log }: NodeChoiceOptions) => {
+  const waits = createBudgetWaits(clock, log)
+  const done = createCondition()
+
+  /** Waits for a node that may be asked: one that has not failed in this attempt if there is any. */
+  const choose = async (
+    failed: ReadonlySet<Endpoint>,
+    { traces = false, urgent = false, waits: isPatient = true }: AttemptOptions,
+    signal: AbortSignal,
+  ): Promise<{ endpoint: Endpoint; done: (isDone: boolean) => void }> => {
+    for (;;) {
+      const [now, elapsed] = [clock.now(), clock.elapsed()]
+      const suited = traces ? endpoints.filter(it => tracer.suits(it)) : endpoints
+      const closedUntil = (it: Endpoint) => it.budget?.closedUntil(urgent) ?? 0
+      const funded = suited.filter(it => closedUntil(it) <= now)
+      if (funded.length === 0) {
+        const until = Math.min(...suited.map(closedUntil))
+        if (!isPatient) throw budgetsUsed(suited, until)
+        await waits.wait(suited, urgent, until, signal)
+        continue
+      }
+      const rested = funded.filter(it => it.health.restUntil <= elapsed)
+      const best = pick(rested, failed, urgent)
+      // At once, so that whoever chooses next knows of it.
+      if (best !== undefined) return { endpoint: best, done: best.loads[laneOf(urgent)].begin() }
+      if (rested.length > 0) await done.changed(signal)
+      else await clock.sleep(Math.max(1, Math.min(...funded.map(it => it.health.restUntil)) - elapsed), signal)
+    }
+  }
+
+  /** Whether a node has what an attempt takes, and may be asked now. */
+  const mayAsk = (it: Endpoint, { traces = false, urgent = false }: AttemptOptions): boolean => {
+    const isRested = it.health.restUntil <= clock.elapsed()
+    return isRested && (it.budget?.closedUntil(urgent) ?? 0) <= clock.now() && (!traces || tracer.suits(it))
+  }
+
+  /** A node that did not answer is given work again once a probe is answered, unless there is no other node. */
+  const pick = (rested: readonly Endpoint[], failed: ReadonlySet<Endpoint>, urgent: boolean) => {
+    const now = clock.elapsed()
+    const open = rested.filter(it => !failed.has(it))
+    const trusted = open.filter(it => it.health.doubtedUntil <= now)
+    const sound = trusted.filter(it => !it.health.isSuspect)
+    if (sound.length > 0) for (const it of rested) if (it.health.isSuspect) void probe(it)
+    const [from] = [sound, trusted, open, rested].filter(it => it.length > 0)
+    const lane = laneOf(urgent)
+    return pickSharer((from ?? []).map(it => ({ endpoint: it, load: it.loads[lane], strain: it.budget?.strain })))
+      ?.endpoint
+  }
+
+  return {
+    ...{ choose, mayAsk },
+    /** What waits because the budgets of all nodes are used up. */
+    waitsForBudget: waits.now,
+    /** Some work is done, whatever became of it. */
+    noteDone: done.notify,
+  }
+}
+const budgetsUsed = (endpoints: readonly Endpoint[], until: number) =>
+  retry(
+    BUDGET_USED,
+    `the budget of ${endpoints.map(({ name }) => name).join(' and of ')} is used up until ${new Date(until).toISOString()}, but for what is kept for the head: wait, or raise --rpc-daily and --rpc-month`,
+  )
+const laneOf = (urgent: boolean) => (urgent ? 'urgent' : 'others')

@@ -2,10 +2,10 @@ import { retry } from '../../lib/errors.ts'
 import { inconsistent, isHash } from '../check/check-block.ts'
 import { type Asked, isMissingLogs } from '../logs/log-limit.ts'
 import { createRangeAsker, type Refusal, rangeOf } from '../logs/range-size.ts'
-import type { SearchMethod } from '../logs/scoped-source.ts'
 import type { Call, RpcError } from '../rpc/answers.ts'
 import type { Endpoint } from '../rpc/endpoint.ts'
 import { LACKS_METHOD, type Rpc } from '../rpc/rpc.ts'
+import type { SearchMethod } from '../source.ts'
 import { toQuantity } from '../wire.ts'
 
 /** A block in which a node says that there are transactions. Without hashes, the block has to tell. */

@@ -13,7 +13,7 @@ import {
 import { hasStateSync } from '../blocks/state-sync.ts'
 import { checkBlock, checkShape, inconsistent } from '../check/check-block.ts'
 import { BLOCK } from '../check/schema.ts'
-import { checkExcerpt, cutBlock } from '../logs/partial-blocks.ts'
+import { checkExcerpt, cutBlock } from '../logs/wanted-blocks.ts'
 import { type Answer, isMissingMethod, resultOf } from '../rpc/answers.ts'
 import type { Endpoint } from '../rpc/endpoint.ts'
 import type { Rpc } from '../rpc/rpc.ts'

@@ -7,13 +7,11 @@ import { countIn, gapsIn, merged, type Range } from '../../lib/ranges.ts'
 import { systemClock } from '../../lib/retry.ts'
 import type { BuiltPiece } from '../decoding/builders/messages.ts'
 import type { Builders, ReadAnswer } from '../decoding/builders/pool.ts'
-import { makeRoom, startBuilders } from '../decoding/parallel-decoding.ts'
-import type { Work } from '../job-context.ts'
-import type { Lane } from '../lane.ts'
-import { UNLINKED } from '../linked-blocks.ts'
+import { makeRoom, startBuilders } from '../decoding/open-decoding.ts'
+import { prefetch, prefetchFor, type Work } from '../job-context.ts'
+import { type Lane, UNLINKED } from '../lane.ts'
 import type { BackfillOrder } from '../messages.ts'
 import { extentOf, hasBlock, isMissing, missingOf, type Unavailable } from './missing.ts'
-import { prefetch, prefetchFor } from './prefetch.ts'
 
 /**
  * Blocks of a back-fill that are held in memory at a time: a node's answers are several times larger as objects, and cleaning up beside a

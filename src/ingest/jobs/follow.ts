@@ -1,20 +1,18 @@
 import { RECENT } from '../../chain/blocks/follow.ts'
-import type { FollowOptions } from '../../chain/source.ts'
+import type { BlockRef, ChainSource, FollowOptions } from '../../chain/source.ts'
 import type { RawBlock } from '../../chain/wire.ts'
-import { ChainsieveError } from '../../lib/errors.ts'
+import type { Scoping } from '../../config/scopes.ts'
+import { positionOf } from '../../engine/schema.ts'
+import { ChainsieveError, refuse, stop } from '../../lib/errors.ts'
 import { systemClock } from '../../lib/retry.ts'
-import { makeRoom } from '../decoding/parallel-decoding.ts'
-import type { Work } from '../job-context.ts'
+import { makeRoom } from '../decoding/open-decoding.ts'
+import { prefetch, type Work } from '../job-context.ts'
 import type { Lane } from '../lane.ts'
 import type { Job, Keep } from '../messages.ts'
-import { blockAt, scopesAt, scopesFrom } from '../scoped/resolve-scopes.ts'
-import { AGAIN_MS, type Depth, leaveOldBlocks, leaveOldHeaders, readBlock, rollBack, settledBelow } from './branches.ts'
 import { fill } from './fill.ts'
-import { fillScopes } from './fill-scopes.ts'
 import { FORGOTTEN, untilForgotten } from './forget.ts'
-import { createHeadScopes } from './head-scopes.ts'
-import { extentOf, fillUntilWhole, joinUnavailable, type Unavailable } from './missing.ts'
-import { prefetch } from './prefetch.ts'
+import { cannotFill, extentOf, fillUntilWhole, isMissing, joinUnavailable, type Unavailable } from './missing.ts'
+import { blockAt, createHeadScopes, fillScopes, scopesAt, scopesFrom } from './scopes.ts'
 
 type FollowJob = Extract<Job, { type: 'follow' }>
 
@@ -182,4 +180,129 @@ const firstHad = async (has: (number: number) => Promise<boolean>, from: number,
   if (from >= head || (await has(from))) return from
   const { to } = await extentOf(has, from, { from, to: head })
   return Math.min(to + 1, head)
+}
+
+/** Time before a job is tried again. */
+export const AGAIN_MS = 5_000
+/** How deep reorganisations are followed. */
+export type Depth = Pick<Extract<Job, { type: 'follow' }>, 'finality' | 'toFinalized'>
+/** Removes what is stored above a block, since the chain has left it. */
+export const rollBack = async ({ pipeline, pace, tokens, links, log }: Work, to: number) => {
+  await pipeline.rollback(to)
+  pace.lost(to)
+  for (const known of [tokens, links]) known.forget(positionOf(to + 1, 0))
+  log.info('Followed a reorganisation', { keptUpTo: to })
+}
+/** The highest block, at or below this one, that no reorganisation is expected to remove. */
+export const settledBelow = async ({ finality, signal, log }: Work, depth: Depth, top: number): Promise<number> => {
+  const byDepth = top - depth.finality
+  if (depth.toFinalized !== true) return byDepth
+  const final = await finality.known(signal)
+  if (final !== null) return Math.min(final, top)
+  log.warn('No node tells finalized blocks: follows reorganisations up to a depth instead', { blocks: depth.finality })
+  return byDepth
+}
+/** After a long pause the stored tip may lie on a branch that the chain has left: it is rolled back to where they part. */
+export const leaveOldBlocks = async (work: Work, tip: number, depth: Depth) => {
+  const deepest = Math.min(tip - depth.finality, (await settledBelow(work, depth, tip)) - 1)
+  await leaveOldBranch(
+    work,
+    { tip, stored: work.pipeline.stored, deepest: Math.max(-1, deepest) },
+    depth,
+    'stored blocks',
+  )
+}
+/** The same of headers that were looked at for scopes. */
+export const leaveOldHeaders = async (work: Work, depth: Depth) => {
+  const { newest, looked } = work.lookups.coverage
+  const tip = newest()?.number
+  if (tip !== undefined)
+    await leaveOldBranch(work, { tip, stored: looked, deepest: tip - depth.finality }, depth, 'blocks')
+}
+interface Branch {
+  tip: number
+  stored(number: number): BlockRef | undefined
+  /** Down to above this block, the two branches have to part. */
+  deepest: number
+}
+const leaveOldBranch = async (work: Work, { tip, stored, deepest }: Branch, { finality }: Depth, what: string) => {
+  for (let number = tip; number > deepest; number--) {
+    const ours = stored(number)
+    if (ours) {
+      const block = await readBlock(work.source!, number, work.signal)
+      // No node can say whether it left the chain.
+      if (block === undefined) return
+      if (block.block.hash !== ours.hash) continue
+      if (number === tip) return
+    }
+    // Below what is held without a gap there is nothing left to differ.
+    return rollBack(work, number)
+  }
+  throw stop(
+    'reorg_too_deep',
+    `more than ${finality} ${what} up to ${tip} are no longer in the chain: is this the same chain? Index it into another data folder, or raise finality`,
+  )
+}
+/** Undefined where no node has it. */
+export const readBlock = async (
+  source: ChainSource,
+  number: number,
+  signal: AbortSignal,
+): Promise<RawBlock | undefined> => {
+  try {
+    const range = source.range({ from: number, to: number, order: 'oldest', run: 1, urgent: true, signal })
+    for await (const [block] of range) return block
+  } catch (error) {
+    if (!isMissing(error)) throw error
+  }
+  return undefined
+}
+
+/** Back-fills a range once. */
+export const indexRange = async (work: Work, job: Extract<Job, { type: 'index' }>) => {
+  const { source, signal, state, network, lookups } = work
+  const head = await source!.head(signal)
+  state.head = head
+  if (job.scoping && !job.scoping.whole) return indexScopes(work, job, job.scoping, head)
+  const floor = lookups.floor()
+  const from = blockAt(job.from, head) ?? floor
+  const to = blockAt(job.to, head) ?? head
+  if (to > head)
+    throw refuse('beyond_head', `block ${to} is beyond the head of the chain, which is ${head}: lower --to`)
+  if (from > to) throw emptyRange({ from, to }, head)
+  if (from < floor)
+    throw refuse(
+      'blocks_pruned',
+      `the blocks below ${floor} were pruned: raise --from, or allow indexing them again with chainsieve prune --network ${network} --before ${from}`,
+    )
+  state.asked = { from, to }
+  // The head of last time may have been reorganised since.
+  await leaveOldHeaders(work, job)
+  const tip = work.pipeline.held().at(-1)?.to
+  if (tip !== undefined && tip <= head) await leaveOldBlocks(work, tip, job)
+  const lacking = await fillTwice(signal, before => fill(work, from, to, job.order, before))
+  if (job.scoping) await indexScopes(work, job, job.scoping, head)
+  if (work.ruleWatcher.waitsForMarks) await work.finality.known(signal)
+  if (lacking) throw cannotFill(lacking)
+}
+/** Looks for what scopes want, up to where the chain is settled. */
+const indexScopes = async (work: Work, { finality }: { finality: number }, { scopes }: Scoping, head: number) => {
+  const { lookups, log } = work
+  await leaveOldHeaders(work, { finality })
+  const settled = head - finality
+  const all = scopesAt(scopes, head)
+  for (const { from, to } of all) if (to !== undefined && from > to) throw emptyRange({ from, to }, head)
+  if (all.some(({ to }) => (to ?? head) > settled))
+    log.info('Leaves the newest blocks out, since they may be reorganised: a server follows them', { settled })
+  const lacking = await fillTwice(work.signal, () => fillScopes(work, scopesFrom(all, lookups.floor()), settled))
+  if (lacking) throw cannotFill(lacking)
+}
+const emptyRange = ({ from, to }: { from: number; to: number }, head: number) =>
+  refuse('empty_range', `there are no blocks from ${from} to ${to}: check --from and --to (the head is ${head})`)
+/** What no node has may have been there a moment later. */
+const fillTwice = async (signal: AbortSignal, fill: (before?: Unavailable) => Promise<Unavailable | undefined>) => {
+  const lacking = await fill()
+  if (lacking === undefined) return undefined
+  await systemClock.sleep(AGAIN_MS, signal)
+  return fill(lacking)
 }

@@ -1,5 +1,5 @@
 import { fitsAny } from '../../chain/logs/log-filter.ts'
-import { cutBlock } from '../../chain/logs/partial-blocks.ts'
+import { cutBlock } from '../../chain/logs/wanted-blocks.ts'
 import type { Scoping } from '../../config/scopes.ts'
 import type { Lookups } from '../../engine/port.ts'
 import type { Range } from '../../lib/ranges.ts'
@@ -7,10 +7,9 @@ import { type Scope, textOfFactory } from '../../scopes/factory.ts'
 import { isOfLogs, keptOf, type Question } from '../../scopes/questions.ts'
 import type { Work } from '../job-context.ts'
 import { openNarrowRequest } from '../requests/prune-requests.ts'
-import type { Cut } from '../scoped/join-blocks.ts'
-import { questionsIn, scopesAt } from '../scoped/resolve-scopes.ts'
-import type { StoredBlocks } from '../scoped/stored-blocks.ts'
+import type { Cut, StoredBlocks } from '../scoped/partial-blocks.ts'
 import type { Changes } from '../stored-changes.ts'
+import { questionsIn, scopesAt } from './scopes.ts'
 
 const NOTHING = { from: 0, to: -1 }
 const ALL = { from: 0, to: Number.MAX_SAFE_INTEGER }

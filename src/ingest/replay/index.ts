@@ -29,8 +29,8 @@ import { systemClock } from '../../lib/retry.ts'
 import type { Allowance } from '../../limits/credits.ts'
 import type { Limits } from '../../limits/index.ts'
 import type { StoredAbi } from '../decoding/abis.ts'
-import { createDocumentDecoder } from '../decoding/decode-documents.ts'
 import { openSignatures } from '../decoding/open-decoding.ts'
+import { createDocumentDecoder } from '../decoding/prepare.ts'
 
 export interface ReplayOptions {
   /** Nodes; one stands in for another. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { LogFilter } from '../../../src/chain/logs/scoped-source.ts'
 import { createRpcSource, type RpcSourceOptions } from '../../../src/chain/rpc-source.ts'
+import type { LogFilter } from '../../../src/chain/source.ts'
 import type { RawBlock, RpcBlock, RpcLog, RpcReceipt } from '../../../src/chain/wire.ts'
 import { never, sourceOf as testSource } from '../../support/chain-source.ts'
 import { limitLogs } from '../../support/log-providers.ts'

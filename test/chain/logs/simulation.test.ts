@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { LogFilter } from '../../../src/chain/logs/scoped-source.ts'
 import { createRpcSource } from '../../../src/chain/rpc-source.ts'
+import type { LogFilter } from '../../../src/chain/source.ts'
 import type { RawBlock, RpcLog } from '../../../src/chain/wire.ts'
 import { limitLogs, type Provider } from '../../support/log-providers.ts'
 import { makeSparseChain, seeded, wantedOf } from '../../support/logs.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { SearchMethod } from '../../../src/chain/logs/scoped-source.ts'
+import type { SearchMethod } from '../../../src/chain/source.ts'
 import type { RawBlock } from '../../../src/chain/wire.ts'
 import { never, sourceOf as testSource } from '../../support/chain-source.ts'
 import { seeded } from '../../support/logs.ts'

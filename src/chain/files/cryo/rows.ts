@@ -4,7 +4,6 @@ import { type Compressors, parquetMetadataAsync, parquetScan, parquetSchema } fr
 import { refuse } from '../../../lib/errors.ts'
 import type { Hex } from '../../wire.ts'
 import type { CryoFile } from './folder.ts'
-import { unpackLz4 } from './lz4.ts'
 
 /** Columns of a datatype. Of the alternatives in a list, the first that a file has is read. */
 export interface Wanted {
@@ -135,7 +134,7 @@ const COMPRESSORS: Compressors = {
   GZIP: input => gunzipSync(input),
   BROTLI: input => brotliDecompressSync(input),
   ZSTD: input => zstdDecompressSync(input),
-  LZ4_RAW: unpackLz4,
+  LZ4_RAW: (input, size) => unpackLz4(input, size),
 }
 
 export const openTable = async (path: string): Promise<Table> => {
@@ -215,3 +214,45 @@ export const numberOf = (value: unknown, name: string): number => {
     throw new RangeError(`${name} is ${String(value).slice(0, 50)}, not a number`)
   return number
 }
+
+/** Unpacks a raw LZ4 block, whose size is known. Throws a `RangeError` where it is damaged. */
+export const unpackLz4 = (input: Uint8Array, size: number): Uint8Array => {
+  const output = new Uint8Array(size)
+  let at = 0
+  let end = 0
+  const next = (): number => {
+    if (at >= input.length) throw damagedLz4()
+    return input[at++]!
+  }
+  /** A length of 15 goes on in the bytes that follow. */
+  const lengthOf = (nibble: number): number => {
+    let length = nibble
+    if (nibble === 15)
+      for (let more = 255; more === 255; ) {
+        more = next()
+        length += more
+      }
+    return length
+  }
+  while (at < input.length) {
+    const token = next()
+    const literals = lengthOf(token >> 4)
+    if (at + literals > input.length || end + literals > size) throw damagedLz4()
+    output.set(input.subarray(at, at + literals), end)
+    at += literals
+    end += literals
+    // The last sequence has literals alone.
+    if (at === input.length) break
+    const offset = next() + next() * 256
+    const length = lengthOf(token & 15) + LEAST_MATCH
+    if (offset === 0 || offset > end || end + length > size) throw damagedLz4()
+    if (offset >= length) {
+      output.copyWithin(end, end - offset, end - offset + length)
+      end += length
+    } else for (const stop = end + length; end < stop; end++) output[end] = output[end - offset]!
+  }
+  if (end !== size) throw damagedLz4()
+  return output
+}
+const LEAST_MATCH = 4
+const damagedLz4 = () => new RangeError('an LZ4 block is damaged')

@@ -1,7 +1,21 @@
 import { parentPort } from 'node:worker_threads'
-import { parserReady } from '../../../chain/files/block-files.ts'
+import { type Question, readBodyOf } from '../../../chain/blocks/read-blocks.ts'
+import type { CheckOptions } from '../../../chain/check/check-block.ts'
+import { parseBlockLine, parserReady } from '../../../chain/files/block-files.ts'
+import type { PackLine, PackOptions } from '../../../chain/files/pack.ts'
+import type { RawBlock } from '../../../chain/wire.ts'
 import { createDecoding } from '../../../decode/decoding.ts'
-import { pieceBuffers } from '../../../engine/documents/piece.ts'
+import { creationsIn } from '../../../documents/contracts.ts'
+import type { DecodedDocuments } from '../../../documents/decoded-block.ts'
+import { hasInteger } from '../../../documents/logs.ts'
+import { digitsOf } from '../../../engine/documents/additions.ts'
+import {
+  createPiece,
+  type Piece,
+  type PieceBuilder,
+  type PieceContext,
+  pieceBuffers,
+} from '../../../engine/documents/piece.ts'
 import { createStoredDictionaries } from '../../../engine/lookups/dictionaries.ts'
 import { createTokenLookup } from '../../../engine/lookups/index.ts'
 import { openForReading } from '../../../engine/open.ts'
@@ -10,12 +24,18 @@ import { silent } from '../../../lib/log.ts'
 import { nativeBinding } from '../../../lib/runtime.ts'
 import { createTokens } from '../../contracts/tokens.ts'
 import { createAbiWatch, versionOf } from '../abis.ts'
-import { createDocumentDecoder, createPieceContext } from '../decode-documents.ts'
 import { openSignatures } from '../open-decoding.ts'
+import { createDocumentDecoder, createPieceContext } from '../prepare.ts'
 import { joinDictionaries } from '../shared/dictionaries.ts'
-import { createAnswerBuilder, createBuilder } from './builder.ts'
-import type { BuilderData, FromBuilder, ToBuilder } from './messages.ts'
-
+import {
+  type BlockFacts,
+  type BuilderData,
+  type BuiltPiece,
+  type FromBuilder,
+  factsOf,
+  type Read,
+  type ToBuilder,
+} from './messages.ts'
 /**
  * A thread that builds pieces of batches. It knows nothing of other blocks than those at hand, and tells no fault: lines and answers that
  * it can make nothing of go back as they came, to be taken in one by one.
@@ -91,3 +111,83 @@ export const runBuilder = async (data: BuilderData) => {
 }
 
 const moved = (body: Uint8Array): [Uint8Array, ArrayBuffer[]] => [body, [body.buffer as ArrayBuffer]]
+
+export interface BuilderOptions {
+  context: PieceContext
+  decode(raw: RawBlock): DecodedDocuments
+  pack: Pick<PackOptions, 'chainId' | 'limits'>
+}
+/** Builds the pieces of a pack's lines: one for each run of neighbouring blocks. Throws where anything is wrong with a line. */
+export const createBuilder =
+  ({ context, decode, pack }: BuilderOptions) =>
+  (lines: readonly PackLine[]): BuiltPiece[] => {
+    const built: BuiltPiece[] = []
+    let piece: PieceBuilder | undefined
+    let blocks: BlockFacts[] = []
+    const close = () => {
+      if (piece) built.push({ piece: piece.finish(), blocks })
+      piece = undefined
+      blocks = []
+    }
+    for (const line of lines) {
+      const raw = parseBlockLine(line, pack)
+      const facts = factsOf(raw, creationsIn(raw))
+      const last = blocks.at(-1)
+      // Whether they are linked is for whoever knows what is stored.
+      if (last && (facts.number !== last.number + 1 || facts.parentHash !== last.hash)) close()
+      piece ??= createPiece(context)
+      piece.add(decode(raw))
+      blocks.push(facts)
+    }
+    close()
+    return built
+  }
+export interface AnswerBuilderOptions {
+  /** But for the decimals, which are told for each piece. */
+  context: PieceContext
+  decode(raw: RawBlock): DecodedDocuments
+  check: CheckOptions
+}
+interface Held {
+  body: Uint8Array
+  blocks: DecodedDocuments[]
+}
+/** Reads what nodes answer and builds it in two steps: between them the chain is asked what tokens in it tell of themselves. */
+export const createAnswerBuilder = ({ context, decode, check }: AnswerBuilderOptions) => {
+  const held = new Map<number, Held>()
+  return {
+    /** Throws where anything about the answer is not plain and good. */
+    read(id: number, body: Uint8Array, question: Question): Omit<Read, 'abis'> {
+      const raws = readBodyOf(body, question, check)
+      const blocks = raws.map(decode)
+      held.set(id, { body, blocks })
+      return { blocks: raws.map(raw => factsOf(raw, creationsIn(raw))), decimals: [...new Set(blocks.flatMap(scaled))] }
+    },
+    build(id: number, decimals: ReadonlyMap<string, number>): Piece {
+      const { blocks, body } = held.get(id)!
+      // The bytes are all that may still be wanted.
+      held.set(id, { body, blocks: [] })
+      const piece = createPiece({ ...context, decimals: address => decimals.get(address) })
+      for (const block of blocks) piece.add(block)
+      return piece.finish()
+    },
+    giveBack(id: number): Uint8Array {
+      const { body } = held.get(id)!
+      held.delete(id)
+      return body
+    },
+    drop: (id: number) => void held.delete(id),
+  }
+}
+/** Addresses of which something in a block has amounts. */
+const scaled = ({ raw, logs, calls }: DecodedDocuments): string[] => {
+  const found: string[] = []
+  let index = 0
+  for (const receipt of raw.receipts)
+    for (const { address } of receipt.logs) {
+      const { args } = logs[index++]!
+      if (args && hasInteger(args)) found.push(digitsOf(address))
+    }
+  for (const { to, args } of calls) if (args && hasInteger(args)) found.push(digitsOf(to))
+  return found
+}
