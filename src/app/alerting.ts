@@ -1,16 +1,16 @@
 import type { StoredAlert } from '../alerts/alert.ts'
 import { alertId } from '../alerts/alert-store.ts'
 import type { Config } from '../config/index.ts'
-import type { Message } from '../delivery/channels/channel.ts'
+import type { AlertMessage } from '../delivery/channels/channel.ts'
 import { preview } from '../delivery/channels/index.ts'
 import { failingOf, sayFailing } from '../delivery/failing-receivers.ts'
 import { createGuard } from '../delivery/guard.ts'
 import type { DestinationInfo } from '../delivery/ledger/listing.ts'
-import { headOf, saidBy } from '../delivery/ledger/messages.ts'
+import { messageHead, saidBy } from '../delivery/ledger/messages.ts'
 import type { DeliveryInfo, DeliveryRecord } from '../delivery/ledger/records.ts'
 import { readSource } from '../delivery/payload.ts'
 import type { RuleSeries } from '../delivery/series.ts'
-import type { Delivery } from '../delivery/service.ts'
+import type { DeliveryThread } from '../delivery/service.ts'
 import type { AlertRecord, FailingReceiver } from '../delivery/thread-messages.ts'
 import type { AlertingService, AlertPage, AlertsWanted } from '../http/alerting/service.ts'
 import { finalityTrouble } from '../ingest/finality.ts'
@@ -33,7 +33,7 @@ interface AlertingOptions {
   networks(): readonly string[]
   indexings: readonly Indexing[]
   pool: Pool
-  delivery: Delivery
+  delivery: DeliveryThread
 }
 
 /** What the routes of alert rules ask for, of the threads that search, index and deliver. */
@@ -103,9 +103,9 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
     async preview(input, id, signal) {
       const rule = { id: UNSAVED, matching: 0, network: networkOf(input), input }
       const { network, alert } = await alertFor(options, rule, id, signal)
-      const message: Message = {
+      const message: AlertMessage = {
         ...{ id: alert.id, type: 'alert.confirmed', network, timestamp: Date.now(), rule: saidBy(rule) },
-        ...headOf(alert),
+        ...messageHead(alert),
         source: readSource(alert.source),
       }
       const messages = input.config.alerts.map((action, place) => ({
@@ -194,7 +194,7 @@ const addedUp = (each: readonly RuleSeries[], parts: number): Omit<RuleSeries, '
 
 /** The newest first by when their blocks were received. `before` tells where each network goes on. */
 export const alertsOfSeveral = async (
-  delivery: Pick<Delivery, 'alerts'>,
+  delivery: Pick<DeliveryThread, 'alerts'>,
   rule: StoredRule,
   networks: readonly string[],
   { size, before, state }: AlertsWanted,

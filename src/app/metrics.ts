@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClusterHealth } from '../cluster/indices/health.ts'
-import type { Delivery } from '../delivery/service.ts'
+import type { DeliveryThread } from '../delivery/service.ts'
 import { storeFile } from '../engine/files.ts'
 import type { Indexing } from '../ingest/network.ts'
 import type { NetworkStatus, Status } from '../ingest/status/status.ts'
@@ -24,7 +24,7 @@ interface MetricsOptions {
   indexings: readonly Indexing[]
   watching?: ((network: string) => Indexing | undefined) | undefined
   /** Undefined where nothing is delivered. */
-  delivery: Pick<Delivery, 'metrics'> | undefined
+  delivery: Pick<DeliveryThread, 'metrics'> | undefined
   log: Log
 }
 

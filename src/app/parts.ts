@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import { type Accounts, openAccounts } from '../accounts/index.ts'
 import { createClusterStores } from '../cluster/stores.ts'
 import type { Config } from '../config/index.ts'
-import { type Delivery, startDelivery } from '../delivery/service.ts'
+import { type DeliveryThread, startDelivery } from '../delivery/service.ts'
 import { storedNetworks } from '../engine/files.ts'
 import { createApp } from '../http/app.ts'
 import { createBodies } from '../http/body.ts'
@@ -38,7 +38,7 @@ interface SearchParts {
 /** What a server has open while it runs. */
 export interface Parts extends SearchParts {
   rules: Rules
-  delivery: Delivery
+  delivery: DeliveryThread
 }
 
 /** Opens the data folder for serving, and starts what delivers. */
@@ -188,7 +188,7 @@ export const openPool = (config: Config, shutdown: Run['shutdown'], log = silent
   return pool
 }
 
-const startDeliveries = (config: Config, log: Run['log']): Delivery => {
+const startDeliveries = (config: Config, log: Run['log']): DeliveryThread => {
   const { data, allowTarget, smtp, mailFrom, mailDigest, deliveryRetries, deliveryTimeout, keepDeliveries } = config
   return startDelivery({
     data,

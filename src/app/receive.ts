@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { faultOf, isSigningSecret } from '../delivery/signature.ts'
+import { isSigningSecret, signatureFault } from '../delivery/signature.ts'
 import { refuse } from '../lib/errors.ts'
 import { collectAtMost } from '../lib/read.ts'
 import type { Run } from '../lib/shutdown.ts'
@@ -52,7 +52,7 @@ export const receive = async (options: ReceiveOptions, { shutdown }: Pick<Run, '
         ? `its body is longer than ${MAX_BODY} bytes`
         : secret === undefined
           ? undefined
-          : faultOf(headers, text, { secret, now: at })
+          : signatureFault(headers, text, { secret, now: at })
     const signature = secret === undefined ? 'unchecked' : fault === undefined ? 'good' : 'bad'
     const shown = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
       name.startsWith('webhook-') || name === 'content-type' ? [[name, String(value)]] : [],

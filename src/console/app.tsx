@@ -2,13 +2,13 @@ import { useEffect, useState } from 'preact/hooks'
 import { useLive } from './api/ask.ts'
 import { ApiError, messageOf } from './api/client.ts'
 import type { Status } from './api/wire.ts'
-import { activeKeys, type Key, useKey } from './browser/keys.ts'
-import { Link, usePlace } from './browser/router.tsx'
+import { activeKeys, type Shortcut, useKey } from './browser/keys.ts'
+import { Link, useAddress } from './browser/router.tsx'
 import { connection, rootUrl, session, signIn, signOut, useStore } from './browser/state.ts'
 import { Busy, Empty, Fault } from './parts/answer.tsx'
 import { Button, Confirm, Dialog, Field, Form, Toasts } from './parts/controls.tsx'
-import { plain } from './parts/format.ts'
-import { findPage, homeOf, PAGES, type Page } from './routes.ts'
+import { visibleText } from './parts/format.ts'
+import { type ConsolePage, findPage, homeOf, PAGES } from './routes.ts'
 
 export const App = () => {
   const { token } = useStore(session)
@@ -19,7 +19,7 @@ export const App = () => {
   const isIn = token !== undefined
   return (
     <>
-      {isIn && <Head />}
+      {isIn && <PageHeader />}
       <Banner />
       {!isIn && <SignIn />}
       {/* A page whose session ended waits behind the sign-in with all that was typed in it. */}
@@ -37,8 +37,8 @@ export const App = () => {
 
 const STATUS_MS = 10_000
 
-const Head = () => {
-  const { path } = usePlace()
+const PageHeader = () => {
+  const { path } = useAddress()
   const { data } = useLive<Status>('status', STATUS_MS)
   const current = findPage(path)?.page
   return (
@@ -77,7 +77,7 @@ const Badge = ({ status: { reasons = [], deliveries } }: { status: Status }) => 
     ...reasons.map(({ network, reason }) => `${network === undefined ? '' : `${network}: `}${reason}`),
   ].join('; ')
   return (
-    <span class="badge" role="img" aria-label={plain(said)} title={plain(said)}>
+    <span class="badge" role="img" aria-label={visibleText(said)} title={visibleText(said)}>
       {count}
     </span>
   )
@@ -94,12 +94,12 @@ const Banner = () => {
   )
 }
 
-type Loaded = Awaited<ReturnType<Page['load']>>['default']
+type Loaded = Awaited<ReturnType<ConsolePage['load']>>['default']
 
 const Outlet = () => {
-  const { path } = usePlace()
+  const { path } = useAddress()
   const found = findPage(path)
-  const [loaded, setLoaded] = useState<{ page: Page; Content?: Loaded; error?: unknown }>()
+  const [loaded, setLoaded] = useState<{ page: ConsolePage; Content?: Loaded; error?: unknown }>()
   const page = found?.page
   const { since } = useStore(connection)
 
@@ -142,10 +142,10 @@ const SignIn = () => {
 
   const submit = async () => {
     const given = token.trim()
-    if (!TOKEN.test(given)) return setError('This is not a token. Tokens begin with cs_.')
+    if (!TOKEN_FORMAT.test(given)) return setError('This is not a token. Tokens begin with cs_.')
     setBusy(true)
     try {
-      await check(given)
+      await checkToken(given)
       signIn(given)
     } catch (error) {
       setError(messageOf(error))
@@ -182,10 +182,10 @@ const SignIn = () => {
   )
 }
 
-const TOKEN = /^cs_[\w-]+$/
+const TOKEN_FORMAT = /^cs_[\w-]+$/
 
 /** Not by the client of the pages, which would end a session that has not begun. */
-const check = async (token: string) => {
+const checkToken = async (token: string) => {
   const response = await fetch(`${rootUrl}status`, { headers: { authorization: `Bearer ${token}` } }).catch(() => {
     throw new ApiError(0, 'no_answer', 'The server does not answer. Try again in a moment.')
   })
@@ -195,7 +195,7 @@ const check = async (token: string) => {
 }
 
 const KeysDialog = () => {
-  const [shown, setShown] = useState<readonly Key[]>()
+  const [shown, setShown] = useState<readonly Shortcut[]>()
   useKey('?', 'Lists these keys', () => setShown(activeKeys()))
   useKey('/', 'Goes to the search box', () => document.querySelector<HTMLElement>('[data-search]')?.focus())
   if (!shown) return null

@@ -6,7 +6,7 @@ const thing = (kind: string) => `/:technology/:blockchain/:network/${kind}/:id`
  * The pages; each is loaded when it is first needed. `:name` in a path is one part of the address, which the page gets as a parameter.
  * The first path that fits has the address. The last path without parameters is the page's place in the navigation.
  */
-export const PAGES: readonly Page[] = [
+export const PAGES: readonly ConsolePage[] = [
   { name: 'explore', title: 'Explore', paths: ['/', '/explore'], load: () => import('./pages/explore/index.tsx') },
   {
     ...{ name: 'rules', title: 'Rules', paths: ['/rules/new', '/rules/:id/edit', '/rules/:id', '/rules'] },
@@ -21,7 +21,7 @@ export const PAGES: readonly Page[] = [
   { name: 'account', title: 'Account', paths: ['/account'], load: () => import('./pages/account/index.tsx') },
 ]
 
-export interface Page {
+export interface ConsolePage {
   name: string
   title: string
   paths: readonly string[]
@@ -32,24 +32,24 @@ export interface PageProps {
   parameters: ReadonlyMap<string, string>
 }
 
-export interface Found {
-  page: Page
+export interface PageMatch {
+  page: ConsolePage
   parameters: ReadonlyMap<string, string>
 }
 
-export const findPage = (path: string, pages = PAGES): Found | undefined => {
+export const findPage = (path: string, pages = PAGES): PageMatch | undefined => {
   for (const page of pages)
     for (const pattern of page.paths) {
-      const parameters = match(pattern, path)
+      const parameters = matchPath(pattern, path)
       if (parameters) return { page, parameters }
     }
   return undefined
 }
 
-export const homeOf = ({ paths }: Page): string | undefined => paths.findLast(path => !path.includes(':'))
+export const homeOf = ({ paths }: ConsolePage): string | undefined => paths.findLast(path => !path.includes(':'))
 
-const match = (pattern: string, path: string): Map<string, string> | undefined => {
-  const [expected, parts] = [partsOf(pattern), partsOf(path)]
+const matchPath = (pattern: string, path: string): Map<string, string> | undefined => {
+  const [expected, parts] = [pathParts(pattern), pathParts(path)]
   if (expected.length !== parts.length) return undefined
   const parameters = new Map<string, string>()
   for (const [i, part] of expected.entries()) {
@@ -60,7 +60,7 @@ const match = (pattern: string, path: string): Map<string, string> | undefined =
   return parameters
 }
 
-const partsOf = (path: string): string[] => path.split('/').filter(part => part !== '')
+const pathParts = (path: string): string[] => path.split('/').filter(part => part !== '')
 
 const decoded = (part: string): string | undefined => {
   try {

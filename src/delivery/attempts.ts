@@ -2,9 +2,9 @@ import { allowed, failed, failingSince, succeeded } from '../lib/scheduling/brea
 import type { Attempt, Settled } from './ledger/outcomes.ts'
 import type { Due, Job, Queue } from './ledger/queue.ts'
 import type { Counters } from './metrics.ts'
-import { createNextDue, type NextDue, type Time } from './next-due.ts'
-import { spanOf } from './retry-schedule.ts'
-import type { Destination, Scheduler } from './scheduler.ts'
+import { type ClockTimes, createNextDue, type NextDue } from './next-due.ts'
+import { scheduleSpan } from './retry-schedule.ts'
+import type { DestinationState, Scheduler } from './scheduler.ts'
 import type { Sender } from './sender.ts'
 import type { WorkerOptions } from './worker.ts'
 
@@ -37,19 +37,19 @@ export const createAttempts = (options: AttemptsOptions) => {
   const { store, scheduler, channels, sender, counted, clock, ask, againMs, perDestination, schedule, random } = options
   const under = new Set<Promise<void>>()
   /** Attempts whose outcome is not written yet. */
-  let ended: { begun: UnderWay; job: Job; attempt: Attempt }[] = []
+  let ended: { begun: RunningAttempt; job: Job; attempt: Attempt }[] = []
 
   /** Looks at a destination when something is due there (epoch, ms), or when it may be tried again. */
-  const offer = (destination: Destination, dueAt: number) => {
+  const offer = (destination: DestinationState, dueAt: number) => {
     const at = clock.elapsed() + dueAt - clock.now()
     scheduler.offer(destination, Math.max(at, destination.breakers.first.restUntil))
   }
 
   /** Starts some of what is due; returns whether there may be more to start. */
   const start = (): boolean => {
-    const time: Time = { now: clock.now(), elapsed: clock.elapsed() }
+    const time: ClockTimes = { now: clock.now(), elapsed: clock.elapsed() }
     const { now, elapsed } = time
-    const started: UnderWay[] = []
+    const started: RunningAttempt[] = []
     while (started.length < START_AT_ONCE) {
       const destination = scheduler.take(elapsed)
       if (!destination) break
@@ -82,10 +82,10 @@ export const createAttempts = (options: AttemptsOptions) => {
   }
 
   const prepare = (
-    destination: Destination,
+    destination: DestinationState,
     { due: first, turn, probe }: NextDue,
-    { now, elapsed }: Time,
-  ): UnderWay => {
+    { now, elapsed }: ClockTimes,
+  ): RunningAttempt => {
     const { busy, sequences } = destination
     const combined = channels.of({ type: first.channel }).combines
       ? combinedWith(first, store, destination, now)
@@ -99,7 +99,7 @@ export const createAttempts = (options: AttemptsOptions) => {
     return { destination, due: combined, turn, probe, leave: scheduler.begin(destination, elapsed) }
   }
 
-  const begin = (all: readonly UnderWay[], now: number) => {
+  const begin = (all: readonly RunningAttempt[], now: number) => {
     let jobs: (Job | undefined)[]
     try {
       const claimed = all.map(({ due }) => due)
@@ -117,7 +117,7 @@ export const createAttempts = (options: AttemptsOptions) => {
     }
   }
 
-  const send = async (begun: UnderWay, job: Job) => {
+  const send = async (begun: RunningAttempt, job: Job) => {
     const at = clock.now()
     const startedAt = performance.now()
     const outcome = await sender.attempt(job)
@@ -127,7 +127,7 @@ export const createAttempts = (options: AttemptsOptions) => {
   }
 
   /** Ends an attempt whose outcome is stored, or which was not made. */
-  const end = ({ destination, due, turn, leave }: UnderWay, offerAt: number) => {
+  const end = ({ destination, due, turn, leave }: RunningAttempt, offerAt: number) => {
     leave()
     destination.running--
     if (turn === 'again') destination.runningAgain--
@@ -146,7 +146,7 @@ export const createAttempts = (options: AttemptsOptions) => {
     const settled = store.settle(attempts, { now, schedule, random })
     const written = ended
     ended = []
-    for (const one of settled) count(one, counted, now)
+    for (const one of settled) countSettled(one, counted, now)
     for (const { begun, job, attempt } of written) {
       counted.attempt.observe({ channel: job.action.type }, attempt.latencyMs / 1_000)
       judge(begun, job, attempt.outcome, now)
@@ -156,7 +156,7 @@ export const createAttempts = (options: AttemptsOptions) => {
   }
 
   /** Applies an outcome to the health of its destination. A refused action says nothing about it. */
-  const judge = ({ destination, turn, probe }: UnderWay, job: Job, outcome: Attempt['outcome'], now: number) => {
+  const judge = ({ destination, turn, probe }: RunningAttempt, job: Job, outcome: Attempt['outcome'], now: number) => {
     const { breakers } = destination
     if (outcome.type === 'delivered' || outcome.type === 'gone') {
       succeeded(breakers)
@@ -165,7 +165,7 @@ export const createAttempts = (options: AttemptsOptions) => {
       const elapsed = clock.elapsed()
       failed(breakers, turn, elapsed, probe)
       destination.health = 'failing'
-      const span = spanOf(schedule)
+      const span = scheduleSpan(schedule)
       const failingMs = elapsed - (failingSince(breakers) ?? elapsed)
       if (failingMs < span) return
       // Nothing may have been accepted since before this start.
@@ -184,8 +184,8 @@ export const createAttempts = (options: AttemptsOptions) => {
 }
 
 /** An attempt from before it is claimed until its outcome is committed. */
-interface UnderWay {
-  destination: Destination
+interface RunningAttempt {
+  destination: DestinationState
   due: readonly Due[]
   turn: NextDue['turn']
   probe: NextDue['probe']
@@ -193,13 +193,18 @@ interface UnderWay {
   leave(): void
 }
 
-const combinedWith = (first: Due, store: Pick<Queue, 'combinable'>, { busy, sequences }: Destination, now: number) =>
+const combinedWith = (
+  first: Due,
+  store: Pick<Queue, 'combinable'>,
+  { busy, sequences }: DestinationState,
+  now: number,
+) =>
   store
     .combinable(first, now, busy.size + COMBINE_AT_ONCE)
     .filter(({ id, sequence }) => !busy.has(id) && !sequences.has(sequence))
     .slice(0, COMBINE_AT_ONCE)
 
-const count = ({ channel, type, to, first, receivedAt }: Settled, counted: Counters, now: number) => {
+const countSettled = ({ channel, type, to, first, receivedAt }: Settled, counted: Counters, now: number) => {
   if (to !== 'queued') counted[to].add({ channel })
   if (to === 'delivered' && first && type !== 'alert.retracted')
     counted.lag.observe({ channel }, Math.max(0, now - receivedAt) / 1_000)

@@ -7,7 +7,7 @@ export interface ConnectionsOptions {
   maxHead: number
 }
 
-interface Account {
+interface AccountConnections {
   agent: Agent
   /** Connections that are open. */
   open: number
@@ -17,7 +17,7 @@ interface Account {
 
 /** Open connections of an account that nothing goes over. */
 const MAX_IDLE = 64
-const KEEP_ALIVE_MS = 10_000
+const RECEIVER_KEEP_ALIVE_MS = 10_000
 
 export type Connections = ReturnType<typeof createConnections>
 
@@ -26,11 +26,11 @@ export type Connections = ReturnType<typeof createConnections>
  * scheduler to say; of those that are kept open for later each account has a few.
  */
 export const createConnections = ({ connectorOf, maxHead }: ConnectionsOptions) => {
-  const accounts = new Map<number, Account>()
+  const accounts = new Map<number, AccountConnections>()
 
-  const open = (id: number): Account => {
+  const open = (id: number): AccountConnections => {
     const connect = connectorOf(id)
-    const account: Account = { open: 0, busy: 0, agent: undefined as never }
+    const account: AccountConnections = { open: 0, busy: 0, agent: undefined as never }
     const counted: buildConnector.connector = (options, callback) =>
       connect(options, (...result) => {
         const socket = result[1]
@@ -44,7 +44,7 @@ export const createConnections = ({ connectorOf, maxHead }: ConnectionsOptions) 
       connect: counted,
       pipelining: 1,
       allowH2: false,
-      keepAliveMaxTimeout: KEEP_ALIVE_MS,
+      keepAliveMaxTimeout: RECEIVER_KEEP_ALIVE_MS,
       maxHeaderSize: maxHead,
       // One clock for the whole attempt, of whoever uses it.
       headersTimeout: 0,

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 /** Every address of a host name. */
 export type Lookup = (hostname: string) => Promise<readonly { address: string; family: number }[]>
 
-export interface LookupsOptions {
+export interface NameLookupsOptions {
   /** Name servers, those of the system where absent. */
   servers?: readonly string[]
   /** The system's resolver. */
@@ -18,11 +18,11 @@ export interface LookupsOptions {
  * do not answer would hold: so that name servers are asked first, which holds nothing, and the system only for what they do not know,
  * by one look-up of an account at a time.
  */
-export const createLookups = ({
+export const createNameLookups = ({
   servers,
   lookup = systemLookup,
   resolver: make = () => createResolver(servers),
-}: LookupsOptions = {}): (() => Lookup) => {
+}: NameLookupsOptions = {}): (() => Lookup) => {
   let resolver = make()
   let madeAt = performance.now()
   /** The system may have got other name servers since, as where a machine changes its network. */
@@ -41,7 +41,7 @@ export const createLookups = ({
         answer.status === 'fulfilled' ? answer.value.map(address => ({ address, family: at === 0 ? 4 : 6 })) : [],
       )
       if (found.length > 0) return found
-      const silent = answers.find(it => it.status === 'rejected' && SILENT.test(it.reason.code))
+      const silent = answers.find(it => it.status === 'rejected' && NO_ANSWER_CODES.test(it.reason.code))
       if (silent?.status === 'rejected') {
         renew()
         throw silent.reason
@@ -52,16 +52,16 @@ export const createLookups = ({
 }
 
 const createResolver = (servers: readonly string[] | undefined) => {
-  const resolver = new dns.Resolver({ timeout: TIMEOUT_MS, tries: 2 })
+  const resolver = new dns.Resolver({ timeout: DNS_TIMEOUT_MS, tries: 2 })
   if (servers) resolver.setServers(servers)
   return resolver
 }
 
-const TIMEOUT_MS = 2_000
+const DNS_TIMEOUT_MS = 2_000
 /** Shorter than what a name server that is gone takes to be given up, so that the next look-up asks another one. */
 const RENEW_MS = 1_000
 /** The name server was there and did not answer: the system would wait for it as well. */
-const SILENT = /^(ETIMEOUT|ESERVFAIL)$/
+const NO_ANSWER_CODES = /^(ETIMEOUT|ESERVFAIL)$/
 const MAX_WAITING = 100
 const LONGEST_WAIT_MS = 10_000
 const HOSTS = '/etc/hosts'

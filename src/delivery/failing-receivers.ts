@@ -1,11 +1,11 @@
 import type { Log } from '../lib/log.ts'
 import type { StoredRule } from '../rules/rule.ts'
-import { receiverOf } from './channels/index.ts'
+import { receiverOfAction } from './channels/index.ts'
 import type { Attempt } from './ledger/outcomes.ts'
 import type { Failed } from './ledger/records.ts'
 
 /** A receiver whose last delivery failed, and since when nothing was delivered to it. */
-interface Failing {
+interface FailingDelivery {
   account: number
   channel: string
   receiver: string
@@ -16,17 +16,20 @@ interface Failing {
 }
 
 /** The failing receivers of a rule, in the order of its actions; none if it is paused. */
-export const failingOf = <T extends Failing>({ account, enabled, input }: StoredRule, failing: readonly T[]): T[] => {
+export const failingOf = <T extends FailingDelivery>(
+  { account, enabled, input }: StoredRule,
+  failing: readonly T[],
+): T[] => {
   if (!enabled || failing.length === 0) return []
   const found = input.config.alerts.flatMap(action => {
-    const receiver = receiverOf(action)
+    const receiver = receiverOfAction(action)
     return failing.filter(it => it.account === account && it.channel === action.type && it.receiver === receiver)
   })
   return [...new Set(found)]
 }
 
 /** A sentence without its end. */
-export const sayFailing = ({ channel, target, since, error }: Omit<Failing, 'account' | 'receiver'>): string =>
+export const sayFailing = ({ channel, target, since, error }: Omit<FailingDelivery, 'account' | 'receiver'>): string =>
   `${channel} to ${target} has accepted nothing since ${since}: ${error}`
 
 export type Receiver = Pick<Failed, 'account' | 'rule' | 'channel' | 'receiver' | 'target'>
@@ -38,7 +41,7 @@ interface LoggedFailure extends Failed {
 
 const TELL_MS = 60_000
 /** Failing receivers that are remembered, at most. */
-const MAX_KNOWN = 1_000
+const MAX_FAILING = 1_000
 const MAX_TOLD = 200
 
 /** Which receivers take nothing now, and why. */
@@ -60,7 +63,7 @@ export const createFailingReceivers = (log: Log) => {
         return log.info('A receiver accepts deliveries again', { channel, target, seconds })
       }
       const status = 'status' in outcome ? outcome.status : null
-      if (known === undefined && failing.size >= MAX_KNOWN) return
+      if (known === undefined && failing.size >= MAX_FAILING) return
       // Once when it begins, then where the reason is another, which may be so after each attempt.
       const tells = known === undefined || (known.error !== outcome.why && now - known.toldAt >= TELL_MS)
       if (tells) log.warn('A receiver does not accept deliveries', { channel, target, error: outcome.why })
@@ -71,7 +74,7 @@ export const createFailingReceivers = (log: Log) => {
 
     /** Goes on as after that failure. It was before this start, and is not logged again. */
     remember(known: Failed) {
-      if (failing.size >= MAX_KNOWN) return
+      if (failing.size >= MAX_FAILING) return
       failing.set(keyOf(known), { ...known, toldAt: 0 })
     },
 

@@ -53,12 +53,12 @@ export const parseAddress = (text: string): Uint8Array | undefined => {
   return Uint8Array.from([...before!, ...zeros, ...(after ?? [])].flatMap(group => [group >> 8, group & 255]))
 }
 
-interface Range {
+interface AddressRange {
   bytes: Uint8Array
   bits: number
 }
 
-const parseRange = (text: string): Range => {
+const parseRange = (text: string): AddressRange => {
   const [address, bits, more] = text.split('/')
   const bytes = parseAddress(address!)
   const length = bits === undefined && bytes ? bytes.length * 8 : /^\d{1,3}$/.test(bits ?? '') ? Number(bits) : -1
@@ -67,7 +67,7 @@ const parseRange = (text: string): Range => {
   return { bytes, bits: length }
 }
 
-const contains = ({ bytes, bits }: Range, address: Uint8Array): boolean => {
+const contains = ({ bytes, bits }: AddressRange, address: Uint8Array): boolean => {
   if (bytes.length !== address.length) return false
   const whole = bits >> 3
   for (let i = 0; i < whole; i++) if (bytes[i] !== address[i]) return false
@@ -75,11 +75,11 @@ const contains = ({ bytes, bits }: Range, address: Uint8Array): boolean => {
   return rest === 8 || bytes[whole]! >> rest === address[whole]! >> rest
 }
 
-const table = (rows: readonly (readonly [range: string, why: string])[]) =>
+const rangeTable = (rows: readonly (readonly [range: string, why: string])[]) =>
   lazy(() => rows.map(([range, why]) => ({ range: parseRange(range), why })))
 
 /** All that is not globally reachable in the IANA registries of special-purpose addresses, and the metadata addresses of clouds. */
-const v4 = table([
+const v4 = rangeTable([
   ['0.0.0.0/8', 'an address of this host'],
   ['10.0.0.0/8', 'a private address'],
   ['100.64.0.0/10', 'an address of carrier-grade NAT'],
@@ -102,7 +102,7 @@ const mappedRange = lazy(() => parseRange('::ffff:0:0/96'))
 const globalUnicast = lazy(() => parseRange('2000::/3'))
 
 /** The first ones lie outside 2000::/3 and are listed for their names; of the rest, transition mechanisms lead to IPv4 unseen. */
-const v6 = table([
+const v6 = rangeTable([
   ['::/128', 'an address of this host'],
   ['::1/128', 'a loopback address'],
   ['64:ff9b::/96', 'a NAT64 address'],

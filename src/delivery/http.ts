@@ -5,11 +5,11 @@ import { ChainsieveError, refuse } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { parseRetryAfter, withTimeout } from '../lib/retry.ts'
 import { version } from '../lib/runtime.ts'
-import type { Outcome, SendContext } from './channels/channel.ts'
+import type { SendContext, SendOutcome } from './channels/channel.ts'
 import { createConnections } from './connections.ts'
-import { createLookups, type Lookup } from './dns.ts'
+import { createNameLookups, type Lookup } from './dns.ts'
 import type { Guard } from './guard.ts'
-import { cutText, plain } from './text.ts'
+import { cutText, plainLine } from './text.ts'
 
 export interface HttpOptions {
   guard: Guard
@@ -22,17 +22,17 @@ export interface HttpOptions {
   log?: Log | undefined
 }
 
-export interface Call {
+export interface HttpCall {
   method: 'GET' | 'POST'
   url: URL
   headers: Record<string, string>
   body?: string
 }
 
-export type Http = ReturnType<typeof createHttp>
+export type Http = ReturnType<typeof createHttpTransport>
 
-export const createHttp = ({ guard, timeoutMs, lookup, ca, log }: HttpOptions) => {
-  const names = createLookups()
+export const createHttpTransport = ({ guard, timeoutMs, lookup, ca, log }: HttpOptions) => {
+  const names = createNameLookups()
   const connectorOptions = { timeout: Math.min(timeoutMs, CONNECT_MS), ca, log }
   const connections = createConnections({
     connectorOf: () => guardedConnector(guard, lookup ?? names(), connectorOptions),
@@ -40,12 +40,12 @@ export const createHttp = ({ guard, timeoutMs, lookup, ca, log }: HttpOptions) =
   })
 
   const exchange = async (
-    { method, url, headers, body }: Call,
+    { method, url, headers, body }: HttpCall,
     now: number,
     signal: AbortSignal,
     dispatcher: Dispatcher,
     reset: boolean,
-  ): Promise<Outcome> => {
+  ): Promise<SendOutcome> => {
     const response = await request(url.origin + url.pathname + url.search, {
       dispatcher,
       reset,
@@ -56,7 +56,7 @@ export const createHttp = ({ guard, timeoutMs, lookup, ca, log }: HttpOptions) =
     })
     const status = response.statusCode
     // The status says what became of it, whether or not the rest arrives.
-    const head = await readHead(response.body)
+    const head = await readAnswerHead(response.body)
     if (status >= 200 && status < 300) return { type: 'delivered', status, head }
     if (status === 410) return { type: 'gone', why: 'it answered 410: it wants no more messages', status, head }
     const why =
@@ -70,21 +70,21 @@ export const createHttp = ({ guard, timeoutMs, lookup, ca, log }: HttpOptions) =
   return {
     /** One request, no redirects; see `Channel.send` for what it resolves and rejects with. */
     async attempt(
-      call: Call,
+      call: HttpCall,
       { account, signal, now }: Pick<SendContext, 'account' | 'signal' | 'now'>,
-    ): Promise<Outcome> {
+    ): Promise<SendOutcome> {
       try {
         return await connections.use(account, (dispatcher, reset) =>
-          withTimeout(timeoutMs, signal, late, inner => exchange(call, now, inner, dispatcher, reset)),
+          withTimeout(timeoutMs, signal, timedOut, inner => exchange(call, now, inner, dispatcher, reset)),
         )
       } catch (error) {
         if (signal.aborted) throw signal.reason
-        if (error === LATE) return failed(`it did not answer within ${timeoutMs / 1000} s`)
+        if (error === TIMED_OUT) return transportFailure(`it did not answer within ${timeoutMs / 1000} s`)
         const inward = inwardOf(error)
         if (inward) return { type: 'refused', why: inward.message }
         const why = describe(error, call.url.hostname)
         if (why === undefined) throw error
-        return failed(why)
+        return transportFailure(why)
       }
     },
     close: connections.close,
@@ -97,7 +97,7 @@ export const parseTarget = (text: string): URL | undefined => {
   return url && (url.protocol === 'https:' || url.protocol === 'http:') ? url : undefined
 }
 
-const failed = (why: string): Outcome => ({ type: 'retry', why, status: null, head: '' })
+const transportFailure = (why: string): SendOutcome => ({ type: 'retry', why, status: null, head: '' })
 
 /**
  * Connects to addresses that were looked at: a name is resolved once, every address it has is checked, and the connection goes to
@@ -109,7 +109,7 @@ const guardedConnector = (
   { ca, timeout, log }: { ca: string | undefined; timeout: number; log: Log | undefined },
 ): buildConnector.connector => {
   /** Each is told once, as far as is remembered. */
-  const told = createRecent<{ address: string }>(MAX_TOLD)
+  const told = createRecent<{ address: string }>(MAX_LOGGED_HOSTS)
   const refusal = (host: string, address: string): ChainsieveError | undefined => {
     const why = guard.refused(address)
     if (why === undefined) return undefined
@@ -168,7 +168,7 @@ const decode = (text: string): string => {
 }
 
 /** As much as fits the ledger; what comes behind the limit is not waited for. */
-const readHead = async (body: AsyncIterable<Buffer>): Promise<string> => {
+const readAnswerHead = async (body: AsyncIterable<Buffer>): Promise<string> => {
   const kept: Buffer[] = []
   let size = 0
   try {
@@ -180,14 +180,15 @@ const readHead = async (body: AsyncIterable<Buffer>): Promise<string> => {
   } catch {
     // Cut off, or too slow.
   }
-  return headOf(Buffer.concat(kept).subarray(0, HEAD_BYTES).toString())
+  return answerHead(Buffer.concat(kept).subarray(0, HEAD_BYTES).toString())
 }
 
 /** A receiver's answer in the form that may be stored and shown. */
-export const headOf = (text: string): string => cutText(plain(text).trim(), MAX_HEAD)
+export const answerHead = (text: string): string => cutText(plainLine(text).trim(), MAX_HEAD)
 
-const LATE = Symbol('late')
-const late = () => LATE
+/** The reason of an attempt that took too long. */
+export const TIMED_OUT = Symbol('timed out')
+export const timedOut = () => TIMED_OUT
 
 const inwardOf = (error: unknown): ChainsieveError | undefined => {
   if (error instanceof ChainsieveError && error.code === INWARD) return error
@@ -200,11 +201,11 @@ const describe = (error: unknown, host: string): string | undefined => {
   const { code = undefined, name = undefined } = inner instanceof Error ? (inner as NodeJS.ErrnoException) : {}
   if (name === 'HTTPParserError') return `the answer of ${host} is not HTTP`
   if (typeof code !== 'string') return undefined
-  return faultOf(code, host) ?? `no connection to ${host} (${code})`
+  return explainFault(code, host) ?? `no connection to ${host} (${code})`
 }
 
 /** Explains an error code of the system or of the library, for a host. */
-export const faultOf = (code: string, host: string): string | undefined =>
+export const explainFault = (code: string, host: string): string | undefined =>
   FAILURES.find(([pattern]) => pattern.test(code))?.[1].replace('HOST', () => host)
 
 const FAILURES: [code: RegExp, why: string][] = [
@@ -222,7 +223,7 @@ const FAILURES: [code: RegExp, why: string][] = [
 ]
 
 const INWARD = 'inward_target'
-const MAX_TOLD = 1_000
+const MAX_LOGGED_HOSTS = 1_000
 const CONNECT_MS = 10_000
 const MAX_HEADERS = 16 << 10
 const MAX_BODY = 64 << 10

@@ -1,4 +1,5 @@
 import type { Log } from '../lib/log.ts'
+import { DAY_MS } from '../lib/time.ts'
 import { isPaused, PAUSED } from './ledger/alert-deliveries.ts'
 import type { WorkerOptions } from './worker.ts'
 
@@ -12,14 +13,13 @@ type MaintenanceOptions = Pick<WorkerOptions, 'store' | 'rules' | 'ageClock'> & 
   onCancelled(channel: string): void
 }
 
-const DAY_MS = 24 * 3_600_000
 /** Dead deliveries wait for redelivery, and are kept at least as long. */
 const KEEP_DEAD_MS = 90 * DAY_MS
 /** Deliveries of a deleted rule are kept as long as a block may still be reorganised away. */
 const KEEP_GONE_MS = DAY_MS
 const PRUNE_EVERY_MS = 3_600_000
 const MIN_PRUNE_EVERY_MS = 30_000
-const AT_ONCE = 500
+const PRUNE_AT_ONCE = 500
 const CANCEL_AT_ONCE = 2_000
 /** Looking takes a tenth of the time at most, however often rules change. */
 const LOOK_SHARE = 10
@@ -84,16 +84,16 @@ export const createMaintenance = ({
 
   /** Returns whether all rules were looked at. */
   const pruneGone = (now: number): boolean => {
-    for (let looked = 0; looked < AT_ONCE; looked++) {
+    for (let looked = 0; looked < PRUNE_AT_ONCE; looked++) {
       const next = store.nextRule(rule)
       if (next === undefined) {
         rule = Number.MIN_SAFE_INTEGER
         return true
       }
       if (rules(next) === undefined) {
-        const gone = store.pruneRule(next, now - KEEP_GONE_MS, AT_ONCE)
+        const gone = store.pruneRule(next, now - KEEP_GONE_MS, PRUNE_AT_ONCE)
         removed += gone
-        if (gone === AT_ONCE) return false
+        if (gone === PRUNE_AT_ONCE) return false
       }
       rule = next
     }
@@ -125,9 +125,9 @@ export const createMaintenance = ({
       if (elapsed < pruneAt) return
       const now = ageClock(clock)
       const before = { settledBefore: now - keepMs, deadBefore: now - Math.max(keepMs, KEEP_DEAD_MS) }
-      const old = store.prune(before, AT_ONCE)
+      const old = store.prune(before, PRUNE_AT_ONCE)
       removed += old
-      if (!pruneGone(now) || old === AT_ONCE) return
+      if (!pruneGone(now) || old === PRUNE_AT_ONCE) return
       if (removed > 0) {
         const settledBefore = new Date(before.settledBefore).toISOString()
         log?.info('Removed deliveries from the ledger that are no longer kept', { deliveries: removed, settledBefore })

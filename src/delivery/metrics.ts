@@ -1,7 +1,7 @@
 import type { MetricSnapshot, Metrics } from '../lib/metrics.ts'
 import { CHANNEL_TYPES } from '../rules/channels.ts'
 import type { DeliveryStore } from './ledger/store.ts'
-import type { Source } from './outbox-poller.ts'
+import type { OutboxSource } from './outbox-poller.ts'
 
 export type Counters = ReturnType<typeof createCounters>
 
@@ -41,7 +41,7 @@ export const createCounters = (metrics: Metrics) => {
 /** Counts waiting deliveries, for at most a tenth of the time: counting takes longer the more there are. */
 export const createWaitingMetrics = (
   store: Pick<DeliveryStore, 'waiting' | 'dead' | 'cursor'>,
-  outboxes: () => ReadonlyMap<string, Pick<Source, 'identity' | 'last'>>,
+  outboxes: () => ReadonlyMap<string, Pick<OutboxSource, 'identity' | 'last'>>,
   now: () => number = Date.now,
 ): (() => MetricSnapshot[]) => {
   let last: MetricSnapshot[] = []
@@ -81,7 +81,7 @@ const queueMetrics = (store: Pick<DeliveryStore, 'waiting' | 'dead'>, now: numbe
 
 const outboxMetrics = (
   store: Pick<DeliveryStore, 'cursor'>,
-  outboxes: ReadonlyMap<string, Pick<Source, 'identity' | 'last'>>,
+  outboxes: ReadonlyMap<string, Pick<OutboxSource, 'identity' | 'last'>>,
 ): MetricSnapshot => ({
   ...{ type: 'gauge', name: 'chainsieve_outbox_pending' },
   help: 'Alerts in the outbox that delivery has not taken yet.',

@@ -1,6 +1,6 @@
 import { allowed, type Breaker, type Turn } from '../lib/scheduling/breaker.ts'
 import type { Due, Queue } from './ledger/queue.ts'
-import type { Destination } from './scheduler.ts'
+import type { DestinationState } from './scheduler.ts'
 
 /** The deliveries to send next to a destination. */
 export interface NextDue {
@@ -11,7 +11,7 @@ export interface NextDue {
 }
 
 /** Both times of `Clock`: the ledger uses `now`, breakers use `elapsed`, which no change of the clock affects. */
-export interface Time {
+export interface ClockTimes {
   now: number
   elapsed: number
 }
@@ -25,8 +25,8 @@ const AGAIN_IN = 4
  */
 export const createNextDue = (
   store: { due: Queue['due'] },
-  destination: Destination,
-  { now, elapsed }: Time,
+  destination: DestinationState,
+  { now, elapsed }: ClockTimes,
   room: number,
   most: number,
 ) => {

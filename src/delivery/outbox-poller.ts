@@ -5,18 +5,18 @@ import type { Expansion } from './ledger/alert-deliveries.ts'
 import type { Origin } from './ledger/fan-out.ts'
 import type { WorkerOptions } from './worker.ts'
 
-export type Source = Pick<Outbox, 'identity' | 'after' | 'last' | 'version'>
+export type OutboxSource = Pick<Outbox, 'identity' | 'after' | 'last' | 'version'>
 
 type OutboxPollerOptions = Pick<WorkerOptions, 'store' | 'outboxes' | 'rules' | 'channels' | 'log'> & {
   digestMs: number
   limits: Limits
 }
 
-const AT_ONCE = 500
+const ENTRIES_AT_ONCE = 500
 /** Short enough for attempts under way to go on in between. */
 const BEHIND_AT_ONCE = 50
 /** Entries of one account before the others have their turn. */
-const SHARE = 100
+const ACCOUNT_SHARE = 100
 
 /** Takes outboxes over. */
 export const createOutboxPoller = ({
@@ -45,7 +45,7 @@ export const createOutboxPoller = ({
     troubled.set(network, why)
   }
 
-  const readVersion = (network: string, outbox: Source): number | undefined => {
+  const readVersion = (network: string, outbox: OutboxSource): number | undefined => {
     try {
       return outbox.version()
     } catch (error) {
@@ -54,7 +54,7 @@ export const createOutboxPoller = ({
     }
   }
 
-  const begin = (origin: Origin, outbox: Source) => {
+  const begin = (origin: Origin, outbox: OutboxSource) => {
     // A store that was brought back from a backup, or lost its last commits with the power, uses numbers again.
     if (!begun.has(outbox) && store.rewind(origin, outbox.last()))
       log.warn('An outbox is older than its copy: continues at its end', { network: origin.network })
@@ -62,14 +62,14 @@ export const createOutboxPoller = ({
   }
 
   /** Takes new entries; once there are none, some of the backlog of one account. */
-  const takeSome = (network: string, outbox: Source, now: number) => {
+  const takeSome = (network: string, outbox: OutboxSource, now: number) => {
     const origin = { network, identity: outbox.identity }
     const how = { channels, digestMs, limits, now }
     begin(origin, outbox)
     const expansions: Expansion[] = []
-    const entries = outbox.after(store.cursor(origin), AT_ONCE)
-    if (entries.length > 0) expansions.push(store.expand(origin, entries, rules, { ...how, share: SHARE }))
-    if (entries.length === AT_ONCE) return { expansions, more: true }
+    const entries = outbox.after(store.cursor(origin), ENTRIES_AT_ONCE)
+    if (entries.length > 0) expansions.push(store.expand(origin, entries, rules, { ...how, share: ACCOUNT_SHARE }))
+    if (entries.length === ENTRIES_AT_ONCE) return { expansions, more: true }
     const backlogs = store.backlogs(origin)
     const next = backlogs[served++ % Math.max(1, backlogs.length)]
     if (next) expansions.push(store.catchUp(origin, next, outbox.after(next.n, BEHIND_AT_ONCE), rules, how))

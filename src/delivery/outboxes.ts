@@ -3,7 +3,7 @@ import { messageOf } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { fileIdentity } from '../sqlite/raw-file.ts'
 
-const LOOK_MS = 500
+const CHECK_FILES_MS = 500
 
 /** The outboxes of all networks, each opened when its store exists, and again after the store was replaced. */
 export const createOutboxes = (stores: ReadonlyMap<string, string>, native: string | undefined, log: Log) => {
@@ -32,7 +32,7 @@ export const createOutboxes = (stores: ReadonlyMap<string, string>, native: stri
       }
     }
     all = new Map([...open].map(([network, { outbox }]) => [network, outbox]))
-    lookAt = performance.now() + LOOK_MS
+    lookAt = performance.now() + CHECK_FILES_MS
   }
 
   const current = (): ReadonlyMap<string, Outbox> => {

@@ -16,7 +16,7 @@ export const select = (
   source: Record<string, unknown>,
   payload: readonly PayloadItem[] | undefined,
 ): Record<string, unknown> =>
-  payload === undefined ? source : ((pick(source, payload) ?? {}) as Record<string, unknown>)
+  payload === undefined ? source : ((pickItems(source, payload) ?? {}) as Record<string, unknown>)
 
 /**
  * The URL with its tokens replaced, each once: what a value brings along is never a token. A string instead of it says why it
@@ -24,7 +24,9 @@ export const select = (
  */
 export const fillUrl = (template: string, source: Record<string, unknown>): URL | string => {
   if (tokensInAuthority(template)) return 'its URL has a token before the path: only path and query may have tokens'
-  const url = parseUrl(template.replace(TOKEN, (_, path: string) => encode(asToken(follow(source, path.split('.'))))))
+  const url = parseUrl(
+    template.replace(TOKEN, (_, path: string) => encode(asToken(followPath(source, path.split('.'))))),
+  )
   const shape = parseUrl(template.replace(TOKEN, 'a'))
   if (url === null || shape === null) return 'its URL is not valid'
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'its URL is neither http nor https'
@@ -37,7 +39,7 @@ export const fillUrl = (template: string, source: Record<string, unknown>): URL 
 /** Whether a value could change scheme, host, port or credentials of a URL with tokens; such URLs are refused. */
 export const tokensInAuthority = (template: string): boolean => {
   if (template.search(TOKEN) < 0) return false
-  const [first, ...others] = PROBES.map(probe => parseUrl(template.replace(TOKEN, probe)))
+  const [first, ...others] = TOKEN_PROBES.map(probe => parseUrl(template.replace(TOKEN, probe)))
   return others.some(it => first === null || it === null || authority(it!) !== authority(first!))
 }
 
@@ -47,11 +49,11 @@ export const asLines = (value: unknown, name = ''): [name: string, text: string]
   if (isArguments(value))
     return value.flatMap(it => asLines(it.value, under(it.name === '' ? String(it.pos) : String(it.name))))
   if (Array.isArray(value)) {
-    return value.some(isObject)
+    return value.some(isPlainObject)
       ? value.flatMap((element, index) => asLines(element, under(String(index))))
-      : [[name, value.map(it => text(it)).join(', ')]]
+      : [[name, value.map(it => valueText(it)).join(', ')]]
   }
-  if (!isObject(value) || isEncoded(value)) return [[name, text(value)]]
+  if (!isPlainObject(value) || isEncoded(value)) return [[name, valueText(value)]]
   return Object.entries(value).flatMap(([key, member]) => asLines(member, under(key)))
 }
 
@@ -61,30 +63,34 @@ const { rawJSON: exact, isRawJSON } = JSON as unknown as {
   isRawJSON(value: unknown): value is { rawJSON: string }
 }
 
-type Fields = Record<string, unknown>
-const isObject = (value: unknown): value is Fields =>
+type SourceFields = Record<string, unknown>
+const isPlainObject = (value: unknown): value is SourceFields =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawJSON(value)
 
 const isArguments = (value: unknown): value is { name: unknown; pos: unknown; value: unknown }[] =>
   Array.isArray(value) &&
   value.length > 0 &&
-  value.every(it => isObject(it) && Object.hasOwn(it, 'name') && Object.hasOwn(it, 'pos') && Object.hasOwn(it, 'value'))
+  value.every(
+    it => isPlainObject(it) && Object.hasOwn(it, 'name') && Object.hasOwn(it, 'pos') && Object.hasOwn(it, 'value'),
+  )
 
 /** A value in several encodings: `{hex, num, scaled, type}` of an argument, `{num, raw, …}` of a quantity. */
-const isEncoded = (value: unknown): value is Fields =>
-  isObject(value) &&
+const isEncoded = (value: unknown): value is SourceFields =>
+  isPlainObject(value) &&
   (typeof value.raw === 'string' || (typeof value.hex === 'string' && typeof value.type === 'string'))
 
-const pick = (value: unknown, items: readonly PayloadItem[]): unknown => {
+const pickItems = (value: unknown, items: readonly PayloadItem[]): unknown => {
   if (Array.isArray(value) && !isArguments(value))
-    return value.some(isObject) ? value.filter(isObject).map(element => pick(element, items) ?? {}) : undefined
+    return value.some(isPlainObject)
+      ? value.filter(isPlainObject).map(element => pickItems(element, items) ?? {})
+      : undefined
   const found = new Map<string, unknown>()
   for (const item of items) {
-    const there = follow(
+    const there = followPath(
       value,
       Object.hasOwn(Object(value), item.fieldName) ? [item.fieldName] : item.fieldName.split('.'),
     )
-    const part = item.fieldType === 'Field' || there === undefined ? there : pick(there, item.subPayloads)
+    const part = item.fieldType === 'Field' || there === undefined ? there : pickItems(there, item.subPayloads)
     if (part !== undefined) found.set(item.fieldName, join(found.get(item.fieldName), part))
   }
   return found.size === 0 ? undefined : Object.fromEntries(found)
@@ -92,7 +98,7 @@ const pick = (value: unknown, items: readonly PayloadItem[]): unknown => {
 
 /** Two items may step into the same field. */
 const join = (one: unknown, other: unknown): unknown => {
-  if (isObject(one) && isObject(other)) {
+  if (isPlainObject(one) && isPlainObject(other)) {
     const joined = new Map(Object.entries(one))
     for (const [name, value] of Object.entries(other)) joined.set(name, join(joined.get(name), value))
     return Object.fromEntries(joined)
@@ -102,36 +108,36 @@ const join = (one: unknown, other: unknown): unknown => {
   return other
 }
 
-const follow = (value: unknown, path: readonly string[]): unknown => {
+const followPath = (value: unknown, path: readonly string[]): unknown => {
   for (const name of path) {
     if (value === undefined) return undefined
-    value = step(value, name)
+    value = memberAt(value, name)
   }
   return value
 }
 
-const step = (value: unknown, name: string): unknown => {
+const memberAt = (value: unknown, name: string): unknown => {
   if (isArguments(value))
     return (value.find(it => it.name === name) ?? value.find(it => String(it.pos) === name))?.value
   if (Array.isArray(value)) return /^\d+$/.test(name) ? value[Number(name)] : undefined
-  if (isObject(value)) return Object.hasOwn(value, name) ? value[name] : undefined
+  if (isPlainObject(value)) return Object.hasOwn(value, name) ? value[name] : undefined
   // Texts have the sub-field `raw` in the mapping: the same text.
   return typeof value === 'string' && name === 'raw' ? value : undefined
 }
 
 /** The exact integer of an encoded value, which `num` holds only as far as 64 bits go. */
-const integerOf = (value: Fields): string | undefined => {
+const encodedInteger = (value: SourceFields): string | undefined => {
   if (typeof value.num === 'number' || isRawJSON(value.num))
     return isRawJSON(value.num) ? value.num.rawJSON : String(value.num)
-  if (typeof value.raw === 'string') return QUANTITY.test(value.raw) ? String(BigInt(value.raw)) : undefined
+  if (typeof value.raw === 'string') return HEX_QUANTITY.test(value.raw) ? String(BigInt(value.raw)) : undefined
   const [, unsigned, bits] = /^(u?)int(\d+)$/.exec(String(value.type)) ?? []
-  if (bits === undefined || !QUANTITY.test(String(value.hex))) return undefined
+  if (bits === undefined || !HEX_QUANTITY.test(String(value.hex))) return undefined
   const integer = BigInt(String(value.hex))
   return String(unsigned === '' ? BigInt.asIntN(Number(bits), integer) : integer)
 }
 
 /** The text of a `string` argument; undefined for others, and where the bytes are no UTF-8. */
-const stringOf = ({ type, hex }: Fields): string | undefined => {
+const stringOf = ({ type, hex }: SourceFields): string | undefined => {
   if (type !== 'string' || typeof hex !== 'string' || !/^0x([\da-f]{2})*$/i.test(hex)) return undefined
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(hex.slice(2), 'hex'))
@@ -140,33 +146,33 @@ const stringOf = ({ type, hex }: Fields): string | undefined => {
   }
 }
 
-const scalar = (value: unknown): string =>
+const scalarText = (value: unknown): string =>
   isRawJSON(value) ? value.rawJSON : typeof value === 'object' ? JSON.stringify(value) : String(value)
 
-const text = (value: unknown): string => {
-  if (!isEncoded(value)) return scalar(value)
+const valueText = (value: unknown): string => {
+  if (!isEncoded(value)) return scalarText(value)
   if (value.type === 'bool') return value.num === 1 ? 'true' : 'false'
-  const integer = integerOf(value)
+  const integer = encodedInteger(value)
   const unit = value.scaled ?? value.coin
   if (integer !== undefined) return typeof unit === 'number' ? `${unit} (${integer})` : integer
-  return stringOf(value) ?? scalar(value.hex ?? value.raw)
+  return stringOf(value) ?? scalarText(value.hex ?? value.raw)
 }
 
 const asToken = (value: unknown): string => {
   if (value === undefined || value === null) return ''
-  if (!isEncoded(value)) return scalar(value)
-  return integerOf(value) ?? stringOf(value) ?? scalar(value.hex ?? value.raw)
+  if (!isEncoded(value)) return scalarText(value)
+  return encodedInteger(value) ?? stringOf(value) ?? scalarText(value.hex ?? value.raw)
 }
 
 /** Servers take URLs of about 8,000 characters: a text from the chain must not be what keeps its alert from being told. */
 const encode = (value: string): string => {
-  const text = cutText(value.toWellFormed(), LONGEST)
+  const text = cutText(value.toWellFormed(), MAX_TOKEN_LENGTH)
   const encoded = encodeURIComponent(text)
-  return encoded.length <= MAX_ENCODED ? encoded : encodeURIComponent(cutText(text, LONGEST_ENCODED))
+  return encoded.length <= MAX_ENCODED ? encoded : encodeURIComponent(cutText(text, MAX_SHORT_TOKEN_LENGTH))
 }
 /** In UTF-16 units; the shorter one where most of them take nine characters each. */
-const LONGEST = 2_000
-const LONGEST_ENCODED = 250
+const MAX_TOKEN_LENGTH = 2_000
+const MAX_SHORT_TOKEN_LENGTH = 250
 const MAX_ENCODED = 2_300
 
 const parseUrl = (text: string): URL | null => URL.parse(text)
@@ -174,5 +180,5 @@ const authority = ({ protocol, username, password, host }: URL): string =>
   `${protocol}//${username}:${password}@${host}`
 
 /** Sample values of tokens; two are letters, which stay visible in any part of a URL. */
-const PROBES = ['a', 'b', '', '1']
-const QUANTITY = /^0x[\da-f]+$/i
+const TOKEN_PROBES = ['a', 'b', '', '1']
+const HEX_QUANTITY = /^0x[\da-f]+$/i

@@ -29,4 +29,4 @@ export const nextTry = (
 }
 
 /** From the first try to the last. */
-export const spanOf = (schedule: readonly number[]): number => schedule.reduce((sum, wait) => sum + wait, 0)
+export const scheduleSpan = (schedule: readonly number[]): number => schedule.reduce((sum, wait) => sum + wait, 0)

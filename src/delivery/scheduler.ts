@@ -3,7 +3,7 @@ import { createFairQueue, createHeap, type Queued } from '../lib/scheduling/queu
 
 /** The state of a destination after its last attempt. */
 export const HEALTHS = ['well', 'unknown', 'failing'] as const
-export type Health = (typeof HEALTHS)[number]
+export type DestinationHealth = (typeof HEALTHS)[number]
 
 /** A destination of one account: a fault of one account holds up no other. */
 export interface Lane {
@@ -11,9 +11,9 @@ export interface Lane {
   destination: string
 }
 
-export interface Destination extends Lane {
+export interface DestinationState extends Lane {
   readonly breakers: Breakers
-  health: Health
+  health: DestinationHealth
   /** Deliveries that are under way, or whose outcome is not committed yet. */
   readonly busy: Set<number>
   /** Their sequences: other deliveries of the same one wait. */
@@ -39,16 +39,16 @@ export interface SchedulerOptions {
   slowMs?: number
 }
 
-interface Running {
+interface TimedAttempt {
   at: number
-  health: Health
+  health: DestinationHealth
   state: 'young' | 'slow' | 'ended'
 }
 
-interface Account {
-  places: Places
+interface AccountAttempts {
+  places: Concurrency
   /** The oldest first. */
-  running: Running[]
+  running: TimedAttempt[]
 }
 
 export type Scheduler = ReturnType<typeof createScheduler>
@@ -58,25 +58,26 @@ export type Scheduler = ReturnType<typeof createScheduler>
  * last; among equals the accounts take turns, and none has more than its share of the places.
  */
 export const createScheduler = ({ total, byAccount = total, slowMs = 1_000 }: SchedulerOptions) => {
-  const destinations = new Map<string, Destination>()
-  const timers = createHeap<{ at: number; destination: Destination }>()
-  const all = createPlaces(total)
-  const accounts = new Map<number, Account>()
-  const ready = createFairQueue<Queued<Health> & { destination: Destination }>()
+  const destinations = new Map<string, DestinationState>()
+  const timers = createHeap<{ at: number; destination: DestinationState }>()
+  const all = createConcurrency(total)
+  const accounts = new Map<number, AccountAttempts>()
+  const ready = createFairQueue<Queued<DestinationHealth> & { destination: DestinationState }>()
   let fromBack = false
 
-  const accountOf = (id: number): Account => {
+  const accountOf = (id: number): AccountAttempts => {
     let found = accounts.get(id)
     if (!found) {
-      found = { places: createPlaces(byAccount), running: [] }
+      found = { places: createConcurrency(byAccount), running: [] }
       accounts.set(id, found)
     }
     return found
   }
 
-  const roomOf = ({ places }: Account, health: Health) => Math.min(all.room(health), places.room(health))
+  const roomOf = ({ places }: AccountAttempts, health: DestinationHealth) =>
+    Math.min(all.room(health), places.room(health))
 
-  const setSlowApart = ({ places, running }: Account, now: number) => {
+  const setSlowApart = ({ places, running }: AccountAttempts, now: number) => {
     let at = 0
     for (; at < running.length; at++) {
       const one = running[at]!
@@ -100,8 +101,8 @@ export const createScheduler = ({ total, byAccount = total, slowMs = 1_000 }: Sc
   }
 
   return {
-    get(lane: Lane): Destination {
-      const key = keyOf(lane)
+    get(lane: Lane): DestinationState {
+      const key = laneKey(lane)
       let found = destinations.get(key)
       if (!found) {
         found = {
@@ -115,14 +116,14 @@ export const createScheduler = ({ total, byAccount = total, slowMs = 1_000 }: Sc
     },
 
     /** Something is due there at that time; an earlier turn stays. */
-    offer(destination: Destination, at: number) {
+    offer(destination: DestinationState, at: number) {
       if (destination.ready || at >= destination.turnAt) return
       destination.turnAt = at
       timers.push({ at, destination })
     },
 
     /** The next that may start something now. Its turn is over: who takes it offers it again. */
-    take(now: number): Destination | undefined {
+    take(now: number): DestinationState | undefined {
       for (const account of accounts.values()) setSlowApart(account, now)
       callUp(now)
       for (const health of HEALTHS) {
@@ -140,12 +141,13 @@ export const createScheduler = ({ total, byAccount = total, slowMs = 1_000 }: Sc
     },
 
     /** How many more attempts may start there, by its account and its health. */
-    room: ({ account, health }: Pick<Destination, 'account' | 'health'>): number => roomOf(accountOf(account), health),
+    room: ({ account, health }: Pick<DestinationState, 'account' | 'health'>): number =>
+      roomOf(accountOf(account), health),
 
     /** Marks an attempt as begun; the function that it returns marks the end, which it may do again. */
-    begin({ account: id, health }: Pick<Destination, 'account' | 'health'>, now: number): () => void {
+    begin({ account: id, health }: Pick<DestinationState, 'account' | 'health'>, now: number): () => void {
       const { places, running } = accountOf(id)
-      const one: Running = { at: now, health, state: 'young' }
+      const one: TimedAttempt = { at: now, health, state: 'young' }
       running.push(one)
       for (const each of [places, all]) each.enter(health)
       return () => {
@@ -168,18 +170,18 @@ export const createScheduler = ({ total, byAccount = total, slowMs = 1_000 }: Sc
     },
 
     /** Destinations that nothing is known of but that they are well are forgotten. */
-    forget(destination: Destination) {
+    forget(destination: DestinationState) {
       if (!destination.ready && destination.turnAt === Number.POSITIVE_INFINITY && destination.busy.size === 0)
-        destinations.delete(keyOf(destination))
+        destinations.delete(laneKey(destination))
     },
 
     size: () => destinations.size,
   }
 }
 
-const keyOf = ({ account, destination }: Lane): string => `${account} ${destination}`
+const laneKey = ({ account, destination }: Lane): string => `${account} ${destination}`
 
-type Places = ReturnType<typeof createPlaces>
+type Concurrency = ReturnType<typeof createConcurrency>
 
 /** At most `SLOW_FACTOR * total` attempts may be slow. */
 const SLOW_FACTOR = 4
@@ -191,26 +193,26 @@ const DOUBTFUL_SHARE = 3 / 4
  * Places for attempts under way, of one account or of all together. The worse two classes are kept from taking every place, so that
  * however many receivers are dead, one that works finds room. What takes long is counted apart, so that hanging receivers take none.
  */
-const createPlaces = (total: number) => {
-  const young: Record<Health, number> = { well: 0, unknown: 0, failing: 0 }
+const createConcurrency = (total: number) => {
+  const young: Record<DestinationHealth, number> = { well: 0, unknown: 0, failing: 0 }
   let slow = 0
   return {
     /** How many more attempts of that class may start. */
-    room(health: Health): number {
+    room(health: DestinationHealth): number {
       const { well, unknown, failing } = young
       const all = total - well - unknown - failing
       if (health === 'well') return all
       const doubtful = Math.min(all, Math.ceil(total * DOUBTFUL_SHARE) - unknown - failing)
       return health === 'unknown' ? doubtful : Math.min(doubtful, Math.ceil(total * FAILING_SHARE) - failing)
     },
-    enter: (health: Health) => void young[health]++,
-    leave(health: Health, wasSlow: boolean) {
+    enter: (health: DestinationHealth) => void young[health]++,
+    leave(health: DestinationHealth, wasSlow: boolean) {
       if (wasSlow) slow--
       else young[health]--
     },
     /** Whether another attempt may be counted as slow. */
     hasSlowRoom: () => slow < total * SLOW_FACTOR,
-    setApart(health: Health) {
+    setApart(health: DestinationHealth) {
       young[health]--
       slow++
     },

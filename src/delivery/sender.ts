@@ -1,8 +1,8 @@
 import type { StoredAlert } from '../alerts/alert.ts'
 import type { Action, StoredRule } from '../rules/rule.ts'
-import type { Message } from './channels/channel.ts'
-import { headOf, saidBy } from './ledger/messages.ts'
-import { type Attempt, errorOf, statusOf } from './ledger/outcomes.ts'
+import type { AlertMessage } from './channels/channel.ts'
+import { messageHead, saidBy } from './ledger/messages.ts'
+import { type Attempt, outcomeError, outcomeStatus } from './ledger/outcomes.ts'
 import type { Job } from './ledger/queue.ts'
 import { readSource } from './payload.ts'
 import type { WorkerOptions } from './worker.ts'
@@ -51,13 +51,13 @@ export const createSender = ({ store, channels, secrets, signal: ends, clock, lo
     const action = rule.input.config.alerts[place]!
     const now = clock.now()
     const id = store.addTest(rule, alert, place, { channels, digestMs: 0, now })
-    const message: Message = {
+    const message: AlertMessage = {
       id: alert.id,
       type: 'alert.test',
       network: rule.network,
       timestamp: now,
       rule: saidBy(rule),
-      ...headOf(alert),
+      ...messageHead(alert),
       source: readSource(alert.source),
     }
     const begun = performance.now()
@@ -69,8 +69,8 @@ export const createSender = ({ store, channels, secrets, signal: ends, clock, lo
       type: action.type,
       target: channels.of(action).shown(action),
       delivered: outcome.type === 'delivered',
-      status: statusOf(outcome),
-      error: errorOf(outcome),
+      status: outcomeStatus(outcome),
+      error: outcomeError(outcome),
       latencyMs,
     }
   }

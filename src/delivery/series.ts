@@ -1,5 +1,6 @@
 import type { AlertTime, Outbox } from '../alerts/outbox.ts'
 import { createYield } from '../lib/scheduling/event-loop.ts'
+import { DAY_MS } from '../lib/time.ts'
 
 /** Alerts of rules are counted by parts of a time, all in epoch milliseconds. */
 export interface SeriesWanted {
@@ -18,16 +19,15 @@ export interface RuleSeries {
   last: Omit<AlertTime, 'n'> | null
 }
 
-export interface Series {
+export interface AlertCountSeries {
   rules: RuleSeries[]
   /** Whether all were counted: of very many alerts, the newest are. */
   complete: boolean
 }
 
-const DAY_MS = 86_400_000
-const PAGE = 500
+const ALERTS_PER_PAGE = 500
 /** Alerts that one question counts. */
-const COUNTED = 200_000
+const MAX_COUNTED_ALERTS = 200_000
 /** Time for which a piece of the work keeps the thread that delivers. */
 const PIECE_MS = 5
 
@@ -37,12 +37,12 @@ const turn = createYield()
 export const countAlerts = async (
   outbox: (network: string) => Pick<Outbox, 'times'> | undefined,
   { rules, starts, intervalMs, now }: SeriesWanted,
-): Promise<Series> => {
+): Promise<AlertCountSeries> => {
   const first = starts[0] ?? now
   const end = (starts.at(-1) ?? now) + intervalMs
   const since = now - DAY_MS
   const oldest = Math.min(first, since)
-  let left = COUNTED
+  let left = MAX_COUNTED_ALERTS
   let complete = true
   let started = performance.now()
 
@@ -54,7 +54,7 @@ export const countAlerts = async (
         started = performance.now()
       }
       // The store may have been made anew meanwhile.
-      const page = outbox(network)?.times(rule, before, PAGE) ?? []
+      const page = outbox(network)?.times(rule, before, ALERTS_PER_PAGE) ?? []
       for (const { n, ...alert } of page) {
         series.last ??= alert
         const { receivedAt } = alert
@@ -64,7 +64,7 @@ export const countAlerts = async (
       }
       left -= page.length
       // Older alerts were stored earlier, and received before they were stored.
-      const isOver = page.length < PAGE || page.some(({ changedAt }) => changedAt < oldest)
+      const isOver = page.length < ALERTS_PER_PAGE || page.some(({ changedAt }) => changedAt < oldest)
       if (isOver) return series
       if (left > 0) continue
       complete = false

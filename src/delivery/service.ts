@@ -12,7 +12,7 @@ import { openDeliveries } from './ledger/store.ts'
 import type { DeliveryData, FailingReceiver, FromDelivery, Questions, ToDelivery } from './thread-messages.ts'
 
 /** The thread that delivers, as the main thread sees it. */
-export type Delivery = ReturnType<typeof startDelivery>
+export type DeliveryThread = ReturnType<typeof startDelivery>
 
 export interface DeliveryStatus {
   state: 'delivering' | 'restarting' | 'stuck'
@@ -78,7 +78,7 @@ export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions) 
 
   const start = () => {
     const known = stores()
-    told = keyOf(known)
+    told = storesKey(known)
     const sent = { ...others, smtp: smtp?.reveal(), digestMs, keepMs, limits }
     const options = { resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } }
     const one = startWorker('delivery', { data, stores: known, settings: sent } satisfies DeliveryData, options)
@@ -115,7 +115,7 @@ export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions) 
   /** The thread hears of networks that are new. */
   const tellStores = () => {
     const known = stores()
-    const key = keyOf(known)
+    const key = storesKey(known)
     if (key === told) return
     told = key
     post({ type: 'stores', stores: known })
@@ -201,5 +201,5 @@ export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions) 
   }
 }
 
-const keyOf = (stores: ReadonlyMap<string, string>): string => JSON.stringify([...stores])
+const storesKey = (stores: ReadonlyMap<string, string>): string => JSON.stringify([...stores])
 const ended = () => stop('delivery_ended', 'the delivery thread has ended')

@@ -6,10 +6,10 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
  */
 export const sign = (secrets: readonly string[], id: string, seconds: number, body: string): string =>
   secrets
-    .map(secret => `v1,${createHmac('sha256', keyOf(secret)).update(`${id}.${seconds}.${body}`).digest('base64')}`)
+    .map(secret => `v1,${createHmac('sha256', secretKey(secret)).update(`${id}.${seconds}.${body}`).digest('base64')}`)
     .join(' ')
 
-const keyOf = (secret: string): Buffer => Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
+const secretKey = (secret: string): Buffer => Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
 
 /** Headers of a webhook by their names in lower case. */
 export type WebhookHeaders = Readonly<Record<string, string | string[] | undefined>>
@@ -21,13 +21,13 @@ const TOLERANCE = 300
  * Why a webhook is not what one of the secrets has signed, as Standard Webhooks 1.0 checks it; undefined where it is. `now` is in epoch
  * milliseconds.
  */
-export const faultOf = (
+export const signatureFault = (
   headers: WebhookHeaders,
   body: string,
   { secret, now }: { secret: string; now: number },
 ): string | undefined => {
-  const [id, timestamp, signatures] = NAMES.map(name => headers[name])
-  const missing = NAMES.filter(name => typeof headers[name] !== 'string' || headers[name] === '')
+  const [id, timestamp, signatures] = SIGNATURE_HEADERS.map(name => headers[name])
+  const missing = SIGNATURE_HEADERS.filter(name => typeof headers[name] !== 'string' || headers[name] === '')
   if (missing.length > 0) return `it has no ${missing.join(' and no ')} header`
   if (!/^\d{1,15}$/.test(String(timestamp)))
     return `its webhook-timestamp ${JSON.stringify(timestamp)} is not in seconds`
@@ -45,7 +45,7 @@ export const faultOf = (
   return known.some(isDue) ? undefined : 'its webhook-signature is not that of this body and this secret'
 }
 
-const NAMES = ['webhook-id', 'webhook-timestamp', 'webhook-signature'] as const
+const SIGNATURE_HEADERS = ['webhook-id', 'webhook-timestamp', 'webhook-signature'] as const
 
 /** Whether a text is a secret that webhooks are signed with. */
 export const isSigningSecret = (text: string): boolean => /^(whsec_)?[A-Za-z0-9+/]{16,}={0,2}$/.test(text)

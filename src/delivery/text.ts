@@ -4,7 +4,7 @@
  * On one line, and without what is not for reading: control characters, characters that turn the direction of writing, tags.
  * Halves of surrogate pairs become U+FFFD.
  */
-export const plain = (text: string): string => text.toWellFormed().replace(BREAKS, ' ').replace(UNREADABLE, '')
+export const plainLine = (text: string): string => text.toWellFormed().replace(BREAKS, ' ').replace(UNREADABLE, '')
 
 /** As `plain`, and line breaks stay: for texts that an owner wrote. */
 export const plainLines = (text: string): string =>
@@ -12,7 +12,7 @@ export const plainLines = (text: string): string =>
     .toWellFormed()
     .replace(/\r\n?|[\u2028\u2029\u0085]/g, '\n')
     .split('\n')
-    .map(plain)
+    .map(plainLine)
     .join('\n')
 
 /** At most `max` UTF-16 units, the last of which tells that something was cut; never half of a surrogate pair. */
@@ -42,12 +42,12 @@ export const withoutMentions = (text: string): string => text.replace(/[@\uff20]
  * cannot leave.
  */
 export const chatValue = (text: string): string => {
-  const inside = cutText(plain(text), LONGEST_VALUE).replaceAll('`', "'").trim()
+  const inside = cutText(plainLine(text), MAX_SHOWN_VALUE).replaceAll('`', "'").trim()
   return `\`${escapeChat(withoutMentions(inside === '' ? '(empty)' : inside))}\``
 }
 
 /** Longest value that is shown of one field, in UTF-16 units before it is escaped. */
-export const LONGEST_VALUE = 500
+export const MAX_SHOWN_VALUE = 500
 
 const isHigh = (unit: number): boolean => (unit & 0xfc00) === 0xd800
 

@@ -9,7 +9,7 @@ import type { DeliveryPage, Destinations, PageFilter } from './ledger/listing.ts
 import type { DeliveryInfo, DeliveryRecord, Failed, ListFilter, RedeliverFilter } from './ledger/records.ts'
 import type { Ended } from './maintenance.ts'
 import type { TestResult } from './sender.ts'
-import type { Series, SeriesWanted } from './series.ts'
+import type { AlertCountSeries, SeriesWanted } from './series.ts'
 
 /** Messages between the main thread and the delivering thread. */
 
@@ -58,7 +58,7 @@ export interface Questions {
   /** Counts waiting and dead deliveries of an account, by receiver. */
   destinations(account: number): Destinations
   /** Counts alerts of rules, by time. */
-  series(wanted: SeriesWanted): Promise<Series>
+  series(wanted: SeriesWanted): Promise<AlertCountSeries>
   /** Cancels what is queued for a rule that was deleted or paused; returns how many were cancelled since then (epoch milliseconds). */
   cancel(rule: number, why: Ended, since: number): Promise<number>
   /** Returns how many deliveries are queued again. */

@@ -10,7 +10,7 @@ import { secret } from '../lib/secret.ts'
 import type { Action } from '../rules/rule.ts'
 import { openRules, openSecrets } from '../rules/store.ts'
 import { createToldRules } from '../rules/told.ts'
-import { createChannels, receiverOf } from './channels/index.ts'
+import { createChannels, receiverOfAction } from './channels/index.ts'
 import { createFailingReceivers, type Receiver } from './failing-receivers.ts'
 import { isPaused } from './ledger/alert-deliveries.ts'
 import { openDeliveries } from './ledger/store.ts'
@@ -20,7 +20,7 @@ import { countAlerts } from './series.ts'
 import type { DeliveryData, FromDelivery, Questions, ToDelivery } from './thread-messages.ts'
 import { createWorker } from './worker.ts'
 
-const TELL_MS = 1_000
+const REPORT_MS = 1_000
 
 /** The thread that delivers: it alone sends, and answers what is asked of the ledger. */
 export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
@@ -62,7 +62,7 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
       failingReceivers.note(notified(account, messages[0]!.rule.id, action), outcome, now)
     },
     failingSince: ({ account, action }) =>
-      failingReceivers.since({ account, channel: action.type, receiver: receiverOf(action) }),
+      failingReceivers.since({ account, channel: action.type, receiver: receiverOfAction(action) }),
     limits,
     options: {
       digestMs,
@@ -72,12 +72,12 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
   })
   const notified = (account: number, rule: number, action: Action): Receiver => ({
     ...{ account, rule, channel: action.type },
-    ...{ receiver: receiverOf(action), target: channels.of(action).shown(action) },
+    ...{ receiver: receiverOfAction(action), target: channels.of(action).shown(action) },
   })
   const notifies = (id: number, { channel, receiver }: Receiver): boolean => {
     const rule = ruleOf(id)
     if (!rule || isPaused(rule)) return false
-    return rule.input.config.alerts.some(action => action.type === channel && receiverOf(action) === receiver)
+    return rule.input.config.alerts.some(action => action.type === channel && receiverOfAction(action) === receiver)
   }
   const waiting = createWaitingMetrics(store, outboxes.all)
   const answers: Questions = {
@@ -139,10 +139,10 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
     if (text === told) return
     store.setFailing(failing)
     told = text
-    const receivers = failing.map(({ since, at, ...one }) => ({ ...one, since: iso(since), at: iso(at) }))
+    const receivers = failing.map(({ since, at, ...one }) => ({ ...one, since: isoTime(since), at: isoTime(at) }))
     tell({ type: 'failing', receivers })
   }
-  const telling = every(TELL_MS, tellFailing, { log, doing: 'report which receivers fail' })
+  const telling = every(REPORT_MS, tellFailing, { log, doing: 'report which receivers fail' })
 
   const stop = async () => {
     telling()
@@ -172,4 +172,4 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
   tellFailing()
 }
 
-const iso = (time: number) => new Date(time).toISOString()
+const isoTime = (time: number) => new Date(time).toISOString()

@@ -13,7 +13,7 @@ import type { Job } from './ledger/queue.ts'
 import type { DeliveryStore } from './ledger/store.ts'
 import { createMaintenance, type Ended } from './maintenance.ts'
 import { createCounters } from './metrics.ts'
-import { createOutboxPoller, type Source } from './outbox-poller.ts'
+import { createOutboxPoller, type OutboxSource } from './outbox-poller.ts'
 import { SCHEDULE_MS } from './retry-schedule.ts'
 import { createScheduler } from './scheduler.ts'
 import { createSender } from './sender.ts'
@@ -21,7 +21,7 @@ import { createSender } from './sender.ts'
 export interface WorkerOptions {
   store: DeliveryStore
   /** Outboxes by network, as of now; asked again every second. */
-  outboxes(): ReadonlyMap<string, Source>
+  outboxes(): ReadonlyMap<string, OutboxSource>
   /** A rule as it is now, paused or not. */
   rules(id: number): StoredRule | undefined
   /** Changes whenever a rule may have changed. */
@@ -56,7 +56,7 @@ export interface WorkerOptions {
 export type DeliveryWorker = ReturnType<typeof createWorker>
 
 const POLL_MS = 1_000
-const STOP_MS = 2_000
+const STOP_PATIENCE_MS = 2_000
 const KEEP_MS = 30 * 24 * 3_600_000
 
 /** Takes over what outboxes hold, and sends it: at least once, each destination by itself. */
@@ -191,7 +191,7 @@ export const createWorker = ({
     async stop() {
       await turns.stop()
       const patience = new AbortController()
-      await Promise.race([attempts.ended(), systemClock.sleep(STOP_MS, patience.signal).catch(() => {})])
+      await Promise.race([attempts.ended(), systemClock.sleep(STOP_PATIENCE_MS, patience.signal).catch(() => {})])
       patience.abort()
       controller.abort(new Error('the program stops'))
       await attempts.ended()

@@ -1,6 +1,6 @@
 import type { Accounts } from '../accounts/index.ts'
 import type { Config } from '../config/index.ts'
-import type { Delivery } from '../delivery/service.ts'
+import type { DeliveryThread } from '../delivery/service.ts'
 import type { Indexing } from '../ingest/network.ts'
 import type { Run } from '../lib/shutdown.ts'
 import type { Pool } from '../search/pool.ts'
@@ -9,7 +9,7 @@ interface DevServer {
   url: string
   accounts: Pick<Accounts, 'createToken'>
   pool: Pick<Pool, 'search'>
-  delivery: Pick<Delivery, 'wake'>
+  delivery: Pick<DeliveryThread, 'wake'>
 }
 
 export interface DevOptions {

@@ -5,9 +5,9 @@ import { connect as connectTls } from 'node:tls'
 import { ACCOUNTS_FILE } from '../accounts/file.ts'
 import type { Config } from '../config/index.ts'
 import { checkMailServer } from '../delivery/channels/email.ts'
-import { createLookups } from '../delivery/dns.ts'
+import { createNameLookups } from '../delivery/dns.ts'
 import { createGuard, type Guard } from '../delivery/guard.ts'
-import { faultOf, parseTarget } from '../delivery/http.ts'
+import { explainFault, parseTarget } from '../delivery/http.ts'
 import { nativeOption } from '../lib/runtime.ts'
 import type { StoredRule } from '../rules/rule.ts'
 import { openRules } from '../rules/store.ts'
@@ -57,7 +57,7 @@ const checkTarget = async ({ url, rules }: Target, guard: Guard, timeoutMs: numb
   const refused = guard.refusedHost(url.hostname)
   if (refused !== undefined) return inward(refused)
   try {
-    const addresses = await createLookups()()(host)
+    const addresses = await createNameLookups()()(host)
     if (addresses.length === 0) throw Object.assign(new Error('no address'), { code: 'ENOTFOUND' })
     for (const { address } of addresses) {
       const why = guard.refused(address)
@@ -68,7 +68,7 @@ const checkTarget = async ({ url, rules }: Target, guard: Guard, timeoutMs: numb
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException
     return fail(
-      faultOf(code, host) ?? `${host} cannot be reached (${code || 'no code'})`,
+      explainFault(code, host) ?? `${host} cannot be reached (${code || 'no code'})`,
       'Check the URL of the rule, the receiver, and the firewall between.',
     )
   }

@@ -1,3 +1,5 @@
+export const DAY_MS = 86_400_000
+
 /** Epoch milliseconds of a time in ISO 8601; a time without a zone is UTC, a day without a time its beginning. Undefined where it is none. */
 export const parseTime = (text: string): number | undefined => {
   const [, day, clock = '', zone = 'Z'] = ISO.exec(text) ?? []

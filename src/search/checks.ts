@@ -3,6 +3,7 @@ import { ChainsieveError, fromFailure } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { startWorker } from '../lib/runtime.ts'
 import { every } from '../lib/scheduling/interval.ts'
+import { DAY_MS } from '../lib/time.ts'
 import { exchanged } from '../sqlite/damage.ts'
 import { sizeOf } from '../sqlite/pages.ts'
 import { fileIdentity, rawFile } from '../sqlite/raw-file.ts'
@@ -24,7 +25,6 @@ const HASTE_MS = 1_000
 const CHECK_AFTER_MS = 250
 /** Time between two looks at whether the files are those that are open. */
 const LOOK_MS = 2_000
-const DAY_MS = 86_400_000
 
 /**
  * A pool that answers from no store that was found damaged. Stores are checked at the start, and then once a day. Answers do not wait for the

@@ -7,7 +7,7 @@ import { openOutbox } from '../../src/alerts/outbox.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { createEventDecoder } from '../../src/decode/abi.ts'
 import { createLogDecoder } from '../../src/decode/logs.ts'
-import type { Message } from '../../src/delivery/channels/channel.ts'
+import type { AlertMessage } from '../../src/delivery/channels/channel.ts'
 import { chatBody } from '../../src/delivery/channels/chat.ts'
 import { createChannels } from '../../src/delivery/channels/index.ts'
 import { renderMail } from '../../src/delivery/channels/mail.ts'
@@ -285,8 +285,8 @@ test('from the text of a rule to what is sent, hostile strings do nothing but st
   assert.ok(taken > CASES / 5 && found > CASES, `${taken} rules found ${found}`)
 })
 
-const check = (action: StoredRule['input']['config']['alerts'][number], messages: readonly Message[]) => {
-  const [message] = messages as [Message]
+const check = (action: StoredRule['input']['config']['alerts'][number], messages: readonly AlertMessage[]) => {
+  const [message] = messages as [AlertMessage]
   if (action.type === 'Chat') {
     const { text, channel = '', username = '' } = chatBody(action, message)
     assert.ok(text.length <= 4_000 && text.split('\n').every(isPlain), JSON.stringify(text))

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { JsonObject } from '../../src/console/api/json.ts'
-import { conditionsOf } from '../../src/console/pages/rules/from-query.ts'
-import { differencesOf, mergedOf, payloadOf, toggle, waysOf } from '../../src/console/pages/rules/model.ts'
+import { readConditions } from '../../src/console/pages/rules/from-query.ts'
+import { mergedOf, payloadOf, ruleDifferences, toggleWay, waysOf } from '../../src/console/pages/rules/model.ts'
 
-const said = (query: unknown) => conditionsOf(typeof query === 'string' ? query : JSON.stringify(query))
+const said = (query: unknown) => readConditions(typeof query === 'string' ? query : JSON.stringify(query))
 
 test('a query becomes conditions with all of its digits', () => {
   assert.deepEqual(said('event:Transfer AND blockNumber.num:>=400 AND from:"0xab"'), {
@@ -59,12 +59,12 @@ test('a payload is the fields that are ticked', () => {
     fc.property(fc.array(fc.array(name, { minLength: 1, maxLength: 3 }), { maxLength: 8 }), ways => {
       const chosen = ways.reduce<readonly (readonly string[])[]>((all, way) => {
         const within = all.some(it => it.every((step, i) => way[i] === step))
-        return within ? all : toggle(all, way, true)
+        return within ? all : toggleWay(all, way, true)
       }, [])
       const sort = (list: readonly (readonly string[])[]) => list.map(way => way.join('.')).sort()
       assert.deepEqual(sort(waysOf(payloadOf(chosen))), sort(chosen))
       assert.deepEqual(
-        chosen.reduce<readonly (readonly string[])[]>((all, way) => toggle(all, way, false), chosen),
+        chosen.reduce<readonly (readonly string[])[]>((all, way) => toggleWay(all, way, false), chosen),
         [],
       )
     }),
@@ -79,7 +79,7 @@ test('of two changes, each one is kept unless both are of one part', () => {
   })
   fc.assert(
     fc.property(part, part, part, (base, mine, theirs) => {
-      const differences = differencesOf(ruleOf(base), ruleOf(mine), ruleOf(theirs))
+      const differences = ruleDifferences(ruleOf(base), ruleOf(mine), ruleOf(theirs))
       const expected = Object.fromEntries(
         (['name', 'description', 'a', 'b'] as const).map(key => [
           key,

@@ -3,21 +3,21 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { encodeAbiParameters } from 'viem'
 import { CHAINS } from '../../src/config/chains.ts'
-import { type JsonObject, parseJson, toJson } from '../../src/console/api/json.ts'
-import type { Hit, Kind } from '../../src/console/api/wire.ts'
+import { type JsonObject, parseJson, stringifyJson } from '../../src/console/api/json.ts'
+import type { Kind, SearchHit } from '../../src/console/api/wire.ts'
 import { type Condition, clauseOf, conditionsOf, type Operator } from '../../src/console/pages/explore/conditions.ts'
 import { type Catalogue, type FieldInfo, offersAt } from '../../src/console/pages/explore/fields.ts'
-import { choose, countLines, readQuestion, wordBefore } from '../../src/console/pages/explore/query.ts'
-import { layOut, placeAt, rangeOf, readTree } from '../../src/console/pages/explore/tree.ts'
-import { elementsOf, integerOf, moves, stepsOf, utf8Of, wordsOf } from '../../src/console/pages/things/read.ts'
-import { ago, coinOf, plain, since, visible } from '../../src/console/parts/format.ts'
+import { applySuggestion, countLines, readQuestion, wordBefore } from '../../src/console/pages/explore/query.ts'
+import { layOut, pathRange, placeAt, readTree } from '../../src/console/pages/explore/tree.ts'
+import { elementsOf, hexWords, integerOf, moves, stepsOf, utf8Of } from '../../src/console/pages/things/read.ts'
+import { ago, coinOf, since, visible, visibleText } from '../../src/console/parts/format.ts'
 import { findPage } from '../../src/console/routes.ts'
 
 test('integers beyond 2^53 keep their digits', () => {
   const text = '{"a":9007199254740993,"b":[1,-18446744073709551616,1.5,1e3],"__proto__":{"c":2}}'
   const value = parseJson(text) as { a: unknown }
   assert.equal(value.a, 9007199254740993n)
-  assert.equal(toJson(value), text.replace('1e3', '1000'))
+  assert.equal(stringifyJson(value), text.replace('1e3', '1000'))
 })
 
 test('a tree has the members that JSON.parse reads, each with its text', () => {
@@ -41,8 +41,8 @@ test('a query in JSON passes as it was typed', () => {
 })
 
 test('characters that are not seen are named, and nothing is lost', () => {
-  assert.equal(plain('a\u202eb\u0000c\u00a0d\ud800'), 'a[U+202E]b[U+0000]c[U+00A0]d[U+D800]')
-  assert.equal(plain('Grüße, 世界!'), 'Grüße, 世界!')
+  assert.equal(visibleText('a\u202eb\u0000c\u00a0d\ud800'), 'a[U+202E]b[U+0000]c[U+00A0]d[U+D800]')
+  assert.equal(visibleText('Grüße, 世界!'), 'Grüße, 世界!')
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), text => {
       const parts = visible(text)
@@ -152,7 +152,7 @@ test('a text laid out is the same JSON, digit for digit', () => {
 test('a fault is shown at its place, also below names with dots', () => {
   const clause = '{"bool": {"filter": [{"match_all": {}}, {"range": {"blockNumber.num": {"gte": "x"}}}]}}'
   const at = (text: string, path: string) => {
-    const { from, to } = rangeOf(text, path)
+    const { from, to } = pathRange(text, path)
     return text.slice(from, to)
   }
   const path = 'query.bool.filter[1].range.blockNumber.num'
@@ -209,10 +209,10 @@ test('a suggestion takes the place of its word', () => {
   const event = { text: 'Transfer', kind: 'event', field: 'event.raw', entity: 'event' }
   const token = { text: 'DUSD', kind: 'token', field: 'address', entity: 'event', address: '0xab' }
   assert.deepEqual(wordBefore('a AND tra', 9), { from: 6, word: 'tra' })
-  assert.equal(choose('a AND tra', 9, event).text, 'a AND event.raw:"Transfer"')
-  assert.equal(choose('event:tra', 9, event).text, 'event:"Transfer"')
-  assert.equal(choose('dus', 3, token).text, '0xab')
-  assert.equal(choose('x:1 dus', 7, token).text, 'x:1 address:0xab')
+  assert.equal(applySuggestion('a AND tra', 9, event).text, 'a AND event.raw:"Transfer"')
+  assert.equal(applySuggestion('event:tra', 9, event).text, 'event:"Transfer"')
+  assert.equal(applySuggestion('dus', 3, token).text, '0xab')
+  assert.equal(applySuggestion('x:1 dus', 7, token).text, 'x:1 address:0xab')
 })
 
 test('lines of a download are counted, however they are cut', () => {
@@ -226,7 +226,7 @@ test('lines of a download are counted, however they are cut', () => {
   assert.equal(countLines('ndjson').add(new TextEncoder().encode('{"a":"\\n"}\n{}\n')), 2)
 })
 
-const hit = (_type: string, _source: JsonObject): Hit => ({
+const hit = (_type: string, _source: JsonObject): SearchHit => ({
   _index: '',
   _type,
   _id: String(_source.traceAddress),
@@ -261,7 +261,7 @@ test('integers keep their sign and digits, words their order, and text what is n
   assert.equal(integerOf('int8', '0xff'), -1n)
   assert.equal(integerOf('int256', `0x${'f'.repeat(64)}`), -1n)
   assert.equal(integerOf('address', '0x01'), undefined)
-  assert.deepEqual(wordsOf(`0xaabbccdd${'1'.repeat(64)}22`, 4), ['1'.repeat(64), '22'])
+  assert.deepEqual(hexWords(`0xaabbccdd${'1'.repeat(64)}22`, 4), ['1'.repeat(64), '22'])
   assert.equal(utf8Of('0x4142ff'), 'AB\ufffd')
 })
 

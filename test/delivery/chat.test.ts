@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Message } from '../../src/delivery/channels/channel.ts'
+import type { AlertMessage } from '../../src/delivery/channels/channel.ts'
 import { chatBody } from '../../src/delivery/channels/chat.ts'
 import type { Action, PayloadItem } from '../../src/rules/rule.ts'
 import { makeContext, makeMessage, openChannels } from '../support/delivery.ts'
@@ -43,7 +43,7 @@ Rule \`Large &lt;USDC&gt; transfer\`: Event in block 12 of \`ethereum/ethereum/m
 })
 
 test('a retraction, a pending alert and a test say so', () => {
-  const second = (type: Message['type']) => chatBody(chat({}, []), { ...MESSAGE, type }).text.split('\n')[1]
+  const second = (type: AlertMessage['type']) => chatBody(chat({}, []), { ...MESSAGE, type }).text.split('\n')[1]
   assert.equal(
     second('alert.retracted'),
     `*Retracted: alert \`${ID}\` no longer holds, because its block was reorganised away*`,

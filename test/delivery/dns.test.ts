@@ -4,7 +4,7 @@ import type { promises as dns } from 'node:dns'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { createLookups, type Lookup } from '../../src/delivery/dns.ts'
+import { createNameLookups, type Lookup } from '../../src/delivery/dns.ts'
 import { systemClock } from '../../src/lib/retry.ts'
 
 /** A name server that knows 192.0.2.7 for `live.test`, nothing else that begins with "un", and says nothing of the rest. */
@@ -39,7 +39,7 @@ test('names whose servers do not answer hold up no look-up of another', async t 
     if (hostname.startsWith('unknown-')) await answered.promise
     return [{ address: '192.0.2.8', family: 4 }]
   }
-  const names = createLookups({ servers, lookup })
+  const names = createNameLookups({ servers, lookup })
   const [attacker, other] = [names(), names()]
   let ended = 0
   const hanging = Array.from({ length: 50 }, (_, i) =>
@@ -74,7 +74,7 @@ test('name servers that the system has got since are asked once those before do 
     const resolve = made++ === 0 ? silent : known
     return { resolve4: resolve, resolve6: resolve } as unknown as dns.Resolver
   }
-  const lookup = createLookups({ resolver })()
+  const lookup = createNameLookups({ resolver })()
   await assert.rejects(lookup('live.test'), { code: 'ETIMEOUT' })
   assert.deepEqual((await lookup('live.test'))[0], { address: '192.0.2.7', family: 4 })
   assert.equal(made, 2)

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import type { SMTPServerOptions } from 'smtp-server'
-import type { Message } from '../../src/delivery/channels/channel.ts'
+import type { AlertMessage } from '../../src/delivery/channels/channel.ts'
 import { createEmail } from '../../src/delivery/channels/email.ts'
 import { renderMail } from '../../src/delivery/channels/mail.ts'
 import { secret } from '../../src/lib/secret.ts'
@@ -17,7 +17,7 @@ type Email = Extract<Action, { type: 'Email' }>
 const FROM = 'Chainsieve <alerts@sieve.test>'
 const CONTEXT = makeContext()
 const email = (...recipients: string[]): Email => ({ type: 'Email', parameters: { recipients } })
-const message = (n: number, more: Partial<Message> = {}) =>
+const message = (n: number, more: Partial<AlertMessage> = {}) =>
   makeMessage({
     id: String(n).padStart(64, '0'),
     entity: { _id: `0xab_e_${n}`, _type: 'event', blockNumber: 12 },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { createRandom } from '../../scripts/demo/random.ts'
-import type { Outcome } from '../../src/delivery/channels/channel.ts'
+import type { SendOutcome } from '../../src/delivery/channels/channel.ts'
 import { DELIVERED, FAILED, makeChannels, makeRule, post, setUpWorker } from '../support/delivery.ts'
 
 const MINUTE = 60_000
@@ -13,7 +13,7 @@ const HANG_MS = 20_000
 const URL = 'https://a.example/'
 
 /** What a receiver does with the n-th alert at a time since the hour began. */
-type Receiver = (n: number, at: number) => Outcome | 'hang'
+type Receiver = (n: number, at: number) => SendOutcome | 'hang'
 
 /** Alerts of an hour to one receiver: many in one block, and then now and then one. */
 const simulate = async (t: TestContext, receiver: Receiver) => {

@@ -3,9 +3,9 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import Database from 'better-sqlite3'
-import type { Outcome } from '../../src/delivery/channels/channel.ts'
+import type { SendOutcome } from '../../src/delivery/channels/channel.ts'
 import { upgradeDeliveries } from '../../src/delivery/ledger/file.ts'
-import { MIGRATIONS } from '../../src/delivery/ledger/migrations.ts'
+import { DELIVERY_MIGRATIONS } from '../../src/delivery/ledger/migrations.ts'
 import { openDeliveries } from '../../src/delivery/ledger/store.ts'
 import { SCHEDULE_MS } from '../../src/delivery/retry-schedule.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
@@ -89,7 +89,7 @@ describe('what a rule says', () => {
   it('is read from a file of before', async t => {
     const data = await dataFolder(t)
     const db = new Database(join(data, 'deliveries.sqlite'))
-    db.exec(MIGRATIONS[0]!)
+    db.exec(DELIVERY_MIGRATIONS[0]!)
     db.pragma('user_version = 1')
     const head = {
       rule: { id: 1, name: 'old', version: 3 },
@@ -212,7 +212,7 @@ describe('a rule that is deleted', () => {
 
 describe('a rule that is paused', () => {
   const setUp = async (t: TestContext) => {
-    const answers = new Map<string, Outcome>()
+    const answers = new Map<string, SendOutcome>()
     const channels = makeChannels(({ messages }) => answers.get(messages[0]!.id) ?? DELIVERED)
     const state = { rule: makeRule(1, [post(A)]), version: 1 }
     const options = { channels, rules: () => state.rule, rulesVersion: () => state.version }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { nextTry, SCHEDULE_MS, spanOf } from '../../src/delivery/retry-schedule.ts'
+import { nextTry, SCHEDULE_MS, scheduleSpan } from '../../src/delivery/retry-schedule.ts'
 import {
   allowed,
   createBreakers,
@@ -19,7 +19,7 @@ describe('the schedule of tries', () => {
     const waits = SCHEDULE_MS.map((_, tries) => nextTry(tries, 0, { random: () => 0.5 }))
     assert.deepEqual(waits, [0, 5_000, 300_000, 1_800_000, ...[2, 5, 10, 14, 20, 24].map(it => it * HOUR)])
     assert.equal(nextTry(10, 0), undefined)
-    assert.equal(spanOf(SCHEDULE_MS) / HOUR, 75.58472222222223)
+    assert.equal(scheduleSpan(SCHEDULE_MS) / HOUR, 75.58472222222223)
   })
 
   it('moves each wait by a tenth at most, and never before the time that the receiver asked for', () =>

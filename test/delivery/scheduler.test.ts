@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import type { Health } from '../../src/delivery/scheduler.ts'
+import type { DestinationHealth } from '../../src/delivery/scheduler.ts'
 import { createScheduler } from '../../src/delivery/scheduler.ts'
 
 const at = (destination: string, account = 1) => ({ account, destination })
@@ -9,7 +9,7 @@ const at = (destination: string, account = 1) => ({ account, destination })
 describe('the scheduler', () => {
   it('gives each destination its turn when it is due, those that work first', () => {
     const scheduler = createScheduler({ total: 10 })
-    const offer = (name: string, when: number, health: Health) => {
+    const offer = (name: string, when: number, health: DestinationHealth) => {
       const destination = scheduler.get(at(name))
       destination.health = health
       scheduler.offer(destination, when)

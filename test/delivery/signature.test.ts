@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { Webhook } from 'standardwebhooks'
-import { faultOf, sign } from '../../src/delivery/signature.ts'
+import { sign, signatureFault } from '../../src/delivery/signature.ts'
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 const OTHER = `whsec_${Buffer.alloc(32, 8).toString('base64')}`
@@ -13,7 +13,7 @@ const headersOf = (body: string, { secrets = [SECRET], seconds = NOW / 1_000 } =
   'webhook-signature': sign(secrets, 'alert_1', seconds, body),
 })
 const check = (headers: Record<string, string | undefined>, body = '{}') =>
-  faultOf(headers, body, { secret: SECRET, now: NOW })
+  signatureFault(headers, body, { secret: SECRET, now: NOW })
 
 it('a good signature is one, also while a secret is being replaced, and of a request without a body', () => {
   assert.equal(check(headersOf('{}')), undefined)
@@ -30,7 +30,7 @@ it('agrees with the library of Standard Webhooks', () => {
     ['{"a":1}', headersOf('{"a":1}', { seconds, secrets: [OTHER] })],
     ['{"a":1}', headersOf('{"a":1}', { seconds: seconds - 1_000 })],
   ] as const) {
-    const fault = faultOf(headers, body, { secret: SECRET, now: Date.now() })
+    const fault = signatureFault(headers, body, { secret: SECRET, now: Date.now() })
     const verify = () => webhook.verify(body, headers)
     if (fault === undefined) verify()
     else assert.throws(verify)

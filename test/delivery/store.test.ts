@@ -5,9 +5,9 @@ import { describe, it, type TestContext } from 'node:test'
 import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import type { OutboxEntry } from '../../src/alerts/alert.ts'
-import type { Outcome } from '../../src/delivery/channels/channel.ts'
+import type { SendOutcome } from '../../src/delivery/channels/channel.ts'
 import { takenOver, upgradeDeliveries } from '../../src/delivery/ledger/file.ts'
-import { MIGRATIONS } from '../../src/delivery/ledger/migrations.ts'
+import { DELIVERY_MIGRATIONS } from '../../src/delivery/ledger/migrations.ts'
 import type { DeliveryInfo } from '../../src/delivery/ledger/records.ts'
 import { type DeliveryStore, openDeliveries } from '../../src/delivery/ledger/store.ts'
 import { SCHEDULE_MS } from '../../src/delivery/retry-schedule.ts'
@@ -63,7 +63,7 @@ const setUp = async (t: TestContext, rule = makeRule(1, [post(A), post(B)])) => 
     return expand()
   }
   /** One attempt of the delivery that is due first at a destination. */
-  const attempt = (destination: string, outcome: Outcome | { type: 'aborted' } = DELIVERED) => {
+  const attempt = (destination: string, outcome: SendOutcome | { type: 'aborted' } = DELIVERED) => {
     const [due] = dueIn(store, destination, state.now, 1)
     assert.ok(due, `nothing is due at ${destination}`)
     const [job] = store.claim([[due]], state.now)
@@ -91,7 +91,7 @@ describe('opening the deliveries', () => {
     const { data } = await setUp(t)
     assert.equal(statSync(join(data, 'deliveries.sqlite')).mode & 0o777, 0o600)
     const db = new Database(join(data, 'deliveries.sqlite'))
-    assert.equal(db.pragma('user_version', { simple: true }), MIGRATIONS.length)
+    assert.equal(db.pragma('user_version', { simple: true }), DELIVERY_MIGRATIONS.length)
     assert.equal(db.pragma('journal_mode', { simple: true }), 'wal')
     db.close()
   })
@@ -111,7 +111,7 @@ describe('opening the deliveries', () => {
     store.close()
     const db = new Database(join(data, 'deliveries.sqlite'))
     db.exec('DROP TABLE failing')
-    db.pragma(`user_version = ${MIGRATIONS.findIndex(text => text.includes('CREATE TABLE failing'))}`)
+    db.pragma(`user_version = ${DELIVERY_MIGRATIONS.findIndex(text => text.includes('CREATE TABLE failing'))}`)
     db.close()
     assert.throws(() => openDeliveries(data), { code: 'deliveries_older' })
     upgradeDeliveries(data, undefined)
@@ -135,14 +135,14 @@ describe('opening the deliveries', () => {
     const path = join(data, 'deliveries.sqlite')
     const db = new Database(path)
     db.exec('CREATE TABLE delivery (id INTEGER)')
-    db.pragma(`user_version = ${MIGRATIONS.length + 1}`)
+    db.pragma(`user_version = ${DELIVERY_MIGRATIONS.length + 1}`)
     db.close()
     assert.throws(() => openDeliveries(data), {
       next: 'stop',
       code: 'deliveries_newer',
       message:
-        `${path} was written by a newer version of Chainsieve (deliveries version ${MIGRATIONS.length + 1}, this one knows ` +
-        `${MIGRATIONS.length}): run that version, or choose another data folder with --data`,
+        `${path} was written by a newer version of Chainsieve (deliveries version ${DELIVERY_MIGRATIONS.length + 1}, this one knows ` +
+        `${DELIVERY_MIGRATIONS.length}): run that version, or choose another data folder with --data`,
     })
   })
 
@@ -398,7 +398,7 @@ describe('attempts', () => {
   it('are kept, each with what followed', async t => {
     const { store, tell, attempt, state } = await setUp(t, makeRule(1, [post(A)]))
     tell('confirmed')
-    assert.deepEqual(attempt(A, { ...FAILED, retryAfterMs: 60_000 } as Outcome), [
+    assert.deepEqual(attempt(A, { ...FAILED, retryAfterMs: 60_000 } as SendOutcome), [
       {
         id: 1,
         channel: 'Webhook (POST)',

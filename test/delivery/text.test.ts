@@ -7,8 +7,8 @@ import {
   cutText,
   escapeChat,
   escapeHtml,
-  LONGEST_VALUE,
-  plain,
+  MAX_SHOWN_VALUE,
+  plainLine,
   plainLines,
   withoutMentions,
 } from '../../src/delivery/text.ts'
@@ -41,16 +41,16 @@ const any = fc.oneof(
 const seeded = { seed: 11, numRuns: 2_000 }
 
 test('readable text stays, what is to be obeyed goes', () => {
-  assert.equal(plain('Größe 😀 👩‍🚀 日本 عربى'), 'Größe 😀 👩‍🚀 日本 عربى')
-  assert.equal(plain('a\r\nb\u2028c\td'), 'a b c d')
-  assert.equal(plain('x\u202egnp.exe\u0000\u001b[31m\u2066\ufeff\u{e0041}\u009b'), 'xgnp.exe[31m')
-  assert.equal(plain('half \ud83d.'), 'half \ufffd.')
+  assert.equal(plainLine('Größe 😀 👩‍🚀 日本 عربى'), 'Größe 😀 👩‍🚀 日本 عربى')
+  assert.equal(plainLine('a\r\nb\u2028c\td'), 'a b c d')
+  assert.equal(plainLine('x\u202egnp.exe\u0000\u001b[31m\u2066\ufeff\u{e0041}\u009b'), 'xgnp.exe[31m')
+  assert.equal(plainLine('half \ud83d.'), 'half \ufffd.')
   assert.equal(plainLines('one\r\ntwo\u2028three\u0007\n'), 'one\ntwo\nthree\n')
   fc.assert(
     fc.property(any, text => {
-      assert.match(plain(text), /^[^\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069\u200b]*$/u)
-      assert.ok(plain(text).isWellFormed())
-      assert.equal(plain(plain(text)), plain(text))
+      assert.match(plainLine(text), /^[^\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069\u200b]*$/u)
+      assert.ok(plainLine(text).isWellFormed())
+      assert.equal(plainLine(plainLine(text)), plainLine(text))
     }),
     seeded,
   )
@@ -96,7 +96,7 @@ test('nobody is called by a value, and it cannot leave its code span', () => {
     "`'''&lt;!channel&gt; @\u200bhere &amp; &lt;https://x.y|z&gt;`",
   )
   assert.equal(chatValue(' \n'), '`(empty)`')
-  assert.equal(chatValue('a'.repeat(LONGEST_VALUE + 1)), `\`${'a'.repeat(LONGEST_VALUE - 1)}…\``)
+  assert.equal(chatValue('a'.repeat(MAX_SHOWN_VALUE + 1)), `\`${'a'.repeat(MAX_SHOWN_VALUE - 1)}…\``)
   fc.assert(
     fc.property(any, text => {
       assert.match(chatValue(text), /^`[^`\n\r<>]+`$/)

@@ -4,9 +4,9 @@ import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
-import type { Channel, Outcome } from '../../src/delivery/channels/channel.ts'
+import type { Channel, SendOutcome } from '../../src/delivery/channels/channel.ts'
 import { createGuard } from '../../src/delivery/guard.ts'
-import { createHttp, type HttpOptions } from '../../src/delivery/http.ts'
+import { createHttpTransport, type HttpOptions } from '../../src/delivery/http.ts'
 import { readSource } from '../../src/delivery/payload.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { version } from '../../src/lib/runtime.ts'
@@ -57,7 +57,7 @@ const receiver = async (t: TestContext, answer: RequestListener = (_, response) 
 }
 
 const http = (t: TestContext, options: Partial<HttpOptions> = {}) => {
-  const made = createHttp({ guard: createGuard(['127.0.0.0/8']), timeoutMs: 5_000, ...options })
+  const made = createHttpTransport({ guard: createGuard(['127.0.0.0/8']), timeoutMs: 5_000, ...options })
   t.after(() => made.close())
   return (url: string, signal = NEVER) =>
     made.attempt({ method: 'GET', url: new URL(url), headers: {} }, { account: 7, signal, now: 0 })
@@ -211,7 +211,7 @@ test('receivers that hang, drip, break off or talk nonsense are tried again', as
     response.on('close', () => clearInterval(timer))
   })
   const host = '127.0.0.1'
-  const retry = (why: string): Outcome => ({ type: 'retry', why, status: null, head: '' })
+  const retry = (why: string): SendOutcome => ({ type: 'retry', why, status: null, head: '' })
   const attempt = http(t, { timeoutMs: 300 })
   assert.deepEqual(await attempt(`${url}/hang`), retry('it did not answer within 0.3 s'))
   assert.deepEqual(await attempt(`${url}/reset`), retry(`${host} closed the connection before it answered`))

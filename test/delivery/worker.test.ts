@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { createRandom } from '../../scripts/demo/random.ts'
-import type { ChannelOf, Outcome } from '../../src/delivery/channels/channel.ts'
+import type { ChannelOf, SendOutcome } from '../../src/delivery/channels/channel.ts'
 import { createChannels } from '../../src/delivery/channels/index.ts'
 import { openDeliveries } from '../../src/delivery/ledger/store.ts'
 import { createWorker, type DeliveryWorker, type WorkerOptions } from '../../src/delivery/worker.ts'
@@ -132,7 +132,7 @@ describe('the delivery worker', () => {
     const at: number[] = []
     const channels = makeChannels(() => {
       at.push(clock.now())
-      return at.length === 1 ? ({ ...FAILED, retryAfterMs: 30_000 } as Outcome) : FAILED
+      return at.length === 1 ? ({ ...FAILED, retryAfterMs: 30_000 } as SendOutcome) : FAILED
     })
     const schedule = [0, 1_000, 20_000, 40_000]
     const { worker, states, confirm, metrics } = await setUp(t, { channels, clock, options: { schedule } })
@@ -285,7 +285,7 @@ describe('the delivery worker', () => {
   })
 
   it('retracts only when the attempt that is under way has ended', async t => {
-    const answer = Promise.withResolvers<Outcome>()
+    const answer = Promise.withResolvers<SendOutcome>()
     const channels = makeChannels(({ messages }) =>
       messages[0]!.type === 'alert.confirmed' ? answer.promise : DELIVERED,
     )

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { auditAlerts } from '../../scripts/soak/audit.ts'
 import { differenceOf } from '../../scripts/soak/documents.ts'
 import type { Taken } from '../../scripts/soak/receiver.ts'
-import type { Message } from '../../src/delivery/channels/channel.ts'
+import type { AlertMessage } from '../../src/delivery/channels/channel.ts'
 import { createChannels } from '../../src/delivery/channels/index.ts'
 import { readSource } from '../../src/delivery/payload.ts'
 import { startReceiver } from '../support/receiver.ts'
@@ -82,7 +82,7 @@ test('a receiver that answers after the limit gets the alert again, under the sa
   })
   t.after(() => channels.close())
   const action = { type: 'Webhook (POST)' as const, parameters: { url: receiver.url } }
-  const message: Message = {
+  const message: AlertMessage = {
     ...{ id: 'one', type: 'alert.confirmed', rule: { id: 1, name: 'block', version: null }, network: 'a/b/c' },
     ...{ targetType: 'Block', confirmations: 0, entity: { _id: 'a', _type: 'block', blockNumber: 1 } },
     ...{ source: readSource('{}'), timestamp: 0 },

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AlertState, OutboxEntry, StoredAlert } from '../../src/alerts/alert.ts'
 import type { Outbox } from '../../src/alerts/outbox.ts'
-import type { Channel, ChannelOf, Message, Outcome, SendContext } from '../../src/delivery/channels/channel.ts'
+import type { AlertMessage, Channel, ChannelOf, SendContext, SendOutcome } from '../../src/delivery/channels/channel.ts'
 import { createChannels } from '../../src/delivery/channels/index.ts'
 import type { Due, Queue } from '../../src/delivery/ledger/queue.ts'
 import type { DeliveryState } from '../../src/delivery/ledger/records.ts'
@@ -67,7 +67,7 @@ export const makeRule = (id: number, alerts: Action[], over: Partial<StoredRule>
 })
 
 /** A message as channels send it. */
-export const makeMessage = (over: Partial<Message> = {}): Message => ({
+export const makeMessage = (over: Partial<AlertMessage> = {}): AlertMessage => ({
   id: 'a1'.repeat(32),
   type: 'alert.confirmed',
   rule: { id: 7, name: 'Whales', version: null },
@@ -132,13 +132,13 @@ export const makeOutbox = (identity = 'store-1'): FakeOutbox => {
 
 export interface Sent {
   action: Action
-  messages: readonly Message[]
+  messages: readonly AlertMessage[]
   context: SendContext
 }
 
 /** Channels that ask a function what becomes of an attempt. `sent` holds them in the order in which they began. */
 export const makeChannels = (
-  answer: (sent: Sent) => Outcome | Promise<Outcome> = () => DELIVERED,
+  answer: (sent: Sent) => SendOutcome | Promise<SendOutcome> = () => DELIVERED,
 ): ChannelOf & { sent: Sent[] } => {
   const sent: Sent[] = []
   const channel = (combines: boolean): Channel => ({
@@ -155,13 +155,13 @@ export const makeChannels = (
   return { sent, of: ({ type }) => (type === 'Email' ? combined : single) }
 }
 
-export const DELIVERED: Outcome = { type: 'delivered', status: 200, head: 'ok' }
-export const FAILED: Outcome = { type: 'retry', why: 'it answered 500', status: 500, head: 'oh' }
-export const GONE: Outcome = { type: 'gone', why: 'it answered 410', status: 410, head: '' }
-export const REFUSED: Outcome = { type: 'refused', why: 'the target is inward' }
+export const DELIVERED: SendOutcome = { type: 'delivered', status: 200, head: 'ok' }
+export const FAILED: SendOutcome = { type: 'retry', why: 'it answered 500', status: 500, head: 'oh' }
+export const GONE: SendOutcome = { type: 'gone', why: 'it answered 410', status: 410, head: '' }
+export const REFUSED: SendOutcome = { type: 'refused', why: 'the target is inward' }
 
 /** Never answers; ends with its signal. */
-export const hang = ({ context: { signal } }: Sent): Promise<Outcome> =>
+export const hang = ({ context: { signal } }: Sent): Promise<SendOutcome> =>
   new Promise((_, reject) => {
     if (signal.aborted) reject(signal.reason)
     else signal.addEventListener('abort', () => reject(signal.reason), { once: true })

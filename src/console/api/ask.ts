@@ -1,9 +1,9 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { connection, session, useStore } from '../browser/state.ts'
-import { ask } from './client.ts'
+import { callApi } from './client.ts'
 import type { SearchAnswer } from './wire.ts'
 
-export interface Asked<T> {
+export interface AskState<T> {
   /** Of the latest question that was answered; it stays while the next one is under way. */
   data: T | undefined
   error: unknown
@@ -16,7 +16,7 @@ export interface Asked<T> {
  * Asks when the component appears, when `key` changes, and when the server is back or the user has signed in again. What is no longer
  * wanted is broken off. An undefined key asks nothing.
  */
-export const useAsk = <T>(key: string | undefined, question: (signal: AbortSignal) => Promise<T>): Asked<T> => {
+export const useAsk = <T>(key: string | undefined, question: (signal: AbortSignal) => Promise<T>): AskState<T> => {
   const [state, setState] = useState<{ data?: T | undefined; error?: unknown; busy: boolean }>({
     busy: key !== undefined,
   })
@@ -42,13 +42,14 @@ export const useAsk = <T>(key: string | undefined, question: (signal: AbortSigna
 }
 
 /** The same of one path; an undefined one asks nothing. */
-export const useGet = <T>(path: string | undefined): Asked<T> => useAsk(path, signal => ask<T>(path!, { signal }))
+export const useGet = <T>(path: string | undefined): AskState<T> =>
+  useAsk(path, signal => callApi<T>(path!, { signal }))
 
 /**
  * Gets a path again `everyMs` after each answer, while the page is in sight and the server answers. An error stays until the user tries again or
  * the connection is back.
  */
-export const useLive = <T>(path: string | undefined, everyMs: number | ((data: T) => number)): Asked<T> => {
+export const useLive = <T>(path: string | undefined, everyMs: number | ((data: T) => number)): AskState<T> => {
   const asked = useGet<T>(path)
   const { state } = useStore(connection)
   const again = useRef(asked.again)
@@ -107,13 +108,13 @@ export const useEvery = (ms: number | undefined, run: () => void) => {
 }
 
 /** One page of rows, and what the next one is asked for by; null behind the last. */
-export interface Page<Row, Next> {
+export interface RowPage<Row, Next> {
   rows: readonly Row[]
   next: Next | null
 }
 
 /** Rows that were asked for in pages. */
-export interface Pages<Row> extends Asked<unknown> {
+export interface Pages<Row> extends AskState<unknown> {
   rows: readonly Row[]
   /** No page is left. */
   isWhole: boolean
@@ -126,13 +127,13 @@ export interface Pages<Row> extends Asked<unknown> {
  * Rows that come in pages, of which more are asked for as they come into sight. An undefined key asks nothing. While only the first page
  * is shown, it is asked for again after each `everyMs`, if given: that makes no jump.
  */
-export const usePages = <Row, Next, P extends Page<Row, Next>>(
+export const usePages = <Row, Next, P extends RowPage<Row, Next>>(
   key: string | undefined,
-  question: (after: Next | undefined, signal: AbortSignal) => Promise<P & Page<Row, Next>>,
+  question: (after: Next | undefined, signal: AbortSignal) => Promise<P & RowPage<Row, Next>>,
   everyMs?: number,
 ): Pages<Row> & { data: P | undefined } => {
-  const first = useAsk<P & Page<Row, Next>>(key, signal => question(undefined, signal))
-  const [more, setMore] = useState<readonly Page<Row, Next>[]>([])
+  const first = useAsk<P & RowPage<Row, Next>>(key, signal => question(undefined, signal))
+  const [more, setMore] = useState<readonly RowPage<Row, Next>[]>([])
   const [moreError, setError] = useState<unknown>()
   const asking = useRef<AbortController>(undefined)
   // Before the effects of a table that asks for more as soon as it is drawn.
@@ -148,7 +149,7 @@ export const usePages = <Row, Next, P extends Page<Row, Next>>(
     if (more.length === 0 && !asking.current) first.again()
   })
 
-  const pages: Page<Row, Next>[] = first.data ? [first.data, ...more] : []
+  const pages: RowPage<Row, Next>[] = first.data ? [first.data, ...more] : []
   const next = pages.at(-1)?.next ?? null
   const rows = useMemo(() => pages.flatMap(({ rows }) => rows), [first.data, more])
   const askMore = async () => {
@@ -168,7 +169,7 @@ export const usePages = <Row, Next, P extends Page<Row, Next>>(
 }
 
 /** The hits of an answer as a page, which is full with `size` of them. */
-export const pageOf = (answer: SearchAnswer, size: number) => ({
+export const hitPage = (answer: SearchAnswer, size: number) => ({
   ...answer,
   rows: answer.hits.hits,
   next: answer.hits.hits.length < size ? null : (answer.hits.hits.at(-1)!.sort ?? null),

@@ -1,5 +1,5 @@
 import { connectionLost, rootUrl, session, signOut } from '../browser/state.ts'
-import { at, type Json, parseJson, textAt, toJson } from './json.ts'
+import { type Json, parseJson, stringifyJson, textAt, valueAt } from './json.ts'
 
 /** What the server refused, or why it could not be asked. */
 export class ApiError extends Error {
@@ -16,7 +16,7 @@ export class ApiError extends Error {
   }
 }
 
-interface AskOptions {
+interface ApiRequest {
   method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** Text is sent as it is, anything else as JSON; with one, the method is POST by default. */
   body?: unknown
@@ -25,19 +25,22 @@ interface AskOptions {
 }
 
 /** Asks the server; `path` is without a slash at its beginning. Integers beyond 2^53 come as bigint. */
-export const ask = async <T = Json>(path: string, options: AskOptions = {}): Promise<T> => {
-  const { text } = await askText(path, options)
+export const callApi = async <T = Json>(path: string, options: ApiRequest = {}): Promise<T> => {
+  const { text } = await callApiForText(path, options)
   return (text === '' ? null : parseJson(text)) as T
 }
 
 /** The same with the headers of the answer, such as its ETag. */
-export const askText = async (path: string, options: AskOptions = {}): Promise<{ text: string; headers: Headers }> => {
-  const response = await askStream(path, options)
+export const callApiForText = async (
+  path: string,
+  options: ApiRequest = {},
+): Promise<{ text: string; headers: Headers }> => {
+  const response = await callApiForStream(path, options)
   return { text: await reach(() => response.text(), options.signal), headers: response.headers }
 }
 
 /** The bare answer, for what is read as it comes; errors are thrown. */
-export const askStream = async (path: string, options: AskOptions = {}): Promise<Response> => {
+export const callApiForStream = async (path: string, options: ApiRequest = {}): Promise<Response> => {
   const { token } = session.get()
   const response = await request(path, token, options)
   if (response.ok) return response
@@ -47,7 +50,7 @@ export const askStream = async (path: string, options: AskOptions = {}): Promise
   throw error
 }
 
-const request = (path: string, token: string | undefined, { method, body, signal, headers }: AskOptions) =>
+const request = (path: string, token: string | undefined, { method, body, signal, headers }: ApiRequest) =>
   reach(
     () =>
       fetch(`${rootUrl}${path}`, {
@@ -57,7 +60,7 @@ const request = (path: string, token: string | undefined, { method, body, signal
           ...(body !== undefined && { 'content-type': 'application/json' }),
           ...headers,
         },
-        ...(body !== undefined && { body: typeof body === 'string' ? body : toJson(body) }),
+        ...(body !== undefined && { body: typeof body === 'string' ? body : stringifyJson(body) }),
         ...(signal && { signal }),
         cache: 'no-store',
         credentials: 'omit',
@@ -80,14 +83,14 @@ const reach = async <T>(what: () => Promise<T>, signal: AbortSignal | undefined)
 }
 
 const toError = ({ status, statusText, headers }: Response, text: string): ApiError => {
-  const body = readBody(text)
+  const body = parseErrorBody(text)
   const reason = textAt(body, 'error.reason') ?? `The server answered ${status} ${statusText}.`
   const seconds = headers.get('retry-after')
   const when = seconds === null ? '' : ` Try again in ${seconds} s.`
-  return new ApiError(status, textAt(body, 'error.type') ?? 'error', `${reason}${when}`, at(body, 'error'))
+  return new ApiError(status, textAt(body, 'error.type') ?? 'error', `${reason}${when}`, valueAt(body, 'error'))
 }
 
-const readBody = (text: string): Json | undefined => {
+const parseErrorBody = (text: string): Json | undefined => {
   try {
     return parseJson(text)
   } catch {

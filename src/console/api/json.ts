@@ -9,29 +9,29 @@ export const parseJson = (text: string): Json =>
     typeof value === 'number' && !Number.isSafeInteger(value) && INTEGER.test(source ?? '') ? BigInt(source!) : value,
   ) as Json
 
-export const toJson = (value: unknown, indent?: number): string =>
+export const stringifyJson = (value: unknown, indent?: number): string =>
   JSON.stringify(value, (_, inner) => (typeof inner === 'bigint' ? JSON.rawJSON(String(inner)) : inner), indent)
 
 const INTEGER = /^-?\d+$/
 
-export const isObject = (value: unknown): value is JsonObject =>
+export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The member of an object's own; undefined where it has none, or is no object. */
 export const member = (value: Json | undefined, name: string): Json | undefined =>
-  isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
+  isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
 
 /** What stands at a path such as `blockNumber.num`. */
-export const at = (value: Json | undefined, path: string): Json | undefined =>
+export const valueAt = (value: Json | undefined, path: string): Json | undefined =>
   path.split('.').reduce<Json | undefined>(member, value)
 
 export const textAt = (value: Json | undefined, path: string): string | undefined => {
-  const found = at(value, path)
+  const found = valueAt(value, path)
   return typeof found === 'string' ? found : undefined
 }
 
 /** The list at a path; empty where there is none. */
 export const listAt = (value: Json | undefined, path: string): Json[] => {
-  const found = at(value, path)
+  const found = valueAt(value, path)
   return Array.isArray(found) ? found : []
 }

@@ -18,7 +18,7 @@ export type { Alert, AlertSeries, Attempt, Destinations, SeriesOfRule, TestResul
 export type { NetworkStatus, Status } from '../../http/shapes/server.ts'
 export type { Kind } from '../../mapping/index.ts'
 
-export interface Hit {
+export interface SearchHit {
   _index: string
   /** The entity. */
   _type: string
@@ -29,7 +29,7 @@ export interface Hit {
 
 export interface SearchAnswer {
   took: number
-  hits: { total: number; hits: Hit[] }
+  hits: { total: number; hits: SearchHit[] }
   aggregations?: JsonObject
 }
 
@@ -38,21 +38,21 @@ const OFFERED: Record<Kind, true> = {
   ...{ block: true, tx: true, event: true, log: true },
   ...{ call: true, trace: true, contract: true, token: true },
 }
-export const KINDS = Object.keys(OFFERED) as readonly Kind[]
+export const OFFERED_KINDS = Object.keys(OFFERED) as readonly Kind[]
 
-export const SCOPES = ['search', 'rules', 'admin'] as const
-export type Scope = (typeof SCOPES)[number]
-export type Account = AccountAnswer
+export const TOKEN_SCOPES = ['search', 'rules', 'admin'] as const
+export type TokenScope = (typeof TOKEN_SCOPES)[number]
+export type SignedInAccount = AccountAnswer
 
 export type WholeAbi = Omit<WholeAbiAnswer, 'abi'> & { abi: JsonObject[] }
 export type KnownAbi = AbiOfAddress
 
 export type Rule = RuleAnswer &
   JsonObject & { technology: string; blockchain: string; network: string; config: JsonObject }
-export type AlertState = Alert['state']
+export type ListedAlertState = Alert['state']
 export type Delivery = DeliveryAnswer & { attempts?: Attempt[] }
 export type Destination = Destinations['destinations'][number]
-export type Simulation = Omit<SimulationAnswer, 'hits'> & { hits: Hit[] }
+export type Simulation = Omit<SimulationAnswer, 'hits'> & { hits: SearchHit[] }
 export type PreviewedMessage = Omit<TestPreview['messages'][number], 'body'> & { body?: JsonObject | null }
 export type PreviewAnswer = Omit<TestPreview, 'messages'> & { messages: PreviewedMessage[] }
 
@@ -60,6 +60,6 @@ export type ScopeCoverage = (NetworkStatus['coverage'] & {})[number]
 export type ScopeFilling = NetworkStatus['filling'] & {}
 /** Logs that are looked for; of many addresses and topics, the first ones. */
 export type Filter = Omit<ScopeCoverage, 'ranges'>
-export type Endpoint = NetworkStatus['endpoints'][number]
-export type Budget = Endpoint['budget'] & {}
-export type Period = Budget['day'] & {}
+export type ListedEndpoint = NetworkStatus['endpoints'][number]
+export type EndpointBudget = ListedEndpoint['budget'] & {}
+export type BudgetPeriod = EndpointBudget['day'] & {}

@@ -1,29 +1,30 @@
 import { useEffect, useRef } from 'preact/hooks'
 
 /** Keys that work wherever no text is typed. The dialog of `?` lists those that the page has now. */
-export interface Key {
+export interface Shortcut {
   /** As `KeyboardEvent.key` has it. */
   key: string
   does: string
   run(event: KeyboardEvent): void
 }
 
-const keys: Key[] = []
+const keys: Shortcut[] = []
 
-export const activeKeys = (): readonly Key[] => keys.filter(({ key }, i) => i === keys.findIndex(it => it.key === key))
+export const activeKeys = (): readonly Shortcut[] =>
+  keys.filter(({ key }, i) => i === keys.findIndex(it => it.key === key))
 
 export const useKey = (key: string, does: string, run: (event: KeyboardEvent) => void) => {
   const latest = useRef(run)
   latest.current = run
   useEffect(() => {
-    const entry: Key = { key, does, run: event => latest.current(event) }
+    const entry: Shortcut = { key, does, run: event => latest.current(event) }
     keys.push(entry)
     return () => void keys.splice(keys.indexOf(entry), 1)
   }, [key, does])
 }
 
 addEventListener('keydown', event => {
-  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTaken(event)) return
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isKeyForTarget(event)) return
   if (document.querySelector('dialog[open]')) return
   const found = keys.findLast(({ key }) => key === event.key)
   if (!found) return
@@ -32,13 +33,16 @@ addEventListener('keydown', event => {
 })
 
 /** Whether the key is for what has the focus: a text is typed in it, or Enter and space press it. */
-const isTaken = (event: KeyboardEvent): boolean => {
+const isKeyForTarget = (event: KeyboardEvent): boolean => {
   // The target behind shadow roots, as that of the editor.
   const [target] = event.composedPath()
   if (!(target instanceof HTMLElement)) return false
-  return target.isContentEditable || target.matches(TYPED) || (PRESSES.has(event.key) && target.matches(PRESSED))
+  return (
+    target.isContentEditable || target.matches(TEXT_CONTROLS) || (PRESSES.has(event.key) && target.matches(PRESSED))
+  )
 }
 
-const TYPED = 'select, textarea, input:not([type=checkbox], [type=radio], [type=file], [type=button], [type=submit])'
+const TEXT_CONTROLS =
+  'select, textarea, input:not([type=checkbox], [type=radio], [type=file], [type=button], [type=submit])'
 const PRESSED = 'a, button, summary, input'
 const PRESSES: ReadonlySet<string> = new Set(['Enter', ' '])

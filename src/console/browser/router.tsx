@@ -2,24 +2,27 @@ import type { ComponentChildren } from 'preact'
 import { consoleUrl, createStore, useStore } from './state.ts'
 
 /** The address below `/console`, such as `/explore`, and what stands behind its question mark. */
-export interface Place {
+export interface ConsoleAddress {
   path: string
   query: string
 }
 
-const read = (): Place => ({ path: location.pathname.slice(consoleUrl.length) || '/', query: location.search })
+const readAddress = (): ConsoleAddress => ({
+  path: location.pathname.slice(consoleUrl.length) || '/',
+  query: location.search,
+})
 
-const place = createStore<Place>(read())
-addEventListener('popstate', () => place.set(read()))
+const currentAddress = createStore<ConsoleAddress>(readAddress())
+addEventListener('popstate', () => currentAddress.set(readAddress()))
 
-export const usePlace = (): Place => useStore(place)
+export const useAddress = (): ConsoleAddress => useStore(currentAddress)
 
 /** `to` begins below `/console`. */
 export const navigate = (to: string, { replace = false } = {}) => {
   const url = `${consoleUrl}${to}`
   if (url === location.pathname + location.search) return
   history[replace ? 'replaceState' : 'pushState'](null, '', url)
-  place.set(read())
+  currentAddress.set(readAddress())
 }
 
 /** Changes what stands behind the question mark; an empty value takes the name out. */
@@ -29,7 +32,7 @@ export const setQuery = (values: Record<string, string | undefined>, options?: {
     if (value) parameters.set(name, value)
     else parameters.delete(name)
   const query = parameters.toString()
-  navigate(`${read().path}${query && `?${query}`}`, options)
+  navigate(`${readAddress().path}${query && `?${query}`}`, options)
 }
 
 /** A part of the address as a state of the page, so that a link leads to what is shown. */
@@ -37,7 +40,7 @@ export const useQueryState = (
   name: string,
   fallback = '',
 ): [value: string, set: (value: string, options?: { replace?: boolean }) => void] => {
-  const { query } = usePlace()
+  const { query } = useAddress()
   const value = new URLSearchParams(query).get(name) ?? fallback
   return [value, (next, options) => setQuery({ [name]: next === fallback ? '' : next }, options)]
 }

@@ -66,12 +66,12 @@ export const signOut = (reason?: string) => {
 }
 
 /** Whether the server answers. When it does again, `since` changes, and what is shown is asked for anew. */
-interface Connection {
+interface ServerConnection {
   state: 'up' | 'down'
   since: number
 }
 
-export const connection = createStore<Connection>({ state: 'up', since: 0 })
+export const connection = createStore<ServerConnection>({ state: 'up', since: 0 })
 
 const [FIRST_MS, LONGEST_MS] = [500, 5_000]
 

@@ -1,10 +1,10 @@
 import type { ComponentChildren } from 'preact'
-import { type Asked, useGet } from '../api/ask.ts'
+import { type AskState, useGet } from '../api/ask.ts'
 import { messageOf } from '../api/client.ts'
-import { type Account, SCOPES, type Scope } from '../api/wire.ts'
+import { type SignedInAccount, TOKEN_SCOPES, type TokenScope } from '../api/wire.ts'
 import { Button } from './controls.tsx'
-import { plain } from './format.ts'
-import { Command, say } from './text.tsx'
+import { visibleText } from './format.ts'
+import { ShellCommand, say } from './text.tsx'
 
 /** In place of what is not there: says why, and what can be done. */
 export const Empty = ({ title, children }: { title: string; children?: ComponentChildren }) => (
@@ -18,12 +18,12 @@ export const Empty = ({ title, children }: { title: string; children?: Component
 export const Fault = ({ title, error, again }: { title?: string | undefined; error: unknown; again?: () => void }) => (
   <div class="fault" role="alert">
     {title !== undefined && <strong>{title}. </strong>}
-    {plain(messageOf(error)).slice(0, LONGEST)}
+    {visibleText(messageOf(error)).slice(0, MAX_FAULT_LENGTH)}
     {again && <Button class="link" label="Try again" onClick={again} />}
   </div>
 )
 
-const LONGEST = 2_000
+const MAX_FAULT_LENGTH = 2_000
 
 /** Something of unknown length is under way. */
 export const Busy = ({ label }: { label: string }) => (
@@ -41,7 +41,7 @@ export const Progress = ({ label, done, total }: { label: string; done: number; 
 )
 
 interface AwaitProps<T> {
-  asked: Pick<Asked<T>, 'data' | 'error' | 'again'>
+  asked: Pick<AskState<T>, 'data' | 'error' | 'again'>
   /** What cannot be done, where it fails. */
   failed?: string
   /** What is under way until the answer is there. */
@@ -61,9 +61,9 @@ export const Await = <T,>({ asked: { data, error, again }, failed, busy, quiet, 
 )
 
 /** What is in it asks for a scope, to do what `to` says: a token that lacks it is told so, and how to get one. */
-export const NeedsScope = ({ scope, to, children }: { scope: Scope; to: string; children: ComponentChildren }) => (
+export const NeedsScope = ({ scope, to, children }: { scope: TokenScope; to: string; children: ComponentChildren }) => (
   <Await
-    asked={useGet<Account>('account')}
+    asked={useGet<SignedInAccount>('account')}
     failed="The account cannot be read"
     busy="Reading what your token may do"
     quiet
@@ -75,7 +75,7 @@ export const NeedsScope = ({ scope, to, children }: { scope: Scope; to: string; 
         <Empty title={`Your token lacks the scope ${scope}`}>
           <p>{say`You need the scope ${<code>{scope}</code>} to ${to}. Your token has: ${scopes.join(', ')}.`}</p>
           <p>The operator of the server creates a token that may:</p>
-          <CreateToken account={account} scopes={SCOPES.filter(it => it === scope || scopes.includes(it))} />
+          <CreateToken account={account} scopes={TOKEN_SCOPES.filter(it => it === scope || scopes.includes(it))} />
           <p>Then sign out, and sign in with it.</p>
         </Empty>
       )
@@ -83,6 +83,8 @@ export const NeedsScope = ({ scope, to, children }: { scope: Scope; to: string; 
   </Await>
 )
 
-export const CreateToken = ({ account, scopes }: { account: string; scopes: readonly Scope[] }) => (
-  <Command parts={['chainsieve', 'token', 'create', '--account', account, ...scopes.flatMap(it => ['--scope', it])]} />
+export const CreateToken = ({ account, scopes }: { account: string; scopes: readonly TokenScope[] }) => (
+  <ShellCommand
+    parts={['chainsieve', 'token', 'create', '--account', account, ...scopes.flatMap(it => ['--scope', it])]}
+  />
 )

@@ -3,7 +3,7 @@ import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { useKey } from '../browser/keys.ts'
 import { useQueryState } from '../browser/router.tsx'
 import { createStore, useStore } from '../browser/state.ts'
-import { plain } from './format.ts'
+import { visibleText } from './format.ts'
 
 interface ButtonProps {
   label: ComponentChildren
@@ -22,13 +22,13 @@ export const Button = ({ label, name, expanded, onClick, ...rest }: ButtonProps)
   </button>
 )
 
-interface FormProps extends Omit<FormHTMLAttributes, 'onSubmit'> {
+interface PlainFormProps extends Omit<FormHTMLAttributes, 'onSubmit'> {
   onSubmit(): unknown
   children: ComponentChildren
 }
 
 /** Fields that the browser neither sends nor checks. */
-export const Form = ({ onSubmit, children, ...rest }: FormProps) => (
+export const Form = ({ onSubmit, children, ...rest }: PlainFormProps) => (
   <form
     {...rest}
     noValidate
@@ -142,7 +142,7 @@ export const TextField = ({
 export const Suggestions = ({ id, of }: { id: string; of: readonly { value: string; label?: string }[] }) => (
   <datalist id={id}>
     {of.map(({ value, label }) => (
-      <option key={value} value={value} children={label === undefined ? undefined : plain(label).slice(0, 120)} />
+      <option key={value} value={value} children={label === undefined ? undefined : visibleText(label).slice(0, 120)} />
     ))}
   </datalist>
 )
@@ -311,7 +311,7 @@ export const Dialog = ({ title, onClose, children }: Omit<AsideProps, 'what'>) =
   )
 }
 
-interface Question {
+interface Confirmation {
   title: string
   /** What will happen, and whether it can be undone. */
   text: string
@@ -319,10 +319,10 @@ interface Question {
   action: string
 }
 
-const question = createStore<(Question & { answer(yes: boolean): void }) | undefined>(undefined)
+const question = createStore<(Confirmation & { answer(yes: boolean): void }) | undefined>(undefined)
 
 /** Asks before what cannot be undone. */
-export const confirm = (asked: Question): Promise<boolean> =>
+export const confirm = (asked: Confirmation): Promise<boolean> =>
   new Promise(resolve =>
     question.set({
       ...asked,
@@ -354,14 +354,14 @@ interface Toast {
 }
 
 const toasts = createStore<readonly Toast[]>([])
-const SHOWN_MS = 6_000
+const TOAST_MS = 6_000
 let last = 0
 
 /** Tells what was done, also to who does not see it. Errors stay until they are dismissed. */
 export const announce = (text: string, kind: Toast['kind'] = 'done') => {
   const id = ++last
   toasts.set([...toasts.get().slice(-3), { id, text, kind }])
-  if (kind === 'done') setTimeout(() => dismiss(id), SHOWN_MS)
+  if (kind === 'done') setTimeout(() => dismiss(id), TOAST_MS)
 }
 
 const dismiss = (id: number) => toasts.set(toasts.get().filter(toast => toast.id !== id))

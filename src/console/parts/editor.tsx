@@ -3,7 +3,7 @@ import type { LintSource } from '@codemirror/lint'
 import { useEffect, useRef } from 'preact/hooks'
 import { useLoaded } from './loaded.ts'
 
-interface Props {
+interface JsonEditorProps {
   label: string
   value: string
   onChange(value: string): void
@@ -14,7 +14,7 @@ interface Props {
 }
 
 /** A text of JSON, with line numbers, colours, brackets that match, completion and faults at their place. It is loaded when needed. */
-export const Editor = ({ label, value, onChange, onSubmit, complete, lint }: Props) => {
+export const Editor = ({ label, value, onChange, onSubmit, complete, lint }: JsonEditorProps) => {
   const latest = useRef({ value, onChange, onSubmit, complete, lint })
   latest.current = { value, onChange, onSubmit, complete, lint }
   const { box, loaded } = useLoaded('editor', label, async () => {

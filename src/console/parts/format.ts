@@ -1,6 +1,6 @@
 import { CHAINS } from '../../config/chains.ts'
 
-export interface Part {
+export interface VisiblePart {
   text: string
   /** Such as `U+202E`, where the text is a character that is not seen. */
   name?: string
@@ -13,12 +13,12 @@ export interface Part {
 const ODD = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]|[\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu
 
 /** The text, with what is not seen named. */
-export const visible = (text: string): Part[] => {
-  const parts: Part[] = []
+export const visible = (text: string): VisiblePart[] => {
+  const parts: VisiblePart[] = []
   let from = 0
   for (const { 0: odd, index } of text.matchAll(ODD)) {
     if (index > from) parts.push({ text: text.slice(from, index) })
-    parts.push({ text: odd, name: nameOf(odd) })
+    parts.push({ text: odd, name: codePointName(odd) })
     from = index + odd.length
   }
   if (from < text.length) parts.push({ text: text.slice(from) })
@@ -26,14 +26,14 @@ export const visible = (text: string): Part[] => {
 }
 
 /** The same as one text, for titles and names that hold no elements. */
-export const plain = (text: string): string => text.replace(ODD, odd => `[${nameOf(odd)}]`)
+export const visibleText = (text: string): string => text.replace(ODD, odd => `[${codePointName(odd)}]`)
 
-const nameOf = (odd: string) => `U+${odd.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`
+const codePointName = (odd: string) => `U+${odd.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`
 
 /** How long ago a moment was, or in how long it comes; both in milliseconds since 1970. */
 export const ago = (time: number, now: number): string => {
   const seconds = (time - now) / 1000
-  const [unit, length] = UNITS.find(([, length]) => Math.abs(seconds) >= length) ?? ['second', 1]
+  const [unit, length] = TIME_UNITS.find(([, length]) => Math.abs(seconds) >= length) ?? ['second', 1]
   return RELATIVE.format(Math.round(seconds / length), unit)
 }
 
@@ -46,7 +46,7 @@ export const since = (time: number, now: number): string =>
 
 const AHEAD_MS = 3_600_000
 
-const UNITS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
+const TIME_UNITS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ['year', 31_557_600],
   ['month', 2_629_800],
   ['day', 86_400],
@@ -59,7 +59,7 @@ const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style
 const SIZES = ['bytes', 'kB', 'MB', 'GB', 'TB']
 
 /** In units of 1,000. */
-export const showBytes = (bytes: number): string => {
+export const formatBytes = (bytes: number): string => {
   let [value, unit] = [bytes, 0]
   while (value >= 1_000 && unit < SIZES.length - 1) {
     value /= 1_000
@@ -83,7 +83,7 @@ const COINS: ReadonlyMap<string, string> = new Map([
 ])
 
 /** An integer of the smallest units with so many digits behind the point. */
-export const showAmount = (units: bigint, decimals: number): string => {
+export const formatAmount = (units: bigint, decimals: number): string => {
   const digits = String(units < 0n ? -units : units).padStart(decimals + 1, '0')
   const whole = BigInt(digits.slice(0, digits.length - decimals)).toLocaleString()
   const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '')
@@ -92,12 +92,12 @@ export const showAmount = (units: bigint, decimals: number): string => {
 
 const POINT = new Intl.NumberFormat().formatToParts(1.5).find(({ type }) => type === 'decimal')?.value ?? '.'
 
-export const short = (hex: string): string => (hex.length <= 14 ? hex : `${hex.slice(0, 6)}…${hex.slice(-4)}`)
+export const shortHex = (hex: string): string => (hex.length <= 14 ? hex : `${hex.slice(0, 6)}…${hex.slice(-4)}`)
 
 /** The chain's times are in UTC, and those of logs do not say so. */
 export const dateOf = (value: number | string): Date =>
   new Date(typeof value === 'number' ? value * 1000 : /(Z|[+-]\d\d:?\d\d)$/.test(value) ? value : `${value}Z`)
 
 /** Such as `1 rule` and `2,000 rules`. */
-export const count = (number: number, one: string, several = `${one}s`): string =>
+export const countText = (number: number, one: string, several = `${one}s`): string =>
   `${number.toLocaleString()} ${number === 1 ? one : several}`

@@ -1,35 +1,35 @@
-import { isObject, type Json, toJson } from '../api/json.ts'
+import { isJsonObject, type Json, stringifyJson } from '../api/json.ts'
 import { Copy, say, Text } from './text.tsx'
 
 /** A value as JSON, with all of its digits. */
 export const JsonView = ({ value, label }: { value: Json; label: string }) => (
   <div class="json">
-    <Copy text={toJson(value, 2)} what={`${label} as JSON`} />
+    <Copy text={stringifyJson(value, 2)} what={`${label} as JSON`} />
     <pre tabIndex={0} role="region" aria-label={`${label} as JSON`}>
-      <Part value={value} depth={0} />
+      <JsonPart value={value} depth={0} />
     </pre>
   </div>
 )
 
-const Part = ({ value, depth }: { value: Json; depth: number }) => {
+const JsonPart = ({ value, depth }: { value: Json; depth: number }) => {
   if (typeof value === 'string')
     return (
       <span class="string">
-        "<Text value={toJson(value).slice(1, -1)} most={2_000} />"
+        "<Text value={stringifyJson(value).slice(1, -1)} most={2_000} />"
       </span>
     )
   if (Array.isArray(value))
-    return <Members open="[" close="]" depth={depth} members={value.map((inner, i) => [i, undefined, inner])} />
-  if (isObject(value)) {
-    const members = Object.entries(value).map(([name, inner], i): Member => [i, name, inner])
-    return <Members open="{" close="}" depth={depth} members={members} />
+    return <JsonMembers open="[" close="]" depth={depth} members={value.map((inner, i) => [i, undefined, inner])} />
+  if (isJsonObject(value)) {
+    const members = Object.entries(value).map(([name, inner], i): JsonMember => [i, name, inner])
+    return <JsonMembers open="{" close="}" depth={depth} members={members} />
   }
   return <span class="scalar">{String(value)}</span>
 }
 
-type Member = readonly [at: number, name: string | undefined, value: Json]
+type JsonMember = readonly [at: number, name: string | undefined, value: Json]
 
-const Members = ({
+const JsonMembers = ({
   open,
   close,
   depth,
@@ -38,7 +38,7 @@ const Members = ({
   open: string
   close: string
   depth: number
-  members: readonly Member[]
+  members: readonly JsonMember[]
 }) => {
   if (members.length === 0) return open + close
   return (
@@ -53,7 +53,7 @@ const Members = ({
                 "<Text value={name} brief />"
               </span>
             )}: `}
-          <Part value={inner} depth={depth + 1} />
+          <JsonPart value={inner} depth={depth + 1} />
           {at < members.length - 1 && ','}
         </span>
       ))}

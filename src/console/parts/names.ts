@@ -1,12 +1,12 @@
 import { useContext, useEffect } from 'preact/hooks'
-import { search } from '../api/index.ts'
-import { at, textAt } from '../api/json.ts'
-import type { Hit } from '../api/wire.ts'
+import { searchDocuments } from '../api/index.ts'
+import { textAt, valueAt } from '../api/json.ts'
+import type { SearchHit } from '../api/wire.ts'
 import { createStore, type Store, useStore } from '../browser/state.ts'
-import { Network } from './text.tsx'
+import { NetworkContext } from './text.tsx'
 
 /** What is known of an address: all of it absent where it is neither a contract nor a token. */
-export interface Known {
+export interface KnownAddress {
   name?: string | undefined
   symbol?: string | undefined
   decimals?: number | undefined
@@ -16,7 +16,7 @@ export interface Known {
 
 interface Book {
   /** By address in lower case. */
-  known: Store<ReadonlyMap<string, Known>>
+  known: Store<ReadonlyMap<string, KnownAddress>>
   /** When each address was last asked for. */
   asked: Map<string, number>
   waiting: Set<string>
@@ -25,45 +25,45 @@ interface Book {
 const books = new Map<string, Book>()
 /** Addresses that come into sight within this time are asked for together. */
 const GATHER_MS = 20
-const AT_ONCE = 400
+const IDS_AT_ONCE = 400
 const MOST_KEPT = 20_000
 /** What is not known may become so. */
 const UNKNOWN_MS = 30_000
 
 /** What an address of the page's network is known as: those in sight are looked up together. */
-export const useKnown = (address: string): Known | undefined => {
-  const network = useContext(Network)
-  const known = useStore(bookOf(network).known)
+export const useKnown = (address: string): KnownAddress | undefined => {
+  const network = useContext(NetworkContext)
+  const known = useStore(addressBook(network).known)
   useEffect(() => want(network, address.toLowerCase()), [network, address])
   return known.get(address.toLowerCase())
 }
 
-const bookOf = (network: string): Book => {
+const addressBook = (network: string): Book => {
   let book = books.get(network)
   if (!book || book.asked.size > MOST_KEPT) {
-    book = { known: createStore<ReadonlyMap<string, Known>>(new Map()), asked: new Map(), waiting: new Set() }
+    book = { known: createStore<ReadonlyMap<string, KnownAddress>>(new Map()), asked: new Map(), waiting: new Set() }
     books.set(network, book)
   }
   return book
 }
 
 const want = (network: string, address: string) => {
-  const book = bookOf(network)
+  const book = addressBook(network)
   const isRecent = Date.now() - (book.asked.get(address) ?? 0) < UNKNOWN_MS
   if (address === '' || isRecent || book.known.get().has(address)) return
   book.asked.set(address, Date.now())
-  if (book.waiting.size === 0) setTimeout(() => void askFor(network, book), GATHER_MS)
+  if (book.waiting.size === 0) setTimeout(() => void lookUp(network, book), GATHER_MS)
   book.waiting.add(address)
 }
 
-const askFor = async (network: string, book: Book) => {
+const lookUp = async (network: string, book: Book) => {
   const addresses = [...book.waiting]
   book.waiting.clear()
-  for (let from = 0; from < addresses.length; from += AT_ONCE) {
-    const values = addresses.slice(from, from + AT_ONCE)
+  for (let from = 0; from < addresses.length; from += IDS_AT_ONCE) {
+    const values = addresses.slice(from, from + IDS_AT_ONCE)
     const _source = ['name', 'symbol', 'decimals', 'standard']
     try {
-      const { hits } = await search(network, ['token', 'contract'], {
+      const { hits } = await searchDocuments(network, ['token', 'contract'], {
         query: { ids: { values } },
         size: 1_000,
         _source,
@@ -76,12 +76,12 @@ const askFor = async (network: string, book: Book) => {
   }
 }
 
-const entriesOf = (hits: readonly Hit[]): Map<string, Known> => {
-  const found = new Map<string, Known>()
+const entriesOf = (hits: readonly SearchHit[]): Map<string, KnownAddress> => {
+  const found = new Map<string, KnownAddress>()
   for (const { _type, _id, _source } of hits) {
     const before = found.get(_id.toLowerCase()) ?? {}
     const text = (path: string) => textAt(_source, path) || undefined
-    const decimals = at(_source, 'decimals')
+    const decimals = valueAt(_source, 'decimals')
     const token = {
       name: before.name ?? text('name'),
       symbol: text('symbol'),

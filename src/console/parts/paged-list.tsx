@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import type { Pages } from '../api/ask.ts'
 import { Await } from './answer.tsx'
 import { Button } from './controls.tsx'
-import { Table, type TableProps } from './table.tsx'
+import { type TableProps, VirtualTable } from './table.tsx'
 
 interface PagedListProps<Row> extends Omit<TableProps<Row>, 'rows' | 'onEnd'> {
   pages: Pages<Row>
@@ -29,7 +29,7 @@ export const PagedList = <Row,>({ pages, rows = pages.rows, what, empty, childre
       <Button label="Look further back" onClick={pages.askMore} />
     )}
     <div class="found">
-      {rows.length > 0 && <Table {...table} rows={rows} onEnd={pages.askMore} />}
+      {rows.length > 0 && <VirtualTable {...table} rows={rows} onEnd={pages.askMore} />}
       {children}
     </div>
   </>

@@ -30,7 +30,7 @@ const SORTED = { asc: 'ascending', desc: 'descending' } as const
 const BEYOND = 12
 
 /** A table whose rows are drawn when they come into sight, so that it holds any number. `j` and `k` go through them. */
-export const Table = <Row,>({ label, columns, rows, keyOf, open, onOpen, onEnd }: TableProps<Row>) => {
+export const VirtualTable = <Row,>({ label, columns, rows, keyOf, open, onOpen, onEnd }: TableProps<Row>) => {
   const box = useRef<HTMLDivElement>(null)
   const [sight, setSight] = useState({ from: 0, to: 60 })
   const [at, setAt] = useState(-1)

@@ -4,7 +4,7 @@ import { Link } from '../browser/router.tsx'
 import { createStore, useStore } from '../browser/state.ts'
 import { hrefOf } from '../routes.ts'
 import { announce, Button } from './controls.tsx'
-import { ago, COIN_DECIMALS, coinOf, dateOf, short, showAmount, since, visible } from './format.ts'
+import { ago, COIN_DECIMALS, coinOf, dateOf, formatAmount, shortHex, since, visible } from './format.ts'
 
 /** A sentence with values and elements in it. */
 export const say = (texts: TemplateStringsArray, ...values: readonly ComponentChildren[]) => (
@@ -17,7 +17,7 @@ export const dim = (texts: TemplateStringsArray, ...values: readonly ComponentCh
 )
 
 /** Of which network the values are that are shown. */
-export const Network = createContext('')
+export const NetworkContext = createContext('')
 
 interface TextProps {
   value: string
@@ -34,7 +34,7 @@ interface TextProps {
 export const Text = ({ value, most = 200, brief = false }: TextProps) => {
   const [all, setAll] = useState(false)
   const isLong = value.length > most
-  const shown = isLong && !all ? cut(value, most) : value
+  const shown = isLong && !all ? cutAt(value, most) : value
   const toggle = all ? 'Show less' : `Show all ${value.length.toLocaleString()} characters`
   return (
     <bdi class="text">
@@ -54,7 +54,7 @@ export const Text = ({ value, most = 200, brief = false }: TextProps) => {
 }
 
 /** Never in the middle of a pair. */
-const cut = (text: string, length: number): string => {
+const cutAt = (text: string, length: number): string => {
   const last = text.charCodeAt(length - 1)
   return text.slice(0, last >= 0xd800 && last < 0xdc00 ? length - 1 : length)
 }
@@ -101,19 +101,19 @@ interface HashProps {
 
 /** A hash or an address: short, and whole for the clipboard and as a title. */
 export const Hash = ({ value, kind, network, name, brief = false }: HashProps) => {
-  const around = useContext(Network)
+  const around = useContext(NetworkContext)
   const of = network ?? around
-  const href = kind && of && HEX.test(value) ? hrefOf(of, kind, value) : undefined
-  const text = name === undefined ? <code>{short(value)}</code> : <Text value={name} most={32} brief />
+  const href = kind && of && HEX_FORMAT.test(value) ? hrefOf(of, kind, value) : undefined
+  const text = name === undefined ? <code>{shortHex(value)}</code> : <Text value={name} most={32} brief />
   return (
     <span class="hash">
       {href === undefined ? <span title={value}>{text}</span> : <Link to={href} title={value} children={text} />}
-      {!brief && <Copy text={value} what={short(value)} />}
+      {!brief && <Copy text={value} what={shortHex(value)} />}
     </span>
   )
 }
 
-const HEX = /^0x[0-9a-f]+$/i
+const HEX_FORMAT = /^0x[0-9a-f]+$/i
 
 interface AmountProps {
   /** In the smallest unit: an integer, also in hex. */
@@ -128,7 +128,7 @@ export const Amount = ({ value, decimals = 0, symbol }: AmountProps) => {
   const units = BigInt(value)
   return (
     <span class="amount" title={`${units}${decimals > 0 ? ` / 10^${decimals}` : ''}`}>
-      {showAmount(units, decimals)}
+      {formatAmount(units, decimals)}
       {symbol !== undefined && ' '}
       {symbol !== undefined && <Text value={symbol} most={16} brief />}
     </span>
@@ -137,7 +137,7 @@ export const Amount = ({ value, decimals = 0, symbol }: AmountProps) => {
 
 /** An amount of the coin of the page's network. */
 export const Coins = ({ value }: { value: bigint | string }) => (
-  <Amount value={value} decimals={COIN_DECIMALS} symbol={coinOf(useContext(Network))} />
+  <Amount value={value} decimals={COIN_DECIMALS} symbol={coinOf(useContext(NetworkContext))} />
 )
 
 interface TimeProps {
@@ -180,7 +180,7 @@ const useNow = (): number => {
 }
 
 /** A command for a shell, to be copied. */
-export const Command = ({ parts }: { parts: readonly string[] }) => {
+export const ShellCommand = ({ parts }: { parts: readonly string[] }) => {
   const text = parts.map(quote).join(' ')
   return (
     <p class="command">

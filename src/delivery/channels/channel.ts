@@ -3,7 +3,7 @@ import type { Action, Confirmations, TargetType } from '../../rules/rule.ts'
 import type { Http } from '../http.ts'
 
 /** The outcome of one attempt. `head`: the beginning of the receiver's answer, one line of at most 1,000 characters. */
-export type Outcome =
+export type SendOutcome =
   /** `error`: some recipients were refused. */
   | { type: 'delivered'; status: number | null; head: string; error?: string }
   /** Passing: try again, not before `retryAfterMs` where the receiver said so. `status` is null where none was received. */
@@ -16,7 +16,7 @@ export type Outcome =
 export type MessageType = 'alert.confirmed' | 'alert.pending' | 'alert.retracted' | 'alert.test'
 
 /** A message about an alert. A channel picks from `source` by the action's `payload`. */
-export interface Message {
+export interface AlertMessage {
   /** The alert's id, the same for its retraction: the `webhook-id`. */
   id: string
   type: MessageType
@@ -62,12 +62,12 @@ export interface Channel<A extends Action = Action> {
    * One attempt. Whatever receiver, network or action do wrong is an outcome, whose texts are free of secrets; it rejects with
    * the signal's reason when that aborts, and then it is not known whether the receiver got it. Any other rejection is a bug.
    */
-  send(action: A, messages: readonly Message[], context: SendContext): Promise<Outcome>
+  send(action: A, messages: readonly AlertMessage[], context: SendContext): Promise<SendOutcome>
   close?(): void
 }
 
 /** The message that a receiver would get, or why none would be sent. */
-export type Preview =
+export type ActionPreview =
   | { method: 'GET' | 'POST'; url: string; body: object | null }
   | { to: string[]; subject: string; text: string }
   | { refused: string }
@@ -91,7 +91,7 @@ export interface ChannelKind<A extends Action = Action> {
   /** Identifies a receiver. */
   receiver(action: A): string
   /** Sends nothing. A URL is whole: for who wrote it. */
-  preview(action: A, message: Message): Preview
+  preview(action: A, message: AlertMessage): ActionPreview
   open(transports: Transports): Channel<A>
 }
 

@@ -1,9 +1,9 @@
 import type { Action, Confirmations } from '../../rules/rule.ts'
 import { parseTarget } from '../http.ts'
 import { asLines, select } from '../payload.ts'
-import { chatValue, cutEscaped, plain, plainLines } from '../text.ts'
-import { type Message, type MessageType, pendingNote } from './channel.ts'
-import { byRequest, HIDDEN } from './request.ts'
+import { chatValue, cutEscaped, plainLine, plainLines } from '../text.ts'
+import { type AlertMessage, type MessageType, pendingNote } from './channel.ts'
+import { byRequest, HIDDEN_SECRET } from './request.ts'
 
 type Chat = Extract<Action, { type: 'Chat' }>
 
@@ -12,7 +12,7 @@ export const chat = byRequest<Chat>({
   /** The path is the password. */
   shown({ parameters }) {
     const url = parseTarget(parameters.url)
-    return url ? `${url.origin}/${HIDDEN}` : HIDDEN
+    return url ? `${url.origin}/${HIDDEN_SECRET}` : HIDDEN_SECRET
   },
   request(action, message) {
     const url = parseTarget(action.parameters.url)
@@ -21,9 +21,9 @@ export const chat = byRequest<Chat>({
   },
 })
 
-export const chatBody = (action: Chat, message: Message) => {
+export const chatBody = (action: Chat, message: AlertMessage) => {
   const { url, channel, username } = action.parameters
-  const names = { channel: plain(channel), username: plain(username) }
+  const names = { channel: plainLine(channel), username: plainLine(username) }
   return {
     text: chatText(action, message, longestFor(url)),
     ...(names.channel !== '' && { channel: names.channel }),
@@ -35,10 +35,10 @@ export const chatBody = (action: Chat, message: Message) => {
  * The owner's text as it is, then what is told in words of ours, then the fields, as many as there is room for. Everything but the
  * owner's text stands in code spans or is escaped.
  */
-const chatText = ({ parameters, payload }: Chat, message: Message, longest: number): string => {
+const chatText = ({ parameters, payload }: Chat, message: AlertMessage, longest: number): string => {
   const { id, type, rule, targetType, network, entity, confirmations, source } = message
   const tail = [
-    ...TOLD[type](chatValue(id), confirmations).map(line => `*${line}*`),
+    ...STATE_LINES[type](chatValue(id), confirmations).map(line => `*${line}*`),
     `Rule ${chatValue(rule.name)}: ${targetType} in block ${entity.blockNumber} of ${chatValue(network)}`,
     `${chatValue(entity._id)}, alert ${chatValue(id)}`,
   ]
@@ -59,7 +59,7 @@ const chatText = ({ parameters, payload }: Chat, message: Message, longest: numb
 }
 
 /** Said of an alert that is not simply there. */
-const TOLD: Record<MessageType, (id: string, confirmations: Confirmations) => string[]> = {
+const STATE_LINES: Record<MessageType, (id: string, confirmations: Confirmations) => string[]> = {
   'alert.confirmed': () => [],
   'alert.pending': (_, confirmations) => [`Pending: ${pendingNote(confirmations)}`],
   'alert.retracted': id => [`Retracted: alert ${id} no longer holds, because its block was reorganised away`],

@@ -5,18 +5,18 @@ import { lazy } from '../../lib/caches.ts'
 import { withTimeout } from '../../lib/retry.ts'
 import type { Secret } from '../../lib/secret.ts'
 import type { Action } from '../../rules/rule.ts'
-import { faultOf, headOf } from '../http.ts'
-import { plain } from '../text.ts'
-import type { Channel, ChannelKind, Message, Outcome, Transports } from './channel.ts'
+import { answerHead, explainFault, TIMED_OUT, timedOut } from '../http.ts'
+import { plainLine } from '../text.ts'
+import type { AlertMessage, Channel, ChannelKind, SendOutcome, Transports } from './channel.ts'
 import { renderMail } from './mail.ts'
 
 type Email = Extract<Action, { type: 'Email' }>
 
 export const email: ChannelKind<Email> = {
-  receiver: ({ parameters }) => parameters.recipients.map(plain).join(', '),
+  receiver: ({ parameters }) => parameters.recipients.map(plainLine).join(', '),
   preview(action, message) {
     const { subject, text } = renderMail(action, [message])
-    return { to: action.parameters.recipients.map(it => plain(it).trim()), subject, text }
+    return { to: action.parameters.recipients.map(it => plainLine(it).trim()), subject, text }
   },
   open: transports => createEmail(transports),
 }
@@ -29,11 +29,11 @@ export const email: ChannelKind<Email> = {
 export const createEmail = ({ smtp, mailFrom, timeoutMs }: Omit<Transports, 'http'>) => {
   const server = smtp && URL.parse(smtp.reveal())
   /** One for each account: recipients that hang hold no other's connections. */
-  const transports = new Map<number, ReturnType<typeof open>>()
+  const transports = new Map<number, ReturnType<typeof openMailTransport>>()
   const transportOf = (mailer: Mailer, account: number) => {
     let found = transports.get(account)
     if (!found && server) {
-      found = open(mailer, server, timeoutMs)
+      found = openMailTransport(mailer, server, timeoutMs)
       transports.set(account, found)
     }
     return found
@@ -53,17 +53,17 @@ export const createEmail = ({ smtp, mailFrom, timeoutMs }: Omit<Transports, 'htt
     async send(action, messages, { account, signal }) {
       const transport = transportOf(await mailer(), account)
       if (!transport || mailFrom === undefined) return { type: 'refused', why: UNCONFIGURED }
-      const recipients = [...new Set(action.parameters.recipients.map(normal))]
-      const bad = recipients.filter(it => !ADDRESS.test(it))
+      const recipients = [...new Set(action.parameters.recipients.map(normalAddress))]
+      const bad = recipients.filter(it => !EMAIL_ADDRESS.test(it))
       const id = messageId(action, messages, mailFrom)
       const had = partly.get(id) ?? new Set<string>()
-      const wanted = recipients.filter(it => ADDRESS.test(it) && !had.has(it))
-      if (wanted.length === 0) return settled(had, bad.map(NO_ADDRESS))
+      const wanted = recipients.filter(it => EMAIL_ADDRESS.test(it) && !had.has(it))
+      if (wanted.length === 0) return mailResult(had, bad.map(NO_ADDRESS))
 
       const mail: SendMailOptions & { signal?: AbortSignal } = {
         ...renderMail(action, messages),
         from: mailFrom,
-        to: recipients.filter(it => ADDRESS.test(it)).map(address => ({ name: '', address })),
+        to: recipients.filter(it => EMAIL_ADDRESS.test(it)).map(address => ({ name: '', address })),
         envelope: { from: mailFrom, to: wanted },
         messageId: id,
         headers: {
@@ -77,36 +77,36 @@ export const createEmail = ({ smtp, mailFrom, timeoutMs }: Omit<Transports, 'htt
         disableUrlAccess: true,
       }
       // Messages of one alert stand together in the reader's mailbox.
-      if (messages.length === 1) mail.references = `<${digest(messages[0]!.id)}@${domainOf(mailFrom)}>`
+      if (messages.length === 1) mail.references = `<${shortDigest(messages[0]!.id)}@${domainOf(mailFrom)}>`
 
-      let answer: Answer
+      let answer: MailAnswer
       try {
-        answer = await withTimeout(timeoutMs, signal, late, async inner =>
+        answer = await withTimeout(timeoutMs, signal, timedOut, async inner =>
           transport.sendMail({ ...mail, signal: inner } as SendMailOptions),
         )
       } catch (error) {
         if (signal.aborted) throw signal.reason
-        const fault = error as Fault
-        if (!fault.rejectedErrors?.length) return failed(error === LATE ? undefined : fault, timeoutMs)
+        const fault = error as MailFault
+        if (!fault.rejectedErrors?.length) return mailFailure(error === TIMED_OUT ? undefined : fault, timeoutMs)
         answer = { response: fault.response ?? '', rejectedErrors: fault.rejectedErrors }
       }
 
-      const rejected = new Map((answer.rejectedErrors ?? []).map(it => [normal(it.recipient ?? ''), it]))
+      const rejected = new Map((answer.rejectedErrors ?? []).map(it => [normalAddress(it.recipient ?? ''), it]))
       for (const recipient of wanted) if (!rejected.has(recipient)) had.add(recipient)
       const putOff = [...rejected].filter(([, it]) => !NEVER.has(it.responseCode ?? 0))
       if (putOff.length === 0) {
         partly.delete(id)
-        const refused = [...rejected].map(([recipient, it]) => `${recipient}: ${headOf(it.response ?? '')}`)
-        return settled(had, [...bad.map(NO_ADDRESS), ...refused], answer.response)
+        const refused = [...rejected].map(([recipient, it]) => `${recipient}: ${answerHead(it.response ?? '')}`)
+        return mailResult(had, [...bad.map(NO_ADDRESS), ...refused], answer.response)
       }
-      if (had.size > 0) remember(partly, id, had)
+      if (had.size > 0) rememberPartial(partly, id, had)
       const [recipient, first] = putOff[0]!
       const others = putOff.length > 1 ? ` and ${putOff.length - 1} more` : ''
       return {
         type: 'retry',
         why: `the SMTP server deferred ${recipient}${others}; ${had.size} of ${recipients.length} recipients have it`,
         status: first.responseCode ?? null,
-        head: headOf(first.response ?? ''),
+        head: answerHead(first.response ?? ''),
       }
     },
   }
@@ -123,12 +123,12 @@ export const checkMailServer = async ({
   timeoutMs: number
   encrypted: boolean
 }): Promise<string | undefined> => {
-  const transport = open(await mailer(), new URL(smtp.reveal()), timeoutMs, encrypted)
+  const transport = openMailTransport(await mailer(), new URL(smtp.reveal()), timeoutMs, encrypted)
   try {
-    await withTimeout(timeoutMs, new AbortController().signal, late, () => transport.verify())
+    await withTimeout(timeoutMs, new AbortController().signal, timedOut, () => transport.verify())
     return undefined
   } catch (error) {
-    const outcome = failed(error === LATE ? undefined : (error as Fault), timeoutMs)
+    const outcome = mailFailure(error === TIMED_OUT ? undefined : (error as MailFault), timeoutMs)
     return 'why' in outcome ? outcome.why : undefined
   } finally {
     transport.close()
@@ -139,13 +139,13 @@ export const checkMailServer = async ({
 const mailer = lazy(() => import('nodemailer'))
 type Mailer = Awaited<ReturnType<typeof mailer>>
 
-const open = ({ createTransport }: Mailer, server: URL, timeoutMs: number, encrypted = false) => {
+const openMailTransport = ({ createTransport }: Mailer, server: URL, timeoutMs: number, encrypted = false) => {
   const local = /^(localhost|127\.[\d.]+|\[::1\])$/.test(server.hostname)
   const requireTLS = encrypted || (server.username !== '' && !local && !server.searchParams.has('requireTLS'))
   return createTransport({
     url: server.href,
     pool: true,
-    maxConnections: CONNECTIONS,
+    maxConnections: SMTP_CONNECTIONS,
     // A connection that the server closed while it was idle is replaced once.
     maxRequeues: 1,
     connectionTimeout: timeoutMs,
@@ -157,30 +157,31 @@ const open = ({ createTransport }: Mailer, server: URL, timeoutMs: number, encry
 }
 
 /** An error of nodemailer. */
-interface Fault {
+interface MailFault {
   code?: string
   /** The code of the system, if `code` is the library's. */
   originalCode?: string
   response?: string
   responseCode?: number
   recipient?: string
-  rejectedErrors?: Fault[]
+  rejectedErrors?: MailFault[]
 }
 
-interface Answer {
+interface MailAnswer {
   response: string
-  rejectedErrors?: Fault[]
+  rejectedErrors?: MailFault[]
 }
 
-const settled = (had: ReadonlySet<string>, refused: readonly string[], response = ''): Outcome => {
+const mailResult = (had: ReadonlySet<string>, refused: readonly string[], response = ''): SendOutcome => {
   const never = refused.length === 0 ? '' : `refused ${refused.join('; ')}`
-  if (had.size === 0) return { type: 'refused', why: headOf(`the SMTP server ${never || 'was given no recipient'}`) }
-  const error = never === '' ? {} : { error: headOf(`the SMTP server ${never}`) }
-  return { type: 'delivered', status: 250, head: headOf(response), ...error }
+  if (had.size === 0)
+    return { type: 'refused', why: answerHead(`the SMTP server ${never || 'was given no recipient'}`) }
+  const error = never === '' ? {} : { error: answerHead(`the SMTP server ${never}`) }
+  return { type: 'delivered', status: 250, head: answerHead(response), ...error }
 }
 
 /** Only codes and the server's own words are told: a library's message may hold more. */
-const failed = (fault: Fault | undefined, timeoutMs: number): Outcome => {
+const mailFailure = (fault: MailFault | undefined, timeoutMs: number): SendOutcome => {
   if (fault === undefined)
     return { type: 'retry', why: `the SMTP server took longer than ${timeoutMs / 1000} s`, status: null, head: '' }
   const { code = 'no code', originalCode = code, responseCode: status = null, response = '' } = fault
@@ -188,12 +189,13 @@ const failed = (fault: Fault | undefined, timeoutMs: number): Outcome => {
     return { type: 'retry', why: 'the SMTP server refused the user name or the password', status, head: '' }
   const why =
     status === null
-      ? (faultOf(originalCode, SERVER) ?? `${SERVER} ${FAULTS[code] ?? 'could not be used'} (${originalCode})`)
-      : `${SERVER} answered ${status}`
-  return { type: 'retry', why, status, head: headOf(response) }
+      ? (explainFault(originalCode, SMTP_SERVER) ??
+        `${SMTP_SERVER} ${FAULTS[code] ?? 'could not be used'} (${originalCode})`)
+      : `${SMTP_SERVER} answered ${status}`
+  return { type: 'retry', why, status, head: answerHead(response) }
 }
 
-const SERVER = 'the SMTP server'
+const SMTP_SERVER = 'the SMTP server'
 const FAULTS: Record<string, string> = {
   ECONNECTION: 'closed the connection',
   EDNS: 'cannot be resolved',
@@ -201,36 +203,34 @@ const FAULTS: Record<string, string> = {
 }
 
 /** The same for every attempt; another one for what is told next of the same alerts, and for another action. */
-const messageId = (action: Email, messages: readonly Message[], from: string): string => {
+const messageId = (action: Email, messages: readonly AlertMessage[], from: string): string => {
   const what = [action.parameters.recipients, action.payload ?? null, messages.map(({ type, id }) => [type, id])]
-  return `<${digest(JSON.stringify(what))}@${domainOf(from)}>`
+  return `<${shortDigest(JSON.stringify(what))}@${domainOf(from)}>`
 }
 
-const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 40)
+const shortDigest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 40)
 const domainOf = (from: string): string => /@([\w.-]+)>?\s*$/.exec(from)?.[1] ?? 'chainsieve.invalid'
 
 /** As the library gives addresses back. */
-const normal = (address: string): string => {
+const normalAddress = (address: string): string => {
   const at = address.lastIndexOf('@')
   return at < 0 ? address : `${address.slice(0, at)}@${domainToASCII(address.slice(at + 1)) || address.slice(at + 1)}`
 }
 
-const remember = (partly: Map<string, Set<string>>, id: string, had: Set<string>) => {
+const rememberPartial = (partly: Map<string, Set<string>>, id: string, had: Set<string>) => {
   partly.delete(id)
   partly.set(id, had)
   if (partly.size > MAX_REMEMBERED) partly.delete(partly.keys().next().value!)
 }
 
-const LATE = Symbol('late')
-const late = () => LATE
-const NO_ADDRESS = (text: string) => `${plain(text)}: no email address`
+const NO_ADDRESS = (text: string) => `${plainLine(text)}: no email address`
 /** Looser than the check of rules: text that cannot form a command or a header. */
-const ADDRESS = /^[^\s<>@,;:"()\\]+@[^\s<>@,;:"()\\]+$/
+const EMAIL_ADDRESS = /^[^\s<>@,;:"()\\]+@[^\s<>@,;:"()\\]+$/
 /** No such mailbox, not here, not a name for one. */
 const NEVER = new Set([550, 551, 553])
 const MAX_IDS = 100
 /** Connections of one account. */
-const CONNECTIONS = 4
+const SMTP_CONNECTIONS = 4
 const MAX_REMEMBERED = 10_000
 const UNCONFIGURED =
   'SMTP is not configured: the operator has to set a server and a sender (settings smtp and mail-from); then redeliver'

@@ -4,27 +4,28 @@ import { CHANNEL_TYPES } from '../../rules/channels.ts'
 import type { Action } from '../../rules/rule.ts'
 import type { Lookup } from '../dns.ts'
 import { createGuard } from '../guard.ts'
-import { createHttp } from '../http.ts'
-import type { Channel, ChannelKind, Message, Preview } from './channel.ts'
+import { createHttpTransport } from '../http.ts'
+import type { ActionPreview, AlertMessage, Channel, ChannelKind } from './channel.ts'
 import { chat } from './chat.ts'
 import { email } from './email.ts'
 import { webhook } from './webhook.ts'
 
 /** All of them. What each asks for of its receivers, and how that is checked, stands with the rules. */
-const TYPES = {
+const CHANNEL_KINDS = {
   'Webhook (GET)': webhook('GET'),
   'Webhook (POST)': webhook('POST'),
   Email: email,
   Chat: chat,
 } satisfies { [T in Action['type']]: ChannelKind<Extract<Action, { type: T }>> }
 
-const typeOf = ({ type }: Pick<Action, 'type'>) => TYPES[type] as ChannelKind
+const channelKind = ({ type }: Pick<Action, 'type'>) => CHANNEL_KINDS[type] as ChannelKind
 
 /** Shows the message that a receiver would get. */
-export const preview = (action: Action, message: Message): Preview => typeOf(action).preview(action, message)
+export const preview = (action: Action, message: AlertMessage): ActionPreview =>
+  channelKind(action).preview(action, message)
 
 /** Identifies a receiver of a channel, in all rules that notify it: one host has many. */
-export const receiverOf = (action: Action): string => typeOf(action).receiver(action)
+export const receiverOfAction = (action: Action): string => channelKind(action).receiver(action)
 
 export interface ChannelOptions {
   /** Address ranges that webhooks and chats may reach although they are not public. */
@@ -40,9 +41,9 @@ export interface ChannelOptions {
 }
 
 export const createChannels = ({ allowed, smtp, mailFrom, timeoutMs = 20_000, lookup, log }: ChannelOptions) => {
-  const http = createHttp({ guard: createGuard(allowed), timeoutMs, lookup, log })
+  const http = createHttpTransport({ guard: createGuard(allowed), timeoutMs, lookup, log })
   const channels = new Map(
-    CHANNEL_TYPES.map(type => [type, typeOf({ type }).open({ http, smtp, mailFrom, timeoutMs })]),
+    CHANNEL_TYPES.map(type => [type, channelKind({ type }).open({ http, smtp, mailFrom, timeoutMs })]),
   )
   return {
     of: ({ type }: Pick<Action, 'type'>): Channel => channels.get(type)!,

@@ -1,15 +1,15 @@
 import type { Action, Confirmations } from '../../rules/rule.ts'
 import { asLines, select } from '../payload.ts'
-import { cutText, escapeHtml, LONGEST_VALUE, plain } from '../text.ts'
-import { type Message, type MessageType, pendingNote } from './channel.ts'
+import { cutText, escapeHtml, MAX_SHOWN_VALUE, plainLine } from '../text.ts'
+import { type AlertMessage, type MessageType, pendingNote } from './channel.ts'
 
 /** Subject and both bodies of a mail about messages of one rule. Header lines cannot be broken: no text keeps its line breaks. */
-export const renderMail = (action: Action, messages: readonly Message[]) => {
+export const renderMail = (action: Action, messages: readonly AlertMessage[]) => {
   const shown = messages.slice(0, MAX_SHOWN).map(message => part(action, message))
-  const rule = one(messages[0]!.rule.name)
-  const subject = `${subjectOf(messages)}: ${cutText(rule, LONGEST_NAME)}`
+  const rule = shortLine(messages[0]!.rule.name)
+  const subject = `${subjectOf(messages)}: ${cutText(rule, MAX_RULE_NAME)}`
   const more = messages.length > shown.length ? `… and ${messages.length - shown.length} more alerts.` : ''
-  const intro = `Rule "${rule}" on ${one(messages[0]!.network)}`
+  const intro = `Rule "${rule}" on ${shortLine(messages[0]!.network)}`
   return {
     subject,
     text: [
@@ -38,16 +38,16 @@ export const renderMail = (action: Action, messages: readonly Message[]) => {
 }
 
 /** `Alert`, `Retracted alert`, `3 alerts`, `3 alerts, 1 retracted`. */
-const subjectOf = (messages: readonly Message[]): string => {
+const subjectOf = (messages: readonly AlertMessage[]): string => {
   if (messages.length === 1) return LABEL[messages[0]!.type]
-  const others = OTHERS.flatMap(([type, word]) => {
+  const others = OTHER_TYPES.flatMap(([type, word]) => {
     const count = messages.filter(it => it.type === type).length
     return count === 0 ? [] : [`${count} ${word}`]
   })
   return [`${messages.length} alerts`, ...others].join(', ')
 }
 
-const part = (action: Action, message: Message) => {
+const part = (action: Action, message: AlertMessage) => {
   const { type, id, timestamp, targetType, entity, confirmations, source } = message
   const fields = asLines(select(source, action.payload))
   const rows: [string, string][] = [
@@ -60,11 +60,11 @@ const part = (action: Action, message: Message) => {
   ]
   return {
     title: `${LABEL[type]}: ${targetType} in block ${entity.blockNumber}`,
-    rows: rows.map(([name, value]): [string, string] => [one(name), one(value)]),
+    rows: rows.map(([name, value]): [string, string] => [shortLine(name), shortLine(value)]),
   }
 }
 
-const one = (text: string): string => cutText(plain(text), LONGEST_VALUE)
+const shortLine = (text: string): string => cutText(plainLine(text), MAX_SHOWN_VALUE)
 
 const LABEL: Record<MessageType, string> = {
   'alert.confirmed': 'Alert',
@@ -77,7 +77,7 @@ const NOTE: Record<Exclude<MessageType, 'alert.confirmed'>, (confirmations: Conf
   'alert.retracted': () => 'this alert no longer holds, because its block was reorganised away',
   'alert.test': () => 'this message tests the rule',
 }
-const OTHERS: [MessageType, string][] = [
+const OTHER_TYPES: [MessageType, string][] = [
   ['alert.pending', 'pending'],
   ['alert.retracted', 'retracted'],
   ['alert.test', 'tests'],
@@ -85,4 +85,4 @@ const OTHERS: [MessageType, string][] = [
 /** Alerts that a digest shows in full. */
 const MAX_SHOWN = 100
 const MAX_FIELDS = 100
-const LONGEST_NAME = 120
+const MAX_RULE_NAME = 120

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Action } from '../../rules/rule.ts'
 import { parseTarget } from '../http.ts'
-import type { ChannelKind, Message, SendContext } from './channel.ts'
+import type { AlertMessage, ChannelKind, SendContext } from './channel.ts'
 
 type ToUrl = Extract<Action, { parameters: { url: string } }>
 
@@ -15,8 +15,8 @@ export const byRequest = <A extends ToUrl>({
   headers = () => ({}),
 }: {
   shown(action: A): string
-  request(action: A, message: Message): Request
-  headers?(message: Message, body: string, context: SendContext): Record<string, string>
+  request(action: A, message: AlertMessage): Request
+  headers?(message: AlertMessage, body: string, context: SendContext): Record<string, string>
 }): ChannelKind<A> => ({
   receiver: ({ parameters }) => destinationOf(parameters.url),
 
@@ -50,4 +50,4 @@ const destinationOf = (template: string): string => {
 }
 
 /** In the place of what is not shown. */
-export const HIDDEN = '[secret]'
+export const HIDDEN_SECRET = '[secret]'

@@ -2,8 +2,8 @@ import type { Action } from '../../rules/rule.ts'
 import { parseTarget } from '../http.ts'
 import { fillUrl, select } from '../payload.ts'
 import { sign } from '../signature.ts'
-import type { Message } from './channel.ts'
-import { byRequest, HIDDEN } from './request.ts'
+import type { AlertMessage } from './channel.ts'
+import { byRequest, HIDDEN_SECRET } from './request.ts'
 
 type Webhook = Extract<Action, { type: 'Webhook (GET)' | 'Webhook (POST)' }>
 
@@ -14,7 +14,7 @@ export const webhook = (method: 'GET' | 'POST') =>
     request({ parameters, payload }, message) {
       const url = fillUrl(parameters.url, message.source)
       if (typeof url === 'string') return { refused: url }
-      return { method, url, body: method === 'POST' ? bodyOf(message, payload) : null }
+      return { method, url, body: method === 'POST' ? webhookBody(message, payload) : null }
     },
     headers({ id, type }, body, { secrets, now }) {
       const seconds = Math.floor(now / 1000)
@@ -28,8 +28,8 @@ export const webhook = (method: 'GET' | 'POST') =>
   })
 
 /** Everything but `payload` is the same for every action of a rule, and all of it for every attempt. */
-const bodyOf = (
-  { id, type, timestamp, rule, network, targetType, confirmations, entity, source }: Message,
+const webhookBody = (
+  { id, type, timestamp, rule, network, targetType, confirmations, entity, source }: AlertMessage,
   payload: Action['payload'],
 ) => ({
   id,
@@ -46,11 +46,11 @@ const bodyOf = (
 /** Without credentials, values of the query, and whatever in its path is long enough for a key. Tokens stay. */
 const shownUrl = (template: string): string => {
   const url = parseTarget(template)
-  if (!url) return HIDDEN
+  if (!url) return HIDDEN_SECRET
   const path = url.pathname
     .split('/')
-    .map(part => (isToken(part) ? decodeURIComponent(part) : part.length >= KEY_LENGTH ? HIDDEN : part))
-  const query = [...url.searchParams].map(([name, value]) => `${name}=${isToken(value) ? value : HIDDEN}`)
+    .map(part => (isToken(part) ? decodeURIComponent(part) : part.length >= KEY_LENGTH ? HIDDEN_SECRET : part))
+  const query = [...url.searchParams].map(([name, value]) => `${name}=${isToken(value) ? value : HIDDEN_SECRET}`)
   return `${url.origin}${path.join('/')}${query.length > 0 ? `?${query.join('&')}` : ''}`
 }
 

@@ -29,7 +29,7 @@ export interface ExpandOptions {
   limits?: Limits
 }
 
-interface Row {
+interface AlertDeliveryRow {
   id: number
   round: number
   type: MessageType
@@ -47,13 +47,16 @@ interface Row {
   retracted: number
 }
 
-type Told = Pick<Row, 'rule' | 'revision' | 'account' | 'receiver' | 'destination' | 'message' | 'action' | 'channel'>
+type DeliveryTarget = Pick<
+  AlertDeliveryRow,
+  'rule' | 'revision' | 'account' | 'receiver' | 'destination' | 'message' | 'action' | 'channel'
+>
 
 /** Makes deliveries of what is told of alerts. Every verb is to be called within a transaction. */
 export const createAlertDeliveries = (db: Db) => {
   const limitOf = createBacklogLimit(db)
   const { receiverOf, keepMessage } = createMessages(db)
-  const rowsOf = db.prepare<[string, string], Row>(
+  const rowsOf = db.prepare<[string, string], AlertDeliveryRow>(
     `SELECT d.id, d.round, d.type, d.state, d.action, d.rule, d.revision, d.account, d.receiver, d.destination, d.message,
        r.target, r.channel, d.begun_at, d.retracted
      FROM delivery d JOIN receiver r ON r.id = d.receiver
@@ -114,8 +117,8 @@ export const createAlertDeliveries = (db: Db) => {
 
     const add = (
       alert: StoredAlert,
-      to: Told,
-      rest: Pick<Row, 'type' | 'round'> & { original: number; waits: boolean },
+      to: DeliveryTarget,
+      rest: Pick<AlertDeliveryRow, 'type' | 'round'> & { original: number; waits: boolean },
     ) => {
       const { channel, ...row } = to
       const { waits, ...told } = rest
@@ -137,7 +140,7 @@ export const createAlertDeliveries = (db: Db) => {
       else increase(expansion[state], channel)
     }
 
-    const withdraw = (row: Row, why: string) => {
+    const withdraw = (row: AlertDeliveryRow, why: string) => {
       cancel.run(now, why, row.id)
       increase(expansion.cancelled, row.channel)
     }
@@ -161,7 +164,7 @@ export const createAlertDeliveries = (db: Db) => {
       for (const [place, action] of rule.input.config.alerts.entries()) {
         const { id, destination, combines } = receiverOf(action, channels)
         const to = { receiver: id, destination, message, action: place, channel: action.type }
-        add(alert, { ...ownOf(rule), ...to }, { type, round: next, original: 0, waits: combines })
+        add(alert, { ...ruleIds(rule), ...to }, { type, round: next, original: 0, waits: combines })
       }
       if (type === 'alert.confirmed') count.run(rule.id)
     }
@@ -172,7 +175,7 @@ export const createAlertDeliveries = (db: Db) => {
       const round = Math.max(0, ...known.map(it => it.round))
       const current = known.filter(it => it.round === round)
       if (current.some(it => it.retracted === 1)) return
-      const reached = new Map<string, Row>()
+      const reached = new Map<string, AlertDeliveryRow>()
       for (const row of current) {
         if (row.begun_at !== null && neverLeft.get(row.id) !== 1) reached.set(row.target, row)
         if (row.state === 'queued' || (row.state === 'dead' && row.begun_at === null))
@@ -192,7 +195,7 @@ export const createAlertDeliveries = (db: Db) => {
   return { start, receiverOf, keepMessage, addDelivery }
 }
 
-export const ownOf = ({ id, revision, account }: StoredRule) => ({ rule: id, revision, account })
+export const ruleIds = ({ id, revision, account }: StoredRule) => ({ rule: id, revision, account })
 
 /** Why what a paused rule found is not sent. */
 export const PAUSED = 'its rule was paused'

@@ -1,6 +1,6 @@
 import type { OutboxEntry, StoredAlert } from '../../alerts/alert.ts'
 import type { StoredRule } from '../../rules/rule.ts'
-import { createAlertDeliveries, type ExpandOptions, type Expansion, ownOf, type RuleOf } from './alert-deliveries.ts'
+import { createAlertDeliveries, type ExpandOptions, type Expansion, type RuleOf, ruleIds } from './alert-deliveries.ts'
 import { atomically, type Db } from './file.ts'
 import { createForget, FORGOTTEN, type Forgotten } from './retention.ts'
 
@@ -86,7 +86,7 @@ export const createFanOut = (db: Db) => {
       atomically(db, () => {
         const { identity, network } = origin
         const { share = Number.POSITIVE_INFINITY } = options
-        const ruleOf = remember(findRule)
+        const ruleOf = memoizeRule(findRule)
         const { expansion, take } = begin(origin, ruleOf, options)
         const behind = new Set(backlogs.all(identity).map(({ account }) => account))
         const taken = new Map<number, number>()
@@ -118,7 +118,7 @@ export const createFanOut = (db: Db) => {
     ): Expansion =>
       atomically(db, () => {
         const { identity } = origin
-        const ruleOf = remember(findRule)
+        const ruleOf = memoizeRule(findRule)
         const { expansion, take } = begin(origin, ruleOf, options)
         const cursor = readCursor.get(identity) ?? 0
         const left = entries.filter(entry => entry.n > n && entry.n <= cursor)
@@ -136,7 +136,7 @@ export const createFanOut = (db: Db) => {
         forget(oldTests.all(rule.id))
         const added = addDelivery.run({
           ...{ network: rule.network, alert: alert.id, round: lastTest.get(rule.network, alert.id)! + 1 },
-          ...{ type: 'alert.test', action: place, original: 0, ...ownOf(rule), receiver, destination },
+          ...{ type: 'alert.test', action: place, original: 0, ...ruleIds(rule), receiver, destination },
           message: keepMessage(rule.network, rule, alert),
           // Never queued, so that nobody sends it a second time.
           ...{
@@ -155,7 +155,7 @@ export const createFanOut = (db: Db) => {
   }
 }
 
-const remember = <K, V>(find: (key: K) => V): ((key: K) => V) => {
+const memoizeRule = <K, V>(find: (key: K) => V): ((key: K) => V) => {
   const known = new Map<K, V>()
   return key => {
     if (!known.has(key)) known.set(key, find(key))

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { messageOf, systemFault } from '../../lib/errors.ts'
 import type { Db } from '../../sqlite/database.ts'
 import { sharedFile } from '../../sqlite/shared-file.ts'
-import { MIGRATIONS } from './migrations.ts'
+import { DELIVERY_MIGRATIONS } from './migrations.ts'
 
 export type { Db } from '../../sqlite/database.ts'
 
@@ -19,7 +19,7 @@ export const {
   faults: checkDeliveries,
   compact: compactDeliveries,
 } = sharedFile({
-  ...{ file: DELIVERIES_FILE, holds: 'deliveries', table: 'delivery', steps: MIGRATIONS },
+  ...{ file: DELIVERIES_FILE, holds: 'deliveries', table: 'delivery', steps: DELIVERY_MIGRATIONS },
   damage: { code: 'deliveries_damaged', loses: ': then all alerts that are stored are sent again' },
   // Room that is free can be given back. An older file is written anew for that, as by chainsieve compact.
   layout: ['auto_vacuum = INCREMENTAL'],

@@ -1,6 +1,12 @@
 import type { Action } from '../../rules/rule.ts'
 import type { Db } from './file.ts'
-import { type AttemptInfo, type DeliveryInfo, type DeliveryRecord, type DeliveryState, SELECT } from './records.ts'
+import {
+  type AttemptInfo,
+  type DeliveryInfo,
+  type DeliveryRecord,
+  type DeliveryState,
+  SELECT_DELIVERIES,
+} from './records.ts'
 
 /** `waiting`: queued, and not tried yet. `retried`: queued after a try that failed. */
 export type ListedState = DeliveryState | 'waiting' | 'retried'
@@ -47,9 +53,9 @@ export interface Destinations {
 /** Deliveries that one question looks at: the thread that answers it has others to send. */
 const LOOK = 2_000
 /** Deliveries of a state that are counted, at most. */
-const COUNTED = 20_000
+const MAX_COUNTED_DELIVERIES = 20_000
 
-const STATES: readonly DeliveryState[] = ['queued', 'delivered', 'dead', 'cancelled']
+const DELIVERY_STATES: readonly DeliveryState[] = ['queued', 'delivered', 'dead', 'cancelled']
 
 /** The deliveries of one account, across its rules. */
 export const createListing = (db: Db, attemptsOf: (delivery: number) => AttemptInfo[]) => {
@@ -62,14 +68,14 @@ export const createListing = (db: Db, attemptsOf: (delivery: number) => AttemptI
   const ofState = idsBefore('INDEXED BY delivery_account', 'account = @account AND state = @state')
   const ofRule = idsBefore('INDEXED BY delivery_rule', 'rule = @rule')
   const ofAlert = idsBefore('', 'alert = @alert')
-  const find = db.prepare<[number, number], DeliveryInfo>(`${SELECT} WHERE d.id = ? AND d.account = ?`)
+  const find = db.prepare<[number, number], DeliveryInfo>(`${SELECT_DELIVERIES} WHERE d.id = ? AND d.account = ?`)
   const counts = db.prepare<[object], Omit<DestinationInfo, 'nextAt'> & { nextAt: number | null; looked: number }>(
     `SELECT r.channel, r.shown AS target, sum(d.type <> 'alert.test' AND d.state = 'queued' AND d.tries = 0) AS waiting,
        sum(d.type <> 'alert.test' AND d.state = 'queued' AND d.tries > 0) AS retried,
        sum(d.type <> 'alert.test' AND d.state = 'dead') AS dead,
        min(CASE WHEN d.state = 'queued' THEN d.next_at END) AS nextAt, count(*) AS looked
      FROM delivery d INDEXED BY delivery_account JOIN receiver r ON r.id = d.receiver
-     WHERE d.id IN (SELECT id FROM delivery INDEXED BY delivery_account WHERE account = @account AND state = @state ORDER BY id LIMIT ${COUNTED})
+     WHERE d.id IN (SELECT id FROM delivery INDEXED BY delivery_account WHERE account = @account AND state = @state ORDER BY id LIMIT ${MAX_COUNTED_DELIVERIES})
        AND d.account = @account AND d.state = @state
      GROUP BY r.channel, r.shown`,
   )
@@ -78,7 +84,8 @@ export const createListing = (db: Db, attemptsOf: (delivery: number) => AttemptI
   const idsOf = ({ account, state, rule, alert, before = Number.MAX_SAFE_INTEGER }: PageFilter): number[] => {
     if (alert !== undefined) return ofAlert.all({ alert, before })
     if (rule !== undefined) return ofRule.all({ rule, before })
-    const states = state === undefined ? STATES : [state === 'waiting' || state === 'retried' ? 'queued' : state]
+    const states =
+      state === undefined ? DELIVERY_STATES : [state === 'waiting' || state === 'retried' ? 'queued' : state]
     return states
       .flatMap(state => ofState.all({ account, state, before }))
       .sort((a, b) => b - a)
@@ -92,7 +99,7 @@ export const createListing = (db: Db, attemptsOf: (delivery: number) => AttemptI
       const deliveries: DeliveryInfo[] = []
       for (const [at, id] of ids.entries()) {
         const found = find.get(id, filter.account)
-        if (found && fits(found, filter)) deliveries.push(found)
+        if (found && matchesFilter(found, filter)) deliveries.push(found)
         const isLast = at === ids.length - 1
         if (deliveries.length === filter.limit && !isLast) return { deliveries, next: id }
       }
@@ -110,7 +117,7 @@ export const createListing = (db: Db, attemptsOf: (delivery: number) => AttemptI
       let complete = true
       for (const state of ['queued', 'dead'] as const) {
         const rows = counts.all({ account, state })
-        if (rows.reduce((sum, { looked }) => sum + looked, 0) >= COUNTED) complete = false
+        if (rows.reduce((sum, { looked }) => sum + looked, 0) >= MAX_COUNTED_DELIVERIES) complete = false
         for (const { looked: _, ...row } of rows) {
           if (row.waiting + row.retried + row.dead === 0) continue
           const key = JSON.stringify([row.channel, row.target])
@@ -124,16 +131,16 @@ export const createListing = (db: Db, attemptsOf: (delivery: number) => AttemptI
   }
 }
 
-const fits = (
+const matchesFilter = (
   found: DeliveryInfo,
   { state, since = found.createdAt, until = found.createdAt, ...filter }: PageFilter,
 ) =>
-  isIn(state, found.state, found.tries) &&
+  isInState(state, found.state, found.tries) &&
   (['rule', 'channel', 'target'] as const).every(name => filter[name] === undefined || filter[name] === found[name]) &&
   found.createdAt >= since &&
   found.createdAt <= until
 
-const isIn = (wanted: ListedState | undefined, state: DeliveryState, tries: number): boolean =>
+const isInState = (wanted: ListedState | undefined, state: DeliveryState, tries: number): boolean =>
   wanted === 'waiting' || wanted === 'retried'
     ? state === 'queued' && tries > 0 === (wanted === 'retried')
     : wanted === undefined || state === wanted

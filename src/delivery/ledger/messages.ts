@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import type { StoredAlert } from '../../alerts/alert.ts'
 import type { Action, StoredRule } from '../../rules/rule.ts'
-import type { ChannelOf, Message, MessageType } from '../channels/channel.ts'
+import type { AlertMessage, ChannelOf, MessageType } from '../channels/channel.ts'
 import { readSource } from '../payload.ts'
 import type { Db } from './file.ts'
 
 /** The parts of a message that are the same for all states of its alert. */
-export type MessageHead = Pick<Message, 'targetType' | 'confirmations' | 'entity'>
+export type MessageHead = Pick<AlertMessage, 'targetType' | 'confirmations' | 'entity'>
 
 /** Keeps receivers and messages, each once however many deliveries name it. */
 export const createMessages = (db: Db) => {
@@ -26,7 +26,7 @@ export const createMessages = (db: Db) => {
       JSON.stringify(action),
       action.type,
       destination,
-      hashOf([action.type, action.parameters]),
+      targetHash([action.type, action.parameters]),
       channel.shown(action),
     )!
     return { id, destination, combines: channel.combines === true }
@@ -34,7 +34,7 @@ export const createMessages = (db: Db) => {
 
   const keepMessage = (network: string, rule: StoredRule, alert: StoredAlert): number => {
     addSaid.run(rule.id, rule.revision, JSON.stringify(saidBy(rule)))
-    return Number(addMessage.run(network, alert.id, JSON.stringify(headOf(alert)), alert.source).lastInsertRowid)
+    return Number(addMessage.run(network, alert.id, JSON.stringify(messageHead(alert)), alert.source).lastInsertRowid)
   }
 
   return { receiverOf, keepMessage }
@@ -64,31 +64,32 @@ export const createLoad = (db: Db) => {
   return (deliveries: readonly number[]) => {
     const rows = deliveries.map(id => load.get(id)!)
     const { destination, account, action } = rows[0]!
-    return { destination, account, action: JSON.parse(action) as Action, messages: rows.map(toMessage) }
+    return { destination, account, action: JSON.parse(action) as Action, messages: rows.map(parseMessageRow) }
   }
 }
 
 /** The members of messages that describe a rule. */
-export const saidBy = ({ id, input }: Pick<StoredRule, 'id' | 'input'>): Message['rule'] => ({
+export const saidBy = ({ id, input }: Pick<StoredRule, 'id' | 'input'>): AlertMessage['rule'] => ({
   id,
   name: input.name,
   version: input.version ?? null,
 })
 
-export const headOf = (alert: StoredAlert): MessageHead => ({
+export const messageHead = (alert: StoredAlert): MessageHead => ({
   targetType: alert.targetType,
   confirmations: alert.confirmations,
   entity: { ...alert.entity, blockNumber: alert.block },
 })
 
-const toMessage = ({ said, head, source, ...row }: Claimed): Message => ({
+const parseMessageRow = ({ said, head, source, ...row }: Claimed): AlertMessage => ({
   id: row.alert,
   type: row.type,
   network: row.network,
   timestamp: row.changed_at,
-  rule: JSON.parse(said) as Message['rule'],
+  rule: JSON.parse(said) as AlertMessage['rule'],
   ...(JSON.parse(head) as MessageHead),
   source: readSource(source),
 })
 
-const hashOf = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 32)
+const targetHash = (value: unknown): string =>
+  createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 32)

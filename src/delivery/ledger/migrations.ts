@@ -1,5 +1,5 @@
 /** Step n brings the file of deliveries from version n to n + 1. What was released is never edited: changes are further steps. */
-export const MIGRATIONS: readonly string[] = [
+export const DELIVERY_MIGRATIONS: readonly string[] = [
   `-- Up to which number the outbox of a store has been taken over.
    CREATE TABLE cursor (
      store TEXT PRIMARY KEY,

@@ -1,6 +1,6 @@
 import { TOKEN } from '../../rules/extracts.ts'
 import type { Action } from '../../rules/rule.ts'
-import type { MessageType, Outcome } from '../channels/channel.ts'
+import type { MessageType, SendOutcome } from '../channels/channel.ts'
 import { nextTry } from '../retry-schedule.ts'
 import { disabledError } from './alert-deliveries.ts'
 import { atomically, type Db } from './file.ts'
@@ -11,7 +11,7 @@ export interface Attempt {
   at: number
   latencyMs: number
   /** `aborted`: the program stopped, and it is not known whether the receiver got it. */
-  outcome: Outcome | { type: 'aborted' }
+  outcome: SendOutcome | { type: 'aborted' }
 }
 
 /** The state of a delivery after an attempt. */
@@ -28,7 +28,7 @@ export interface Settled {
   nextAt: number
 }
 
-interface State {
+interface DeliveryRow {
   state: string
   tries: number
   rule: number
@@ -44,7 +44,7 @@ interface State {
 
 /** Attempts, and what follows from each for its deliveries. */
 export const createOutcomes = (db: Db) => {
-  const stateOf = db.prepare<[number], State>(
+  const stateOf = db.prepare<[number], DeliveryRow>(
     `SELECT d.state, d.tries, d.rule, d.revision, d.account, d.destination, r.channel, r.action, d.type, d.received_at, d.delivered_at
      FROM delivery d JOIN receiver r ON r.id = d.receiver WHERE d.id = ?`,
   )
@@ -81,8 +81,8 @@ export const createOutcomes = (db: Db) => {
       at,
       latencyMs: Math.round(latencyMs),
       outcome: outcome.type,
-      status: statusOf(outcome),
-      error: errorOf(outcome),
+      status: outcomeStatus(outcome),
+      error: outcomeError(outcome),
       head: 'head' in outcome ? outcome.head : null,
       nextAt,
       combined: ids.length,
@@ -96,7 +96,7 @@ export const createOutcomes = (db: Db) => {
     const { outcome } = attempt
     const { channel, destination, type } = was
     const { now } = how
-    const [status, error] = [statusOf(outcome), errorOf(outcome)]
+    const [status, error] = [outcomeStatus(outcome), outcomeError(outcome)]
     let nextAt: number | undefined
     let to: Settled['to'] = 'cancelled'
     if (outcome.type === 'delivered') {
@@ -162,8 +162,8 @@ export const createOutcomes = (db: Db) => {
           at,
           end,
           delivered ? end : null,
-          statusOf(outcome),
-          errorOf(outcome),
+          outcomeStatus(outcome),
+          outcomeError(outcome),
           id,
         )
       })
@@ -172,10 +172,11 @@ export const createOutcomes = (db: Db) => {
 }
 
 /** The HTTP or SMTP status of the receiver's answer. */
-export const statusOf = (outcome: Attempt['outcome']): number | null => ('status' in outcome ? outcome.status : null)
+export const outcomeStatus = (outcome: Attempt['outcome']): number | null =>
+  'status' in outcome ? outcome.status : null
 
 /** The error of an outcome that is not a success. */
-export const errorOf = (outcome: Attempt['outcome']): string | null =>
+export const outcomeError = (outcome: Attempt['outcome']): string | null =>
   'why' in outcome
     ? outcome.why
     : outcome.type === 'aborted'

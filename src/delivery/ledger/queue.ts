@@ -1,6 +1,6 @@
 import type { Turn } from '../../lib/scheduling/breaker.ts'
 import type { Action } from '../../rules/rule.ts'
-import type { Message } from '../channels/channel.ts'
+import type { AlertMessage } from '../channels/channel.ts'
 import type { Lane } from '../scheduler.ts'
 import { atomically, type Db } from './file.ts'
 import { createLoad } from './messages.ts'
@@ -19,16 +19,16 @@ export interface Due {
 export interface Job extends Lane {
   ids: readonly number[]
   action: Action
-  messages: readonly Message[]
+  messages: readonly AlertMessage[]
 }
 
 export type Queue = ReturnType<typeof createQueue>
 
-const DUE = `SELECT d.id, d.rule, d.receiver, r.channel, d.alert || ' ' || r.target AS sequence
+const SELECT_DUE = `SELECT d.id, d.rule, d.receiver, r.channel, d.alert || ' ' || r.target AS sequence
   FROM delivery d JOIN receiver r ON r.id = d.receiver WHERE d.state = 'queued'`
 
 /** One look-up for each lane, whatever stands in it. */
-const LANES = `WITH RECURSIVE lane (account, destination) AS (
+const SELECT_LANES = `WITH RECURSIVE lane (account, destination) AS (
    SELECT * FROM (SELECT account, destination FROM delivery WHERE state = 'queued' ORDER BY account, destination LIMIT 1)
    UNION ALL
    SELECT next.account, next.destination FROM lane JOIN delivery next ON next.id = (
@@ -46,7 +46,7 @@ const LANES = `WITH RECURSIVE lane (account, destination) AS (
  )`
 
 /** One look-up for each rule, however many deliveries it has. */
-const RULES = `WITH RECURSIVE r (rule) AS (
+const SELECT_RULES = `WITH RECURSIVE r (rule) AS (
    SELECT min(rule) FROM delivery WHERE state = 'queued'
     UNION ALL
     SELECT (SELECT min(rule) FROM delivery WHERE state = 'queued' AND rule > r.rule) FROM r WHERE r.rule IS NOT NULL
@@ -55,9 +55,9 @@ const RULES = `WITH RECURSIVE r (rule) AS (
 
 export const createQueue = (db: Db) => {
   const load = createLoad(db)
-  const lanes = db.prepare<[], Lane & { dueAt: number; tried: number }>(LANES)
+  const lanes = db.prepare<[], Lane & { dueAt: number; tried: number }>(SELECT_LANES)
   const due = db.prepare<[number, string, number, number, number], Due>(
-    `${DUE} AND d.account = ? AND d.destination = ? AND (d.tries > 0) = ? AND d.next_at <= ? ORDER BY d.next_at, d.id LIMIT ?`,
+    `${SELECT_DUE} AND d.account = ? AND d.destination = ? AND (d.tries > 0) = ? AND d.next_at <= ? ORDER BY d.next_at, d.id LIMIT ?`,
   )
   const nextDue = db
     .prepare<[number, string, number, number], number | null>(
@@ -65,7 +65,7 @@ export const createQueue = (db: Db) => {
        WHERE state = 'queued' AND account = ? AND destination = ? AND (tries > 0) = ? AND next_at > ?`,
     )
     .pluck()
-  const rules = db.prepare<[], number>(RULES).pluck()
+  const rules = db.prepare<[], number>(SELECT_RULES).pluck()
   const cancelRule = db
     .prepare<[number, string, number, number], Action['type']>(
       `UPDATE delivery SET state = 'cancelled', settled_at = ?, last_error = ? WHERE id IN (
@@ -74,7 +74,7 @@ export const createQueue = (db: Db) => {
     )
     .pluck()
   const combinable = db.prepare<[number, number, number, number], Due>(
-    `${DUE} AND d.rule = ? AND d.receiver = ? AND d.next_at <= ? ORDER BY d.next_at, d.id LIMIT ?`,
+    `${SELECT_DUE} AND d.rule = ? AND d.receiver = ? AND d.next_at <= ? ORDER BY d.next_at, d.id LIMIT ?`,
   )
   const begin = db.prepare(`UPDATE delivery SET begun_at = ? WHERE id = ? AND state = 'queued' AND next_at <= ?`)
   const version = db.prepare<[], number>('PRAGMA data_version').pluck()
@@ -91,11 +91,13 @@ export const createQueue = (db: Db) => {
 
     /** Deliveries of a lane that are due, the earliest first: first tries, or retries. */
     due: ({ account, destination }: Lane, turn: Turn, now: number, limit: number): Due[] =>
-      due.all(account, destination, TRIED[turn], now, limit),
+      due.all(account, destination, TRIED_FLAG[turn], now, limit),
 
     /** The time at which the next delivery becomes due; undefined if none waits. */
     nextDue({ account, destination }: Lane, now: number): number | undefined {
-      const times = [TRIED.first, TRIED.again].flatMap(tried => nextDue.get(account, destination, tried, now) ?? [])
+      const times = [TRIED_FLAG.first, TRIED_FLAG.again].flatMap(
+        tried => nextDue.get(account, destination, tried, now) ?? [],
+      )
       return times.length === 0 ? undefined : Math.min(...times)
     },
 
@@ -165,4 +167,4 @@ export const createQueue = (db: Db) => {
 }
 
 /** In the index of what is queued. */
-const TRIED: Record<Turn, number> = { first: 0, again: 1 }
+const TRIED_FLAG: Record<Turn, number> = { first: 0, again: 1 }

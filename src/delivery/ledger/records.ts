@@ -89,7 +89,7 @@ export interface Failed {
 }
 
 /** Deliveries as they are shown. */
-export const SELECT = `SELECT d.id, d.network, d.alert, d.type, d.rule, d.action, r.channel, r.shown AS target, d.state, d.tries,
+export const SELECT_DELIVERIES = `SELECT d.id, d.network, d.alert, d.type, d.rule, d.action, r.channel, r.shown AS target, d.state, d.tries,
     CASE d.state WHEN 'queued' THEN d.next_at END AS nextAt, d.created_at AS createdAt, d.delivered_at AS deliveredAt,
     d.last_status AS lastStatus, d.last_error AS lastError
   FROM delivery d JOIN receiver r ON r.id = d.receiver`
@@ -111,7 +111,7 @@ const REDELIVER = {
 const LIST = { rule: 'd.rule = @rule', alert: 'd.alert = @alert', before: 'd.id < @before' }
 
 /** The conditions of what a filter has. */
-const conditionsOf = <K extends string>(
+const sqlConditions = <K extends string>(
   conditions: Record<K, string>,
   filter: { [N in NoInfer<K>]?: unknown },
 ): string[] => (Object.keys(conditions) as K[]).filter(name => filter[name] !== undefined).map(name => conditions[name])
@@ -121,7 +121,7 @@ export const createRecords = (db: Db, now: () => number, limits: Limits) => {
   const count = (sql: string) => db.prepare<unknown[], number>(sql).pluck()
   const ofAlerts = db.prepare<[{ alerts: string; rule: number }], DeliveryInfo>(
     // By alerts: of a rule there may be very many.
-    `${SELECT} WHERE +d.rule = @rule AND d.alert IN (SELECT value FROM json_each(@alerts)) ORDER BY d.id`,
+    `${SELECT_DELIVERIES} WHERE +d.rule = @rule AND d.alert IN (SELECT value FROM json_each(@alerts)) ORDER BY d.id`,
   )
   const countOf = count('SELECT triggered FROM rule_count WHERE rule = ?')
   /** Counts queued deliveries of an account, or of a rule's account. */
@@ -145,10 +145,12 @@ export const createRecords = (db: Db, now: () => number, limits: Limits) => {
     list({ dead = false, ...filter }: ListFilter): DeliveryInfo[] {
       const conditions = [
         ...(dead ? ["d.state = 'dead' AND d.type <> 'alert.test'"] : []),
-        ...conditionsOf(LIST, filter),
+        ...sqlConditions(LIST, filter),
       ]
       const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : ''
-      return db.prepare<[object], DeliveryInfo>(`${SELECT} ${where} ORDER BY d.id DESC LIMIT @limit`).all(filter)
+      return db
+        .prepare<[object], DeliveryInfo>(`${SELECT_DELIVERIES} ${where} ORDER BY d.id DESC LIMIT @limit`)
+        .all(filter)
     },
 
     /**
@@ -158,12 +160,12 @@ export const createRecords = (db: Db, now: () => number, limits: Limits) => {
      */
     redeliver({ dead = false, ...filter }: RedeliverFilter): number {
       const { account, rule } = filter
-      if (!dead && conditionsOf(REDELIVER, { ...filter, account: undefined }).length === 0)
+      if (!dead && sqlConditions(REDELIVER, { ...filter, account: undefined }).length === 0)
         throw refuse(
           'redeliver_all',
           'Name what to deliver again: a rule, an alert, a delivery, a range, or dead deliveries.',
         )
-      const conditions = [...conditionsOf(REDELIVER, filter), ...(dead ? ["state = 'dead'"] : [])]
+      const conditions = [...sqlConditions(REDELIVER, filter), ...(dead ? ["state = 'dead'"] : [])]
       const where = `${conditions.join(' AND ')} AND state <> 'cancelled' AND overtaken = 0 AND type <> 'alert.test'`
       const most = limits.queuedDeliveries
       const values = { ...filter, most, now: now() }

@@ -1,7 +1,7 @@
 import type { ListedState } from '../../delivery/ledger/listing.ts'
 import type { DeliveryState } from '../../delivery/ledger/records.ts'
 import { refuse } from '../../lib/errors.ts'
-import { partsBetween } from '../../lib/time.ts'
+import { DAY_MS, partsBetween } from '../../lib/time.ts'
 import type { Place } from '../../rules/place.ts'
 import { createNameCounter } from '../../search/target.ts'
 import { json } from '../answer.ts'
@@ -35,7 +35,6 @@ export const listAlerts = ruleRoute(
 export const sizeOf = (text: string | undefined, byDefault = 20): number =>
   integerOf('size', text, { max: 1_000 }) ?? byDefault
 
-const DAY_MS = 86_400_000
 /** Half hours of a day, which may begin in the middle of one. */
 const DEFAULT_BUCKETS = 49
 const MOST_BUCKETS = 500

@@ -5,6 +5,7 @@ import { type Accounts, type AuditEntry, SCOPES, type TokenInfo } from '../../..
 import { count, duration, moment, oneOf, text } from '../../../config/kinds.ts'
 import { list, setting } from '../../../config/settings.ts'
 import { refuse } from '../../../lib/errors.ts'
+import { DAY_MS } from '../../../lib/time.ts'
 import { type Context, command, misused } from '../command.ts'
 import { count as countOf, showTable, showText, showTime } from '../show.ts'
 
@@ -106,8 +107,6 @@ export const revokeToken = command({
   },
   show: (_, { args: [id] }) => `Token ${id} is revoked.`,
 })
-
-const DAY_MS = 86_400_000
 
 const numberOf = (id: string, done: string): number => {
   if (!/^\d{1,15}$/.test(id)) throw misused(`A token is ${done} by its number, which chainsieve token list shows.`)

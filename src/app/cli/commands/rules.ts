@@ -3,6 +3,7 @@ import { setting } from '../../../config/settings.ts'
 import type { DeliveryInfo } from '../../../delivery/ledger/records.ts'
 import { didYouMean } from '../../../lib/edit-distance.ts'
 import { refuse } from '../../../lib/errors.ts'
+import { DAY_MS } from '../../../lib/time.ts'
 import type { Cancelled, RuleBook, ShownRule } from '../../rule-book.ts'
 import type { ListedRule } from '../../rules.ts'
 import { type Context, command, misused } from '../command.ts'
@@ -235,8 +236,6 @@ export const testRule = command({
   },
   code: ({ deliveries }) => (deliveries.every(({ delivered }) => delivered) ? 0 : 1),
 })
-
-const DAY_MS = 86_400_000
 
 export const signingSecret = command({
   name: 'rules secret',

@@ -1,14 +1,14 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useGet, useLive } from '../../api/ask.ts'
-import { ask, messageOf } from '../../api/client.ts'
+import { callApi, messageOf } from '../../api/client.ts'
 import { type Json, listAt, member, textAt } from '../../api/json.ts'
 import type { Abi, Redecoding, WholeAbi } from '../../api/wire.ts'
 import { navigate } from '../../browser/router.tsx'
 import { Await, Empty, Fault, NeedsScope, Progress } from '../../parts/answer.tsx'
 import { Aside, announce, Button, confirm, TextField } from '../../parts/controls.tsx'
-import { plain } from '../../parts/format.ts'
+import { visibleText } from '../../parts/format.ts'
 import { JsonView } from '../../parts/json-view.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import { type Column, VirtualTable } from '../../parts/table.tsx'
 import { Hash, say, Text, Time } from '../../parts/text.tsx'
 import type { PageProps } from '../../routes.ts'
 import { Upload } from './upload.tsx'
@@ -67,7 +67,7 @@ const Content = ({ open }: { open: string | undefined }) => {
                 </p>
               </div>
               <div class="found">
-                <Table
+                <VirtualTable
                   label="ABIs"
                   columns={COLUMNS}
                   rows={found}
@@ -157,17 +157,17 @@ const OneAbi = ({ id, onRemoved, onDecode }: OneProps) => {
 }
 
 const remove = async ({ id, name }: WholeAbi): Promise<boolean> => {
-  const text = `${plain(name ?? id)} will decode no further blocks. What it has decoded stays decoded.`
+  const text = `${visibleText(name ?? id)} will decode no further blocks. What it has decoded stays decoded.`
   if (!(await confirm({ title: 'Remove the ABI?', text, action: 'Remove the ABI' }))) return false
-  return attempt(async () => {
-    await ask(`abis/${id}`, { method: 'DELETE' })
+  return runAnnounced(async () => {
+    await callApi(`abis/${id}`, { method: 'DELETE' })
     announce('The ABI is removed.')
   })
 }
 
 const decodeAgain = (id: string): Promise<boolean> =>
-  attempt(async () => {
-    const { redecodings } = await ask<{ redecodings: Redecoding[] }>('redecodings', { body: { abis: [id] } })
+  runAnnounced(async () => {
+    const { redecodings } = await callApi<{ redecodings: Redecoding[] }>('redecodings', { body: { abis: [id] } })
     announce(
       redecodings.length === 0
         ? 'There is no network with blocks that the ABI is for.'
@@ -175,7 +175,7 @@ const decodeAgain = (id: string): Promise<boolean> =>
     )
   })
 
-const attempt = async (what: () => Promise<void>): Promise<boolean> => {
+const runAnnounced = async (what: () => Promise<void>): Promise<boolean> => {
   try {
     await what()
     return true
@@ -205,7 +205,7 @@ const Redecodings = ({ round }: { round: number }) => {
     if (!data) return
     for (const [id, it] of seen.current)
       if (!redecodings.some(it => it.id === id)) {
-        const what = `Decoding ${it.network} again by ${plain(it.name ?? it.abi)}`
+        const what = `Decoding ${it.network} again by ${visibleText(it.name ?? it.abi)}`
         announce(it.state === 'stopping' ? `${what} is stopped.` : `${what} is done.`)
       }
     seen.current = new Map(redecodings.map(it => [it.id, it]))
@@ -214,8 +214,8 @@ const Redecodings = ({ round }: { round: number }) => {
   if (error !== undefined) return <Fault title="What is decoded again cannot be read" error={error} again={again} />
   if (redecodings.length === 0) return null
   const stop = (id: string) =>
-    attempt(async () => {
-      await ask(`redecodings/${id}`, { method: 'DELETE' })
+    runAnnounced(async () => {
+      await callApi(`redecodings/${id}`, { method: 'DELETE' })
       again()
     })
   return (
@@ -225,7 +225,7 @@ const Redecodings = ({ round }: { round: number }) => {
           <Running redecoding={it} total={most.current.get(it.id)} />
           <Button
             label={it.state === 'stopping' ? 'Stopping' : 'Stop'}
-            name={`Stop decoding ${it.network} again by ${plain(it.name ?? it.abi)}`}
+            name={`Stop decoding ${it.network} again by ${visibleText(it.name ?? it.abi)}`}
             disabled={it.state === 'stopping'}
             onClick={() => stop(it.id)}
           />
@@ -237,7 +237,7 @@ const Redecodings = ({ round }: { round: number }) => {
 
 const Running = ({ redecoding, total }: { redecoding: Redecoding; total: number | undefined }) => {
   const { name, abi, network, blocksLeft, state } = redecoding
-  const what = `${plain(name ?? abi)} on ${network}`
+  const what = `${visibleText(name ?? abi)} on ${network}`
   if (state === 'waiting' || blocksLeft === null || total === undefined) return <p>{what} waits for its turn.</p>
   return <Progress label={`Decodes blocks again by ${what}`} done={total - blocksLeft} total={total} />
 }

@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks'
 import { useGet } from '../../api/ask.ts'
-import { ask, messageOf } from '../../api/client.ts'
+import { callApi, messageOf } from '../../api/client.ts'
 import type { Abi, Status } from '../../api/wire.ts'
 import { Progress } from '../../parts/answer.tsx'
 import { Button, CheckField, SelectField, TextField } from '../../parts/controls.tsx'
-import { count, plain } from '../../parts/format.ts'
+import { countText, visibleText } from '../../parts/format.ts'
 
-interface Outcome {
+interface UploadResult {
   file: string
   text: string
   failed: boolean
@@ -21,15 +21,15 @@ export const Upload = ({ onAdded }: { onAdded(): void }) => {
   const [redecode, setRedecode] = useState(true)
   const [over, setOver] = useState(false)
   const [work, setWork] = useState<{ done: number; total: number }>()
-  const [outcomes, setOutcomes] = useState<readonly Outcome[]>([])
+  const [outcomes, setOutcomes] = useState<readonly UploadResult[]>([])
   const addressError =
     address === '' || ADDRESS.test(address.trim())
       ? undefined
       : 'An address is 0x and 40 hex digits. Leave it empty for any contract.'
 
-  const add = async (files: readonly Read[]) => {
+  const add = async (files: readonly UploadedText[]) => {
     if (files.length === 0 || addressError !== undefined) return
-    const told: Outcome[] = []
+    const told: UploadResult[] = []
     for (const [done, file] of files.entries()) {
       setWork({ done, total: files.length })
       told.push(await addOne(file, { network, address: address.trim(), redecode }))
@@ -51,7 +51,7 @@ export const Upload = ({ onAdded }: { onAdded(): void }) => {
       onDrop={event => {
         event.preventDefault()
         setOver(false)
-        if (event.dataTransfer) void filesOf(event.dataTransfer).then(add)
+        if (event.dataTransfer) void readTransfer(event.dataTransfer).then(add)
       }}
     >
       <h2>Add ABIs</h2>
@@ -96,7 +96,7 @@ export const Upload = ({ onAdded }: { onAdded(): void }) => {
           <ul class="outcomes">
             {outcomes.map(({ file, text, failed }, i) => (
               <li key={i} class={failed ? 'bad' : 'good'}>
-                <strong>{plain(file)}</strong>: {plain(text)}
+                <strong>{visibleText(file)}</strong>: {visibleText(text)}
               </li>
             ))}
           </ul>
@@ -109,13 +109,13 @@ export const Upload = ({ onAdded }: { onAdded(): void }) => {
 
 const ADDRESS = /^0x[0-9a-f]{40}$/i
 
-interface For {
+interface AbiTarget {
   network: string
   address: string
   redecode: boolean
 }
 
-const addOne = async (file: Read, { network, address, redecode }: For): Promise<Outcome> => {
+const addOne = async (file: UploadedText, { network, address, redecode }: AbiTarget): Promise<UploadResult> => {
   try {
     const text = await file.text()
     const where = new URLSearchParams({ redecode: String(redecode) })
@@ -123,8 +123,8 @@ const addOne = async (file: Read, { network, address, redecode }: For): Promise<
     if (address) where.set('address', address)
     // A body of several has a name for each.
     if (!SEVERAL.test(text)) where.set('name', file.name.replace(/\.\w+$/, ''))
-    const { abis } = await ask<{ abis: Abi[] }>(`abis?${where}`, { body: text })
-    return { file: file.name, text: abis.map(summaryOf).join('; '), failed: false }
+    const { abis } = await callApi<{ abis: Abi[] }>(`abis?${where}`, { body: text })
+    return { file: file.name, text: abis.map(abiSummary).join('; '), failed: false }
   } catch (error) {
     return { file: file.name, text: messageOf(error), failed: true }
   }
@@ -132,21 +132,21 @@ const addOne = async (file: Read, { network, address, redecode }: For): Promise<
 
 const SEVERAL = /^\s*\{\s*"abis"\s*:/
 
-const summaryOf = ({ events, functions, errors }: Abi) =>
+const abiSummary = ({ events, functions, errors }: Abi) =>
   `added with ${counted(events, 'event')}, ${counted(functions, 'function')} and ${counted(errors, 'error')}`
 
-const counted = (number: number | null, what: string) => (number === null ? `many ${what}s` : count(number, what))
+const counted = (number: number | null, what: string) => (number === null ? `many ${what}s` : countText(number, what))
 
 /** Text of a file, and how it is called. */
-export interface Read {
+export interface UploadedText {
   name: string
   text(): Promise<string>
 }
 
-const MOST = 2_000
+const MAX_FILES = 2_000
 
 /** The files that were chosen or dropped, also in folders, such as Foundry's `out`, without what holds no ABI. */
-const filesOf = async (transfer: DataTransfer): Promise<Read[]> => {
+const readTransfer = async (transfer: DataTransfer): Promise<UploadedText[]> => {
   // The list is empty once the event is over.
   const entries = [...transfer.items].map(item => item.webkitGetAsEntry()).filter(entry => entry !== null)
   const found: File[] = []
@@ -154,25 +154,25 @@ const filesOf = async (transfer: DataTransfer): Promise<Read[]> => {
   return (entries.length > 0 ? found : [...transfer.files]).map(readOf)
 }
 
-const readOf = (file: File): Read => ({ name: file.name, text: () => file.text() })
+const readOf = (file: File): UploadedText => ({ name: file.name, text: () => file.text() })
 
 const collect = async (entry: FileSystemEntry, found: File[]): Promise<void> => {
-  if (found.length >= MOST) return
-  if (isFile(entry)) {
+  if (found.length >= MAX_FILES) return
+  if (isFileEntry(entry)) {
     if (isLikely(entry.name) || entry.fullPath === `/${entry.name}`)
       found.push(await new Promise<File>((resolve, reject) => entry.file(resolve, reject)))
   } else if (isFolder(entry) && entry.name !== 'build-info')
-    for (const inner of await listOf(entry)) await collect(inner, found)
+    for (const inner of await readFolder(entry)) await collect(inner, found)
 }
 
-const isFile = (entry: FileSystemEntry): entry is FileSystemFileEntry => entry.isFile
+const isFileEntry = (entry: FileSystemEntry): entry is FileSystemFileEntry => entry.isFile
 const isFolder = (entry: FileSystemEntry): entry is FileSystemDirectoryEntry => entry.isDirectory
 
 /** Of a folder, the artifacts alone. */
 const isLikely = (name: string): boolean => name.endsWith('.json') && !/\.(dbg|metadata)\.json$/.test(name)
 
 /** A reader gives a folder in parts, until one is empty. */
-const listOf = async (folder: FileSystemDirectoryEntry): Promise<FileSystemEntry[]> => {
+const readFolder = async (folder: FileSystemDirectoryEntry): Promise<FileSystemEntry[]> => {
   const reader = folder.createReader()
   const all: FileSystemEntry[] = []
   for (;;) {

@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks'
 import { useGet } from '../../api/ask.ts'
-import { type Account, SCOPES, type Scope } from '../../api/wire.ts'
+import { type SignedInAccount, TOKEN_SCOPES, type TokenScope } from '../../api/wire.ts'
 import { Await, CreateToken } from '../../parts/answer.tsx'
 import { TextField } from '../../parts/controls.tsx'
 import { type Column, PlainTable } from '../../parts/table.tsx'
 import { Facts, Text, Time } from '../../parts/text.tsx'
 
-const MEANINGS: Readonly<Record<Scope, string>> = {
+const MEANINGS: Readonly<Record<TokenScope, string>> = {
   search: 'search all networks',
   rules: 'see and change the alert rules of this account, and their deliveries',
   admin: 'add and remove ABIs, decode stored blocks again, see what takes room on the disk, read metrics',
@@ -16,13 +16,13 @@ const MEANINGS: Readonly<Record<Scope, string>> = {
 export default () => (
   <>
     <h1>Account</h1>
-    <Await asked={useGet<Account>('account')} failed="The account cannot be read" busy="Reading the account">
-      {account => <Shown account={account} />}
+    <Await asked={useGet<SignedInAccount>('account')} failed="The account cannot be read" busy="Reading the account">
+      {account => <AccountFacts account={account} />}
     </Await>
   </>
 )
 
-const Shown = ({ account: { account, token, limits, server } }: { account: Account }) => {
+const AccountFacts = ({ account: { account, token, limits, server } }: { account: SignedInAccount }) => {
   const facts = {
     Account: <Text value={account} />,
     Token: (
@@ -41,7 +41,7 @@ const Shown = ({ account: { account, token, limits, server } }: { account: Accou
       <Facts of={facts} />
       <h2>What this token may do</h2>
       <ul class="scopes">
-        {SCOPES.map(scope => {
+        {TOKEN_SCOPES.map(scope => {
           const has = token.scopes.includes(scope)
           return (
             <li key={scope}>
@@ -50,10 +50,10 @@ const Shown = ({ account: { account, token, limits, server } }: { account: Accou
           )
         })}
       </ul>
-      {token.scopes.length < SCOPES.length && (
+      {token.scopes.length < TOKEN_SCOPES.length && (
         <>
           <p>The operator of the server creates a token with all scopes by</p>
-          <CreateToken account={account} scopes={SCOPES} />
+          <CreateToken account={account} scopes={TOKEN_SCOPES} />
         </>
       )}
       <h2>Networks</h2>
@@ -63,7 +63,7 @@ const Shown = ({ account: { account, token, limits, server } }: { account: Accou
   )
 }
 
-const NETWORKS: readonly Column<Account['server']['networks'][number]>[] = [
+const NETWORKS: readonly Column<SignedInAccount['server']['networks'][number]>[] = [
   { title: 'Network', cell: ({ network }) => network },
   { title: 'New blocks', cell: ({ indexed }) => (indexed ? 'come from a node' : 'no node brings them') },
   { title: 'Traces', cell: ({ traces }) => traces ?? 'as they were stored' },

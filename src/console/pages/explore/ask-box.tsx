@@ -1,14 +1,14 @@
 import { useRef, useState } from 'preact/hooks'
 import { useAsk } from '../../api/ask.ts'
-import { ask } from '../../api/client.ts'
+import { callApi } from '../../api/client.ts'
 import type { Kind } from '../../api/wire.ts'
 import { setQuery } from '../../browser/router.tsx'
 import { Form, Select } from '../../parts/controls.tsx'
 import { Text } from '../../parts/text.tsx'
-import { choose, type Suggestion, wordBefore } from './query.ts'
+import { applySuggestion, type Suggestion, wordBefore } from './query.ts'
 import type { Draft } from './state.ts'
 
-interface Props {
+interface AskBoxProps {
   draft: Draft
   networks: readonly string[]
   network: string
@@ -16,7 +16,7 @@ interface Props {
 }
 
 /** The network and the box that takes anything. */
-export const AskBox = ({ draft, networks, network, onNeeds }: Props) => (
+export const AskBox = ({ draft, networks, network, onNeeds }: AskBoxProps) => (
   <Form class="ask" onSubmit={draft.submit}>
     <Select
       aria-label="Network"
@@ -31,7 +31,7 @@ export const AskBox = ({ draft, networks, network, onNeeds }: Props) => (
   </Form>
 )
 
-const Box = ({ draft, network, onNeeds }: Pick<Props, 'draft' | 'network' | 'onNeeds'>) => {
+const Box = ({ draft, network, onNeeds }: Pick<AskBoxProps, 'draft' | 'network' | 'onNeeds'>) => {
   const area = useRef<HTMLTextAreaElement>(null)
   /** Where the word that is written ends; none while nothing is to be suggested. */
   const [caret, setCaret] = useState<number>()
@@ -46,7 +46,7 @@ const Box = ({ draft, network, onNeeds }: Pick<Props, 'draft' | 'network' | 'onN
     setAt(-1)
   }
   const take = (offer: Suggestion) => {
-    const next = choose(draft.text, caret ?? draft.text.length, offer)
+    const next = applySuggestion(draft.text, caret ?? draft.text.length, offer)
     draft.set(next.text, 'box')
     onNeeds(next.needs)
     close()
@@ -138,5 +138,5 @@ const later = (signal: AbortSignal) =>
 /** Names that someone who types `q` may mean. */
 export const askSuggestions = async (network: string, q: string, signal: AbortSignal): Promise<Suggestion[]> => {
   const path = `${network}/es/suggest?q=${encodeURIComponent(q.slice(0, 100))}&size=8`
-  return (await ask<{ suggestions: Suggestion[] }>(path, { signal })).suggestions
+  return (await callApi<{ suggestions: Suggestion[] }>(path, { signal })).suggestions
 }

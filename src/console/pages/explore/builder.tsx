@@ -2,7 +2,7 @@ import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks'
 import { useAsk } from '../../api/ask.ts'
 import type { Kind } from '../../api/wire.ts'
 import { Button, Form, Select, Suggestions } from '../../parts/controls.tsx'
-import { plain } from '../../parts/format.ts'
+import { visibleText } from '../../parts/format.ts'
 import { Text } from '../../parts/text.tsx'
 import type { KnownValues } from './catalogue.ts'
 import {
@@ -18,24 +18,24 @@ import {
 import { type Catalogue, type FieldInfo, fieldsOf } from './fields.ts'
 import type { Draft } from './state.ts'
 
-interface Props {
+interface BuilderProps {
   draft: Draft
   catalogue: Catalogue
   kinds: readonly Kind[]
   values: KnownValues
 }
 
-const EMPTY: Condition = { field: '', operator: 'is', not: false, value: '' }
+const NEW_CONDITION: Condition = { field: '', operator: 'is', not: false, value: '' }
 
 /** The query as a list of conditions that all have to hold. */
-export const Builder = ({ draft, catalogue, kinds, values }: Props) => {
-  const [rows, setRows] = useState<readonly Condition[]>([EMPTY])
+export const Builder = ({ draft, catalogue, kinds, values }: BuilderProps) => {
+  const [rows, setRows] = useState<readonly Condition[]>([NEW_CONDITION])
   const written = useRef<string>(undefined)
   useEffect(() => {
     if (draft.clause === undefined || draft.clause === written.current) return
     written.current = draft.clause
     const read = conditionsOf(draft.clause)
-    setRows(read.length === 0 ? [EMPTY] : read)
+    setRows(read.length === 0 ? [NEW_CONDITION] : read)
   }, [draft.clause])
 
   const fields = useMemo(() => fieldsOf(catalogue, kinds).filter(({ path }) => !HIDDEN.test(path)), [catalogue, kinds])
@@ -48,22 +48,24 @@ export const Builder = ({ draft, catalogue, kinds, values }: Props) => {
   }
 
   if (draft.clause === undefined)
-    return <p class="dim">The query cannot be shown as conditions: {plain(draft.error ?? '')} Correct it first.</p>
+    return (
+      <p class="dim">The query cannot be shown as conditions: {visibleText(draft.error ?? '')} Correct it first.</p>
+    )
   return (
     <Form class="conditions" aria-label="Conditions" onSubmit={draft.submit}>
       <Suggestions id={fieldsId} of={fields.map(({ path, meaning }) => ({ value: path, label: meaning }))} />
       {rows.map((row, i) => (
-        <Row
+        <ConditionRow
           key={i}
           {...{ row, fieldsId, values }}
           at={i + 1}
           field={catalogue.fields.get(row.field)}
           onChange={next => write(rows.with(i, next))}
-          onRemove={() => write(rows.length === 1 ? [EMPTY] : rows.toSpliced(i, 1))}
+          onRemove={() => write(rows.length === 1 ? [NEW_CONDITION] : rows.toSpliced(i, 1))}
         />
       ))}
       <p class="actions">
-        <Button label="Add a condition" onClick={() => setRows([...rows, EMPTY])} />
+        <Button label="Add a condition" onClick={() => setRows([...rows, NEW_CONDITION])} />
         <span class="dim">All of them have to hold.</span>
         {/* Enter in a condition searches. */}
         <button type="submit" class="skip">
@@ -87,7 +89,7 @@ interface RowProps {
   onRemove(): void
 }
 
-const Row = ({ onRemove, ...props }: RowProps) => {
+const ConditionRow = ({ onRemove, ...props }: RowProps) => {
   const { at, row, field } = props
   return (
     <fieldset class="condition">

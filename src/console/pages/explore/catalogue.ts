@@ -1,26 +1,28 @@
-import { ask } from '../../api/client.ts'
-import { search } from '../../api/index.ts'
-import { at, isObject, type Json, textAt } from '../../api/json.ts'
-import { KINDS, type Kind } from '../../api/wire.ts'
+import { callApi } from '../../api/client.ts'
+import { searchDocuments } from '../../api/index.ts'
+import { isJsonObject, type Json, textAt, valueAt } from '../../api/json.ts'
+import { type Kind, OFFERED_KINDS } from '../../api/wire.ts'
 import type { Catalogue, ClauseInfo, FieldInfo } from './fields.ts'
 
 /** What can be asked for: the types from the mapping, the meanings from the description of the API. */
 export const getCatalogue = async (network: string, signal: AbortSignal): Promise<Catalogue> => {
   const [mapping, described] = await Promise.all([
-    ask(`${network}/es/_mapping`, { signal }),
-    ask('openapi.json', { signal }),
+    callApi(`${network}/es/_mapping`, { signal }),
+    callApi('openapi.json', { signal }),
   ])
   const fields = new Map<string, FieldInfo>()
-  for (const kind of KINDS) {
-    const index = isObject(mapping) ? Object.entries(mapping).find(([name]) => name.endsWith(`-${kind}`)) : undefined
-    const schema = at(described, `components.schemas.${kind[0]!.toUpperCase()}${kind.slice(1)}Source`)
-    for (const info of fieldsIn(kind, at(index?.[1], 'mappings.properties'), schema)) {
+  for (const kind of OFFERED_KINDS) {
+    const index = isJsonObject(mapping)
+      ? Object.entries(mapping).find(([name]) => name.endsWith(`-${kind}`))
+      : undefined
+    const schema = valueAt(described, `components.schemas.${kind[0]!.toUpperCase()}${kind.slice(1)}Source`)
+    for (const info of fieldsIn(kind, valueAt(index?.[1], 'mappings.properties'), schema)) {
       const same = fields.get(info.path)
       if (same) same.kinds.push(kind)
       else fields.set(info.path, info)
     }
   }
-  return { fields, clauses: clausesIn(at(described, 'components.schemas.Query.properties')) }
+  return { fields, clauses: clausesIn(valueAt(described, 'components.schemas.Query.properties')) }
 }
 
 const fieldsIn = (kind: Kind, properties: Json | undefined, schema: Json | undefined): FieldInfo[] => {
@@ -32,16 +34,17 @@ const fieldsIn = (kind: Kind, properties: Json | undefined, schema: Json | undef
     meaning: string,
     isInList: boolean,
   ) => {
-    if (!isObject(inner)) return
+    if (!isJsonObject(inner)) return
     for (const [name, property] of Object.entries(inner)) {
       const own = path === '' ? name : `${path}.${name}`
-      const described = at(schema, `properties.${name}`)
+      const described = valueAt(schema, `properties.${name}`)
       const says = textAt(described, 'description') ?? meaning
-      const items = at(described, 'items')
+      const items = valueAt(described, 'items')
       const type = textAt(property, 'type')
-      if (type !== undefined && type !== 'nested' && at(property, 'index') !== false) add(own, type, says, isInList)
-      walk(at(property, 'fields'), own, undefined, says, isInList)
-      walk(at(property, 'properties'), own, items ?? described, says, isInList || items !== undefined)
+      if (type !== undefined && type !== 'nested' && valueAt(property, 'index') !== false)
+        add(own, type, says, isInList)
+      walk(valueAt(property, 'fields'), own, undefined, says, isInList)
+      walk(valueAt(property, 'properties'), own, items ?? described, says, isInList || items !== undefined)
     }
   }
   const add = (path: string, type: string, meaning: string, isInList: boolean) => {
@@ -55,17 +58,17 @@ const fieldsIn = (kind: Kind, properties: Json | undefined, schema: Json | undef
 }
 
 const clausesIn = (clauses: Json | undefined): ClauseInfo[] =>
-  isObject(clauses)
+  isJsonObject(clauses)
     ? Object.entries(clauses).map(([name, clause]) => {
-        const members = at(clause, 'properties')
-        const example = at(clause, 'examples')
-        const shown = Array.isArray(example) && isObject(example[0]) ? Object.keys(example[0]) : []
-        const isFieldwise = name === 'terms' || (at(clause, 'minProperties') === 1 && !isObject(members))
+        const members = valueAt(clause, 'properties')
+        const example = valueAt(clause, 'examples')
+        const shown = Array.isArray(example) && isJsonObject(example[0]) ? Object.keys(example[0]) : []
+        const isFieldwise = name === 'terms' || (valueAt(clause, 'minProperties') === 1 && !isJsonObject(members))
         return {
           name,
           meaning: textAt(clause, 'description') ?? '',
           isFieldwise,
-          members: isFieldwise ? [] : isObject(members) ? Object.keys(members) : shown,
+          members: isFieldwise ? [] : isJsonObject(members) ? Object.keys(members) : shown,
         }
       })
     : []
@@ -84,7 +87,7 @@ export const knownValues = (network: string, kinds: readonly Kind[], catalogue: 
   }
 }
 
-const MOST = 50
+const MAX_VALUES = 50
 
 const askFor = async (
   network: string,
@@ -98,16 +101,18 @@ const askFor = async (
   const path = info.type === 'text' ? `${field}.raw` : field
   const having = kinds.filter(kind => info.kinds.includes(kind))
   if (having.length === 0 || UNIQUE.test(path)) return []
-  const values = { terms: { field: path, size: MOST } }
+  const values = { terms: { field: path, size: MAX_VALUES } }
   const named = argument === undefined ? values : { filter: { term: { 'args.name': argument } }, aggs: { values } }
   const aggs = field.startsWith('args.')
     ? { values: { nested: { path: 'args' }, aggs: { values: named } } }
     : { values }
-  const answer = await search(network, having, { size: 0, track_total_hits: false, aggs })
-  let found = at(answer.aggregations, 'values')
-  for (let inner = found; inner !== undefined; inner = at(inner, 'values')) found = inner
-  const buckets = at(found, 'buckets')
-  return Array.isArray(buckets) ? buckets.map(bucket => String(at(bucket, 'key_as_string') ?? at(bucket, 'key'))) : []
+  const answer = await searchDocuments(network, having, { size: 0, track_total_hits: false, aggs })
+  let found = valueAt(answer.aggregations, 'values')
+  for (let inner = found; inner !== undefined; inner = valueAt(inner, 'values')) found = inner
+  const buckets = valueAt(found, 'buckets')
+  return Array.isArray(buckets)
+    ? buckets.map(bucket => String(valueAt(bucket, 'key_as_string') ?? valueAt(bucket, 'key')))
+    : []
 }
 
 /** Every document has a value of its own, which nobody chooses from a list. */

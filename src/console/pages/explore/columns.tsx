@@ -1,17 +1,17 @@
-import { at, isObject, type Json, listAt, member, textAt, toJson } from '../../api/json.ts'
-import type { Hit } from '../../api/wire.ts'
-import { short } from '../../parts/format.ts'
+import { isJsonObject, type Json, listAt, member, stringifyJson, textAt, valueAt } from '../../api/json.ts'
+import type { SearchHit } from '../../api/wire.ts'
+import { shortHex } from '../../parts/format.ts'
 import { useKnown } from '../../parts/names.ts'
 import type { Column } from '../../parts/table.tsx'
 import { Amount, Coins, Hash, say, Text, Time } from '../../parts/text.tsx'
 import { type Search, sortBy } from './state.ts'
 
 const HEX = /^0x[0-9a-f]+$/i
-const ADDRESS = /^0x[0-9a-f]{40}$/i
+const ADDRESS_FORMAT = /^0x[0-9a-f]{40}$/i
 
 /** An address by the symbol of its token or the name of its contract. */
 const Address = ({ value, brief = false }: { value: string; brief?: boolean }) => {
-  const known = useKnown(ADDRESS.test(value) ? value : '')
+  const known = useKnown(ADDRESS_FORMAT.test(value) ? value : '')
   return <Hash value={value} kind="address" name={known?.symbol ?? known?.name} brief={brief} />
 }
 
@@ -19,13 +19,13 @@ const addressOf = (value: Json | undefined) =>
   typeof value === 'string' && value !== '' ? <Address value={value} brief /> : null
 
 /** Columns that are worked out, which every kind of hit has. */
-const WORKED_OUT: Record<string, Column<Hit>> = {
-  '@time': { title: 'Time', width: '21ch', cell: ({ _source }) => timeOf(at(_source, 'timestamp')) },
+const WORKED_OUT: Record<string, Column<SearchHit>> = {
+  '@time': { title: 'Time', width: '21ch', cell: ({ _source }) => timeOf(valueAt(_source, 'timestamp')) },
   '@block': { title: 'Block', width: '10ch', align: 'right', cell: ({ _source }) => String(heightOf(_source) ?? '') },
   '@kind': { title: 'Kind', width: '9ch', cell: ({ _type }) => _type },
   '@thing': { title: 'Hash', width: '15ch', cell: hit => thingOf(hit) },
   '@what': { title: 'What', width: 'minmax(24ch, 3fr)', cell: hit => whatOf(hit) },
-  '@amount': { title: 'Amount', width: '24ch', align: 'right', cell: hit => amountOf(hit) },
+  '@amount': { title: 'Amount', width: '24ch', align: 'right', cell: hit => hitAmount(hit) },
 }
 
 /** What each of them is called. */
@@ -33,7 +33,7 @@ export const TITLES: Record<string, string> = Object.fromEntries(
   Object.entries(WORKED_OUT).map(([name, { title }]) => [name, title]),
 )
 
-export const columnsFor = (search: Search, canSort: (field: string) => boolean): readonly Column<Hit>[] =>
+export const columnsFor = (search: Search, canSort: (field: string) => boolean): readonly Column<SearchHit>[] =>
   search.columns.map(name => {
     const column = Object.hasOwn(WORKED_OUT, name) ? WORKED_OUT[name]! : fieldColumn(name)
     const field = name === '@time' ? '@block' : name
@@ -42,42 +42,42 @@ export const columnsFor = (search: Search, canSort: (field: string) => boolean):
     return { ...column, sort: { order, toggle: () => sortBy(field, search) } }
   })
 
-const fieldColumn = (name: string): Column<Hit> => ({
+const fieldColumn = (name: string): Column<SearchHit> => ({
   title: name,
   width: 'minmax(14ch, 1fr)',
-  cell: ({ _source }) => shownOf(name, at(_source, name)),
+  cell: ({ _source }) => shownOf(name, valueAt(_source, name)),
 })
 
 const timeOf = (value: Json | undefined) =>
   typeof value === 'number' || typeof value === 'string' ? <Time value={value} brief /> : null
 
-const KINDS = { hash: 'tx', transactionHash: 'tx', blockHash: 'block', parentHash: 'block' } as const
+const HASH_KINDS = { hash: 'tx', transactionHash: 'tx', blockHash: 'block', parentHash: 'block' } as const
 
 /** A field's value as what it is: an address with its name, an amount with its decimals, a time, or text. */
 const shownOf = (field: string, value: Json | undefined) => {
   if (value === undefined || value === null) return <span class="dim">–</span>
-  if (typeof value === 'string' && ADDRESS.test(value)) return <Address value={value} />
+  if (typeof value === 'string' && ADDRESS_FORMAT.test(value)) return <Address value={value} />
   if (typeof value === 'string' && /^0x[0-9a-f]{64}$/i.test(value))
-    return <Hash value={value} kind={KINDS[field as keyof typeof KINDS]} />
+    return <Hash value={value} kind={HASH_KINDS[field as keyof typeof HASH_KINDS]} />
   if (field === 'timestamp') return timeOf(value)
   const raw = member(value, 'raw')
-  if (isObject(value) && typeof raw === 'string' && HEX.test(raw))
+  if (isJsonObject(value) && typeof raw === 'string' && HEX.test(raw))
     return 'coin' in value ? <Coins value={raw} /> : <span class="amount">{BigInt(raw).toLocaleString()}</span>
-  return <Text value={typeof value === 'string' ? value : toJson(value)} most={200} brief />
+  return <Text value={typeof value === 'string' ? value : stringifyJson(value)} most={200} brief />
 }
 
-const heightOf = (source: Hit['_source']) =>
-  at(source, 'number.num') ?? at(source, 'blockNumber.num') ?? at(source, 'firstSeen.num')
+const heightOf = (source: SearchHit['_source']) =>
+  valueAt(source, 'number.num') ?? valueAt(source, 'blockNumber.num') ?? valueAt(source, 'firstSeen.num')
 
 /** The thing that a hit is, or in which it happened. */
-const thingOf = ({ _type, _id, _source }: Hit) => {
+const thingOf = ({ _type, _id, _source }: SearchHit) => {
   if (_type === 'contract') return <Hash value={_id} kind="address" />
   if (_type === 'block' || _type === 'tx' || _type === 'token') return <Hash value={_id} kind={_type} />
   return <Hash value={textAt(_source, 'transactionHash') ?? _id} kind="tx" />
 }
 
 /** How much a hit moved: of the chain's coin, or of a token whose decimals are known. */
-const amountOf = ({ _type, _source }: Hit) => {
+const hitAmount = ({ _type, _source }: SearchHit) => {
   if (_type === 'event') return <TokenAmount source={_source} />
   const raw = textAt(_source, 'value.raw') ?? textAt(_source, 'action.value.raw') ?? ''
   return HEX.test(raw) ? <Coins value={raw} /> : null
@@ -86,7 +86,7 @@ const amountOf = ({ _type, _source }: Hit) => {
 /** As the standards of tokens, and those who follow them, call it. */
 const AMOUNTS = new Set(['value', 'amount', 'wad', 'tokens', '_value', '_amount', 'assets'])
 
-const TokenAmount = ({ source }: { source: Hit['_source'] }) => {
+const TokenAmount = ({ source }: { source: SearchHit['_source'] }) => {
   const token = useKnown(textAt(source, 'address') ?? '')
   const moved = listAt(source, 'args').find(
     it => AMOUNTS.has(textAt(it, 'name') ?? '') && /^uint\d+$/.test(textAt(it, 'value.type') ?? ''),
@@ -96,7 +96,7 @@ const TokenAmount = ({ source }: { source: Hit['_source'] }) => {
   return <Amount value={units} decimals={token.decimals} symbol={token.symbol ?? token.name} />
 }
 
-const textOf = (source: Hit['_source'], path: string) => {
+const sourceText = (source: SearchHit['_source'], path: string) => {
   const value = textAt(source, path)
   return value === undefined ? null : <Text value={value} most={300} brief />
 }
@@ -104,8 +104,8 @@ const textOf = (source: Hit['_source'], path: string) => {
 const way = (from: Json | undefined, to: Json | undefined) =>
   say`${addressOf(from)} → ${addressOf(to) ?? 'a new contract'} `
 
-const whatOf = ({ _type, _source: source }: Hit) => {
-  const failed = at(source, 'status') === false || at(source, 'reverted') === true
+const whatOf = ({ _type, _source: source }: SearchHit) => {
+  const failed = valueAt(source, 'status') === false || valueAt(source, 'reverted') === true
   return (
     <>
       {failed && <span class="bad">failed </span>}
@@ -115,14 +115,14 @@ const whatOf = ({ _type, _source: source }: Hit) => {
 }
 
 /** What an event or a call says; hashes and addresses in it are short, as everywhere in the table. */
-const sayCall = (source: Hit['_source']) => {
+const sayCall = (source: SearchHit['_source']) => {
   const said = textAt(source, 'str')
   return (
     <>
-      {addressOf(at(source, 'address') ?? at(source, 'to'))}{' '}
+      {addressOf(valueAt(source, 'address') ?? valueAt(source, 'to'))}{' '}
       {said === undefined
-        ? (textOf(source, 'event') ?? textOf(source, 'method') ?? 'an unknown function')
-        : textOf({ str: said.slice(0, 2_000).replace(/0x[0-9a-f]{40,}/gi, short) }, 'str')}
+        ? (sourceText(source, 'event') ?? sourceText(source, 'method') ?? 'an unknown function')
+        : sourceText({ str: said.slice(0, 2_000).replace(/0x[0-9a-f]{40,}/gi, shortHex) }, 'str')}
     </>
   )
 }
@@ -130,21 +130,22 @@ const sayCall = (source: Hit['_source']) => {
 /** What documents of each other kind say in a line. */
 const SAYINGS: Record<string, typeof sayCall> = {
   block: source =>
-    say`${listAt(source, 'transactions').length} transactions, by ${addressOf(at(source, 'miner')) ?? 'nobody'}`,
+    say`${listAt(source, 'transactions').length} transactions, by ${addressOf(valueAt(source, 'miner')) ?? 'nobody'}`,
   tx: source =>
-    say`${way(at(source, 'from'), at(source, 'to'))} ${textOf(source, 'method')} ${textOf(source, 'error')}`,
-  log: source => say`${addressOf(at(source, 'address'))} ${textOf(source, 'signature') ?? 'without a topic'}`,
+    say`${way(valueAt(source, 'from'), valueAt(source, 'to'))} ${sourceText(source, 'method')} ${sourceText(source, 'error')}`,
+  log: source => say`${addressOf(valueAt(source, 'address'))} ${sourceText(source, 'signature') ?? 'without a topic'}`,
   trace: source => (
     <>
-      {textOf(source, 'type')} {way(at(source, 'action.from'), at(source, 'action.to') ?? at(source, 'action.author'))}{' '}
-      {textOf(source, 'error')}
+      {sourceText(source, 'type')}{' '}
+      {way(valueAt(source, 'action.from'), valueAt(source, 'action.to') ?? valueAt(source, 'action.author'))}{' '}
+      {sourceText(source, 'error')}
     </>
   ),
   contract: source => (
     <>
-      {textOf(source, 'name')} {textOf(source, 'standard')} created by{' '}
-      {addressOf(at(source, 'creator')) ?? 'the chain itself'}
+      {sourceText(source, 'name')} {sourceText(source, 'standard')} created by{' '}
+      {addressOf(valueAt(source, 'creator')) ?? 'the chain itself'}
     </>
   ),
-  token: source => say`${textOf(source, 'name')} ${textOf(source, 'symbol')} ${textOf(source, 'standard')}`,
+  token: source => say`${sourceText(source, 'name')} ${sourceText(source, 'symbol')} ${sourceText(source, 'standard')}`,
 }

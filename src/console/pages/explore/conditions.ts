@@ -1,6 +1,6 @@
-import { isObject, type Json, parseJson } from '../../api/json.ts'
+import { isJsonObject, type Json, parseJson } from '../../api/json.ts'
 import type { FieldInfo } from './fields.ts'
-import { type Member, readTree, type Value } from './tree.ts'
+import { type JsonTree, type Member, readTree } from './tree.ts'
 
 /** One of the conditions that all have to hold. */
 export interface Condition {
@@ -49,12 +49,12 @@ export const isWhole = ({ field, argument, operator, value }: Condition): boolea
   (argument !== '' || !isArgument(field)) &&
   (operator === 'exists' || value.trim() !== '')
 
-export const isArgument = (field: string): boolean => field.startsWith(VALUES)
-const VALUES = 'args.value.'
+export const isArgument = (field: string): boolean => field.startsWith(ARGUMENT_VALUE)
+const ARGUMENT_VALUE = 'args.value.'
 
 /** The text of a clause; empty without conditions. */
 export const clauseOf = (conditions: readonly Condition[]): string => {
-  const some = (not: boolean) => conditions.filter(it => it.not === not).map(oneOf)
+  const some = (not: boolean) => conditions.filter(it => it.not === not).map(positiveClause)
   const [filter, without] = [some(false), some(true)]
   if (without.length === 0 && filter.length <= 1) return filter[0] ?? ''
   const parts = [
@@ -64,7 +64,7 @@ export const clauseOf = (conditions: readonly Condition[]): string => {
   return `{"bool":{${parts.join()}}}`
 }
 
-const oneOf = (condition: Condition): string => {
+const positiveClause = (condition: Condition): string => {
   const { argument, operator, value } = condition
   if (operator === 'json') return value
   if (operator === 'text') return JSON.stringify({ query_string: { query: value } })
@@ -97,10 +97,10 @@ const TIME_FORMAT = 'strict_date_optional_time'
 /** The conditions of a clause, of which nothing is lost: what they cannot say stays JSON. */
 export const conditionsOf = (text: string): Condition[] => {
   if (text === '') return []
-  const raw = ({ from, to }: Value) => text.slice(from, to)
-  const read = (value: Value): Json => parseJson(raw(value))
+  const raw = ({ from, to }: JsonTree) => text.slice(from, to)
+  const read = (value: JsonTree): Json => parseJson(raw(value))
 
-  const clause = (value: Value, not: boolean): Condition[] => {
+  const clause = (value: JsonTree, not: boolean): Condition[] => {
     const [only, ...others] = value.members ?? []
     const found = only && others.length === 0 ? known(only) : undefined
     // Several conditions that do not all hold are no list of such that do not.
@@ -108,10 +108,10 @@ export const conditionsOf = (text: string): Condition[] => {
     return [{ field: '', operator: 'json', not, value: raw(value) }]
   }
   const known = ({ name, value }: Member): Omit<Condition, 'not'>[] | undefined => {
-    if (name === 'nested') return ofArgument(read(value))
+    if (name === 'nested') return argumentConditions(read(value))
     return ofLeaf(name, read(value))
   }
-  const all = (value: Value): Condition[] | undefined => {
+  const all = (value: JsonTree): Condition[] | undefined => {
     const [only, ...others] = value.members ?? []
     if (only?.name === 'match_all' && raw(only.value).replace(/\s/g, '') === '{}') return []
     if (only?.name !== 'bool' || others.length > 0 || !only.value.members) return undefined
@@ -128,14 +128,14 @@ export const conditionsOf = (text: string): Condition[] => {
 
 const LISTS = ['filter', 'must', 'must_not']
 
-type Leaf = Omit<Condition, 'not'>
+type PositiveCondition = Omit<Condition, 'not'>
 
-const ofLeaf = (name: string, body: Json): Leaf[] | undefined => {
-  if (!isObject(body)) return undefined
+const ofLeaf = (name: string, body: Json): PositiveCondition[] | undefined => {
+  if (!isJsonObject(body)) return undefined
   const [first, ...others] = Object.entries(body)
   if (!first || others.length > 0) return undefined
   const [field, value] = first
-  const one = (operator: Operator, typed: string | undefined): Leaf[] | undefined =>
+  const one = (operator: Operator, typed: string | undefined): PositiveCondition[] | undefined =>
     typed === undefined || typed.trim() !== typed || typed === '' ? undefined : [{ field, operator, value: typed }]
   switch (name) {
     case 'term':
@@ -161,11 +161,11 @@ const ofLeaf = (name: string, body: Json): Leaf[] | undefined => {
   }
 }
 
-const ofRange = (field: string, value: Json): Leaf[] | undefined => {
-  if (!isObject(value)) return undefined
+const ofRange = (field: string, value: Json): PositiveCondition[] | undefined => {
+  if (!isJsonObject(value)) return undefined
   const { format, ...bounds } = value
   if (format !== (isTime(field) ? TIME_FORMAT : undefined)) return undefined
-  const conditions = Object.entries(bounds).map(([name, bound]): Leaf | undefined => {
+  const conditions = Object.entries(bounds).map(([name, bound]): PositiveCondition | undefined => {
     const typed = scalar(bound)
     const operator = COMPARISONS.find(it => it === name)
     return operator && typed !== undefined && typed !== '' ? { field, operator, value: typed } : undefined
@@ -173,13 +173,13 @@ const ofRange = (field: string, value: Json): Leaf[] | undefined => {
   return conditions.length > 0 && conditions.every(it => it !== undefined) ? conditions : undefined
 }
 
-const ofArgument = (body: Json): Leaf[] | undefined => {
-  if (!isObject(body) || Object.keys(body).sort().join() !== 'path,query' || body.path !== 'args') return undefined
+const argumentConditions = (body: Json): PositiveCondition[] | undefined => {
+  if (!isJsonObject(body) || Object.keys(body).sort().join() !== 'path,query' || body.path !== 'args') return undefined
   const { query } = body
-  const [inner] = isObject(query) && Object.keys(query).join() === 'bool' ? [query.bool] : []
-  const filter = isObject(inner) && Object.keys(inner).join() === 'filter' ? inner.filter : undefined
+  const [inner] = isJsonObject(query) && Object.keys(query).join() === 'bool' ? [query.bool] : []
+  const filter = isJsonObject(inner) && Object.keys(inner).join() === 'filter' ? inner.filter : undefined
   if (!Array.isArray(filter) || filter.length !== 2) return undefined
-  const [named, valued] = filter.map(it => (isObject(it) ? Object.entries(it) : []))
+  const [named, valued] = filter.map(it => (isJsonObject(it) ? Object.entries(it) : []))
   const [name] = named?.length === 1 && named[0]![0] === 'term' ? (ofLeaf('term', named[0]![1]) ?? []) : []
   const leaves = valued?.length === 1 ? ofLeaf(...valued[0]!) : undefined
   if (name?.field !== 'args.name' || leaves?.length !== 1 || !isArgument(leaves[0]!.field)) return undefined

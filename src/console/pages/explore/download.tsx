@@ -1,14 +1,14 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { askStream } from '../../api/client.ts'
+import { callApiForStream } from '../../api/client.ts'
 import { Fault, Progress } from '../../parts/answer.tsx'
 import { Button, CheckField, Dialog, Form, SelectField } from '../../parts/controls.tsx'
-import { count } from '../../parts/format.ts'
-import { type Asked, allBody, countLines, type FileForm } from './query.ts'
+import { countText } from '../../parts/format.ts'
+import { allBody, countLines, type ExploreQuery, type FileForm } from './query.ts'
 import type { Search } from './state.ts'
 
-interface Props {
+interface DownloadProps {
   search: Search
-  asked: Asked
+  asked: ExploreQuery
   total: number
   onClose(): void
 }
@@ -28,7 +28,7 @@ const MADE_OF: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** All hits into a file, however many. */
-export const DownloadDialog = ({ search, asked, total, onClose }: Props) => {
+export const DownloadDialog = ({ search, asked, total, onClose }: DownloadProps) => {
   const [form, setForm] = useState<FileForm>('csv')
   const [isAll, setAll] = useState(true)
   const [state, setState] = useState<State>({ is: 'asked' })
@@ -67,13 +67,18 @@ export const DownloadDialog = ({ search, asked, total, onClose }: Props) => {
       {state.is === 'under way' ? (
         <>
           <Progress label="Hits" done={state.hits} total={total} />
-          <p role="status">{sizeOf(state.bytes)} so far</p>
+          <p role="status">{formatFileSize(state.bytes)} so far</p>
           <Button label="Cancel the download" onClick={() => under.current?.abort()} />
         </>
       ) : (
         <Form onSubmit={start}>
           <p>{total.toLocaleString()} hits are written into a file as they come.</p>
-          <SelectField label="Format" value={form} options={FORMS} onChange={value => setForm(value as FileForm)} />
+          <SelectField
+            label="Format"
+            value={form}
+            options={FILE_FORMS}
+            onChange={value => setForm(value as FileForm)}
+          />
           <CheckField label="All fields" checked={isAll} onChange={setAll} />
           <p class="dim">
             {isAll ? 'The file has every field of a hit.' : 'The file has the fields that the columns show.'}
@@ -84,23 +89,26 @@ export const DownloadDialog = ({ search, asked, total, onClose }: Props) => {
         </Form>
       )}
       <div role="status">
-        {state.is === 'done' && <p class="good">{`Downloaded ${count(state.hits, 'hit')}, ${sizeOf(state.bytes)}.`}</p>}
+        {state.is === 'done' && (
+          <p class="good">{`Downloaded ${countText(state.hits, 'hit')}, ${formatFileSize(state.bytes)}.`}</p>
+        )}
       </div>
       {state.is === 'failed' && <Fault title="The download failed" error={state.error} />}
     </Dialog>
   )
 }
 
-const FORMS = [
+const FILE_FORMS = [
   { value: 'csv', label: 'CSV: a table with a line of names' },
   { value: 'ndjson', label: 'NDJSON: a line of JSON for each hit' },
 ]
 
 const SHOWN_MS = 100
 
-const sizeOf = (bytes: number) => (bytes < 1e6 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`)
+const formatFileSize = (bytes: number) =>
+  bytes < 1e6 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`
 
-const TYPES: Readonly<Record<FileForm, string>> = { csv: 'text/csv', ndjson: 'application/x-ndjson' }
+const MEDIA_TYPES: Readonly<Record<FileForm, string>> = { csv: 'text/csv', ndjson: 'application/x-ndjson' }
 
 /** Where what comes is kept. */
 interface Sink {
@@ -124,10 +132,10 @@ export interface Download {
 
 /** Writes all hits into a file as they come, and says how many there were; undefined where no file was chosen. */
 export const download = async ({ path, body, form, name, signal, told }: Download): Promise<number | undefined> => {
-  const sink = await openSink(name, TYPES[form])
+  const sink = await openSink(name, MEDIA_TYPES[form])
   if (!sink) return undefined
   try {
-    const response = await askStream(path, { body, signal, headers: { accept: TYPES[form] } })
+    const response = await callApiForStream(path, { body, signal, headers: { accept: MEDIA_TYPES[form] } })
     const counter = countLines(form)
     let bytes = 0
     const reader = response.body!.getReader()

@@ -2,18 +2,18 @@ import type { Completion, CompletionContext, CompletionResult } from '@codemirro
 import type { Diagnostic } from '@codemirror/lint'
 import type { EditorView } from '@codemirror/view'
 import { useRef } from 'preact/hooks'
-import { ask } from '../../api/client.ts'
+import { callApi } from '../../api/client.ts'
 import { type Json, member, textAt } from '../../api/json.ts'
 import type { Kind } from '../../api/wire.ts'
 import { Editor } from '../../parts/editor.tsx'
-import { plain } from '../../parts/format.ts'
+import { visibleText } from '../../parts/format.ts'
 import type { KnownValues } from './catalogue.ts'
 import { type Catalogue, type Offer, offersAt } from './fields.ts'
 import { readQuestion } from './query.ts'
 import type { Draft } from './state.ts'
-import { placeAt, rangeOf } from './tree.ts'
+import { pathRange, placeAt } from './tree.ts'
 
-interface Props {
+interface DslProps {
   draft: Draft
   network: string
   kinds: readonly Kind[]
@@ -22,7 +22,7 @@ interface Props {
 }
 
 /** The query as JSON. */
-export const Dsl = ({ draft, network, kinds, catalogue, values }: Props) => {
+export const DslEditor = ({ draft, network, kinds, catalogue, values }: DslProps) => {
   const latest = useRef({ network, kinds, catalogue, values })
   latest.current = { network, kinds, catalogue, values }
 
@@ -33,7 +33,7 @@ export const Dsl = ({ draft, network, kinds, catalogue, values }: Props) => {
     const { catalogue, kinds, values } = latest.current
     const offers = await offersAt(place, catalogue, kinds, values)
     const from = context.pos - place.typed.length
-    return offers.length === 0 ? null : { from, options: offers.map(completion), validFor: /^[\w.]*$/ }
+    return offers.length === 0 ? null : { from, options: offers.map(toCompletion), validFor: /^[\w.]*$/ }
   }
   const lint = async (view: EditorView): Promise<Diagnostic[]> => {
     const text = view.state.doc.toString()
@@ -57,7 +57,7 @@ export const Dsl = ({ draft, network, kinds, catalogue, values }: Props) => {
   )
 }
 
-const completion = ({ label, detail, info, after }: Offer): Completion => ({
+const toCompletion = ({ label, detail, info, after }: Offer): Completion => ({
   label,
   ...(detail !== undefined && { detail }),
   ...(info !== undefined && { info }),
@@ -81,11 +81,11 @@ const validate = async (text: string, network: string, kinds: readonly Kind[]): 
   const query = clauseIn(text, kinds)
   if (query === undefined || kinds.length === 0) return []
   const path = `${network}/es/${kinds.join()}/_validate/query?explain=true`
-  const answer = await ask<Json>(path, { body: `{"query":${query}}` }).catch((): Json => null)
+  const answer = await callApi<Json>(path, { body: `{"query":${query}}` }).catch((): Json => null)
   if (member(answer, 'valid') !== false) return []
   const message = (textAt(answer, 'error') ?? 'The query is not valid.').replace(/^\w+_exception: /, '')
   const [place = ''] = /^query[^:\s]*(?=:)/.exec(message) ?? []
-  return [{ ...rangeOf(text, place), severity: 'error', message: plain(message).slice(0, 1_000) }]
+  return [{ ...pathRange(text, place), severity: 'error', message: visibleText(message).slice(0, 1_000) }]
 }
 
 const clauseIn = (text: string, kinds: readonly Kind[]): string | undefined => {

@@ -1,6 +1,6 @@
-import { KINDS, type Kind } from '../../api/wire.ts'
+import { type Kind, OFFERED_KINDS } from '../../api/wire.ts'
 import type { KnownValues } from './catalogue.ts'
-import type { Place } from './tree.ts'
+import type { CaretContext } from './tree.ts'
 
 /** A path that queries may name. */
 export interface FieldInfo {
@@ -55,7 +55,7 @@ const RANGES = ['gte', 'gt', 'lte', 'lt', 'format', 'time_zone']
 
 /** What may stand at a place of a query. */
 export const offersAt = async (
-  { path, is }: Place,
+  { path, is }: CaretContext,
   catalogue: Catalogue,
   kinds: readonly Kind[],
   values: KnownValues,
@@ -90,7 +90,7 @@ export const offersAt = async (
   }
   if (last === 'field' || last === 'default_field' || last === 'fields') return fields()
   if (last === 'path') return [{ label: 'args', info: 'Arguments of events and calls.' }]
-  if (last === 'type' || last === 'parent_type') return KINDS.map(label => ({ label }))
+  if (last === 'type' || last === 'parent_type') return OFFERED_KINDS.map(label => ({ label }))
   return []
 }
 

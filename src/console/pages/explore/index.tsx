@@ -2,23 +2,23 @@ import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { useAsk, useGet, useLive } from '../../api/ask.ts'
 import { documentPath } from '../../api/index.ts'
-import { isObject, type Json, toJson } from '../../api/json.ts'
-import { type Hit, KINDS, type SearchAnswer, type Status } from '../../api/wire.ts'
+import { isJsonObject, type Json, stringifyJson } from '../../api/json.ts'
+import { OFFERED_KINDS, type SearchAnswer, type SearchHit, type Status } from '../../api/wire.ts'
 import { Link, setQuery } from '../../browser/router.tsx'
 import { Await, Busy, Empty, Fault } from '../../parts/answer.tsx'
 import { Chart } from '../../parts/chart.tsx'
 import { Aside, Button, CheckField, Tabs } from '../../parts/controls.tsx'
-import { plain } from '../../parts/format.ts'
+import { visibleText } from '../../parts/format.ts'
 import { JsonView } from '../../parts/json-view.tsx'
-import { Table } from '../../parts/table.tsx'
-import { Facts, Hash, Network, say, Text, Time } from '../../parts/text.tsx'
+import { VirtualTable } from '../../parts/table.tsx'
+import { Facts, Hash, NetworkContext, say, Text, Time } from '../../parts/text.tsx'
 import { AskBox, askSuggestions } from './ask-box.tsx'
 import { Builder } from './builder.tsx'
 import { getCatalogue, knownValues } from './catalogue.ts'
 import { columnsFor } from './columns.tsx'
-import { Dsl } from './dsl.tsx'
+import { DslEditor } from './dsl.tsx'
 import { type Catalogue, sortPath } from './fields.ts'
-import { choose, type Question } from './query.ts'
+import { applySuggestion, type BoxQuestion } from './query.ts'
 import {
   type Draft,
   isFirstSight,
@@ -34,11 +34,11 @@ import {
 } from './state.ts'
 import { Toolbar } from './toolbar.tsx'
 
-const STATUS_MS = 10_000
+const NETWORKS_REFRESH_MS = 10_000
 
 /** Searches, with all of their state in the address. */
 export default () => {
-  const status = useLive<Status>('status', STATUS_MS)
+  const status = useLive<Status>('status', NETWORKS_REFRESH_MS)
   const networks = status.data?.networks.map(({ network }) => network) ?? []
   const search = useSearch(networks)
   return (
@@ -51,13 +51,13 @@ export default () => {
             </p>
           </Empty>
         ) : (
-          <Network.Provider value={search.network}>
-            <Page
+          <NetworkContext.Provider value={search.network}>
+            <ExploreView
               search={search}
               networks={networks}
               reasons={reasons.filter(({ network }) => network === search.network)}
             />
-          </Network.Provider>
+          </NetworkContext.Provider>
         )
       }
     </Await>
@@ -71,7 +71,7 @@ interface ExploreProps {
   reasons: NonNullable<Status['reasons']>
 }
 
-const Page = ({ search, networks, reasons }: ExploreProps) => {
+const ExploreView = ({ search, networks, reasons }: ExploreProps) => {
   const { network, kinds, columns, view, sort, from, to, follows, open } = search
   const [isWanted, setWanted] = useState(false)
   const needsFields = isWanted || view !== '' || sort !== undefined || columns.some(name => !name.startsWith('@'))
@@ -106,7 +106,7 @@ const Page = ({ search, networks, reasons }: ExploreProps) => {
       />
       {reasons.map(({ type, reason, since }) => (
         <p class="notice" key={type}>
-          Not live: {plain(reason)}
+          Not live: {visibleText(reason)}
           {since !== undefined && ', since '}
           {since !== undefined && <Time value={since} />}. <Link to="/status">Show the status</Link>
         </p>
@@ -115,12 +115,12 @@ const Page = ({ search, networks, reasons }: ExploreProps) => {
       <div class="choices">
         <fieldset>
           <legend class="skip">Kinds of documents</legend>
-          {KINDS.map(kind => (
+          {OFFERED_KINDS.map(kind => (
             <CheckField
               key={kind}
               label={kind}
               checked={kinds.includes(kind)}
-              onChange={checked => setKinds(KINDS.filter(it => (it === kind ? checked : kinds.includes(it))))}
+              onChange={checked => setKinds(OFFERED_KINDS.filter(it => (it === kind ? checked : kinds.includes(it))))}
             />
           ))}
         </fieldset>
@@ -154,7 +154,7 @@ const Page = ({ search, networks, reasons }: ExploreProps) => {
           {found.data?.hits.total === 0 && hits.length === 0 && <Nothing search={search} />}
           <div class="found" ref={box}>
             {hits.length > 0 && (
-              <Table
+              <VirtualTable
                 label="Hits"
                 columns={columnsFor(search, canSort)}
                 rows={hits}
@@ -198,7 +198,7 @@ const TRANSFERS = [
 ]
 
 /** Searches of the demo chain, each of which shows something else. */
-const TRIES: Record<string, Record<string, string>> = {
+const DEMO_SEARCHES: Record<string, Record<string, string>> = {
   'Transfers of the demo dollar above 1,000': {
     ...{ kinds: 'event', view: 'conditions' },
     q: JSON.stringify({ bool: { filter: TRANSFERS } }),
@@ -215,7 +215,7 @@ const DEMO = 'ethereum/demo/local'
 
 const Tries = () => (
   <ul class="tries" aria-label="Examples to try">
-    {Object.entries(TRIES).map(([title, query]) => (
+    {Object.entries(DEMO_SEARCHES).map(([title, query]) => (
       <li key={title}>
         <Link to={`/explore?${new URLSearchParams(query)}`}>{title}</Link>
       </li>
@@ -252,13 +252,13 @@ const Views = ({ search: { network, kinds, view }, draft, catalogue }: ViewsProp
       </div>
       {open.length > 0 && !props && <Busy label="Reading which fields there are" />}
       {props && open.includes('conditions') && <Builder {...props} />}
-      {props && open.includes('json') && <Dsl {...props} />}
+      {props && open.includes('json') && <DslEditor {...props} />}
     </div>
   )
 }
 
 interface SumProps {
-  question: Question
+  question: BoxQuestion
   answer: SearchAnswer | undefined
   /** Hits that came since. */
   news: number
@@ -293,7 +293,7 @@ const Nothing = ({ search: { network, text, kinds } }: { search: Search }) => {
   )
   const offers = isWord ? data.filter(({ kind }) => kind !== 'field') : []
   const take = (offer: (typeof offers)[number]) => {
-    const { text, needs } = choose('', 0, offer)
+    const { text, needs } = applySuggestion('', 0, offer)
     setQuery({ q: offer.address ?? text, kinds: [...new Set([...kinds, ...needs])].join() })
   }
   return (
@@ -303,7 +303,7 @@ const Nothing = ({ search: { network, text, kinds } }: { search: Search }) => {
         <ul>
           {offers.map(offer => (
             <li key={`${offer.kind} ${offer.field} ${offer.text} ${offer.address}`}>
-              <Button class="link" label={plain(offer.text)} onClick={() => take(offer)} />{' '}
+              <Button class="link" label={visibleText(offer.text)} onClick={() => take(offer)} />{' '}
               <span class="dim">{offer.kind}</span>
             </li>
           ))}
@@ -316,7 +316,7 @@ const Nothing = ({ search: { network, text, kinds } }: { search: Search }) => {
 
 /** One hit with all of its fields. */
 const Opened = ({ network, kind, id }: { network: string; kind: string; id: string }) => {
-  const { data, error, again } = useGet<Hit>(documentPath(network, kind, id))
+  const { data, error, again } = useGet<SearchHit>(documentPath(network, kind, id))
   const [tab, setTab] = useState('fields')
   const title = say`${kind} ${<Hash value={id} />}`
   const source = data?._id === id ? data._source : undefined
@@ -339,6 +339,6 @@ const Opened = ({ network, kind, id }: { network: string; kind: string; id: stri
 
 /** The values by their path; a list is one value. */
 const leavesOf = (value: Json, path: string): [path: string, shown: ComponentChildren][] =>
-  isObject(value)
+  isJsonObject(value)
     ? Object.entries(value).flatMap(([name, inner]) => leavesOf(inner, path === '' ? name : `${path}.${name}`))
-    : [[path, <Text key={path} value={typeof value === 'string' ? value : toJson(value)} />]]
+    : [[path, <Text key={path} value={typeof value === 'string' ? value : stringifyJson(value)} />]]

@@ -1,9 +1,9 @@
-import { parseJson, toJson } from '../../api/json.ts'
+import { parseJson, stringifyJson } from '../../api/json.ts'
 import type { Kind } from '../../api/wire.ts'
 import { readTree } from './tree.ts'
 
 /** What a text in the box asks for. */
-export interface Question {
+export interface BoxQuestion {
   /** The text of a query clause, of which no digit is lost; undefined for everything. */
   query: string | undefined
   /** As the reader is told. */
@@ -11,18 +11,18 @@ export interface Question {
 }
 
 /** Throws an error whose message says what is wrong with the text. */
-export const readQuestion = (text: string, kinds: readonly Kind[]): Question => {
+export const readQuestion = (text: string, kinds: readonly Kind[]): BoxQuestion => {
   const typed = text.trim()
   if (typed === '') return { query: undefined, as: 'everything' }
-  if (typed.startsWith('{')) return { query: clauseOf(typed), as: 'a query in JSON' }
-  if (/^0x[0-9a-f]{40}$/i.test(typed)) return { query: toJson(ofAddress(typed, kinds)), as: 'an address' }
-  if (/^0x[0-9a-f]{64}$/i.test(typed)) return { query: toJson(anyOf(HASHES, kinds, typed)), as: 'a hash' }
-  if (/^\d{1,10}$/.test(typed)) return { query: toJson(anyOf(HEIGHTS, kinds, typed)), as: 'a block number' }
-  return { query: toJson({ query_string: { query: typed } }), as: 'a query string' }
+  if (typed.startsWith('{')) return { query: queryClause(typed), as: 'a query in JSON' }
+  if (/^0x[0-9a-f]{40}$/i.test(typed)) return { query: stringifyJson(ofAddress(typed, kinds)), as: 'an address' }
+  if (/^0x[0-9a-f]{64}$/i.test(typed)) return { query: stringifyJson(anyOf(HASHES, kinds, typed)), as: 'a hash' }
+  if (/^\d{1,10}$/.test(typed)) return { query: stringifyJson(anyOf(HEIGHTS, kinds, typed)), as: 'a block number' }
+  return { query: stringifyJson({ query_string: { query: typed } }), as: 'a query string' }
 }
 
 /** A body is taken for its query; what else it may have does not fit a table of hits. */
-const clauseOf = (text: string): string | undefined => {
+const queryClause = (text: string): string | undefined => {
   parse(text)
   const members = readTree(text).members ?? []
   if (members.length === 0) return undefined
@@ -81,7 +81,7 @@ const ofAddress = (address: string, kinds: readonly Kind[]) => {
 }
 
 /** The bodies that Explore sends, put together as text, so that a query passes as it was typed. */
-export interface Asked {
+export interface ExploreQuery {
   query: string | undefined
   /** In milliseconds since 1970. */
   from?: number | undefined
@@ -97,59 +97,59 @@ export interface Sort {
   order: 'asc' | 'desc'
 }
 
-export const PAGE = 100
+export const HITS_PER_PAGE = 100
 
 /** The order of the chain, which distinguishes documents of several kinds, too. */
 export const PLACE = '_shard_doc'
 
 /** The first page, with the counts over time. */
-export const firstBody = (asked: Asked): string => body(asked, [`"aggs":${COUNTS}`])
+export const firstBody = (asked: ExploreQuery): string => body(asked, [`"aggs":${COUNTS}`])
 
-export const nextBody = (asked: Asked, after: string): string => body(asked, [`"search_after":${after}`])
+export const nextBody = (asked: ExploreQuery, after: string): string => body(asked, [`"search_after":${after}`])
 
 /** What is new since a token, or from now on. */
-export const resumeBody = (asked: Asked, token: string): string =>
+export const resumeBody = (asked: ExploreQuery, token: string): string =>
   objectOf([
     `"resume":${JSON.stringify(token)}`,
     `"size":${NEW}`,
-    `"_source":${sourceOf(asked)}`,
-    `"query":${queryOf(asked)}`,
+    `"_source":${sourceFields(asked)}`,
+    `"query":${fullQuery(asked)}`,
   ])
 
 /** So many new hits are taken at once. */
 export const NEW = 200
 
 /** All hits with all of their fields, or those that columns show. */
-export const allBody = (asked: Asked, fields: readonly string[] | undefined): string =>
+export const allBody = (asked: ExploreQuery, fields: readonly string[] | undefined): string =>
   objectOf([
     '"size":-1',
     ...(asked.sort ? [`"sort":${sortOf(asked)}`] : []),
     ...(fields ? [`"_source":${JSON.stringify(fields)}`] : []),
-    `"query":${queryOf(asked)}`,
+    `"query":${fullQuery(asked)}`,
   ])
 
 /** What a program would ask for the same. */
-export const plainBody = (asked: Asked): string =>
-  objectOf([`"size":${PAGE}`, `"sort":${sortOf(asked)}`, `"query":${queryOf(asked)}`])
+export const plainBody = (asked: ExploreQuery): string =>
+  objectOf([`"size":${HITS_PER_PAGE}`, `"sort":${sortOf(asked)}`, `"query":${fullQuery(asked)}`])
 
-const body = (asked: Asked, more: readonly string[]): string =>
+const body = (asked: ExploreQuery, more: readonly string[]): string =>
   objectOf([
-    `"size":${PAGE}`,
+    `"size":${HITS_PER_PAGE}`,
     `"sort":${sortOf(asked)}`,
-    `"_source":${sourceOf(asked)}`,
-    `"query":${queryOf(asked)}`,
+    `"_source":${sourceFields(asked)}`,
+    `"query":${fullQuery(asked)}`,
     ...more,
   ])
 
 const objectOf = (members: readonly string[]): string => `{${members.join()}}`
 
-const sortOf = ({ sort }: Asked): string =>
+const sortOf = ({ sort }: ExploreQuery): string =>
   JSON.stringify([
     ...(sort && sort.field !== PLACE ? [{ [sort.field]: { order: sort.order, missing: '_last' } }] : []),
     { [PLACE]: sort?.field === PLACE ? sort.order : 'desc' },
   ])
 
-const queryOf = ({ query, from, to }: Asked): string => {
+const fullQuery = ({ query, from, to }: ExploreQuery): string => {
   const own = query ?? '{"match_all":{}}'
   if (from === undefined && to === undefined) return own
   const range = JSON.stringify({ range: { timestamp: { gte: from, lt: to, format: 'epoch_millis' } } })
@@ -158,10 +158,10 @@ const queryOf = ({ query, from, to }: Asked): string => {
 
 const COUNTS = '{"counts":{"auto_date_histogram":{"field":"timestamp","buckets":80}}}'
 
-const sourceOf = ({ shown = [] }: Asked): string => JSON.stringify([...SHOWN, ...shown])
+const sourceFields = ({ shown = [] }: ExploreQuery): string => JSON.stringify([...ROW_FIELDS, ...shown])
 
 /** What rows show; a hit that is opened is asked for as a whole. */
-const SHOWN = [
+const ROW_FIELDS = [
   ...['timestamp', 'number', 'blockNumber', 'firstSeen', 'hash', 'transactionHash', 'address', 'from', 'to'],
   ...['action.from', 'action.to', 'action.author', 'creator', 'str', 'method', 'event', 'name', 'symbol', 'standard'],
   ...['value', 'action.value', 'status', 'error', 'reverted', 'type', 'gasUsed', 'miner', 'signature', 'transactions'],
@@ -183,7 +183,11 @@ export const wordBefore = (text: string, caret: number): { from: number; word: s
 }
 
 /** The text with what was chosen instead of the word, where its cursor goes, and a kind that it needs. */
-export const choose = (text: string, caret: number, { text: chosen, kind, field, entity, address }: Suggestion) => {
+export const applySuggestion = (
+  text: string,
+  caret: number,
+  { text: chosen, kind, field, entity, address }: Suggestion,
+) => {
   const { from, word } = wordBefore(text, caret)
   const isAlone = text.trim() === word
   const isValue = text[from - 1] === ':'

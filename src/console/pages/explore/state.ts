@@ -1,21 +1,21 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { pageOf, useAsk, usePages } from '../../api/ask.ts'
+import { hitPage, useAsk, usePages } from '../../api/ask.ts'
 import { messageOf } from '../../api/client.ts'
-import { search } from '../../api/index.ts'
-import { at, type Json, toJson } from '../../api/json.ts'
-import { type Hit, KINDS, type Kind, type SearchAnswer } from '../../api/wire.ts'
-import { setQuery, usePlace } from '../../browser/router.tsx'
+import { searchDocuments } from '../../api/index.ts'
+import { type Json, stringifyJson, valueAt } from '../../api/json.ts'
+import { type Kind, OFFERED_KINDS, type SearchAnswer, type SearchHit } from '../../api/wire.ts'
+import { setQuery, useAddress } from '../../browser/router.tsx'
 import type { Series } from '../../parts/chart.tsx'
 import { dateOf } from '../../parts/format.ts'
 import { type Catalogue, sortPath } from './fields.ts'
 import {
-  type Asked,
+  type BoxQuestion,
+  type ExploreQuery,
   firstBody,
+  HITS_PER_PAGE,
   NEW,
   nextBody,
-  PAGE,
   PLACE,
-  type Question,
   readQuestion,
   resumeBody,
   type Sort,
@@ -43,14 +43,14 @@ export interface Search {
 }
 
 export const useSearch = (networks: readonly string[]): Search => {
-  const query = new URLSearchParams(usePlace().query)
+  const query = new URLSearchParams(useAddress().query)
   const get = (name: string, fallback = '') => query.get(name) ?? fallback
   const kinds = get('kinds', DEFAULT_KINDS).split(',')
   const [, field, order] = /^(.*):(asc|desc)$/s.exec(get('sort')) ?? []
   return {
     ...{ network: get('network') || networks[0] || '', text: get('q'), from: get('from'), to: get('to') },
     ...{ open: get('open'), view: get('view'), follows: get('follow') === '1' },
-    kinds: KINDS.filter(kind => kinds.includes(kind)),
+    kinds: OFFERED_KINDS.filter(kind => kinds.includes(kind)),
     columns: [...new Set(get('columns', DEFAULT_COLUMNS).split(',').filter(Boolean))],
     sort: field === undefined ? undefined : { field, order: order as Sort['order'] },
   }
@@ -61,7 +61,7 @@ export const isFirstSight = ({ text, kinds, sort, from, to }: Search): boolean =
   text === '' && kinds.join() === DEFAULT_KINDS && sort === undefined && from === '' && to === ''
 
 export const setKinds = (kinds: readonly Kind[]) => {
-  const names = KINDS.filter(kind => kinds.includes(kind)).join() || 'none'
+  const names = OFFERED_KINDS.filter(kind => kinds.includes(kind)).join() || 'none'
   setQuery({ kinds: names === DEFAULT_KINDS ? '' : names })
 }
 
@@ -77,8 +77,8 @@ export const sortBy = (field: string, { sort }: Search) => {
 }
 
 interface Understood {
-  question?: Question
-  asked?: Asked
+  question?: BoxQuestion
+  asked?: ExploreQuery
   error?: unknown
 }
 
@@ -93,7 +93,7 @@ export const useAsked = (search: Search, catalogue: Catalogue | undefined): Unde
       if (sort && catalogue && by === undefined)
         return { question, error: new Error(`Hits cannot be sorted by "${sort.field}".`) }
       if (kinds.length === 0 || (sort && by === undefined)) return { question }
-      const asked: Asked = {
+      const asked: ExploreQuery = {
         ...{ query: question.query, from: millis(from), to: millis(to) },
         sort: sort && { field: by!, order: sort.order },
         shown: columns.filter(name => !name.startsWith('@')),
@@ -146,25 +146,25 @@ export const useDraft = (text: string, kinds: readonly Kind[]): Draft => {
 }
 
 /** The hits of a query, of which more are asked for as they come into sight. */
-export const useHits = (network: string | undefined, kinds: readonly string[], asked: Asked | undefined) => {
+export const useHits = (network: string | undefined, kinds: readonly string[], asked: ExploreQuery | undefined) => {
   const body = asked && firstBody(asked)
   const key = network !== undefined && body !== undefined ? `${network} ${kinds.join()} ${body}` : undefined
   return usePages(key, async (after: Json[] | undefined, signal) => {
-    const text = after ? nextBody(asked!, toJson(after)) : body
-    return pageOf(await search(network!, kinds, text, signal), PAGE)
+    const text = after ? nextBody(asked!, stringifyJson(after)) : body
+    return hitPage(await searchDocuments(network!, kinds, text, signal), HITS_PER_PAGE)
   })
 }
 
 interface News {
   /** Newest first. */
-  hits: readonly Hit[]
+  hits: readonly SearchHit[]
   /** Hits of this block and above that came before are no longer in the chain. */
   gone: number | undefined
   error?: unknown
 }
 
-const NONE: News = { hits: [], gone: undefined }
-const EVERY_MS = 1_000
+const NO_NEWS: News = { hits: [], gone: undefined }
+const FOLLOW_INTERVAL_MS = 1_000
 /** Beyond, the oldest of them are left to the search: it finds them once it is asked again. */
 const MOST_NEWS = 20_000
 
@@ -175,7 +175,7 @@ const MOST_NEWS = 20_000
 export const useFollow = (
   network: string,
   kinds: readonly string[],
-  asked: Asked | undefined,
+  asked: ExploreQuery | undefined,
   follows: boolean,
   ready: () => void,
 ): News => {
@@ -183,23 +183,23 @@ export const useFollow = (
   const key = body === undefined ? undefined : `${network} ${kinds.join()} ${body}`
   const latest = useRef({ asked, ready })
   latest.current = { asked, ready }
-  const start = useAsk(key, signal => search(network, kinds, body!, signal))
-  const [news, setNews] = useState(NONE)
+  const start = useAsk(key, signal => searchDocuments(network, kinds, body!, signal))
+  const [news, setNews] = useState(NO_NEWS)
 
   useEffect(() => {
     if (key === undefined || !start.data) return
-    setNews(NONE)
+    setNews(NO_NEWS)
     latest.current.ready()
     const controller = new AbortController()
     const { signal } = controller
     const follow = async () => {
       for (let token = tokenOf(start.data!); !signal.aborted; ) {
-        const answer = await search(network, kinds, resumeBody(latest.current.asked!, token), signal)
+        const answer = await searchDocuments(network, kinds, resumeBody(latest.current.asked!, token), signal)
         token = tokenOf(answer)
-        const from = at(answer as unknown as Json, 'resume.reorganised_from')
+        const from = valueAt(answer as unknown as Json, 'resume.reorganised_from')
         const next = answer.hits.hits.toReversed()
-        if (next.length > 0 || from !== undefined) setNews(news => add(news, next, from))
-        if (next.length < NEW) await new Promise(resolve => setTimeout(resolve, EVERY_MS))
+        if (next.length > 0 || from !== undefined) setNews(news => addNews(news, next, from))
+        if (next.length < NEW) await new Promise(resolve => setTimeout(resolve, FOLLOW_INTERVAL_MS))
       }
     }
     follow().catch(error => !signal.aborted && setNews(news => ({ ...news, error })))
@@ -209,43 +209,43 @@ export const useFollow = (
   // What came is shown on, by the search.
   useEffect(() => (follows ? () => latest.current.ready() : undefined), [follows])
 
-  return key === undefined ? NONE : { ...news, error: news.error ?? start.error }
+  return key === undefined ? NO_NEWS : { ...news, error: news.error ?? start.error }
 }
 
-const tokenOf = (answer: SearchAnswer): string => String(at(answer as unknown as Json, 'resume.token'))
+const tokenOf = (answer: SearchAnswer): string => String(valueAt(answer as unknown as Json, 'resume.token'))
 
-const add = ({ hits, gone }: News, next: readonly Hit[], from: Json | undefined): News => {
+const addNews = ({ hits, gone }: News, next: readonly SearchHit[], from: Json | undefined): News => {
   const height = typeof from === 'number' ? from : undefined
-  const kept = height === undefined ? hits : hits.filter(hit => heightOf(hit) < height)
-  return { hits: [...next, ...kept].slice(0, MOST_NEWS), gone: least(gone, height) }
+  const kept = height === undefined ? hits : hits.filter(hit => blockHeight(hit) < height)
+  return { hits: [...next, ...kept].slice(0, MOST_NEWS), gone: lowest(gone, height) }
 }
 
-const least = (a: number | undefined, b: number | undefined) =>
+const lowest = (a: number | undefined, b: number | undefined) =>
   a === undefined ? b : b === undefined ? a : Math.min(a, b)
 
 /** The block in which it lies. */
-export const heightOf = ({ _source }: Hit): number =>
-  Number(at(_source, 'number.num') ?? at(_source, 'blockNumber.num') ?? at(_source, 'firstSeen.num'))
+export const blockHeight = ({ _source }: SearchHit): number =>
+  Number(valueAt(_source, 'number.num') ?? valueAt(_source, 'blockNumber.num') ?? valueAt(_source, 'firstSeen.num'))
 
 /** Hits that were found, under those that came since; each once. */
-export const withNews = (found: readonly Hit[], { hits, gone }: News): readonly Hit[] => {
+export const withNews = (found: readonly SearchHit[], { hits, gone }: News): readonly SearchHit[] => {
   if (hits.length === 0 && gone === undefined) return found
   const fresh = new Set(hits.map(({ _type, _id }) => `${_type} ${_id}`))
   return [
     ...hits,
-    ...found.filter(hit => !fresh.has(`${hit._type} ${hit._id}`) && (gone === undefined || heightOf(hit) < gone)),
+    ...found.filter(hit => !fresh.has(`${hit._type} ${hit._id}`) && (gone === undefined || blockHeight(hit) < gone)),
   ]
 }
 
 /** Counts over time, of what was found and of what came since. */
-export const seriesOf = (answer: SearchAnswer | undefined, news: readonly Hit[]): Series | undefined => {
-  const buckets = at(answer?.aggregations, 'counts.buckets')
+export const seriesOf = (answer: SearchAnswer | undefined, news: readonly SearchHit[]): Series | undefined => {
+  const buckets = valueAt(answer?.aggregations, 'counts.buckets')
   if (!Array.isArray(buckets) || buckets.length === 0) return undefined
-  const times = buckets.map(bucket => Number(at(bucket, 'key')) / 1000)
-  const counts = buckets.map(bucket => Number(at(bucket, 'doc_count')))
+  const times = buckets.map(bucket => Number(valueAt(bucket, 'key')) / 1000)
+  const counts = buckets.map(bucket => Number(valueAt(bucket, 'doc_count')))
   const step = times.length > 1 ? times[1]! - times[0]! : Number.POSITIVE_INFINITY
   for (const { _source } of news.toReversed()) {
-    const written = at(_source, 'timestamp')
+    const written = valueAt(_source, 'timestamp')
     if (typeof written !== 'number' && typeof written !== 'string') continue
     const time = dateOf(written).getTime() / 1000
     // A chain that rested for long leaves a gap, not thousands of empty bars.

@@ -1,22 +1,22 @@
 import { useMemo, useState } from 'preact/hooks'
-import { isObject, parseJson } from '../../api/json.ts'
+import { isJsonObject, parseJson } from '../../api/json.ts'
 import type { Kind } from '../../api/wire.ts'
 import { useKey } from '../../browser/keys.ts'
 import { Link, navigate, setQuery } from '../../browser/router.tsx'
 import { rootUrl } from '../../browser/state.ts'
 import { announce, Button, CheckField, confirm, Dialog, Form, Menu, TextField } from '../../parts/controls.tsx'
-import { plain } from '../../parts/format.ts'
+import { visibleText } from '../../parts/format.ts'
 import { copyText } from '../../parts/text.tsx'
 import { TITLES } from './columns.tsx'
 import { DownloadDialog } from './download.tsx'
 import { type Catalogue, fieldsOf } from './fields.ts'
-import { type Asked, plainBody } from './query.ts'
+import { type ExploreQuery, plainBody } from './query.ts'
 import { DEFAULT_COLUMNS, type Search, setColumns } from './state.ts'
 import { layOut } from './tree.ts'
 
 interface ToolbarProps {
   search: Search
-  asked: Asked | undefined
+  asked: ExploreQuery | undefined
   total: number
   catalogue: Catalogue | undefined
   /** Has the catalogue read, which the columns are chosen from. */
@@ -67,17 +67,17 @@ const urlOf = ({ network, kinds }: Search): string =>
   new URL(`${rootUrl}${network}/es/${kinds.join()}/search/`, location.href).href
 
 /** For a shell; the token stays out of it. */
-const curlOf = (search: Search, asked: Asked): string =>
+const curlOf = (search: Search, asked: ExploreQuery): string =>
   [
-    `curl -s ${quoted(urlOf(search))} \\`,
+    `curl -s ${shellQuoted(urlOf(search))} \\`,
     `  -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \\`,
-    `  -d ${quoted(layOut(plainBody(asked)))}`,
+    `  -d ${shellQuoted(layOut(plainBody(asked)))}`,
   ].join('\n')
 
-const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
+const shellQuoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
 
 /** The editor of rules takes what a rule can have of the query, and says what it cannot. */
-const ruleHref = ({ network, kinds }: Search, { query = '' }: Asked): string =>
+const ruleHref = ({ network, kinds }: Search, { query = '' }: ExploreQuery): string =>
   `/rules/new?${new URLSearchParams({ from: query, network, kinds: kinds.join() })}`
 
 interface ChooserProps {
@@ -152,15 +152,15 @@ interface Saved {
   query: string
 }
 
-const KEY = 'chainsieve.searches'
-const LONGEST_NAME = 100
+const SAVED_SEARCHES_KEY = 'chainsieve.searches'
+const MAX_NAME_LENGTH = 100
 
-const read = (): Saved[] => {
+const readSaved = (): Saved[] => {
   try {
-    const list = parseJson(localStorage.getItem(KEY) ?? '[]')
+    const list = parseJson(localStorage.getItem(SAVED_SEARCHES_KEY) ?? '[]')
     if (!Array.isArray(list)) return []
     return list.flatMap(it =>
-      isObject(it) && typeof it.name === 'string' && typeof it.query === 'string'
+      isJsonObject(it) && typeof it.name === 'string' && typeof it.query === 'string'
         ? [{ name: it.name, query: it.query }]
         : [],
     )
@@ -171,7 +171,7 @@ const read = (): Saved[] => {
 
 const write = (searches: readonly Saved[]): boolean => {
   try {
-    localStorage.setItem(KEY, JSON.stringify(searches))
+    localStorage.setItem(SAVED_SEARCHES_KEY, JSON.stringify(searches))
     return true
   } catch {
     announce('This browser does not let the console keep anything. Keep the address of the page instead.', 'error')
@@ -188,7 +188,7 @@ const queryNow = (): string => {
 
 /** Searches by name, as this browser keeps them. */
 const SavedSearches = ({ network, onClose }: { network: string; onClose(): void }) => {
-  const [searches, setSearches] = useState(read)
+  const [searches, setSearches] = useState(readSaved)
   const [name, setName] = useState('')
   const [error, setError] = useState<string>()
 
@@ -196,22 +196,22 @@ const SavedSearches = ({ network, onClose }: { network: string; onClose(): void 
   const save = async () => {
     const named = name.trim()
     if (named === '') return setError('Type a name.')
-    if (named.length > LONGEST_NAME) return setError(`A name may have ${LONGEST_NAME} characters.`)
+    if (named.length > MAX_NAME_LENGTH) return setError(`A name may have ${MAX_NAME_LENGTH} characters.`)
     setError(undefined)
     // Another tab may have saved one since.
-    const others = read().filter(it => it.name !== named)
-    if (others.length < read().length && !(await replaces(named))) return
+    const others = readSaved().filter(it => it.name !== named)
+    if (others.length < readSaved().length && !(await replaces(named))) return
     const parameters = new URLSearchParams(queryNow())
     parameters.set('network', network)
     if (keep([...others, { name: named, query: parameters.toString() }].sort(byName))) {
       setName('')
-      announce(`Saved “${plain(named)}” in this browser.`)
+      announce(`Saved “${visibleText(named)}” in this browser.`)
     }
   }
   const remove = async ({ name }: Saved) => {
     const text = 'The search is removed from this browser. That cannot be undone.'
-    if (await confirm({ title: `Remove “${plain(name)}”?`, text, action: 'Remove the search' }))
-      keep(read().filter(it => it.name !== name))
+    if (await confirm({ title: `Remove “${visibleText(name)}”?`, text, action: 'Remove the search' }))
+      keep(readSaved().filter(it => it.name !== name))
   }
 
   return (
@@ -225,9 +225,14 @@ const SavedSearches = ({ network, onClose }: { network: string; onClose(): void 
         {searches.map(search => (
           <li key={search.name}>
             <span onClickCapture={onClose}>
-              <Link to={`/explore?${search.query}`}>{plain(search.name)}</Link>
+              <Link to={`/explore?${search.query}`}>{visibleText(search.name)}</Link>
             </span>
-            <Button class="quiet" label="Remove" name={`Remove ${plain(search.name)}`} onClick={() => remove(search)} />
+            <Button
+              class="quiet"
+              label="Remove"
+              name={`Remove ${visibleText(search.name)}`}
+              onClick={() => remove(search)}
+            />
           </li>
         ))}
       </ul>
@@ -242,7 +247,7 @@ const byName = (a: Saved, b: Saved) => a.name.localeCompare(b.name)
 
 const replaces = (name: string) =>
   confirm({
-    title: `Replace “${plain(name)}”?`,
+    title: `Replace “${visibleText(name)}”?`,
     text: 'There is a search of this name. It becomes the one that is shown now.',
     action: 'Replace the search',
   })

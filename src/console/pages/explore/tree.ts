@@ -1,33 +1,33 @@
 /** JSON as it is written: every value with its place in the text, so that no digit is lost and faults can be shown where they are. */
-export interface Value {
+export interface JsonTree {
   from: number
   to: number
   members?: Member[]
-  items?: Value[]
+  items?: JsonTree[]
 }
 
 export interface Member {
   name: string
   /** Where the name begins. */
   at: number
-  value: Value
+  value: JsonTree
 }
 
-const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g
+const JSON_TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g
 const DEEPEST = 100
 
 /** The text has to be JSON. */
-export const readTree = (text: string): Value => {
-  const tokens = Array.from(text.matchAll(TOKEN), ({ 0: token, index }) => ({ token, from: index }))
+export const readTree = (text: string): JsonTree => {
+  const tokens = Array.from(text.matchAll(JSON_TOKEN), ({ 0: token, index }) => ({ token, from: index }))
   let next = 0
-  const read = (depth: number): Value => {
+  const read = (depth: number): JsonTree => {
     if (depth > DEEPEST) throw new Error(`The query lies more than ${DEEPEST} levels deep.`)
     const { token, from } = tokens[next++]!
     if (token === '{') return readMembers(from, depth)
     if (token === '[') return readItems(from, depth)
     return { from, to: from + token.length }
   }
-  const readMembers = (from: number, depth: number): Value => {
+  const readMembers = (from: number, depth: number): JsonTree => {
     const members: Member[] = []
     while (tokens[next]!.token !== '}') {
       if (tokens[next]!.token === ',') next++
@@ -37,8 +37,8 @@ export const readTree = (text: string): Value => {
     }
     return { from, to: tokens[next++]!.from + 1, members }
   }
-  const readItems = (from: number, depth: number): Value => {
-    const items: Value[] = []
+  const readItems = (from: number, depth: number): JsonTree => {
+    const items: JsonTree[] = []
     while (tokens[next]!.token !== ']') {
       if (tokens[next]!.token === ',') next++
       items.push(read(depth + 1))
@@ -52,13 +52,13 @@ const WIDTH = 90
 
 /** The same JSON over several lines, where it is long. */
 export const layOut = (text: string): string => {
-  const flat = ({ from, to, members, items }: Value): string =>
+  const flat = ({ from, to, members, items }: JsonTree): string =>
     members
       ? `{${members.map(({ name, value }) => `${JSON.stringify(name)}: ${flat(value)}`).join(', ')}}`
       : items
         ? `[${items.map(flat).join(', ')}]`
         : text.slice(from, to)
-  const write = (value: Value, indent: string): string => {
+  const write = (value: JsonTree, indent: string): string => {
     const line = flat(value)
     const { members, items } = value
     if (line.length + indent.length <= WIDTH || (!members && !items)) return line
@@ -73,7 +73,7 @@ export const layOut = (text: string): string => {
 }
 
 /** Where a path such as `query.bool.filter[0].term.blockNumber.num` leads in a text that is a body or only its query; names may have dots. */
-export const rangeOf = (text: string, path: string): { from: number; to: number } => {
+export const pathRange = (text: string, path: string): { from: number; to: number } => {
   let value = readTree(text)
   let range = { from: value.from, to: value.to }
   const isBody = value.members?.some(({ name }) => name === 'query')
@@ -100,7 +100,7 @@ export const rangeOf = (text: string, path: string): { from: number; to: number 
 }
 
 /** What stands at a place of a text that may be unfinished. */
-export interface Place {
+export interface CaretContext {
   /** Names and positions of what holds it; of a value with its own. */
   path: (string | number)[]
   is: 'name' | 'value'
@@ -114,7 +114,7 @@ export interface Place {
 const LOOSE = /"(?:[^"\\\n]|\\.)*"?|[{}[\],:]|[^\s{}[\],:"]+/g
 const MARKS = '{}[],:'
 
-export const placeAt = (text: string, position: number): Place => {
+export const placeAt = (text: string, position: number): CaretContext => {
   const frames: { isList: boolean; name: string | undefined; isValue: boolean; index: number }[] = []
   let current = { from: position, to: position, typed: '' }
   for (const { 0: token, index: from } of text.matchAll(LOOSE)) {
@@ -135,7 +135,7 @@ export const placeAt = (text: string, position: number): Place => {
       top.index++
       top.isValue = top.isList
     } else if (token === ':') top.isValue = true
-    else if (isClosed && !top.isValue) top.name = nameOf(token)
+    else if (isClosed && !top.isValue) top.name = tokenName(token)
   }
   const top = frames.at(-1)
   const steps = frames.map(({ isList, name, index }) => (isList ? index : (name ?? '')))
@@ -143,7 +143,7 @@ export const placeAt = (text: string, position: number): Place => {
   return { path: is === 'name' ? steps.slice(0, -1) : steps, is, ...current }
 }
 
-const nameOf = (token: string): string => {
+const tokenName = (token: string): string => {
   try {
     return JSON.parse(token) as string
   } catch {

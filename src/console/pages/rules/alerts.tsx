@@ -1,5 +1,5 @@
 import { useEvery, useGet, usePages } from '../../api/ask.ts'
-import type { Alert, AlertState, Rule, Status } from '../../api/wire.ts'
+import type { Alert, ListedAlertState, Rule, Status } from '../../api/wire.ts'
 import { Link } from '../../browser/router.tsx'
 import { Empty } from '../../parts/answer.tsx'
 import { Aside } from '../../parts/controls.tsx'
@@ -8,7 +8,7 @@ import type { Column } from '../../parts/table.tsx'
 import { Hash, say, Text, Time } from '../../parts/text.tsx'
 import { getAlerts } from './api.ts'
 import { closeRow, DeliveryView, REFRESH_MS, toneOf, useChosen } from './deliveries.tsx'
-import { networkOf } from './model.ts'
+import { ruleNetwork } from './model.ts'
 
 const ALERT_STATES = ['', 'pending', 'confirmed', 'retracted', 'withdrawn'].map(value => ({
   ...{ value, label: value || 'all' },
@@ -44,11 +44,11 @@ const ALERTS: readonly Column<Alert>[] = [
   { title: 'Found', width: '20ch', cell: ({ entity }) => <Hash value={entity._id} brief /> },
   { title: 'Received', width: '20ch', cell: it => <Time value={it.receivedAt} brief /> },
   { title: 'Changed', width: '20ch', cell: it => <Time value={it.changedAt} brief /> },
-  { title: 'Deliveries', width: 'minmax(16ch, 1fr)', cell: it => sumOf(it) },
+  { title: 'Deliveries', width: 'minmax(16ch, 1fr)', cell: it => deliverySummary(it) },
 ]
 
 /** Such as `2 delivered, 1 dead`. */
-const sumOf = ({ deliveries }: Alert) => {
+const deliverySummary = ({ deliveries }: Alert) => {
   const counts = new Map<string, number>()
   for (const { state } of deliveries) counts.set(state, (counts.get(state) ?? 0) + 1)
   return [...counts].map(([state, count], i) => (
@@ -61,7 +61,7 @@ const sumOf = ({ deliveries }: Alert) => {
 
 const OpenAlert = ({ alert, rule, again }: { alert: Alert; rule: Rule; again(): void }) => {
   const { _type, _id } = alert.entity
-  const network = alert.network ?? networkOf(rule)
+  const network = alert.network ?? ruleNetwork(rule)
   const where = new URLSearchParams({ network, kinds: _type, open: `${_type} ${_id}` })
   const title = say`${_type} ${<Hash value={_id} network={network} kind={_type === 'tx' ? 'tx' : undefined} />}`
   return (
@@ -107,7 +107,7 @@ const waitsFor = (confirmations: Alert['confirmations'], above: number | undefin
   return `Pending: it fires ${confirmations.toLocaleString()} blocks later${come}`
 }
 
-const ENDS: Record<Exclude<AlertState, 'pending'>, string> = {
+const ENDS: Record<Exclude<ListedAlertState, 'pending'>, string> = {
   confirmed: ': its block is deep enough, and receivers are notified.',
   retracted: ': its block was reorganised away after it had fired, and receivers are told.',
   withdrawn: ': its block was reorganised away before it fired, so that it never fires.',

@@ -1,9 +1,9 @@
-import { ApiError, ask, askText, messageOf } from '../../api/client.ts'
-import { search } from '../../api/index.ts'
-import { at, isObject, type Json, type JsonObject, listAt, member, parseJson, textAt } from '../../api/json.ts'
+import { ApiError, callApi, callApiForText, messageOf } from '../../api/client.ts'
+import { searchDocuments } from '../../api/index.ts'
+import { isJsonObject, type Json, type JsonObject, listAt, member, parseJson, textAt, valueAt } from '../../api/json.ts'
 import type { Alert, AlertSeries, Delivery, Kind, PreviewAnswer, Rule, Simulation, TestResult } from '../../api/wire.ts'
 import { announce, confirm } from '../../parts/controls.tsx'
-import { count, plain } from '../../parts/format.ts'
+import { countText, visibleText } from '../../parts/format.ts'
 import type { RuleFault } from './model.ts'
 
 const RULES = 'alerting/rules'
@@ -13,10 +13,10 @@ type Query = Record<string, string | undefined>
 /** What is asked for by parameters; those that are empty are left out. */
 const get = <T>(path: string, parameters: Query, signal?: AbortSignal) => {
   const given = Object.entries(parameters).flatMap(([name, value]) => (value ? [[name, value]] : []))
-  return ask<T>(`${path}?${new URLSearchParams(given)}`, { signal })
+  return callApi<T>(`${path}?${new URLSearchParams(given)}`, { signal })
 }
 
-export const listRules = (after: string | undefined, signal: AbortSignal) =>
+export const listRulePage = (after: string | undefined, signal: AbortSignal) =>
   get<{ rules: Rule[]; next: string | null }>(RULES, { size: '1000', after }, signal)
 
 /** A rule with its ETag, which a change to it has to name. */
@@ -25,34 +25,34 @@ export interface Tagged {
   etag: string
 }
 
-const tagged = async (asked: ReturnType<typeof askText>): Promise<Tagged> => {
+const tagged = async (asked: ReturnType<typeof callApiForText>): Promise<Tagged> => {
   const { text, headers } = await asked
   return { rule: parseJson(text) as Rule, etag: headers.get('etag') ?? '*' }
 }
 
 export const getRule = (id: string, signal?: AbortSignal) =>
-  tagged(askText(`${RULES}/${encodeURIComponent(id)}`, { signal }))
+  tagged(callApiForText(`${RULES}/${encodeURIComponent(id)}`, { signal }))
 
-export const createRule = (body: JsonObject) => tagged(askText(RULES, { body }))
+export const createRule = (body: JsonObject) => tagged(callApiForText(RULES, { body }))
 
 /** The body is all of the rule. */
 export const replaceRule = (id: number, body: JsonObject, etag: string) =>
-  tagged(askText(`${RULES}/${id}?replace=true`, { method: 'PUT', body, headers: { 'if-match': etag } }))
+  tagged(callApiForText(`${RULES}/${id}?replace=true`, { method: 'PUT', body, headers: { 'if-match': etag } }))
 
 /** The answer counts the deliveries that a pause cancelled. */
 export const enableRule = (id: number, enabled: boolean, etag: string) =>
-  ask<Rule>(`${RULES}/${id}`, { method: 'PUT', body: { enabled }, headers: { 'if-match': etag } })
+  callApi<Rule>(`${RULES}/${id}`, { method: 'PUT', body: { enabled }, headers: { 'if-match': etag } })
 
 /** Deliveries that were cancelled; undefined where that is not known. */
 export const deleteRule = async (id: number, etag: string): Promise<string | undefined> => {
-  const { headers } = await askText(`${RULES}/${id}`, { method: 'DELETE', headers: { 'if-match': etag } })
+  const { headers } = await callApiForText(`${RULES}/${id}`, { method: 'DELETE', headers: { 'if-match': etag } })
   return headers.get('cancelled-deliveries') ?? undefined
 }
 
 export const simulate = (body: JsonObject, signal: AbortSignal) =>
-  ask<Simulation>(`${RULES}/simulate`, { body, signal })
-export const previewTest = (body: JsonObject) => ask<PreviewAnswer>(`${RULES}/test`, { body })
-export const testRule = (id: number) => ask<TestResult>(`${RULES}/${id}/test`, { body: {} })
+  callApi<Simulation>(`${RULES}/simulate`, { body, signal })
+export const previewTest = (body: JsonObject) => callApi<PreviewAnswer>(`${RULES}/test`, { body })
+export const sendRuleTest = (id: number) => callApi<TestResult>(`${RULES}/${id}/test`, { body: {} })
 
 /** A day in half hours, or what `query` says. */
 export const getSeries = (query: Query, signal: AbortSignal) => get<AlertSeries>('alerting/series', query, signal)
@@ -64,20 +64,20 @@ export const getDeliveries = (query: Query, signal?: AbortSignal) =>
   get<{ deliveries: Delivery[]; next: string | null }>('alerting/deliveries', query, signal)
 
 /** Sends deliveries again once the user is sure, since what goes out cannot be called back; says what came of it. */
-export const redeliver = async (
+export const confirmRedelivery = async (
   which: { delivery: number } | { rule: number; dead: true } | { channel: string; target: string; dead: true },
   question: Parameters<typeof confirm>[0],
 ): Promise<boolean> => {
   if (!(await confirm(question))) return false
   try {
-    const { redelivered } = await ask<{ redelivered: number }>('alerting/deliveries/redeliver', { body: which })
+    const { redelivered } = await callApi<{ redelivered: number }>('alerting/deliveries/redeliver', { body: which })
     announce(
       redelivered === 0
         ? 'There is nothing to send again: it was sent meanwhile, or a retraction replaced it.'
-        : `Sending ${count(redelivered, 'delivery', 'deliveries')} again.`,
+        : `Sending ${countText(redelivered, 'delivery', 'deliveries')} again.`,
     )
   } catch (error) {
-    announce(plain(messageOf(error)), 'error')
+    announce(visibleText(messageOf(error)), 'error')
   }
   return true
 }
@@ -85,7 +85,7 @@ export const redeliver = async (
 /** The faults of a refused rule; empty where the error is another one. */
 export const faultsOf = (error: unknown): RuleFault[] =>
   listAt(error instanceof ApiError ? error.body : undefined, 'faults')
-    .filter(isObject)
+    .filter(isJsonObject)
     .map(fault => ({ path: textAt(fault, 'path') ?? '', message: textAt(fault, 'message') ?? '' }))
 
 export const isConflict = (error: unknown): boolean => error instanceof ApiError && error.status === 412
@@ -103,16 +103,16 @@ export interface Attribute {
 /** The names from the mapping, with their meanings from the description of the API. */
 export const getAttributes = async (network: string, kind: Kind, signal: AbortSignal): Promise<Attribute[]> => {
   const [mapping, api] = await Promise.all([
-    ask<JsonObject>(`${network}/es/${kind}/_mapping`, { signal }),
-    ask('openapi.json', { signal }),
+    callApi<JsonObject>(`${network}/es/${kind}/_mapping`, { signal }),
+    callApi('openapi.json', { signal }),
   ])
-  const properties = at(Object.values(mapping)[0], 'mappings.properties')
+  const properties = valueAt(Object.values(mapping)[0], 'mappings.properties')
   const source = `${kind[0]!.toUpperCase()}${kind.slice(1)}Source`
-  return namesIn(properties, at(api, `components.schemas.${source}.properties`), '')
+  return namesIn(properties, valueAt(api, `components.schemas.${source}.properties`), '')
 }
 
 const namesIn = (properties: Json | undefined, meanings: Json | undefined, before: string): Attribute[] => {
-  if (!isObject(properties)) return []
+  if (!isJsonObject(properties)) return []
   return Object.entries(properties).flatMap(([own, field]): Attribute[] => {
     const name = `${before}${own}`
     const described = member(meanings, own)
@@ -121,17 +121,17 @@ const namesIn = (properties: Json | undefined, meanings: Json | undefined, befor
     if (type === 'nested') return name === 'args' ? [{ name, meaning: 'An argument by its name', field: name }] : []
     const inner = member(field, 'properties')
     if (inner === undefined) {
-      const raw = at(field, 'fields.raw') === undefined ? name : `${name}.raw`
+      const raw = valueAt(field, 'fields.raw') === undefined ? name : `${name}.raw`
       return [{ name, ...(type !== undefined && { type }), meaning, field: raw }]
     }
     const whole = member(inner, 'dec') === undefined ? [] : [{ name, meaning, field: `${name}.num` }]
-    const below = at(described, 'properties') ?? at(described, 'items.properties')
+    const below = valueAt(described, 'properties') ?? valueAt(described, 'items.properties')
     return [...whole, ...namesIn(inner, below, `${name}.`)]
   })
 }
 
 /** Operators that fit the type of an attribute; of an unknown one all. */
-export const operatorsFor = (attribute: Attribute | undefined, all: readonly string[]): readonly string[] => {
+export const attributeOperators = (attribute: Attribute | undefined, all: readonly string[]): readonly string[] => {
   if (attribute?.type === 'boolean') return all.filter(it => it === 'Equals')
   const isText = attribute?.type === 'keyword' || attribute?.type === 'text'
   return isText ? all.filter(it => it.startsWith('Equals')) : all
@@ -148,13 +148,13 @@ export const getValues = async (
 ): Promise<string[]> => {
   if (type === undefined || !COUNTED.includes(type)) return []
   const body = { size: 0, timeout: '2s', aggs: { values: { terms: { field, size: 20 } } } }
-  const answer = await search(network, [kind], body, signal)
+  const answer = await searchDocuments(network, [kind], body, signal)
   return listAt(answer.aggregations, 'values.buckets').map(
     bucket => textAt(bucket, 'key_as_string') ?? String(member(bucket, 'key')),
   )
 }
 
-export interface Argument {
+export interface DeclaredArgument {
   name: string
   /** Of Solidity, such as `uint256`. */
   type: string
@@ -166,7 +166,7 @@ export const getArguments = async (
   kind: Kind,
   conditions: readonly Json[],
   signal: AbortSignal,
-): Promise<Argument[]> => {
+): Promise<DeclaredArgument[]> => {
   const filter = conditions.flatMap(condition => {
     const [name, value] = [textAt(condition, 'name') ?? '', member(condition, 'value')]
     const field = NARROWING.get(name)
@@ -178,7 +178,12 @@ export const getArguments = async (
   const types = { types: { terms: { field: 'args.value.type', size: 1 } } }
   const names = { names: { terms: { field: 'args.name', size: 50 }, aggs: types } }
   const aggs = { args: { nested: { path: 'args' }, aggs: names } }
-  const answer = await search(network, [kind], { size: 0, timeout: '2s', query: { bool: { filter } }, aggs }, signal)
+  const answer = await searchDocuments(
+    network,
+    [kind],
+    { size: 0, timeout: '2s', query: { bool: { filter } }, aggs },
+    signal,
+  )
   return listAt(answer.aggregations, 'args.names.buckets').map(bucket => ({
     name: textAt(bucket, 'key') ?? '',
     type: textAt(listAt(bucket, 'types.buckets')[0], 'key') ?? '',

@@ -4,11 +4,11 @@ import type { Attempt, Delivery } from '../../api/wire.ts'
 import { setQuery, useQueryState } from '../../browser/router.tsx'
 import { Await, Empty } from '../../parts/answer.tsx'
 import { Aside, Button, type Option, SelectField } from '../../parts/controls.tsx'
-import { plain } from '../../parts/format.ts'
+import { visibleText } from '../../parts/format.ts'
 import { PagedList } from '../../parts/paged-list.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { dim, say, Text, Time } from '../../parts/text.tsx'
-import { getDeliveries, redeliver } from './api.ts'
+import { confirmRedelivery, getDeliveries } from './api.ts'
 
 export const REFRESH_MS = 3_000
 
@@ -31,7 +31,7 @@ export const closeRow = () => setQuery({ open: '' })
 export const toneOf = (state: string) =>
   state === 'confirmed' || state === 'delivered' ? 'good' : state === 'retracted' || state === 'dead' ? 'bad' : 'dim'
 
-const STATES = [
+const DELIVERY_STATE_OPTIONS = [
   { value: '', label: 'all' },
   { value: 'queued', label: 'queued' },
   { value: 'waiting', label: 'queued, not tried yet' },
@@ -48,7 +48,7 @@ interface DeliveriesProps {
 
 /** Deliveries, the newest first, of which one is open with every attempt. */
 export const Deliveries = ({ of, children }: DeliveriesProps) => {
-  const { state, choice, open, ...rest } = useChosen(STATES)
+  const { state, choice, open, ...rest } = useChosen(DELIVERY_STATE_OPTIONS)
   const ask = async (before: string | undefined, signal: AbortSignal) => {
     const { deliveries, next } = await getDeliveries({ ...of, state, size: '100', before }, signal)
     return { rows: deliveries, next }
@@ -64,7 +64,7 @@ export const Deliveries = ({ of, children }: DeliveriesProps) => {
         {...{ pages, open, ...rest }}
         label="Deliveries"
         what="the deliveries"
-        columns={COLUMNS.filter(({ title }) => title !== 'Rule' || of.rule === undefined)}
+        columns={DELIVERY_COLUMNS.filter(({ title }) => title !== 'Rule' || of.rule === undefined)}
         empty={<Empty title={state === '' ? 'Nothing was to be sent so far' : 'No delivery is in this state'} />}
       >
         {/^\d+$/.test(open) && <OpenDelivery key={open} id={Number(open)} again={pages.again} />}
@@ -73,7 +73,7 @@ export const Deliveries = ({ of, children }: DeliveriesProps) => {
   )
 }
 
-const COLUMNS: readonly Column<Delivery>[] = [
+const DELIVERY_COLUMNS: readonly Column<Delivery>[] = [
   { title: 'State', width: '10ch', cell: ({ state }) => <span class={toneOf(state)}>{state}</span> },
   { title: 'Type', width: '16ch', cell: ({ type }) => type },
   { title: 'Rule', width: '6ch', align: 'right', cell: ({ rule }) => rule },
@@ -115,10 +115,10 @@ const OpenDelivery = ({ id, again }: { id: number; again(): void }) => {
 /** A delivery with every attempt, which can be sent again. */
 export const DeliveryView = ({ delivery, again }: { delivery: Delivery; again(): void }) => {
   const { id, type, channel, target, state, tries, lastError, nextAt, attempts = [] } = delivery
-  const text = `The message goes to ${plain(target)} once more. What is sent cannot be taken back.`
+  const text = `The message goes to ${visibleText(target)} once more. What is sent cannot be taken back.`
   const question = { title: 'Send the delivery again?', text, action: 'Send again' }
   const { busy, run: send } = useAction(async () => {
-    if (await redeliver({ delivery: id }, question)) again()
+    if (await confirmRedelivery({ delivery: id }, question)) again()
   })
   // Tests and what was cancelled are never sent again.
   const canRepeat = type !== 'alert.test' && state !== 'cancelled' && (state !== 'queued' || tries > 0)
@@ -166,5 +166,8 @@ const AttemptView = ({ attempt: { at, outcome, status, error, head, latencyMs, n
 /** All dead deliveries of a rule, once the user is sure. */
 export const sendDeadOf = (rule: number) => {
   const text = 'Every dead delivery of this rule is sent once more. What is sent cannot be taken back.'
-  return redeliver({ rule, dead: true }, { title: 'Send all dead deliveries again?', text, action: 'Send all again' })
+  return confirmRedelivery(
+    { rule, dead: true },
+    { title: 'Send all dead deliveries again?', text, action: 'Send all again' },
+  )
 }

@@ -2,19 +2,18 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { useAsk, useGet } from '../../api/ask.ts'
 import { messageOf } from '../../api/client.ts'
-import { isObject, type Json, type JsonObject, parseJson, toJson } from '../../api/json.ts'
+import { isJsonObject, type Json, type JsonObject, parseJson, stringifyJson } from '../../api/json.ts'
 import type { Status } from '../../api/wire.ts'
 import { Link, navigate, useQueryState } from '../../browser/router.tsx'
 import { Await, Busy, Fault } from '../../parts/answer.tsx'
 import { announce, Button, confirm, Dialog, Form, SelectField, Tabs } from '../../parts/controls.tsx'
 import { Editor } from '../../parts/editor.tsx'
-import { plain } from '../../parts/format.ts'
+import { visibleText } from '../../parts/format.ts'
 import { Facts, say, Text } from '../../parts/text.tsx'
 import { createRule, faultsOf, getRule, isConflict, replaceRule, type Tagged } from './api.ts'
 import { RuleForm } from './form.tsx'
-import { conditionsOf } from './from-query.ts'
+import { readConditions } from './from-query.ts'
 import {
-  differencesOf,
   emptyRule,
   faultAt,
   mergedOf,
@@ -22,10 +21,11 @@ import {
   ownOf,
   putConfig,
   type RuleFault,
+  ruleDifferences,
   TARGETS,
 } from './model.ts'
 import { FaultList, Preview, TestPreview, usePreview } from './preview.tsx'
-import { Test } from './rule.tsx'
+import { RuleTest } from './rule.tsx'
 
 const Back = ({ to, children }: { to: string; children: string }) => (
   <p class="way">
@@ -61,7 +61,7 @@ interface NewProps {
 
 const NewForm = ({ name, ...from }: NewProps) => {
   const { rule, left } = useMemo(() => begin(from), [name])
-  const draft = useDraft(name, rule, undefined)
+  const draft = useRuleDraft(name, rule, undefined)
   const save = async (body: JsonObject) => {
     const { rule } = await createRule(body)
     drafts.delete(name)
@@ -77,7 +77,7 @@ const NewForm = ({ name, ...from }: NewProps) => {
           <p>The search is not taken over as a whole:</p>
           <ul>
             {left.map(it => (
-              <li key={it}>{plain(it).slice(0, 500)}</li>
+              <li key={it}>{visibleText(it).slice(0, 500)}</li>
             ))}
           </ul>
         </div>
@@ -94,7 +94,7 @@ const begin = ({ network, from, kinds: kindText, offer }: Omit<NewProps, 'name'>
   const [first, ...others] = kindText.split(',').filter(kind => kind !== '')
   const target = TARGETS.find(({ kind }) => kind === first)
   const typed = target ? putConfig(empty, 'targetType', target.type) : empty
-  const { conditions, left } = conditionsOf(from)
+  const { conditions, left } = readConditions(from)
   const several = `A rule looks at one kind of documents: this one at "${first}", and not at ${others.join(', ')}.`
   return {
     rule: conditions.length > 0 ? putConfig(typed, 'targetMap', conditions) : typed,
@@ -122,7 +122,7 @@ const EditForm = ({ first }: { first: Tagged }) => {
   const name = `rule ${rule.id}`
   // What was written before belongs to the revision that it was made from.
   const [base, setBase] = useState<Tagged>(() => drafts.get(name)?.base ?? first)
-  const draft = useDraft(name, ownOf(rule), base)
+  const draft = useRuleDraft(name, ownOf(rule), base)
   const [theirs, setTheirs] = useState<Tagged>()
   const away = `/rules/${rule.id}`
 
@@ -166,7 +166,7 @@ const EditForm = ({ first }: { first: Tagged }) => {
         action="Save the rule"
         save={save}
         onCancel={() => navigate(away)}
-        test={<Test rule={rule} />}
+        test={<RuleTest rule={rule} />}
       />
     </>
   )
@@ -189,7 +189,7 @@ const CHOICES = [
 
 /** Somebody else has saved the rule meanwhile: shows where it differs, and lets the user choose. */
 const Conflict = ({ base, mine, theirs, onClose, onMerged }: ConflictProps) => {
-  const [differences, setDifferences] = useState(() => differencesOf(base, mine, theirs))
+  const [differences, setDifferences] = useState(() => ruleDifferences(base, mine, theirs))
   const choose = (at: number, choice: 'mine' | 'theirs') =>
     setDifferences(all => all.map((it, i) => (i === at ? { ...it, choice } : it)))
   return (
@@ -221,10 +221,10 @@ const Conflict = ({ base, mine, theirs, onClose, onMerged }: ConflictProps) => {
 }
 
 const shown = (value: Json | undefined) =>
-  value === undefined ? <span class="dim">nothing</span> : <Text value={toJson(value)} most={600} />
+  value === undefined ? <span class="dim">nothing</span> : <Text value={stringifyJson(value)} most={600} />
 
 interface EditorProps {
-  draft: Draft
+  draft: RuleDraft
   /** On the button, such as `Create the rule`. */
   action: string
   /** Throws what the server refused. */
@@ -293,7 +293,7 @@ const RuleEditor = ({ draft, action, save, onCancel, test }: EditorProps) => {
           test
         )}
         <TestPreview rule={draft.rule} disabled={isBroken} />
-        <Refusal error={refused?.error} faults={saving} />
+        <RuleRefusal error={refused?.error} faults={saving} />
         <p class="actions">
           <button type="submit" class="main" disabled={busy || isBroken}>
             {busy ? 'Saving …' : action}
@@ -311,7 +311,7 @@ const RuleEditor = ({ draft, action, save, onCancel, test }: EditorProps) => {
 
 const isOfConditions = ({ path }: RuleFault) => path.startsWith('config.targetMap') || path === 'config.targetType'
 
-const Refusal = ({ error, faults }: { error: unknown; faults: readonly RuleFault[] }) => {
+const RuleRefusal = ({ error, faults }: { error: unknown; faults: readonly RuleFault[] }) => {
   if (faults.length === 0)
     return error === undefined ? null : <Fault title="The rule was not saved" error={messageOf(error)} />
   return (
@@ -325,7 +325,7 @@ const Refusal = ({ error, faults }: { error: unknown; faults: readonly RuleFault
 /** What was written and not saved yet, and the revision that it was made from; it lives until the tab is loaded anew. */
 const drafts = new Map<string, { text: string; base: Tagged | undefined }>()
 
-interface Draft {
+interface RuleDraft {
   /** Of the newest text that is an object. */
   rule: JsonObject
   text: string
@@ -341,12 +341,12 @@ interface Draft {
 }
 
 /** A rule as form and as text, which are two views of one value. */
-const useDraft = (key: string, given: JsonObject, base: Tagged | undefined): Draft => {
-  const first = toJson(given, 2)
+const useRuleDraft = (key: string, given: JsonObject, base: Tagged | undefined): RuleDraft => {
+  const first = stringifyJson(given, 2)
   const kept = drafts.get(key)
   const [text, setText] = useState(kept?.text ?? first)
   const [isBack] = useState(kept !== undefined)
-  const [rule, setRule] = useState(() => read(kept?.text ?? first).rule ?? given)
+  const [rule, setRule] = useState(() => parseRule(kept?.text ?? first).rule ?? given)
   const isChanged = text !== first
 
   useEffect(() => {
@@ -365,18 +365,18 @@ const useDraft = (key: string, given: JsonObject, base: Tagged | undefined): Dra
     if (value) setRule(value)
   }
   return {
-    ...{ rule, text, fault: read(text).fault, isChanged },
+    ...{ rule, text, fault: parseRule(text).fault, isChanged },
     isBack: isBack && isChanged,
-    setRule: value => change(toJson(value, 2), value),
-    setText: next => change(next, read(next).rule),
+    setRule: value => change(stringifyJson(value, 2), value),
+    setText: next => change(next, parseRule(next).rule),
     discard: () => change(first, given),
   }
 }
 
-const read = (text: string): { rule?: JsonObject; fault?: string } => {
+const parseRule = (text: string): { rule?: JsonObject; fault?: string } => {
   try {
     const value = parseJson(text)
-    return isObject(value) ? { rule: value } : { fault: 'A rule is a JSON object.' }
+    return isJsonObject(value) ? { rule: value } : { fault: 'A rule is a JSON object.' }
   } catch (error) {
     return { fault: `This is not JSON: ${(error as Error).message}.` }
   }

@@ -1,13 +1,29 @@
 import { useState } from 'preact/hooks'
 import { useAsk, useGet, useSettled } from '../../api/ask.ts'
-import { search } from '../../api/index.ts'
-import { at, isObject, type Json, type JsonObject, listAt, member, textAt, toJson } from '../../api/json.ts'
-import type { Hit, Kind, Status } from '../../api/wire.ts'
+import { searchDocuments } from '../../api/index.ts'
+import {
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  listAt,
+  member,
+  stringifyJson,
+  textAt,
+  valueAt,
+} from '../../api/json.ts'
+import type { Kind, SearchHit, Status } from '../../api/wire.ts'
 import { Busy, Fault } from '../../parts/answer.tsx'
 import { Button, CheckField, Field, SelectField, TextField } from '../../parts/controls.tsx'
-import { plain } from '../../parts/format.ts'
+import { visibleText } from '../../parts/format.ts'
 import { Text } from '../../parts/text.tsx'
-import { type Argument, type Attribute, getArguments, getAttributes, getValues, operatorsFor } from './api.ts'
+import {
+  type Attribute,
+  attributeOperators,
+  type DeclaredArgument,
+  getArguments,
+  getAttributes,
+  getValues,
+} from './api.ts'
 import {
   COMPARING,
   EMPTY_ARGUMENT,
@@ -16,28 +32,28 @@ import {
   type FaultAt,
   hasArguments,
   INSPECT,
-  keyOf,
-  kindOf,
   MOST_LEVELS,
   membersFor,
-  networkOf,
-  parametersOf,
   payloadOf,
   put,
   putConfig,
   RECEIVER_TYPES,
+  receiverParameters,
+  ruleNetwork,
   TARGETS,
   takesList,
+  targetKind,
   targetOf,
-  toggle,
+  toggleWay,
   type Way,
+  wayKey,
   waysOf,
 } from './model.ts'
 
 interface FormProps {
   draft: JsonObject
   /** The newest document that the rule would have found. */
-  example: Hit | undefined
+  example: SearchHit | undefined
   faultAt: FaultAt
   onChange(draft: JsonObject): void
 }
@@ -45,7 +61,7 @@ interface FormProps {
 /** All of a rule as fields. */
 export const RuleForm = ({ draft, example, faultAt, onChange }: FormProps) => {
   const status = useGet<Status>('status')
-  const network = networkOf(draft)
+  const network = ruleNetwork(draft)
   const networks = (status.data?.networks ?? []).map(it => it.network)
   const target = targetOf(draft)
   const targets = TARGETS.map(({ type, label }) => ({ value: type, label }))
@@ -76,7 +92,7 @@ export const RuleForm = ({ draft, example, faultAt, onChange }: FormProps) => {
         <SelectField
           label="Network"
           value={network}
-          options={optionsOf(networks, network)}
+          options={networkOptions(networks, network)}
           error={faultAt('network') ?? faultAt('technology') ?? faultAt('blockchain')}
           onChange={setNetwork}
         />
@@ -110,11 +126,11 @@ const CONFIRMATIONS =
 const START_BLOCK =
   'The first block to look at; empty for the next one. If you change it, the rule looks at the blocks from there on again, and fires again.'
 
-const ALL = '*/*/*'
+const ALL_NETWORKS = '*/*/*'
 
-const optionsOf = (networks: readonly string[], current: string) =>
-  [...new Set([current, ...networks, ...(networks.length > 1 ? [ALL] : [])])].map(value => ({
-    ...{ value, label: value === ALL ? 'All networks' : value },
+const networkOptions = (networks: readonly string[], current: string) =>
+  [...new Set([current, ...networks, ...(networks.length > 1 ? [ALL_NETWORKS] : [])])].map(value => ({
+    ...{ value, label: value === ALL_NETWORKS ? 'All networks' : value },
   }))
 
 interface ListSectionProps {
@@ -141,24 +157,27 @@ const Odd = ({ label, onRemove }: { label: string; onRemove(): void }) => (
   </p>
 )
 
-interface Known {
+interface FormContext {
   network: string
   kind: Kind
   targetType: string
   attributes: readonly Attribute[]
-  arguments: readonly Argument[]
+  arguments: readonly DeclaredArgument[]
 }
 
 /** All conditions of a rule, with the names that they may have. */
 const Conditions = ({ draft, faultAt, onChange }: Omit<FormProps, 'example'>) => {
   const targetType = targetOf(draft)
-  const kind = kindOf(targetType) ?? 'tx'
-  const network = networkOf(draft)
+  const kind = targetKind(targetType) ?? 'tx'
+  const network = ruleNetwork(draft)
   const conditions = listAt(draft, 'config.targetMap')
   const attributes = useAsk(`attributes ${network} ${kind}`, signal => getAttributes(network, kind, signal))
-  const plainOnes = useSettled(toJson(conditions.filter(it => listAt(it, 'operatorParameters').length === 0)), 400)
+  const plainOnes = useSettled(
+    stringifyJson(conditions.filter(it => listAt(it, 'operatorParameters').length === 0)),
+    400,
+  )
   const argumentsKey = hasArguments(targetType) ? `arguments ${network} ${kind} ${plainOnes}` : undefined
-  const known: Known = {
+  const known: FormContext = {
     ...{ network, kind, targetType },
     attributes: attributes.data ?? [],
     arguments: useAsk(argumentsKey, signal => getArguments(network, kind, conditions, signal)).data ?? [],
@@ -193,7 +212,7 @@ interface ConditionProps {
   level: number
   /** Names of the conditions around. */
   inside: readonly string[]
-  known: Known
+  known: FormContext
   faultAt: FaultAt
   onChange(value: Json): void
   onRemove(): void
@@ -206,7 +225,7 @@ const ConditionForm = (props: ConditionProps) => {
   const isArguments = (it: string) => level === 1 && it === 'args' && hasArguments(known.targetType)
   const isArgument = level === 2 && inside[0] === 'args'
   const attribute = level === 1 ? known.attributes.find(it => it.name === name) : undefined
-  if (!isObject(value)) return <Odd label={label} onRemove={onRemove} />
+  if (!isJsonObject(value)) return <Odd label={label} onRemove={onRemove} />
   const setName = (next: string) => {
     const renamed = put(value, 'name', next)
     onChange(isArguments(next) && operator !== INSPECT ? inspecting(renamed) : renamed)
@@ -346,17 +365,17 @@ const withOperator = (condition: JsonObject, operator: string): JsonObject => {
 
 const operatorOptions = (current: string, level: number, attribute: Attribute | undefined) => {
   const inspects = level < 3 && attribute?.type === undefined ? [INSPECT] : []
-  const fitting = [...operatorsFor(attribute, COMPARING), ...inspects]
+  const fitting = [...attributeOperators(attribute, COMPARING), ...inspects]
   const all = fitting.includes(current) ? fitting : [current, ...fitting]
   return all.map(value => ({ value, label: value === INSPECT ? 'Inspect (look inside)' : value || 'choose one' }))
 }
 
-const FORMS = ['hex', 'num', 'dec', 'scaled', 'type'].map(value => ({ value, label: 'A form of the value' }))
+const VALUE_FORMS = ['hex', 'num', 'dec', 'scaled', 'type'].map(value => ({ value, label: 'A form of the value' }))
 
-const namesFor = (level: number, inside: readonly string[], known: Known) => {
+const namesFor = (level: number, inside: readonly string[], known: FormContext) => {
   if (level === 1) return known.attributes.map(({ name, meaning }) => ({ value: name, label: meaning }))
   if (inside[0] !== 'args') return []
-  return level === 2 ? known.arguments.map(({ name, type }) => ({ value: name, label: type })) : FORMS
+  return level === 2 ? known.arguments.map(({ name, type }) => ({ value: name, label: type })) : VALUE_FORMS
 }
 
 /** Whom the rule notifies, and of what. */
@@ -392,7 +411,7 @@ const ReceiverForm = ({ at: place, draft, action, example, faultAt, onChange, on
   const label = `Receiver ${place + 1}`
   const chosen = waysOf(member(action, 'payload'))
   const payloadFault = faultAt(`${path}.payload`, { inside: true })
-  if (!isObject(action)) return <Odd label={label} onRemove={onRemove} />
+  if (!isJsonObject(action)) return <Odd label={label} onRemove={onRemove} />
   return (
     <fieldset class="condition">
       <legend>{label}</legend>
@@ -406,8 +425,8 @@ const ReceiverForm = ({ at: place, draft, action, example, faultAt, onChange, on
         />
         <Button class="quiet" label="Remove" name={`Remove ${label.toLowerCase()}`} onClick={onRemove} />
       </div>
-      {parametersOf(type).map(([name, { holds, ...about }]) => {
-        const value = at(action, `parameters.${name}`)
+      {receiverParameters(type).map(([name, { holds, ...about }]) => {
+        const value = valueAt(action, `parameters.${name}`)
         const error = faultAt(`${path}.parameters.${name}`, { inside: holds === 'addresses' })
         const set = (next: Json) => onChange(put(action, 'parameters', put(action.parameters, name, next)))
         const field = { label: about.label, hint: about.hint, error }
@@ -441,16 +460,16 @@ type PickerProps = Pick<ReceiverProps, 'draft' | 'action' | 'example' | 'onChang
 
 /** Chooses what is sent by ticking fields of a real document. */
 const PayloadPicker = ({ draft, action, example, label, onChange }: PickerProps) => {
-  const network = networkOf(draft)
-  const kind = kindOf(targetOf(draft)) ?? 'tx'
+  const network = ruleNetwork(draft)
+  const kind = targetKind(targetOf(draft)) ?? 'tx'
   const isFitting = example?._type === kind
   const newest = useAsk(isFitting ? undefined : `newest ${network} ${kind}`, signal =>
-    search(network, [kind], { size: 1, sort: [{ _shard_doc: 'desc' }] }, signal),
+    searchDocuments(network, [kind], { size: 1, sort: [{ _shard_doc: 'desc' }] }, signal),
   )
   const hit = isFitting ? example : newest.data?.hits.hits[0]
   const ways = waysOf(member(action, 'payload'))
   const onToggle = (way: Way, on: boolean) => {
-    const next = toggle(ways, way, on)
+    const next = toggleWay(ways, way, on)
     onChange(put(action, 'payload', next.length === 0 ? undefined : payloadOf(next)))
   }
   if (newest.error !== undefined && !isFitting) return <Fault error={newest.error} again={newest.again} />
@@ -463,13 +482,13 @@ const PayloadPicker = ({ draft, action, example, label, onChange }: PickerProps)
         {isFitting ? 'Of the newest document that the rule would have found.' : 'Of the newest document of this kind.'}{' '}
         {ways.length === 0 ? 'Nothing is chosen: the whole document is sent.' : `${ways.length} chosen.`}
       </p>
-      <Members value={hit._source} way={[]} chosen={new Set(ways.map(keyOf))} onToggle={onToggle} />
+      <Members value={hit._source} way={[]} chosen={new Set(ways.map(wayKey))} onToggle={onToggle} />
       {lost.length > 0 && (
         <>
           <p>Also chosen, and not in this document:</p>
           <ul>
             {lost.map(way => (
-              <li key={keyOf(way)}>
+              <li key={wayKey(way)}>
                 <CheckField
                   label={<Text value={way.join('.')} most={100} brief />}
                   checked
@@ -495,14 +514,14 @@ const Members = ({ value, way, chosen, onToggle }: TreeProps) => (
   <ul>
     {membersFor(value).map(([name, inner]) => {
       const own = [...way, name]
-      const isChosen = chosen.has(keyOf(own))
+      const isChosen = chosen.has(wayKey(own))
       const isOpen = !isChosen && own.length < MOST_LEVELS && membersFor(inner).length > 0
       const label = (
         <>
           <Text value={name} most={60} brief />
           {!isOpen && (
             <span class="dim">
-              <Text value={typeof inner === 'string' ? inner : toJson(inner)} most={60} brief />
+              <Text value={typeof inner === 'string' ? inner : stringifyJson(inner)} most={60} brief />
             </span>
           )}
         </>
@@ -511,7 +530,7 @@ const Members = ({ value, way, chosen, onToggle }: TreeProps) => (
         <li key={name}>
           <CheckField
             label={label}
-            name={plain(own.join('.')).slice(0, 200)}
+            name={visibleText(own.join('.')).slice(0, 200)}
             checked={isChosen}
             onChange={checked => onToggle(own, checked)}
           />

@@ -1,14 +1,14 @@
-import { isObject, type Json, type JsonObject, member, parseJson } from '../../api/json.ts'
+import { isJsonObject, type Json, type JsonObject, member, parseJson } from '../../api/json.ts'
 
 /** What of a search can stand in a rule, and in sentences what cannot. */
-interface Taken {
+interface RuleConditions {
   conditions: JsonObject[]
   left: string[]
 }
 
 /** Reads the query of a search as conditions: a clause in JSON, a body with `query`, or `field:value AND …`. */
-export const conditionsOf = (text: string): Taken => {
-  const taken: Taken = { conditions: [], left: [] }
+export const readConditions = (text: string): RuleConditions => {
+  const taken: RuleConditions = { conditions: [], left: [] }
   const typed = text.trim()
   if (typed === '') return taken
   if (!typed.startsWith('{')) {
@@ -18,28 +18,28 @@ export const conditionsOf = (text: string): Taken => {
   try {
     const value = parseJson(typed)
     const query = member(value, 'query')
-    clause(isObject(query) && Object.keys(value as JsonObject).length === 1 ? query : value, taken)
+    clause(isJsonObject(query) && Object.keys(value as JsonObject).length === 1 ? query : value, taken)
   } catch (error) {
     taken.left.push(`The query is not JSON: ${(error as Error).message}.`)
   }
   return taken
 }
 
-const clause = (query: Json, taken: Taken) => {
-  if (!isObject(query)) return
+const clause = (query: Json, taken: RuleConditions) => {
+  if (!isJsonObject(query)) return
   for (const [name, body] of Object.entries(query)) {
     const read = READERS.get(name)
-    if (read && isObject(body)) read(body, taken)
+    if (read && isJsonObject(body)) read(body, taken)
     else leave(`"${name}"`, taken)
   }
 }
 
-const leave = (what: string, { left }: Taken) =>
+const leave = (what: string, { left }: RuleConditions) =>
   void left.push(`${what} has no counterpart in a rule, and was left out.`)
 
-type Reader = (body: JsonObject, taken: Taken) => void
+type ClauseReader = (body: JsonObject, taken: RuleConditions) => void
 
-const bool: Reader = (body, taken) => {
+const bool: ClauseReader = (body, taken) => {
   for (const [name, inner] of Object.entries(body)) {
     const clauses = Array.isArray(inner) ? inner : [inner]
     const isOnlyOne = name === 'should' && clauses.length === 1 && body.must === undefined && body.filter === undefined
@@ -49,17 +49,17 @@ const bool: Reader = (body, taken) => {
 }
 
 /** The value of a clause that may have it in `key`. */
-const operand = (value: Json, key: string): Json => (isObject(value) ? (member(value, key) ?? null) : value)
+const operand = (value: Json, key: string): Json => (isJsonObject(value) ? (member(value, key) ?? null) : value)
 
 const equal =
-  (key: string, operator: string): Reader =>
+  (key: string, operator: string): ClauseReader =>
   (body, { conditions }) => {
     for (const [name, value] of Object.entries(body))
       if (name !== 'boost') conditions.push({ name, operator, value: String(operand(value, key)) })
   }
 
 /** Of full text, one word alone means the same. */
-const match: Reader = (body, taken) => {
+const match: ClauseReader = (body, taken) => {
   for (const [name, value] of Object.entries(body)) {
     const words = String(operand(value, 'query'))
     if (/^\w+$/.test(words)) taken.conditions.push({ name, operator: 'Equals (ignore case)', value: words })
@@ -67,7 +67,7 @@ const match: Reader = (body, taken) => {
   }
 }
 
-const terms: Reader = (body, taken) => {
+const readTerms: ClauseReader = (body, taken) => {
   for (const [name, values] of Object.entries(body))
     if (Array.isArray(values)) taken.conditions.push({ name, operator: 'Equals any', value: values.map(String) })
     else if (name !== 'boost') leave(`"terms" of ${name} by look-up`, taken)
@@ -80,13 +80,13 @@ const BOUNDS: ReadonlyMap<string, string> = new Map([
   ['lte', 'Less or Equal'],
 ])
 
-const range: Reader = (body, taken) => {
+const readRange: ClauseReader = (body, taken) => {
   for (const [name, bounds] of Object.entries(body)) {
     if (name === 'timestamp') {
       taken.left.push('The span of time was left out: a rule looks at the blocks that come.')
       continue
     }
-    for (const [bound, value] of Object.entries(isObject(bounds) ? bounds : {})) {
+    for (const [bound, value] of Object.entries(isJsonObject(bounds) ? bounds : {})) {
       const operator = BOUNDS.get(bound)
       if (operator) taken.conditions.push({ name, operator, value: String(value) })
       else if (bound !== 'boost') leave(`"range.${bound}" of ${name}`, taken)
@@ -95,12 +95,12 @@ const range: Reader = (body, taken) => {
 }
 
 /** An argument by its name: one clause on `args.name`, and others on its value. */
-const nested: Reader = (body, taken) => {
-  const inner: Taken = { conditions: [], left: [] }
+const readNested: ClauseReader = (body, taken) => {
+  const inner: RuleConditions = { conditions: [], left: [] }
   clause(member(body, 'query') ?? null, inner)
   const name = inner.conditions.find(it => it.name === 'args.name' && it.operator === 'Equals')?.value
   const others = inner.conditions.filter(it => it.name !== 'args.name' || it.operator !== 'Equals')
-  const isValue = others.every(it => VALUES.has(String(it.name)))
+  const isValue = others.every(it => ARGUMENT_VALUES.has(String(it.name)))
   if (member(body, 'path') !== 'args' || name === undefined || others.length === 0 || !isValue)
     return leave('"nested" of other than one argument by its name', taken)
   taken.left.push(...inner.left)
@@ -111,16 +111,16 @@ const nested: Reader = (body, taken) => {
   }
 }
 
-const VALUES = new Set(['hex', 'num', 'dec', 'scaled'].map(it => `args.value.${it}`))
+const ARGUMENT_VALUES = new Set(['hex', 'num', 'dec', 'scaled'].map(it => `args.value.${it}`))
 
-const READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
+const READERS: ReadonlyMap<string, ClauseReader> = new Map<string, ClauseReader>([
   ['bool', bool],
   ['term', equal('value', 'Equals')],
   ['match_phrase', equal('query', 'Equals (ignore case)')],
   ['match', match],
-  ['terms', terms],
-  ['range', range],
-  ['nested', nested],
+  ['terms', readTerms],
+  ['range', readRange],
+  ['nested', readNested],
   ['match_all', () => {}],
   ['constant_score', (body, taken) => clause(member(body, 'filter') ?? null, taken)],
   [
@@ -134,9 +134,9 @@ const READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
 ])
 
 /** `field:value` and `field:>=number`, joined by AND. */
-const ofText = (text: string, taken: Taken) => {
+const ofText = (text: string, taken: RuleConditions) => {
   for (const part of text.split(/\s+AND\s+/)) {
-    const [, name, bound = '', quoted, bare] = PART.exec(part.trim()) ?? []
+    const [, name, bound = '', quoted, bare] = QUERY_STRING_TERM.exec(part.trim()) ?? []
     if (name === undefined) leave(`"${part.trim()}"`, taken)
     else {
       const operator = SIGNS.get(bound)!
@@ -145,7 +145,7 @@ const ofText = (text: string, taken: Taken) => {
   }
 }
 
-const PART = /^([\w.]+):(>=|<=|>|<)?(?:"([^"\\]*)"|([^\s"()[\]{}*?~^\\:/]+))$/
+const QUERY_STRING_TERM = /^([\w.]+):(>=|<=|>|<)?(?:"([^"\\]*)"|([^\s"()[\]{}*?~^\\:/]+))$/
 const SIGNS: ReadonlyMap<string, string> = new Map([
   ['', 'Equals (ignore case)'],
   ['>', 'Greater'],

@@ -1,4 +1,4 @@
-import { usePlace } from '../../browser/router.tsx'
+import { useAddress } from '../../browser/router.tsx'
 import type { PageProps } from '../../routes.ts'
 import { Edit, New } from './editor.tsx'
 import { RuleList } from './list.tsx'
@@ -10,4 +10,6 @@ const shownAt = (path: string, id: string | undefined) => {
 }
 
 /** The list of rules, one of them, and the editor. */
-export default ({ parameters }: PageProps) => <div class="rules">{shownAt(usePlace().path, parameters.get('id'))}</div>
+export default ({ parameters }: PageProps) => (
+  <div class="rules">{shownAt(useAddress().path, parameters.get('id'))}</div>
+)

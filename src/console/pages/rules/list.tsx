@@ -4,33 +4,33 @@ import type { Rule, SeriesOfRule, Status } from '../../api/wire.ts'
 import { Link, navigate, useQueryState } from '../../browser/router.tsx'
 import { Await, Empty } from '../../parts/answer.tsx'
 import { Bars } from '../../parts/chart.tsx'
-import { count } from '../../parts/format.ts'
+import { countText } from '../../parts/format.ts'
 import { PagedList } from '../../parts/paged-list.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { say, Text, Time } from '../../parts/text.tsx'
-import { getSeries, listRules } from './api.ts'
-import { DEMO, networkOf, OFFERS } from './model.ts'
+import { getSeries, listRulePage } from './api.ts'
+import { DEMO_NETWORK, OFFERS, ruleNetwork } from './model.ts'
 
-const REFRESH_MS = 10_000
+const LIST_REFRESH_MS = 10_000
 /** Rules whose counts are asked for at once: their numbers stand in an address. */
-const COUNTED = 500
+const MAX_COUNTED_RULES = 500
 
 /** The rules of the account: what state they are in, and what they found of late. */
 export const RuleList = () => {
   const ask = async (after: string | undefined, signal: AbortSignal) => {
-    const { rules, next } = await listRules(after, signal)
+    const { rules, next } = await listRulePage(after, signal)
     return { rows: rules, next }
   }
-  const rules = usePages('rules', ask, REFRESH_MS)
+  const rules = usePages('rules', ask, LIST_REFRESH_MS)
   // What is typed is looked for in all of them.
   useEffect(rules.askMore, [rules.rows.length, rules.busy])
   const [typed, setTyped] = useQueryState('find')
   const found = rules.rows.filter(rule => isNamed(rule, typed))
-  const ids = found.slice(0, COUNTED).map(({ id }) => id)
+  const ids = found.slice(0, MAX_COUNTED_RULES).map(({ id }) => id)
   const series = useAsk(ids.length > 0 ? `series ${ids}` : undefined, signal =>
     getSeries({ rules: ids.join() }, signal),
   )
-  useEvery(REFRESH_MS, series.again)
+  useEvery(LIST_REFRESH_MS, series.again)
   const counts = new Map(series.data?.rules.map(it => [it.id, it]))
   return (
     <>
@@ -52,10 +52,12 @@ export const RuleList = () => {
       {rules.isWhole && rules.rows.length > 0 && found.length === 0 && (
         <Empty title="No rule has this name or network" />
       )}
-      {found.length > 0 && <p class="dim">{count(found.length, 'rule')}. Counts are alerts of the last 24 hours.</p>}
+      {found.length > 0 && (
+        <p class="dim">{countText(found.length, 'rule')}. Counts are alerts of the last 24 hours.</p>
+      )}
       <PagedList
         {...{ pages: rules, rows: found, label: 'Rules', what: 'the rules', empty: <NoRules /> }}
-        columns={columnsOf(counts)}
+        columns={ruleColumns(counts)}
         keyOf={({ id }) => String(id)}
         onOpen={({ id }) => navigate(`/rules/${id}`)}
       />
@@ -64,10 +66,10 @@ export const RuleList = () => {
 }
 
 const isNamed = (rule: Rule, typed: string) =>
-  `${rule.name} ${networkOf(rule)}`.toLowerCase().includes(typed.trim().toLowerCase())
+  `${rule.name} ${ruleNetwork(rule)}`.toLowerCase().includes(typed.trim().toLowerCase())
 
-const columnsOf = (counts: ReadonlyMap<number, SeriesOfRule>): readonly Column<Rule>[] => [
-  { title: 'State', width: '9ch', cell: rule => <State rule={rule} /> },
+const ruleColumns = (counts: ReadonlyMap<number, SeriesOfRule>): readonly Column<Rule>[] => [
+  { title: 'State', width: '9ch', cell: rule => <RuleState rule={rule} /> },
   {
     title: 'Name',
     width: 'minmax(16ch, 2fr)',
@@ -77,7 +79,7 @@ const columnsOf = (counts: ReadonlyMap<number, SeriesOfRule>): readonly Column<R
       </Link>
     ),
   },
-  { title: 'Network', width: 'minmax(12ch, 1fr)', cell: rule => networkOf(rule) },
+  { title: 'Network', width: 'minmax(12ch, 1fr)', cell: rule => ruleNetwork(rule) },
   { title: 'Last 24 hours', width: '17ch', cell: ({ id }) => <Counts series={counts.get(id)} /> },
   { title: 'Fired', width: '7ch', align: 'right', cell: it => it.triggerCount.toLocaleString() },
   {
@@ -105,7 +107,7 @@ const Counts = ({ series }: { series: SeriesOfRule | undefined }) =>
   ) : null
 
 /** In one word, which its colour repeats. */
-export const State = ({ rule: { enabled, idle, failing, warnings } }: { rule: Rule }) => {
+export const RuleState = ({ rule: { enabled, idle, failing, warnings } }: { rule: Rule }) => {
   if (!enabled) return <span class="dim">paused</span>
   if (failing.length > 0) return <span class="bad">failing</span>
   if (idle !== null) return <span class="warn">idle</span>
@@ -128,7 +130,7 @@ const NoRules = () => {
       <p>
         <Link to="/rules/new">Create a rule</Link>
       </p>
-      {status.data?.networks.some(({ network }) => network === DEMO) && (
+      {status.data?.networks.some(({ network }) => network === DEMO_NETWORK) && (
         <>
           <p>Two rules to try on the demo chain:</p>
           <ul>

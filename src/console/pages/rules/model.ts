@@ -1,6 +1,15 @@
 import { CHANNEL_TYPES, CHANNELS, type Parameter } from '../../../rules/channels.ts'
 import { type Operator, TARGET_KINDS, type TargetType } from '../../../rules/rule.ts'
-import { at, isObject, type Json, type JsonObject, listAt, member, textAt, toJson } from '../../api/json.ts'
+import {
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  listAt,
+  member,
+  stringifyJson,
+  textAt,
+  valueAt,
+} from '../../api/json.ts'
 import type { Kind } from '../../api/wire.ts'
 
 const TARGET_LABELS: Record<TargetType, string> = {
@@ -21,15 +30,16 @@ export const TARGETS = Object.entries(TARGET_LABELS).map(([type, label]) => ({
   kind: TARGET_KINDS[type as TargetType],
 }))
 
-export const kindOf = (targetType: string): Kind | undefined => TARGETS.find(({ type }) => type === targetType)?.kind
+export const targetKind = (targetType: string): Kind | undefined =>
+  TARGETS.find(({ type }) => type === targetType)?.kind
 
 /** Whether its entities have arguments. */
-export const hasArguments = (targetType: string): boolean => ['event', 'call'].includes(kindOf(targetType) ?? '')
+export const hasArguments = (targetType: string): boolean => ['event', 'call'].includes(targetKind(targetType) ?? '')
 
 export const INSPECT = 'Inspect'
 
 /** Operators in a sentence. */
-const SAID: Record<Exclude<Operator, typeof INSPECT>, string> = {
+const OPERATOR_PHRASES: Record<Exclude<Operator, typeof INSPECT>, string> = {
   Equals: 'is',
   'Equals (ignore case)': 'is, in any letter case,',
   'Equals any': 'is one of',
@@ -39,17 +49,20 @@ const SAID: Record<Exclude<Operator, typeof INSPECT>, string> = {
   Less: 'is less than',
   'Less or Equal': 'is at most',
 }
-export const COMPARING = Object.keys(SAID)
+export const COMPARING = Object.keys(OPERATOR_PHRASES)
 
 export const takesList = (operator: string): boolean => operator.startsWith('Equals any')
 
-const USUAL = 'Webhook (POST)'
+const DEFAULT_RECEIVER = 'Webhook (POST)'
 /** The usual one first. */
-export const RECEIVER_TYPES: readonly string[] = [USUAL, ...CHANNEL_TYPES.filter(type => type !== USUAL)]
+export const RECEIVER_TYPES: readonly string[] = [
+  DEFAULT_RECEIVER,
+  ...CHANNEL_TYPES.filter(type => type !== DEFAULT_RECEIVER),
+]
 
 /** What a type of receiver asks for; of an unknown one its URL. */
-export const parametersOf = (type: string): [name: string, parameter: Parameter][] =>
-  Object.entries(CHANNELS[CHANNEL_TYPES.find(it => it === type) ?? USUAL])
+export const receiverParameters = (type: string): [name: string, parameter: Parameter][] =>
+  Object.entries(CHANNELS[CHANNEL_TYPES.find(it => it === type) ?? DEFAULT_RECEIVER])
 
 export const EMPTY_CONDITION: JsonObject = { name: '', operator: 'Equals', value: '' }
 export const EMPTY_ARGUMENT: JsonObject = {
@@ -58,19 +71,19 @@ export const EMPTY_ARGUMENT: JsonObject = {
   operatorParameters: [EMPTY_CONDITION],
 }
 
-export const emptyAction = (type = USUAL): JsonObject => ({
+export const emptyAction = (type = DEFAULT_RECEIVER): JsonObject => ({
   type,
   parameters: Object.fromEntries(
-    parametersOf(type).map(([name, { holds }]) => [name, holds === 'addresses' ? [] : '']),
+    receiverParameters(type).map(([name, { holds }]) => [name, holds === 'addresses' ? [] : '']),
   ),
 })
 
 /** Whom an action notifies, without what opens it: others may look over a shoulder. */
 export const receiverOf = (action: Json): string =>
-  parametersOf(textAt(action, 'type') ?? '')
+  receiverParameters(textAt(action, 'type') ?? '')
     .filter(([, { holds }]) => holds === 'addresses' || holds === 'url')
     .map(([name, { secret }]) => {
-      const value = at(action, `parameters.${name}`)
+      const value = valueAt(action, `parameters.${name}`)
       if (Array.isArray(value)) return value.join(', ')
       const url = String(value ?? '')
       try {
@@ -100,7 +113,7 @@ export const ownOf = (rule: JsonObject): JsonObject =>
 
 /** The value with a member set, or left out where that is undefined; what is no object becomes one. */
 export const put = (value: Json | undefined, name: string, member: Json | undefined): JsonObject => {
-  const before = isObject(value) ? value : {}
+  const before = isJsonObject(value) ? value : {}
   if (member !== undefined) return { ...before, [name]: member }
   return Object.fromEntries(Object.entries(before).filter(([it]) => it !== name))
 }
@@ -111,34 +124,38 @@ export const putConfig = (rule: JsonObject, name: string, member: Json): JsonObj
 export const targetOf = (rule: Json): string => textAt(rule, 'config.targetType') ?? ''
 
 /** Whether a condition can be asked for already: nothing of it is empty. */
-export const isWhole = (condition: Json): boolean => {
-  if (!isObject(condition) || !condition.name) return false
+export const isConditionComplete = (condition: Json): boolean => {
+  if (!isJsonObject(condition) || !condition.name) return false
   if (condition.operator === INSPECT) {
     const inner = listAt(condition, 'operatorParameters')
-    return inner.length > 0 && inner.every(isWhole)
+    return inner.length > 0 && inner.every(isConditionComplete)
   }
   return Array.isArray(condition.value) ? condition.value.length > 0 : condition.value !== ''
 }
 
 /** A condition as a sentence. */
 export const saying = (condition: Json): string => {
-  if (!isObject(condition)) return String(condition)
+  if (!isJsonObject(condition)) return String(condition)
   const { name, operator, value, useScaledValue } = condition
   const inner = listAt(condition, 'operatorParameters')
   if (operator === INSPECT) return inner.map(it => `${name}.${saying(it)}`).join(', ')
   const shown = Array.isArray(value) ? value.join(', ') : String(value)
-  return `${name} ${SAID[operator as keyof typeof SAID] ?? operator} ${shown}${useScaledValue === true ? ' in units of the token' : ''}`
+  return `${name} ${OPERATOR_PHRASES[operator as keyof typeof OPERATOR_PHRASES] ?? operator} ${shown}${useScaledValue === true ? ' in units of the token' : ''}`
 }
 
 /** Rules to try on the demo chain. They begin with its first block, so that there are alerts at once. */
-export const DEMO = 'ethereum/demo/local'
+export const DEMO_NETWORK = 'ethereum/demo/local'
 
 /** Where `chainsieve receive` listens. */
 const DEMO_RECEIVER = 'http://127.0.0.1:8700/alerts'
 
 const offered = (name: string, targetType: string, targetMap: readonly Json[]): JsonObject => ({
   ...{ name, technology: 'ethereum', blockchain: 'demo', network: 'local', maxConfirmationCount: 3, startBlock: 0 },
-  config: { targetType, targetMap: [...targetMap], alerts: [{ type: USUAL, parameters: { url: DEMO_RECEIVER } }] },
+  config: {
+    targetType,
+    targetMap: [...targetMap],
+    alerts: [{ type: DEFAULT_RECEIVER, parameters: { url: DEMO_RECEIVER } }],
+  },
 })
 
 const equals = (name: string, value: string) => ({ name, operator: 'Equals', value })
@@ -170,7 +187,7 @@ export interface RuleFault {
   message: string
 }
 
-export const networkOf = ({ technology, blockchain, network }: JsonObject): string =>
+export const ruleNetwork = ({ technology, blockchain, network }: JsonObject): string =>
   `${technology}/${blockchain}/${network}`
 
 /** Faults of a rule by their place. */
@@ -187,7 +204,7 @@ export const faultAt =
 /** Names from the outside in, of a field that is sent. */
 export type Way = readonly string[]
 
-export const keyOf = (way: Way): string => JSON.stringify(way)
+export const wayKey = (way: Way): string => JSON.stringify(way)
 
 /** The fields that a payload selects. */
 export const waysOf = (payload: Json | undefined, before: Way = []): Way[] =>
@@ -207,7 +224,7 @@ export const payloadOf = (ways: readonly Way[]): JsonObject[] => {
 
 /** The members of a value that a payload can name; arguments go by their names. */
 export const membersFor = (value: Json): [name: string, value: Json][] => {
-  if (isObject(value)) return Object.entries(value)
+  if (isJsonObject(value)) return Object.entries(value)
   if (!Array.isArray(value)) return []
   return value.flatMap((item): [string, Json][] => {
     const name = textAt(item, 'name')
@@ -217,9 +234,9 @@ export const membersFor = (value: Json): [name: string, value: Json][] => {
 }
 
 /** A field is added in place of what it holds, and taken out alone. */
-export const toggle = (ways: readonly Way[], way: Way, chosen: boolean): Way[] => {
-  const key = keyOf(way)
-  const isWithin = (it: Way) => keyOf(it.slice(0, way.length)) === key
+export const toggleWay = (ways: readonly Way[], way: Way, chosen: boolean): Way[] => {
+  const key = wayKey(way)
+  const isWithin = (it: Way) => wayKey(it.slice(0, way.length)) === key
   const others = ways.filter(it => !isWithin(it))
   return chosen ? [...others, way] : others
 }
@@ -241,7 +258,7 @@ interface Difference {
 const CONFIG = 'config'
 
 /** Conditions and receivers are each one part: half of each would be a rule that nobody has written. */
-export const differencesOf = (base: JsonObject, mine: JsonObject, theirs: JsonObject): Difference[] => {
+export const ruleDifferences = (base: JsonObject, mine: JsonObject, theirs: JsonObject): Difference[] => {
   const parts = (rule: JsonObject): [string, Json][] => [
     ...Object.entries(rule).filter(([name]) => name !== CONFIG),
     ...Object.entries(rule[CONFIG] ?? {}).map(([name, value]): [string, Json] => [`${CONFIG}.${name}`, value as Json]),
@@ -254,8 +271,8 @@ export const differencesOf = (base: JsonObject, mine: JsonObject, theirs: JsonOb
   const paths = [...new Set([...own.keys(), ...others.keys()])]
   return paths.flatMap((path): Difference[] => {
     const [before, my, their] = [was.get(path), own.get(path), others.get(path)]
-    if (isSame(my, their)) return []
-    const [mineChanged, theirsChanged] = [!isSame(before, my), !isSame(before, their)]
+    if (isSameJson(my, their)) return []
+    const [mineChanged, theirsChanged] = [!isSameJson(before, my), !isSameJson(before, their)]
     const choice = mineChanged ? 'mine' : 'theirs'
     return [{ path, base: before, mine: my, theirs: their, choice, both: mineChanged && theirsChanged }]
   })
@@ -270,15 +287,15 @@ export const mergedOf = (theirs: JsonObject, differences: readonly Difference[])
   }, theirs)
 
 /** The order of members does not count. */
-const isSame = (a: Json | undefined, b: Json | undefined): boolean => sorted(a) === sorted(b)
+const isSameJson = (a: Json | undefined, b: Json | undefined): boolean => sortedJson(a) === sortedJson(b)
 
-const sorted = (value: Json | undefined): string =>
+const sortedJson = (value: Json | undefined): string =>
   Array.isArray(value)
-    ? `[${value.map(sorted)}]`
+    ? `[${value.map(sortedJson)}]`
     : typeof value === 'object' && value !== null
       ? `{${Object.keys(value)
           .sort()
-          .map(name => `${toJson(name)}:${sorted(member(value, name))}`)}}`
+          .map(name => `${stringifyJson(name)}:${sortedJson(member(value, name))}`)}}`
       : value === undefined
         ? ''
-        : toJson(value)
+        : stringifyJson(value)

@@ -1,21 +1,21 @@
 import { useMemo, useState } from 'preact/hooks'
-import { type Asked, useAction, useAsk, useSettled } from '../../api/ask.ts'
-import { at, type JsonObject, listAt, parseJson, textAt, toJson } from '../../api/json.ts'
-import type { Hit, PreviewedMessage, Simulation } from '../../api/wire.ts'
+import { type AskState, useAction, useAsk, useSettled } from '../../api/ask.ts'
+import { type JsonObject, listAt, parseJson, stringifyJson, textAt, valueAt } from '../../api/json.ts'
+import type { PreviewedMessage, SearchHit, Simulation } from '../../api/wire.ts'
 import { Fault } from '../../parts/answer.tsx'
 import { Chart, type Series } from '../../parts/chart.tsx'
 import { Button, SelectField } from '../../parts/controls.tsx'
 import { JsonView } from '../../parts/json-view.tsx'
 import { Hash, say, Text, Time } from '../../parts/text.tsx'
 import { faultsOf, previewTest, simulate } from './api.ts'
-import { emptyAction, isWhole, networkOf, put, putConfig, type RuleFault } from './model.ts'
+import { emptyAction, isConditionComplete, put, putConfig, type RuleFault, ruleNetwork } from './model.ts'
 import { Warnings } from './rule.tsx'
 
 /** How long nothing is typed before it is asked for. */
 const SETTLED_MS = 200
 const SPANS = ['100', '1000', '10000', '100000'].map(value => ({ value, label: Number(value).toLocaleString() }))
 
-interface Previewed extends Asked<Simulation> {
+interface Previewed extends AskState<Simulation> {
   blocks: string
   setBlocks(blocks: string): void
   isWhole: boolean
@@ -25,8 +25,8 @@ interface Previewed extends Asked<Simulation> {
 export const usePreview = (draft: JsonObject): Previewed => {
   const [blocks, setBlocks] = useState('1000')
   const conditions = listAt(draft, 'config.targetMap')
-  const isComplete = conditions.length > 0 && conditions.every(isWhole)
-  const body = isComplete ? toJson(bodyOf(draft, Number(blocks))) : undefined
+  const isComplete = conditions.length > 0 && conditions.every(isConditionComplete)
+  const body = isComplete ? stringifyJson(bodyOf(draft, Number(blocks))) : undefined
   const settled = useSettled(body, SETTLED_MS)
   const asked = useAsk(settled, signal => simulate(parseJson(settled!) as JsonObject, signal))
   return { ...asked, blocks, setBlocks, isWhole: isComplete }
@@ -54,7 +54,7 @@ export const Preview = ({ preview, draft }: { preview: Previewed; draft: JsonObj
       <p role="status" class="sum">
         {!isWhole && <span class="dim">Complete the conditions to see it.</span>}
         {isWhole && busy && <span class="dim">Searching …</span>}
-        {isWhole && !busy && error === undefined && data && <Sum data={data} />}
+        {isWhole && !busy && error === undefined && data && <SimulationSummary data={data} />}
       </p>
       {isWhole && error !== undefined && isCorrect && <Fault error={error} again={again} />}
       {isWhole && !isCorrect && <p class="dim">Correct what is marked.</p>}
@@ -67,7 +67,7 @@ export const Preview = ({ preview, draft }: { preview: Previewed; draft: JsonObj
           {data.total === 0 && <p>Nothing. Are the values right, and do they occur in these blocks?</p>}
           {data.hits.length > 0 && <h3>Newest</h3>}
           {data.hits.map(hit => (
-            <Found key={`${hit._type} ${hit._id}`} hit={hit} network={networkOf(draft)} />
+            <MatchedHit key={`${hit._type} ${hit._id}`} hit={hit} network={ruleNetwork(draft)} />
           ))}
         </>
       )}
@@ -83,7 +83,7 @@ const barsOf = ({ intervalMs, buckets }: NonNullable<Simulation['series']>): Ser
   return { times: [...times, ...ends], counts: [...buckets.map(({ count }) => count), ...ends.map(() => 0)] }
 }
 
-const Sum = ({ data: { total, fromBlock, toBlock, complete, holes } }: { data: Simulation }) => (
+const SimulationSummary = ({ data: { total, fromBlock, toBlock, complete, holes } }: { data: Simulation }) => (
   <span>
     <strong>{total.toLocaleString()}</strong> {total === 1 ? 'match' : 'matches'}
     {fromBlock !== null &&
@@ -93,9 +93,10 @@ const Sum = ({ data: { total, fromBlock, toBlock, complete, holes } }: { data: S
   </span>
 )
 
-const Found = ({ hit: { _type, _id, _source }, network }: { hit: Hit; network: string }) => {
-  const time = at(_source, 'timestamp')
-  const height = at(_source, 'blockNumber.num') ?? at(_source, 'number.num') ?? at(_source, 'firstSeen.num')
+const MatchedHit = ({ hit: { _type, _id, _source }, network }: { hit: SearchHit; network: string }) => {
+  const time = valueAt(_source, 'timestamp')
+  const height =
+    valueAt(_source, 'blockNumber.num') ?? valueAt(_source, 'number.num') ?? valueAt(_source, 'firstSeen.num')
   const transaction = textAt(_source, 'transactionHash')
   const says = textAt(_source, 'str') ?? textAt(_source, 'method') ?? textAt(_source, 'name')
   const [kind, id] = transaction === undefined ? [_type, _id] : ['tx', transaction]
@@ -153,7 +154,7 @@ export const TestPreview = ({ rule, disabled }: { rule: JsonObject; disabled: bo
             Nothing was sent. For {answer.entity._type} <Text value={answer.entity._id} />:
           </p>
           {answer.messages.map(message => (
-            <Message key={message.action} message={message} />
+            <MessagePreview key={message.action} message={message} />
           ))}
         </div>
       )}
@@ -161,7 +162,7 @@ export const TestPreview = ({ rule, disabled }: { rule: JsonObject; disabled: bo
   )
 }
 
-const Message = ({ message }: { message: PreviewedMessage }) => {
+const MessagePreview = ({ message }: { message: PreviewedMessage }) => {
   const { action, type, method, url = '', body, to, subject = '', text = '', refused } = message
   if (refused !== undefined)
     return <p class="bad">{say`${type}: nothing would be sent, since ${<Text value={refused} />}.`}</p>

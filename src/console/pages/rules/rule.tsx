@@ -7,22 +7,31 @@ import { Link, navigate, setQuery, useQueryState } from '../../browser/router.ts
 import { Busy, Fault } from '../../parts/answer.tsx'
 import { Chart, type Series } from '../../parts/chart.tsx'
 import { announce, Button, confirm, SelectField, Tabs } from '../../parts/controls.tsx'
-import { count, plain } from '../../parts/format.ts'
+import { countText, visibleText } from '../../parts/format.ts'
 import { JsonView } from '../../parts/json-view.tsx'
 import { Facts, say, Text, Time } from '../../parts/text.tsx'
 import { Alerts } from './alerts.tsx'
-import { deleteRule, enableRule, getDeliveries, getRule, getSeries, isConflict, type Tagged, testRule } from './api.ts'
+import {
+  deleteRule,
+  enableRule,
+  getDeliveries,
+  getRule,
+  getSeries,
+  isConflict,
+  sendRuleTest,
+  type Tagged,
+} from './api.ts'
 import { Deliveries, sendDeadOf } from './deliveries.tsx'
-import { idleOf, State } from './list.tsx'
-import { networkOf, ownOf, receiverOf, saying, TARGETS, targetOf } from './model.ts'
+import { idleOf, RuleState } from './list.tsx'
+import { ownOf, receiverOf, ruleNetwork, saying, TARGETS, targetOf } from './model.ts'
 
-const REFRESH_MS = 5_000
+const RULE_REFRESH_MS = 5_000
 
 /** One rule: what it says, what it found, and what became of that. */
 export const RulePage = ({ id }: { id: string }) => {
   const { data, error, again } = useAsk(`rule ${id}`, signal => getRule(id, signal))
   const [tab] = useQueryState('tab', 'alerts')
-  useEvery(REFRESH_MS, again)
+  useEvery(RULE_REFRESH_MS, again)
   if (!data && error === undefined) return <Busy label="Reading the rule" />
   if (!data)
     return (
@@ -45,7 +54,7 @@ export const RulePage = ({ id }: { id: string }) => {
         <h1>
           <Text value={rule.name.trim() === '' ? `Rule ${rule.id}` : rule.name} />
         </h1>
-        <State rule={rule} />
+        <RuleState rule={rule} />
         <Actions tagged={data} again={again} />
       </header>
       {error !== undefined && <Fault error={error} again={again} />}
@@ -54,8 +63,8 @@ export const RulePage = ({ id }: { id: string }) => {
       {idle !== null && <p class="notice">{say`It finds nothing now: ${<Text value={idle} />}`}</p>}
       <Warnings of={rule.warnings.slice(rule.failing.length)} />
       <Facts of={factsOf(rule)} />
-      <Test rule={rule} />
-      <Counts id={rule.id} />
+      <RuleTest rule={rule} />
+      <AlertCountsSection id={rule.id} />
       <Tabs
         label="About the rule"
         tabs={[
@@ -117,12 +126,12 @@ const factsOf = (rule: Rule) => {
   return {
     'Looks at': (
       <>
-        {TARGETS.find(({ type }) => type === target)?.label ?? target} of <Text value={networkOf(rule)} />
+        {TARGETS.find(({ type }) => type === target)?.label ?? target} of <Text value={ruleNetwork(rule)} />
         {rule.startBlock !== null && `, from block ${rule.startBlock.toLocaleString()} on`}
       </>
     ),
     Conditions: list(listAt(rule, 'config.targetMap').map(saying)),
-    Fires: `${firesWhen(rule.maxConfirmationCount)}; has fired ${count(rule.triggerCount, 'time')}`,
+    Fires: `${firesWhen(rule.maxConfirmationCount)}; has fired ${countText(rule.triggerCount, 'time')}`,
     Notifies: list(listAt(rule, 'config.alerts').map(it => `${textAt(it, 'type')}: ${receiverOf(it)}`)),
     Description: description && <Text value={description} />,
     Changed: <Time value={rule.updatedAt} />,
@@ -145,13 +154,13 @@ const Actions = ({ tagged: { rule, etag }, again }: { tagged: Tagged; again(): v
       const text = isConflict(error)
         ? 'Somebody has changed the rule meanwhile, and nothing was done. Look at it again.'
         : messageOf(error)
-      announce(plain(text), 'error')
+      announce(visibleText(text), 'error')
     } finally {
       setBusy(false)
       again()
     }
   }
-  const name = plain(rule.name).slice(0, 80)
+  const name = visibleText(rule.name).slice(0, 80)
   const pause = async () => {
     const waiting = await waitingOf(rule.id)
     const text = `New blocks are not matched while the rule is paused. ${waiting} You can resume the rule, but cancelled deliveries are not sent then.`
@@ -191,15 +200,15 @@ const waitingOf = async (id: number): Promise<string> => {
   const { length } = deliveries
   if (next !== null) return `At least ${length.toLocaleString()} deliveries that wait are cancelled.`
   if (length === 0) return 'No delivery waits.'
-  return `${count(length, 'delivery that waits is', 'deliveries that wait are')} cancelled.`
+  return `${countText(length, 'delivery that waits is', 'deliveries that wait are')} cancelled.`
 }
 
 const cancelled = (number: unknown): string =>
-  number === undefined || number === null ? '' : `Cancelled ${count(Number(number), 'delivery', 'deliveries')}.`
+  number === undefined || number === null ? '' : `Cancelled ${countText(Number(number), 'delivery', 'deliveries')}.`
 
 /** Sends each alert of a stored rule once, marked as a test, and shows what the receivers answered. */
-export const Test = ({ rule }: { rule: Rule }) => {
-  const { data: answer, error, busy, run } = useAction(() => testRule(rule.id))
+export const RuleTest = ({ rule }: { rule: Rule }) => {
+  const { data: answer, error, busy, run } = useAction(() => sendRuleTest(rule.id))
   const { length } = listAt(rule, 'config.alerts')
   const receivers = length === 1 ? 'its receiver' : `each of its ${length} receivers`
   const send = async () => {
@@ -228,25 +237,25 @@ export const Test = ({ rule }: { rule: Rule }) => {
   )
 }
 
-const SPANS = [
+const COUNT_SPANS = [
   { value: '1', label: '24 hours' },
   { value: '7', label: '7 days' },
   { value: '30', label: '30 days' },
 ]
 
-const Counts = ({ id }: { id: number }) => {
+const AlertCountsSection = ({ id }: { id: number }) => {
   const [days, setDays] = useState('1')
   const { data, error, again } = useAsk(`series ${id} ${days}`, signal => {
     const from = new Date(Date.now() - Number(days) * 86_400_000).toISOString()
     return getSeries({ rules: String(id), from, buckets: '60' }, signal)
   })
-  useEvery(REFRESH_MS * 2, again)
+  useEvery(RULE_REFRESH_MS * 2, again)
   const counted = data?.rules[0]
-  const series = useMemo(() => data && barsOf(data), [data])
+  const series = useMemo(() => data && seriesBars(data), [data])
   return (
     <section aria-label="Alerts over time">
       <div class="line">
-        <SelectField label="Alerts of the last" value={days} options={SPANS} onChange={setDays} />
+        <SelectField label="Alerts of the last" value={days} options={COUNT_SPANS} onChange={setDays} />
         {counted && <p>{counted.total.toLocaleString()} in this time</p>}
       </div>
       {error !== undefined && <Fault error={error} />}
@@ -256,7 +265,7 @@ const Counts = ({ id }: { id: number }) => {
 }
 
 /** The last bar has an end, too. */
-const barsOf = ({ from, intervalMs, rules }: AlertSeries): Series => {
+const seriesBars = ({ from, intervalMs, rules }: AlertSeries): Series => {
   const counts = [...(rules[0]?.counts ?? []), 0]
   return { times: counts.map((_, i) => (Date.parse(from) + i * intervalMs) / 1000), counts }
 }

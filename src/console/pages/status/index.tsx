@@ -3,20 +3,20 @@ import type { Rates, Status, StorageAnswer } from '../../api/wire.ts'
 import { Link, setQuery, useQueryState } from '../../browser/router.tsx'
 import { Await, Busy, Empty, Fault, NeedsScope } from '../../parts/answer.tsx'
 import { SelectField, Tabs } from '../../parts/controls.tsx'
-import { plain, showBytes } from '../../parts/format.ts'
+import { formatBytes, visibleText } from '../../parts/format.ts'
 import { type Column, PlainTable } from '../../parts/table.tsx'
-import { Command, say, Time } from '../../parts/text.tsx'
+import { ShellCommand, say, Time } from '../../parts/text.tsx'
 import { Network } from './network.tsx'
-import { Receivers } from './receivers.tsx'
+import { ReceiversTab } from './receivers.tsx'
 
-const VIEWS = [
+const STATUS_VIEWS = [
   { name: 'networks', title: 'Networks', show: () => <Networks /> },
   {
     name: 'deliveries',
     title: 'Deliveries',
     show: () => (
       <NeedsScope scope="rules" to="see the deliveries of your rules">
-        <Receivers />
+        <ReceiversTab />
       </NeedsScope>
     ),
   },
@@ -40,17 +40,17 @@ export default () => {
   return (
     <>
       <h1>Status</h1>
-      <Tabs label="Parts of the service" tabs={VIEWS} current={view} onChange={choose} />
+      <Tabs label="Parts of the service" tabs={STATUS_VIEWS} current={view} onChange={choose} />
     </>
   )
 }
 
-const STATUS_MS = 2_000
+const PAGE_REFRESH_MS = 2_000
 const RATES_MS = 10_000
 const START = 'chainsieve serve --network ethereum/ethereum/mainnet --rpc URL --from latest-1000'.split(' ')
 
 const Networks = () => {
-  const status = useLive<Status>('status', STATUS_MS)
+  const status = useLive<Status>('status', PAGE_REFRESH_MS)
   const rates = useLive<Rates>('status/rates', RATES_MS)
   const failed = status.data ? 'What is shown is old' : 'The status cannot be read'
   return (
@@ -70,17 +70,17 @@ const Networks = () => {
           {[...reasons, ...warnings].map(({ type, network, since, reason }) => (
             <p key={`${type} ${network}`} class="notice">
               {network !== undefined && <strong>{network}: </strong>}
-              {plain(reason)}
+              {visibleText(reason)}
               {since !== undefined && say` Since ${<Time value={since} />}.`}
             </p>
           ))}
           {deliveries && deliveries.state !== 'delivering' && (
-            <p class="notice">{`Deliveries: ${deliveries.state}. ${plain(deliveries.error ?? '')}`}</p>
+            <p class="notice">{`Deliveries: ${deliveries.state}. ${visibleText(deliveries.error ?? '')}`}</p>
           )}
           {networks.length === 0 && (
             <Empty title="There is no network yet">
               <p>Start the server with a node, or import blocks:</p>
-              <Command parts={START} />
+              <ShellCommand parts={START} />
             </Empty>
           )}
           {networks.map(network => (
@@ -117,7 +117,7 @@ const Storage = () => {
         return (
           <>
             <SelectField label="Network" value={network} options={options} onChange={choose} />
-            <OfNetwork key={network} network={network} />
+            <NetworkSection key={network} network={network} />
           </>
         )
       }}
@@ -125,7 +125,7 @@ const Storage = () => {
   )
 }
 
-const OfNetwork = ({ network }: { network: string }) => {
+const NetworkSection = ({ network }: { network: string }) => {
   const asked = useLive<StorageAnswer>(`status/storage?network=${encodeURIComponent(network)}`, ({ state }) =>
     state === 'measuring' ? MEASURING_MS : MEASURED_MS,
   )
@@ -140,8 +140,8 @@ const OfNetwork = ({ network }: { network: string }) => {
           {storage && (
             <>
               <p>
-                <strong>{showBytes(storage.bytes)}</strong> in the store, {showBytes(storage.free)} of them free for new
-                blocks; {showBytes(storage.log)} in its log.{' '}
+                <strong>{formatBytes(storage.bytes)}</strong> in the store, {formatBytes(storage.free)} of them free for
+                new blocks; {formatBytes(storage.log)} in its log.{' '}
                 {measuredAt !== null && (
                   <span class="dim">
                     Measured <Time value={measuredAt} />, at most every ten minutes.
@@ -162,12 +162,12 @@ const OfNetwork = ({ network }: { network: string }) => {
   )
 }
 
-type Part = NonNullable<StorageAnswer['storage']>['parts'][number]
+type StoragePart = NonNullable<StorageAnswer['storage']>['parts'][number]
 
-const TABLES: readonly Column<Part>[] = [
+const TABLES: readonly Column<StoragePart>[] = [
   { title: 'Table', cell: ({ part }) => <code>{part}</code> },
   { title: 'Part of', cell: ({ what }) => what },
-  { title: 'Size', align: 'right', cell: ({ bytes }) => showBytes(bytes) },
+  { title: 'Size', align: 'right', cell: ({ bytes }) => formatBytes(bytes) },
   {
     title: 'Share',
     cell: ({ part, share }) => (

@@ -1,22 +1,22 @@
 import type { ComponentChildren } from 'preact'
 import type {
-  Budget,
-  Endpoint,
+  BudgetPeriod,
+  EndpointBudget,
   Filter,
+  ListedEndpoint,
   NetworkStatus,
-  Period,
   RateSample,
   ScopeCoverage,
   ScopeFilling,
 } from '../../api/wire.ts'
 import { Link } from '../../browser/router.tsx'
 import { Spark, showNumber } from '../../parts/chart.tsx'
-import { plain } from '../../parts/format.ts'
+import { visibleText } from '../../parts/format.ts'
 import { type Column, PlainTable } from '../../parts/table.tsx'
-import { dim, Facts, Hash, Network as InNetwork, say, Time } from '../../parts/text.tsx'
+import { dim, Facts, Hash, NetworkContext as InNetwork, say, Time } from '../../parts/text.tsx'
 
 /** What each state means, and its tone. */
-const STATES: Record<string, readonly [text: string, tone: string]> = {
+const STATE_TEXTS: Record<string, readonly [text: string, tone: string]> = {
   following: ['Follows the head', 'good'],
   filling: ['Reads older blocks', 'good'],
   serving: ['Answers from what is stored; no node brings new blocks', ''],
@@ -26,11 +26,11 @@ const STATES: Record<string, readonly [text: string, tone: string]> = {
   stopped: ['Stopped', 'bad'],
 }
 
-const LONGEST = 500
+const MAX_ERROR_LENGTH = 500
 
 export const Network = ({ status, samples }: { status: NetworkStatus; samples: readonly RateSample[] }) => {
   const { network, state, endpoints } = status
-  const [text, tone] = STATES[state] ?? [state, '']
+  const [text, tone] = STATE_TEXTS[state] ?? [state, '']
   return (
     <section class="network" aria-label={network}>
       <h2>
@@ -40,7 +40,7 @@ export const Network = ({ status, samples }: { status: NetworkStatus; samples: r
       <Troubles status={status} />
       {(status.ranges.length > 0 || !status.coverage) && <RangeBar ranges={status.ranges} head={status.head} />}
       <Scopes status={status} />
-      <Facts of={factsOf(status)} />
+      <Facts of={networkFacts(status)} />
       <div class="sparks">
         <Spark title="Blocks per second" values={samples.map(({ blocksPerSecond }) => blocksPerSecond)} />
         <Spark title="Events per second" values={samples.map(({ eventsPerSecond }) => eventsPerSecond)} />
@@ -63,16 +63,16 @@ const Troubles = ({ status }: { status: NetworkStatus }) => {
     <>
       {waiting && (
         <Notice>
-          Waits for {plain(waiting.for)}, since <Time value={waiting.since} />
+          Waits for {visibleText(waiting.for)}, since <Time value={waiting.since} />
           {waiting.until !== undefined && ', until '}
           {waiting.until !== undefined && <Time value={waiting.until} brief />}.
         </Notice>
       )}
-      {error !== null && !waiting && <p class="fault">{plain(error)}</p>}
+      {error !== null && !waiting && <p class="fault">{visibleText(error)}</p>}
       {missing && (
         <Notice>
           No node has the blocks {missing.ranges.map(({ from, to }) => `${from} to ${to}`).join(', ')}, since{' '}
-          <Time value={missing.since} /> ({plain(missing.why).slice(0, LONGEST)}): {missing.remedy}.
+          <Time value={missing.since} /> ({visibleText(missing.why).slice(0, MAX_ERROR_LENGTH)}): {missing.remedy}.
         </Notice>
       )}
       {store === 'damaged' && (
@@ -91,19 +91,19 @@ const Troubles = ({ status }: { status: NetworkStatus }) => {
       {restarts && (
         <Notice>
           Ended by itself {restarts.count === 1 ? 'once' : `${restarts.count.toLocaleString()} times`}, last{' '}
-          <Time value={restarts.endedAt} />: {plain(restarts.error)}
+          <Time value={restarts.endedAt} />: {visibleText(restarts.error)}
         </Notice>
       )}
       {shipping && shipping.trouble !== null && (
         <Notice>
           Documents do not {moving?.to === 'sqlite' ? 'come back into the file' : 'go to the cluster'}
           {shipping.troubleSince !== null && ' since '}
-          {shipping.troubleSince !== null && <Time value={shipping.troubleSince} />}: {plain(shipping.trouble)}
+          {shipping.troubleSince !== null && <Time value={shipping.troubleSince} />}: {visibleText(shipping.trouble)}
         </Notice>
       )}
       {redecoding && (
         <p role="status">
-          Decodes stored blocks again by the ABI {plain(redecoding.abi)}: {redecoding.blocksLeft.toLocaleString()}{' '}
+          Decodes stored blocks again by the ABI {visibleText(redecoding.abi)}: {redecoding.blocksLeft.toLocaleString()}{' '}
           blocks are left. <Link to="/abis">Show the progress</Link>
         </p>
       )}
@@ -111,7 +111,7 @@ const Troubles = ({ status }: { status: NetworkStatus }) => {
   )
 }
 
-const factsOf = (status: NetworkStatus) => {
+const networkFacts = (status: NetworkStatus) => {
   const { head, lag, lastBlock, blockTime, blocksPerSecond, eventsPerSecond, secondsLeft } = status
   return {
     'Head of the chain': head?.toLocaleString(),
@@ -122,37 +122,37 @@ const factsOf = (status: NetworkStatus) => {
     'A block takes': blockTime !== null && `${showNumber(blockTime)} s`,
     'Blocks per second': blocksPerSecond !== null && showNumber(blocksPerSecond),
     'Events per second': eventsPerSecond !== null && showNumber(eventsPerSecond),
-    ...placeOf(status),
+    ...storeFacts(status),
     'Time left': secondsLeft !== null && showDuration(secondsLeft),
   }
 }
 
 /** Where documents lie, and how far they are on their way elsewhere. */
-const placeOf = ({ cluster, shipping, moving }: NetworkStatus) => {
+const storeFacts = ({ cluster, shipping, moving }: NetworkStatus) => {
   const isInCluster = moving ? moving.to === 'sqlite' : cluster !== undefined || shipping !== undefined
   const left = shipping?.blocksLeft ?? 0
-  const indices = cluster?.indices ? `: ${plain(cluster.indices)}` : ''
+  const indices = cluster?.indices ? `: ${visibleText(cluster.indices)}` : ''
   return {
     Documents: isInCluster ? `In the cluster${indices}` : 'In the file',
     Cluster: cluster && [cluster.state, cluster.version].filter(text => text !== null).join(', '),
-    Moving: moving && `${percentOf(moving)} % ${moving.to === 'sqlite' ? 'back into the file' : 'to the cluster'}`,
+    Moving: moving && `${moveProgress(moving)} % ${moving.to === 'sqlite' ? 'back into the file' : 'to the cluster'}`,
     'Not in the cluster yet': !moving && left > 0 && `${left.toLocaleString()} block${left === 1 ? '' : 's'}`,
   }
 }
 
 /** Moving is one half, comparing the other. */
-const percentOf = ({ blocks, shipped, verified }: NonNullable<NetworkStatus['moving']>): number =>
+const moveProgress = ({ blocks, shipped, verified }: NonNullable<NetworkStatus['moving']>): number =>
   Math.min(100, Math.floor((50 * (shipped + verified)) / Math.max(1, blocks)))
 
-const NODES: readonly Column<Endpoint>[] = [
-  { title: 'Node', cell: ({ url }) => plain(url) },
+const NODES: readonly Column<ListedEndpoint>[] = [
+  { title: 'Node', cell: ({ url }) => visibleText(url) },
   {
     title: 'State',
     cell: ({ failingSince, slow, otherBranch }) =>
       failingSince !== undefined ? (
         <span class="bad">{say`fails since ${<Time value={failingSince} />}`}</span>
       ) : otherBranch ? (
-        <span class="bad" title={`Its block ${otherBranch.number} is ${plain(otherBranch.hash)}`}>
+        <span class="bad" title={`Its block ${otherBranch.number} is ${visibleText(otherBranch.hash)}`}>
           on another branch since <Time value={otherBranch.since} />
         </span>
       ) : slow ? (
@@ -177,7 +177,7 @@ const NODES: readonly Column<Endpoint>[] = [
     title: 'Last error',
     cell: ({ lastError, lastErrorAt }) =>
       lastError !== null &&
-      say`${plain(lastError).slice(0, LONGEST)} ${lastErrorAt !== null && <Time value={lastErrorAt} />}`,
+      say`${visibleText(lastError).slice(0, MAX_ERROR_LENGTH)} ${lastErrorAt !== null && <Time value={lastErrorAt} />}`,
   },
 ]
 
@@ -190,36 +190,41 @@ const showDuration = (seconds: number): string => {
   return `${Math.floor(hours / 24)} d ${hours % 24} h`
 }
 
-interface Range {
+interface BlockSpan {
   from: number
   to: number
 }
 
 interface RangeBarProps {
   /** Blocks that are held, ascending and inclusive. */
-  ranges: readonly Range[]
+  ranges: readonly BlockSpan[]
   head: number | null
   /** Whether these blocks were looked at, rather than held. */
   scoped?: boolean
   /** Blocks that the bar stands for; by default from the first one that is held to the head. */
-  whole?: Range
+  whole?: BlockSpan
 }
 
-const WIDTH = 1_000
-const NAMED = 8
+const BAR_WIDTH = 1_000
+const MAX_NAMED_GAPS = 8
 
 /** Which blocks are held, from the first one to the head, and which are missing between. */
 const RangeBar = ({ ranges, head, scoped = false, whole }: RangeBarProps) => {
   const [first, last] = [ranges[0], ranges.at(-1)]
   if (!first || !last) return <p class="dim">No block {scoped ? 'was looked at' : 'is held'} yet.</p>
   const all = whole ?? { from: first.from, to: Math.max(last.to, head ?? 0) }
-  const gaps = gapsOf(ranges)
+  const gaps = gapsBetween(ranges)
   const held = ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0)
   const text = `Blocks ${showRange({ from: first.from, to: last.to })} ${scoped ? 'were looked at' : 'are held'}: ${held.toLocaleString()}`
   return (
     <div class="range-bar">
-      <svg viewBox={`0 0 ${WIDTH} 14`} preserveAspectRatio="none" role="img" aria-label={`${text}. ${showGaps(gaps)}`}>
-        <rect class="missing" x="0" y="0" width={WIDTH} height="14" />
+      <svg
+        viewBox={`0 0 ${BAR_WIDTH} 14`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`${text}. ${showGaps(gaps)}`}
+      >
+        <rect class="missing" x="0" y="0" width={BAR_WIDTH} height="14" />
         <rect class="held" y="0" height="14" {...spanOf({ from: first.from, to: last.to }, all)} />
         {drawn(gaps, all).map(({ x, width }) => (
           <rect key={x} class="gap" y="0" height="14" x={x} width={width} />
@@ -232,16 +237,16 @@ const RangeBar = ({ ranges, head, scoped = false, whole }: RangeBarProps) => {
   )
 }
 
-const gapsOf = (ranges: readonly Range[]): Range[] =>
+const gapsBetween = (ranges: readonly BlockSpan[]): BlockSpan[] =>
   ranges.slice(1).map(({ from }, i) => ({ from: ranges[i]!.to + 1, to: from - 1 }))
 
-const spanOf = ({ from, to }: Range, all: Range) => {
-  const scale = WIDTH / (all.to - all.from + 1)
+const spanOf = ({ from, to }: BlockSpan, all: BlockSpan) => {
+  const scale = BAR_WIDTH / (all.to - all.from + 1)
   return { x: (from - all.from) * scale, width: (to - from + 1) * scale }
 }
 
 /** Every gap is seen, however small; those that lie at the same place are one. */
-const drawn = (gaps: readonly Range[], all: Range): { x: number; width: number }[] => {
+const drawn = (gaps: readonly BlockSpan[], all: BlockSpan): { x: number; width: number }[] => {
   const places: { x: number; width: number }[] = []
   for (const gap of gaps) {
     const { x, width } = spanOf(gap, all)
@@ -253,13 +258,14 @@ const drawn = (gaps: readonly Range[], all: Range): { x: number; width: number }
   return places
 }
 
-const showGaps = (gaps: readonly Range[]): string => {
+const showGaps = (gaps: readonly BlockSpan[]): string => {
   if (gaps.length === 0) return 'No block is missing between them.'
-  const more = gaps.length > NAMED ? ` and ${(gaps.length - NAMED).toLocaleString()} further gaps` : ''
-  return `Missing: ${gaps.slice(0, NAMED).map(showRange).join(', ')}${more}.`
+  const more =
+    gaps.length > MAX_NAMED_GAPS ? ` and ${(gaps.length - MAX_NAMED_GAPS).toLocaleString()} further gaps` : ''
+  return `Missing: ${gaps.slice(0, MAX_NAMED_GAPS).map(showRange).join(', ')}${more}.`
 }
 
-const showRange = ({ from, to }: Range): string =>
+const showRange = ({ from, to }: BlockSpan): string =>
   from === to ? from.toLocaleString() : `${from.toLocaleString()}–${to.toLocaleString()}`
 
 /** What was looked for in blocks that are not held whole, and what is still being looked for. */
@@ -311,41 +317,47 @@ const eventsOf = ({ topics, topicCount, transactions }: Filter) => {
 /** The first ones; how many more there are. */
 const Hashes = ({ values, count, kind }: { values: readonly string[]; count: number; kind?: 'address' }) => (
   <span class="hashes">
-    {values.slice(0, SHOWN).map(value => (
+    {values.slice(0, MAX_FILTER_VALUES).map(value => (
       <Hash key={value} value={value} kind={kind} />
     ))}
-    {count > SHOWN && <span class="dim">and {(count - SHOWN).toLocaleString()} more</span>}
+    {count > MAX_FILTER_VALUES && <span class="dim">and {(count - MAX_FILTER_VALUES).toLocaleString()} more</span>}
   </span>
 )
 
-const SHOWN = 3
+const MAX_FILTER_VALUES = 3
 
-type Row = Budget & { url: string }
+type BudgetRow = EndpointBudget & { url: string }
 
 /** What may still be asked of each node that has a budget. */
-const Budgets = ({ network, endpoints }: { network: string; endpoints: readonly Endpoint[] }) => {
-  const rows = endpoints.flatMap(({ url, budget }): Row[] => (budget ? [{ url, ...budget }] : []))
+const Budgets = ({ network, endpoints }: { network: string; endpoints: readonly ListedEndpoint[] }) => {
+  const rows = endpoints.flatMap(({ url, budget }): BudgetRow[] => (budget ? [{ url, ...budget }] : []))
   if (rows.length === 0) return null
   return <PlainTable label={`Budgets of ${network}`} columns={BUDGETS} rows={rows} keyOf={({ url }) => url} />
 }
 
-const BUDGETS: readonly Column<Row>[] = [
-  { title: 'Budget of', cell: ({ url }) => plain(url) },
-  { title: 'Left today', cell: ({ url, day }) => <Left of={`${url} today`} period={day} /> },
-  { title: 'Left this month', cell: ({ url, month }) => <Left of={`${url} this month`} period={month} /> },
-  { title: 'At most', cell: ({ rate }) => (rate === undefined ? 'any rate' : plain(rate)) },
-  { title: 'Prices', cell: ({ costs }) => (costs === 'calls' ? 'one credit a call' : plain(costs)) },
+const BUDGETS: readonly Column<BudgetRow>[] = [
+  { title: 'Budget of', cell: ({ url }) => visibleText(url) },
+  { title: 'Left today', cell: ({ url, day }) => <BudgetLeft of={`${url} today`} period={day} /> },
+  { title: 'Left this month', cell: ({ url, month }) => <BudgetLeft of={`${url} this month`} period={month} /> },
+  { title: 'At most', cell: ({ rate }) => (rate === undefined ? 'any rate' : visibleText(rate)) },
+  { title: 'Prices', cell: ({ costs }) => (costs === 'calls' ? 'one credit a call' : visibleText(costs)) },
   { title: 'Spent since start', align: 'right', cell: ({ spent }) => spent.toLocaleString() },
 ]
 
-const Left = ({ of, period }: { of: string; period: Period | undefined }) => {
+const BudgetLeft = ({ of, period }: { of: string; period: BudgetPeriod | undefined }) => {
   if (!period) return <span class="dim">not limited</span>
   const { left, limit, endsAt } = period
   const share = limit > 0 ? left / limit : 0
   return (
     <>
       <span class="share" title={`used: ${period.used.toLocaleString()}`}>
-        <meter aria-label={`Left of the budget of ${plain(of)}`} value={share} min={0} max={1} low={KEPT_FOR_HEAD} />
+        <meter
+          aria-label={`Left of the budget of ${visibleText(of)}`}
+          value={share}
+          min={0}
+          max={1}
+          low={KEPT_FOR_HEAD}
+        />
         <span class={share < KEPT_FOR_HEAD ? 'warn' : ''}>
           {left.toLocaleString()} of {limit.toLocaleString()}
         </span>

@@ -3,17 +3,17 @@ import type { Destination, Destinations } from '../../api/wire.ts'
 import { setQuery, useQueryState } from '../../browser/router.tsx'
 import { Await, Empty } from '../../parts/answer.tsx'
 import { Button } from '../../parts/controls.tsx'
-import { count, plain } from '../../parts/format.ts'
+import { countText, visibleText } from '../../parts/format.ts'
 import { type Column, PlainTable } from '../../parts/table.tsx'
 import { say, Text, Time } from '../../parts/text.tsx'
-import { redeliver } from '../rules/api.ts'
+import { confirmRedelivery } from '../rules/api.ts'
 import { Deliveries } from '../rules/deliveries.tsx'
 
-const EVERY_MS = 5_000
+const RECEIVERS_REFRESH_MS = 5_000
 
 /** What waits for each receiver of the account, and the deliveries to it. */
-export const Receivers = () => {
-  const asked = useLive<Destinations>('alerting/destinations', EVERY_MS)
+export const ReceiversTab = () => {
+  const asked = useLive<Destinations>('alerting/destinations', RECEIVERS_REFRESH_MS)
   return (
     <Await asked={asked} failed="The receivers cannot be read" busy="Reading the receivers" quiet>
       {({ complete, destinations }) => (
@@ -114,8 +114,8 @@ const DeliveryList = () => {
 }
 
 const sendDeadAgain = ({ channel, target, dead }: Destination) => {
-  const text = `${plain(target)} will get ${count(dead, 'message')}. This cannot be undone.`
-  return redeliver(
+  const text = `${visibleText(target)} will get ${countText(dead, 'message')}. This cannot be undone.`
+  return confirmRedelivery(
     { channel, target, dead: true },
     { title: 'Send dead deliveries again?', text, action: 'Send again' },
   )

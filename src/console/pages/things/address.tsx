@@ -1,21 +1,32 @@
 import { useContext } from 'preact/hooks'
-import { at, type JsonObject, textAt } from '../../api/json.ts'
-import type { Hit, SearchAnswer } from '../../api/wire.ts'
+import { type JsonObject, textAt, valueAt } from '../../api/json.ts'
+import type { SearchAnswer, SearchHit } from '../../api/wire.ts'
 import { Link } from '../../browser/router.tsx'
 import { Await, Busy, Empty, Fault } from '../../parts/answer.tsx'
 import { QueryTabs } from '../../parts/controls.tsx'
-import { count as countOf } from '../../parts/format.ts'
-import { dim, Facts, Hash, Network, say } from '../../parts/text.tsx'
+import { countText as countOf } from '../../parts/format.ts'
+import { dim, Facts, Hash, NetworkContext, say } from '../../parts/text.tsx'
 import { hrefOf } from '../../routes.ts'
-import { any, byId, count, edge, hitsOf, NEWEST, OLDEST, type Search, term, useSearches } from './ask.ts'
+import {
+  anyOfThese,
+  byId,
+  countOnly,
+  edge,
+  hitsOf,
+  type MultiSearchItem,
+  NEWEST,
+  OLDEST,
+  term,
+  useSearches,
+} from './ask.ts'
 import { Contract } from './contract.tsx'
-import { counted, Head, List, Looked, Missing, SidedList, type ThingProps, thingPage } from './page.tsx'
-import { bucketsOf, isAddress, numberAt, timeOf } from './read.ts'
-import { Address, briefOf, given, inBlock, movementsOf, textOf, When } from './values.tsx'
+import { List, Looked, Missing, SidedList, ThingHeader, type ThingProps, thingPage, titleWithCount } from './page.tsx'
+import { isAddress, numberAt, termsBuckets, timestampOf } from './read.ts'
+import { AddressLink, briefOf, given, inBlock, movementsOf, optionalText, When } from './values.tsx'
 
 export default thingPage(({ id }) => {
   const isFormed = isAddress(id)
-  const found = useSearches(isFormed ? whatOf(id) : undefined)
+  const found = useSearches(isFormed ? identitySearches(id) : undefined)
   const counting = useSearches(isFormed ? countsOf(id) : undefined)
   if (!isFormed)
     return (
@@ -44,7 +55,7 @@ export default thingPage(({ id }) => {
   }
   return (
     <>
-      <Head
+      <ThingHeader
         id={id}
         what={found.data === undefined ? 'Address' : contract ? 'Contract' : 'Account'}
         kinds="tx,event,call"
@@ -67,28 +78,28 @@ export default thingPage(({ id }) => {
   )
 })
 
-const whatOf = (id: string): Search[] => [
+const identitySearches = (id: string): MultiSearchItem[] => [
   { kinds: ['contract'], body: { query: term('address', id), sort: NEWEST, size: 10 } },
   byId(['token'], id),
 ]
 
-const parties = (id: string) => any(term('from', id), term('to', id))
-const creator = (id: string) => any(term('creator', id), term('origin', id))
+const parties = (id: string) => anyOfThese(term('from', id), term('to', id))
+const creator = (id: string) => anyOfThese(term('creator', id), term('origin', id))
 
-const countsOf = (id: string): Search[] => [
+const countsOf = (id: string): MultiSearchItem[] => [
   edge(['tx'], parties(id), OLDEST),
   edge(['tx'], parties(id), NEWEST),
-  count(['tx'], term('from', id)),
-  count(['tx'], term('to', id)),
-  count(['call'], parties(id)),
-  count(['event'], term('address', id)),
-  count(['event'], movementsOf(id)),
-  count(['contract'], creator(id)),
-  count(['block'], term('miner', id)),
+  countOnly(['tx'], term('from', id)),
+  countOnly(['tx'], term('to', id)),
+  countOnly(['call'], parties(id)),
+  countOnly(['event'], term('address', id)),
+  countOnly(['event'], movementsOf(id)),
+  countOnly(['contract'], creator(id)),
+  countOnly(['block'], term('miner', id)),
 ]
 
 /** How much an address has to do with. */
-type Counts = ReturnType<typeof toCounts>
+type RelatedCounts = ReturnType<typeof toCounts>
 
 const toCounts = (answers: readonly SearchAnswer[]) => {
   const [, txs = 0, sent = 0, received = 0, calls = 0, events = 0, movements = 0, created = 0, blocks = 0] =
@@ -96,16 +107,16 @@ const toCounts = (answers: readonly SearchAnswer[]) => {
   return { txs, sent, received, calls, events, movements, created, blocks }
 }
 
-const createdOf = ({ _source }: Hit, times: number) => ({
-  'Created by': <Address value={textAt(_source, 'creator')} />,
+const createdOf = ({ _source }: SearchHit, times: number) => ({
+  'Created by': <AddressLink value={textAt(_source, 'creator')} />,
   'Created in': say`${given(textAt(_source, 'transactionHash'), it => <Hash value={it} kind="tx" />)} ${inBlock(_source)}${times > 1 && dim` (the latest of ${times} creations)`}`,
-  Standard: textOf(textAt(_source, 'standard')),
+  Standard: optionalText(textAt(_source, 'standard')),
   Code: given(numberAt(_source, 'codeSize'), size => `${size.toLocaleString()} bytes`),
 })
 
 const TokenLink = ({ id, token }: ThingProps & { token: JsonObject }) => (
   <>
-    <Link to={hrefOf(useContext(Network), 'token', id) ?? '/'}>
+    <Link to={hrefOf(useContext(NetworkContext), 'token', id) ?? '/'}>
       {briefOf(textAt(token, 'symbol') || textAt(token, 'name') || 'without a name')}
     </Link>{' '}
     <span class="dim">{briefOf(textAt(token, 'standard'))}</span>
@@ -114,10 +125,10 @@ const TokenLink = ({ id, token }: ThingProps & { token: JsonObject }) => (
 
 const momentOf = (answer: SearchAnswer | undefined) => {
   const [hit] = hitsOf(answer)
-  return hit && timeOf(hit._source) !== undefined && say`${<When hit={hit} />} ${inBlock(hit._source)}`
+  return hit && timestampOf(hit._source) !== undefined && say`${<When hit={hit} />} ${inBlock(hit._source)}`
 }
 
-const tabsOf = (id: string, contract: Hit | undefined, counts: Counts | undefined) => {
+const tabsOf = (id: string, contract: SearchHit | undefined, counts: RelatedCounts | undefined) => {
   const sides = (isCounted: boolean) => [
     { value: '', title: 'In and out', query: parties(id) },
     { value: 'out', title: 'Out', query: term('from', id), count: isCounted ? counts?.sent : undefined },
@@ -126,44 +137,44 @@ const tabsOf = (id: string, contract: Hit | undefined, counts: Counts | undefine
   return [
     {
       name: 'transactions',
-      title: counted('Transactions', counts?.txs),
+      title: titleWithCount('Transactions', counts?.txs),
       show: () => <SidedList of="transactions" sides={sides(true)} />,
     },
     {
       name: 'calls',
-      title: counted('Calls', counts?.calls),
+      title: titleWithCount('Calls', counts?.calls),
       show: () => <SidedList of="calls" sides={sides(false)} />,
     },
     contract && {
       name: 'events',
-      title: counted('Events', counts?.events),
+      title: titleWithCount('Events', counts?.events),
       show: () => <List of="events" query={term('address', id)} without={['Contract']} />,
     },
     {
       name: 'movements',
-      title: counted('Movements', counts?.movements),
+      title: titleWithCount('Movements', counts?.movements),
       show: () => <List of="movements" query={movementsOf(id)} />,
     },
     { name: 'tokens', title: 'Tokens', show: () => <Tokens id={id} /> },
     counts?.created && {
       name: 'created',
-      title: counted('Created', counts.created),
+      title: titleWithCount('Created', counts.created),
       show: () => <List of="created" query={creator(id)} />,
     },
     counts?.blocks && {
       name: 'blocks',
-      title: counted('Blocks', counts.blocks),
+      title: titleWithCount('Blocks', counts.blocks),
       show: () => <List of="blocks" query={term('miner', id)} />,
     },
     contract && { name: 'contract', title: 'Contract', show: () => <Contract id={id} contract={contract._source} /> },
   ].filter(it => typeof it === 'object')
 }
 
-const MOST = 100
+const MAX_TOKENS = 100
 
 /** Tokens of which the address got or gave. */
 const Tokens = ({ id }: ThingProps) => {
-  const tokens = { terms: { field: 'address.raw', size: MOST } }
+  const tokens = { terms: { field: 'address.raw', size: MAX_TOKENS } }
   const body = { query: movementsOf(id), size: 0, aggs: { tokens } }
   return (
     <Await
@@ -172,8 +183,8 @@ const Tokens = ({ id }: ThingProps) => {
       busy="Reading the tokens"
     >
       {([answer]) => {
-        const buckets = bucketsOf(answer?.aggregations, 'tokens')
-        const others = numberAt(at(answer?.aggregations, 'tokens'), 'sum_other_doc_count') ?? 0
+        const buckets = termsBuckets(answer?.aggregations, 'tokens')
+        const others = numberAt(valueAt(answer?.aggregations, 'tokens'), 'sum_other_doc_count') ?? 0
         if (buckets.length === 0) return <Empty title="The blocks that are held show no token that it got or gave" />
         return (
           <>
@@ -181,7 +192,7 @@ const Tokens = ({ id }: ThingProps) => {
             <ul class="counts">
               {buckets.map(({ key, count }) => (
                 <li key={key}>
-                  <Address value={key} kind="token" /> <span>{countOf(count, 'movement')}</span>
+                  <AddressLink value={key} kind="token" /> <span>{countOf(count, 'movement')}</span>
                 </li>
               ))}
             </ul>

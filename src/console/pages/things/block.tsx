@@ -1,11 +1,11 @@
-import { at, type Json, listAt, textAt } from '../../api/json.ts'
-import type { Hit } from '../../api/wire.ts'
+import { type Json, listAt, textAt, valueAt } from '../../api/json.ts'
+import type { SearchHit } from '../../api/wire.ts'
 import { QueryTabs } from '../../parts/controls.tsx'
 import { Amount, dim, Facts, Hash, say } from '../../parts/text.tsx'
-import { all, count, hitsOf, OLDEST, type Search, term, useSearches } from './ask.ts'
-import { counted, documentPage, Head, List, Neighbours, WholeDocument } from './page.tsx'
-import { isHash, numberAt, unitsAt } from './read.ts'
-import { Address, Gwei, given, Raw, When } from './values.tsx'
+import { allOf, countOnly, hitsOf, type MultiSearchItem, OLDEST, term, useSearches } from './ask.ts'
+import { documentPage, List, Neighbours, ThingHeader, titleWithCount, WholeDocument } from './page.tsx'
+import { isHashText, numberAt, unitsAt } from './read.ts'
+import { AddressLink, Gwei, given, RawBytes, When } from './values.tsx'
 
 const isNumber = (id: string) => /^\d{1,15}$/.test(id)
 
@@ -14,7 +14,7 @@ export default documentPage(
     what: 'block',
     kinds: ['block'],
     form: 'A block is named by its number, or by its hash: 0x and 64 hex digits.',
-    isFormed: id => isNumber(id) || isHash(id),
+    isFormed: id => isNumber(id) || isHashText(id),
     ask(id) {
       const query = isNumber(id) ? term('number.num', Number(id)) : term('hash', id)
       return [{ kinds: ['block'], body: { query, size: 1, _source: { excludes: ['logsBloom', 'transactions'] } } }]
@@ -22,13 +22,19 @@ export default documentPage(
   },
   ({ hit }) => {
     const height = numberAt(hit._source, 'number.num') ?? 0
-    const around = useSearches(aroundOf(height))
+    const around = useSearches(blockNeighbours(height))
     const [beside, ...counts] = around.data ?? []
     const neighbour = (number: number) =>
       hitsOf(beside).some(({ _source }) => numberAt(_source, 'number.num') === number) ? String(number) : undefined
     return (
       <>
-        <Head id={hit._id} what="Block" title={String(height)} name={height.toLocaleString()} kinds="block,tx,event">
+        <ThingHeader
+          id={hit._id}
+          what="Block"
+          title={String(height)}
+          name={height.toLocaleString()}
+          kinds="block,tx,event"
+        >
           <Neighbours
             kind="block"
             what="block"
@@ -36,8 +42,8 @@ export default documentPage(
             next={neighbour(height + 1)}
             keys={['[', ']']}
           />
-        </Head>
-        <Facts class="thing-facts" of={factsOf(hit)} />
+        </ThingHeader>
+        <Facts class="thing-facts" of={blockFacts(hit)} />
         <Contents block={hit} height={height} counts={counts.map(({ hits }) => hits.total)} />
       </>
     )
@@ -45,27 +51,27 @@ export default documentPage(
 )
 
 const inside = (height: number) => term('blockNumber.num', height)
-const callsInside = (height: number) => all(inside(height), { range: { depth: { gt: 0 } } })
+const callsInside = (height: number) => allOf(inside(height), { range: { depth: { gt: 0 } } })
 
 /** Neighbours, and how much there is of each kind. */
-const aroundOf = (height: number): Search[] => [
+const blockNeighbours = (height: number): MultiSearchItem[] => [
   {
     kinds: ['block'],
     body: { query: { terms: { 'number.num': [height - 1, height + 1].filter(it => it >= 0) } }, _source: ['number'] },
   },
-  count(['tx'], inside(height)),
-  count(['event'], inside(height)),
-  count(['call'], callsInside(height)),
-  count(['tx'], all(inside(height), term('status', false))),
+  countOnly(['tx'], inside(height)),
+  countOnly(['event'], inside(height)),
+  countOnly(['call'], callsInside(height)),
+  countOnly(['tx'], allOf(inside(height), term('status', false))),
 ]
 
-const factsOf = ({ _id, _source: source }: Hit) => {
+const blockFacts = ({ _id, _source: source }: SearchHit) => {
   const limit = unitsAt(source, 'gasLimit') ?? 0n
   const [blobs, extra] = [unitsAt(source, 'blobGasUsed'), textAt(source, 'extraData')]
   return {
     Hash: <Hash value={_id} />,
     Time: <When hit={{ _source: source }} />,
-    'Fees went to': <Address value={textAt(source, 'miner')} />,
+    'Fees went to': <AddressLink value={textAt(source, 'miner')} />,
     'Gas used': given(unitsAt(source, 'gasUsed'), used => {
       const share = limit > 0n && dim` of ${<Amount value={limit} />}, ${shareOf(used, limit)}`
       return say`${<Amount value={used} />}${share}`
@@ -74,14 +80,14 @@ const factsOf = ({ _id, _source: source }: Hit) => {
     'Blob gas used': blobs !== undefined && blobs > 0n && <Amount value={blobs} />,
     Size: given(numberAt(source, 'size.num'), size => `${size.toLocaleString()} bytes`),
     'Block below': given(textAt(source, 'parentHash'), hash => <Hash value={hash} kind="block" />),
-    'Extra data': extra !== undefined && extra !== '0x' && <Raw hex={extra} most={80} />,
+    'Extra data': extra !== undefined && extra !== '0x' && <RawBytes hex={extra} most={80} />,
   }
 }
 
 const shareOf = (part: bigint, whole: bigint): string => `${(Number((part * 1000n) / whole) / 10).toLocaleString()} %`
 
 interface ContentsProps {
-  block: Hit
+  block: SearchHit
   height: number
   /** Of transactions, events, calls inside and failed transactions; empty until they have come. */
   counts: readonly number[]
@@ -98,20 +104,20 @@ const Contents = ({ block, height, counts: [txs, events, calls, failed = 0] }: C
   )
   const none = 'Calls inside of transactions are known where blocks are indexed with traces.'
   const tabs = [
-    { name: 'transactions', title: counted('Transactions', txs), show: transactions },
+    { name: 'transactions', title: titleWithCount('Transactions', txs), show: transactions },
     {
       name: 'events',
-      title: counted('Events', events),
+      title: titleWithCount('Events', events),
       show: () => <List {...list} of="events" none="The block has no events." />,
     },
     {
       name: 'calls',
-      title: counted('Calls inside', calls),
+      title: titleWithCount('Calls inside', calls),
       show: () => <List {...list} of="calls" label="Calls inside" query={callsInside(height)} none={none} />,
     },
     withdrawals.length > 0 && {
       name: 'withdrawals',
-      title: counted('Withdrawals', withdrawals.length),
+      title: titleWithCount('Withdrawals', withdrawals.length),
       show: () => <Withdrawals of={withdrawals} />,
     },
     { name: 'json', title: 'JSON', show: () => <WholeDocument kind="block" id={block._id} /> },
@@ -123,8 +129,9 @@ const Withdrawals = ({ of }: { of: readonly Json[] }) => (
   <ol class="plain">
     {of.map((withdrawal, i) => (
       <li key={i}>
-        <Gwei value={BigInt(textAt(withdrawal, 'amount') ?? 0)} /> to <Address value={textAt(withdrawal, 'address')} />{' '}
-        {dim`validator ${Number(textAt(withdrawal, 'validatorIndex') ?? at(withdrawal, 'validatorIndex'))}`}
+        <Gwei value={BigInt(textAt(withdrawal, 'amount') ?? 0)} /> to{' '}
+        <AddressLink value={textAt(withdrawal, 'address')} />{' '}
+        {dim`validator ${Number(textAt(withdrawal, 'validatorIndex') ?? valueAt(withdrawal, 'validatorIndex'))}`}
       </li>
     ))}
   </ol>

@@ -2,19 +2,19 @@ import type { ComponentChildren } from 'preact'
 import { useContext } from 'preact/hooks'
 import { useGet } from '../../api/ask.ts'
 import { type JsonObject, listAt, textAt } from '../../api/json.ts'
-import type { Hit, KnownAbi, SearchAnswer } from '../../api/wire.ts'
+import type { KnownAbi, SearchAnswer, SearchHit } from '../../api/wire.ts'
 import { Await } from '../../parts/answer.tsx'
-import { dim, Facts, Hash, Network, say, Time } from '../../parts/text.tsx'
-import { all, hitsOf, NEWEST, type Search, term, useSearches } from './ask.ts'
+import { dim, Facts, Hash, NetworkContext, say, Time } from '../../parts/text.tsx'
+import { allOf, hitsOf, type MultiSearchItem, NEWEST, term, useSearches } from './ask.ts'
 import type { ThingProps } from './page.tsx'
-import { bucketsOf, numberAt, timeOf } from './read.ts'
-import { Address, briefOf, given, inBlock, textOf } from './values.tsx'
+import { numberAt, termsBuckets, timestampOf } from './read.ts'
+import { AddressLink, briefOf, given, inBlock, optionalText } from './values.tsx'
 
 type ContractProps = ThingProps & { contract: JsonObject }
 
 /** What a contract is, and how its functions and events are known. */
 export const Contract = ({ id, contract }: ContractProps) => {
-  const network = useContext(Network)
+  const network = useContext(NetworkContext)
   const used = useSearches(useOf(id))
   const abi = useGet<KnownAbi>(`${network}/abi/${id}`)
   const similar = useGet<SearchAnswer>(`${network}/es/contract/${id}/similar/?size=10`)
@@ -53,19 +53,19 @@ const Section = ({ title, name = title, children }: { title: string; name?: stri
   </section>
 )
 
-const MOST = 50
+const MAX_LISTED = 50
 const UPGRADES = ['Upgraded', 'BeaconUpgraded', 'ChangedMasterCopy', 'DiamondCut']
 
-const useOf = (id: string): Search[] => {
-  const terms = (field: string) => ({ names: { terms: { field, size: MOST } } })
-  const upgrades = all(term('address', id), { terms: { 'event.raw': UPGRADES } })
+const useOf = (id: string): MultiSearchItem[] => {
+  const terms = (field: string) => ({ names: { terms: { field, size: MAX_LISTED } } })
+  const upgrades = allOf(term('address', id), { terms: { 'event.raw': UPGRADES } })
   return [
     { kinds: ['call'], body: { query: term('to', id), size: 0, aggs: terms('method.raw') } },
     { kinds: ['event'], body: { query: term('address', id), size: 0, aggs: terms('event.raw') } },
-    { kinds: ['event'], body: { query: upgrades, sort: NEWEST, size: MOST } },
+    { kinds: ['event'], body: { query: upgrades, sort: NEWEST, size: MAX_LISTED } },
     {
       kinds: ['contract'],
-      body: { query: term('implementation', id), sort: NEWEST, size: MOST, _source: ['address', 'standard'] },
+      body: { query: term('implementation', id), sort: NEWEST, size: MAX_LISTED, _source: ['address', 'standard'] },
     },
   ]
 }
@@ -76,7 +76,7 @@ const codeOf = (contract: JsonObject) => {
   return {
     Hash: hash === undefined ? <span class="dim">not known</span> : <Hash value={hash} />,
     Standard: given(textAt(contract, 'standard') || undefined, standard => {
-      return say`${textOf(standard)} ${dim`${STANDARD_SOURCES[textAt(contract, 'standardSource') ?? '']}`}`
+      return say`${optionalText(standard)} ${dim`${STANDARD_SOURCES[textAt(contract, 'standardSource') ?? '']}`}`
     }),
     Functions: selectors.length > 0 && (
       <details>
@@ -138,13 +138,15 @@ const Passing = ({ id, contract, used: [, , upgrades, proxies] = [], now }: Pass
   if (!isProxy && created.length === 0) return null
   const passed = now.map(({ address, through }) => (
     <li key={`${address} ${through}`}>
-      <Address value={address} />
-      {through !== null && through.toLowerCase() !== id.toLowerCase() && dim` through ${<Address value={through} />}`}
+      <AddressLink value={address} />
+      {through !== null &&
+        through.toLowerCase() !== id.toLowerCase() &&
+        dim` through ${<AddressLink value={through} />}`}
     </li>
   ))
   const facts = {
     'Passes its calls on to': now.length > 0 && <ul class="plain">{passed}</ul>,
-    'When it was created, to': first && <Address value={first} />,
+    'When it was created, to': first && <AddressLink value={first} />,
     Upgrades: upgraded.length > 0 && (
       <ul class="plain">
         {upgraded.map(hit => (
@@ -157,7 +159,7 @@ const Passing = ({ id, contract, used: [, , upgrades, proxies] = [], now }: Pass
         <ul class="plain">
           {created.map(({ _id, _source }) => (
             <li key={_id}>
-              <Address value={textAt(_source, 'address')} />
+              <AddressLink value={textAt(_source, 'address')} />
             </li>
           ))}
         </ul>
@@ -174,23 +176,23 @@ const Passing = ({ id, contract, used: [, , upgrades, proxies] = [], now }: Pass
   )
 }
 
-const Upgrade = ({ hit: { _source } }: { hit: Hit }) => (
+const Upgrade = ({ hit: { _source } }: { hit: SearchHit }) => (
   <li>
-    {given(timeOf(_source), time => (
+    {given(timestampOf(_source), time => (
       <Time value={time} brief />
     ))}{' '}
     {inBlock(_source)}{' '}
     {listAt(_source, 'args')
       .filter(argument => textAt(argument, 'value.type') === 'address')
       .map((argument, i) => (
-        <Address key={i} value={textAt(argument, 'value.hex')} />
+        <AddressLink key={i} value={textAt(argument, 'value.hex')} />
       ))}
     <Hash value={textAt(_source, 'transactionHash') ?? ''} kind="tx" />
   </li>
 )
 
 const Names = ({ title, answer: { aggregations, hits } }: { title: string; answer: SearchAnswer }) => {
-  const buckets = bucketsOf(aggregations, 'names')
+  const buckets = termsBuckets(aggregations, 'names')
   const others = hits.total - buckets.reduce((sum, { count }) => sum + count, 0)
   return (
     <Section title={title}>
@@ -211,14 +213,14 @@ const Names = ({ title, answer: { aggregations, hits } }: { title: string; answe
   )
 }
 
-const Similar = ({ hits }: { hits: readonly Hit[] }) =>
+const Similar = ({ hits }: { hits: readonly SearchHit[] }) =>
   hits.length === 0 ? (
     <p class="dim">No contract that is held has similar code.</p>
   ) : (
     <ul class="counts">
       {hits.map(hit => (
         <li key={hit._id}>
-          <Address value={textAt(hit._source, 'address')} />{' '}
+          <AddressLink value={textAt(hit._source, 'address')} />{' '}
           <span>
             {Math.floor((numberAt(hit as unknown as JsonObject, '_score') ?? 0) * 1000) / 10} % of the code alike
             <span class="dim"> {briefOf(textAt(hit._source, 'standard'))}</span>

@@ -1,21 +1,21 @@
 import type { ComponentChildren, FunctionComponent } from 'preact'
 import { useContext, useEffect, useId } from 'preact/hooks'
 import { useAsk, useGet } from '../../api/ask.ts'
-import { documentPath, getStatus, search } from '../../api/index.ts'
+import { documentPath, getStatus, searchDocuments } from '../../api/index.ts'
 import type { JsonObject } from '../../api/json.ts'
-import type { Hit, Kind, NetworkStatus, SearchAnswer, Status } from '../../api/wire.ts'
+import type { Kind, NetworkStatus, SearchAnswer, SearchHit, Status } from '../../api/wire.ts'
 import { useKey } from '../../browser/keys.ts'
 import { Link, navigate, useQueryState } from '../../browser/router.tsx'
 import { Await, Busy, Empty, Fault } from '../../parts/answer.tsx'
 import { Select } from '../../parts/controls.tsx'
-import { plain, short } from '../../parts/format.ts'
+import { shortHex, visibleText } from '../../parts/format.ts'
 import { JsonView } from '../../parts/json-view.tsx'
 import { PagedList } from '../../parts/paged-list.tsx'
-import { Hash, Network } from '../../parts/text.tsx'
+import { Hash, NetworkContext } from '../../parts/text.tsx'
 import { hrefOf, type PageProps } from '../../routes.ts'
-import { byId, hitsOf, NEWEST, type Search, useList, useSearches } from './ask.ts'
-import { isAddress, isHash } from './read.ts'
-import { briefOf, LISTED, type Listed } from './values.tsx'
+import { byId, hitsOf, type MultiSearchItem, NEWEST, useList, useSearches } from './ask.ts'
+import { isAddress, isHashText } from './read.ts'
+import { briefOf, DOCUMENT_LISTS, type DocumentList } from './values.tsx'
 
 export interface ThingProps {
   id: string
@@ -31,11 +31,11 @@ export const thingPage =
     if (parts.some(part => /^\.*$/.test(part))) return <Empty title="There is no such network" />
     const network = parts.map(encodeURIComponent).join('/')
     return (
-      <Network.Provider value={network}>
+      <NetworkContext.Provider value={network}>
         <div class="thing">
           <Content key={`${network} ${id}`} id={id} />
         </div>
-      </Network.Provider>
+      </NetworkContext.Provider>
     )
   }
 
@@ -49,13 +49,13 @@ interface Thing {
   form: string
   isFormed(id: string): boolean
   /** The first finds the thing itself. */
-  ask(id: string): Search[]
+  ask(id: string): MultiSearchItem[]
   /** What to do where it is not held. */
   elsewhere?: FunctionComponent<ThingProps>
 }
 
 interface FoundProps extends ThingProps {
-  hit: Hit
+  hit: SearchHit
   answers: readonly SearchAnswer[]
 }
 
@@ -83,9 +83,9 @@ interface HeadProps extends ThingProps {
   children?: ComponentChildren
 }
 
-export const Head = ({ id, what, name, title, kinds, children }: HeadProps) => {
-  const network = useContext(Network)
-  const called = plain(title ?? short(id)).slice(0, 60)
+export const ThingHeader = ({ id, what, name, title, kinds, children }: HeadProps) => {
+  const network = useContext(NetworkContext)
+  const called = visibleText(title ?? shortHex(id)).slice(0, 60)
   useEffect(() => {
     document.title = `${what} ${called} · Chainsieve`
   }, [what, called])
@@ -114,7 +114,7 @@ interface StepProps {
 
 /** Leads to the neighbours, as far as they are held. */
 export const Neighbours = ({ kind, what, previous, next, keys }: StepProps) => {
-  const network = useContext(Network)
+  const network = useContext(NetworkContext)
   const [before, behind] = [previous, next].map(id => id && hrefOf(network, kind, id))
   useKey(keys[0], `Previous ${what}`, () => before && navigate(before))
   useKey(keys[1], `Next ${what}`, () => behind && navigate(behind))
@@ -129,7 +129,7 @@ export const Neighbours = ({ kind, what, previous, next, keys }: StepProps) => {
 }
 
 interface ListProps {
-  of: keyof typeof LISTED
+  of: keyof typeof DOCUMENT_LISTS
   label?: string
   query: JsonObject
   sort?: JsonObject[]
@@ -140,11 +140,18 @@ interface ListProps {
 }
 
 /** A list without an end. */
-export const List = ({ of, label = LISTED[of].label, query, sort = NEWEST, without = [], none = NONE }: ListProps) => {
-  const network = useContext(Network)
-  const { kinds, fields, columns, leads }: Listed = LISTED[of]
+export const List = ({
+  of,
+  label = DOCUMENT_LISTS[of].label,
+  query,
+  sort = NEWEST,
+  without = [],
+  none = NO_ROWS,
+}: ListProps) => {
+  const network = useContext(NetworkContext)
+  const { kinds, fields, columns, leads }: DocumentList = DOCUMENT_LISTS[of]
   const pages = useList({ kinds, body: { query, sort, _source: [...fields] } })
-  const open = ({ _type, _id, _source }: Hit) => {
+  const open = ({ _type, _id, _source }: SearchHit) => {
     const id = leads || _type === 'tx' ? _id : String(_source.transactionHash)
     const href = hrefOf(network, leads ?? 'tx', id)
     if (href !== undefined) navigate(href)
@@ -160,14 +167,14 @@ export const List = ({ of, label = LISTED[of].label, query, sort = NEWEST, witho
   )
 }
 
-const NONE = 'The blocks that are held show none.'
+const NO_ROWS = 'The blocks that are held show none.'
 
 /** The list in several cuts, one of which is chosen; it stands in the address. */
 export const SidedList = ({ sides, ...list }: Omit<ListProps, 'query'> & { sides: readonly Side[] }) => {
   const id = useId()
   const [name, setName] = useQueryState('side')
   const { value, query } = sides.find(({ value }) => value === name) ?? sides[0]!
-  const options = sides.map(({ value, title, count }) => ({ value, label: counted(title, count, String) }))
+  const options = sides.map(({ value, title, count }) => ({ value, label: titleWithCount(title, count, String) }))
   return (
     <>
       <div class="choose">
@@ -188,7 +195,7 @@ export interface Side {
 }
 
 /** A title with how many there are, once that is known. */
-export const counted = (
+export const titleWithCount = (
   title: string,
   count: number | undefined,
   show = (it: number) => it.toLocaleString(),
@@ -196,7 +203,7 @@ export const counted = (
 
 /** The whole document, as the server has it. */
 export const WholeDocument = ({ kind, id }: { kind: Kind; id: string }) => {
-  const asked = useGet<Hit>(documentPath(useContext(Network), kind, id))
+  const asked = useGet<SearchHit>(documentPath(useContext(NetworkContext), kind, id))
   return (
     <Await asked={asked} busy="Reading the document">
       {({ _source }) => <JsonView value={_source} label="The document" />}
@@ -210,7 +217,12 @@ export const Missing = ({ id, thing }: ThingProps & { thing: Omit<Thing, 'ask'> 
   const isFormed = thing.isFormed(id)
   return (
     <>
-      <Head id={id} what={what.charAt(0).toUpperCase() + what.slice(1)} kinds={kinds.join()} name={briefOf(id, 80)} />
+      <ThingHeader
+        id={id}
+        what={what.charAt(0).toUpperCase() + what.slice(1)}
+        kinds={kinds.join()}
+        name={briefOf(id, 80)}
+      />
       <section class="missing" aria-label="Not found">
         <h2>{isFormed ? `This ${what} is not held` : `This does not name a ${what}`}</h2>
         {isFormed ? <Looked kinds={kinds} /> : <p>{form}</p>}
@@ -223,7 +235,7 @@ export const Missing = ({ id, thing }: ThingProps & { thing: Omit<Thing, 'ask'> 
 
 /** Which kinds and which blocks were looked through. */
 export const Looked = ({ kinds }: { kinds: readonly Kind[] }) => {
-  const network = useContext(Network)
+  const network = useContext(NetworkContext)
   const asked = useGet<Status>('status')
   return (
     <Await asked={asked} failed="The status cannot be read" busy="Reading which blocks are held" quiet>
@@ -265,14 +277,14 @@ const MOST_NETWORKS = 10
 
 /** Things of another kind or network that have this id. */
 const Elsewhere = ({ id }: ThingProps) => {
-  const network = useContext(Network)
-  const kinds: Kind[] | undefined = isHash(id) ? ['block', 'tx'] : isAddress(id) ? ['contract', 'token'] : undefined
+  const network = useContext(NetworkContext)
+  const kinds: Kind[] | undefined = isHashText(id) ? ['block', 'tx'] : isAddress(id) ? ['contract', 'token'] : undefined
   const found = useAsk(kinds && `elsewhere ${network} ${id}`, async signal => {
     const { networks } = await getStatus(signal)
     const names = networks.map(it => it.network).filter(name => name !== network)
     const { body } = byId(kinds!, id, { _source: false, size: 4 })
     const look = (name: string) =>
-      search(name, kinds!, body, signal).then(
+      searchDocuments(name, kinds!, body, signal).then(
         ({ hits }) => hits.hits.map(({ _type, _id }) => ({ name, kind: _type, id: _id })),
         () => [],
       )
@@ -284,15 +296,15 @@ const Elsewhere = ({ id }: ThingProps) => {
       {found.data.map(({ name, kind, id }) => (
         <li key={`${name} ${kind}`}>
           It is the id of{' '}
-          <Link to={hrefOf(name, kind === 'contract' ? 'address' : kind, id) ?? '/'}>{NAMES[kind] ?? kind}</Link> of{' '}
-          {name}.
+          <Link to={hrefOf(name, kind === 'contract' ? 'address' : kind, id) ?? '/'}>{KIND_NAMES[kind] ?? kind}</Link>{' '}
+          of {name}.
         </li>
       ))}
     </ul>
   )
 }
 
-const NAMES: Record<string, string> = {
+const KIND_NAMES: Record<string, string> = {
   block: 'a block',
   tx: 'a transaction',
   contract: 'a contract',

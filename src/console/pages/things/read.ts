@@ -1,5 +1,5 @@
-import { at, type Json, type JsonObject, listAt, textAt } from '../../api/json.ts'
-import type { Hit } from '../../api/wire.ts'
+import { type Json, type JsonObject, listAt, textAt, valueAt } from '../../api/json.ts'
+import type { SearchHit } from '../../api/wire.ts'
 
 /** A quantity such as `{num, raw}`, of any size; undefined where it is null or absent. */
 export const unitsAt = (source: Json | undefined, path: string): bigint | undefined => {
@@ -8,46 +8,46 @@ export const unitsAt = (source: Json | undefined, path: string): bigint | undefi
 }
 
 export const numberAt = (source: Json | undefined, path: string): number | undefined => {
-  const found = at(source, path)
+  const found = valueAt(source, path)
   return typeof found === 'number' || typeof found === 'bigint' ? Number(found) : undefined
 }
 
 /** Seconds, or ISO text. */
-export const timeOf = (source: JsonObject): number | string | undefined => {
+export const timestampOf = (source: JsonObject): number | string | undefined => {
   const found = source.timestamp
   return typeof found === 'number' || typeof found === 'string' ? found : undefined
 }
 
 /** Entries of a `terms` aggregation. */
-export const bucketsOf = (aggregations: JsonObject | undefined, name: string): { key: string; count: number }[] =>
+export const termsBuckets = (aggregations: JsonObject | undefined, name: string): { key: string; count: number }[] =>
   listAt(aggregations, `${name}.buckets`).map(bucket => ({
-    key: String(at(bucket, 'key')),
+    key: String(valueAt(bucket, 'key')),
     count: numberAt(bucket, 'doc_count') ?? 0,
   }))
 
-export const ZERO = `0x${'0'.repeat(40)}`
+export const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
 export const isAddress = (text: string): boolean => /^0x[0-9a-f]{40}$/i.test(text)
-export const isHash = (text: string): boolean => /^0x[0-9a-f]{64}$/i.test(text)
+export const isHashText = (text: string): boolean => /^0x[0-9a-f]{64}$/i.test(text)
 
 /** The 32-byte words of a hex text from a byte on; the last one may be shorter. */
-export const wordsOf = (hex: string, from = 0): string[] => hex.slice(2 + from * 2).match(/.{1,64}/g) ?? []
+export const hexWords = (hex: string, from = 0): string[] => hex.slice(2 + from * 2).match(/.{1,64}/g) ?? []
 
 const WORD = 64
 /** Lists are shown up to here; the rest stands in the raw value. */
-const MOST = 200
+const MAX_ELEMENTS = 200
 
 /** Elements of an ABI-encoded list of plain integers, addresses, booleans or words; undefined for anything else. */
 export const elementsOf = (type: string, hex: string): string[] | undefined => {
   const [, element] = /^(u?int\d*|address|bool|bytes32)\[\d*\]$/.exec(type) ?? []
   if (element === undefined) return undefined
   const isDynamic = type.endsWith('[]')
-  const words = wordsOf(hex)
+  const words = hexWords(hex)
   const [first, length] = [words[0] ?? '', words[1] ?? '']
   if (isDynamic && (first.length !== WORD || BigInt(`0x${first}`) !== 32n || length.length !== WORD)) return undefined
   const items = isDynamic ? words.slice(2) : words
   if (items.some(word => word.length !== WORD)) return undefined
   if (isDynamic && BigInt(`0x${length}`) !== BigInt(items.length)) return undefined
-  return items.slice(0, MOST).map(word => elementOf(element, word))
+  return items.slice(0, MAX_ELEMENTS).map(word => elementOf(element, word))
 }
 
 const elementOf = (type: string, word: string): string => {
@@ -69,7 +69,7 @@ export const utf8Of = (hex: string): string =>
   new TextDecoder().decode(Uint8Array.from(hex.slice(2).match(/../g) ?? [], byte => Number.parseInt(byte, 16)))
 
 /** A step of a transaction's execution, of its trace and its call as far as these are indexed. */
-export interface Step {
+export interface ExecutionStep {
   /** Places below each step above it; none of the transaction's own. */
   path: readonly number[]
   /** `call`, `staticcall`, `delegatecall`, `create`, `suicide`. */
@@ -89,8 +89,8 @@ export interface Step {
 }
 
 /** In the order of execution. The first is the transaction's own, also where neither its trace nor its call is indexed. */
-export const stepsOf = (tx: JsonObject, traces: readonly Hit[], calls: readonly Hit[]): Step[] => {
-  const steps = new Map<string, Step>([['', ofTransaction(tx)]])
+export const stepsOf = (tx: JsonObject, traces: readonly SearchHit[], calls: readonly SearchHit[]): ExecutionStep[] => {
+  const steps = new Map<string, ExecutionStep>([['', ofTransaction(tx)]])
   for (const hit of [...traces, ...calls]) {
     const path = pathOf(hit._source)
     const key = path.join()
@@ -105,7 +105,7 @@ export const stepsOf = (tx: JsonObject, traces: readonly Hit[], calls: readonly 
 }
 
 /** A step that was undone moved nothing. */
-export const moves = ({ type, value, error, isUndone }: Step): boolean =>
+export const moves = ({ type, value, error, isUndone }: ExecutionStep): boolean =>
   (value ?? 0n) > 0n && error === undefined && !isUndone && type !== 'delegatecall' && type !== 'callcode'
 
 const pathOf = (source: JsonObject): number[] => listAt(source, 'traceAddress').map(Number)
@@ -120,16 +120,16 @@ const order = (a: readonly number[], b: readonly number[]): number => {
 }
 
 /** What no document of a step tells. */
-const UNKNOWN = {
+const UNKNOWN_STEP = {
   ...{ method: undefined, selector: undefined, args: [], gasUsed: undefined, error: undefined },
   ...{ isUndone: false, traceId: undefined },
 }
 
-const ofTrace = ({ _id, _source }: Hit, path: readonly number[]): Step => {
+const ofTrace = ({ _id, _source }: SearchHit, path: readonly number[]): ExecutionStep => {
   const text = (name: string) => textAt(_source, name)
   const failed = [text('error'), text('revertReason')].filter(Boolean).join(': ')
   return {
-    ...UNKNOWN,
+    ...UNKNOWN_STEP,
     path,
     type: text('callType') ?? text('type') ?? 'step',
     from: text('action.from') ?? text('action.address'),
@@ -141,30 +141,30 @@ const ofTrace = ({ _id, _source }: Hit, path: readonly number[]): Step => {
   }
 }
 
-const ofTransaction = (source: JsonObject): Step => {
+const ofTransaction = (source: JsonObject): ExecutionStep => {
   const to = textAt(source, 'to')
   return {
-    ...UNKNOWN,
+    ...UNKNOWN_STEP,
     path: [],
     type: to === undefined ? 'create' : 'call',
     from: textAt(source, 'from'),
     to: to ?? textAt(source, 'contractAddress'),
     value: unitsAt(source, 'value'),
-    error: at(source, 'status') === false ? (textAt(source, 'error') ?? 'failed') : undefined,
+    error: valueAt(source, 'status') === false ? (textAt(source, 'error') ?? 'failed') : undefined,
   }
 }
 
-const ofCall = (source: JsonObject, path: readonly number[]): Step => {
+const ofCall = (source: JsonObject, path: readonly number[]): ExecutionStep => {
   const reason = textAt(source, 'revertReason')
   return {
-    ...UNKNOWN,
+    ...UNKNOWN_STEP,
     path,
     type: textAt(source, 'callType') ?? 'call',
     from: textAt(source, 'from'),
     to: textAt(source, 'to'),
     value: unitsAt(source, 'value'),
     error: reason === undefined ? undefined : `Reverted: ${reason}`,
-    isUndone: at(source, 'reverted') === true && reason === undefined,
+    isUndone: valueAt(source, 'reverted') === true && reason === undefined,
     ...named(source),
   }
 }
@@ -180,10 +180,10 @@ export interface Movement {
   token: string
   from: string
   to: string
-  items: readonly Item[]
+  items: readonly MovedItem[]
 }
 
-interface Item {
+interface MovedItem {
   /** Of one of many tokens of a contract (ERC-721, ERC-1155). */
   id?: bigint
   /** In the token's smallest unit. */
@@ -191,34 +191,34 @@ interface Item {
 }
 
 /** Undefined for an event of such a name with other arguments. */
-export const movementOf = ({ _source }: Hit): Movement | undefined => {
+export const movementOf = ({ _source }: SearchHit): Movement | undefined => {
   const args = listAt(_source, 'args')
   const name = textAt(_source, 'event')
   const [from, to, last] = name === 'Transfer' ? args : args.slice(1)
-  if (typeOf(from) !== 'address' || typeOf(to) !== 'address') return undefined
+  if (argumentType(from) !== 'address' || argumentType(to) !== 'address') return undefined
   const items = name === 'Transfer' ? itemsOfTransfer(args, last) : itemsOfMany(name, args)
   if (!items) return undefined
-  return { token: textAt(_source, 'address') ?? '', from: hexOf(from), to: hexOf(to), items }
+  return { token: textAt(_source, 'address') ?? '', from: argumentHex(from), to: argumentHex(to), items }
 }
 
-const itemsOfTransfer = (args: Json[], last: Json | undefined): Item[] | undefined => {
-  const units = integerOf(typeOf(last), hexOf(last))
+const itemsOfTransfer = (args: Json[], last: Json | undefined): MovedItem[] | undefined => {
+  const units = integerOf(argumentType(last), argumentHex(last))
   if (units === undefined || args.length !== 3) return undefined
   return [/id$/i.test(textAt(last, 'name') ?? '') ? { id: units } : { value: units }]
 }
 
-const itemsOfMany = (name: string | undefined, args: Json[]): Item[] | undefined => {
+const itemsOfMany = (name: string | undefined, args: Json[]): MovedItem[] | undefined => {
   const [, , , id, value] = args
   if (args.length !== 5) return undefined
   if (name === 'TransferSingle') {
-    const [one, amount] = [id, value].map(argument => integerOf(typeOf(argument), hexOf(argument)))
+    const [one, amount] = [id, value].map(argument => integerOf(argumentType(argument), argumentHex(argument)))
     return one === undefined || amount === undefined ? undefined : [{ id: one, value: amount }]
   }
-  const [ids, values] = [id, value].map(argument => elementsOf(typeOf(argument), hexOf(argument)))
+  const [ids, values] = [id, value].map(argument => elementsOf(argumentType(argument), argumentHex(argument)))
   return ids && values && ids.length === values.length
     ? ids.map((one, i) => ({ id: BigInt(one), value: BigInt(values[i]!) }))
     : undefined
 }
 
-const typeOf = (argument: Json | undefined): string => textAt(argument, 'value.type') ?? ''
-const hexOf = (argument: Json | undefined): string => textAt(argument, 'value.hex') ?? ''
+const argumentType = (argument: Json | undefined): string => textAt(argument, 'value.type') ?? ''
+const argumentHex = (argument: Json | undefined): string => textAt(argument, 'value.hex') ?? ''

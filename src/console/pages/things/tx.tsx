@@ -1,28 +1,51 @@
 import { useContext, useState } from 'preact/hooks'
 import { useGet } from '../../api/ask.ts'
 import { documentPath } from '../../api/index.ts'
-import { at, type JsonObject, listAt, textAt } from '../../api/json.ts'
-import type { Hit } from '../../api/wire.ts'
+import { type JsonObject, listAt, textAt, valueAt } from '../../api/json.ts'
+import type { SearchHit } from '../../api/wire.ts'
 import { Await, Busy, Empty, Fault } from '../../parts/answer.tsx'
 import { Button, QueryTabs } from '../../parts/controls.tsx'
-import { Amount, Coins, Copy, dim, Facts, Hash, Network, say, Text } from '../../parts/text.tsx'
-import { all, byId, hitsOf, OLDEST, type Search, term, useSearches } from './ask.ts'
-import { documentPage, Head, Neighbours, WholeDocument } from './page.tsx'
-import { isHash, type Movement, movementOf, moves, numberAt, type Step, stepsOf, unitsAt, wordsOf } from './read.ts'
-import { Address, Args, BlockLink, briefOf, Gwei, given, Moved, Party, Raw, textOf, Values, When } from './values.tsx'
+import { Amount, Coins, Copy, dim, Facts, Hash, NetworkContext, say, Text } from '../../parts/text.tsx'
+import { allOf, byId, hitsOf, type MultiSearchItem, OLDEST, term, useSearches } from './ask.ts'
+import { documentPage, Neighbours, ThingHeader, WholeDocument } from './page.tsx'
+import {
+  type ExecutionStep,
+  hexWords,
+  isHashText,
+  type Movement,
+  movementOf,
+  moves,
+  numberAt,
+  stepsOf,
+  unitsAt,
+} from './read.ts'
+import {
+  AddressLink,
+  Args,
+  BlockLink,
+  briefOf,
+  Gwei,
+  given,
+  Moved,
+  NamedValues,
+  optionalText,
+  Party,
+  RawBytes,
+  When,
+} from './values.tsx'
 
 export default documentPage(
   {
     what: 'transaction',
     kinds: ['tx'],
     form: 'A transaction is named by its hash: 0x and 64 hex digits.',
-    isFormed: isHash,
+    isFormed: isHashText,
     ask: id => [byId(['tx'], id, { _source: { excludes: ['logsBloom'] } })],
   },
   ({ hit: tx }) => {
-    const around = useSearches(aroundOf(tx._source))
+    const around = useSearches(txNeighbours(tx._source))
     const [beside = [], ofSender = []] = (around.data ?? []).map(hitsOf)
-    const neighbours = (hits: readonly Hit[], path: string) => {
+    const neighbours = (hits: readonly SearchHit[], path: string) => {
       const place = numberAt(tx._source, path) ?? 0
       const idAt = (wanted: number) => hits.find(hit => numberAt(hit._source, path) === wanted)?._id
       return { previous: idAt(place - 1), next: idAt(place + 1) }
@@ -30,54 +53,57 @@ export default documentPage(
     const [inBlock, bySender] = [neighbours(beside, 'transactionIndex.num'), neighbours(ofSender, 'nonce.num')]
     return (
       <>
-        <Head id={tx._id} what="Transaction" kinds="tx,event,call,trace">
+        <ThingHeader id={tx._id} what="Transaction" kinds="tx,event,call,trace">
           <Neighbours kind="tx" what="in the block" {...inBlock} keys={['[', ']']} />
           <Neighbours kind="tx" what="of the sender" {...bySender} keys={['{', '}']} />
-        </Head>
-        <Facts class="thing-facts" of={factsOf(tx._source)} />
-        <Contents tx={tx} />
+        </ThingHeader>
+        <Facts class="thing-facts" of={txFacts(tx._source)} />
+        <TxContents tx={tx} />
       </>
     )
   },
 )
 
 /** Neighbours in the block, and those that the sender sent before and after. */
-const aroundOf = (source: JsonObject): Search[] => {
+const txNeighbours = (source: JsonObject): MultiSearchItem[] => {
   const beside = (path: string) => {
     const place = numberAt(source, path) ?? 0
     return { terms: { [path]: [place - 1, place + 1].filter(it => it >= 0) } }
   }
-  const inBlock = all(term('blockNumber.num', numberAt(source, 'blockNumber.num') ?? 0), beside('transactionIndex.num'))
-  const bySender = all(term('from', textAt(source, 'from') ?? ''), beside('nonce.num'))
+  const inBlock = allOf(
+    term('blockNumber.num', numberAt(source, 'blockNumber.num') ?? 0),
+    beside('transactionIndex.num'),
+  )
+  const bySender = allOf(term('from', textAt(source, 'from') ?? ''), beside('nonce.num'))
   return [
     { kinds: ['tx'], body: { query: inBlock, _source: ['transactionIndex'] } },
     { kinds: ['tx'], body: { query: bySender, _source: ['nonce'] } },
   ]
 }
 
-const factsOf = (source: JsonObject) => {
+const txFacts = (source: JsonObject) => {
   const text = (path: string) => textAt(source, path)
   const units = (path: string) => unitsAt(source, path)
   const [used, limit, most, tip] = ['gasUsed', 'gas', 'maxFeePerGas', 'maxPriorityFeePerGas'].map(units)
   const paid = units('effectiveGasPrice') ?? units('gasPrice')
   const [type, place] = [numberAt(source, 'type.num'), numberAt(source, 'transactionIndex.num')]
   const tipped = given(tip, it => say`, to the builder at most ${<Gwei value={it} />}`)
-  const address = (path: string) => given(text(path), it => <Address value={it} />)
+  const address = (path: string) => given(text(path), it => <AddressLink value={it} />)
   const countOf = (path: string, what: string) => {
     const { length } = listAt(source, path)
     return length > 0 && `${length.toLocaleString()} ${what}`
   }
   const authorizations = listAt(source, 'authorizationList').map((it, i) => (
-    <li key={i}>{say`to that of ${<Address value={textAt(it, 'address')} />}`}</li>
+    <li key={i}>{say`to that of ${<AddressLink value={textAt(it, 'address')} />}`}</li>
   ))
   return {
     Result: <Result source={source} />,
     Hash: <Hash value={text('hash') ?? ''} />,
     Block: say`${<BlockLink number={numberAt(source, 'blockNumber.num')} />}${dim`, place ${place}`}`,
     Time: <When hit={{ _source: source }} />,
-    From: say`${<Address value={text('from')} />} ${dim`nonce ${numberAt(source, 'nonce.num')}`}`,
+    From: say`${<AddressLink value={text('from')} />} ${dim`nonce ${numberAt(source, 'nonce.num')}`}`,
     To: address('to') ?? say`${dim`a new contract `}${address('contractAddress')}`,
-    Function: textOf(text('method'), 120),
+    Function: optionalText(text('method'), 120),
     Value: <Coins value={units('value') ?? 0n} />,
     Fee: used !== undefined && paid !== undefined && <Coins value={used * paid} />,
     Gas: given(used, it => say`${<Amount value={it} />}${given(limit, it => dim` of ${<Amount value={it} />}`)}`),
@@ -85,14 +111,14 @@ const factsOf = (source: JsonObject) => {
       paid,
       it => say`${<Gwei value={it} />}${given(most, it => dim` at most ${<Gwei value={it} />}${tipped}`)}`,
     ),
-    Type: TYPES[type ?? -1] ?? type,
+    Type: TX_TYPES[type ?? -1] ?? type,
     'Access list': countOf('accessList', 'entries'),
     Blobs: countOf('blobVersionedHashes', 'blobs'),
     'Accounts that set their code': authorizations.length > 0 && <ul class="plain">{authorizations}</ul>,
   }
 }
 
-const TYPES: Record<number, string> = {
+const TX_TYPES: Record<number, string> = {
   0: '0, legacy',
   1: '1, with an access list (EIP-2930)',
   2: '2, with a priority fee (EIP-1559)',
@@ -101,14 +127,14 @@ const TYPES: Record<number, string> = {
 }
 
 const Result = ({ source }: { source: JsonObject }) => {
-  const status = at(source, 'status')
+  const status = valueAt(source, 'status')
   if (status !== false) return status === true ? <span class="good">Succeeded</span> : <span class="dim">Not told</span>
   const [error, address] = [textAt(source, 'error'), textAt(source, 'revertAddress')]
   return (
     <span class="bad">
       <strong>Failed</strong>
       {error && say`: ${<Text value={error} />}`}
-      {address && say` in ${<Address value={address} />}`}
+      {address && say` in ${<AddressLink value={address} />}`}
     </span>
   )
 }
@@ -117,7 +143,7 @@ const FIRST_MOST = 250
 const GREATEST_MOST = 10_000
 
 /** What happened in it, at most so many of each kind. */
-const insideOf = (id: string, most: number): Search[] => {
+const insideOf = (id: string, most: number): MultiSearchItem[] => {
   const body = { query: term('transactionHash', id), size: most, sort: OLDEST }
   const bulk = ['action.input', 'action.init', 'result.output', 'result.code']
   return [
@@ -128,7 +154,7 @@ const insideOf = (id: string, most: number): Search[] => {
   ]
 }
 
-const Contents = ({ tx }: { tx: Hit }) => {
+const TxContents = ({ tx }: { tx: SearchHit }) => {
   const [most, setMost] = useState(FIRST_MOST)
   const { data, error, again } = useSearches(insideOf(tx._id, most))
   const [traces = [], calls = [], events = [], logs = []] = (data ?? []).map(hitsOf)
@@ -158,7 +184,7 @@ const Contents = ({ tx }: { tx: Hit }) => {
     {
       name: 'input',
       title: 'Input',
-      show: () => <Input tx={tx._source} call={steps.find(it => it.path.length === 0)} />,
+      show: () => <InputTab tx={tx._source} call={steps.find(it => it.path.length === 0)} />,
     },
     { name: 'json', title: 'JSON', show: () => <WholeDocument kind="tx" id={tx._id} /> },
   ]
@@ -176,10 +202,10 @@ const Contents = ({ tx }: { tx: Hit }) => {
 }
 
 const beganAt = (source: JsonObject): string | undefined =>
-  Array.isArray(at(source, 'revertTrace')) ? listAt(source, 'revertTrace').join() : undefined
+  Array.isArray(valueAt(source, 'revertTrace')) ? listAt(source, 'revertTrace').join() : undefined
 
 /** What the transaction called, step by step. `began`: where the failure of the transaction began. */
-const Steps = ({ steps, began }: { steps: readonly Step[]; began: string | undefined }) => (
+const Steps = ({ steps, began }: { steps: readonly ExecutionStep[]; began: string | undefined }) => (
   <ol class="steps" aria-label="Steps">
     {steps.map(step => (
       <StepView key={step.path.join()} step={step} isBeginning={began !== undefined && began === step.path.join()} />
@@ -187,23 +213,23 @@ const Steps = ({ steps, began }: { steps: readonly Step[]; began: string | undef
   </ol>
 )
 
-const DEEPEST = 16
+const MAX_INDENT = 16
 const TYPE_NAMES: Record<string, string> = { suicide: 'self-destruction', create: 'creation' }
 
-const StepView = ({ step, isBeginning }: { step: Step; isBeginning: boolean }) => {
+const StepView = ({ step, isBeginning }: { step: ExecutionStep; isBeginning: boolean }) => {
   const [isOpen, setOpen] = useState(false)
   const { path, type, from, to, value, method, selector, args, gasUsed, error, isUndone } = step
   const called = method ?? selector
   return (
     <li
       class={error !== undefined ? 'failed' : isUndone ? 'undone' : undefined}
-      style={{ '--depth': Math.min(path.length, DEEPEST) }}
+      style={{ '--depth': Math.min(path.length, MAX_INDENT) }}
     >
       <div class="step">
         <code class="dim">{path.length === 0 ? '·' : path.join('.')}</code>{' '}
         <span class="kind">{TYPE_NAMES[type] ?? type}</span>{' '}
         <span class="way">
-          <Address value={from} brief /> → <Address value={to} />
+          <AddressLink value={from} brief /> → <AddressLink value={to} />
         </span>{' '}
         {!(type in TYPE_NAMES) &&
           (called === undefined ? dim`without a function ` : <strong>{briefOf(called, 80)} </strong>)}
@@ -227,7 +253,7 @@ const StepView = ({ step, isBeginning }: { step: Step; isBeginning: boolean }) =
   )
 }
 
-const BYTES: readonly [name: string, path: string][] = [
+const TRACE_BYTES: readonly [name: string, path: string][] = [
   ['Input', 'action.input'],
   ['Initialisation code', 'action.init'],
   ['Output', 'result.output'],
@@ -236,14 +262,14 @@ const BYTES: readonly [name: string, path: string][] = [
 
 /** Raw bytes of a step, which are asked for once they are wanted. */
 const InAndOut = ({ id }: { id: string }) => {
-  const asked = useGet<Hit>(documentPath(useContext(Network), 'trace', id))
+  const asked = useGet<SearchHit>(documentPath(useContext(NetworkContext), 'trace', id))
   return (
     <Await asked={asked} busy="Reading the step">
       {({ _source }) => (
-        <Values
-          of={BYTES.flatMap(([name, path]) => {
+        <NamedValues
+          of={TRACE_BYTES.flatMap(([name, path]) => {
             const hex = textAt(_source, path)
-            return hex === undefined ? [] : [[name, <Raw key={name} hex={hex} most={512} />] as const]
+            return hex === undefined ? [] : [[name, <RawBytes key={name} hex={hex} most={512} />] as const]
           })}
         />
       )}
@@ -252,8 +278,8 @@ const InAndOut = ({ id }: { id: string }) => {
 }
 
 /** Logs by their places, each with the event that it was decoded to. */
-const Events = ({ events, logs }: { events: readonly Hit[]; logs: readonly Hit[] }) => {
-  const placeOf = ({ _source }: Hit) => numberAt(_source, 'logIndex.num') ?? 0
+const Events = ({ events, logs }: { events: readonly SearchHit[]; logs: readonly SearchHit[] }) => {
+  const placeOf = ({ _source }: SearchHit) => numberAt(_source, 'logIndex.num') ?? 0
   const [byPlace, logsByPlace] = [events, logs].map(hits => new Map(hits.map(hit => [placeOf(hit), hit])))
   const places = [...new Set([...logs, ...events].map(placeOf))].sort((a, b) => a - b)
   if (places.length === 0) return <Empty title="It emitted nothing" />
@@ -266,25 +292,27 @@ const Events = ({ events, logs }: { events: readonly Hit[]; logs: readonly Hit[]
   )
 }
 
-const Event = ({ place, log, event }: { place: number; log: Hit | undefined; event: Hit | undefined }) => {
+const Event = ({ place, log, event }: { place: number; log: SearchHit | undefined; event: SearchHit | undefined }) => {
   const probability = numberAt(event?._source, 'probability')
   const topics = listAt(log?._source, 'topics').map(
-    (topic, i) => [`Topic ${i}`, <Raw key={i} hex={String(topic)} />] as const,
+    (topic, i) => [`Topic ${i}`, <RawBytes key={i} hex={String(topic)} />] as const,
   )
   return (
     <li>
       <div class="step">
         <code class="dim">{place}</code>{' '}
         <strong>{event ? briefOf(textAt(event._source, 'event') ?? '?', 80) : 'A log that is not decoded'}</strong>{' '}
-        <span class="dim">by</span> <Address value={textAt((event ?? log)!._source, 'address')} />{' '}
-        <span class="bad">{textOf(textAt(event?._source, 'error'), 200)}</span>
+        <span class="dim">by</span> <AddressLink value={textAt((event ?? log)!._source, 'address')} />{' '}
+        <span class="bad">{optionalText(textAt(event?._source, 'error'), 200)}</span>
         {(probability ?? 1) < 0.9 && dim`decoded by a guess, ${Math.round(probability! * 100)} % sure`}
       </div>
       {event && <Args args={listAt(event._source, 'args')} />}
       {log && (
         <details open={!event}>
           <summary>Topics and data</summary>
-          <Values of={[...topics, ['Data', <Raw key="data" hex={textAt(log._source, 'data') ?? '0x'} most={512} />]]} />
+          <NamedValues
+            of={[...topics, ['Data', <RawBytes key="data" hex={textAt(log._source, 'data') ?? '0x'} most={512} />]]}
+          />
         </details>
       )}
     </li>
@@ -292,7 +320,7 @@ const Event = ({ place, log, event }: { place: number; log: Hit | undefined; eve
 }
 
 /** What a transaction moved: coins of the chain, then tokens. */
-const Movements = ({ coins, movements }: { coins: readonly Step[]; movements: readonly Movement[] }) =>
+const Movements = ({ coins, movements }: { coins: readonly ExecutionStep[]; movements: readonly Movement[] }) =>
   coins.length + movements.length === 0 ? (
     <Empty title="It moved no coins and no tokens" />
   ) : (
@@ -303,14 +331,14 @@ const Movements = ({ coins, movements }: { coins: readonly Step[]; movements: re
             <Coins value={value!} />
           </div>
           <div class="way">
-            <Address value={from} /> → <Address value={to} />
+            <AddressLink value={from} /> → <AddressLink value={to} />
           </div>
         </li>
       ))}
       {movements.map((movement, i) => (
         <li key={i}>
           <div class="step">
-            <Moved movement={movement} /> {dim`of ${<Address value={movement.token} kind="token" />}`}
+            <Moved movement={movement} /> {dim`of ${<AddressLink value={movement.token} kind="token" />}`}
           </div>
           <div class="way">
             <Party value={movement.from} zero="created" /> → <Party value={movement.to} zero="destroyed" />
@@ -324,12 +352,12 @@ const Movements = ({ coins, movements }: { coins: readonly Step[]; movements: re
 const MOST_WORDS = 128
 
 /** The call data of a transaction, decoded and raw. */
-const Input = ({ tx, call }: { tx: JsonObject; call: Step | undefined }) => {
+const InputTab = ({ tx, call }: { tx: JsonObject; call: ExecutionStep | undefined }) => {
   const input = textAt(tx, 'input') ?? '0x'
   if (input === '0x') return <Empty title="The transaction has no input" />
   const isCreation = textAt(tx, 'to') === undefined
   const bytes = (input.length - 2) / 2
-  const words = wordsOf(input, 4)
+  const words = hexWords(input, 4)
   return (
     <>
       {isCreation ? (
@@ -341,7 +369,7 @@ const Input = ({ tx, call }: { tx: JsonObject; call: Step | undefined }) => {
             <p class="dim">{say`No function is known by the selector ${<code>{input.slice(0, 10)}</code>}.`}</p>
           ) : (
             <p>
-              <strong>{textOf(call.method, 120)}</strong> <code class="dim">{call.selector}</code>
+              <strong>{optionalText(call.method, 120)}</strong> <code class="dim">{call.selector}</code>
             </p>
           )}
           {call && <Args args={call.args} />}
@@ -350,7 +378,7 @@ const Input = ({ tx, call }: { tx: JsonObject; call: Step | undefined }) => {
       <section aria-label="Raw">
         <h2>{say`Raw, ${bytes.toLocaleString()} bytes ${<Copy text={input} what="the input" />}`}</h2>
         {isCreation || bytes < 4 ? (
-          <Raw hex={input} most={2_000} />
+          <RawBytes hex={input} most={2_000} />
         ) : (
           <>
             <ol class="words" start={0}>
@@ -360,7 +388,7 @@ const Input = ({ tx, call }: { tx: JsonObject; call: Step | undefined }) => {
                 </li>
               ))}
             </ol>
-            {words.length > MOST_WORDS && <Raw hex={input} />}
+            {words.length > MOST_WORDS && <RawBytes hex={input} />}
           </>
         )}
       </section>

@@ -1,14 +1,14 @@
 import type { ComponentChildren } from 'preact'
 import { useContext } from 'preact/hooks'
-import { at, type Json, textAt } from '../../api/json.ts'
-import type { Hit, Kind } from '../../api/wire.ts'
+import { type Json, textAt, valueAt } from '../../api/json.ts'
+import type { Kind, SearchHit } from '../../api/wire.ts'
 import { Link } from '../../browser/router.tsx'
 import { GWEI_DECIMALS } from '../../parts/format.ts'
-import { type Known, useKnown } from '../../parts/names.ts'
+import { type KnownAddress, useKnown } from '../../parts/names.ts'
 import type { Column } from '../../parts/table.tsx'
-import { Amount, Coins, dim, Hash, Network, say, Text, Time } from '../../parts/text.tsx'
+import { Amount, Coins, dim, Hash, NetworkContext, say, Text, Time } from '../../parts/text.tsx'
 import { hrefOf } from '../../routes.ts'
-import { any, term } from './ask.ts'
+import { anyOfThese, term } from './ask.ts'
 import {
   elementsOf,
   integerOf,
@@ -16,32 +16,33 @@ import {
   type Movement,
   movementOf,
   numberAt,
-  timeOf,
+  timestampOf,
   unitsAt,
   utf8Of,
-  ZERO,
+  ZERO_ADDRESS,
 } from './read.ts'
 
-type Value<T> = T | null | undefined
+type Optional<T> = T | null | undefined
 
 /** What `show` makes of a value, where there is one. */
-export const given = <T,>(value: Value<T>, show: (value: T) => ComponentChildren): ComponentChildren =>
+export const given = <T,>(value: Optional<T>, show: (value: T) => ComponentChildren): ComponentChildren =>
   value === undefined || value === null ? undefined : show(value)
 
 /** Text of a document, where it has any. */
-export const textOf = (value: Value<string>, most = 60) => (value ? <Text value={value} most={most} /> : undefined)
-export const briefOf = (value: Value<string>, most = 60) => <Text value={value ?? ''} most={most} brief />
+export const optionalText = (value: Optional<string>, most = 60) =>
+  value ? <Text value={value} most={most} /> : undefined
+export const briefOf = (value: Optional<string>, most = 60) => <Text value={value ?? ''} most={most} brief />
 
 interface AddressProps {
-  value: Value<string>
+  value: Optional<string>
   kind?: 'address' | 'token'
   brief?: boolean
 }
 
 /** An address that leads to its page, by the name of its contract or token where it has one. */
-export const Address = ({ value, ...rest }: AddressProps) => {
+export const AddressLink = ({ value, ...rest }: AddressProps) => {
   if (typeof value !== 'string' || value === '') return <span class="dim">none</span>
-  if (value === ZERO) return <span title={value}>the zero address</span>
+  if (value === ZERO_ADDRESS) return <span title={value}>the zero address</span>
   return isAddress(value) ? <Named value={value} {...rest} /> : <Hash value={value} />
 }
 
@@ -59,34 +60,38 @@ const Named = ({ value, kind = 'address', brief = false }: AddressProps & { valu
 
 /** A party of a movement: out of nothing, or into it, a token is created or destroyed. */
 export const Party = ({ value, zero }: { value: string; zero: string }) =>
-  value.toLowerCase() === ZERO ? (
+  value.toLowerCase() === ZERO_ADDRESS ? (
     <span class="dim" title={value}>
       {zero}
     </span>
   ) : (
-    <Address value={value} />
+    <AddressLink value={value} />
   )
 
 export const BlockLink = ({ number }: { number: number | undefined }) => {
-  const network = useContext(Network)
+  const network = useContext(NetworkContext)
   return number === undefined ? null : <Link to={hrefOf(network, 'block', String(number)) ?? '/'}>{number}</Link>
 }
 
 /** In which block it happened. */
-export const inBlock = (source: Hit['_source']) =>
+export const inBlock = (source: SearchHit['_source']) =>
   say`${dim`block`} ${<BlockLink number={numberAt(source, 'blockNumber.num')} />}`
 
 export const Gwei = ({ value }: { value: bigint }) => <Amount value={value} decimals={GWEI_DECIMALS} symbol="Gwei" />
 
 /** Bytes, cut until all of them are asked for. */
-export const Raw = ({ hex, most = 200 }: { hex: string; most?: number }) => (
+export const RawBytes = ({ hex, most = 200 }: { hex: string; most?: number }) => (
   <code class="bytes">
     <Text value={hex} most={most} />
   </code>
 )
 
 /** Values by name, such as arguments or topics. */
-export const Values = ({ of }: { of: readonly (readonly [name: ComponentChildren, value: ComponentChildren])[] }) =>
+export const NamedValues = ({
+  of,
+}: {
+  of: readonly (readonly [name: ComponentChildren, value: ComponentChildren])[]
+}) =>
   of.length === 0 ? null : (
     <dl class="args">
       {of.map(([name, value], i) => (
@@ -100,10 +105,10 @@ export const Values = ({ of }: { of: readonly (readonly [name: ComponentChildren
 
 /** The arguments of an event or a call, by name, with their types. */
 export const Args = ({ args }: { args: readonly Json[] }) => (
-  <Values
+  <NamedValues
     of={args.map((argument, i) => [
       say`${briefOf(textAt(argument, 'name') || `argument ${i}`)} ${dim`${briefOf(textAt(argument, 'value.type'))}`}`,
-      <Argument key={i} argument={argument} />,
+      <ArgumentValue key={i} argument={argument} />,
     ])}
   />
 )
@@ -111,11 +116,11 @@ export const Args = ({ args }: { args: readonly Json[] }) => (
 /** Of these, the decimals of the contract are meant; others may be of another token, or no amounts at all. */
 const AMOUNT = /^_?(value|amount|wad)$/i
 
-const Argument = ({ argument }: { argument: Json }) => {
+const ArgumentValue = ({ argument }: { argument: Json }) => {
   const [type, hex] = [textAt(argument, 'value.type') ?? '', textAt(argument, 'value.hex')]
   if (hex === undefined) return <span class="dim">not told</span>
-  if (type === 'address') return <Address value={hex} />
-  if (type === 'bool') return at(argument, 'value.num') === 1 || hex.endsWith('1') ? 'true' : 'false'
+  if (type === 'address') return <AddressLink value={hex} />
+  if (type === 'bool') return valueAt(argument, 'value.num') === 1 || hex.endsWith('1') ? 'true' : 'false'
   // Of an indexed string, only the hash stands in the log.
   if (type === 'string') return <Text value={utf8Of(hex)} />
   const integer = integerOf(type, hex)
@@ -128,18 +133,18 @@ const Argument = ({ argument }: { argument: Json }) => {
       </span>
     )
   const elements = elementsOf(type, hex)
-  if (!elements) return <Raw hex={hex} />
+  if (!elements) return <RawBytes hex={hex} />
   return (
     <ol class="elements" start={0}>
       {elements.map((element, i) => (
-        <li key={i}>{type.startsWith('address') ? <Address value={element} /> : <Text value={element} />}</li>
+        <li key={i}>{type.startsWith('address') ? <AddressLink value={element} /> : <Text value={element} />}</li>
       ))}
     </ol>
   )
 }
 
 /** What an ERC-721 moves is an id, whatever its argument is called. */
-const itemsBy = (items: Movement['items'], known: Known | undefined): Movement['items'] =>
+const itemsBy = (items: Movement['items'], known: KnownAddress | undefined): Movement['items'] =>
   items.map(item => {
     if (known?.standard === 'ERC-721' && item.id === undefined) return { id: item.value! }
     if (known?.standard === 'ERC-20' && item.value === undefined) return { value: item.id! }
@@ -169,23 +174,27 @@ export const Moved = ({ movement: { token, items } }: { movement: Movement }) =>
 }
 
 /** When something happened. */
-export const When = ({ hit }: { hit: Pick<Hit, '_source'> | undefined }) => (
+export const When = ({ hit }: { hit: Pick<SearchHit, '_source'> | undefined }) => (
   <>
-    {given(hit && timeOf(hit._source), time => (
+    {given(hit && timestampOf(hit._source), time => (
       <Time value={time} />
     ))}
   </>
 )
 
-type Columns = readonly Column<Hit>[]
-type Cell = Column<Hit>['cell']
+type Columns = readonly Column<SearchHit>[]
+type Cell = Column<SearchHit>['cell']
 
 const addressAt =
   (...paths: string[]): Cell =>
-  ({ _source }) => <Address value={paths.map(path => textAt(_source, path)).find(it => it !== undefined)} />
+  ({ _source }) => <AddressLink value={paths.map(path => textAt(_source, path)).find(it => it !== undefined)} />
 
 const says =
-  (isFailed: (source: Hit['_source']) => boolean, what: (source: Hit['_source']) => string, most = 200): Cell =>
+  (
+    isFailed: (source: SearchHit['_source']) => boolean,
+    what: (source: SearchHit['_source']) => string,
+    most = 200,
+  ): Cell =>
   ({ _source }) => (
     <>
       {isFailed(_source) && <span class="bad">failed </span>}
@@ -201,11 +210,11 @@ const ofMovement =
   }
 
 const TIME: Columns = [
-  { title: 'Time', width: '17ch', cell: it => given(timeOf(it._source), time => <Time value={time} brief />) },
+  { title: 'Time', width: '17ch', cell: it => given(timestampOf(it._source), time => <Time value={time} brief />) },
 ]
 
 /** Where it happened. */
-const PLACE: Columns = [
+const PLACE_COLUMNS: Columns = [
   ...TIME,
   {
     title: 'Block',
@@ -226,11 +235,11 @@ const VALUE = {
   title: 'Value',
   width: 'minmax(12ch, 1fr)',
   align: 'right',
-  cell: ({ _source }: Hit) => given(unitsAt(_source, 'value'), units => <Coins value={units} />),
+  cell: ({ _source }: SearchHit) => given(unitsAt(_source, 'value'), units => <Coins value={units} />),
 } as const
 
 /** How documents are listed: what they are asked for, and what is shown of them. */
-export interface Listed {
+export interface DocumentList {
   label: string
   kinds: readonly Kind[]
   fields: readonly string[]
@@ -241,13 +250,13 @@ export interface Listed {
 
 const HEIGHT = ['blockNumber', 'timestamp', 'transactionHash']
 
-export const LISTED = {
+export const DOCUMENT_LISTS = {
   transactions: {
     label: 'Transactions',
     kinds: ['tx'],
     fields: [...HEIGHT, 'hash', 'from', 'to', 'contractAddress', 'value', 'method', 'status', 'error'],
     columns: [
-      ...PLACE,
+      ...PLACE_COLUMNS,
       FROM,
       { title: 'To', width: '16ch', cell: addressAt('to', 'contractAddress') },
       {
@@ -256,7 +265,7 @@ export const LISTED = {
         cell: says(
           ({ status }) => status === false,
           source => {
-            const what = textAt(source, 'method') ?? (at(source, 'to') === null ? 'creates a contract' : '')
+            const what = textAt(source, 'method') ?? (valueAt(source, 'to') === null ? 'creates a contract' : '')
             return [what, textAt(source, 'error')].filter(Boolean).join(' · ')
           },
           100,
@@ -270,7 +279,7 @@ export const LISTED = {
     kinds: ['call'],
     fields: [...HEIGHT, 'from', 'to', 'value', 'method', 'str', 'selector', 'callType', 'reverted'],
     columns: [
-      ...PLACE,
+      ...PLACE_COLUMNS,
       FROM,
       { title: 'To', width: '16ch', cell: addressAt('to') },
       {
@@ -289,7 +298,7 @@ export const LISTED = {
     kinds: ['event'],
     fields: [...HEIGHT, 'address', 'event', 'str', 'signature', 'data', 'logIndex'],
     columns: [
-      ...PLACE,
+      ...PLACE_COLUMNS,
       { title: 'Contract', width: '16ch', cell: addressAt('address') },
       {
         title: 'Event',
@@ -303,7 +312,7 @@ export const LISTED = {
     kinds: ['event'],
     fields: [...HEIGHT, 'address', 'event', 'args', 'logIndex'],
     columns: [
-      ...PLACE,
+      ...PLACE_COLUMNS,
       { title: 'From', width: '16ch', cell: ofMovement(it => <Party value={it.from} zero="created" />) },
       { title: 'To', width: '16ch', cell: ofMovement(it => <Party value={it.to} zero="destroyed" />) },
       {
@@ -311,10 +320,10 @@ export const LISTED = {
         width: 'minmax(18ch, 1fr)',
         cell: ofMovement(
           movement => <Moved movement={movement} />,
-          it => <span class="dim">{String(at(it._source, 'event') ?? '')} with other arguments</span>,
+          it => <span class="dim">{String(valueAt(it._source, 'event') ?? '')} with other arguments</span>,
         ),
       },
-      { title: 'Token', width: '18ch', cell: ofMovement(it => <Address value={it.token} kind="token" />) },
+      { title: 'Token', width: '18ch', cell: ofMovement(it => <AddressLink value={it.token} kind="token" />) },
     ],
   },
   created: {
@@ -322,7 +331,7 @@ export const LISTED = {
     kinds: ['contract'],
     fields: ['address', 'name', 'standard', 'transactionHash', 'blockNumber', 'timestamp'],
     columns: [
-      ...PLACE,
+      ...PLACE_COLUMNS,
       { title: 'Contract', width: '18ch', cell: addressAt('address') },
       { title: 'Standard', cell: it => briefOf(textAt(it._source, 'standard'), 200) },
     ],
@@ -338,11 +347,11 @@ export const LISTED = {
     ],
     leads: 'block',
   },
-} as const satisfies Record<string, Listed>
+} as const satisfies Record<string, DocumentList>
 
 export const MOVING = { terms: { 'event.raw': ['Transfer', 'TransferSingle', 'TransferBatch'] } }
 
 /** Movements from or to an address. */
 export const movementsOf = (address: string) => ({
-  bool: { filter: [MOVING, { nested: { path: 'args', query: any(term('args.value.hex', address)) } }] },
+  bool: { filter: [MOVING, { nested: { path: 'args', query: anyOfThese(term('args.value.hex', address)) } }] },
 })
