@@ -54,3 +54,12 @@ export const upperBound = (list: ArrayLike<number>, number: number): number => {
   }
   return low
 }
+
+type Growable = Float64Array | Uint32Array | BigInt64Array
+
+/** A copy of twice the length, with what is there at its start. */
+export const doubled = <T extends Growable>(from: T): T => {
+  const larger = new (from.constructor as new (length: number) => T)(from.length * 2)
+  larger.set(from as never)
+  return larger
+}

@@ -9,11 +9,11 @@ import { createRecords, type Records } from '../../src/engine/documents/record-r
 import { valueReader } from '../../src/engine/documents/record-values.ts'
 import { createBlockWriter, hashOfTx, indexOfTx, readBlockRow } from '../../src/engine/documents/records/block.ts'
 import { newCallRecord, readCall, rewriteCall, writeCall } from '../../src/engine/documents/records/call.ts'
-import { locate, rewriteField, seek } from '../../src/engine/documents/records/fields.ts'
+import { fieldsWriter, locate, rewriteField, seek } from '../../src/engine/documents/records/fields.ts'
 import { endTopics, newLogRecord, readLog, rewriteLog, writeLog } from '../../src/engine/documents/records/log.ts'
 import { createRecordRows, newStarts, type RecordRows, startsIn } from '../../src/engine/documents/records/rows.ts'
 import { createTraceWriter, newTraceRecord, readTrace, txOfTrace } from '../../src/engine/documents/records/trace.ts'
-import { createTxWriter } from '../../src/engine/documents/records/tx.ts'
+import { txReader } from '../../src/engine/documents/wire-readers.ts'
 import { boolean } from '../../src/engine/forms/boolean.ts'
 import { cursor, takeVarint } from '../../src/engine/forms/cursor.ts'
 import { FOLLOWS_LOGS, type FormName, type Ids, NO_BYTES, takeLength } from '../../src/engine/forms/form.ts'
@@ -353,7 +353,7 @@ describe('records', () => {
             failure: undefined,
             bloom: follows ? receipt.logsBloom : '0x',
           }
-          createTxWriter(ids())(builder.out, input)
+          fieldsWriter('tx', txReader, ids())(builder.out, input)
           builder.end()
           const records = store({ tx: builder.finish() })
           const position = positionOf(1, 2)
@@ -444,7 +444,7 @@ describe('records', () => {
         fc.array(input, { minLength: 3, maxLength: 3 }),
         (traces, inputs) => {
           const txs = createRecordRows('tx')
-          const writeTx = createTxWriter(ids())
+          const writeTx = fieldsWriter('tx', txReader, ids())
           for (const [place, input] of inputs.entries()) {
             txs.begin(1, place)
             const tx = (input === undefined ? {} : { input }) as RpcTransaction

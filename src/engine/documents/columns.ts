@@ -3,7 +3,6 @@ import {
   byKind,
   FIELDWISE_KINDS,
   type Field,
-  type FieldKind,
   type FieldwiseKind,
   isList,
   type Kind,
@@ -14,36 +13,9 @@ import {
   RECORD_KINDS,
   wireName,
 } from '../../mapping/index.ts'
-import { boolean } from '../forms/boolean.ts'
-import { bloom, bytes, hashes, integers } from '../forms/bytes.ts'
+import { formOfField } from '../forms/field-forms.ts'
 import type { Form } from '../forms/form.ts'
-import { address, name } from '../forms/ids.ts'
-import { integer } from '../forms/integer.ts'
-import { list } from '../forms/list.ts'
-import { writeAmount, writeHexNumber, writeLong, writeQuantity, writeWide } from '../forms/numbers.ts'
 import { rest } from '../forms/rest.ts'
-import { words } from '../forms/words.ts'
-
-/** How fields of each kind are kept and shown, if they declare nothing else; see docs/internals.md for the bytes. */
-const FORMS: Record<Exclude<FieldKind, 'flattened'>, Form> = {
-  address,
-  hex: bytes,
-  hexList: hashes,
-  hexNumber: integer(writeHexNumber, true),
-  quantity: integer(writeQuantity),
-  wide: integer(writeWide),
-  amount: integer(writeAmount),
-  boolean,
-  seconds: integer(writeLong),
-  datetime: integer(writeLong),
-  keyword: name,
-  text: name,
-  long: integer(writeLong),
-  integers,
-  double: integer(writeLong),
-  integer256: integer(writeLong),
-  decimal: integer(writeLong),
-}
 
 /** A field of a record. */
 export interface Column {
@@ -68,11 +40,10 @@ const columnOf = (kind: FieldwiseKind, field: string, declaration: Field | List)
   declaration,
 })
 
-const formOf = (kind: FieldwiseKind, declaration: Field | List): Form => {
-  if (isList(declaration)) return list(declaration)
-  if (declaration.kind === 'flattened') return REST_VALUES[kind as RestKind].form
-  return declaration.bloom ? bloom : declaration.words ? words : FORMS[declaration.kind]
-}
+const formOf = (kind: FieldwiseKind, declaration: Field | List): Form =>
+  !isList(declaration) && declaration.kind === 'flattened'
+    ? REST_VALUES[kind as RestKind].form
+    : formOfField(declaration)
 
 export type RareColumn = Column & { number: number }
 

@@ -1,5 +1,5 @@
 import { byKind, COUNTED_KINDS, type CountedKind, RECORD_KINDS } from '../../mapping/index.ts'
-import { type BatchColumn, encodeColumns } from '../index/column-builder.ts'
+import { type BatchColumn, encodeColumns } from '../index/field-index.ts'
 import { joinNumbers } from '../index/points.ts'
 import { joinPairs } from '../index/postings.ts'
 import { encodeHeader } from '../index/segment.ts'

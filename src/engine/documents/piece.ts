@@ -4,33 +4,24 @@ import type { BlockCall } from '../../documents/calls.ts'
 import type { DecodedDocuments } from '../../documents/decoded-block.ts'
 import { hasInteger } from '../../documents/logs.ts'
 import { placesOf } from '../../documents/places.ts'
-import { traceReader } from '../../documents/traces.ts'
 import { logsBloomOf } from '../../lib/bloom.ts'
 import type { Hash62 } from '../../lib/hash.ts'
-import {
-  byKind,
-  COUNTED_KINDS,
-  type CountedKind,
-  type FieldwiseKind,
-  RECORD_KINDS,
-  type RecordKind,
-} from '../../mapping/index.ts'
+import { byKind, COUNTED_KINDS, type CountedKind, RECORD_KINDS, type RecordKind } from '../../mapping/index.ts'
 import type { Ids } from '../forms/form.ts'
-import { type ColumnsBuilder, createColumnsBuilder } from '../index/column-builder.ts'
 import type { Dictionary } from '../index/dictionary.ts'
-import { createFieldTerms } from '../index/field-terms.ts'
+import { createFieldIndex } from '../index/field-index.ts'
 import { createIndexing, firstTopicOf, isEvent, type Numbered } from '../index/indexing.ts'
 import { createNumbersBuilder, type Numbers } from '../index/points.ts'
 import { createPairsBuilder, type Pairs } from '../index/postings.ts'
 import type { SegmentHeader } from '../index/segment.ts'
-import { fieldId, termOf } from '../index/terms.ts'
 import { digitsOf } from './additions.ts'
-import { type BlockRows, blockReader, createBlockRows } from './records/block.ts'
+import { type BlockRows, createBlockRows } from './records/block.ts'
 import { writeBlockCall } from './records/call.ts'
+import { fieldsWriter } from './records/fields.ts'
 import { createLogWriter } from './records/log.ts'
 import { createRecordRows, type RecordRows } from './records/rows.ts'
 import { createTraceWriter, txInputs } from './records/trace.ts'
-import { createTxWriter, txReader } from './records/tx.ts'
+import { blockReader, callReader, logReader, stepReader, txReader } from './wire-readers.ts'
 
 /**
  * What some neighbouring blocks come to, before it is joined with others into a batch. Typed arrays all through, so that it moves between
@@ -102,10 +93,16 @@ export const createPiece = (context: PieceContext): PieceBuilder => {
     packed: undefined,
   }
   const blocks = createBlockRows(ids)
-  const write = { tx: createTxWriter(ids), log: createLogWriter(ids), trace: createTraceWriter(ids) }
+  const write = { tx: fieldsWriter('tx', txReader, ids), log: createLogWriter(ids), trace: createTraceWriter(ids) }
 
-  const columns = createColumnsBuilder(ids)
-  const index = fieldwiseIndex(columns, createFieldTerms(pairs, ids, context.hash))
+  const fields = createFieldIndex(pairs, { address: ids.address, name: ids.name, hash: context.hash })
+  const index = {
+    block: fields.of('block', blockReader),
+    tx: fields.of('tx', txReader),
+    log: fields.of('log', logReader),
+    call: fields.of('call', callReader),
+    trace: fields.of('trace', stepReader),
+  } satisfies Record<CountedKind, unknown>
   const decimals = createDecimals(context)
   const indexing = {
     log: createIndexing(context, pairs.log, numeric.log).log,
@@ -113,24 +110,21 @@ export const createPiece = (context: PieceContext): PieceBuilder => {
   }
 
   const addCall = (number: number, place: number, call: BlockCall) => {
-    const { from, to, signature, args, callType, revert } = call
+    const { from, to, signature, args, callType } = call
     const numbered = context.signature(signature)
     const toId = ids.address(to)
     const known = decimals.of(call, toId, to)
-    const fromId = ids.address(from)
     const { out, begin, end } = records.call
     begin(number, place)
     writeBlockCall(out, call, {
       signature: numbered.id,
       decimals: known ?? null,
-      from: fromId,
+      from: ids.address(from),
       to: toId,
       callType: ids.name(callType),
     })
     end()
-    columns.call(call, numbered.id)
-    pairs.call.add(termOf(fromId, CALLER), 0, counts.call)
-    if (revert?.name) pairs.call.add(termOf(ids.name(revert.name), REVERT_NAME), 0, counts.call)
+    index.call({ call, signature: numbered.id }, counts.call)
     indexing.call({ signature, args, numbered, target: toId, decimals: known }, counts.call++)
   }
 
@@ -186,7 +180,7 @@ export const createPiece = (context: PieceContext): PieceBuilder => {
         }
         write.log(records.log.out, log, parts, topicIds)
         records.log.end()
-        columns.log(emitter, numbered.id, place)
+        index.log({ address: emitter, signature: numbered.id, transactionIndex: place }, counts.log)
         const indexed = { signature, args, numbered, emitter, decimals: known, topics: log.topics, topicIds }
         indexing.log(indexed, counts.log++)
         if (isEvent(signature, numbered)) events++
@@ -224,25 +218,9 @@ export const createPiece = (context: PieceContext): PieceBuilder => {
       records: byKind(RECORD_KINDS, kind => records[kind].finish()),
       pairs: byKind(COUNTED_KINDS, kind => pairs[kind].finish()),
       numbers: byKind(NUMBERED_KINDS, kind => numeric[kind].finish()),
-      columns: columns.finish(),
+      columns: fields.finish(),
     }),
   }
-}
-
-/** Takes documents that are stored field by field into the index: columns and terms. */
-const fieldwiseIndex = (columns: ColumnsBuilder, termsOf: ReturnType<typeof createFieldTerms>) => {
-  const indexer = <T>(kind: FieldwiseKind, readerOf: (field: string) => (document: T) => unknown) => {
-    const [addColumns, addTerms] = [columns.of(kind, readerOf), termsOf(kind, readerOf)]
-    return (document: T, ordinal: number) => {
-      addColumns(document)
-      addTerms(document, ordinal)
-    }
-  }
-  return {
-    block: indexer('block', blockReader),
-    tx: indexer('tx', txReader),
-    trace: indexer('trace', stepReader),
-  } satisfies Record<FieldwiseKind, unknown>
 }
 
 /** Decimals of the tokens that logs and calls of a block are of. */
@@ -276,12 +254,3 @@ export const pieceBuffers = ({ header, blocks, records, pairs, numbers, columns 
   ].map(array => array.buffer as ArrayBuffer)
 
 const arraysOf = (arrays: object): ArrayBufferView[] => Object.values(arrays)
-
-const CALLER = fieldId('call', 'from')
-const REVERT_NAME = fieldId('call', 'revertName')
-
-/** Reads a field of a trace, as the mapping names it; of rewards, no transaction. */
-const stepReader = (field: string): ((trace: RpcTrace) => unknown) =>
-  field === 'transactionPosition'
-    ? trace => (trace.type === 'reward' ? undefined : trace.transactionPosition)
-    : traceReader(field)

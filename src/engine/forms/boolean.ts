@@ -21,4 +21,9 @@ export const boolean: Form = {
     return true
   },
   take,
+  number: value => (value == null ? undefined : isTrue(value) ? 1 : 0),
+  // A search for what is true finds nearly everything.
+  term(value, _, add) {
+    if (value != null && !isTrue(value)) add(0)
+  },
 }

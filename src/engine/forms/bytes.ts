@@ -28,7 +28,13 @@ const bytesForm = (name: 'bytes' | 'bloom'): Form => ({
     },
 })
 
-export const bytes: Form = { ...bytesForm('bytes'), take: takeBytes }
+export const bytes: Form = {
+  ...bytesForm('bytes'),
+  take: takeBytes,
+  term(value, { hash }, add) {
+    if (typeof value === 'string') add(hash(value.toLowerCase()))
+  },
+}
 export const bloom: Form = bytesForm('bloom')
 
 /** As `0x` hex; null where the chain's data state that. */

@@ -1,4 +1,5 @@
 import type { ByteWriter } from '../../lib/bytes.ts'
+import type { Hash62 } from '../../lib/hash.ts'
 import type { Addresses } from './addresses.ts'
 import { cursor, takeVarint } from './cursor.ts'
 import { NULL, writeJson } from './json.ts'
@@ -16,7 +17,18 @@ export interface Form {
   json(plan: FieldPlan, shown: Shown): WriteValue
   /** Reads the value. Absent where it takes the whole document, or more than one value. */
   take?(bytes: Buffer): StoredValue
+  /** The wire's value as columns hold it, undefined where it is none. Absent where that is an integer. */
+  number?(value: unknown, ids: Pick<Ids, 'address' | 'name'>): number | undefined
+  /** Adds the term by which the wire's value is found. Absent where fields of the form have no postings. */
+  term?(value: unknown, ids: TermIds, add: AddTerm): void
 }
+
+export interface TermIds extends Pick<Ids, 'address' | 'name'> {
+  hash(text: string): Hash62
+}
+
+/** Takes a dictionary id, or a hash. */
+export type AddTerm = (value: number | Hash62) => void
 
 export type FormName =
   | 'address'

@@ -14,7 +14,7 @@ export const writeAddress = (out: ByteWriter, id: number, addresses: Addresses) 
 /** Ids in a dictionary; 0 is an explicit null. */
 const idForm = (
   name: 'address' | 'name',
-  idOf: (ids: Ids, text: string) => number,
+  idOf: (ids: Pick<Ids, 'address' | 'name'>, text: string) => number,
   show: (out: ByteWriter, id: number, shown: Shown) => void,
 ): Form => ({
   name,
@@ -27,6 +27,11 @@ const idForm = (
     return true
   },
   take: bytes => takeVarint(bytes) || null,
+  number: (value, ids) =>
+    typeof value === 'string' ? idOf(ids, value) : typeof value === 'number' ? value : undefined,
+  term(value, ids, add) {
+    if (typeof value === 'string') add(idOf(ids, value))
+  },
 })
 
 export const address = idForm(

@@ -1,4 +1,4 @@
-import { joinBytes, joinDoubles, joinMoved } from '../../lib/arrays.ts'
+import { doubled, joinBytes, joinDoubles, joinMoved } from '../../lib/arrays.ts'
 import { impossible } from '../../sqlite/damage.ts'
 
 /**
@@ -19,19 +19,17 @@ export interface Column {
 }
 
 export const createNumbersBuilder = () => {
-  let capacity = 1 << 10
-  let fields = new Float64Array(capacity)
-  let values = new BigInt64Array(capacity)
-  let ordinals = new Uint32Array(capacity)
+  let fields = new Float64Array(1 << 10)
+  let values = new BigInt64Array(1 << 10)
+  let ordinals = new Uint32Array(1 << 10)
   let doubles = new Float64Array(values.buffer)
   let count = 0
   return {
     add(field: number, value: bigint | number, ordinal: number) {
-      if (count === capacity) {
-        capacity *= 2
-        fields = copied(fields, new Float64Array(capacity))
-        values = copied(values, new BigInt64Array(capacity))
-        ordinals = copied(ordinals, new Uint32Array(capacity))
+      if (count === fields.length) {
+        fields = doubled(fields)
+        values = doubled(values)
+        ordinals = doubled(ordinals)
         doubles = new Float64Array(values.buffer)
       }
       fields[count] = field
@@ -147,8 +145,3 @@ export const sortedColumn = (
 }
 
 const exactly = (a: bigint | number, b: bigint | number): number => (a < b ? -1 : a > b ? 1 : 0)
-
-const copied = <T extends Float64Array | BigInt64Array | Uint32Array>(from: T, to: T): T => {
-  to.set(from as never)
-  return to
-}

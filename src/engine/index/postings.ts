@@ -1,4 +1,4 @@
-import { joinDoubles, joinMoved, joinWords } from '../../lib/arrays.ts'
+import { doubled, joinDoubles, joinMoved, joinWords } from '../../lib/arrays.ts'
 import { FIELDS_PER_VALUE, HASHED } from './terms.ts'
 
 /**
@@ -19,9 +19,9 @@ export const createPairsBuilder = (capacity = 1 << 12) => {
   return {
     add(term: number, fingerprint: number, ordinal: number) {
       if (count === terms.length) {
-        terms = enlarged(terms, new Float64Array(count * 2))
-        fingerprints = enlarged(fingerprints, new Uint32Array(count * 2))
-        ordinals = enlarged(ordinals, new Uint32Array(count * 2))
+        terms = doubled(terms)
+        fingerprints = doubled(fingerprints)
+        ordinals = doubled(ordinals)
       }
       terms[count] = term
       fingerprints[count] = fingerprint
@@ -125,9 +125,4 @@ const sortMarks = (fingerprints: Uint32Array, { values, fields, order }: SortedP
     }
     order[to] = index
   }
-}
-
-const enlarged = <T extends Float64Array | Uint32Array>(from: T, to: T): T => {
-  to.set(from)
-  return to
 }

@@ -1,3 +1,4 @@
+import { doubled } from '../../lib/arrays.ts'
 import { FIELDS_PER_VALUE } from './terms.ts'
 
 /**
@@ -21,11 +22,7 @@ export const createKeys = () => {
     add(term: number) {
       const key = filterKey(term)
       if (count > 0 && keys[count - 1] === key) return
-      if (count === keys.length) {
-        const larger = new Uint32Array(count * 2)
-        larger.set(keys)
-        keys = larger
-      }
+      if (count === keys.length) keys = doubled(keys)
       keys[count++] = key
     },
     finish: () => keys.subarray(0, count),

@@ -12,11 +12,12 @@ import { checksumAddress } from '../../lib/keccak.ts'
 import { byKind, type Kind, RECORD_KINDS, type RecordKind, type RowKind } from '../../mapping/index.ts'
 import { digitsOf } from '../documents/additions.ts'
 import { createInputs, type Records, type RecordView } from '../documents/record-reader.ts'
-import { createBlockWriter, indexOfTx, type StoredBlock } from '../documents/records/block.ts'
+import { indexOfTx, type StoredBlock } from '../documents/records/block.ts'
 import { writeBlockCall } from '../documents/records/call.ts'
+import { fieldsWriter } from '../documents/records/fields.ts'
 import { createLogWriter } from '../documents/records/log.ts'
 import { createTraceWriter } from '../documents/records/trace.ts'
-import { createTxWriter } from '../documents/records/tx.ts'
+import { blockReader, txReader } from '../documents/wire-readers.ts'
 import type { Ids } from '../forms/form.ts'
 import { restoreIntegers } from '../query/documents.ts'
 import { placeOf, positionOf } from '../schema.ts'
@@ -146,8 +147,8 @@ const createShared = () => {
     compresses: false,
   }
   const write = {
-    block: createBlockWriter(ids),
-    tx: createTxWriter(ids),
+    block: fieldsWriter('block', blockReader, ids),
+    tx: fieldsWriter('tx', txReader, ids),
     log: createLogWriter(ids),
     trace: createTraceWriter(ids),
   }
@@ -221,7 +222,7 @@ const createShared = () => {
       }
     },
     block: () => block.stored,
-    blockRecord: () => record(outs.block, out => write.block.fields(out, block.input.raw.block)),
+    blockRecord: () => record(outs.block, out => write.block(out, block.input.raw.block)),
   }
   const shows = createRecordShows(
     createContext({

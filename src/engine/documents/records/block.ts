@@ -1,15 +1,14 @@
 import type { RawBlock, RpcBlock } from '../../../chain/wire.ts'
 import type { Places } from '../../../documents/places.ts'
-import { restOfBlock } from '../../../documents/rest.ts'
 import { joinBytes, joinDoubles, joinWords } from '../../../lib/arrays.ts'
 import type { ByteWriter } from '../../../lib/bytes.ts'
 import { createByteWriter } from '../../../lib/bytes.ts'
-import { MAPPING, wireName } from '../../../mapping/index.ts'
 import { writeHexBytes } from '../../forms/bytes.ts'
 import { cursor, takeVarint } from '../../forms/cursor.ts'
 import { type Ids, NO_BYTES, takeLength } from '../../forms/form.ts'
 import { positionOf } from '../../schema.ts'
-import { columnIndex, RECORD_COLUMNS } from '../columns.ts'
+import { columnIndex } from '../columns.ts'
+import { blockReader } from '../wire-readers.ts'
 import { fieldsWriter, seek } from './fields.ts'
 import { endOfSealed, newStarts, seal, startsIn, writeRow } from './rows.ts'
 
@@ -26,16 +25,6 @@ export interface StoredBlock {
   logEnds: Uint32Array
   /** Places of the transactions and logs of a partial block, ascending; undefined where these are 0, 1, 2, … */
   places: Places | undefined
-}
-
-const COLUMNS = RECORD_COLUMNS.block
-
-/** Reads a field of a block, as the mapping names it. */
-export const blockReader = (field: string): ((block: RpcBlock) => unknown) => {
-  const declaration = MAPPING.block.fields[field]!
-  if (declaration.origin === 'rest') return restOfBlock
-  const wire = wireName(field, declaration)
-  return block => block[wire]
 }
 
 /** Rows of blocks on their way to the thread that writes: all blobs in one buffer, so that they move without a copy. */
@@ -87,15 +76,10 @@ export const joinBlockRows = (parts: readonly BlockRows[]): BlockRows => ({
 
 /** Appends the blobs of a block's row. */
 export const createBlockWriter = (ids: Ids) => {
-  const writeFields = fieldsWriter(
-    COLUMNS,
-    COLUMNS.map(({ field }) => blockReader(field)),
-    ids,
-  )
+  const writeFields = fieldsWriter('block', blockReader, ids)
   const record = createByteWriter(1 << 12)
   const end = new Uint32Array(1)
   return {
-    fields: writeFields,
     hashes(out: ByteWriter, { transactions }: RpcBlock): void {
       const start = out.length
       for (const { hash } of transactions) writeHexBytes(out, hash, 2)

@@ -2,13 +2,16 @@ import type { ByteWriter } from '../../../lib/bytes.ts'
 import type { FieldwiseKind } from '../../../mapping/index.ts'
 import { cursor } from '../../forms/cursor.ts'
 import { type Ids, skipValue } from '../../forms/form.ts'
-import { type Column, RECORD_COLUMNS } from '../columns.ts'
+import { RECORD_COLUMNS } from '../columns.ts'
+import type { ReaderOf } from '../wire-readers.ts'
 
 /** Bytes of the presence bits of a record of so many fields. */
 const headOf = (fields: number): number => (fields + 7) >> 3
 
-/** Appends the fields of documents of a kind: presence bits, then the values of what `readers` give, in the order of the columns. */
-export const fieldsWriter = <T>(columns: readonly Column[], readers: readonly ((from: T) => unknown)[], ids: Ids) => {
+/** Makes what appends the fields of documents of a kind, in the order of its columns: presence bits, then the values. */
+export const fieldsWriter = <T>(kind: FieldwiseKind, readerOf: ReaderOf<T>, ids: Ids) => {
+  const columns = RECORD_COLUMNS[kind]
+  const readers = columns.map(({ field }) => readerOf(field))
   const head = headOf(columns.length)
   return (out: ByteWriter, from: T): void => {
     const start = out.length

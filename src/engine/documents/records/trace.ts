@@ -6,6 +6,7 @@ import { cursor, takeVarint } from '../../forms/cursor.ts'
 import type { Ids } from '../../forms/form.ts'
 import { packData } from '../../forms/words.ts'
 import { RECORD_COLUMNS } from '../columns.ts'
+import { stepReader } from '../wire-readers.ts'
 import { fieldsWriter, locate } from './fields.ts'
 
 /**
@@ -26,16 +27,11 @@ export interface TraceRecord {
   inputStart: number
 }
 
-const COLUMNS = RECORD_COLUMNS.trace
 const readInput = traceReader('action.input')
 
 /** Appends records of traces, which come in the order of their block; `txInput` is the call data of a trace's transaction. */
 export const createTraceWriter = (ids: Ids) => {
-  const writeFields = fieldsWriter(
-    COLUMNS,
-    COLUMNS.map(({ wire }) => traceReader(wire)),
-    ids,
-  )
+  const writeFields = fieldsWriter('trace', stepReader, ids)
   let before: unknown
   return (out: ByteWriter, trace: RpcTrace, txInput: string | undefined, isFirst: boolean): void => {
     out.varint(trace.type === 'reward' ? 0 : trace.transactionPosition + 1)
@@ -56,7 +52,7 @@ export const createTraceWriter = (ids: Ids) => {
 
 export const newTraceRecord = (): TraceRecord => ({
   tx: 0,
-  offsets: new Int32Array(COLUMNS.length),
+  offsets: new Int32Array(RECORD_COLUMNS.trace.length),
   input: 0,
   inputStart: 0,
 })

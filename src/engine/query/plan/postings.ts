@@ -18,7 +18,7 @@ export const byPostings = (
     : { by: 'terms', terms: values.map(({ value, fingerprint }) => ({ term: termOf(value, id), fingerprint })) }
 }
 
-/** Values as terms have them; undefined where these do not tell. See field-terms.ts. */
+/** Values as terms have them; undefined where these do not tell. See `term` of forms. */
 const postedValues = (
   field: FieldPath,
   leaf: Extract<Leaf, { op: 'in' }>,

@@ -1,0 +1,74 @@
+import type { RpcBlock, RpcReceipt, RpcTrace, RpcTransaction } from '../../chain/wire.ts'
+import type { BlockCall } from '../../documents/calls.ts'
+import type { Failure } from '../../documents/failures.ts'
+import { restOfBlock, restOfTx } from '../../documents/rest.ts'
+import { traceReader } from '../../documents/traces.ts'
+import { isList, MAPPING, wireName } from '../../mapping/index.ts'
+import { FOLLOWS } from '../forms/bytes.ts'
+
+/** A transaction with its receipt. */
+export interface WireTransaction {
+  tx: RpcTransaction
+  receipt: RpcReceipt
+  /** Name of the function that it calls, undefined where unknown. */
+  method: string | undefined
+  /** Why it failed, where that is known. */
+  failure: Failure | undefined
+  /** The bloom filter of its logs, as `0x` hex. */
+  bloom: unknown
+}
+
+/** Makes what reads a field, by its name in the mapping, from a document as it comes from the wire. */
+export type ReaderOf<T> = (field: string) => (document: T) => unknown
+
+export const blockReader: ReaderOf<RpcBlock> = field => {
+  const declaration = MAPPING.block.fields[field]!
+  if (declaration.origin === 'rest') return restOfBlock
+  const wire = wireName(field, declaration)
+  return block => block[wire]
+}
+
+export const txReader: ReaderOf<WireTransaction> = field => {
+  const declaration = MAPPING.tx.fields[field]!
+  const wire = wireName(field, declaration)
+  if (field === 'method') return ({ method }) => method
+  if (declaration.origin === 'rest') return ({ tx, receipt }) => restOfTx(tx, receipt)
+  if (declaration.origin === 'decoded') return ({ failure }) => failure?.[field as keyof Failure]
+  if (!isList(declaration) && declaration.bloom)
+    return ({ receipt, bloom }) => {
+      const stated = receipt[wire]
+      return typeof stated === 'string' && stated === bloom ? FOLLOWS : stated
+    }
+  return declaration.origin === 'receipt' ? ({ receipt }) => receipt[wire] : ({ tx }) => tx[wire]
+}
+
+/** Rewards are of no transaction. */
+export const stepReader: ReaderOf<RpcTrace> = field =>
+  field === 'transactionPosition'
+    ? trace => (trace.type === 'reward' ? undefined : trace.transactionPosition)
+    : traceReader(field)
+
+/** Numbers that a log is indexed by, by their fields: those of its emitter and signature in the dictionaries, and its transaction's place. */
+export interface IndexedLogFields {
+  address: number
+  signature: number
+  transactionIndex: number
+}
+
+export const logReader: ReaderOf<IndexedLogFields> = field => log => log[field as keyof IndexedLogFields]
+
+/** A call with the number of its signature in the dictionary. */
+export interface NumberedCall {
+  call: BlockCall
+  signature: number
+}
+
+const CALL_READERS: Readonly<Record<string, (numbered: NumberedCall) => unknown>> = {
+  selector: ({ signature }) => signature,
+  transactionIndex: ({ call }) => call.tx,
+  revertReason: ({ call }) => call.revert?.reason,
+  revertName: ({ call }) => call.revert?.name,
+}
+
+export const callReader: ReaderOf<NumberedCall> = field =>
+  CALL_READERS[field] ?? (({ call }) => call[field as 'from' | 'to' | 'value' | 'callType' | 'depth' | 'reverted'])

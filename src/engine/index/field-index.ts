@@ -1,0 +1,79 @@
+import { doubled, joinDoubles } from '../../lib/arrays.ts'
+import type { Hash62 } from '../../lib/hash.ts'
+import type { CountedKind } from '../../mapping/index.ts'
+import { formOfField } from '../forms/field-forms.ts'
+import type { TermIds } from '../forms/form.ts'
+import { encodeColumn, MISSING } from './column-codec.ts'
+import { COLUMN_FIELDS } from './column-fields.ts'
+import type { createPairsBuilder } from './postings.ts'
+import { HASHED, POSTINGS_FIELDS, termOf } from './terms.ts'
+
+/** A column of a batch, encoded, on its way to the thread that writes. */
+export interface BatchColumn {
+  /** Number of the column. */
+  field: number
+  least: number
+  greatest: number
+  data: Uint8Array<ArrayBuffer>
+}
+
+/** Indexes documents by the fields that the mapping declares as columns or postings. */
+export const createFieldIndex = (pairs: Record<CountedKind, ReturnType<typeof createPairsBuilder>>, ids: TermIds) => {
+  const columns = new Map(COLUMN_FIELDS.map(({ number }) => [number, createValues()]))
+  return {
+    /** Makes what indexes documents of a kind, in their order; `readerOf` makes what reads a field of one. */
+    of<T>(kind: CountedKind, readerOf: (field: string) => (document: T) => unknown) {
+      let at = 0
+      const postings = pairs[kind]
+      const cells = COLUMN_FIELDS.filter(one => one.kind === kind).map(({ field, number, declaration }) => ({
+        read: readerOf(field),
+        numberOf: formOfField(declaration).number ?? integerOfWire,
+        push: columns.get(number)!.push,
+      }))
+      const terms = POSTINGS_FIELDS.filter(one => one.kind === kind).map(({ field, id, declaration }) => ({
+        read: readerOf(field),
+        term: formOfField(declaration).term!,
+        add: (value: number | Hash62) =>
+          typeof value === 'number'
+            ? postings.add(termOf(value, id), 0, at)
+            : postings.add(termOf(HASHED + value.high, id), value.low, at),
+      }))
+      return (document: T, ordinal: number): void => {
+        at = ordinal
+        for (const { read, numberOf, push } of cells) push(numberOf(read(document), ids) ?? MISSING)
+        for (const { read, term, add } of terms) term(read(document), ids, add)
+      }
+    },
+    /** Values by the numbers of columns. */
+    finish: (): Map<number, Float64Array<ArrayBuffer>> =>
+      new Map(Array.from(columns, ([field, { take }]) => [field, take()])),
+  }
+}
+
+/** Some nodes write small integers as JSON numbers. An integer beyond 2^53 becomes the nearest double. */
+export const integerOfWire = (value: unknown): number => {
+  if (value == null) return MISSING
+  return typeof value === 'string' && value.length <= 2 ? 0 : Number(value)
+}
+
+const createValues = () => {
+  let values = new Float64Array(64)
+  let count = 0
+  return {
+    push(value: number): void {
+      if (count === values.length) values = doubled(values)
+      values[count++] = value
+    },
+    take: (): Float64Array<ArrayBuffer> => values.subarray(0, count),
+  }
+}
+
+/** Of each column the values of all its parts; `full` where the segment stays as it is. */
+export const encodeColumns = (
+  columns: readonly { field: number; parts: readonly Float64Array<ArrayBuffer>[] }[],
+  full: boolean,
+): BatchColumn[] =>
+  columns.flatMap(({ field, parts }) => {
+    const encoded = encodeColumn(parts.length === 1 ? parts[0]! : joinDoubles(parts), { full })
+    return encoded ? [{ field, ...encoded }] : []
+  })
