@@ -61,19 +61,10 @@ export interface PieceContext {
   bloom(receipt: RpcReceipt): unknown
 }
 
-export interface PieceBuilder {
-  /** The block above the last one. It is taken apart at once: nothing of it is kept. */
-  add(input: DecodedDocuments): void
-  readonly blocks: number
-  /** Documents of all kinds but events. */
-  readonly documents: number
-  finish(): Piece
-}
+export type PieceBuilder = ReturnType<typeof createPiece>
 
-export const createPiece = (context: PieceContext): PieceBuilder => {
+export const createPiece = (context: PieceContext) => {
   const records = byKind(RECORD_KINDS, createRecordRows)
-  const pairs = byKind(COUNTED_KINDS, () => createPairsBuilder(1 << 10))
-  const numeric = byKind(NUMBERED_KINDS, createNumbersBuilder)
   /** Documents so far. */
   const counts = byKind(RECORD_KINDS, () => 0)
   const ends = byKind(RECORD_KINDS, (): number[] => [])
@@ -95,19 +86,8 @@ export const createPiece = (context: PieceContext): PieceBuilder => {
   const blocks = createBlockRows(ids)
   const write = { tx: fieldsWriter('tx', txReader, ids), log: createLogWriter(ids), trace: createTraceWriter(ids) }
 
-  const fields = createFieldIndex(pairs, { address: ids.address, name: ids.name, hash: context.hash })
-  const index = {
-    block: fields.of('block', blockReader),
-    tx: fields.of('tx', txReader),
-    log: fields.of('log', logReader),
-    call: fields.of('call', callReader),
-    trace: fields.of('trace', stepReader),
-  } satisfies Record<CountedKind, unknown>
+  const index = createPieceIndex(context, ids)
   const decimals = createDecimals(context)
-  const indexing = {
-    log: createIndexing(context, pairs.log, numeric.log).log,
-    call: createIndexing(context, pairs.call, numeric.call).call,
-  }
 
   const addCall = (number: number, place: number, call: BlockCall) => {
     const { from, to, signature, args, callType } = call
@@ -125,7 +105,7 @@ export const createPiece = (context: PieceContext): PieceBuilder => {
     })
     end()
     index.call({ call, signature: numbered.id }, counts.call)
-    indexing.call({ signature, args, numbered, target: toId, decimals: known }, counts.call++)
+    index.callArguments({ signature, args, numbered, target: toId, decimals: known }, counts.call++)
   }
 
   const addTrace = (number: number, place: number, trace: RpcTrace, txInput: string | undefined) => {
@@ -136,6 +116,7 @@ export const createPiece = (context: PieceContext): PieceBuilder => {
     index.trace(trace, counts.trace++)
   }
 
+  /** The block above the last one. It is taken apart at once: nothing of it is kept. */
   const add = (input: DecodedDocuments) => {
     const number = Number(input.raw.block.number)
     decimals.clear()
@@ -182,7 +163,7 @@ export const createPiece = (context: PieceContext): PieceBuilder => {
         records.log.end()
         index.log({ address: emitter, signature: numbered.id, transactionIndex: place }, counts.log)
         const indexed = { signature, args, numbered, emitter, decimals: known, topics: log.topics, topicIds }
-        indexing.log(indexed, counts.log++)
+        index.logArguments(indexed, counts.log++)
         if (isEvent(signature, numbered)) events++
         logIndex++
       }
@@ -198,13 +179,14 @@ export const createPiece = (context: PieceContext): PieceBuilder => {
 
   return {
     add,
-    get blocks() {
+    get blocks(): number {
       return times.length
     },
-    get documents() {
+    /** Documents of all kinds but events. */
+    get documents(): number {
       return RECORD_KINDS.reduce((sum, kind) => sum + counts[kind], times.length)
     },
-    finish: () => ({
+    finish: (): Piece => ({
       events,
       scoped,
       counts,
@@ -216,8 +198,29 @@ export const createPiece = (context: PieceContext): PieceBuilder => {
       },
       blocks: blocks.finish(),
       records: byKind(RECORD_KINDS, kind => records[kind].finish()),
+      ...index.finish(),
+    }),
+  }
+}
+
+/** The index of a piece's documents. */
+const createPieceIndex = (context: PieceContext, { address, name }: Ids) => {
+  const pairs = byKind(COUNTED_KINDS, () => createPairsBuilder(1 << 10))
+  const numbers = byKind(NUMBERED_KINDS, createNumbersBuilder)
+  const fields = createFieldIndex(pairs, { address, name, hash: context.hash })
+  return {
+    ...({
+      block: fields.of('block', blockReader),
+      tx: fields.of('tx', txReader),
+      log: fields.of('log', logReader),
+      call: fields.of('call', callReader),
+      trace: fields.of('trace', stepReader),
+    } satisfies Record<CountedKind, unknown>),
+    logArguments: createIndexing(context, pairs.log, numbers.log).log,
+    callArguments: createIndexing(context, pairs.call, numbers.call).call,
+    finish: (): Pick<Piece, 'pairs' | 'numbers' | 'columns'> => ({
       pairs: byKind(COUNTED_KINDS, kind => pairs[kind].finish()),
-      numbers: byKind(NUMBERED_KINDS, kind => numeric[kind].finish()),
+      numbers: byKind(NUMBERED_KINDS, kind => numbers[kind].finish()),
       columns: fields.finish(),
     }),
   }
