@@ -1,7 +1,7 @@
-import { type DocumentReaderOptions, openDocumentReader } from '../engine/document-reader.ts'
-import type { DocumentReader, Pages, Result } from '../engine/port.ts'
+import type { DocumentReader } from '../engine/port.ts'
 import type { Hit } from '../engine/query/hits.ts'
 import type { SearchOptions } from '../engine/query/options.ts'
+import { openSearcher } from '../engine/query/searcher.ts'
 import { openReader, type Reader, readingIn } from '../engine/reader.ts'
 import type { Visible } from '../engine/shipping/shipped-ranges.ts'
 import { gapsIn, merged, type Range } from '../lib/ranges.ts'
@@ -14,7 +14,9 @@ import type { AskOptions, ClusterNetwork } from './query-client.ts'
 import { createClusterSearcher } from './searcher.ts'
 import { notInCluster } from './unsupported.ts'
 
-export interface ClusterReaderOptions extends DocumentReaderOptions, Omit<ClusterNetwork, 'visible'> {
+export interface ClusterReaderOptions extends Omit<ClusterNetwork, 'visible'> {
+  /** Path of SQLite's binding. */
+  native?: string | undefined
   /** What tells, of the network's store, which of its documents are in the cluster. */
   shelf(db: Reader['db']): () => Visible
 }
@@ -28,13 +30,14 @@ const MOST_MS = 60_000
  */
 export const openClusterReader = (
   path: string,
-  { cluster, naming, network, shelf, ...given }: ClusterReaderOptions,
+  { cluster, naming, network, shelf, native }: ClusterReaderOptions,
 ): DocumentReader => {
-  const { native, limits = DEFAULT_LIMITS } = given
-  const store = openDocumentReader(path, given)
+  const store = openSearcher(path, native)
   const reader = openReader(path, native)
   const visible = shelf(reader.db)
-  const { searcherOf, asker, settle } = createClusterSearcher({ cluster, naming, network, visible, reader, limits })
+  const { asker, settle } = createClusterSearcher({
+    ...{ cluster, naming, network, visible, reader, limits: DEFAULT_LIMITS },
+  })
 
   const timed = ({ deadline }: SearchOptions): AskOptions => ({
     deadline: Math.min(deadline, performance.now() + MOST_MS),
@@ -54,25 +57,21 @@ export const openClusterReader = (
     return { ...request, within: runs }
   }
 
-  const search = (request: SearchRequest, options: SearchOptions): Promise<Result> =>
-    settle(now => searchOf(request, options, now), timed(options))
+  const search: DocumentReader['search'] = (request, options) =>
+    settle(async now => ({ hits: await hitsOf(request, options, now) }), timed(options))
 
-  const searchOf = async (request: SearchRequest, options: SearchOptions, now: Visible): Promise<Result> => {
+  const hitsOf = async (request: SearchRequest, options: SearchOptions, now: Visible): Promise<Hit[]> => {
     const here = inBoth(request, now)
     const { from, size } = request
     const first = here ? { ...request, from: 0, size: from + size } : request
     const page = await asker.page(first, timed(options), now)
     const there = loadPage(request, page)
-    if (!here) return { total: page.total, hits: there }
-    const more = await store.search({ ...here, from: 0, size: from + size }, options)
-    const hits = [...there, ...more.hits].sort(orderOf(request))
-    return {
-      total: request.trackTotal === false ? -1 : page.total + more.total,
-      hits: hits.slice(from, from + size),
-    }
+    if (!here) return there
+    const more = store.search({ ...here, from: 0, size: from + size }, options)
+    return [...there, ...more.hits].sort(orderOf(request)).slice(from, from + size)
   }
 
-  const pages = async (request: SearchRequest, options: SearchOptions): Promise<Pages> => {
+  const pages: DocumentReader['pages'] = async (request, options) => {
     const here = inBoth(request, visible())
     const opened = await openPages(request, { asker, options: () => timed(options), visible, settle })
     const there = async function* () {
@@ -87,28 +86,15 @@ export const openClusterReader = (
         opened.close()
       }
     }
-    const at = () => undefined
-    if (!here) return { total: opened.total, pages: there(), at }
-    const more = await store.pages(here, options)
-    const total = request.trackTotal === false ? -1 : opened.total + more.total
-    return { total, pages: inOrder(there(), more.pages, orderOf(request)), at }
+    return { pages: here ? inOrder(there(), store.pages(here, options).pages, orderOf(request)) : there() }
   }
 
   return {
     search,
-    pages(request, options, after) {
-      if (after) throw new Error('pages of a cluster begin at the first one')
-      return pages(request, options)
-    },
-    async get(kind, id) {
-      return (await searcherOf({ deadlineMs: MOST_MS }).get(kind, id)) ?? store.get(kind, id)
-    },
-    suggest: request => store.suggest(request),
-    similar: async (request, options) => searcherOf({ deadlineMs: MOST_MS }).similar(request, options),
-    ranges: () => store.ranges(),
-    async close() {
+    pages,
+    close() {
       reader.close()
-      await store.close()
+      store.close()
     },
   }
 }
@@ -129,24 +115,24 @@ const placeOf = ({ sort }: Hit): number => Number(sort![0])
 /** Two lists of hits that are in order, as one. */
 async function* inOrder(
   one: AsyncIterable<Hit[]>,
-  other: Iterable<Hit[]> | AsyncIterable<Hit[]>,
+  other: Iterable<Hit[]>,
   order: (a: Hit, b: Hit) => number,
 ): AsyncGenerator<Hit[]> {
-  const rest = eachOf(other)
-  let next = await rest.next()
+  const rest = oneByOne(other)
+  let next = rest.next()
   for await (const page of one) {
     const hits: Hit[] = []
     for (const hit of page) {
-      for (; !next.done && order(next.value, hit) < 0; next = await rest.next()) hits.push(next.value)
+      for (; !next.done && order(next.value, hit) < 0; next = rest.next()) hits.push(next.value)
       hits.push(hit)
     }
     yield hits
   }
   const hits: Hit[] = []
-  for (; !next.done; next = await rest.next()) hits.push(next.value)
+  for (; !next.done; next = rest.next()) hits.push(next.value)
   if (hits.length > 0) yield hits
 }
 
-async function* eachOf(pages: Iterable<Hit[]> | AsyncIterable<Hit[]>): AsyncGenerator<Hit> {
-  for await (const page of pages) yield* page
+function* oneByOne(pages: Iterable<Hit[]>): Generator<Hit> {
+  for (const page of pages) yield* page
 }

@@ -1,19 +1,14 @@
 import type { RawBlock } from '../chain/wire.ts'
 import type { Decoding } from '../decode/decoding.ts'
 import type { Delegation } from '../decode/proxies.ts'
-import type { Document } from '../documents/document.ts'
 import type { TokenFacts, TokenStandard } from '../documents/tokens.ts'
 import type { Range } from '../lib/ranges.ts'
-import type { Kind } from '../mapping/index.ts'
 import type { SearchRequest } from '../query/request.ts'
 import type { CoverageNotes, CoverageReader } from './coverage.ts'
 import type { Batch } from './documents/batch.ts'
 import type { Revision } from './index/revision.ts'
 import type { Hit } from './query/hits.ts'
 import type { SearchOptions } from './query/options.ts'
-import type { Cursor } from './query/pages.ts'
-import type { SimilarRequest } from './query/similar.ts'
-import type { Suggestion, SuggestRequest } from './query/suggest.ts'
 
 /**
  * What the program asks of an engine that keeps the documents of one network. SQLite in this folder answers at once. A
@@ -36,41 +31,12 @@ export interface Replacement {
  */
 export type Within = () => void
 
-/** Answers questions about a network's documents. Each answer is of one state of them. */
+/** Finds documents of a network for what goes through its history. Each answer is of one state of them. */
 export interface DocumentReader {
-  search(request: SearchRequest, options: SearchOptions): Awaitable<Result>
-  /**
-   * All hits of a query, page by page. Each page is of the state of its moment. `after` goes on behind a hit, and then
-   * nothing is counted.
-   */
-  pages(request: SearchRequest, options: SearchOptions, after?: Cursor): Awaitable<Pages>
-  get(kind: Kind, id: string): Awaitable<Document | undefined>
-  suggest(request: SuggestRequest): Awaitable<Suggestion[]>
-  /** Contracts whose codes are like that of another one, or what happens at them. Undefined where that one is not stored. */
-  similar(request: SimilarRequest, options: SearchOptions): Awaitable<SimilarDocument[] | undefined>
-  /** Numbers of the stored blocks. */
-  ranges(): Awaitable<Range[]>
+  search(request: SearchRequest, options: SearchOptions): Awaitable<{ hits: Hit[] }>
+  /** All hits, page by page. Each page is of the state of its moment. */
+  pages(request: SearchRequest, options: SearchOptions): Awaitable<{ pages: Iterable<Hit[]> | AsyncIterable<Hit[]> }>
   close(): Awaitable<void>
-}
-
-export interface Result {
-  total: number
-  hits: Hit[]
-}
-
-export interface Pages {
-  total: number
-  pages: Iterable<Hit[]> | AsyncIterable<Hit[]>
-  /** The last hit of the pages that were taken so far. */
-  at(): Cursor | undefined
-  /** The next page is to begin behind this hit; absent where pages depend on one another. */
-  goTo?: ((at: Cursor) => void) | undefined
-}
-
-export interface SimilarDocument {
-  document: Document
-  /** From 1, the same, to 0, nothing in common. */
-  similarity: number
 }
 
 /**

@@ -7,13 +7,13 @@ import { openOutbox } from '../../src/alerts/outbox.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { readCode } from '../../src/decode/contract-code.ts'
 import type { Decoding } from '../../src/decode/decoding.ts'
-import { openDocumentReader } from '../../src/engine/document-reader.ts'
 import { createPiece } from '../../src/engine/documents/piece.ts'
 import { makeStoreFolder, storeFile } from '../../src/engine/files.ts'
 import { createStoredDictionaries } from '../../src/engine/lookups/dictionaries.ts'
 import { createLookups } from '../../src/engine/lookups/index.ts'
 import { openForReading, openForWriting } from '../../src/engine/open.ts'
 import type { DocumentReader } from '../../src/engine/port.ts'
+import { openSearcher } from '../../src/engine/query/searcher.ts'
 import { createContracts } from '../../src/ingest/contracts/contracts.ts'
 import { createTokens } from '../../src/ingest/contracts/tokens.ts'
 import { type BuiltPiece, factsOf } from '../../src/ingest/decoding/builders/messages.ts'
@@ -138,7 +138,7 @@ const setUp = async (
   /** Goes through history as the thread does when nothing else is to be done. */
   const scan = createHistory({
     network: 'ethereum/test/net',
-    open: () => opened(openDocumentReader(store)),
+    open: () => opened(openSearcher(store)),
     ruleWatcher,
     refresh: () => ruleWatcher.refresh(pipeline.held()),
     tell: update => pipeline.tell(update),

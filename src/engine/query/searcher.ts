@@ -6,8 +6,7 @@ import type { Kind } from '../../mapping/index.ts'
 import { parseSearch } from '../../query/parse.ts'
 import type { After, ResumePoint, SearchRequest, Seen } from '../../query/request.ts'
 import { cursorKeyOf } from '../cursor-key.ts'
-import type { Pages, Result, SimilarDocument } from '../port.ts'
-import { type Reader, reading } from '../reader.ts'
+import { openReader, type Reader, reading } from '../reader.ts'
 import type { DocumentShowing, HitsWriting } from '../show/hits.ts'
 import { seenNow } from './chain-snapshot.ts'
 import { positionsOfIds } from './fields/find-by-id.ts'
@@ -17,7 +16,7 @@ import { type Cursor, streamHits } from './pages.ts'
 import { type Piece, type PiecePages, type Ranking, ranker, takePieces } from './ranked-hit.ts'
 import { rankOnce, searchOnce } from './search.ts'
 import { createSearchContext, prepareParts } from './search-context.ts'
-import { findSimilar, type SimilarOptions, type SimilarRequest } from './similar.ts'
+import { findSimilar, type SimilarDocument, type SimilarOptions, type SimilarRequest } from './similar.ts'
 import { findBest } from './sort/first-page.ts'
 
 /** Searches one network's store, without leaving the thread. */
@@ -65,7 +64,19 @@ export interface Writing extends HitsWriting {
   typedKeys?: boolean
 }
 
-export type WrittenPages = Omit<Pages, 'pages'> & { pages: Iterable<number>; maxScore?: number }
+/** The pages of a long answer; what each of them is depends on who takes them. */
+export interface SearchPages<Page> {
+  total: number
+  maxScore?: number
+  pages: Iterable<Page>
+  /** The last hit of the pages that were taken so far. */
+  at(): Cursor | undefined
+  /** The next page is to begin behind this hit; absent where pages depend on one another. */
+  goTo?: ((at: Cursor) => void) | undefined
+}
+
+/** A page that was written is the number of its hits. */
+export type WrittenPages = SearchPages<number>
 
 export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS) => {
   const context = createSearchContext(reader, limits)
@@ -90,16 +101,12 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS) 
   }
 
   return {
-    search(request: SearchRequest, options: SearchOptions): Result {
+    search(request: SearchRequest, options: SearchOptions): { total: number; hits: Hit[] } {
       const hits: Hit[] = []
       const { total } = searchOnce(context, request, options, among => loadInto(hits, among, context))
       return { total, hits }
     },
-    pages(
-      request: SearchRequest,
-      options: SearchOptions,
-      after?: Cursor,
-    ): Omit<Pages, 'pages'> & { pages: Iterable<Hit[]> } {
+    pages(request: SearchRequest, options: SearchOptions, after?: Cursor): SearchPages<Hit[]> {
       const hits: Hit[] = []
       const all = streamHits(context, request, options, loadInto(hits, request, context), after)
       return { ...all, pages: drained(all.pages, hits) }
@@ -139,6 +146,12 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS) 
     get: (kind: Kind, id: string): Document | undefined =>
       reading(reader, () => shown.load(kind, positionOf(kind, id))[0]),
   }
+}
+
+/** Searches the store of a file, which is closed with the searcher. */
+export const openSearcher = (store: string, native?: string) => {
+  const reader = openReader(store, native)
+  return { ...createSearcher(reader), close: reader.close }
 }
 
 /** What a page has put into a list, each time. */

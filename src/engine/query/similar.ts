@@ -21,6 +21,12 @@ export interface SimilarFound {
   similarity: number
 }
 
+export interface SimilarDocument {
+  document: Document
+  /** From 1, the same, to 0, nothing in common. */
+  similarity: number
+}
+
 export interface SimilarOptions {
   reader: Reader
   load(kind: 'log' | 'call', position: number): Document

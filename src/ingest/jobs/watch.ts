@@ -1,4 +1,4 @@
-import { openDocumentReader } from '../../engine/document-reader.ts'
+import { openSearcher } from '../../engine/query/searcher.ts'
 import { systemClock } from '../../lib/retry.ts'
 import { nativeBinding } from '../../lib/runtime.ts'
 import { runChanges, type Work } from '../job-context.ts'
@@ -31,7 +31,7 @@ export const watchRules = async (work: Work) => {
   const refresh = () => ruleWatcher.refresh(pipeline.seen())
   const scanHistory = createHistory({
     ...{ network, ruleWatcher, refresh, log, signal },
-    open: () => work.remote?.openReader() ?? openDocumentReader(work.store, { native: nativeBinding() }),
+    open: () => work.remote?.openReader() ?? openSearcher(work.store, nativeBinding()),
     tell: pipeline.tell,
     settled: pipeline.flush,
   })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { openClusterReader } from '../../../src/cluster/reader.ts'
-import { openDocumentReader } from '../../../src/engine/document-reader.ts'
 import type { DocumentReader } from '../../../src/engine/port.ts'
+import { openSearcher } from '../../../src/engine/query/searcher.ts'
 import type { SearchRequest } from '../../../src/query/request.ts'
 import type { RuleConfig } from '../../../src/rules/rule.ts'
 import { searchOf, withSeries } from '../../../src/rules/search.ts'
@@ -195,7 +195,7 @@ describe('a cluster is asked in every form', { skip: withoutCluster }, () => {
     const { cluster, naming, network, visible, store } = both.filled
     const all = visible.ranges
     const part = [{ from: all[0]!.from, to: all[0]!.from + 9 }]
-    const plain = openDocumentReader(store.path)
+    const plain = openSearcher(store.path)
     for (const ranges of [all, part]) {
       // What is not there yet is hidden.
       const hidden = ranges === all ? [] : [{ batches: { from: 0, to: 1 }, above: part[0]!.to }]
@@ -212,13 +212,13 @@ describe('a cluster is asked in every form', { skip: withoutCluster }, () => {
       }
       await reader.close()
     }
-    await plain.close()
+    plain.close()
   })
 })
 
 const options = { deadline: Number.POSITIVE_INFINITY }
 const textOf = async (reader: DocumentReader, request: SearchRequest): Promise<string> =>
-  shown(await reader.search(request, options))
+  shown((await reader.search(request, options)).hits)
 const pagesOf = async (reader: DocumentReader, request: SearchRequest): Promise<string> => {
   const hits: unknown[] = []
   for await (const page of (await reader.pages(request, options)).pages) hits.push(...page)
