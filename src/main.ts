@@ -37,7 +37,7 @@ const main = async () => {
       return (await import('./search/reader-thread.ts')).runReader(data as ReaderData, openThreadSearch)
     }
     case 'checker':
-      return (await import('./search/check-thread.ts')).runChecker()
+      return (await import('./search/checks.ts')).runChecker()
     case 'storage':
       return (await import('./app/manage/storage.ts')).runStorage(data as { store: string })
     case 'delivery':

@@ -1,6 +1,6 @@
 import type { Visible } from '../engine/shipping/shipped-ranges.ts'
 import { versionOf } from '../engine/versioned.ts'
-import { createKeptAnswers, keyOfSearch } from '../search/kept-answers.ts'
+import { createKeptAnswers, keyOfSearch } from '../search/answer-cache.ts'
 import type { BodySearch, StoreAnswer } from '../search/store.ts'
 import type { Db } from '../sqlite/database.ts'
 

@@ -1,7 +1,6 @@
 import { asJson } from '../documents/show.ts'
-import { stillThere } from '../engine/query/chain-snapshot.ts'
-import { reached, resumeFrom } from '../engine/query/resume.ts'
 import type { SimilarDocument, SimilarRequest } from '../engine/query/similar.ts'
+import { reached, resumeFrom, stillThere } from '../engine/query/snapshot.ts'
 import { type Reader, readingIn } from '../engine/reader.ts'
 import { blockOf } from '../engine/schema.ts'
 import type { Visible } from '../engine/shipping/shipped-ranges.ts'

@@ -1,4 +1,4 @@
-import { seenOf } from '../engine/query/chain-snapshot.ts'
+import { seenOf } from '../engine/query/snapshot.ts'
 import { type Reader, readingIn, wholeRanges } from '../engine/reader.ts'
 import type { Visible } from '../engine/shipping/shipped-ranges.ts'
 import { gapsIn, partsIn, type Range } from '../lib/ranges.ts'

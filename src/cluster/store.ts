@@ -9,7 +9,6 @@ import { refuse } from '../lib/errors.ts'
 import type { Eventually } from '../lib/scheduling/event-loop.ts'
 import { byKind, KINDS, type Kind } from '../mapping/index.ts'
 import { ALL } from '../query/ast.ts'
-import type { Ahead } from '../search/ahead.ts'
 import {
   type AnswerOptions,
   answerDocuments,
@@ -19,12 +18,13 @@ import {
   type Parts,
   type Reply,
 } from '../search/answer.ts'
+import { answerForm } from '../search/answer-forms.ts'
 import { createCoverageHeader } from '../search/coverage.ts'
-import { answerForm } from '../search/forms.ts'
+import { indexOf } from '../search/index-names.ts'
 import { openStore } from '../search/open-store.ts'
+import type { Ahead } from '../search/read-ahead.ts'
 import type { Caller, NetworkStore, SharedParts, StoreAnswer } from '../search/store.ts'
 import type { Opening } from '../search/streams.ts'
-import { indexOf } from '../search/target.ts'
 import { createClusterAnswers, createClusterStates } from './answer-cache.ts'
 import type { Asker, AskOptions } from './query-client.ts'
 import { createClusterSearcher } from './searcher.ts'

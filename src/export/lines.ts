@@ -4,7 +4,7 @@ import { asJson } from '../documents/show.ts'
 import { type ByteWriter, createByteWriter } from '../lib/bytes.ts'
 import type { Kind } from '../mapping/index.ts'
 import type { SearchRequest } from '../query/request.ts'
-import { createCsv } from '../search/csv.ts'
+import { createCsv } from '../search/lines.ts'
 
 interface ParsedHit {
   _id: string

@@ -2,7 +2,7 @@ import type { RowGroup, SchemaElement } from 'hyparquet'
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 import { type Field, fieldsOf, type Kind } from '../mapping/index.ts'
 import type { SearchRequest } from '../query/request.ts'
-import { valuesOf } from '../search/csv.ts'
+import { valuesOf } from '../search/lines.ts'
 import { type Encoder, parseHit } from './lines.ts'
 
 /** Rows and bytes of hits that make a row group: all of them are in memory. */

@@ -16,14 +16,19 @@ import type { Parameters } from '../query/parameters.ts'
 import { type ParseOptions, parseSearch } from '../query/parse.ts'
 import type { SearchRequest } from '../query/request.ts'
 import { asFloat } from '../query/statistics.ts'
-import { answerPit, answerScroll, openedPit, type UsedCursor } from './cursors/answer.ts'
-import { scrollRequest } from './cursors/page.ts'
-import { resumeMember, resuming } from './cursors/resume.ts'
+import {
+  answerPit,
+  answerScroll,
+  openedPit,
+  resumeMember,
+  resuming,
+  scrollRequest,
+  type UsedCursor,
+} from './cursors/answer.ts'
 import type { ScrollState } from './cursors/state.ts'
-import { type Dialect, inList, NATIVE, withStatus } from './dialect.ts'
 import { answerLines } from './lines.ts'
-import type { Format, Getting, Wanted } from './service.ts'
-import { readSeveral } from './several.ts'
+import { readSeveral } from './multi-network.ts'
+import { type Dialect, type Format, type Getting, inList, NATIVE, type Wanted, withStatus } from './service.ts'
 
 /** Elasticsearch's envelope around what a search finds. */
 

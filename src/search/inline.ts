@@ -8,14 +8,14 @@ import { ChainsieveError } from '../lib/errors.ts'
 import type { Limits } from '../limits/index.ts'
 import type { Kind } from '../mapping/index.ts'
 import { answerGet, type Reply } from './answer.ts'
+import { createKeptAnswers, type KeptAnswers, keyOfSearch } from './answer-cache.ts'
+import { answerForm } from './answer-forms.ts'
 import { createCoverageHeader } from './coverage.ts'
-import { createCredit, shapeOf } from './credit.ts'
-import { answerForm } from './forms.ts'
-import { createKeptAnswers, type KeptAnswers, keyOfSearch } from './kept-answers.ts'
+import { createCredit, shapeOf } from './inline-admission.ts'
+import { createTurns } from './loop-budget.ts'
 import { type OpenStore, openStore } from './open-store.ts'
 import type { ToReader } from './reader-messages.ts'
 import type { Caller, StoreAnswer } from './store.ts'
-import { createTurns } from './turns.ts'
 
 /**
  * Answers in the main thread what takes next to no time: the way to another thread and back takes longer than most queries. What does not

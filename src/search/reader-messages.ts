@@ -4,8 +4,7 @@ import type { SuggestRequest } from '../engine/query/suggest.ts'
 import type { Failure } from '../lib/errors.ts'
 import type { SearchRequest, Seen } from '../query/request.ts'
 import type { Reply } from './answer.ts'
-import type { Dialect } from './dialect.ts'
-import type { Getting, Holdings, RenderedTemplate, Wanted } from './service.ts'
+import type { Dialect, Getting, Holdings, RenderedTemplate, Wanted } from './service.ts'
 import type { BodySearch, Elsewhere, HeldBlocks } from './store.ts'
 
 /** What a reading thread is asked. `store` is the file of the network's store. */

@@ -20,14 +20,14 @@ import {
   answerSimilar,
   answerSuggest,
 } from './answer.ts'
+import { answerForm } from './answer-forms.ts'
 import { scopedIn } from './coverage.ts'
-import { answerForm } from './forms.ts'
+import { eachOf } from './index-names.ts'
+import { searchSeveral } from './multi-network.ts'
 import { holdingsOf, type OpenStore, openStore } from './open-store.ts'
 import type { FromReader, Search, ToReader } from './reader-messages.ts'
 import { createReaderParts, type Running } from './reader-parts.ts'
-import { searchSeveral } from './several.ts'
 import type { Elsewhere, HeldBlocks, OpenElsewhere } from './store.ts'
-import { eachOf } from './target.ts'
 import { renderBody } from './template.ts'
 
 export interface ReaderData {

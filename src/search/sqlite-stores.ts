@@ -1,11 +1,11 @@
 import { remembered } from '../lib/caches.ts'
-import { createAhead, createBoundAhead } from './ahead.ts'
+import { eachOf, indexOf } from './index-names.ts'
 import type { Inline } from './inline.ts'
+import { createAhead, createBoundAhead } from './read-ahead.ts'
 import type { Search } from './reader-messages.ts'
 import { NO_ACCOUNT } from './service.ts'
 import type { Caller, NetworkStore, OtherStores, StoreAnswer } from './store.ts'
 import type { Streams } from './streams.ts'
-import { eachOf, indexOf } from './target.ts'
 import { createThreadAsker, type Message, type Threads, unexpected } from './threads.ts'
 
 export interface SqliteStoresOptions {

@@ -7,9 +7,8 @@ import type { SearchRequest, Seen } from '../query/request.ts'
 import type { ScopeCoverage } from './coverage.ts'
 import type { UsedCursor } from './cursors/answer.ts'
 import type { ScrollState } from './cursors/state.ts'
-import type { Dialect } from './dialect.ts'
 import type { OpenStore } from './open-store.ts'
-import type { Answer, Asking, Getting, Holdings, Searching, Wanted } from './service.ts'
+import type { Answer, Asking, Dialect, Getting, Holdings, Searching, Wanted } from './service.ts'
 import type { Streams } from './streams.ts'
 
 /**

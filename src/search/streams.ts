@@ -1,6 +1,6 @@
 import { ChainsieveError } from '../lib/errors.ts'
 import { type Limits, overNow } from '../limits/index.ts'
-import type { Ahead } from './ahead.ts'
+import type { Ahead } from './read-ahead.ts'
 import type { Answer, Format, Pieces } from './service.ts'
 
 /** Long answers, given piece by piece as they are read. */

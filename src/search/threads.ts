@@ -6,7 +6,7 @@ import { createFairQueue } from '../lib/scheduling/queues.ts'
 import { isMemorySmall } from '../lib/system-limits.ts'
 import { type Limits, overNow } from '../limits/index.ts'
 import type { FromReader, ToReader } from './reader-messages.ts'
-import { createShares, type Waiting } from './shares.ts'
+import { createShares, type Waiting } from './thread-shares.ts'
 
 /**
  * The threads that answer queries, and who gets one next. What a query costs is known only as it runs: each begins as a cheap one, and one

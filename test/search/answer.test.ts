@@ -4,8 +4,8 @@ import { createSearcher } from '../../src/engine/query/searcher.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import type { Parameters } from '../../src/query/parameters.ts'
 import { answerSearch } from '../../src/search/answer.ts'
-import type { Dialect } from '../../src/search/dialect.ts'
-import { answerForm } from '../../src/search/forms.ts'
+import { answerForm } from '../../src/search/answer-forms.ts'
+import type { Dialect } from '../../src/search/service.ts'
 import { createTestStore, generatedBlocks } from '../support/store.ts'
 
 const store = createTestStore(generatedBlocks(6))

@@ -1,10 +1,16 @@
 import type { Document } from '../../documents/document.ts'
+import type { ByteWriter } from '../../lib/bytes.ts'
 import type { Kind } from '../../mapping/index.ts'
-import type { SearchRequest } from '../../query/request.ts'
+import type { Value } from '../../query/ast.ts'
+import type { SearchRequest, Sort } from '../../query/request.ts'
+import type { JoinedAggregating } from '../aggs/aggregations.ts'
 import type { Reader } from '../reader.ts'
+import { blockOf } from '../schema.ts'
 import type { Documents } from './documents.ts'
+import { segmentAt } from './fields/ordinals.ts'
 import type { Found } from './found.ts'
-import { sortValues } from './sort/sort-values.ts'
+import type { Cursor } from './pages.ts'
+import { comparedValues, sortValues } from './sort/sort-values.ts'
 
 export interface Hit {
   kind: Kind
@@ -47,4 +53,64 @@ export const loadInto =
         hits.push({ kind: one.kind, document, sort: request.sort.length ? sortOf(one) : undefined, score: one.score })
     }
     return hits.length - before
+  }
+
+/** A match with what it is compared by with those of other networks. */
+export interface Ranked {
+  found: Found
+  /** By what is sorted by; dates as hits show them. */
+  values: readonly (Value | null)[]
+  /** Of its block, in seconds. */
+  time: number
+}
+/** What one network finds, for as long as its state is held. */
+export interface Ranking {
+  total: number
+  maxScore?: number
+  isEarly?: boolean
+  /** The first ones, in their order. */
+  ranked: readonly Ranked[]
+  /** What they are ordered by; nothing where that is the place in the chain. */
+  sort: readonly Sort[]
+  /** Whether of those that are sorted by the same the newest comes first. */
+  descending: boolean
+  /** Appends hits. */
+  write: Take
+  aggregating?: JoinedAggregating
+  close(): void
+}
+/** A hit as it is written, by itself. */
+export interface Piece extends Ranked {
+  bytes: Uint8Array
+}
+export interface PiecePages {
+  total: number
+  maxScore?: number
+  pages: Iterable<Piece[]>
+  at(): Cursor | undefined
+}
+export const ranker = (
+  request: Pick<SearchRequest, 'sort' | 'parts' | 'tiebreak'>,
+  { reader, exact }: { reader: Reader; exact: Documents },
+): ((found: Found) => Ranked) => {
+  const valuesOf = comparedValues(request, { documents: exact, reader })
+  return found => {
+    reader.check()
+    return { found, values: valuesOf(found), time: timeAt(found.position, reader) }
+  }
+}
+const timeAt = (position: number, reader: Reader): number => {
+  const segment = segmentAt(position, reader)
+  return segment ? reader.header(segment).times[blockOf(position) - segment.first]! : 0
+}
+/** Takes hits one by one into a list. */
+export const takePieces =
+  (pieces: Piece[], write: Take, out: ByteWriter, rank: (found: Found) => Ranked): Take =>
+  found => {
+    const before = pieces.length
+    for (const one of found) {
+      out.clear()
+      if (write([one]) > 0) pieces.push({ ...rank(one), bytes: out.take() })
+    }
+    return pieces.length - before
   }

@@ -8,15 +8,13 @@ import type { After, ResumePoint, SearchRequest, Seen } from '../../query/reques
 import { cursorKeyOf } from '../cursor-key.ts'
 import { openReader, type Reader, reading } from '../reader.ts'
 import type { DocumentShowing, HitsWriting } from '../show/hits.ts'
-import { seenNow } from './chain-snapshot.ts'
 import { positionsOfIds } from './fields/find-by-id.ts'
-import { type Hit, loadInto, type Take } from './hits.ts'
+import { type Hit, loadInto, type Piece, type PiecePages, type Ranking, ranker, type Take, takePieces } from './hits.ts'
 import { check, type SearchOptions } from './options.ts'
 import { type Cursor, streamHits } from './pages.ts'
-import { type Piece, type PiecePages, type Ranking, ranker, takePieces } from './ranked-hit.ts'
-import { rankOnce, searchOnce } from './search.ts'
-import { createSearchContext, prepareParts } from './search-context.ts'
+import { createSearchContext, prepareParts, rankOnce, searchOnce } from './search.ts'
 import { findSimilar, type SimilarDocument, type SimilarOptions, type SimilarRequest } from './similar.ts'
+import { seenNow } from './snapshot.ts'
 import { findBest } from './sort/first-page.ts'
 
 /** Searches one network's store, without leaving the thread. */

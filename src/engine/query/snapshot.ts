@@ -1,8 +1,11 @@
 import { type ChainsieveError, retry } from '../../lib/errors.ts'
-import type { Run, SearchRequest } from '../../query/request.ts'
+import type { Kind } from '../../mapping/index.ts'
+import type { Mark, Place, ResumePoint, Run, SearchRequest, Seen } from '../../query/request.ts'
 import { type Alteration, readAltered, type Why } from '../alterations.ts'
-import type { Reader } from '../reader.ts'
-import { runsOf } from './chain-snapshot.ts'
+import type { Reader, Segment } from '../reader.ts'
+import { blockOf, positionOf } from '../schema.ts'
+import { segmentAt } from './fields/ordinals.ts'
+import type { Found } from './found.ts'
 
 /**
  * The state of a store that a long answer is of, while its parts are read one after the other. Blocks that come later are left out. Where blocks that are
@@ -79,3 +82,120 @@ export const checkHits = (hits: number, expected: number | undefined): void => {
     `the chain was reorganised, or documents changed, ${REST}. There were ${expected} hits, of which ${hits} were found.`,
   )
 }
+
+/** Neighbouring blocks at the head of which each is marked: as deep as a reorganisation usually goes. */
+const DENSE = 64
+/** Hex digits of a hash. */
+const DIGITS = 8
+/** Runs of blocks that are told apart; of more the smallest holes count as stored. */
+const MOST_RUNS = 100
+/** The blocks that are stored in the state that the reader sees. */
+export const seenNow = (reader: Reader): Seen => seenOf(runsOf(reader.segments()), reader)
+/** Blocks, ascending, in the state that the reader sees. */
+export const seenOf = (blocks: readonly Run[], reader: Reader): Seen => {
+  const runs = closed(blocks)
+  return { runs, marks: marksOf(runs.at(-1)?.[1] ?? -1, reader) }
+}
+/** Every one of the newest blocks, and of older ones ever fewer; what is not stored is left out. */
+export const marksOf = (newest: number, reader: Reader): Mark[] => {
+  const hashOf = hashReader(reader)
+  const marks: Mark[] = []
+  for (let depth = 0; depth <= newest; depth = depth < DENSE ? depth + 1 : depth * 2) {
+    const hash = hashOf(newest - depth)
+    if (hash !== undefined) marks.push([newest - depth, hash])
+  }
+  return marks
+}
+/**
+ * What is still stored of the blocks that were seen: all up to the newest that is the same. Below the last of the marks nothing is known, and
+ * nothing is said to be the same where none of them is.
+ */
+export const stillThere = ({ runs, marks }: Seen, reader: Reader): Run[] => {
+  const top = newestSame(marks, reader)
+  return runs.flatMap(([from, to]): Run[] => (from > top ? [] : [[from, Math.min(to, top)]]))
+}
+/** The newest of some marked blocks that is stored as it was; -1 where none is. */
+export const newestSame = (marks: readonly Mark[], reader: Reader): number => {
+  const hashOf = hashReader(reader)
+  // Below a block that is the same all are.
+  return marks.find(([number, hash]) => hashOf(number) === hash)?.[0] ?? -1
+}
+const hashReader = (reader: Reader): ((number: number) => string | undefined) => {
+  const select = reader.prepare('SELECT hash FROM block WHERE number = ?').pluck()
+  return number => {
+    // Blocks above all segments are none that can be found.
+    if (!segmentAt(positionOf(number, 0), reader)) return undefined
+    return (select.get(number) as Buffer | undefined)?.toString('hex').slice(0, DIGITS)
+  }
+}
+/** Neighbouring blocks of segments as runs. */
+export const runsOf = (segments: readonly Segment[]): Run[] => {
+  const runs: [number, number][] = []
+  for (const { first, last } of segments) {
+    const before = runs.at(-1)
+    if (before?.[1] === first - 1) before[1] = last
+    else runs.push([first, last])
+  }
+  return runs
+}
+const closed = (runs: readonly Run[]): Run[] => {
+  if (runs.length <= MOST_RUNS) return [...runs]
+  const holes = runs.slice(1).map(([from], i) => from - runs[i]![1])
+  const least = holes.toSorted((a, b) => b - a)[MOST_RUNS - 2]!
+  const kept: [number, number][] = []
+  for (const [i, [from, to]] of runs.entries()) {
+    if (i === 0 || (holes[i - 1]! >= least && kept.length < MOST_RUNS)) kept.push([from, to])
+    else kept.at(-1)![1] = to
+  }
+  return kept
+}
+
+/** Where a reader goes on that has read all up to a point. */
+export interface Resumed {
+  /** The request for what comes behind, in the order of the chain. */
+  request: SearchRequest
+  /** The first block that is another one than the reader has seen; undefined where all are the same. */
+  reorganisedFrom: number | undefined
+}
+/** The request is sorted in the order of the chain. `newest`: the newest block whose documents are found. */
+export const resumeFrom = (
+  asked: SearchRequest,
+  point: ResumePoint | 'now',
+  reader: Reader,
+  newest = newestOf(reader),
+): Resumed => {
+  const kind = asked.parts.at(-1)!.kind
+  const end = (block: number): Place => ({ kind, position: positionOf(block + 1, 0) - 1 })
+  const at = point === 'now' ? { place: end(newest), top: newest } : { place: point.place, top: topOf(point, reader) }
+  const isSame = blockOf(at.place.position) <= at.top
+  const place = isSame ? at.place : end(at.top)
+  return {
+    request: {
+      ...asked,
+      after: { values: [BigInt(place.position)], place },
+      within: [[Math.max(0, blockOf(place.position)), Number.POSITIVE_INFINITY]],
+    },
+    reorganisedFrom: isSame ? undefined : at.top + 1,
+  }
+}
+/** The newest block up to which all is as it was when the point was told. */
+const topOf = ({ place, marks }: ResumePoint, reader: Reader): number => {
+  const block = blockOf(place.position)
+  // Before the first block nothing can change.
+  return marks.length === 0 ? Math.min(block, -1) : newestSame(marks, reader)
+}
+/** How far a reader has come with these hits: behind the last of them, or with all that is stored where there are no more. */
+export const reached = (
+  found: readonly Found[],
+  { size, parts, after }: SearchRequest,
+  reader: Reader,
+  newest = newestOf(reader),
+): ResumePoint => {
+  const last = found.length === size ? (found.at(-1) ?? after!.place!) : undefined
+  const kind: Kind = parts.at(-1)!.kind
+  const place: Place = last
+    ? { kind: last.kind, position: last.position }
+    : { kind, position: positionOf(newest + 1, 0) - 1 }
+  return { place, marks: marksOf(blockOf(place.position), reader) }
+}
+const newestOf = (reader: Reader): number => reader.segments().at(-1)?.last ?? -1

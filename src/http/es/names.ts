@@ -9,7 +9,7 @@ import {
   indexOf,
   type NameCounter,
   type Target,
-} from '../../search/target.ts'
+} from '../../search/index-names.ts'
 import type { Call } from './endpoint.ts'
 import { isOn, namesIn } from './parameters.ts'
 

@@ -1,7 +1,7 @@
 import { refuse } from '../../lib/errors.ts'
 import { parseSource } from '../../query/hits/source-filter.ts'
 import { SEARCH_PARAMETERS, sourceOf } from '../../query/parameters.ts'
-import type { Dialect } from '../../search/dialect.ts'
+import type { Dialect } from '../../search/service.ts'
 import { formatOf, sendAnswer } from '../answer.ts'
 import { askedBy, header } from '../context.ts'
 import { answer, type Answer as Described, JSON_BODY, orError, ref } from '../openapi/schema.ts'

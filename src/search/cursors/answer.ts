@@ -1,10 +1,18 @@
 import { refuse } from '../../lib/errors.ts'
 import { type Eventually, whenThere } from '../../lib/scheduling/event-loop.ts'
-import type { Limits } from '../../limits/index.ts'
+import { type Limits, overLimit } from '../../limits/index.ts'
 import { pitOf } from '../../query/dates/time-value.ts'
-import type { After, SearchRequest } from '../../query/request.ts'
+import type { After, ResumePoint, SearchRequest, Sort } from '../../query/request.ts'
 import type { Lead, Reply } from '../answer.ts'
-import { type CursorHead, decodePit, encodeState, type PitState, type ScrollState } from './state.ts'
+import {
+  type CursorHead,
+  decodePit,
+  decodeResume,
+  encodeResume,
+  encodeState,
+  type PitState,
+  type ScrollState,
+} from './state.ts'
 
 /** What the main thread is to take note of. */
 export interface UsedCursor extends CursorHead {
@@ -101,4 +109,56 @@ export const answerPit = ({ state, id, was }: UsedPit, request: SearchRequest, a
     ...reply,
     cursor: { kind, key, network, was, until, id, page: 0, after: undefined },
   }))
+}
+
+/** What a page of a scroll adds, the first one where none was given yet, to the request that its body makes. */
+export const scrollRequest = (request: SearchRequest, state: ScrollState, limits: Limits): SearchRequest => {
+  checkScroll(request)
+  if (state.body !== undefined && state.body.length > limits.cursorQuery) throw overLimit('cursorQuery', limits)
+  if (state.page === 0) return { ...request, seen: 'now' }
+  const page = { after: state.after, trackTotal: false, aggregations: undefined }
+  return { ...request, ...page, seen: state.seen }
+}
+const invalid = (why: string) => refuse('action_request_validation_exception', `Validation Failed: 1: ${why};`)
+const checkScroll = ({ size, from, after, collapse, trackTotal }: SearchRequest): void => {
+  if (size === 0) throw invalid('[size] cannot be [0] in a scroll context')
+  if (size < 0) throw invalid('[size] cannot be negative in a scroll context: it is the number of hits of a page')
+  if (from > 0) throw invalid('using [from] is not allowed in a scroll context')
+  if (collapse) throw refuse('search_exception', 'cannot use `collapse` in a scroll context.')
+  if (after) throw refuse('search_exception', '`search_after` cannot be used in a scroll context.')
+  if (trackTotal !== true) throw invalid('disabling [track_total_hits] is not allowed in a scroll context')
+}
+
+/** What a reader sends that has no token yet: `start` from the first stored block, `now` from the next one on. */
+const FIRST: ResumePoint = { place: { kind: 'block', position: -1 }, marks: [] }
+export const resumePoint = (token: string, index: string): ResumePoint | 'now' => {
+  if (token === 'start') return FIRST
+  if (token === 'now') return 'now'
+  const state = decodeResume(token)
+  if (state && state.index === index) return state
+  throw refuse(
+    'illegal_argument_exception',
+    state
+      ? `resume: this token belongs to ${state.index}, not to ${index}.`
+      : 'resume: this is not a token: write "start", "now", or the [resume.token] of the last answer.',
+  )
+}
+/** The order of the chain. */
+const CHAIN: Sort = { by: '_doc', fields: {}, order: 'asc', missing: '_last' }
+/** The request with the point that its token stands for. */
+export const resuming = (request: SearchRequest, index: string): SearchRequest => {
+  const { resume, parts } = request
+  if (typeof resume !== 'string') return request
+  if (parts.length === 0)
+    throw refuse('illegal_argument_exception', 'resume: there is no entity to follow: name one in the path.')
+  return { ...request, sort: [CHAIN], resume: { point: resumePoint(resume, index) } }
+}
+/** What is told beside the hits. */
+export const resumeMember = (
+  { point, reorganisedFrom }: { point: ResumePoint; reorganisedFrom: number | undefined },
+  index: string,
+): string => {
+  const token = encodeResume({ kind: 'resume', index, ...point })
+  const from = reorganisedFrom === undefined ? '' : `,"reorganised_from":${reorganisedFrom}`
+  return `,"resume":{"token":"${token}"${from}}`
 }

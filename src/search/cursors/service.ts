@@ -1,7 +1,11 @@
 import { randomBytes } from 'node:crypto'
+import { cursorKeyOf } from '../../engine/cursor-key.ts'
+import { openForReading } from '../../engine/open.ts'
+import { nativeBinding } from '../../lib/runtime.ts'
 import { type Limits, overLimit } from '../../limits/index.ts'
 import { parseKeepAlive } from '../../query/dates/time-value.ts'
 import type { Seen } from '../../query/request.ts'
+import type { Db } from '../../sqlite/database.ts'
 import type { Answer, Asking, CursorService, Searching } from '../service.ts'
 import { elsewhere, type UsedCursor } from './answer.ts'
 import {
@@ -105,5 +109,30 @@ export const createCursors = ({ limits, now = Date.now, key, page, seen }: Curso
         const { opened, keepAliveMs } = decodePit(id, signingOf(network))
         return { id, opened, keepAliveMs }
       }),
+  }
+}
+
+/** The keys by which ids of cursors are signed, by the file of the network's store, as the main thread reads them. */
+export interface CursorKeys {
+  of(store: string): Buffer
+  close(): void
+}
+export const createCursorKeys = (): CursorKeys => {
+  const open = new Map<string, { db: Db; key(): Buffer }>()
+  return {
+    of(store) {
+      let one = open.get(store)
+      if (!one) {
+        // The main thread waits for no lock.
+        const db = openForReading(store, nativeBinding(), 0)
+        one = { db, key: cursorKeyOf(db) }
+        open.set(store, one)
+      }
+      return one.key()
+    },
+    close() {
+      for (const { db } of open.values()) db.close()
+      open.clear()
+    },
   }
 }

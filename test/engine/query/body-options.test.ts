@@ -5,7 +5,7 @@ import { createSearcher, type Searcher } from '../../../src/engine/query/searche
 import type { Kind } from '../../../src/mapping/index.ts'
 import { parseSearch } from '../../../src/query/parse.ts'
 import { answerSearch } from '../../../src/search/answer.ts'
-import { NATIVE } from '../../../src/search/dialect.ts'
+import { NATIVE } from '../../../src/search/service.ts'
 import { findElasticsearch } from '../../support/elasticsearch.ts'
 import { parseLossless, stringifyLossless } from '../../support/scenarios.ts'
 import { createTestStore, demoBlocks, demoEvents, type TestStore } from '../../support/store.ts'

@@ -2,7 +2,7 @@ import type { SearchRequest } from '../../../query/request.ts'
 import type { Reader, Segment } from '../../reader.ts'
 import type { Part } from '../found.ts'
 import { count, EMPTY, listed, type OrdinalSet, some } from './ordinal-set.ts'
-import { segmentsOf } from './segment-pruning.ts'
+import { segmentsOf } from './segment-matcher.ts'
 
 /** Of each part's matches the first ones of the chain, and whether there are more. */
 export const terminated = (

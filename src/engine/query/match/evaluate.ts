@@ -16,10 +16,9 @@ import {
   type SegmentView,
   viewOf,
 } from '../fields/ordinals.ts'
-import type { Plan } from '../plan/plan.ts'
+import { type Among, among, type Plan } from '../plan/plan.ts'
 import { planQuery } from '../plan/planner.ts'
 import { createNested } from './arguments.ts'
-import { type Among, among } from './block-filter.ts'
 import { scan } from './column-scan.ts'
 import { byChildren, byParent, type JoinOptions, ofTransactions } from './joins.ts'
 import { and, atLeast, count, EMPTY, isEmpty, listed, not, type OrdinalSet, or, packed, run } from './ordinal-set.ts'
@@ -28,12 +27,17 @@ import {
   type Ask,
   type Context,
   createTerms,
+  NOWHERE,
   type PostingsBySegment,
   postingsBySegment,
   type SegmentMatcher,
   union,
+  type Where,
+  whereAll,
+  whereAny,
+  whereAt,
+  whereIn,
 } from './segment-matcher.ts'
-import { NOWHERE, type Where, whereAll, whereAny, whereAt, whereIn } from './segment-pruning.ts'
 
 /** Evaluates a plan on one kind, segment by segment. */
 export interface Evaluation {

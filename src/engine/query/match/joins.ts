@@ -28,9 +28,7 @@ import {
   run,
   toArray,
 } from './ordinal-set.ts'
-import type { Context, SegmentMatcher } from './segment-matcher.ts'
-
-import type { Where } from './segment-pruning.ts'
+import type { Context, SegmentMatcher, Where } from './segment-matcher.ts'
 
 /** How the documents of one kind lie in those of another, within a segment: parents and children share their block. */
 interface Link {

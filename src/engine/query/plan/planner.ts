@@ -4,19 +4,26 @@ import { isIn } from '../../../query/simplify.ts'
 import { findFieldId } from '../../index/terms.ts'
 import type { Reader } from '../../reader.ts'
 import { blockOf, PLACES, placeOf, positionOf } from '../../schema.ts'
-import { columnSource } from '../fields/column-source.ts'
 import { addressIds, commonStart, type Leaf, testOf } from '../fields/condition.ts'
+import { columnSource } from '../fields/field-values.ts'
 import { findBlock, findTransaction, positionsOfIds } from '../fields/find-by-id.ts'
 import { isRowKind } from '../fields/ordinals.ts'
 import { positionsBy, sparsePositions } from '../fields/row-kinds.ts'
 import { dictionaryOf, expandAllFuzzy, expandFuzzy, idsByWord } from '../fields/term-dictionary.ts'
-import { blockNumber, time } from './blocks.ts'
 import { conditionOf } from './column-conditions.ts'
+import {
+  blockNumber,
+  byName,
+  byPostings,
+  bySignature,
+  firstTopic,
+  ofSignatures,
+  selector,
+  time,
+  topics,
+} from './indexed-fields.ts'
 import { planNested } from './nested.ts'
 import { EVERYTHING, NOTHING, type Plan, type Planner } from './plan.ts'
-import { byPostings } from './postings.ts'
-import { byName, bySignature, firstTopic, ofSignatures, selector, topics } from './signatures.ts'
-
 export const planQuery = (kind: Kind, node: Node, reader: Reader): Plan => {
   reader.check()
   switch (node.op) {

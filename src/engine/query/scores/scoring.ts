@@ -6,11 +6,9 @@ import { numberedAs, ordinalOfPosition, segmentAt, sizeOf, viewOf } from '../fie
 import type { Found, Part } from '../found.ts'
 import type { Evaluation } from '../match/evaluate.ts'
 import { count, EMPTY, listed, or, toArray } from '../match/ordinal-set.ts'
-import { segmentsOf } from '../match/segment-pruning.ts'
-import { createExplainer, type Explain } from './explain.ts'
+import { segmentsOf } from '../match/segment-matcher.ts'
 import { type Group, type Scorer, spread } from './fold.ts'
-import { createScorer, type ScorerOptions } from './scorer.ts'
-
+import { createExplainer, createScorer, type Explain, type ScorerOptions } from './scorer.ts'
 /** Scores of all that a search finds. */
 export type Scoring = ReturnType<typeof createScoring>
 

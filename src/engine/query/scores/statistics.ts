@@ -11,15 +11,18 @@ import type { Reader, Segment } from '../../reader.ts'
 import { positionOf } from '../../schema.ts'
 import { isRowKind, numberedAs } from '../fields/ordinals.ts'
 import { dictionaryOf } from '../fields/term-dictionary.ts'
-import { among } from '../match/block-filter.ts'
 import { type Evaluation, evaluate } from '../match/evaluate.ts'
-import type { Context } from '../match/segment-matcher.ts'
-import { segmentsWith } from '../match/segment-pruning.ts'
-import { EVERYTHING, type Plan } from '../plan/plan.ts'
+import { type Context, segmentsWith } from '../match/segment-matcher.ts'
+import { among, EVERYTHING, type Plan } from '../plan/plan.ts'
 import { planQuery } from '../plan/planner.ts'
-import { type Coverage, coverageOf } from './coverage.ts'
-import { countsBySignature, elementStatistics } from './elements.ts'
-import { perSegment, remembered } from './statistics-cache.ts'
+import {
+  type Coverage,
+  countsBySignature,
+  coverageOf,
+  elementStatistics,
+  perSegment,
+  remembered,
+} from './segment-statistics.ts'
 
 export interface StatisticsOptions {
   kind: Kind

@@ -1,7 +1,6 @@
 import type { Limits } from '../../../limits/index.ts'
 import type { Run, SearchRequest } from '../../../query/request.ts'
-import type { SegmentHeader } from '../../index/segment.ts'
-import { blockAt, indexFrom } from '../../index/segment.ts'
+import { blockAt, indexFrom, type SegmentHeader } from '../../index/segment.ts'
 import type { Reader, ReadHeader, Segment } from '../../reader.ts'
 import { blockOf, positionOf } from '../../schema.ts'
 import type { Documents } from '../documents.ts'
@@ -16,13 +15,11 @@ import {
 import { type Found, foundIn, type Part } from '../found.ts'
 import type { Evaluation } from '../match/evaluate.ts'
 import { and, each, type OrdinalSet, run, some, toArray } from '../match/ordinal-set.ts'
-import { segmentsOf } from '../match/segment-pruning.ts'
-import { findByScore, isByScore } from './first-by-score.ts'
+import { segmentsOf } from '../match/segment-matcher.ts'
 import type { Behind } from './search-after.ts'
 import { bySortKeys, type SortKeys, sortKeysOf } from './sort.ts'
 import { createScale } from './sort-memory.ts'
-import { findByKeys } from './top-n.ts'
-
+import { findByKeys, findByScore, isByScore } from './top-n.ts'
 /** The first `from + size` hits in the order that is asked for. */
 export const findBest = (request: SearchRequest, parts: Part[], finding: Finding): Found[] => {
   const wanted = request.from + request.size

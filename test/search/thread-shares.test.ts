@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createShares } from '../../src/search/shares.ts'
+import { createShares } from '../../src/search/thread-shares.ts'
 
 /** How many of each account's tasks may be dear at once, where all of them want to be. */
 const dearOf = (threads: number, most: number | undefined, accounts: readonly number[]): number[] => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { refuse, retry, stop } from '../../src/lib/errors.ts'
 import { createMetrics } from '../../src/lib/metrics.ts'
-import { measuredSearch } from '../../src/search/measured.ts'
+import { measuredSearch } from '../../src/search/search-metrics.ts'
 import type { SearchService } from '../../src/search/service.ts'
 import { ALICE, echo, MAINNET } from '../http/support.ts'
 

@@ -1,13 +1,12 @@
 import { fullType } from '../../../decode/signature.ts'
 import type { FieldPath, Kind } from '../../../mapping/index.ts'
 import type { Value } from '../../../query/ast.ts'
+import type { Run, SearchRequest } from '../../../query/request.ts'
 import type { Statistics } from '../../../query/statistics.ts'
 import { argumentOf, argumentTerms, fieldOfTerm, logTerms, signatureOfLogField, TOO_LONG } from '../../index/terms.ts'
 import type { Posting, Reader, Segment } from '../../reader.ts'
+import { type Numbered, ordinalsWithin } from '../fields/ordinals.ts'
 import { planNested, rangesOf } from '../plan/nested.ts'
-import { type Coverage, countIn } from './coverage.ts'
-import { perSegment, remembered } from './statistics-cache.ts'
-
 /** How many documents of the kind each signature has. */
 export const countsBySignature = (kind: Kind, reader: Reader, coverage: Coverage): ReadonlyMap<number, number> => {
   const of = kind === 'call' ? 'call' : 'log'
@@ -99,3 +98,81 @@ export const elementStatistics = (
     },
   }
 }
+
+/** The documents that scores are counted from: those of all blocks, or of some. */
+export interface Coverage {
+  /** The same for the same blocks. */
+  text: string
+  of(segment: Segment): 'all' | 'none' | 'some'
+  /** Where it is some of a segment: ordinals, each from one up to and without another. */
+  ordinals(segment: Segment, numbered: Numbered): Run[]
+  /** Numbers of blocks; undefined: all. */
+  blocks: readonly Run[] | undefined
+}
+export const coverageOf = (within: SearchRequest['within'], reader: Reader): Coverage => {
+  if (within === undefined) return EVERYTHING
+  const runsIn = ({ first, last }: Segment) => within.filter(([from, to]) => from <= last && to >= first)
+  return {
+    text: within.map(run => run.join('-')).join(),
+    blocks: within,
+    of(segment) {
+      const runs = runsIn(segment)
+      if (runs.length === 0) return 'none'
+      return runs.some(([from, to]) => from <= segment.first && to >= segment.last) ? 'all' : 'some'
+    },
+    ordinals(segment, numbered) {
+      const header = reader.header(segment)
+      return runsIn(segment).map((one): Run => [...ordinalsWithin(header, numbered, one)])
+    },
+  }
+}
+const EVERYTHING: Coverage = { text: '', blocks: undefined, of: () => 'all', ordinals: () => [] }
+/** How many of some ordinals lie in runs of them. */
+export const countIn = (ordinals: Uint32Array, runs: readonly Run[]): number => {
+  let count = 0
+  for (const ordinal of ordinals) for (const [from, to] of runs) if (ordinal >= from && ordinal < to) count++
+  return count
+}
+
+/** What was found out of one state of the store, for as long as that lasts. */
+export const remembered = <T>(reader: Reader, key: string, find: () => T): T => {
+  const version = reader.version()
+  let known = BY_STATE.get(reader)
+  if (!known || known.version !== version || known.values.size >= MAX_VALUES) {
+    known = { version, values: new Map() }
+    BY_STATE.set(reader, known)
+  }
+  const { values } = known
+  if (!values.has(key)) values.set(key, find())
+  return values.get(key) as T
+}
+const BY_STATE = new WeakMap<Reader, { version: number; values: Map<string, unknown> }>()
+const MAX_VALUES = 2_000
+/** Finds out something of each segment, once for as long as the segment stays as it is. */
+export const perSegment = <T>(reader: Reader, key: string): ((segment: Segment, find: () => T) => T) => {
+  let ofReader = BY_SEGMENT.get(reader)
+  if (!ofReader || (ofReader.size >= MAX_KEYS && !ofReader.has(key))) {
+    ofReader = new Map()
+    BY_SEGMENT.set(reader, ofReader)
+  }
+  let known = ofReader.get(key) as Map<string, T> | undefined
+  if (!known) {
+    known = new Map()
+    ofReader.set(key, known)
+  } else if (known.size > 2 * reader.segments().length) {
+    const present = new Set(reader.segments().map(placeOf))
+    for (const place of known.keys()) if (!present.has(place)) known.delete(place)
+  }
+  const values = known
+  return (segment, find) => {
+    const place = placeOf(segment)
+    if (!values.has(place)) {
+      reader.check()
+      values.set(place, find())
+    }
+    return values.get(place)!
+  }
+}
+const BY_SEGMENT = new WeakMap<Reader, Map<string, Map<string, unknown>>>()
+const MAX_KEYS = 200
+const placeOf = ({ id, revised }: Segment): string => `${id} ${revised}`

@@ -3,8 +3,8 @@ import type { Searcher, StoreSearcher } from '../engine/query/searcher.ts'
 import { refuse } from '../lib/errors.ts'
 import type { Aggregation, AggregationType } from '../query/aggs/ast.ts'
 import type { SearchRequest } from '../query/request.ts'
+import { eachOf } from './index-names.ts'
 import type { Format } from './service.ts'
-import { eachOf } from './target.ts'
 
 /** Searches of several networks at once. Their names stand together, with commas between them, in paths and in what is asked of the search room. */
 

@@ -1,22 +1,24 @@
 import type { EventAbi } from '../../../decode/types.ts'
+import type { FieldPath, Kind } from '../../../mapping/index.ts'
 import type { Value } from '../../../query/ast.ts'
 import { tooLong } from '../../../query/simplify.ts'
 import { analyze } from '../../../query/text/analysis.ts'
+import { blockAt } from '../../index/segment.ts'
 import {
   argumentField,
   argumentOf,
   argumentTerms,
   fieldId,
   fieldOfTerm,
+  findFieldId,
   HASHED,
   OVERFLOW_SLOT,
   termOf,
   UNLISTED,
 } from '../../index/terms.ts'
 import type { Reader, StoredSignature } from '../../reader.ts'
-import { type Leaf, testOf } from '../fields/condition.ts'
+import { addressIds, type Leaf, testOf } from '../fields/condition.ts'
 import { EVERYTHING, NOTHING, type Plan, type Planner } from './plan.ts'
-
 /** Conditions on what logs or calls of a signature share, and on topics. */
 
 /** A field that all logs of a signature share. `valuesOf` gives what the field holds for it. */
@@ -168,4 +170,79 @@ const wordOf = (value: string, type: string): string => {
   const width = /^int(\d+)$/.exec(type)?.[1]
   const negative = width !== undefined && digits.length === Number(width) / 4 && digits[0]! >= '8'
   return `0x${digits.padStart(64, negative ? 'f' : '0')}`
+}
+
+/** Conditions on numbers and times of blocks. */
+
+export const blockNumber: Planner = leaf => {
+  if (leaf.field.encoding === 'num' || leaf.field.encoding === 'dec') return { by: 'blocks', runs: runsOf(leaf) }
+  if (leaf.op === 'exists') return EVERYTHING
+  if (leaf.op !== 'in') {
+    const test = testOf(leaf)
+    return { by: 'headers', test: (header, index) => test(`0x${blockAt(header, index).toString(16)}`) }
+  }
+  // `raw` is the number's minimal hex.
+  const numbers = leaf.values.flatMap(value => {
+    const number = Number(value)
+    return Number.isSafeInteger(number) && `0x${number.toString(16)}` === value ? [number] : []
+  })
+  return { by: 'blocks', runs: numbers.sort((a, b) => a - b).map(number => [number, number]) }
+}
+export const time: Planner = leaf => {
+  const test = testOf(leaf)
+  return { by: 'headers', test: ({ times }, index) => test(times[index]! * 1000) }
+}
+const runsOf = (leaf: Leaf): [number, number][] => {
+  if (leaf.op === 'exists') return [[0, Number.MAX_SAFE_INTEGER]]
+  if (leaf.op === 'in')
+    return leaf.values
+      .map(Number)
+      .sort((a, b) => a - b)
+      .map(number => [number, number])
+  const { gt, gte, lt, lte } = leaf.op === 'range' ? leaf.bounds : {}
+  const from = Math.max(0, gte === undefined ? 0 : Number(gte), gt === undefined ? 0 : Number(gt) + 1)
+  const to = Math.min(
+    Number.MAX_SAFE_INTEGER,
+    lte === undefined ? Number.MAX_SAFE_INTEGER : Number(lte),
+    lt === undefined ? Number.MAX_SAFE_INTEGER : Number(lt) - 1,
+  )
+  return from <= to ? [[from, to]] : []
+}
+
+export const byPostings = (
+  kind: Kind,
+  field: FieldPath,
+  leaf: Extract<Leaf, { op: 'in' }>,
+  reader: Reader,
+): Plan | undefined => {
+  const id = findFieldId(kind, field.field)
+  const values = id === undefined ? undefined : postedValues(field, leaf, reader)
+  if (id === undefined || !values) return undefined
+  return values.length === 0
+    ? NOTHING
+    : { by: 'terms', terms: values.map(({ value, fingerprint }) => ({ term: termOf(value, id), fingerprint })) }
+}
+/** Values as terms have them; undefined where these do not tell. See `term` of forms. */
+const postedValues = (
+  field: FieldPath,
+  leaf: Extract<Leaf, { op: 'in' }>,
+  reader: Reader,
+): { value: number; fingerprint: number }[] | undefined => {
+  const { values } = leaf
+  const plain = (ids: readonly number[]) => [...new Set(ids)].map(value => ({ value, fingerprint: 0 }))
+  switch (field.kind) {
+    case 'address':
+      return plain(addressIds(leaf, reader))
+    case 'keyword':
+      return plain(values.flatMap(value => reader.nameId(String(value)) ?? []))
+    case 'hex':
+      return values.map(value => {
+        const { high, low } = reader.hash(String(value))
+        return { value: HASHED + high, fingerprint: low }
+      })
+    case 'boolean':
+      return values.length === 1 && values[0] === false ? plain([0]) : undefined
+    default:
+      return undefined
+  }
 }

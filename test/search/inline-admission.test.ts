@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { createCredit, shapeOf } from '../../src/search/credit.ts'
+import { createCredit, shapeOf } from '../../src/search/inline-admission.ts'
 
 const [A, B] = [1, 2]
 const [cheap, dear] = [() => 'cheap', () => 'dear']

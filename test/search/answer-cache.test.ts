@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
+import { createKeptAnswers, keyOfSearch } from '../../src/search/answer-cache.ts'
 import { createInline, type InlineSearch } from '../../src/search/inline.ts'
-import { createKeptAnswers, keyOfSearch } from '../../src/search/kept-answers.ts'
 import { createTestStore, generatedBlocks } from '../support/store.ts'
 
 const bytesOf = (text: string) => new Uint8Array(Buffer.from(text))

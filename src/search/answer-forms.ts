@@ -13,9 +13,8 @@ import { type Explanation, explanation as explained } from '../query/score.ts'
 import { and, ids } from '../query/simplify.ts'
 import { type AnswerOptions, answering, answerSearch, filtered, type Reply, readSearch } from './answer.ts'
 import type { ScrollState } from './cursors/state.ts'
-import { NATIVE } from './dialect.ts'
-import type { Form, Searching } from './service.ts'
-import { eachOf } from './target.ts'
+import { eachOf } from './index-names.ts'
+import { type Form, NATIVE, type Searching } from './service.ts'
 
 /** A search as it is asked for, but for its body, which is text here. */
 export type Asked = Omit<Searching, 'body' | 'scroll'> & { index: string; scroll?: ScrollState | undefined }
