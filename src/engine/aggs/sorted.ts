@@ -194,13 +194,15 @@ export const rankOf = ({ values, ends, total }: Sorted, value: number): number =
   const own = values[low]!
   const before = low === 0 ? 0 : ends[low - 1]!
   const count = ends[low]! - before
-  const left = low === 0 ? 0 : (own - values[low - 1]!) / 2
-  const right = low === values.length - 1 ? left : (values[low + 1]! - own) / 2
-  const from = own - (low === 0 && count === 1 ? right : left)
-  if (value >= own + right) return 1
+  const isLast = low === values.length - 1
+  // Above the middle of the two greatest values is nothing for Elasticsearch.
+  if (isLast && (count === 1 || value >= own)) return 1
+  const right = isLast ? 0 : (values[low + 1]! - own) / 2
+  const left = low === 0 ? (count === 1 ? right : 0) : (own - values[low - 1]!) / 2
+  const from = own - left
   let below: number
-  if (count === 1) below = before + (value - from) / (own + right - from)
-  else if (value < own) below = before + (value - from) / (own - from)
+  if (count === 1) below = before + (value - from) / (left + right)
+  else if (value < own) below = before + (value - from) / left
   else below = before + count - 1 + (value - own) / right
   return Math.max(0, below) / total
 }
