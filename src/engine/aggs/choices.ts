@@ -1,6 +1,7 @@
+import { overLimit } from '../../limits/index.ts'
 import type { SpecOf } from '../../query/aggs/ast.ts'
 import { rangeKey } from '../../query/aggs/buckets.ts'
-import type { SingleBucket } from '../../query/aggs/result.ts'
+import type { Bucket, Buckets, SingleBucket } from '../../query/aggs/result.ts'
 import {
   type Aggregator,
   bytesOf,
@@ -18,13 +19,56 @@ import {
   shrinkAll,
 } from './aggregator.ts'
 import { type At, type Batch, countsOf, filtered, ordinalAt } from './batch.ts'
-import { createChoices } from './buckets.ts'
 import { createSource } from './sources.ts'
 import { eachValue, gathered } from './values.ts'
 
-interface SingleState extends State {
+interface SlotState extends State {
   counts: Float64Array
   inner: State[]
+}
+
+/** Documents in slots: as many in each bucket above, side by side. `counts`: where these are not those of the batch. */
+interface Slotted {
+  at: At
+  batch: Batch
+  counts?: Float64Array
+}
+
+/** Collects what lies in a fixed number of slots in each bucket above, which are there whatever lies in them. */
+const createSlots = (size: number, inner: Inner, slot: (at: At, batch: Batch) => Slotted) => {
+  const counts = createNumbers()
+  const slotsOf = (owners: Uint32Array): Uint32Array =>
+    size === 1
+      ? owners
+      : Uint32Array.from({ length: owners.length * size }, (_, i) => owners[Math.floor(i / size)]! * size + (i % size))
+  return {
+    collect(at: At, batch: Batch): SlotState {
+      const slotted = slot(at, batch)
+      const states = collectAll(inner, slotted.at, slotted.batch)
+      const here = slotted.counts ?? countsOf(slotted.batch)
+      return { counts: here, inner: states, bytes: bytesOf(states, here) }
+    },
+    shrink(state: State): SlotState {
+      const { counts, inner: states } = state as SlotState
+      const shrunk = shrinkAll(inner, states)
+      return { counts, inner: shrunk, bytes: bytesOf(shrunk, counts) }
+    },
+    merge(state: State, owners: Uint32Array) {
+      const { counts: more, inner: states } = state as SlotState
+      const slots = slotsOf(owners)
+      counts.reserve(lengthFor(slots))
+      for (let i = 0; i < slots.length; i++) counts.values[slots[i]!]! += more[i]!
+      mergeAll(inner, states, slots)
+    },
+    finish: (owners: number) => finishAll(inner, owners * size),
+    /** What lies in a slot of a bucket above, of which -1 is one without documents. */
+    contents(owner: number, place: number): Pick<Bucket, 'docCount' | 'results'> {
+      const slot = owner < 0 ? -1 : owner * size + place
+      return { docCount: counts.values[slot] ?? 0, results: resultsOf(inner, slot) }
+    },
+    count: (owner: number) => counts.values[owner] ?? 0,
+    bytes: () => counts.bytes() + bytesOfAll(inner),
+  }
 }
 
 /** An aggregation of one bucket in each bucket above: of some of the documents, or of others that these lead to. */
@@ -32,38 +76,85 @@ export const createSingle = (
   type: string,
   inner: Inner,
   context: Context,
-  lead: (at: At, batch: Batch) => { at: At; batch: Batch; counts?: Float64Array },
+  lead: (at: At, batch: Batch) => Slotted,
 ): Aggregator => {
-  const counts = createNumbers()
+  const slots = createSlots(1, inner, lead)
   return {
-    collect(at, batch): SingleState {
-      const inside = lead(at, batch)
-      const states = collectAll(inner, inside.at, inside.batch)
-      const here = inside.counts ?? countsOf(inside.batch)
-      return { counts: here, inner: states, bytes: bytesOf(states, here) }
-    },
-    shrink(state): SingleState {
-      const { counts, inner: states } = state as SingleState
-      const shrunk = shrinkAll(inner, states)
-      return { counts, inner: shrunk, bytes: bytesOf(shrunk, counts) }
-    },
-    merge(state, owners) {
-      const { counts: more, inner: states } = state as SingleState
-      counts.reserve(lengthFor(owners))
-      for (let i = 0; i < owners.length; i++) counts.values[owners[i]!]! += more[i]!
-      mergeAll(inner, states, owners)
-    },
-    finish: owners => finishAll(inner, owners),
+    ...slots,
     result(owner): SingleBucket {
       context.count(1)
-      return { is: 'bucket', type, docCount: counts.values[owner] ?? 0, results: resultsOf(inner, owner) }
+      return { is: 'bucket', type, ...slots.contents(owner, 0) }
     },
     number(owner, steps, rest) {
-      if (steps.length === 0 || (steps.length === 1 && steps[0] === '_count')) return counts.values[owner] ?? 0
+      if (steps.length === 0 || (steps.length === 1 && steps[0] === '_count')) return slots.count(owner)
       return numberIn(inner, owner, steps, rest)
     },
-    bytes: () => counts.bytes() + bytesOfAll(inner),
   }
+}
+
+interface Choosing<T> {
+  type: string
+  /** Whether the answer has buckets by their names. */
+  isNamed: boolean
+  /** What each choice lets through of a batch, one after the other. */
+  choose(at: At, batch: Batch): (one: T) => Batch
+  describe(one: T): Pick<Bucket, 'name' | 'key' | 'number'>
+}
+
+/** Buckets of choices, which are shown in their order whatever they let through. */
+const createChoices = <T>(
+  all: readonly T[],
+  { type, isNamed, choose, describe }: Choosing<T>,
+  inner: Inner,
+  context: Context,
+): Aggregator => {
+  const { reader, limits } = context
+  const slots = createSlots(all.length, inner, (at, batch) => {
+    // Documents that many choices let through multiply from level to level.
+    let bytes = all.length * batch.buckets * SLOT_BYTES
+    const chooseOne = choose(at, batch)
+    const chosen = all.map(one => {
+      reader.check()
+      if (bytes > limits.aggregationMemory) throw overLimit('aggregationMemory', limits)
+      const own = chooseOne(one)
+      bytes += own.count * DOCUMENT_BYTES
+      return own
+    })
+    return { at, ...slotted(chosen, batch.buckets, inner.length > 0) }
+  })
+  return {
+    ...slots,
+    result(owner): Buckets {
+      context.count(all.length)
+      const buckets = all.map((one, place): Bucket => ({ ...describe(one), ...slots.contents(owner, place) }))
+      return { is: 'buckets', type, members: [], keyed: isNamed, buckets }
+    },
+    number: () => null,
+  }
+}
+
+/** Bytes of a slot, and of a document in one. */
+const [SLOT_BYTES, DOCUMENT_BYTES] = [12, 16]
+
+/** The documents of all choices together; a document may lie in several. */
+const slotted = (
+  chosen: readonly Batch[],
+  above: number,
+  wantsInner: boolean,
+): { batch: Batch; counts: Float64Array } => {
+  const buckets = chosen.length * above
+  const counts = new Float64Array(buckets)
+  for (const [choice, one] of chosen.entries())
+    for (const [owner, count] of countsOf(one).entries()) counts[owner * chosen.length + choice] = count
+  const count = wantsInner ? chosen.reduce((sum, { count }) => sum + count, 0) : 0
+  const [list, owners] = [new Uint32Array(count), new Uint32Array(count)]
+  let size = 0
+  for (const [choice, one] of wantsInner ? chosen.entries() : [])
+    for (let i = 0; i < one.count; i++) {
+      list[size] = ordinalAt(one, i)
+      owners[size++] = (one.owners ? one.owners[i]! : 0) * chosen.length + choice
+    }
+  return { batch: { count, list, from: 0, owners, buckets }, counts }
 }
 
 export const createRange = (spec: SpecOf<'range' | 'date_range'>, inner: Inner, context: Context): Aggregator => {

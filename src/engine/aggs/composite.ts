@@ -6,9 +6,9 @@ import type { Value } from '../../query/ast.ts'
 import type { Aggregator, Context, Inner } from './aggregator.ts'
 import type { At, Batch } from './batch.ts'
 import { createBuckets, entriesOf } from './buckets.ts'
-import { type Grouped, group, type Rows } from './group.ts'
+import { type Grouped, group } from './group.ts'
 import { type Keys, sharedKeys } from './keys.ts'
-import { createPairs, type Pairs } from './merging.ts'
+import type { Rows } from './merging.ts'
 import { firstOf } from './order.ts'
 import { createSource, type Source } from './sources.ts'
 import { mapped, withMissing } from './values.ts'
@@ -36,15 +36,15 @@ export const createComposite = (spec: SpecOf<'composite'>, inner: Inner, context
       source: createSource(source.values, isTerms ? keys : undefined, context),
       keys,
       round: rounderOf(source),
-      chain: context.shared(() => createPairs()),
+      chain: context.shared(createPairs),
     }
   })
   const valuesOf = (combination: number): number[] => {
     const values: number[] = []
     for (let i = parts.length - 1, at = combination; i >= 0; i--) {
       const { chain } = parts[i]!
-      values.unshift(chain.keys[at]!)
-      at = chain.owners[at]!
+      values.unshift(chain.keyOf(at))
+      at = chain.ownerOf(at)
     }
     return values
   }
@@ -149,7 +149,7 @@ const numbered = (parts: readonly Part[], steps: readonly Part[], levels: Readon
   const numbers = new Float64Array(size)
   for (const part of parts) {
     const own = keys.get(part)!
-    for (let i = 0; i < size; i++) numbers[i] = part.chain.of(numbers[i]!, own[i]!)
+    for (let i = 0; i < size; i++) numbers[i] = part.chain.numberOf(numbers[i]!, own[i]!)
   }
   return { owners, keys: numbers, counts: last.counts }
 }
@@ -161,3 +161,55 @@ const keyOfAfter = (value: Value | null, { spec, keys }: Part): number => {
 
 const shown = (key: number, { spec, keys }: Part): Shown =>
   compositePart(key === NONE ? null : spec.by === 'terms' ? keys.value(key) : key, spec)
+
+/** Numbers pairs of a number and a key from 0 on, in the order in which they come. */
+const createPairs = () => {
+  let capacity = 1024
+  let owners = new Uint32Array(capacity)
+  let keys = new Float64Array(capacity)
+  /** Numbers of pairs, and 1, by open addressing; at most half of the places are taken. */
+  let table = new Uint32Array(capacity * 2)
+  let size = 0
+  const bits = new Float64Array(1)
+  const words = new Uint32Array(bits.buffer)
+
+  const placeOf = (owner: number, key: number): number => {
+    bits[0] = key
+    let hash = Math.imul(words[0]! ^ Math.imul(owner, 0x9e3779b1), 0x85ebca6b) ^ words[1]!
+    hash = Math.imul(hash ^ (hash >>> 15), 0xc2b2ae35)
+    const mask = table.length - 1
+    for (let place = (hash ^ (hash >>> 13)) & mask; ; place = (place + 1) & mask) {
+      const number = table[place]! - 1
+      if (number < 0 || (keys[number] === key && owners[number] === owner)) return place
+    }
+  }
+
+  const grow = () => {
+    capacity *= 2
+    const [oldOwners, oldKeys] = [owners, keys]
+    owners = new Uint32Array(capacity)
+    owners.set(oldOwners)
+    keys = new Float64Array(capacity)
+    keys.set(oldKeys)
+    table = new Uint32Array(capacity * 2)
+    for (let i = 0; i < size; i++) table[placeOf(owners[i]!, keys[i]!)] = i + 1
+  }
+
+  return {
+    ownerOf: (pair: number) => owners[pair]!,
+    keyOf: (pair: number) => keys[pair]!,
+    /** The pair's number, a new one where it is not known yet. */
+    numberOf(owner: number, key: number): number {
+      const place = placeOf(owner, key)
+      if (table[place] !== 0) return table[place]! - 1
+      owners[size] = owner
+      keys[size] = key
+      table[place] = ++size
+      if (size === capacity) grow()
+      return size - 1
+    },
+    bytes: () => capacity * 20,
+  }
+}
+
+type Pairs = ReturnType<typeof createPairs>

@@ -2,11 +2,11 @@ import type { SpecOf } from '../../query/aggs/ast.ts'
 import { createDistinct, createNumberHash, type Distinct } from '../../query/aggs/metrics/cardinality.ts'
 import { counting } from '../../query/aggs/metrics/numbers.ts'
 import { type Aggregator, bytesOf, type Context, type State } from './aggregator.ts'
-import { group, type Rows } from './group.ts'
+import { group } from './group.ts'
 import { sharedKeys } from './keys.ts'
-import { mergeRows } from './merging.ts'
+import { mergeRows, type Rows, type ValuesByBucket } from './merging.ts'
 import { createSource } from './sources.ts'
-import { createValueStore, type ValuesByBucket } from './value-store.ts'
+import { createValueStore } from './value-store.ts'
 
 export const createCardinality = ({ values, precision }: SpecOf<'cardinality'>, context: Context): Aggregator => {
   const keys = sharedKeys(values, context)

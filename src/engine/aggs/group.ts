@@ -1,27 +1,8 @@
 import { lowerBound } from '../../lib/arrays.ts'
 import { MISSING } from '../index/column-codec.ts'
 import { type Batch, cut } from './batch.ts'
+import { createRows, firstRows, type Rows } from './merging.ts'
 import { type Codes, codesIn, eachValue, type Found, gathered, type RawNumbers } from './values.ts'
-
-/** Buckets that a segment gives: each of one bucket above and one key. */
-export interface Rows {
-  owners: Uint32Array
-  keys: Float64Array
-  /** Documents. */
-  counts: Float64Array
-}
-
-export const createRows = (size: number): Rows => ({
-  owners: new Uint32Array(size),
-  keys: new Float64Array(size),
-  counts: new Float64Array(size),
-})
-
-export const firstRows = ({ owners, keys, counts }: Rows, size: number): Rows => ({
-  owners: owners.slice(0, size),
-  keys: keys.slice(0, size),
-  counts: counts.slice(0, size),
-})
 
 export interface Grouped {
   rows: Rows

@@ -1,29 +1,18 @@
-import {
-  bytesOf,
-  bytesOfAll,
-  collectAll,
-  createNumbers,
-  finishAll,
-  type Inner,
-  mergeAll,
-  type State,
-} from './aggregator.ts'
+import { bytesOf, bytesOfAll, collectAll, finishAll, type Inner, mergeAll, type State } from './aggregator.ts'
 import type { At, Batch } from './batch.ts'
 import type { Grouped } from './group.ts'
 import {
-  isLed,
+  fullBytesOf,
+  isNarrow,
   type KeyedState,
-  type Leads,
-  type LedState,
   leadingKeys,
   leadsOf,
-  ledOf,
+  type NarrowState,
+  narrowed,
   rowsIn,
   sizeOf,
-  someRowsIn,
-  wholeOf,
 } from './leading.ts'
-import { createPairs, type Merged, mergeRows, type Pairs, upTo } from './merging.ts'
+import { mergeRows, type Part, rowsOf, upTo, type ValuesByBucket } from './merging.ts'
 
 /** Of an order that begins with the greatest numbers, and of which the first few are wanted. */
 export interface Wanted {
@@ -33,12 +22,14 @@ export interface Wanted {
 }
 
 interface Waiting {
-  state: KeyedState | LedState
+  state: KeyedState | NarrowState
   owners: Uint32Array
 }
 
 /** Bytes of states that wait until all are there, so that they are joined bucket by bucket. */
-const WAITING = 64 * 2 ** 20
+const MAX_WAITING_BYTES = 64 * 2 ** 20
+/** Rows from which on it pays to leave out buckets. */
+const MIN_ROWS = 4000
 
 /** Collects buckets by keys, of all buckets of the level above. */
 export const createKeyed = (
@@ -49,34 +40,74 @@ export const createKeyed = (
 ) => {
   let waiting: Waiting[] = []
   let waitingBytes = 0
-  /** Once too many have waited: all are joined as they come. */
-  let joined: ReturnType<typeof createJoined> | undefined
-  let merged: Omit<Merged, 'numbers'> = NOTHING
-  let order: Uint32Array = NONE
+  let merged: ValuesByBucket = NOTHING
+  /** The number of each merged bucket, which it keeps when others come. */
+  let numberOf: Uint32Array = NONE
+  let isJoined = false
   /** Where buckets were left out: there is one above. */
   let documents: number | undefined
 
-  const joinAll = () => {
-    if (joined) return joined
-    joined = createJoined(inner)
-    for (const { state, owners } of waiting) {
-      check()
-      joined.merge(rowsIn(state), owners)
-    }
-    waiting = []
-    waitingBytes = 0
-    return joined
-  }
-
   const isPicking = inner.every(({ aggregator }) => aggregator.isColumnar)
-  const leadsIn = (state: KeyedState | LedState): Leads | undefined => {
-    if (isLed(state)) return state.leads
+  const leadsIn = (state: KeyedState | NarrowState) => {
+    if (isNarrow(state)) return state.leads
     const numbers = wanted && isPicking && state.above === 1 ? wanted.numbers(state) : undefined
     return numbers && leadsOf(state, numbers, wanted!.size)
   }
+
+  /** The keys of the buckets that come first, where one bucket lies above; undefined where leaving out the others does not pay. */
+  const findLeading = () => {
+    if (!wanted || isJoined) return undefined
+    if (waiting.some(({ owners }) => owners.length !== 1 || owners[0] !== 0)) return undefined
+    if (waiting.reduce((sum, { state }) => sum + sizeOf(state), 0) < MIN_ROWS) return undefined
+    const parts = []
+    for (const { state } of waiting) {
+      check()
+      const leads = leadsIn(state)
+      if (!leads) return undefined
+      parts.push(leads)
+    }
+    const keys = leadingKeys(parts, wanted.size, check)
+    return keys && { keys, documents: parts.reduce((sum, { documents }) => sum + documents, 0) }
+  }
+
+  /** Joins states with the buckets that were joined before. */
+  const join = (states: readonly Waiting[], keys: ReadonlySet<number> | undefined) => {
+    const parts = states.map(({ state, owners }) => {
+      check()
+      return { rows: rowsIn(state, keys), owners }
+    })
+    if (isJoined) {
+      const known: Part = { rows: rowsOf(merged), owners: upTo(merged.starts.length - 1) }
+      const { numbers, ...all } = mergeRows([known, ...parts], check)
+      numberOf = renumbered(numberOf, numbers.shift()!, all.keys.length)
+      merged = all
+      for (const [i, { rows }] of parts.entries()) mergeInner(rows, pickWords(numberOf, numbers[i]!))
+    } else {
+      const { numbers, ...all } = mergeRows(parts, check)
+      numberOf = upTo(all.keys.length)
+      merged = all
+      for (const [i, { rows }] of parts.entries()) mergeInner(rows, numbers[i]!)
+    }
+    isJoined = true
+  }
+  const mergeInner = ({ inner: states }: KeyedState, numbers: Uint32Array) => {
+    if (states.length > 0) mergeAll(inner, states, numbers)
+  }
+
+  /** Joins all that waits. Narrow states of all buckets take so much room that they are not looked at together. */
+  const joinWaiting = (keys?: ReadonlySet<number>) => {
+    for (let from = 0, to = 0; from < waiting.length; from = to) {
+      for (let bytes = 0; to < waiting.length && (keys || bytes <= MAX_WAITING_BYTES); to++)
+        bytes += fullBytesOf(waiting[to]!.state)
+      join(waiting.slice(from, to), keys)
+    }
+    waiting = []
+    waitingBytes = 0
+  }
+
   const inOne = (owner: number): Uint32Array => {
     const { starts } = merged
-    return owner < 0 || owner + 1 >= starts.length ? NONE : order.subarray(starts[owner]!, starts[owner + 1]!)
+    return owner < 0 || owner + 1 >= starts.length ? NONE : numberOf.subarray(starts[owner]!, starts[owner + 1]!)
   }
 
   return {
@@ -88,36 +119,34 @@ export const createKeyed = (
     },
     /** The same in fewer bytes, where only the first few buckets are wanted. */
     shrink(given: State): State {
-      const state = given as KeyedState | LedState
-      const leads = isLed(state) ? undefined : leadsIn(state)
-      return leads ? ledOf(state as KeyedState, leads) : state
+      const state = given as KeyedState | NarrowState
+      const leads = isNarrow(state) ? undefined : leadsIn(state)
+      return leads ? narrowed(state as KeyedState, leads) : state
     },
     merge(given: State, owners: Uint32Array) {
-      const state = given as KeyedState | LedState
-      if (joined) return joined.merge(rowsIn(state), owners)
+      const state = given as KeyedState | NarrowState
       waiting.push({ state, owners })
       waitingBytes += state.bytes
-      if (waitingBytes > WAITING) joinAll()
+      if (waitingBytes > MAX_WAITING_BYTES) joinWaiting()
     },
-    /** Adds a bucket without documents, where there is none. */
-    add: (owner: number, key: number) => joinAll().add(owner, key),
-    finish() {
-      const leading = wanted && !joined ? leadingOf(waiting, { size: wanted.size, leadsIn }, check) : undefined
-      documents = leading?.documents
-      if (!leading && waiting.reduce((sum, { state }) => sum + wholeOf(state), 0) > WAITING) joinAll()
-      if (joined) merged = joined.all()
-      else {
-        const parts = waiting.map(({ state, owners }) => {
-          check()
-          return { rows: leading ? someRowsIn(state, leading.keys) : rowsIn(state), owners }
-        })
-        waiting = []
-        waitingBytes = 0
-        const { numbers, ...all } = mergeRows(parts, check)
-        merged = all
-        for (const [i, { rows }] of parts.entries()) mergeAll(inner, rows.inner, numbers[i]!)
+    /** Adds buckets without documents to all buckets above, where there are none. */
+    add(keys: Float64Array, above: number) {
+      const size = keys.length * above
+      const rows = {
+        owners: Uint32Array.from({ length: size }, (_, i) => Math.floor(i / keys.length)),
+        keys: Float64Array.from({ length: size }, (_, i) => keys[i % keys.length]!),
+        counts: new Float64Array(size),
       }
-      order = joined ? joined.order(merged.starts) : upTo(merged.keys.length)
+      waiting.push({
+        state: { ...rows, inner: [], above, bytes: bytesOf([], ...Object.values(rows)) },
+        owners: upTo(above),
+      })
+    },
+    finish() {
+      const leading = findLeading()
+      documents = leading?.documents
+      joinWaiting(leading?.keys)
+      merged = byNumber(merged, numberOf)
       finishAll(inner, merged.keys.length)
     },
     /** Numbers of the buckets that lie in one above, once all is finished. Those that nobody wants are left out. */
@@ -136,73 +165,39 @@ export const createKeyed = (
       for (let i = 0; i < buckets.length; i++) sum += merged.counts[buckets[i]!]!
       return sum
     },
-    bytes(): number {
-      const own = joined ? joined.bytes() : waitingBytes + merged.keys.byteLength * 3
-      return own + bytesOfAll(inner)
-    },
+    bytes: () => waitingBytes + merged.keys.byteLength * 3 + bytesOfAll(inner),
   }
 }
 
 export type Keyed = ReturnType<typeof createKeyed>
 
-/** The keys of the buckets that come first, where only one bucket lies above; undefined where leaving out the others does not pay. */
-const leadingOf = (
-  waiting: readonly Waiting[],
-  { size, leadsIn }: { size: number; leadsIn(state: KeyedState | LedState): Leads | undefined },
-  check: () => void,
-): { keys: Float64Array; documents: number } | undefined => {
-  if (waiting.some(({ owners }) => owners.length !== 1 || owners[0] !== 0)) return undefined
-  if (waiting.reduce((sum, { state }) => sum + sizeOf(state), 0) < FEW) return undefined
-  const parts: Leads[] = []
-  for (const { state } of waiting) {
-    check()
-    const leads = leadsIn(state)
-    if (!leads) return undefined
-    parts.push(leads)
-  }
-  const keys = leadingKeys(parts, size, check)
-  return keys && { keys, documents: parts.reduce((sum, { documents }) => sum + documents, 0) }
-}
-
-const FEW = 4000
-
 const NONE = new Uint32Array(0)
 const NOTHING = { keys: new Float64Array(0), counts: new Float64Array(0), starts: new Uint32Array(1) }
 
-/** Each bucket has a number as soon as it comes. */
-const createJoined = (inner: Inner) => {
-  const pairs = createPairs()
-  const counts = createNumbers()
-  return {
-    merge({ owners: rowOwners, keys, counts: more, inner: states }: KeyedState, owners: Uint32Array) {
-      const numbers = pairs.all(owners, rowOwners, keys)
-      counts.reserve(pairs.size)
-      const { values } = counts
-      for (let i = 0; i < keys.length; i++) values[numbers[i]!]! += more[i]!
-      mergeAll(inner, states, numbers)
-    },
-    add(owner: number, key: number) {
-      pairs.of(owner, key)
-      counts.reserve(pairs.size)
-    },
-    all: () => ({ keys: pairs.keys, counts: counts.values, starts: startsOf(pairs) }),
-    /** Numbers of buckets, those of one above side by side. */
-    order(starts: Uint32Array): Uint32Array {
-      const { owners, size } = pairs
-      const next = starts.slice()
-      const order = new Uint32Array(size)
-      for (let i = 0; i < size; i++) order[next[owners[i]!]!++] = i
-      return order
-    },
-    bytes: () => pairs.bytes() + counts.bytes(),
+/** The numbers of buckets after more have come: `places` are those of the known ones now. */
+const renumbered = (known: Uint32Array, places: Uint32Array, size: number): Uint32Array => {
+  const numberOf = new Uint32Array(size)
+  const isKnown = new Uint8Array(size)
+  for (let i = 0; i < known.length; i++) {
+    numberOf[places[i]!] = known[i]!
+    isKnown[places[i]!] = 1
   }
+  for (let place = 0, next = known.length; place < size; place++) if (isKnown[place] === 0) numberOf[place] = next++
+  return numberOf
 }
 
-const startsOf = ({ owners, size }: Pairs): Uint32Array => {
-  let most = 0
-  for (let i = 0; i < size; i++) if (owners[i]! >= most) most = owners[i]! + 1
-  const starts = new Uint32Array(most + 1)
-  for (let i = 0; i < size; i++) starts[owners[i]! + 1]!++
-  for (let i = 0; i < most; i++) starts[i + 1]! += starts[i]!
-  return starts
+const pickWords = (all: Uint32Array, places: Uint32Array): Uint32Array => {
+  const picked = new Uint32Array(places.length)
+  for (let i = 0; i < places.length; i++) picked[i] = all[places[i]!]!
+  return picked
+}
+
+/** Keys and counts by the numbers of their buckets. */
+const byNumber = ({ keys, counts, starts }: ValuesByBucket, numberOf: Uint32Array): ValuesByBucket => {
+  const all = { keys: new Float64Array(keys.length), counts: new Float64Array(keys.length), starts }
+  for (let i = 0; i < keys.length; i++) {
+    all.keys[numberOf[i]!] = keys[i]!
+    all.counts[numberOf[i]!] = counts[i]!
+  }
+  return all
 }

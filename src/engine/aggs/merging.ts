@@ -1,4 +1,22 @@
-import type { Rows } from './group.ts'
+/** Buckets that a segment gives: each of one bucket above and one key. */
+export interface Rows {
+  owners: Uint32Array
+  keys: Float64Array
+  /** Documents. */
+  counts: Float64Array
+}
+
+export const createRows = (size: number): Rows => ({
+  owners: new Uint32Array(size),
+  keys: new Float64Array(size),
+  counts: new Float64Array(size),
+})
+
+export const firstRows = ({ owners, keys, counts }: Rows, size: number): Rows => ({
+  owners: owners.slice(0, size),
+  keys: keys.slice(0, size),
+  counts: counts.slice(0, size),
+})
 
 /** Buckets of one segment, and the numbers that its buckets above have in all. */
 export interface Part {
@@ -6,12 +24,16 @@ export interface Part {
   owners: Uint32Array
 }
 
-/** The buckets of some segments together: those of one bucket above stand side by side. */
-export interface Merged {
+/** Different keys with their counts: those of one bucket above stand side by side. */
+export interface ValuesByBucket {
   keys: Float64Array
   counts: Float64Array
   /** Where those of each bucket above begin, and behind the last one the end. */
   starts: Uint32Array
+}
+
+/** The buckets of some segments together. */
+interface Merged extends ValuesByBucket {
   /** Of each part the numbers that its buckets have here. */
   numbers: Uint32Array[]
 }
@@ -198,112 +220,13 @@ export const upTo = (size: number): Uint32Array => {
   return all
 }
 
-const bits = new Float64Array(1)
-const words = new Uint32Array(bits.buffer)
+/** The same as rows, each with the number of its bucket above. */
+export const rowsOf = ({ starts, keys, counts }: ValuesByBucket): Rows => ({
+  ...{ owners: ownersOf(starts), keys: keys.slice(), counts: counts.slice() },
+})
 
-const hashOf = (owner: number, key: number): number => {
-  bits[0] = key
-  let hash = Math.imul(words[0]! ^ Math.imul(owner, 0x9e3779b1), 0x85ebca6b) ^ words[1]!
-  hash = Math.imul(hash ^ (hash >>> 15), 0xc2b2ae35)
-  return (hash ^ (hash >>> 13)) >>> 0
+const ownersOf = (starts: Uint32Array): Uint32Array => {
+  const owners = new Uint32Array(starts.at(-1)!)
+  for (let owner = 0; owner + 1 < starts.length; owner++) owners.fill(owner, starts[owner], starts[owner + 1])
+  return owners
 }
-
-const DIRECT = 2 ** 20
-
-/** Numbers pairs of a bucket and a key from 0 on, in the order in which they come. */
-export const createPairs = () => {
-  let capacity = 16
-  let owners = new Uint32Array(capacity)
-  let keys = new Float64Array(capacity)
-  /** Numbers of pairs, and 1; at most half of the places are taken. */
-  let table = new Uint32Array(capacity * 2)
-  let size = 0
-  /** Of the first owner's keys that are small whole numbers, such as ids: their numbers, and 1. */
-  let direct = new Uint32Array(0)
-
-  const isDirect = (owner: number, key: number): boolean =>
-    owner === 0 && key >= 0 && key < DIRECT && Math.floor(key) === key
-
-  const roomFor = (key: number) => {
-    if (key >= direct.length) {
-      const larger = new Uint32Array(Math.min(DIRECT, Math.max(1024, 2 ** Math.ceil(Math.log2(key + 1)))))
-      larger.set(direct)
-      direct = larger
-    }
-  }
-
-  const placeOf = (owner: number, key: number): number => {
-    const mask = table.length - 1
-    let place = hashOf(owner, key) & mask
-    for (;;) {
-      const found = table[place]!
-      if (found === 0 || (keys[found - 1] === key && owners[found - 1] === owner)) return place
-      place = (place + 1) & mask
-    }
-  }
-
-  const grow = () => {
-    capacity *= 2
-    const [oldOwners, oldKeys] = [owners, keys]
-    owners = new Uint32Array(capacity)
-    owners.set(oldOwners)
-    keys = new Float64Array(capacity)
-    keys.set(oldKeys)
-    table = new Uint32Array(capacity * 2)
-    const mask = table.length - 1
-    for (let i = 0; i < size; i++) {
-      if (isDirect(owners[i]!, keys[i]!)) continue
-      let place = hashOf(owners[i]!, keys[i]!) & mask
-      while (table[place] !== 0) place = (place + 1) & mask
-      table[place] = i + 1
-    }
-  }
-
-  const numberOf = (owner: number, key: number): number => {
-    // Minus zero is the same key.
-    const plain = key + 0
-    if (isDirect(owner, plain)) {
-      roomFor(plain)
-      const known = direct[plain]!
-      if (known !== 0) return known - 1
-      owners[size] = owner
-      keys[size] = plain
-      direct[plain] = ++size
-      if (size === capacity) grow()
-      return size - 1
-    }
-    const at = placeOf(owner, plain)
-    const found = table[at]!
-    if (found !== 0) return found - 1
-    owners[size] = owner
-    keys[size] = plain
-    table[at] = ++size
-    const number = size - 1
-    if (size === capacity) grow()
-    return number
-  }
-
-  return {
-    get size() {
-      return size
-    },
-    get owners() {
-      return owners.subarray(0, size)
-    },
-    get keys() {
-      return keys.subarray(0, size)
-    },
-    /** The pair's number, a new one where it is not known yet. */
-    of: numberOf,
-    /** The numbers of many pairs; the owner of the i-th is `names[owners[i]]`. */
-    all(names: Uint32Array, ownersIn: Uint32Array, keysIn: Float64Array): Uint32Array {
-      const count = keysIn.length
-      const numbers = new Uint32Array(count)
-      for (let i = 0; i < count; i++) numbers[i] = numberOf(names[ownersIn[i]!]!, keysIn[i]!)
-      return numbers
-    },
-    bytes: () => capacity * 20 + direct.byteLength,
-  }
-}
-
-export type Pairs = ReturnType<typeof createPairs>

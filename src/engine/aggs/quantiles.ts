@@ -5,8 +5,8 @@ import type { Metric } from '../../query/aggs/result.ts'
 import type { Aggregator, Context, State } from './aggregator.ts'
 import type { At, Batch } from './batch.ts'
 import { KEPT } from './distinct.ts'
-import { group, type Rows } from './group.ts'
-import { inOrder, type Part } from './merging.ts'
+import { group } from './group.ts'
+import { inOrder, type Part, type Rows, type ValuesByBucket } from './merging.ts'
 import {
   areWords,
   countsFrom,
@@ -21,7 +21,7 @@ import {
   wordsOf,
 } from './sorted.ts'
 import { createSource } from './sources.ts'
-import { createValueStore, ROW_BYTES, type ValuesByBucket } from './value-store.ts'
+import { createValueStore, ROW_BYTES } from './value-store.ts'
 import { type Found, gathered } from './values.ts'
 
 type Spec = SpecOf<'percentiles' | 'percentile_ranks' | 'median_absolute_deviation' | 'boxplot'>

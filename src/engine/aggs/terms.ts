@@ -13,6 +13,7 @@ import type { Keyed, Wanted } from './keyed.ts'
 import { type Keys, sharedKeys } from './keys.ts'
 import { type BucketOrder, bucketOrder, firstBuckets } from './order.ts'
 import { createSource } from './sources.ts'
+import { ROW_BYTES } from './value-store.ts'
 import { type Found, mapped } from './values.ts'
 
 export const createTerms = (spec: SpecOf<'terms'>, inner: Inner, context: Context): Aggregator => {
@@ -25,12 +26,13 @@ export const createTerms = (spec: SpecOf<'terms'>, inner: Inner, context: Contex
     return group(terms.read(all.at, all.batch), all.batch, false).rows.keys
   }
   const addAll = (keyed: Keyed, owners: number) => {
-    for (const { at, batch } of context.everywhere())
-      for (const key of keysIn(at, batch)) {
-        for (let owner = 0; owner < owners; owner++) keyed.add(owner, key)
-        reader.check()
-        if (keyed.bytes() > limits.aggregationMemory) throw overLimit('aggregationMemory', limits)
-      }
+    const keys = new Set<number>()
+    for (const { at, batch } of context.everywhere()) {
+      reader.check()
+      for (const key of keysIn(at, batch)) keys.add(key)
+      if (keys.size * owners * ROW_BYTES > limits.aggregationMemory) throw overLimit('aggregationMemory', limits)
+    }
+    keyed.add(Float64Array.from(keys), owners)
   }
   let order: BucketOrder | undefined
   return createBuckets(

@@ -1,8 +1,4 @@
-import type { Rows } from './group.ts'
-import { type Merged, mergeRows, type Part, upTo } from './merging.ts'
-
-/** Different values with their counts: those of one bucket above stand side by side, from where `starts` says. */
-export type ValuesByBucket = Pick<Merged, 'starts' | 'keys' | 'counts'>
+import { mergeRows, type Part, rowsOf, upTo, type ValuesByBucket } from './merging.ts'
 
 interface Limits {
   /** Bytes up to which all values are kept. */
@@ -48,15 +44,4 @@ export const createValueStore = <P extends Part>(
     },
     bytes: () => bytes,
   }
-}
-
-const rowsOf = ({ starts, keys, counts }: ValuesByBucket): Rows => ({
-  ...{ owners: ownersOf(starts), keys: keys.slice(), counts: counts.slice() },
-})
-
-/** The owner of each row, from where the rows of each begin. */
-const ownersOf = (starts: Uint32Array): Uint32Array => {
-  const owners = new Uint32Array(starts.at(-1)!)
-  for (let owner = 0; owner + 1 < starts.length; owner++) owners.fill(owner, starts[owner], starts[owner + 1])
-  return owners
 }
