@@ -1,9 +1,15 @@
 import type { Config, NetworkConfig } from '../config/index.ts'
 import type { OwnAbis } from '../rules/declared.ts'
 import { impossibleIn } from '../rules/impossible.ts'
-import { covers, isWide, networkOf, unknownNames } from '../rules/networks.ts'
-import type { RuleInput, StoredRule, TargetType } from '../rules/rule.ts'
-
+import {
+  covers,
+  isWide,
+  networkOf,
+  type RuleInput,
+  type StoredRule,
+  type TargetType,
+  unknownNames,
+} from '../rules/rule.ts'
 /** Why a rule matches nothing for now; `networks` are those that are stored or configured, `withoutTraces` why its blocks have none. */
 export const idleReason = (
   rule: StoredRule,

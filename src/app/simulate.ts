@@ -2,8 +2,7 @@ import { readSource } from '../delivery/payload.ts'
 import { refuse } from '../lib/errors.ts'
 import { gapsIn, type Range } from '../lib/ranges.ts'
 import { partsBetween } from '../lib/time.ts'
-import { covers, isWide, networkOf } from '../rules/networks.ts'
-import type { RuleInput } from '../rules/rule.ts'
+import { covers, isWide, networkOf, type RuleInput } from '../rules/rule.ts'
 import {
   edgeOf,
   type Simulation,

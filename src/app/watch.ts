@@ -5,7 +5,7 @@ import { isPruneAsked } from '../ingest/requests/prune-requests.ts'
 import { openRedecodings, redecodeFolder } from '../ingest/requests/redecode-requests.ts'
 import type { Log } from '../lib/log.ts'
 import { every } from '../lib/scheduling/interval.ts'
-import { covers } from '../rules/networks.ts'
+import { covers } from '../rules/rule.ts'
 import type { Rules } from '../rules/store.ts'
 import { shippingOf } from './clusters.ts'
 

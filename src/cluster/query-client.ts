@@ -1,5 +1,4 @@
-import { readDocument } from '../documents/read.ts'
-import { asBigint, asJson } from '../documents/show.ts'
+import { asBigint, asJson, readDocument } from '../documents/show.ts'
 import type { Found } from '../engine/query/found.ts'
 import { check, type SearchOptions } from '../engine/query/options.ts'
 import type { Visible } from '../engine/shipping/shipped-ranges.ts'

@@ -1,3 +1,4 @@
+import type { RawBlock } from '../chain/wire.ts'
 import { renderEvent } from '../decode/render.ts'
 import type { DecodedArg, EventAbi } from '../decode/types.ts'
 import type { Document } from './document.ts'
@@ -70,3 +71,18 @@ export const eventDocument = (
 
 /** Whether decimals say anything of these arguments. */
 export const hasInteger = (args: readonly DecodedArg[]): boolean => args.some(({ int }) => int !== null)
+
+/** Places in the block of transactions and of logs, in order. */
+export interface Places {
+  txs: Uint32Array
+  logs: Uint32Array
+}
+/** The places of the transactions and logs of an excerpt, or of a partial block; undefined for a complete block, where they follow each other. */
+export const placesOf = ({ block, receipts, partial }: RawBlock): Places | undefined => {
+  const last = receipts.length - 1
+  if (last < 0 || (!partial && Number(block.transactions[last]!.transactionIndex) === last)) return undefined
+  return {
+    txs: Uint32Array.from(block.transactions, tx => Number(tx.transactionIndex)),
+    logs: Uint32Array.from(receipts.flatMap(({ logs }) => logs.map(log => Number(log.logIndex)))),
+  }
+}

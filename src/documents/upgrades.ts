@@ -1,6 +1,6 @@
 import type { RawBlock } from '../chain/wire.ts'
 import { keccakHex } from '../lib/keccak.ts'
-import { type Places, placesOf } from './places.ts'
+import { type Places, placesOf } from './logs.ts'
 
 /** A log by which a contract tells that it runs other code from then on. */
 export interface Upgrade {

@@ -1,6 +1,5 @@
 import { gzipSync } from 'node:zlib'
-import { readDocument } from '../documents/read.ts'
-import { asJson } from '../documents/show.ts'
+import { asJson, readDocument } from '../documents/show.ts'
 import { type ByteWriter, createByteWriter } from '../lib/bytes.ts'
 import type { Kind } from '../mapping/index.ts'
 import type { SearchRequest } from '../query/request.ts'

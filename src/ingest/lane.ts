@@ -1,6 +1,6 @@
 import type { RuleMatch } from '../alerts/alert.ts'
 import type { RawBlock } from '../chain/wire.ts'
-import type { DecodedBlock } from '../documents/decoded-block.ts'
+import type { DecodedBlock } from '../documents/document.ts'
 import { type CoverageNotes, NO_NOTES } from '../engine/coverage.ts'
 import type { Additions } from '../engine/documents/additions.ts'
 import { transferables } from '../engine/documents/batch.ts'

@@ -1,9 +1,7 @@
 import { block } from './documents/block.ts'
 import { call } from './documents/call.ts'
-import { contract } from './documents/contract.ts'
-import { event } from './documents/event.ts'
-import { log } from './documents/log.ts'
-import { token } from './documents/token.ts'
+import { contract, token } from './documents/contract.ts'
+import { event, log } from './documents/event.ts'
 import { trace } from './documents/trace.ts'
 import { tx } from './documents/tx.ts'
 import {

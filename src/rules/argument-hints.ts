@@ -1,8 +1,7 @@
 import { type FieldPath, type Kind, lookup } from '../mapping/index.ts'
-import { ALL, type Compare, NONE, type Node, type Operand } from '../query/ast.ts'
+import { ALL, type Compare, type Exact, NONE, type Node, type Operand } from '../query/ast.ts'
+import { ceil, floor, showExact } from '../query/exact.ts'
 import { and, exists, GREATEST_LONG, isIn, LEAST_LONG, nested, not, or, range } from '../query/simplify.ts'
-import { doubleOf, doublesFrom, integersFrom } from './bounds.ts'
-
 /**
  * What the index of arguments tells of a condition on one: its name, and where the value itself or one of its properties is compared, the hex
  * or the number that it must have. Of what lies inside tuples and arrays the index knows nothing.
@@ -130,3 +129,27 @@ const integerHexes = ({ number }: Operand): string[] => {
     if (BigInt.asIntN(bits, digits) === digits) hexes.push(`0x${BigInt.asUintN(bits, digits).toString(16)}`)
   return hexes
 }
+
+/** What an order to an exact number means for the integers and doubles of an index. */
+export type Order = Exclude<Compare['how'], 'equal'>
+export type IntegerBounds = { least: bigint } | { most: bigint }
+/** The integers that are in such order to a number. */
+export const integersFrom = (how: Order, number: Exact): IntegerBounds => {
+  switch (how) {
+    case 'greater':
+      return { least: floor(number) + 1n }
+    case 'greaterOrEqual':
+      return { least: ceil(number) }
+    case 'less':
+      return { most: ceil(number) - 1n }
+    case 'lessOrEqual':
+      return { most: floor(number) }
+  }
+}
+/** The doubles that round numbers in such order to one: the bound itself may stand for one that is within. */
+export const doublesFrom = (field: FieldPath, how: Order, number: Exact): Node => {
+  const bound = doubleOf(number)
+  if (!Number.isFinite(bound)) return exists(field)
+  return range(field, how === 'greater' || how === 'greaterOrEqual' ? { gte: bound } : { lte: bound })
+}
+export const doubleOf = (number: Exact): number => Number(showExact(number))

@@ -1,7 +1,6 @@
 import type { RpcLog, RpcReceipt, RpcTransaction } from '../chain/wire.ts'
 import type { DecodedArg, DecodedLog } from '../decode/types.ts'
-import { type BlockDocuments, type BlockDocumentsInput, LISTED } from '../documents/decoded-block.ts'
-import type { Document } from '../documents/document.ts'
+import { type BlockDocuments, type BlockDocumentsInput, type Document, LISTED } from '../documents/document.ts'
 import { traceReader } from '../documents/traces.ts'
 import { isTrue } from '../lib/hex.ts'
 import { checksumAddress } from '../lib/keccak.ts'

@@ -14,8 +14,7 @@ import { compileTest } from '../query/compare.ts'
 import { integer, parseExact, shifted } from '../query/exact.ts'
 import { and, exists, GREATEST_LONG, isIn, not, or, range } from '../query/simplify.ts'
 import { analyze, LONGEST_TOKEN } from '../query/text/analysis.ts'
-import { argumentHint } from './argument-hints.ts'
-import { doubleOf, doublesFrom, type IntegerBounds, integersFrom } from './bounds.ts'
+import { argumentHint, doubleOf, doublesFrom, type IntegerBounds, integersFrom } from './argument-hints.ts'
 
 /** What an index can tell of a condition: it holds wherever the condition does, and where it is `exact`, nowhere else. */
 export interface Hint {

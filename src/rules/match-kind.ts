@@ -1,6 +1,5 @@
 import type { Compare } from '../query/ast.ts'
 import { type Entity, emitterOf } from './entities.ts'
-import { frequencyOf } from './match-frequency.ts'
 import {
   type Attribute,
   addMember,
@@ -18,9 +17,9 @@ import {
   type Member,
   passing,
 } from './match-group.ts'
-import { keyOfText } from './match-keys.ts'
-import { createProbed } from './match-probes.ts'
+import { frequencyOf, keyOfText } from './match-keys.ts'
 import { type Choice, nameOfAttribute, type Shape, shapeOf } from './match-shape.ts'
+import { createProbed } from './match-table.ts'
 import type { StoredRule } from './rule.ts'
 
 /** Receives the hits of one block. */

@@ -5,9 +5,7 @@ import { type Actor, createTrail, thisUser } from '../accounts/audit.ts'
 import { ACCOUNTS_FILE, connect, createSynced, syncLog } from '../accounts/file.ts'
 import { messageOf } from '../lib/errors.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
-import { covers, isWide, networkOf } from './networks.ts'
-import type { RuleInput, StoredRule } from './rule.ts'
-
+import { covers, isWide, networkOf, type RuleInput, type StoredRule } from './rule.ts'
 /**
  * Opens the secrets by which webhooks of an account are signed, as Standard Webhooks writes them: `whsec_<base64 of 32 bytes>`. They sign, so they cannot be kept as hashes: the file is its
  * owner's alone.
@@ -80,7 +78,7 @@ export const checkRoom = (
 const sizeOf = (inputs: readonly RuleInput[]): number =>
   inputs.reduce((sum, input) => sum + Buffer.byteLength(JSON.stringify(input)), 0)
 
-export { networkOf } from './networks.ts'
+export { networkOf } from './rule.ts'
 
 /** The changes of a network's rules: those created or changed, and the ids of those that left it. */
 interface RuleChanges {

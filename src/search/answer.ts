@@ -4,7 +4,7 @@ import type { Searcher, StoreSearcher, Waiting, Written, WrittenPages } from '..
 import type { SimilarRequest } from '../engine/query/similar.ts'
 import type { Suggester, SuggestRequest } from '../engine/query/suggest.ts'
 import type { Reader } from '../engine/reader.ts'
-import { hidesScores } from '../engine/show/envelope.ts'
+import { hidesScores } from '../engine/show/plain.ts'
 import { type ByteWriter, createByteWriter, newBytes } from '../lib/bytes.ts'
 import { refuse } from '../lib/errors.ts'
 import { filterJson } from '../lib/filter-json.ts'

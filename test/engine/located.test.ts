@@ -6,8 +6,7 @@ import { renderEvent } from '../../src/decode/render.ts'
 import { asJson, argument as shownArgument } from '../../src/documents/show.ts'
 import { createAddresses } from '../../src/engine/forms/addresses.ts'
 import { pack } from '../../src/engine/forms/words.ts'
-import { compileArguments } from '../../src/engine/show/arguments.ts'
-import { createLocated } from '../../src/engine/show/located.ts'
+import { compileArguments, createLocated } from '../../src/engine/show/located.ts'
 import { createByteWriter } from '../../src/lib/bytes.ts'
 
 // Arguments that are shown from where they lie packed, against the decoder, on words that fit their types and words that do not.

@@ -14,9 +14,16 @@ import { endTopics, newLogRecord, readLog, rewriteLog, writeLog } from '../../sr
 import { createRecordRows, newStarts, type RecordRows, startsIn } from '../../src/engine/documents/records/rows.ts'
 import { createTraceWriter, newTraceRecord, readTrace, txOfTrace } from '../../src/engine/documents/records/trace.ts'
 import { txReader } from '../../src/engine/documents/wire-readers.ts'
-import { boolean } from '../../src/engine/forms/boolean.ts'
-import { cursor, takeVarint } from '../../src/engine/forms/cursor.ts'
-import { FOLLOWS_LOGS, type FormName, type Ids, NO_BYTES, takeLength } from '../../src/engine/forms/form.ts'
+import {
+  cursor,
+  FOLLOWS_LOGS,
+  type FormName,
+  type Ids,
+  NO_BYTES,
+  takeLength,
+  takeVarint,
+} from '../../src/engine/forms/form.ts'
+import { boolean } from '../../src/engine/forms/ids.ts'
 import { takeInteger } from '../../src/engine/forms/integer.ts'
 import { unpack } from '../../src/engine/forms/words.ts'
 import type { Statement } from '../../src/engine/reader.ts'

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { MISSING, valueAt } from '../../src/engine/index/column-codec.ts'
-import { COLUMN_FIELDS, type ColumnField } from '../../src/engine/index/column-fields.ts'
-import { UNLISTED, UNLISTED_CALL } from '../../src/engine/index/terms.ts'
+import { COLUMN_FIELDS, type ColumnField, UNLISTED, UNLISTED_CALL } from '../../src/engine/index/terms.ts'
 import { positionOfOrdinal, sizeOf } from '../../src/engine/query/fields/ordinals.ts'
 import type { Reader } from '../../src/engine/reader.ts'
 import { COUNTED_KINDS, type Kind } from '../../src/mapping/index.ts'

@@ -1,6 +1,4 @@
-import { readDocument } from '../../documents/read.ts'
-import { asBigint } from '../../documents/show.ts'
-
+import { asBigint, readDocument } from '../../documents/show.ts'
 /** What a cluster answered to an aggregation or in a bucket. All names in it are ours. */
 export type Answered = Readonly<Record<string, unknown>>
 

@@ -1,5 +1,5 @@
 import { requestOf } from '../../engine/aggs/top-hits.ts'
-import { hidesScores } from '../../engine/show/envelope.ts'
+import { hidesScores } from '../../engine/show/plain.ts'
 import type { AggregationType, CompositeSource, GivenTerms, Order, SpecOf } from '../../query/aggs/ast.ts'
 import {
   compositePart,

@@ -1,5 +1,4 @@
-import { readDocument } from '../../documents/read.ts'
-import { asJson } from '../../documents/show.ts'
+import { asJson, readDocument } from '../../documents/show.ts'
 import { OPEN, OPEN_LIST } from '../../engine/forms/json.ts'
 import { compileSourcePaths } from '../../query/hits/source-filter.ts'
 import type { SourceFilter } from '../../query/request.ts'

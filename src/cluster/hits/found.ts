@@ -1,6 +1,5 @@
 import type { Document } from '../../documents/document.ts'
-import { readDocument } from '../../documents/read.ts'
-import { asBigint, asJson, type BigIntegers } from '../../documents/show.ts'
+import { asBigint, asJson, type BigIntegers, readDocument } from '../../documents/show.ts'
 import type { Documents } from '../../engine/query/documents.ts'
 import type { Found } from '../../engine/query/found.ts'
 import { type Hit, loadInto } from '../../engine/query/hits.ts'

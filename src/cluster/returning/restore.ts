@@ -1,7 +1,7 @@
 import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { DecodedBlock } from '../../documents/decoded-block.ts'
+import type { DecodedBlock } from '../../documents/document.ts'
 import { createBlocks } from '../../engine/blocks.ts'
 import type { Batch } from '../../engine/documents/batch.ts'
 import { DOCUMENT_BYTES } from '../../engine/journal.ts'

@@ -1,6 +1,5 @@
 import { byKind, RECORD_KINDS, type RecordKind } from '../../mapping/index.ts'
-import { cursor } from '../forms/cursor.ts'
-import { NO_BYTES, takeLength } from '../forms/form.ts'
+import { cursor, NO_BYTES, takeLength } from '../forms/form.ts'
 import type { Statement } from '../reader.ts'
 import { blockOf, placeOf, positionOf } from '../schema.ts'
 import { columnIndex, PLACES_PER_ROW } from './columns.ts'

@@ -1,6 +1,15 @@
 import type { ByteWriter } from '../../lib/bytes.ts'
-import { cursor, takeVarint } from './cursor.ts'
-import { FOLLOWS_LOGS, type Form, LENGTH_BASE, OWN_BLOOM, sized, takeLength, writeNull } from './form.ts'
+import {
+  cursor,
+  FOLLOWS_LOGS,
+  type Form,
+  LENGTH_BASE,
+  OWN_BLOOM,
+  sized,
+  takeLength,
+  takeVarint,
+  writeNull,
+} from './form.ts'
 import { CLOSE_LIST, COMMA, OPEN_LIST, piece, writeHex } from './json.ts'
 
 /** In place of a bloom filter that follows from the transaction's logs. */

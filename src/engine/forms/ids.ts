@@ -1,9 +1,8 @@
 import type { ByteWriter } from '../../lib/bytes.ts'
+import { isTrue } from '../../lib/hex.ts'
 import type { Addresses } from './addresses.ts'
-import { takeVarint } from './cursor.ts'
-import { type Form, type Ids, type Shown, writeNull } from './form.ts'
-import { HEX, QUOTE } from './json.ts'
-
+import { cursor, type Form, type Ids, type Shown, takeVarint, writeNull } from './form.ts'
+import { FALSE, HEX, NULL, QUOTE, TRUE } from './json.ts'
 /** Appends an address of the dictionary as JSON. */
 export const writeAddress = (out: ByteWriter, id: number, addresses: Addresses) => {
   out.bytes(HEX)
@@ -44,3 +43,26 @@ export const name = idForm(
   (ids, text) => ids.name(text),
   (out, id, shown) => shown.name(out, id),
 )
+
+const NULL_BOOLEAN = 2
+const take = (bytes: Uint8Array): boolean | null => {
+  const byte = bytes[cursor.at++]!
+  return byte === NULL_BOOLEAN ? null : byte === 1
+}
+/** 0, 1, or 2 for an explicit null. */
+export const boolean: Form = {
+  name: 'boolean',
+  size: 'byte',
+  write: (out, value) => out.byte(value === null ? NULL_BOOLEAN : isTrue(value) ? 1 : 0),
+  json: () => (out, bytes) => {
+    const truth = take(bytes)
+    out.bytes(truth === null ? NULL : truth ? TRUE : FALSE)
+    return true
+  },
+  take,
+  number: value => (value == null ? undefined : isTrue(value) ? 1 : 0),
+  // A search for what is true finds nearly everything.
+  term(value, _, add) {
+    if (value != null && !isTrue(value)) add(0)
+  },
+}

@@ -1,7 +1,6 @@
 import type { ByteWriter } from '../../lib/bytes.ts'
 import { digitAt, writeHexBytes } from './bytes.ts'
-import { cursor } from './cursor.ts'
-import { type Form, NULL_INTEGER, PADDED, SMALL, writeNull } from './form.ts'
+import { cursor, type Form, NULL_INTEGER, PADDED, SMALL, writeNull } from './form.ts'
 import { writeHex } from './json.ts'
 
 /** Appends an integer as JSON from its big-endian bytes; `members` are those that are shown of an object. */

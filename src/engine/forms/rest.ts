@@ -1,6 +1,5 @@
 import type { Rest } from '../../documents/rest.ts'
-import { cursor, takeVarint } from './cursor.ts'
-import { type Form, sized, skipValue, takeLength, writeCut } from './form.ts'
+import { cursor, type Form, sized, skipValue, takeLength, takeVarint, writeCut } from './form.ts'
 
 /** A field that few chains have. */
 export interface RareField {

@@ -3,8 +3,7 @@ import zlib from 'node:zlib'
 import type { ByteWriter } from '../../lib/bytes.ts'
 import { impossible } from '../../sqlite/damage.ts'
 import type { Addresses } from './addresses.ts'
-import { cursor, takeVarint } from './cursor.ts'
-import { type Form, type Ids, sized } from './form.ts'
+import { cursor, type Form, type Ids, sized, takeVarint } from './form.ts'
 import { HEX, QUOTE, ZERO } from './json.ts'
 
 /**

@@ -9,9 +9,9 @@ import {
   isPacked,
   MISSING,
 } from './column-codec.ts'
-import { COLUMN_FIELDS, columnByNumber } from './column-fields.ts'
 import { countOf, FULL_LEVEL, levelOf, SEGMENT_COUNTS, type SegmentCounts, sumOf } from './segments.ts'
 import type { IndexStructure, SegmentPart } from './structure.ts'
+import { COLUMN_FIELDS, columnByNumber } from './terms.ts'
 
 /** Values that one step of a merge joins, at least one column's. */
 const VALUES = 50_000

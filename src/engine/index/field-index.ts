@@ -4,9 +4,8 @@ import type { CountedKind } from '../../mapping/index.ts'
 import { formOfField } from '../forms/field-forms.ts'
 import type { TermIds } from '../forms/form.ts'
 import { encodeColumn, MISSING } from './column-codec.ts'
-import { COLUMN_FIELDS } from './column-fields.ts'
 import type { createPairsBuilder } from './postings.ts'
-import { HASHED, POSTINGS_FIELDS, termOf } from './terms.ts'
+import { COLUMN_FIELDS, HASHED, POSTINGS_FIELDS, termOf } from './terms.ts'
 
 /** A column of a batch, encoded, on its way to the thread that writes. */
 export interface BatchColumn {

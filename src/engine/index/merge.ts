@@ -1,6 +1,6 @@
 import { byKind, COUNTED_KINDS } from '../../mapping/index.ts'
 import type { Db } from '../../sqlite/database.ts'
-import { encodeHeader, joinHeaders } from './segment.ts'
+import { encodeHeader, headOfHeader, indexFrom, joinHeaders } from './segment.ts'
 import {
   countOf,
   FAN,
@@ -12,8 +12,8 @@ import {
   segmentNumbers,
   sumOf,
 } from './segments.ts'
-import type { IndexStructure, SegmentPart } from './structure.ts'
-
+import type { IndexStructure, SegmentPart, Structures } from './structure.ts'
+import { termOf, UNDECODED } from './terms.ts'
 /**
  * Makes one segment of neighbouring ones, in steps so small that nobody who waits for a block waits long: each is a transaction of its own. The index
  * of a segment that is not listed is seen by nobody, so that it can be written, and later be removed, bit by bit; only when it is whole
@@ -108,4 +108,31 @@ const partsOf = (run: readonly SegmentRow[]): SegmentPart[] => {
     for (const kind of COUNTED_KINDS) seen[kind] += countOf(row, kind)
     return part
   })
+}
+
+/** Takes all blocks above `to` out of the index. */
+export const truncate = (db: Db, to: number, { all, postings }: Structures) => {
+  const unlist = db.prepare('DELETE FROM segment WHERE id = ?')
+  const nextNumber = segmentNumbers(db)
+  const insertSegment = segmentInserter(db)
+  const rows = db.prepare(`SELECT ${SEGMENT_COLUMNS} FROM segment WHERE last > ?`).all(to) as SegmentRow[]
+  for (const row of rows) {
+    if (row.first <= to) {
+      const segment = nextNumber()
+      const whole = readHeader(db, row.id, row.first)
+      const blocks = indexFrom(whole, to + 1)
+      const header = headOfHeader(whole, blocks)
+      const kept = byKind(COUNTED_KINDS, kind => (kind === 'block' ? blocks : header.ends[kind].at(-1)!))
+      if (!row.emptied) for (const structure of all) structure.truncate(row.id, segment, kept)
+      const undecoded = row.emptied ? 0 : postings.count(segment, termOf(0, UNDECODED))
+      const events = Math.min(row.events, kept.log - undecoded)
+      unlist.run(row.id)
+      insertSegment(
+        { ...kept, first: row.first, last: header.last, events, scoped: row.scoped, emptied: row.emptied ?? 0 },
+        encodeHeader(header),
+        segment,
+      )
+    } else unlist.run(row.id)
+    for (const structure of all) while (structure.remove(row.id));
+  }
 }

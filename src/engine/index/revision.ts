@@ -7,11 +7,10 @@ import type { BatchContext } from '../documents/batch.ts'
 import { columnIndex } from '../documents/columns.ts'
 import type { StoredCall, StoredLog } from '../documents/stored.ts'
 import { packTopic } from '../forms/words.ts'
-import { columnNumber } from './column-fields.ts'
 import { createIndexing, firstTopicOf, isEvent, type Numbered } from './indexing.ts'
 import { createNumbersBuilder, type Numbers } from './points.ts'
 import { createPairsBuilder, type Pairs } from './postings.ts'
-import { findFieldId, termOf, UNLISTED, UNLISTED_CALL } from './terms.ts'
+import { columnNumber, findFieldId, termOf, UNLISTED, UNLISTED_CALL } from './terms.ts'
 
 /** What changes where logs, calls and failures of one segment are decoded anew, ready to be written in one transaction. */
 export interface Revision {

@@ -1,5 +1,11 @@
-import { COUNTED_KINDS, type CountedKind, type Field, fieldsOf, type Kind } from '../../mapping/index.ts'
-
+import {
+  COUNTED_KINDS,
+  type CountedKind,
+  type Field,
+  type FieldPath,
+  fieldsOf,
+  type Kind,
+} from '../../mapping/index.ts'
 /**
  * Keys of the inverted index. A term is value × 2^22 + field: the field says in which role a document has the value. Values below 2^30 are
  * dictionary ids; from 2^30 on they are the high part of a 62-bit hash, whose low part is the posting's `fingerprint`. All roles of an
@@ -95,3 +101,25 @@ export const argumentTerms = (value: number): [number, number] => [
 /** Keys of `num`: integers and scaled values of an argument. */
 export const integersOf = (signature: number, slot: number): number => argumentField(signature, slot) * 2
 export const scaledOf = (signature: number, slot: number): number => argumentField(signature, slot) * 2 + 1
+
+/** A field that has a column, as the mapping declares it. */
+export interface ColumnField {
+  kind: CountedKind
+  field: string
+  /** Number of the column in the store. */
+  number: number
+  declaration: Field
+}
+export const COLUMN_FIELDS: readonly ColumnField[] = COUNTED_KINDS.flatMap(kind =>
+  fieldsOf(kind).flatMap(({ path, field }) =>
+    field.column === undefined ? [] : [{ kind, field: path, number: field.column, declaration: field }],
+  ),
+)
+const BY_NAME: ReadonlyMap<string, ColumnField> = new Map(COLUMN_FIELDS.map(one => [`${one.kind}.${one.field}`, one]))
+const BY_NUMBER: ReadonlyMap<number, ColumnField> = new Map(COLUMN_FIELDS.map(one => [one.number, one]))
+/** Events have the columns of their logs. */
+export const columnOf = (kind: Kind, { field }: Pick<FieldPath, 'field'>): ColumnField | undefined =>
+  BY_NAME.get(`${kind === 'event' ? 'log' : kind}.${field}`)
+export const columnNumber = (kind: CountedKind, field: string): number => BY_NAME.get(`${kind}.${field}`)!.number
+/** Undefined where no field of today has the number. */
+export const columnByNumber = (number: number): ColumnField | undefined => BY_NUMBER.get(number)

@@ -6,8 +6,7 @@ import type { Node, Value } from '../../query/ast.ts'
 import { valuesOf } from '../../query/predicate.ts'
 import { innerNodes } from '../../query/simplify.ts'
 import type { Reader } from '../reader.ts'
-import type { Show } from '../show/show.ts'
-import { showsOf } from '../show/shows.ts'
+import { type Show, showsOf } from '../show/shows.ts'
 
 export interface Documents {
   /**

@@ -5,9 +5,17 @@ import type { Signature } from '../../decode/types.ts'
 import type { Hash62 } from '../../lib/hash.ts'
 import { byKind } from '../../mapping/index.ts'
 import { copyValues, MISSING } from '../index/column-codec.ts'
-import { columnNumber } from '../index/column-fields.ts'
 import { indexFrom } from '../index/segment.ts'
-import { argumentField, fieldId, HASHED, logField, termOf, UNLISTED, UNLISTED_CALL } from '../index/terms.ts'
+import {
+  argumentField,
+  columnNumber,
+  fieldId,
+  HASHED,
+  logField,
+  termOf,
+  UNLISTED,
+  UNLISTED_CALL,
+} from '../index/terms.ts'
 import { endOf, positionOfOrdinal } from '../query/fields/ordinals.ts'
 import type { Reader, ReadHeader, Segment, StoredSignature } from '../reader.ts'
 import { blockOf } from '../schema.ts'

@@ -5,9 +5,7 @@ import type { ByteWriter } from '../../lib/bytes.ts'
 import type { Addresses } from '../forms/addresses.ts'
 import { type FieldPlan, writeCut } from '../forms/form.ts'
 import { NULL, piece, writeJson } from '../forms/json.ts'
-import { type Argument, compileArguments, shownArguments } from './arguments.ts'
-import { createLocated, type Located } from './located.ts'
-
+import { type Argument, compileArguments, createLocated, type Located, shownArguments } from './located.ts'
 /** Declarations that are remembered. */
 export const DECLARATIONS = 5_000
 

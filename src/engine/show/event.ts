@@ -8,7 +8,7 @@ import type { Context } from './context.ts'
 import { createDecodedShow, DECLARATIONS, type Declaration, type Decoded, declare } from './decoded.ts'
 import { createLogAt, logEnvelope, logFields } from './log.ts'
 import { always, sourceWriter, type WriteBy } from './plan.ts'
-import type { Show } from './show.ts'
+import type { Show } from './shows.ts'
 
 /** What the logs of a signature are shown by. */
 interface EventDeclaration extends Declaration {

@@ -8,12 +8,10 @@ import type { Found } from '../query/found.ts'
 import { groupBy, relatedBy } from '../query/inner-hits.ts'
 import type { Evaluator } from '../query/match/evaluate.ts'
 import type { Reader } from '../reader.ts'
-import { envelopeOf, hidesScores, hitWriter, type WriteHit } from './envelope.ts'
 import { createHitCache } from './hit-cache.ts'
-import { createPlainWriter } from './plain.ts'
+import { createPlainWriter, envelopeOf, hidesScores, hitWriter, type WriteHit } from './plain.ts'
 import { createRichWriter, isRich, type Relating } from './rich.ts'
-import type { Show } from './show.ts'
-import { showsOf } from './shows.ts'
+import { type Show, showsOf } from './shows.ts'
 
 export interface HitsOptions {
   reader: Reader

@@ -1,6 +1,6 @@
 import type { ByteWriter } from '../../lib/bytes.ts'
 import { remembered } from '../../lib/caches.ts'
-import type { log as mapping } from '../../mapping/documents/log.ts'
+import type { log as mapping } from '../../mapping/documents/event.ts'
 import { newLogRecord, readLog } from '../documents/records/log.ts'
 import { writeAddress } from '../forms/ids.ts'
 import { CLOSE_LIST, COMMA, FALSE, OPEN_LIST, writeHex } from '../forms/json.ts'
@@ -8,7 +8,7 @@ import { endOfWord, writeWords } from '../forms/words.ts'
 import { blockOf, placeOf } from '../schema.ts'
 import { type Context, placeFields, type ShownBlock, writeTxHash } from './context.ts'
 import { always, sourceWriter, type Write, type WriteBy } from './plan.ts'
-import type { Show } from './show.ts'
+import type { Show } from './shows.ts'
 
 /** The log at hand, which an event is, too. */
 export interface LogAt {

@@ -1,14 +1,19 @@
 import type { RestKind } from '../../documents/rest.ts'
+import type { block as mapping } from '../../mapping/documents/block.ts'
 import { type FieldwiseKind, MAPPING } from '../../mapping/index.ts'
 import { present } from '../../sqlite/damage.ts'
 import { RARE_COLUMNS, RECORD_COLUMNS, REST, REST_VALUES } from '../documents/columns.ts'
 import type { RecordView } from '../documents/record-reader.ts'
+import { hashStart } from '../documents/records/block.ts'
 import { locate } from '../documents/records/fields.ts'
-import { cursor } from '../forms/cursor.ts'
-import type { Shown } from '../forms/form.ts'
+import { writeHashes } from '../forms/bytes.ts'
+import { cursor, type Shown } from '../forms/form.ts'
 import { writeObject } from '../forms/json.ts'
-import { planMembers, planSource, type WriteBy } from './plan.ts'
-import type { Show } from './show.ts'
+import { blockOf, placeOf, positionOf } from '../schema.ts'
+import { createBloomShow } from './bloom.ts'
+import { type Context, placeFields, type ShownBlock, writeTxHash } from './context.ts'
+import { always, planMembers, planSource, type WriteBy } from './plan.ts'
+import type { Show } from './shows.ts'
 
 /** The fields of the record at hand, of a kind that is stored field by field. */
 export interface RecordFields {
@@ -104,3 +109,66 @@ const rareWriters = (kind: RestKind, at: RecordAt, shown: Shown): [string, Write
       }
     },
   ])
+
+type Derived = 'number' | 'hash' | 'timestamp' | 'transactions'
+export const createBlockShow = (context: Context): Show => {
+  const record = createRecordFields('block', context)
+  const place = placeFields(() => block)
+  let block: ShownBlock
+
+  /** What the block's row tells beside its record. */
+  const derived = {
+    number: place.blockNumber,
+    hash: place.blockHash,
+    timestamp: place.seconds,
+    transactions: () => always(out => writeHashes(out, block.stored.hashes, 0, block.stored.txs * 32)),
+  } satisfies Record<Derived & keyof typeof mapping.fields, WriteBy>
+
+  return {
+    find(position) {
+      const found = context.block(blockOf(position))
+      if (found) block = found
+      return found !== undefined
+    },
+    id: out => out.bytes(block.hash),
+    routing: undefined,
+    parent: undefined,
+    source: recordSource('block', record, derived, () => context.records.blockRecord(block.stored.number)),
+  }
+}
+
+export const createTxShow = (context: Context): Show => {
+  const bloom = createBloomShow(context)
+  let block: ShownBlock
+  let place = 0
+  const record = createRecordFields('tx', {
+    ...context,
+    ownBloom: out => bloom(out, block.stored, place),
+  })
+  const where = placeFields(() => block)
+  const derived = {
+    blockHash: where.blockHash,
+    blockNumber: where.blockNumber,
+    hash: where.transactionHash(() => place),
+    timestamp: where.seconds,
+    transactionIndex: where.quantity(() => place),
+  }
+
+  return {
+    find(position) {
+      const found = context.block(blockOf(position))
+      if (!found || hashStart(found.stored, placeOf(position)) < 0) return false
+      block = found
+      place = placeOf(position)
+      return true
+    },
+    id(out) {
+      writeTxHash(out, block, place)
+    },
+    routing: out => out.bytes(block.hash),
+    parent: out => out.bytes(block.hash),
+    source: recordSource('tx', record, derived, () =>
+      context.records.find('tx', positionOf(block.stored.number, place)),
+    ),
+  }
+}

@@ -13,11 +13,10 @@ import type { Found } from '../query/found.ts'
 import type { Related } from '../query/inner-hits.ts'
 import { sortValues } from '../query/sort/sort-values.ts'
 import type { Reader } from '../reader.ts'
-import { envelopeOf, hitWriter, scoreWriter } from './envelope.ts'
 import type { Hits, Totals, WriteHits } from './hits.ts'
 import { createInnerHits } from './inner-hits.ts'
-import { matchedNames } from './plain.ts'
-import type { Show } from './show.ts'
+import { envelopeOf, hitWriter, matchedNames, scoreWriter } from './plain.ts'
+import type { Show } from './shows.ts'
 
 /** Whether hits show more than their envelope and `_source`. */
 export const isRich = ({ shown, collapse, parts }: SearchRequest): boolean =>

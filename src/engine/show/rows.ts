@@ -7,7 +7,7 @@ import { checksumAddress } from '../../lib/keccak.ts'
 import { byKind, ROW_KINDS, type RowKind } from '../../mapping/index.ts'
 import { compileSourceFilter } from '../../query/hits/source-filter.ts'
 import { present } from '../../sqlite/damage.ts'
-import type { ContractColumns } from '../documents/findings.ts'
+import type { ContractColumns } from '../documents/additions.ts'
 import { valueReader } from '../documents/record-values.ts'
 import { hashOfTx } from '../documents/records/block.ts'
 import { writeJson } from '../forms/json.ts'
@@ -15,7 +15,7 @@ import { itemsOf } from '../query/fields/row-kinds.ts'
 import type { Reader } from '../reader.ts'
 import { blockOf, positionOf } from '../schema.ts'
 import type { Context } from './context.ts'
-import type { Show } from './show.ts'
+import type { Show } from './shows.ts'
 
 /** Shows contracts and tokens, which are few and kept in rows, through objects. */
 export const createRowShows = (context: Context, reader: Reader): Record<RowKind, Show> => {

@@ -1,15 +1,16 @@
+import type { Decoding } from '../../documents/document.ts'
+import type { ByteWriter } from '../../lib/bytes.ts'
 import type { Kind, RowKind } from '../../mapping/index.ts'
+import type { SourceFilter } from '../../query/request.ts'
 import { present } from '../../sqlite/damage.ts'
 import type { Reader } from '../reader.ts'
-import { createBlockShow } from './block.ts'
 import { createCallShow } from './call.ts'
 import { type Context, createContext } from './context.ts'
 import { createEventShow } from './event.ts'
 import { createLogShow } from './log.ts'
+import { createBlockShow, createTxShow } from './record.ts'
 import { createRowShows } from './rows.ts'
-import type { Show, Shows } from './show.ts'
 import { createTraceShow } from './trace.ts'
-import { createTxShow } from './tx.ts'
 
 const known = new WeakMap<Reader, Shows>()
 
@@ -44,3 +45,19 @@ export const createRecordShows = (context: Context): Record<Exclude<Kind, RowKin
     call: createCallShow(context),
   }
 }
+
+/** Shows documents of one kind as JSON. A filter on `_source` decides what of them is read. */
+export interface Show {
+  /** Goes to a document; false where none is stored there (any more). All else is of that one. */
+  find(position: number): boolean
+  /** Each without quotes. */
+  id(out: ByteWriter): void
+  /** Both or none. */
+  routing: ((out: ByteWriter) => void) | undefined
+  parent: ((out: ByteWriter) => void) | undefined
+  /** What writes `_source`; undefined where none is wanted. */
+  source(filter: SourceFilter): ((out: ByteWriter) => void) | undefined
+  /** What rules need beside the fields of what is decoded; undefined of what no declaration is known for. */
+  decoding?(): Decoding | undefined
+}
+export type Shows = Readonly<Record<Kind, Show>>

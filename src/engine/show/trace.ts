@@ -1,16 +1,14 @@
 import type { ByteWriter } from '../../lib/bytes.ts'
 import { MAPPING } from '../../mapping/index.ts'
 import { INPUT, newTraceRecord, readTrace, txOfTrace } from '../documents/records/trace.ts'
-import { cursor, takeVarint } from '../forms/cursor.ts'
-import type { FieldPlan } from '../forms/form.ts'
-import { takeLength } from '../forms/form.ts'
+import { cursor, type FieldPlan, takeLength, takeVarint } from '../forms/form.ts'
 import { CLOSE, keyOf, type Member, NULL, OPEN, piece, writeMembers, writeObject } from '../forms/json.ts'
 import { writeWords } from '../forms/words.ts'
 import { blockOf, placeOf, positionOf } from '../schema.ts'
 import { type Context, placeFields, type ShownBlock, writeTxHash } from './context.ts'
 import { planSource, type SourcePlan, type Write, type WriteBy } from './plan.ts'
 import { fieldsAt, type RecordAt } from './record.ts'
-import type { Show } from './show.ts'
+import type { Show } from './shows.ts'
 
 /** Objects that hold fields of a trace. */
 type Outer = 'action' | 'result'

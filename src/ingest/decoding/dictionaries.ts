@@ -2,7 +2,7 @@ import type { Signature } from '../../decode/types.ts'
 import { createDictionary, type Dictionary } from '../../engine/index/dictionary.ts'
 import type { Numbered } from '../../engine/index/indexing.ts'
 import { SIGNATURES, UNLISTED, UNLISTED_CALL } from '../../engine/index/terms.ts'
-import type { StoredDictionaries } from '../../engine/lookups/dictionaries.ts'
+import type { StoredDictionaries } from '../../engine/lookups/dictionary-reader.ts'
 import { createHash } from '../../lib/hash.ts'
 
 /** Gives ids to repeated values of documents. Signatures are few enough to keep all of them in memory. */

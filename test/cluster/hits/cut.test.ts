@@ -3,8 +3,7 @@ import { test } from 'node:test'
 import { createRandom } from '../../../scripts/demo/random.ts'
 import { compileCut } from '../../../src/cluster/hits/cut.ts'
 import { scanAnswer } from '../../../src/cluster/hits/scan.ts'
-import { readDocument } from '../../../src/documents/read.ts'
-import { asJson } from '../../../src/documents/show.ts'
+import { asJson, readDocument } from '../../../src/documents/show.ts'
 import { compileSourceFilter } from '../../../src/query/hits/source-filter.ts'
 
 const NAMES = ['a', 'ab', 'b', 'args', 'value']

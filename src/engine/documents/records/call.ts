@@ -1,6 +1,6 @@
 import type { BlockCall } from '../../../documents/calls.ts'
 import type { ByteWriter } from '../../../lib/bytes.ts'
-import { cursor, takeVarint } from '../../forms/cursor.ts'
+import { cursor, takeVarint } from '../../forms/form.ts'
 
 /** A call as its record tells it. What is in its trace, or in its transaction, is not in it. */
 export interface CallRecord {

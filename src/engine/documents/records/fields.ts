@@ -1,7 +1,6 @@
 import type { ByteWriter } from '../../../lib/bytes.ts'
 import type { FieldwiseKind } from '../../../mapping/index.ts'
-import { cursor } from '../../forms/cursor.ts'
-import { type Ids, skipValue } from '../../forms/form.ts'
+import { cursor, type Ids, skipValue } from '../../forms/form.ts'
 import { RECORD_COLUMNS } from '../columns.ts'
 import type { ReaderOf } from '../wire-readers.ts'
 

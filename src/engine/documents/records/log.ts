@@ -1,7 +1,6 @@
 import type { RpcLog } from '../../../chain/wire.ts'
 import type { ByteWriter } from '../../../lib/bytes.ts'
-import { cursor, takeVarint } from '../../forms/cursor.ts'
-import type { Ids } from '../../forms/form.ts'
+import { cursor, type Ids, takeVarint } from '../../forms/form.ts'
 import { packData, packTopic } from '../../forms/words.ts'
 
 /** A log as its record tells it; its topics and its data are packed, between these places of the row. */

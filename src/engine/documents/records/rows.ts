@@ -4,7 +4,7 @@ import { joinBytes, joinDoubles, joinWords } from '../../../lib/arrays.ts'
 import { type ByteWriter, createByteWriter } from '../../../lib/bytes.ts'
 import type { RecordKind } from '../../../mapping/index.ts'
 import { impossible } from '../../../sqlite/damage.ts'
-import { cursor, takeVarint } from '../../forms/cursor.ts'
+import { cursor, takeVarint } from '../../forms/form.ts'
 import { blockOf, positionOf } from '../../schema.ts'
 import { PLACES_PER_ROW } from '../columns.ts'
 

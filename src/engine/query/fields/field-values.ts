@@ -6,7 +6,7 @@ import { GREATEST_LONG, tooLong } from '../../../query/simplify.ts'
 import { valueReader } from '../../documents/record-values.ts'
 import type { ColumnBounds } from '../../index/column-cache.ts'
 import type { ColumnData } from '../../index/column-codec.ts'
-import { columnOf } from '../../index/column-fields.ts'
+import { columnOf } from '../../index/terms.ts'
 import type { Reader } from '../../reader.ts'
 import { endOf, type Numbered, numberedAs, placesOf, type SegmentView } from './ordinals.ts'
 /** What columns and records hold of a field: ids of dictionaries, integers, texts. */

@@ -1,8 +1,8 @@
 import { lowerBound } from '../../../lib/arrays.ts'
 import type { Kind } from '../../../mapping/index.ts'
 import { MISSING, valueAt } from '../../index/column-codec.ts'
-import { COLUMN_FIELDS } from '../../index/column-fields.ts'
 import { blockAt, indexFrom } from '../../index/segment.ts'
+import { COLUMN_FIELDS } from '../../index/terms.ts'
 import type { Reader, ReadHeader, Segment } from '../../reader.ts'
 import { blockOf, placeOf, positionOf } from '../../schema.ts'
 import {

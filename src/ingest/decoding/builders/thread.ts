@@ -6,7 +6,7 @@ import type { PackLine, PackOptions } from '../../../chain/files/pack.ts'
 import type { RawBlock } from '../../../chain/wire.ts'
 import { createDecoding } from '../../../decode/decoding.ts'
 import { creationsIn } from '../../../documents/contracts.ts'
-import type { DecodedDocuments } from '../../../documents/decoded-block.ts'
+import type { DecodedDocuments } from '../../../documents/document.ts'
 import { hasInteger } from '../../../documents/logs.ts'
 import { digitsOf } from '../../../engine/documents/additions.ts'
 import {
@@ -16,7 +16,7 @@ import {
   type PieceContext,
   pieceBuffers,
 } from '../../../engine/documents/piece.ts'
-import { createStoredDictionaries } from '../../../engine/lookups/dictionaries.ts'
+import { createStoredDictionaries } from '../../../engine/lookups/dictionary-reader.ts'
 import { createTokenLookup } from '../../../engine/lookups/index.ts'
 import { openForReading } from '../../../engine/open.ts'
 import { keccakReady } from '../../../lib/keccak.ts'

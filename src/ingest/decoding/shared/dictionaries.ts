@@ -1,6 +1,6 @@
 import type { Signature } from '../../../decode/types.ts'
 import { createDictionary, type Dictionary } from '../../../engine/index/dictionary.ts'
-import type { StoredDictionaries } from '../../../engine/lookups/dictionaries.ts'
+import type { StoredDictionaries } from '../../../engine/lookups/dictionary-reader.ts'
 import { createFilterMemory, type Dictionaries, openAddressFilter, type SignatureIds } from '../dictionaries.ts'
 import { type AddressesMemory, createAddressesMemory, joinAddresses, ownAddresses } from './addresses.ts'
 import { createTextsMemory, joinTexts, ownTexts, type SharedTexts, type TextsMemory } from './texts.ts'
