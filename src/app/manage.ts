@@ -1,17 +1,27 @@
 import type { Accounts } from '../accounts/index.ts'
 import type { Config } from '../config/index.ts'
 import { storedNetworks, storeFile } from '../engine/files.ts'
-import type { Management } from '../http/manage/service.ts'
+import type { AbiShelf, Management, Redecodings } from '../http/manage/service.ts'
+import type { RateSample, Rates, Redecoding as RedecodingInfo } from '../http/shapes/management.ts'
 import { abiFolder } from '../ingest/decoding/abis.ts'
 import type { Indexing } from '../ingest/network.ts'
-import { redecodeFolder } from '../ingest/requests/redecode-requests.ts'
-import type { Status } from '../ingest/status/status.ts'
+import {
+  askedAt,
+  askToRedecodeBy,
+  idOf,
+  isStopped,
+  openRedecodings,
+  type Redecoding,
+  redecodeFolder,
+  stopRedecoding,
+} from '../ingest/requests/redecode-requests.ts'
+import type { NetworkStatus, Status } from '../ingest/status/status.ts'
+import { refuse } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
+import { every } from '../lib/scheduling/interval.ts'
 import type { Pool } from '../search/pool.ts'
 import { createAbiOf } from './manage/abi-of.ts'
 import { createAbiShelf } from './manage/abis.ts'
-import { createRates } from './manage/rates.ts'
-import { createRedecodings } from './manage/redecodings.ts'
 import { createStorage } from './manage/storage.ts'
 import { storeOf } from './stores.ts'
 
@@ -66,5 +76,111 @@ export const createManagement = ({
     rates: rates.of,
     storage: createStorage(network => storeOf(data, network)),
     stop: rates.stop,
+  }
+}
+
+const EVERY_MS = 10_000
+/** An hour of them. */
+const KEPT = 360
+
+/** What the status tells now and then, of the last hour. */
+export const createRates = (status: () => Promise<Status>, log: Log) => {
+  const samples = new Map<string, RateSample[]>()
+  const take = async () => {
+    const { networks } = await status()
+    const at = new Date().toISOString()
+    for (const network of networks) {
+      const list = samples.get(network.network) ?? []
+      list.push(sampleOf(network, at))
+      if (list.length > KEPT) list.shift()
+      samples.set(network.network, list)
+    }
+    for (const name of samples.keys()) if (!networks.some(({ network }) => network === name)) samples.delete(name)
+  }
+  // Whoever looks early sees something; what is wrong with it, the next one tells.
+  take().catch(() => {})
+  return {
+    stop: every(EVERY_MS, take, { log, doing: 'note how fast networks are indexed' }),
+    take,
+    of: (wanted: string | undefined): Rates => ({
+      everyMs: EVERY_MS,
+      networks: Array.from(samples, ([network, list]) => ({ network, samples: list })).filter(
+        ({ network }) => wanted === undefined || network === wanted,
+      ),
+    }),
+  }
+}
+
+const sampleOf = (
+  { head, ranges, lag, blocksPerSecond, eventsPerSecond, secondsLeft }: NetworkStatus,
+  at: string,
+): RateSample => ({ at, head, top: ranges.at(-1)?.to ?? null, lag, blocksPerSecond, eventsPerSecond, secondsLeft })
+
+interface RedecodingsOptions {
+  /** Of what is asked for. */
+  folder: string
+  shelf: Pick<AbiShelf, 'info'>
+  /** Networks that are stored. */
+  stored(): string[]
+  /** What attends to a network. */
+  indexingOf(network: string): Pick<Indexing, 'report'> | undefined
+}
+
+/** Decoding stored blocks again, as HTTP asks for it: by the same files as the command line. */
+export const createRedecodings = ({ folder, shelf, stored, indexingOf }: RedecodingsOptions): Redecodings => {
+  const show = async (redecoding: Redecoding, isFirst: boolean): Promise<RedecodingInfo> => {
+    const { network, next } = redecoding
+    const abi = redecoding.abi.replace(/\.json$/, '')
+    const report = isFirst ? indexingOf(network)?.report().redecoding : undefined
+    const isRunning = isFirst && (next !== null || report != null)
+    return {
+      ...{ id: idOf(redecoding), network, abi },
+      name: (await shelf.info(abi))?.name ?? null,
+      askedAt: new Date(askedAt(redecoding)).toISOString(),
+      state: isStopped(redecoding) ? 'stopping' : isRunning ? 'running' : 'waiting',
+      nextBlock: next === null || next === Number.MAX_SAFE_INTEGER ? null : Math.max(0, next),
+      blocksLeft: report?.blocksLeft ?? null,
+    }
+  }
+
+  const list = async (): Promise<RedecodingInfo[]> => {
+    const begun = new Set<string>()
+    const shown: RedecodingInfo[] = []
+    for (const redecoding of openRedecodings(folder)) {
+      const isFirst = !begun.has(redecoding.network)
+      begun.add(redecoding.network)
+      shown.push(await show(redecoding, isFirst))
+    }
+    return shown
+  }
+
+  return {
+    list,
+    async start(ids, networks) {
+      const wanted = new Map<string, string | null>()
+      for (const id of ids) {
+        const abi = /^[0-9a-f]{16}$/.test(id) ? await shelf.info(id) : undefined
+        if (!abi)
+          throw refuse('resource_not_found_exception', `There is no ABI ${id}: GET /abis/ lists those that were added.`)
+        wanted.set(id, abi.network)
+      }
+      const here = stored().filter(network => networks === undefined || networks.includes(network))
+      const asked = Array.from(wanted, ([id, network]) =>
+        askToRedecodeBy(
+          folder,
+          `${id}.json`,
+          here.filter(stored => network === null || stored === network),
+        ),
+      )
+      const started = new Set(asked.flat().map(idOf))
+      return (await list()).filter(({ id }) => started.has(id))
+    },
+    async stop(id) {
+      const found = openRedecodings(folder).find(redecoding => idOf(redecoding) === id)
+      const shown = found && (await list()).find(redecoding => redecoding.id === id)
+      if (!found || !shown) return undefined
+      stopRedecoding(found, shown.state !== 'waiting')
+      return { ...shown, state: 'stopping' }
+    },
   }
 }

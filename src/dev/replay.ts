@@ -4,8 +4,7 @@ import { abiFolder, readAbiFile, readOwnAbis, type StoredAbi } from '../ingest/d
 import { replayTransaction } from '../ingest/replay/index.ts'
 import { messageOf } from '../lib/errors.ts'
 import type { Run } from '../lib/shutdown.ts'
-import { type Creation, itemsOf } from './chain-news.ts'
-import type { ReplayOptions } from './news.ts'
+import { type Creation, itemsOf, type ReplayOptions } from './chain-news.ts'
 import { type Artifact, createCodeNaming, createNaming, findProjects, readArtifacts } from './project.ts'
 
 /** Tells what happened in one transaction, by what a node says of it now. Nothing is stored. */

@@ -13,8 +13,7 @@ import { replayTransaction } from '../ingest/replay/index.ts'
 import { ChainsieveError } from '../lib/errors.ts'
 import type { Fields, Log } from '../lib/log.ts'
 import { type Run, surviveFaults } from '../lib/shutdown.ts'
-import { createChainNews } from './chain-news.ts'
-import type { DevOptions } from './news.ts'
+import { createChainNews, type DevOptions } from './chain-news.ts'
 import { type Artifact, createNaming, findProjects, readArtifacts, replaceAbis, stateOf } from './project.ts'
 
 /** Receivers of alerts run on the developer's machine. */
@@ -25,8 +24,10 @@ const LOOK_MS = 100
 const NODE_MS = 2_000
 /** Longest wait for each answer to why a transaction failed. */
 const EXPLAIN_MS = 3_000
+
 const UNTRACED =
   'The node has no traces: inner calls are not known, and reasons for failures come from eth_call on the state before the block.'
+
 /** Number of older blocks that are still printed. */
 const TOLD = 10
 /** If the chain is longer, only its newest blocks are indexed unless the user asks for more. */

@@ -6,7 +6,7 @@ import type { Door } from './auth.ts'
 import { originOf, THIS_MACHINE } from './connections.ts'
 import { type Context, factsOf, header } from './context.ts'
 import { text } from './openapi/schema.ts'
-import { routesOf } from './route.ts'
+import { routesOf } from './request.ts'
 
 export interface ServedMetrics {
   /** In Prometheus's text format. */

@@ -1,7 +1,7 @@
 import type { Status } from '../ingest/status/status.ts'
 import { json } from './answer.ts'
 import { answer, ref } from './openapi/schema.ts'
-import { routesOf } from './route.ts'
+import { routesOf } from './request.ts'
 
 const route = routesOf<{ status(): Status | Promise<Status> }>('Server')
 

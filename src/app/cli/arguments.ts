@@ -4,9 +4,8 @@ import type { Flags } from '../../config/index.ts'
 import { toggle } from '../../config/kinds.ts'
 import { NETWORK_SETTINGS, placesOf, SETTINGS, type Setting } from '../../config/settings.ts'
 import { didYouMean } from '../../lib/edit-distance.ts'
-import { type Command, misused } from './command.ts'
+import { COMMON, type Command, misused } from './command.ts'
 import { COMMANDS } from './commands/index.ts'
-import { COMMON } from './setting-lists.ts'
 
 /** What was typed, understood: values of flags are not yet read. */
 export type Typed =

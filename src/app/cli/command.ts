@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream'
+import { CLUSTER_OPTIONS } from '../../config/cluster.ts'
 import type { Config, Flags, NetworkConfig } from '../../config/index.ts'
-import type { SettingName, Table, Values } from '../../config/settings.ts'
+import type { NETWORK_SETTINGS, SETTINGS, SettingName, Table, Values } from '../../config/settings.ts'
 import { ChainsieveError, refuse } from '../../lib/errors.ts'
 import type { Bars, Output } from '../../lib/progress.ts'
 import type { Run } from '../../lib/shutdown.ts'
@@ -98,3 +99,65 @@ export const endOf = ({ failure, missing, unread }: Summary, { shutdown, log }: 
   log.warn('Stopped before the end; the same command continues here')
   return 1
 }
+
+export const COMMON = ['data', 'config', 'json'] as const satisfies readonly (keyof typeof SETTINGS)[]
+
+export const SERVER = [
+  'host',
+  'port',
+  'logRequests',
+  'metrics',
+  'tlsCert',
+  'tlsKey',
+  'trustProxy',
+  'proxyHeader',
+  'corsOrigin',
+  'noConsole',
+  'queryDeadline',
+  'readers',
+  'limit',
+  'allowTarget',
+  'smtp',
+  'mailFrom',
+  'mailDigest',
+  'deliveryTimeout',
+  'deliveryRetries',
+  'keepDeliveries',
+] as const satisfies readonly (keyof typeof SETTINGS)[]
+
+/** Settings of retention. */
+export const KEPT = ['keepBlocks', 'keepFor', 'keepAlerts', 'keepAudit'] as const satisfies readonly SettingName[]
+
+export const NODE = [
+  'network',
+  'chainId',
+  'rpc',
+  'ws',
+  'from',
+  'to',
+  'order',
+  'finality',
+  'staleAfter',
+  'pollInterval',
+  'skipBloom',
+  'verifyLogs',
+  'traces',
+  'requestTimeout',
+  'rpcBatch',
+  'rpcConcurrency',
+  'rpcRate',
+  'rpcDaily',
+  'rpcMonth',
+  'rpcCosts',
+  'storeBatch',
+] as const satisfies readonly (keyof typeof NETWORK_SETTINGS)[]
+
+/** Where documents of a network are searched. */
+export const CLUSTER = ['store', ...CLUSTER_OPTIONS] as const satisfies readonly (keyof typeof NETWORK_SETTINGS)[]
+
+/** What of a network is indexed where not all of it is. */
+export const SCOPED = [
+  'contract',
+  'event',
+  'transactions',
+] as const satisfies readonly (keyof typeof NETWORK_SETTINGS)[]

@@ -1,12 +1,15 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { thisUser } from '../../accounts/audit.ts'
+import { ACCOUNTS_FILE } from '../../accounts/file.ts'
 import { type Config, loadConfig, readFlags, type Sources } from '../../config/index.ts'
 import { ChainsieveError, stop, systemFault } from '../../lib/errors.ts'
-import { createLog, describe } from '../../lib/log.ts'
+import { createLog, describe, type Log } from '../../lib/log.ts'
 import { createScreen, progressBar, progressLines, type Screen } from '../../lib/progress.ts'
 import { redact } from '../../lib/secret.ts'
 import { createShutdown, type ShutdownOptions } from '../../lib/shutdown.ts'
 import type { Services } from '../index.ts'
 import { namedBy, type Typed, understand } from './arguments.ts'
-import { noteAct } from './audited.ts'
 import { type Context, MISUSED, perform, type Streams } from './command.ts'
 import { overview, usageOf, widthOf } from './usage.ts'
 
@@ -87,3 +90,31 @@ const fail = (screen: Screen, error: unknown, code: number, command = 'chainsiev
   screen.line(`${command} --help shows how to use it.`)
   return 2
 }
+
+/** Writes to the audit trail what was done at the command line. A folder without accounts has no trail. */
+export const noteAct = (
+  services: Services,
+  data: string,
+  { command, args, settings, options }: Extract<Typed, { wants: 'run' }>,
+  log: Log,
+): void => {
+  if (!existsSync(join(data, ACCOUNTS_FILE))) return
+  const network = settings.network === undefined ? {} : { network: settings.network }
+  const detail = { ...network, ...options }
+  try {
+    const accounts = services.openAccounts(data)
+    try {
+      accounts.trail.record(thisUser(), {
+        action: command.name,
+        ...(args.length > 0 && { target: redact(args.join(' ')).slice(0, LONGEST) }),
+        ...(Object.keys(detail).length > 0 && { detail }),
+      })
+    } finally {
+      accounts.close()
+    }
+  } catch (error) {
+    log.warn('Failed to write to the audit trail', { command: command.name, error })
+  }
+}
+
+const LONGEST = 1_000

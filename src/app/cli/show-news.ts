@@ -1,4 +1,4 @@
-import type { DevFailure, DevNews, DevStep } from '../../dev/news.ts'
+import type { DevFailure, DevNews, DevStep } from '../../dev/chain-news.ts'
 import { count, showText } from './show.ts'
 
 interface Style {

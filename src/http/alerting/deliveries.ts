@@ -8,10 +8,9 @@ import { json } from '../answer.ts'
 import { actorOf } from '../context.ts'
 import { invalid } from '../errors.ts'
 import { answer, closed, listOf, oneOf, orNull, ref, text } from '../openapi/schema.ts'
-import { integerOf, oneOfThese, readMembers, ruleOf, storedRule, timeOf } from '../request.ts'
-import { jsonBody } from '../route.ts'
+import { integerOf, jsonBody, oneOfThese, readMembers, ruleOf, storedRule, timeOf } from '../request.ts'
 import { alertState, type Redelivery, redelivery, type WideRedelivery, wideRedelivery } from '../shapes/rules.ts'
-import { RULE, ruleRoute } from './route.ts'
+import { RULE, ruleRoute } from './service.ts'
 
 export const listAlerts = ruleRoute(
   'get',

@@ -11,11 +11,9 @@ import { readBody } from '../body.ts'
 import { actorOf } from '../context.ts'
 import { invalid } from '../errors.ts'
 import { answer, listOf, ref } from '../openapi/schema.ts'
-import { AROUND, checkIfMatch, etagOf, integerOf, isKnown, readRule, ruleOf } from '../request.ts'
-import { jsonBody } from '../route.ts'
+import { AROUND, checkIfMatch, etagOf, integerOf, isKnown, jsonBody, readRule, ruleOf } from '../request.ts'
 import { sizeOf } from './deliveries.ts'
-import { RULE, RULE_EXAMPLE, RULES, ruleRoute } from './route.ts'
-import type { Alerting, AlertingService } from './service.ts'
+import { type Alerting, type AlertingService, RULE, RULE_EXAMPLE, RULES, ruleRoute } from './service.ts'
 
 export const listRules = ruleRoute(
   'get',

@@ -4,10 +4,9 @@ import { json } from '../answer.ts'
 import { actorOf, askedBy, whileConnected } from '../context.ts'
 import { invalid } from '../errors.ts'
 import { ref } from '../openapi/schema.ts'
-import { fitRuleOf, readMembers, readRule, readShape } from '../request.ts'
-import { jsonBody } from '../route.ts'
+import { fitRuleOf, jsonBody, readMembers, readRule, readShape } from '../request.ts'
 import { type SimulationRange, simulationRange, testRequest } from '../shapes/rules.ts'
-import { RULE, RULE_EXAMPLE, RULES, ruleRoute } from './route.ts'
+import { RULE, RULE_EXAMPLE, RULES, ruleRoute } from './service.ts'
 
 export const simulate = ruleRoute(
   'post',

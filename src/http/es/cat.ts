@@ -6,10 +6,8 @@ import { PRODUCT } from '../answer.ts'
 import { askedBy, header } from '../context.ts'
 import { type Answer, JSON_BODY, ref, text } from '../openapi/schema.ts'
 import { healthOf, INFO } from './cluster.ts'
-import { type Call, type Endpoint, type Told, told } from './endpoint.ts'
+import { aliasesOf, type Call, type Endpoint, indexName, isOn, kindsOf, type Told, told } from './endpoint.ts'
 import { bytesOf, uuidOf } from './indices.ts'
-import { aliasesOf, indexName, kindsOf } from './names.ts'
-import { isOn } from './parameters.ts'
 
 /** What is told as lines of text, or as JSON where a client wants that. */
 interface Table<Row> {

@@ -2,10 +2,8 @@ import { refuse } from '../../lib/errors.ts'
 import { KINDS } from '../../mapping/index.ts'
 import { json } from '../answer.ts'
 import { askedBy } from '../context.ts'
-import { routesOf } from '../route.ts'
-import { type Call, type Endpoint, told } from './endpoint.ts'
-import { indexName, kindsOf } from './names.ts'
-import { OF_CLUSTER } from './parameters.ts'
+import { routesOf } from '../request.ts'
+import { type Call, type Endpoint, indexName, kindsOf, OF_CLUSTER, told } from './endpoint.ts'
 
 /** What clients ask a server before they ask it anything else. They go by the version, which is that of the dialect that is spoken here, and by the tagline, letter by letter. */
 export const INFO = {

@@ -4,9 +4,7 @@ import type { OpenedPit, PitOpening } from '../../search/service.ts'
 import { sendAnswer } from '../answer.ts'
 import { askedBy } from '../context.ts'
 import { answer, orError, ref } from '../openapi/schema.ts'
-import { keysOf, textKey, textsKey } from './body.ts'
-import { type Call, type Endpoint, SHARDS, told } from './endpoint.ts'
-import { targetOf } from './names.ts'
+import { type Call, type Endpoint, keysOf, SHARDS, targetOf, textKey, textsKey, told } from './endpoint.ts'
 import { dialectOf } from './search.ts'
 
 const opened = async (call: Call, dialect: PitOpening['dialect']): Promise<OpenedPit> => {

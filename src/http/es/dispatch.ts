@@ -1,17 +1,25 @@
-import { refuse } from '../../lib/errors.ts'
+import { type ChainsieveError, refuse } from '../../lib/errors.ts'
 import { filterJson } from '../../lib/filter-json.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Limits } from '../../limits/index.ts'
+import { KINDS } from '../../mapping/index.ts'
 import { checkNetwork, eachOf, namedIn } from '../../search/index-names.ts'
 import { oneOnly } from '../../search/multi-network.ts'
 import type { SearchService } from '../../search/service.ts'
 import { PRODUCT } from '../answer.ts'
 import type { Handler } from '../context.ts'
 import { errorResponse, unknownRoute, wrongMethod } from '../errors.ts'
-import type { Call, Endpoint, Method, Told } from './endpoint.ts'
-import { createNames } from './names.ts'
-import { checkParameters, filterPathOf, OF_INDEXES, parametersOf } from './parameters.ts'
-import { createRoutes, notSupported, READ_ONLY_CODE } from './routes.ts'
+import {
+  type Call,
+  checkParameters,
+  createNames,
+  type Endpoint,
+  filterPathOf,
+  type Method,
+  OF_INDEXES,
+  parametersOf,
+  type Told,
+} from './endpoint.ts'
 
 /** Answers everything below `/:technology/:blockchain/:network/es`. */
 export const dispatch = (
@@ -75,3 +83,129 @@ const shown = (
   const body = filterPath.length > 0 ? filterJson(Buffer.from(text), filterPath) : text
   return new Response(body, { status, headers: PRODUCT })
 }
+
+interface FoundEndpoints {
+  /** By the method that they take. */
+  endpoints: ReadonlyMap<Method, { endpoint: Endpoint; path: ReadonlyMap<string, string> }>
+}
+
+/** Finds endpoints by their paths; names before what stands for any of them. */
+export const createRoutes = (
+  endpoints: readonly Endpoint[],
+): ((segments: readonly string[]) => FoundEndpoints | undefined) => {
+  const bySize = new Map<number, EndpointRoute[]>()
+  for (const endpoint of endpoints)
+    for (const path of endpoint.paths) {
+      const parts = path.split('/').filter(part => part !== '')
+      const routes = bySize.get(parts.length) ?? []
+      bySize.set(parts.length, [...routes, { endpoint, parts }].sort(byNames))
+    }
+  return segments => {
+    const found: FoundEndpoints['endpoints'] & Map<Method, unknown> = new Map()
+    for (const { endpoint, parts } of bySize.get(segments.length) ?? []) {
+      const path = matched(parts, segments)
+      if (!path) continue
+      for (const method of endpoint.methods) if (!found.has(method)) found.set(method, { endpoint, path })
+    }
+    return found.size === 0 ? undefined : { endpoints: found }
+  }
+}
+
+interface EndpointRoute {
+  endpoint: Endpoint
+  parts: readonly string[]
+}
+
+const byNames = (a: EndpointRoute, b: EndpointRoute): number => {
+  for (const [i, part] of a.parts.entries()) {
+    const order = Number(part.startsWith('{')) - Number(b.parts[i]!.startsWith('{'))
+    if (order !== 0) return order
+  }
+  return 0
+}
+
+/** Which segments a part stands for. */
+const STANDS_FOR = new Map<string, (segment: string) => boolean>([
+  ['{index}', segment => !segment.startsWith('_') || segment === '_all'],
+  ['{type}', segment => segment.split(',').every(name => KINDS.some(kind => kind === name))],
+  ['{document}', segment => !segment.startsWith('_')],
+])
+
+const matched = (parts: readonly string[], segments: readonly string[]): ReadonlyMap<string, string> | undefined => {
+  const path = new Map<string, string>()
+  for (const [i, part] of parts.entries()) {
+    const segment = segments[i]!
+    if (!part.startsWith('{')) {
+      if (part !== segment) return undefined
+    } else if (STANDS_FOR.get(part)?.(segment) === false) return undefined
+    else path.set(part.slice(1, -1), segment)
+  }
+  return path
+}
+
+export const READ_ONLY_CODE = 'method_not_allowed_exception'
+
+/** Names of endpoints that would change something. */
+export const READ_ONLY = [
+  ...['_bulk', '_create', '_update', '_update_by_query', '_delete_by_query', '_reindex', '_aliases', '_alias', '_doc'],
+  ...['_mapping', '_mappings', '_settings', '_rollover', '_shrink', '_split', '_clone', '_close', '_open', '_freeze'],
+  ...['_unfreeze', '_block', '_forcemerge', '_flush', '_cache', '_template', '_index_template', '_component_template'],
+  ...['_data_stream', '_ingest', '_snapshot', '_scripts', '_ilm', '_slm', '_transform', '_rollup', '_enrich', '_ccr'],
+] as const
+
+/** Endpoints that are not supported, with what to use in their place. */
+export const UNSUPPORTED: ReadonlyMap<string, string> = new Map([
+  ['_async_search', 'Searches are answered at once: use _search.'],
+  ['_sql', 'SQL is not supported: use _search.'],
+  ['_query', 'ES|QL is not supported: use _search.'],
+  ['_esql', 'ES|QL is not supported: use _search.'],
+  ['_eql', 'EQL is not supported: use _search.'],
+  ['_plugins', 'Plugins are not supported: use _search.'],
+  ['_opendistro', 'Plugins are not supported: use _search.'],
+  ['_terms_enum', 'Use a terms aggregation with include, or …/es/suggest/ for names.'],
+  ['_termvectors', 'Term vectors are not stored.'],
+  ['_mtermvectors', 'Term vectors are not stored.'],
+  ['_rank_eval', 'Use _search.'],
+  ['_knn_search', 'There are no vectors. Similar contracts are at …/es/contract/{address}/similar/.'],
+  ['_graph', 'Use aggregations of _search.'],
+  ['_mvt', 'Documents have no geographic fields.'],
+  ['_suggest', 'Use …/es/suggest/.'],
+  ['_percolate', 'Stored queries are alert rules, at /alerting/rules/.'],
+  ['_cluster/state', 'Use _cluster/health, _mapping, _settings or _alias.'],
+  ['_nodes/stats', 'Use /status.'],
+  ['_tasks', 'Use /status.'],
+  ['_license', 'There is no licence.'],
+  ['_xpack', 'X-Pack is not supported.'],
+  ['_security', 'The operator creates accounts: chainsieve token create --account NAME.'],
+  ['_watcher', 'Alert rules are at /alerting/rules/.'],
+  ['_ml', 'Machine learning is not supported.'],
+])
+
+/** Why a path of Elasticsearch is not supported; undefined if Elasticsearch does not have it. */
+export const notSupported = (
+  method: Method,
+  segments: readonly string[],
+  otherMethods: boolean,
+): ChainsieveError | undefined => {
+  const from = segments.findIndex(segment => segment.startsWith('_') && segment !== '_all')
+  const names = from < 0 ? [] : segments.slice(from)
+  const [name, second] = names
+  if (method !== 'GET') {
+    if (name !== undefined && READ_ONLY.some(it => it === name)) return readOnly(name)
+    // The making or the removal of an index.
+    if (segments.length === 1 && name === undefined && method !== 'POST') return readOnly(segments[0]!)
+  }
+  if (name === undefined) return undefined
+  if (otherMethods) return undefined
+  const why = UNSUPPORTED.get(`${name}/${second}`) ?? UNSUPPORTED.get(name)
+  return refuse(
+    'illegal_argument_exception',
+    `The endpoint [${names.join('/').slice(0, 100)}] is not supported. ${why ?? 'docs/compatibility.md lists the supported ones.'}`,
+  )
+}
+
+const readOnly = (what: string) =>
+  refuse(
+    READ_ONLY_CODE,
+    `[${what.slice(0, 100)}] would change documents or their storage, but this server is read only: documents come from the chain.`,
+  )

@@ -12,10 +12,7 @@ import { sendAnswer } from '../answer.ts'
 import { askedBy } from '../context.ts'
 import { causeOf } from '../errors.ts'
 import { answer, listOf as listSchema, orError, ref } from '../openapi/schema.ts'
-import { BODY_PARAMETERS, keysOf } from './body.ts'
-import type { Call, Endpoint } from './endpoint.ts'
-import { kindOf, targetOf } from './names.ts'
-import { SOURCE_PARAMETERS } from './parameters.ts'
+import { BODY_PARAMETERS, type Call, type Endpoint, keysOf, kindOf, SOURCE_PARAMETERS, targetOf } from './endpoint.ts'
 
 const GET_PARAMETERS = [
   ...SOURCE_PARAMETERS,
@@ -132,6 +129,7 @@ const OF_DOC = {
     throw unexpected(place, 'nothing: ask for [_source]')
   }),
 }
+
 /** Harmless: the Java client sends some of them as null. */
 const HARMLESS_DOC_KEYS = ['_type', 'routing', '_routing', 'version', 'version_type']
 

@@ -1,12 +1,26 @@
+import { nearest } from '../../lib/edit-distance.ts'
+import { refuse } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
-import type { Limits } from '../../limits/index.ts'
+import { type Limits, overLimit } from '../../limits/index.ts'
+import { KINDS, type Kind } from '../../mapping/index.ts'
+import { cut, parseJson } from '../../query/json.ts'
+import { bodyNode, elements, type JsonNode, string } from '../../query/json-node.ts'
+import { asText, type Keys, key, orNull, readKeys, SCHEMAS, type ValuesOf } from '../../query/keys.ts'
 import type { Parameters } from '../../query/parameters.ts'
+import {
+  createNameCounter,
+  eachOf,
+  findTarget,
+  type IndexOptions,
+  indexOf,
+  type NameCounter,
+  type Target,
+} from '../../search/index-names.ts'
 import type { SearchService } from '../../search/service.ts'
+import { readBody, readWithin } from '../body.ts'
 import type { Context } from '../context.ts'
-import type { Tag } from '../openapi/operations.ts'
-import type { Answers, Body } from '../openapi/schema.ts'
+import { type Answers, type Body, EVERYWHERE, type Tag } from '../openapi/schema.ts'
 import type { ANSWER_SHAPES } from '../shapes/answers.ts'
-import type { Names } from './names.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
@@ -66,3 +80,222 @@ export const told = (value: unknown, status = 200): Told => ({ value, status })
 export const SHARDS = { total: 1, successful: 1, skipped: 0, failed: 0 }
 /** The same of what asks indexes. */
 export const ASKED_SHARDS = { total: 1, successful: 1, failed: 0 }
+
+/** A small body by its keys, all of which must be known; without a body all are absent. */
+export const keysOf = async <K extends Keys>(call: Call, keys: K, expected = 'a JSON object'): Promise<ValuesOf<K>> =>
+  readKeys(await jsonOf(call), expected, keys, [])
+
+const texts = (place: JsonNode): string[] => elements(place).map(at => string(at, 'text, or a list of texts'))
+/** Null counts as absent. */
+export const textKey = orNull(asText('text'), SCHEMAS.text)
+
+/** A text, or a list of texts. */
+export const textsKey = key(
+  (place): string[] => (place === undefined || place.value === null ? [] : texts(place)),
+  SCHEMAS.texts,
+)
+
+/** URL parameters that hold the body. */
+export const BODY_PARAMETERS = ['source', 'source_content_type'] as const
+
+/** The body, or what stands in its place in the URL; undefined where there is neither. */
+export const bodyOf = async ({ c, limits, parameters }: Call): Promise<Uint8Array | undefined> => {
+  const body = await readBody(c, limits)
+  const source = parameters.get('source')
+  return body ?? (source === undefined || source === '' ? undefined : Buffer.from(source))
+}
+
+/** The body of what is answered here and not by a thread, as text; undefined where there is none. */
+const textOf = async (call: Call): Promise<string | undefined> => {
+  const body = await readWithin(call.c, 'shortBody', call.limits, limits => bodyOf({ ...call, limits }))
+  if (body === undefined) return undefined
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(body)
+  } catch (error) {
+    throw refuse('parsing_exception', 'The body is not UTF-8.', error)
+  }
+}
+
+/** The body as JSON with the places of its values; an empty object where there is none. */
+export const jsonOf = async (call: Call): Promise<JsonNode> => {
+  const text = await textOf(call)
+  return bodyNode(text === undefined || text.trim() === '' ? new Map() : parseJson(text, call.limits))
+}
+
+/** The names that one request lists: they are counted together, and each list is looked up once. */
+export interface Names {
+  count: NameCounter
+  /** Those in a text with commas between them, each once. */
+  listed(text: string): string[]
+  /** What names of indexes mean in the networks of the path. */
+  target(network: string, expression: string, networks: readonly string[], options: IndexOptions): Target
+}
+
+export const createNames = (limits: Limits): Names => {
+  const count = createNameCounter(limits)
+  const targets = new Map<string, () => Target>()
+  return {
+    count,
+    listed(text) {
+      const names = [...new Set(namesIn(text))]
+      count(names)
+      return names
+    },
+    target(network, expression, networks, options) {
+      const key = JSON.stringify([expression, options])
+      let found = targets.get(key)
+      if (!found) {
+        found = outcomeOf(() => findTarget(network, expression, networks, { ...options, counted: count }))
+        targets.set(key, found)
+      }
+      return found()
+    },
+  }
+}
+
+/** What came of it: a value, or an error to be thrown. */
+const outcomeOf = <T>(work: () => T): (() => T) => {
+  try {
+    const value = work()
+    return () => value
+  } catch (error) {
+    return () => {
+      throw error
+    }
+  }
+}
+
+/** What the names of indexes in the path mean, all kinds where there is none. */
+export const targetOf = (call: Call, expression = call.path.get('index') ?? '_all'): Target => {
+  const { network, service, path, parameters, names } = call
+  const types = path.get('type') ?? parameters.get('type')
+  return names.target(network, expression, service.networks(network), {
+    ignoreUnavailable: isOn(call, 'ignore_unavailable'),
+    allowNoIndices: parameters.get('allow_no_indices') !== 'false',
+    types: types === undefined || types === '' ? undefined : namesIn(types),
+  })
+}
+
+export const kindsOf = (call: Call): Kind[] => {
+  const { entities } = targetOf(call)
+  return KINDS.filter(kind => entities.split(',').includes(kind))
+}
+
+/** The one kind that a document's path names. */
+export const kindOf = (call: Call): Kind => {
+  const { entities } = targetOf(call)
+  const [kind, ...more] = entities.split(',')
+  if (kind && more.length === 0) return kind as Kind
+  throw refuse(
+    'illegal_argument_exception',
+    `A document belongs to one entity, not to [${entities}]: to look in several, search for ids.`,
+  )
+}
+
+export const indexName = ({ network }: Pick<Call, 'network'>, kind: Kind): string => `${indexOf(network)}-${kind}`
+
+/** Those of some kinds, in all networks that are asked. */
+export const indexNames = (call: Call, kinds: readonly Kind[]): string[] =>
+  eachOf(targetOf(call).network).flatMap(network => kinds.map(kind => indexName({ network }, kind)))
+
+/** Other names of a kind's index. */
+export const aliasesOf = ({ network }: Pick<Call, 'network'>, kind: Kind): string[] => [kind, indexOf(network)].sort()
+
+/** Something of each index by its name. */
+export const byIndex = <T>(call: Call, make: (kind: Kind) => T): Record<string, T> => {
+  const { network, entities } = targetOf(call)
+  const kinds = KINDS.filter(kind => entities.split(',').includes(kind))
+  return Object.fromEntries(
+    eachOf(network).flatMap(one => kinds.map(kind => [indexName({ network: one }, kind), make(kind)])),
+  )
+}
+
+export const namesIn = (text: string): string[] =>
+  text
+    .split(',')
+    .map(name => name.trim())
+    .filter(name => name !== '')
+
+/** The URL parameters of a request, in their order. */
+export const parametersOf = (c: Context): Parameters => {
+  const start = c.req.url.indexOf('?')
+  return start < 0 ? [] : [...new URLSearchParams(c.req.url.slice(start))]
+}
+
+/** Those of all that take names of indexes. */
+export const OF_INDEXES = ['allow_no_indices', 'expand_wildcards', 'ignore_throttled', 'ignore_unavailable'] as const
+
+/** Those that choose a shard or a copy of it, or say how shards are asked: there is one, and one copy. */
+export const OF_SHARDS = [
+  'allow_partial_search_results',
+  'batched_reduce_size',
+  'ccs_minimize_roundtrips',
+  'max_concurrent_shard_requests',
+  'pre_filter_shard_size',
+  'preference',
+  'request_cache',
+  'routing',
+  'search_type',
+] as const
+
+/** Those that choose what of a document is shown. */
+export const SOURCE_PARAMETERS = [
+  '_source',
+  '_source_includes',
+  '_source_excludes',
+  '_source_include',
+  '_source_exclude',
+] as const
+
+/** Those of what is told of the cluster, which has one node. */
+export const OF_CLUSTER = ['cluster_manager_timeout', 'local', 'master_timeout', 'timeout'] as const
+
+/** Refuses what would otherwise be left out of account without a word; `own` are those that the endpoint itself reads. */
+export const checkParameters = (c: Context, pairs: Parameters, own: readonly string[] = []): void => {
+  const known = [...EVERYWHERE, ...own]
+  const unknown = [...new Set(pairs.map(([name]) => name))].filter(name => !known.includes(name))
+  if (unknown.length === 0) return
+  const named = unknown.slice(0, 10).map(name => {
+    const best = nearest(name, known)
+    return `[${name.slice(0, 80)}]${best === undefined ? '' : ` -> did you mean [${best}]?`}`
+  })
+  throw refuse(
+    'illegal_argument_exception',
+    `request [${c.req.path}] contains unrecognized parameter${unknown.length > 1 ? 's' : ''}: ${named.join(', ')}`,
+  )
+}
+
+/** Whether a parameter is on: also where it stands without a value. */
+export const isOn = ({ parameters }: Pick<Call, 'parameters'>, name: string): boolean => {
+  const value = parameters.get(name)
+  if (value === undefined || value === 'false') return false
+  if (value === '' || value === 'true') return true
+  throw refuse(
+    'illegal_argument_exception',
+    `Failed to parse value [${value.slice(0, 50)}] of [${name}] as only [true] or [false] are allowed.`,
+  )
+}
+
+/** What of an answer is wanted. */
+export const filterPathOf = (parameters: ReadonlyMap<string, string>, limits: Limits): string[] => {
+  const patterns = [...new Set(namesIn(parameters.get('filter_path') ?? ''))]
+  // Each name is looked for in each object of the answer.
+  if (patterns.reduce((sum, pattern) => sum + pattern.split('.').length, 0) > limits.filterPath)
+    throw overLimit('filterPath', limits)
+  const long = patterns.find(pattern => pattern.length > limits.nameLength)
+  if (long !== undefined) throw overLimit('nameLength', limits, `[${cut(long)}] in the URL parameter [filter_path]`)
+  return patterns
+}
+
+const MOST_ANSWERS = 100
+
+/** How many answers the URL asks for: 10 by default. */
+export const readSize = ({ parameters }: Pick<Call, 'parameters'>): number => {
+  const text = parameters.get('size') ?? '10'
+  const size = /^\d{1,9}$/.test(text) ? Number(text) : 0
+  if (size >= 1 && size <= MOST_ANSWERS) return size
+  throw refuse(
+    'illegal_argument_exception',
+    `The URL parameter [size] is a number from 1 to ${MOST_ANSWERS}, and not [${text.slice(0, 50)}].`,
+  )
+}

@@ -3,8 +3,7 @@ import type { SearchService } from '../../search/service.ts'
 import { sendAnswer } from '../answer.ts'
 import { askedBy } from '../context.ts'
 import { answer, orError, ref } from '../openapi/schema.ts'
-import type { Endpoint } from './endpoint.ts'
-import { readSize } from './parameters.ts'
+import { type Endpoint, readSize } from './endpoint.ts'
 
 const similarTo = (
   kind: Parameters<SearchService['similar']>[0]['kind'],

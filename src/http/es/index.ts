@@ -1,14 +1,12 @@
-import type { Operation } from '../openapi/operations.ts'
-import { answer, ref } from '../openapi/schema.ts'
+import { answer, EVERYWHERE, type Operation, ref } from '../openapi/schema.ts'
 import { CAT } from './cat.ts'
 import { CLUSTER } from './cluster.ts'
 import { CURSORS } from './cursors.ts'
 import { DOCUMENTS } from './documents.ts'
-import type { Endpoint } from './endpoint.ts'
+import { type Endpoint, OF_INDEXES } from './endpoint.ts'
 import { EXTENSIONS } from './extensions.ts'
 import { INDICES } from './indices.ts'
 import { MULTI_SEARCHES } from './msearch.ts'
-import { EVERYWHERE, OF_INDEXES } from './parameters.ts'
 import { SEARCHES } from './search.ts'
 
 /** Every endpoint of `/{technology}/{blockchain}/{network}/es`. */

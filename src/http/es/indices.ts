@@ -9,10 +9,21 @@ import { asText, optional, SCHEMAS, schemaOf } from '../../query/keys.ts'
 import { analyze as words } from '../../query/text/analysis.ts'
 import type { Holdings } from '../../search/service.ts'
 import { askedBy } from '../context.ts'
-import { BODY_PARAMETERS, keysOf } from './body.ts'
-import { ASKED_SHARDS, type Call, type Endpoint, told } from './endpoint.ts'
-import { aliasesOf, byIndex, indexName, indexNames, kindsOf } from './names.ts'
-import { isOn, OF_CLUSTER } from './parameters.ts'
+import {
+  ASKED_SHARDS,
+  aliasesOf,
+  BODY_PARAMETERS,
+  byIndex,
+  type Call,
+  type Endpoint,
+  indexName,
+  indexNames,
+  isOn,
+  keysOf,
+  kindsOf,
+  OF_CLUSTER,
+  told,
+} from './endpoint.ts'
 
 /** An id that stays the same for an index of that name, in the form of Elasticsearch's. */
 export const uuidOf = (name: string): string =>

@@ -13,9 +13,7 @@ import { PRODUCT, sendAnswer } from '../answer.ts'
 import { askedBy, type Ending, factsOf } from '../context.ts'
 import { renderError } from '../errors.ts'
 import type { Body } from '../openapi/schema.ts'
-import { BODY_PARAMETERS, bodyOf } from './body.ts'
-import type { Call, Endpoint } from './endpoint.ts'
-import { isOn, namesIn, OF_SHARDS } from './parameters.ts'
+import { BODY_PARAMETERS, bodyOf, type Call, type Endpoint, isOn, namesIn, OF_SHARDS } from './endpoint.ts'
 import { dialectOf, searchWith } from './search.ts'
 
 /** Searches of one request that run at the same time, unless it asks for fewer. */
@@ -147,12 +145,14 @@ const namesKey = optional((place): string | undefined => {
       .join() || undefined
   )
 })
+
 const flagKey = optional(({ value }) => value === true || value === 'true')
 
 const HEADER_KEYS = {
   ...{ index: namesKey, indices: namesKey, ignore_unavailable: flagKey, allow_no_indices: flagKey },
   ...{ type: namesKey, types: namesKey },
 }
+
 /** Options that change nothing here, as in the URL. */
 const HARMLESS_HEADER_KEYS = [...OF_SHARDS, 'expand_wildcards', 'ignore_throttled', 'allow_partial_search_results']
 

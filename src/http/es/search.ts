@@ -5,10 +5,17 @@ import type { Dialect } from '../../search/service.ts'
 import { formatOf, sendAnswer } from '../answer.ts'
 import { askedBy, header } from '../context.ts'
 import { answer, type Answer as Described, JSON_BODY, orError, ref } from '../openapi/schema.ts'
-import { BODY_PARAMETERS, bodyOf } from './body.ts'
-import type { Call, Endpoint } from './endpoint.ts'
-import { kindOf, targetOf } from './names.ts'
-import { isOn, OF_SHARDS, SOURCE_PARAMETERS } from './parameters.ts'
+import {
+  BODY_PARAMETERS,
+  bodyOf,
+  type Call,
+  type Endpoint,
+  isOn,
+  kindOf,
+  OF_SHARDS,
+  SOURCE_PARAMETERS,
+  targetOf,
+} from './endpoint.ts'
 
 /** In which dialect a search is answered: `…/search/` in its own, all else as Elasticsearch 7 does, but for older clients. */
 export const dialectOf = (call: Call): Dialect => ({

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { JSON_TYPE } from '../answer.ts'
 import type { Described, Response as DescribedResponse, OpenApi } from '../description.ts'
-import { routesOf } from '../route.ts'
+import { routesOf } from '../request.ts'
 import { answer, text as plainText, type Schema } from './schema.ts'
 
 /** The description as a page: without scripts, and with nothing from elsewhere. */

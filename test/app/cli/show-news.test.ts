@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { showDevNews } from '../../../src/app/cli/show-news.ts'
-import type { DevNews, DevStep } from '../../../src/dev/news.ts'
+import type { DevNews, DevStep } from '../../../src/dev/chain-news.ts'
 
 const ALICE = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 const TOKEN = '0x5FbDB2315678afecb367f032d93F642f64180aa3'

@@ -9,8 +9,7 @@ import { type Limits, overLimit } from '../../../limits/index.ts'
 import { findTarget, namedIn } from '../../../search/index-names.ts'
 import { NO_ACCOUNT } from '../../../search/service.ts'
 import type { ExportWanted } from '../../export.ts'
-import { command, endOf, misused, networkOf, refusing } from '../command.ts'
-import { CLUSTER, NODE, SCOPED } from '../setting-lists.ts'
+import { CLUSTER, command, endOf, misused, NODE, networkOf, refusing, SCOPED } from '../command.ts'
 import { count, showBytes, showSummary } from '../show.ts'
 
 export const indexBlocks = command({

@@ -3,8 +3,7 @@ import { count, oneOf, toggle } from '../../../config/kinds.ts'
 import { setting } from '../../../config/settings.ts'
 import type { Services } from '../../index.ts'
 import type { Verified } from '../../verify.ts'
-import { command, misused, networkOf } from '../command.ts'
-import { CLUSTER, KEPT, SCOPED } from '../setting-lists.ts'
+import { CLUSTER, command, KEPT, misused, networkOf, SCOPED } from '../command.ts'
 import { count as counted, showBytes, showRanges, showTable, showText } from '../show.ts'
 
 type Done<K extends keyof Services> = Awaited<ReturnType<Services[K]>>
