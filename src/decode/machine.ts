@@ -16,12 +16,15 @@ export type Value =
   /** What another contract returned. */
   | { kind: 'returned'; by: Value }
 
-export const UNKNOWN: Value = { kind: 'unknown' }
-const WORD: Value = { kind: 'word' }
-const LEFT: Value = { kind: 'left' }
-const SELECTOR: Value = { kind: 'selector' }
-const MIXED: Value = { kind: 'mixed' }
-const KEYED: Value = { kind: 'keyed' }
+type Origin = Exclude<Value, bigint>
+
+/** Values of these kinds are these very objects. */
+export const UNKNOWN: Origin = { kind: 'unknown' }
+const WORD: Origin = { kind: 'word' }
+const LEFT: Origin = { kind: 'left' }
+const SELECTOR: Origin = { kind: 'selector' }
+const MIXED: Origin = { kind: 'mixed' }
+const KEYED: Origin = { kind: 'keyed' }
 
 /** The newest write to memory and those before it. */
 interface Memory {
@@ -122,7 +125,7 @@ export const explore = (code: Uint8Array, targets: Uint8Array, from: number, bud
         if (watch.worth?.(stack) === false) break
       } else if (endsRun(opcode)) break
       else if (
-        !step(code, opcode, at, state, pop, watch, values => {
+        !step(code, opcode, at, state, watch, values => {
           if (open.length > MAX_OPEN) return stack.push(UNKNOWN)
           for (let i = values - 1; i > 0; i--) open.push({ ...state, stack: [...stack, BigInt(i)] })
           return stack.push(0n)
@@ -146,99 +149,68 @@ const SHIFT = 224n
 /** Buckets of a hash table of functions. */
 const MAX_BUCKETS = 512n
 
-/** One instruction that neither jumps nor pushes what the code holds. False ends the way. */
+/** Runs one instruction that neither jumps nor pushes what the code holds. False ends the path. */
 const step = (
   code: Uint8Array,
   opcode: number,
   at: number,
   state: State,
-  pop: () => Value,
   watch: Watch,
   fork: (values: number) => unknown,
 ): boolean => {
   const { stack } = state
+  const pop = (): Value => stack.pop() ?? UNKNOWN
+  const push = (value: Value): true => {
+    stack.push(value)
+    return true
+  }
   switch (opcode) {
     case OP.JUMPDEST:
       return true
-    case OP.ISZERO: {
-      stack.push(isZero(pop()))
-      return true
+    case OP.ISZERO:
+      return push(isZero(pop()))
+    case OP.NOT: {
+      const a = pop()
+      return push(typeof a === 'bigint' ? a ^ MASK_256 : UNKNOWN)
     }
     case OP.MOD:
     case OP.AND: {
-      const a = pop()
-      const b = pop()
+      const [a, b] = [pop(), pop()]
       const buckets = bucketsOf(opcode, a, b)
-      if (buckets > 0) {
-        watch.hashes?.()
-        fork(buckets)
-      } else stack.push(opcode === OP.AND ? and(a, b) : arithmetic(opcode, a, b))
-      return true
-    }
-    case OP.ADD:
-    case OP.MUL:
-    case OP.SUB:
-    case OP.DIV:
-    case OP.EXP:
-    case OP.LT:
-    case OP.GT:
-    case OP.EQ:
-    case OP.OR:
-    case OP.XOR:
-    case OP.SHL:
-    case OP.SHR:
-      stack.push(arithmetic(opcode, pop(), pop()))
-      return true
-    case OP.NOT: {
-      const a = pop()
-      stack.push(typeof a === 'bigint' ? a ^ MASK_256 : UNKNOWN)
+      if (buckets === 0) return push(evaluate(opcode, a, b))
+      watch.hashes?.()
+      fork(buckets)
       return true
     }
     case OP.CALLDATALOAD:
-      stack.push(pop() === 0n ? WORD : UNKNOWN)
-      return true
+      return push(pop() === 0n ? WORD : UNKNOWN)
     case OP.CALLDATASIZE:
-      stack.push({ kind: 'size', more: 0n })
-      return true
+      return push({ kind: 'size', more: 0n })
     case OP.CODESIZE:
-      stack.push(BigInt(code.length))
-      return true
+      return push(BigInt(code.length))
     case OP.PC:
-      stack.push(BigInt(at))
-      return true
+      return push(BigInt(at))
     case OP.RETURNDATASIZE:
-      stack.push(state.called ? UNKNOWN : 0n)
-      return true
+      return push(state.called ? UNKNOWN : 0n)
     case OP.SLOAD: {
       const slot = pop()
-      const known = typeof slot === 'bigint' ? { slot } : slot.kind === 'keyed' ? { slot: null } : undefined
-      stack.push(known ? { kind: 'stored', ...known } : UNKNOWN)
-      return true
+      if (slot === KEYED) return push({ kind: 'stored', slot: null })
+      return push(typeof slot === 'bigint' ? { kind: 'stored', slot } : UNKNOWN)
     }
     case OP.MLOAD:
-      stack.push(load(state, pop()))
+      return push(load(state, pop()))
+    case OP.MSTORE:
+      store(state, pop(), 32, pop())
       return true
-    case OP.MSTORE: {
-      const place = pop()
-      store(state, place, 32, pop())
-      return true
-    }
     case OP.KECCAK256: {
       const key = load(state, pop())
       pop()
-      stack.push(typeof key === 'object' && (key.kind === 'left' || key.kind === 'word') ? KEYED : UNKNOWN)
-      return true
+      return push(key === LEFT || key === WORD ? KEYED : UNKNOWN)
     }
     case OP.CALLDATACOPY: {
-      const place = pop()
-      const source = pop()
-      const size = pop()
-      store(
-        state,
-        place,
-        typeof size === 'bigint' ? Number(size) : Number.MAX_SAFE_INTEGER,
-        source === 0n ? WORD : UNKNOWN,
-      )
+      const [place, source, size] = [pop(), pop(), pop()]
+      const length = typeof size === 'bigint' ? Number(size) : Number.MAX_SAFE_INTEGER
+      store(state, place, length, source === 0n ? WORD : UNKNOWN)
       return true
     }
     case OP.CODECOPY: {
@@ -256,13 +228,12 @@ const step = (
       for (let i = opcode === OP.CALL ? 3 : 2; i > 0; i--) pop()
       store(state, pop(), 32, { kind: 'returned', by: to })
       pop()
-      stack.push(UNKNOWN)
       state.called = true
-      return true
+      return push(UNKNOWN)
     }
     case OP.DELEGATECALL: {
       const [, to, input, size] = [pop(), pop(), pop(), pop(), pop(), pop()]
-      stack.push(UNKNOWN)
+      push(UNKNOWN)
       state.called = true
       if (typeof size !== 'object' || size.kind !== 'size' || size.more < 0n) return true
       if (typeof input === 'bigint' && load(state, input) !== WORD) return true
@@ -270,64 +241,43 @@ const step = (
       return false
     }
   }
+  if (opcode in COMPUTE) return push(evaluate(opcode, pop(), pop()))
   if (opcode >= OP.LOG1 && opcode <= OP.LOG4) watch.logs?.(stack.at(-3) ?? UNKNOWN)
   const arity = ARITY[opcode]!
-  for (let taken = arity >> 4; taken > 0; taken--) stack.pop()
-  for (let given = arity & 15; given > 0; given--) stack.push(UNKNOWN)
+  for (let popped = arity >> 4; popped > 0; popped--) stack.pop()
+  for (let pushed = arity & 15; pushed > 0; pushed--) stack.push(UNKNOWN)
   return true
 }
 
 const isZero = (a: Value): Value => {
   if (typeof a === 'bigint') return a === 0n ? 1n : 0n
-  switch (a.kind) {
-    case 'equal':
-      return { kind: 'differs', selectors: a.selectors }
-    case 'differs':
-      return { kind: 'equal', selectors: a.selectors }
-    case 'selector':
-      return { kind: 'equal', selectors: [0] }
-    default:
-      return UNKNOWN
-  }
+  if (a === SELECTOR) return { kind: 'equal', selectors: [0] }
+  return isCondition(a) ? { kind: a.kind === 'equal' ? 'differs' : 'equal', selectors: a.selectors } : UNKNOWN
 }
 
-/** Into how many the selector, or a hash of it, is divided here: zero where it is not. */
+/** A word of known origin and a number, in either order; undefined where there is not one of each. */
+const originAndNumber = (a: Value, b: Value): { origin: Origin; number: bigint } | undefined => {
+  if (typeof a === 'bigint') return typeof b === 'bigint' ? undefined : { origin: b, number: a }
+  return typeof b === 'bigint' ? { origin: a, number: b } : undefined
+}
+
+/** The number of buckets among which the selector, or a hash of it, is divided here; zero where it is not. */
 const bucketsOf = (opcode: number, a: Value, b: Value): number => {
-  const [hash, size] = typeof a === 'object' ? [a, b] : [b, a]
-  if (typeof size !== 'bigint' || typeof hash !== 'object' || (hash.kind !== 'selector' && hash.kind !== 'mixed'))
-    return 0
-  if (opcode === OP.MOD) return hash === a && size <= MAX_BUCKETS ? Number(size) : 0
-  return size < MAX_BUCKETS && (size & (size + 1n)) === 0n ? Number(size) + 1 : 0
+  const { origin, number } = originAndNumber(a, b) ?? {}
+  if (number === undefined || (origin !== SELECTOR && origin !== MIXED)) return 0
+  if (opcode === OP.MOD) return origin === a && number <= MAX_BUCKETS ? Number(number) : 0
+  return number < MAX_BUCKETS && (number & (number + 1n)) === 0n ? Number(number) + 1 : 0
 }
 
-const and = (a: Value, b: Value): Value => {
-  if (typeof a === 'bigint' && typeof b === 'bigint') return a & b
-  const [it, mask] = typeof b === 'bigint' ? [a, b] : [b, a]
-  if (typeof it !== 'object' || typeof mask !== 'bigint') return compound(a, b)
-  switch (it.kind) {
-    case 'word':
-    case 'left':
-      return mask === MASK_32 << SHIFT ? LEFT : mask === MASK_256 ? it : UNKNOWN
-    case 'selector':
-      return (mask & MASK_32) === MASK_32 ? SELECTOR : MIXED
-    case 'mixed':
-      return MIXED
-    case 'equal':
-      return mask & 1n ? it : 0n
-    default:
-      return compound(a, b)
-  }
-}
-
-/** What comes of a word of known origin and a number, as where an address is cut out of a slot, stays with its origin. */
+/** A word that was cut out of one of known origin, such as an address out of a slot, keeps that origin. */
 const compound = (a: Value, b: Value): Value => {
   if (typeof a === 'object' && typeof b === 'object') {
     const [one, other] = isCondition(a) ? [a, b] : [b, a]
     if (!isCondition(one)) return UNKNOWN
     return isCondition(other) ? { kind: one.kind, selectors: [...one.selectors, ...other.selectors] } : one
   }
-  const it = typeof a === 'object' ? a : b
-  return typeof it === 'object' && (it.kind === 'stored' || it.kind === 'returned') ? it : UNKNOWN
+  const origin = originAndNumber(a, b)?.origin
+  return origin?.kind === 'stored' || origin?.kind === 'returned' ? origin : UNKNOWN
 }
 
 type Condition = Extract<Value, { kind: 'equal' | 'differs' }>
@@ -335,9 +285,18 @@ type Condition = Extract<Value, { kind: 'equal' | 'differs' }>
 const isCondition = (value: Value): value is Condition =>
   typeof value === 'object' && (value.kind === 'equal' || value.kind === 'differs')
 
-const arithmetic = (opcode: number, a: Value, b: Value): Value => {
-  if (typeof a === 'bigint' && typeof b === 'bigint') return compute(opcode, a, b)
+/** Computes an opcode of two operands as far as these are known. */
+const evaluate = (opcode: number, a: Value, b: Value): Value => {
+  if (typeof a === 'bigint' && typeof b === 'bigint') return COMPUTE[opcode]!(a, b)
+  const { origin, number = 0n } = originAndNumber(a, b) ?? {}
   switch (opcode) {
+    case OP.AND:
+      if (origin === WORD || origin === LEFT)
+        return number === MASK_32 << SHIFT ? LEFT : number === MASK_256 ? origin : UNKNOWN
+      if (origin === SELECTOR) return (number & MASK_32) === MASK_32 ? SELECTOR : MIXED
+      if (origin === MIXED) return MIXED
+      if (origin?.kind === 'equal') return number & 1n ? origin : 0n
+      return compound(a, b)
     case OP.EQ:
     case OP.XOR:
     case OP.SUB: {
@@ -354,29 +313,23 @@ const arithmetic = (opcode: number, a: Value, b: Value): Value => {
       // Solc may add the negative of what it compares with.
       const selector = comparedWith(negative(a), negative(b))
       if (selector !== null) return { kind: 'differs', selectors: [selector] }
-      const [it, number] = typeof b === 'bigint' ? [a, b] : [b, a]
-      if (typeof it === 'object' && it.kind === 'size' && typeof number === 'bigint')
-        return { kind: 'size', more: it.more + number }
-      return compound(a, b)
+      return origin?.kind === 'size' ? { kind: 'size', more: origin.more + number } : compound(a, b)
     }
     case OP.SHR:
-      if (typeof b !== 'object' || typeof a !== 'bigint') return UNKNOWN
-      if (b.kind === 'word' || b.kind === 'left') return a === SHIFT ? SELECTOR : UNKNOWN
-      return b.kind === 'selector' || b.kind === 'mixed' ? MIXED : compound(a, b)
+      if (origin !== b) return UNKNOWN
+      if (b === WORD || b === LEFT) return number === SHIFT ? SELECTOR : UNKNOWN
+      return b === SELECTOR || b === MIXED ? MIXED : compound(a, b)
     case OP.SHL:
-      if (typeof b !== 'object' || typeof a !== 'bigint') return UNKNOWN
-      if (b.kind === 'selector') return a === SHIFT ? LEFT : MIXED
-      return b.kind === 'mixed' ? MIXED : compound(a, b)
+      if (origin !== b) return UNKNOWN
+      if (b === SELECTOR) return number === SHIFT ? LEFT : MIXED
+      return b === MIXED ? MIXED : compound(a, b)
     case OP.DIV:
-      if (typeof a !== 'object' || typeof b !== 'bigint') return UNKNOWN
-      if (a.kind === 'word' || a.kind === 'left') return b === 1n << SHIFT ? SELECTOR : UNKNOWN
+      if (origin !== a) return UNKNOWN
+      if (a === WORD || a === LEFT) return number === 1n << SHIFT ? SELECTOR : UNKNOWN
       return compound(a, b)
-    case OP.MUL: {
-      const [it, number] = typeof b === 'bigint' ? [a, b] : [b, a]
-      if (typeof it === 'object' && (it.kind === 'selector' || it.kind === 'mixed') && typeof number === 'bigint')
-        return it.kind === 'selector' && number === 1n << SHIFT ? LEFT : MIXED
-      return compound(a, b)
-    }
+    case OP.MUL:
+      if (origin === SELECTOR && number === 1n << SHIFT) return LEFT
+      return origin === SELECTOR || origin === MIXED ? MIXED : compound(a, b)
     case OP.OR:
       return compound(a, b)
     default:
@@ -388,42 +341,28 @@ const negative = (a: Value): Value => (typeof a === 'bigint' ? BigInt.asUintN(25
 
 /** The selector that the call's is compared with, null where it is not. */
 const comparedWith = (a: Value, b: Value): number | null => {
-  const [it, number] = typeof b === 'bigint' ? [a, b] : [b, a]
-  if (typeof it !== 'object' || typeof number !== 'bigint') return null
-  if (it.kind === 'selector') return number <= MASK_32 ? Number(number) : null
-  if (it.kind !== 'left' && it.kind !== 'word') return null
+  const { origin, number = 0n } = originAndNumber(a, b) ?? {}
+  if (origin === SELECTOR) return number <= MASK_32 ? Number(number) : null
+  if (origin !== LEFT && origin !== WORD) return null
   return (number & ((1n << SHIFT) - 1n)) === 0n ? Number(number >> SHIFT) : null
 }
 
-const compute = (opcode: number, a: bigint, b: bigint): bigint => {
-  switch (opcode) {
-    case OP.ADD:
-      return (a + b) & MASK_256
-    case OP.MUL:
-      return (a * b) & MASK_256
-    case OP.SUB:
-      return (a - b) & MASK_256
-    case OP.DIV:
-      return b === 0n ? 0n : a / b
-    case OP.MOD:
-      return b === 0n ? 0n : a % b
-    case OP.EXP:
-      return power(a, b)
-    case OP.LT:
-      return a < b ? 1n : 0n
-    case OP.GT:
-      return a > b ? 1n : 0n
-    case OP.EQ:
-      return a === b ? 1n : 0n
-    case OP.OR:
-      return a | b
-    case OP.XOR:
-      return a ^ b
-    case OP.SHL:
-      return a > 255n ? 0n : (b << a) & MASK_256
-    default:
-      return a > 255n ? 0n : b >> a
-  }
+/** Opcodes of two operands, by what they make of numbers. */
+const COMPUTE: Readonly<Record<number, (a: bigint, b: bigint) => bigint>> = {
+  [OP.ADD]: (a, b) => (a + b) & MASK_256,
+  [OP.MUL]: (a, b) => (a * b) & MASK_256,
+  [OP.SUB]: (a, b) => (a - b) & MASK_256,
+  [OP.DIV]: (a, b) => (b === 0n ? 0n : a / b),
+  [OP.MOD]: (a, b) => (b === 0n ? 0n : a % b),
+  [OP.EXP]: (a, b) => power(a, b),
+  [OP.LT]: (a, b) => (a < b ? 1n : 0n),
+  [OP.GT]: (a, b) => (a > b ? 1n : 0n),
+  [OP.EQ]: (a, b) => (a === b ? 1n : 0n),
+  [OP.AND]: (a, b) => a & b,
+  [OP.OR]: (a, b) => a | b,
+  [OP.XOR]: (a, b) => a ^ b,
+  [OP.SHL]: (a, b) => (a > 255n ? 0n : (b << a) & MASK_256),
+  [OP.SHR]: (a, b) => (a > 255n ? 0n : b >> a),
 }
 
 const power = (base: bigint, exponent: bigint): bigint => {
