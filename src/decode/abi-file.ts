@@ -1,6 +1,8 @@
 import { messageOf, refuse } from '../lib/errors.ts'
 import type { Abi, AbiFormat, Content } from './abi-formats/format.ts'
-import { FORMATS } from './abi-formats/index.ts'
+import { humanReadable } from './abi-formats/human-readable.ts'
+import { artifact, jsonAbi, metadata } from './abi-formats/json-abi.ts'
+import { fourByte, openChain, signatureList } from './abi-formats/signature-lists.ts'
 
 export type { Abi }
 
@@ -27,3 +29,14 @@ const parse = (text: string, place: string): Content => {
 const REMEDY =
   "give a JSON ABI, a Foundry or Hardhat artifact, Sourcify's metadata.json, a list of signatures from 4byte or OpenChain, or signatures " +
   'such as event Transfer(address indexed from, address indexed to, uint256 value), one a line or as a JSON array'
+
+/** Every form that is read; the first one that a file has is taken. */
+export const FORMATS = {
+  artifact,
+  metadata,
+  fourByte,
+  openChain,
+  jsonAbi,
+  signatureList,
+  humanReadable,
+} satisfies Record<string, AbiFormat>

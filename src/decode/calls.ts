@@ -54,44 +54,30 @@ export const createCallDecoder = ({ find, own }: CallDecoderOptions): CallDecode
     const special = own?.(to, selector, at)
     const candidates = special?.length ? special : find(selector)
     if (candidates.length === 0) return unknown(selector)
-    if (candidates.length === 1) {
-      const [candidate] = candidates as [FunctionCandidate]
-      const { args, error } = decoderOf(candidate.function)(input)
-      return {
-        selector,
-        function: candidate.function,
-        probability: ownProbability(candidate, fitOf(args, error)),
-        args,
-        error,
-      }
-    }
-
     const results = candidates.map(candidate => ({ candidate, ...decoderOf(candidate.function)(input) }))
-    const decoded = results.filter(({ error }) => error === null)
-    const overlong = results.filter(({ args }) => args !== null)
-    const fitting = decoded.length > 0 ? decoded : overlong.length > 0 ? overlong : results
+    const fitting = results.length > 1 ? bestFitting(results) : results
     const { candidate, args, error } = fitting[0]!
-    return {
-      selector,
-      function: candidate.function,
-      probability: probabilityOf(
-        candidate,
-        fitting.map(result => result.candidate),
-        fitOf(args, error),
-      ),
-      args,
-      error,
-    }
+    const probability = probabilityOf(candidate, fitting, fitOf(args, error))
+    return { selector, function: candidate.function, probability, args, error }
   }
 }
 
-const unknown = (selector: string | null): DecodedCall => ({
-  selector,
-  function: null,
-  probability: 0,
-  args: null,
-  error: null,
-})
+interface Attempt {
+  candidate: FunctionCandidate
+  args: DecodedArg[] | null
+  error: string | null
+}
+
+const bestFitting = (attempts: readonly Attempt[]): readonly Attempt[] => {
+  const decoded = attempts.filter(({ error }) => error === null)
+  if (decoded.length > 0) return decoded
+  const overlong = attempts.filter(({ args }) => args !== null)
+  return overlong.length > 0 ? overlong : attempts
+}
+
+const unknown = (selector: string | null): DecodedCall => {
+  return { selector, function: null, probability: 0, args: null, error: null }
+}
 
 const CALLDATA = /^0x[0-9a-fA-F]{8}/
 
@@ -100,18 +86,15 @@ const selectorIn = (input: string): string | null => (CALLDATA.test(input) ? inp
 const fitOf = (args: DecodedArg[] | null, error: string | null): number =>
   error === null ? 1 : args?.length ? SURPLUS : MISFIT
 
-const ownProbability = ({ probability }: FunctionCandidate, fit: number): number =>
-  probability === 1 ? 1 : rounded(probability * fit)
-
 /** The user's declaration is certain, unless the user gave two that differ. */
-const probabilityOf = (best: FunctionCandidate, fitting: readonly FunctionCandidate[], fit: number): number => {
+const probabilityOf = (best: FunctionCandidate, fitting: readonly Attempt[], fit: number): number => {
   const certain = best.probability === 1
-  const own = ownProbability(best, fit)
+  const own = certain ? 1 : rounded(best.probability * fit)
   if (fitting.length === 1) return own
   const meaning = canonicalSignature(best.function)
-  const rivals = fitting.filter(
-    rival => (!certain || rival.probability === 1) && canonicalSignature(rival.function) !== meaning,
-  )
+  const rivals = fitting
+    .map(({ candidate }) => candidate)
+    .filter(rival => (!certain || rival.probability === 1) && canonicalSignature(rival.function) !== meaning)
   return rounded((own * best.probability) / rivals.reduce((sum, rival) => sum + rival.probability, best.probability))
 }
 

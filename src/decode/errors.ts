@@ -1,7 +1,8 @@
-import { stop } from '../lib/errors.ts'
+import { remembered } from '../lib/caches.ts'
 import { createCallDecoder } from './calls.ts'
 import { createFunctionDeclarations, type LinksOf, type OwnAbi, REGISTRY_PROBABILITY } from './declarations.ts'
 import type { FunctionCandidate, Functions } from './functions.ts'
+import { registryLines } from './registry.ts'
 import { renderEvent, renderText } from './render.ts'
 import { type FunctionAbi, parseSignature } from './signature.ts'
 
@@ -44,12 +45,12 @@ const BUILT_IN: ReadonlyMap<string, readonly FunctionCandidate[]> = new Map(
 )
 
 /** By the user's ABIs, those for the contract first, then the registry. */
-export const createRevertDecoder = (registry: Errors, own: readonly OwnAbi[], linksOf?: LinksOf): RevertDecoder => {
-  const mine = own.map(abi => ({ ...abi, functions: errorsOf(abi) }))
-  const declared = createFunctionDeclarations(registry, mine, linksOf)
+export const createRevertDecoder = (registry: Errors, abis: readonly OwnAbi[], linksOf?: LinksOf): RevertDecoder => {
+  const mine = abis.map(abi => ({ ...abi, functions: errorsOf(abi) }))
+  const { find, own } = createFunctionDeclarations(registry, mine, linksOf)
   const decode = createCallDecoder({
-    find: selector => BUILT_IN.get(selector) ?? declared.find(selector),
-    ...ownOf(declared.own),
+    find: selector => BUILT_IN.get(selector) ?? find(selector),
+    ...(own && { own: (to, selector, at) => (BUILT_IN.has(selector) ? [] : own(to, selector, at)) }),
   })
 
   return (address, data, at) => {
@@ -69,11 +70,6 @@ export const errorsOf = ({ errors = [], functions, probability }: OwnAbi): reado
 
 const UNKNOWN: Revert = { name: null, reason: null }
 
-type Own = ReturnType<typeof createFunctionDeclarations>['own']
-
-const ownOf = (own: Own): { own?: NonNullable<Own> } =>
-  own === undefined ? {} : { own: (to, selector, at) => (BUILT_IN.has(selector) ? [] : own(to, selector, at)) }
-
 /** Characters of a message. */
 const LONGEST = 1000
 
@@ -81,40 +77,17 @@ const LONGEST = 1000
 const panicOf = (code: bigint): string =>
   `Panic(0x${code.toString(16).padStart(2, '0')}): ${PANICS.get(code) ?? 'unknown code'}`
 
-/**
- * Reads the text of `data/errors.txt`: a selector and a declaration a line, `#` before comments. Declarations are read when they are first
- * asked for.
- */
+/** Reads the text of `data/errors.txt`: a selector and a declaration a line, which is parsed when it is first asked for. */
 export const createErrors = (text: string): Errors & { readonly size: number } => {
-  const bySelector = new Map<string, string[]>()
-  let size = 0
-  for (const [i, line] of text.split('\n').entries()) {
-    if (line === '' || line.startsWith('#')) continue
-    if (!LINE.test(line))
-      throw stop(
-        'registry_broken_line',
-        `data/errors.txt, line ${i + 1}: expected a selector and a declaration, such as 0x118cdaa7 OwnableUnauthorizedAccount(address account). Write the file again with node scripts/registry/build.ts or restore the original one`,
-      )
-    const selector = line.slice(0, 10)
-    const known = bySelector.get(selector)
-    if (known) known.push(line.slice(11))
-    else bySelector.set(selector, [line.slice(11)])
-    size++
-  }
-  const answers = new Map<string, readonly FunctionCandidate[]>()
-  return {
-    size,
-    find(selector) {
-      const declared = bySelector.get(selector)
-      if (!declared) return []
-      let answer = answers.get(selector)
-      if (!answer) {
-        answer = declared.map(one => ({ function: parseSignature(one, 'function'), probability: REGISTRY_PROBABILITY }))
-        answers.set(selector, answer)
-      }
-      return answer
-    },
-  }
+  const lines = registryLines('errors.txt', text, {
+    pattern: /^(0x[0-9a-f]{8}) ([A-Za-z_$][\w$]*\([^#]*\))$/,
+    expected: 'a selector and a declaration, such as 0x118cdaa7 OwnableUnauthorizedAccount(address account)',
+  })
+  const bySelector = Map.groupBy(lines, ([selector]) => selector!)
+  const candidates = remembered(Number.POSITIVE_INFINITY, (selector: string): readonly FunctionCandidate[] =>
+    bySelector
+      .get(selector)!
+      .map(([, declared]) => ({ function: parseSignature(declared!, 'function'), probability: REGISTRY_PROBABILITY })),
+  )
+  return { size: lines.length, find: selector => (bySelector.has(selector) ? candidates(selector) : []) }
 }
-
-const LINE = /^0x[0-9a-f]{8} [A-Za-z_$][\w$]*\([^#]*\)$/

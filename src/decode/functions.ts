@@ -1,4 +1,5 @@
-import { unbrotli } from '../lib/brotli.ts'
+import { brotliDecompressSync } from 'node:zlib'
+import { createRecent } from '../lib/caches.ts'
 import { stop } from '../lib/errors.ts'
 import { type FunctionAbi, parseSignature, selectorOf } from './signature.ts'
 
@@ -71,7 +72,7 @@ export const openFunctions = (bytes: Uint8Array) => {
     let lines: string[]
     try {
       const packed = bytes.subarray(starts[block]!, starts[block + 1]!)
-      lines = unbrotli(packed, BLOCK_LIMIT).toString('latin1').split('\n')
+      lines = brotliDecompressSync(packed, { maxOutputLength: BLOCK_LIMIT }).toString('latin1').split('\n')
     } catch (cause) {
       throw broken(`block ${block} does not unpack`, cause)
     }
@@ -133,8 +134,7 @@ export const openFunctions = (bytes: Uint8Array) => {
     return heads[block]
   }
 
-  let young = new Map<string, readonly FunctionCandidate[]>()
-  let old = new Map<string, readonly FunctionCandidate[]>()
+  const recent = createRecent<readonly FunctionCandidate[]>(GENERATION)
   const unknown = new Set<string>()
 
   return {
@@ -142,21 +142,15 @@ export const openFunctions = (bytes: Uint8Array) => {
     size,
     /** The declarations of a selector (`0x` and eight digits, lower case), the likeliest first; few selectors have more than one. */
     find(selector: string): readonly FunctionCandidate[] {
-      const known = young.get(selector)
+      const known = recent.get(selector)
       if (known !== undefined) return known
       if (unknown.has(selector) || !SELECTOR.test(selector)) return NONE
-      const result = old.get(selector) ?? read(selector)
+      const result = read(selector)
       // Unknown selectors are told from the index alone, and there are too many of them to keep all.
       if (result === NONE) {
         if (unknown.size >= GENERATION) unknown.clear()
         unknown.add(selector)
-        return NONE
-      }
-      if (young.size >= GENERATION) {
-        old = young
-        young = new Map()
-      }
-      young.set(selector, result)
+      } else recent.set(selector, result)
       return result
     },
     /** The declarations of that name; undefined where there are more than `most`. */

@@ -1,3 +1,4 @@
+import { remembered } from '../lib/caches.ts'
 import { stop } from '../lib/errors.ts'
 import { parseSignature } from './signature.ts'
 import type { EventAbi } from './types.ts'
@@ -11,16 +12,73 @@ export interface RegistryEvent {
   signature: string
 }
 
-export interface Registry {
+/** The groups of a pattern in each line of a file of `data/`; lines that begin with `#` are comments. */
+export const registryLines = (
+  file: string,
+  text: string,
+  { pattern, expected, code = 'registry_broken_line' }: { pattern: RegExp; expected: string; code?: string },
+): string[][] =>
+  text.split('\n').flatMap((line, i) => {
+    if (line === '' || line.startsWith('#')) return []
+    const groups = pattern.exec(line)
+    if (groups) return [groups.slice(1)]
+    const found = JSON.stringify(line.length > 100 ? `${line.slice(0, 100)}…` : line)
+    throw stop(
+      code,
+      `data/${file}, line ${i + 1}: expected ${expected}, not ${found}. Write the file again with node scripts/registry/build.ts or restore the original one`,
+    )
+  })
+
+/** Reads the text of `data/events.txt`. */
+export const parseRegistry = (text: string): RegistryEvent[] =>
+  registryLines('events.txt', text, {
+    pattern: /^(0x[0-9a-f]{64}) ([A-Za-z_$][\w$]*\([^#]*\))$/,
+    expected: 'a topic and a declaration, such as 0x1c41…bad1 Sync(uint112 reserve0, uint112 reserve1)',
+  }).map(([topic0, signature]) => ({
+    topic0: topic0!,
+    // Not the beginning of a name such as `indexedSources`.
+    indexed: signature!.match(/ indexed(?=[ ,)])/g)?.length ?? 0,
+    signature: signature!,
+  }))
+
+export type Registry = ReturnType<typeof createRegistry>
+
+export const createRegistry = (events: readonly RegistryEvent[]) => {
+  const byTopic = Map.groupBy(events, ({ topic0 }) => topic0)
+  const declared = remembered(Number.POSITIVE_INFINITY, (key: string): readonly EventAbi[] => {
+    const known = byTopic.get(key.slice(0, 66))!
+    const indexed = Number(key.slice(66))
+    const exact = known.filter(event => event.indexed === indexed)
+    return exact.length > 0 ? exact.map(event => parseSignature(event.signature)) : derive(known[0]!, indexed)
+  })
   /**
    * The declarations that a log with this first topic (lower case) and number of further topics may have, the likeliest
    * first; the same objects each time.
    */
-  find(topic0: string, indexed: number): readonly EventAbi[]
-  /** A declaration with this first topic, whatever its number of indexed arguments: it names a log that it cannot decode. */
-  named(topic0: string): EventAbi | undefined
-  /** Number of declarations. */
-  readonly size: number
+  const find = (topic0: string, indexed: number): readonly EventAbi[] =>
+    byTopic.has(topic0) ? declared(`${topic0}${indexed}`) : NO_EVENTS
+  return {
+    /** Number of declarations. */
+    size: events.length,
+    find,
+    /** A declaration with this first topic, whatever its number of indexed arguments: it names a log that it cannot decode. */
+    named(topic0: string): EventAbi | undefined {
+      const [first] = byTopic.get(topic0) ?? []
+      return first && find(topic0, first.indexed)[0]
+    },
+  }
+}
+
+const NO_EVENTS: readonly EventAbi[] = []
+
+/**
+ * Contracts declare common events with flags of their own. A log that indexes none of the arguments, or all of them, leaves
+ * no doubt which; anything between stays unknown.
+ */
+const derive = ({ signature }: RegistryEvent, indexed: number): readonly EventAbi[] => {
+  const event = parseSignature(signature)
+  if (indexed !== 0 && indexed !== event.inputs.length) return NO_EVENTS
+  return [{ ...event, inputs: event.inputs.map(input => ({ ...input, indexed: indexed !== 0 })) }]
 }
 
 export interface Token {
@@ -31,105 +89,26 @@ export interface Token {
   symbol: string
 }
 
-export interface TokenList {
-  /** Takes the address in lower case. */
-  find(chainId: number, address: string): Token | undefined
-  readonly size: number
-}
+/** Reads the text of `data/tokens.txt`. */
+export const parseTokens = (text: string): Token[] =>
+  registryLines('tokens.txt', text, {
+    pattern: /^(\d+) (0x[0-9a-fA-F]{40}) (\d\d?|1\d\d|2[0-4]\d|25[0-5]) (\S+)$/,
+    expected: 'chain id, address, decimals and symbol, such as 1 0xdAC17F958D2ee523a2206206994597C13D831ec7 6 USDT',
+    code: 'tokens_broken_line',
+  }).map(([chainId, address, decimals, symbol]) => ({
+    chainId: Number(chainId),
+    address: address!.toLowerCase(),
+    decimals: Number(decimals),
+    symbol: symbol!,
+  }))
 
-/** Reads the text of `data/events.txt`; lines that begin with `#` are comments. */
-export function parseRegistry(text: string): RegistryEvent[] {
-  const events: RegistryEvent[] = []
-  let number = 0
-  for (const line of text.split('\n')) {
-    number++
-    if (line === '' || line.startsWith('#')) continue
-    if (!eventLine.test(line)) {
-      throw stop(
-        'registry_broken_line',
-        `data/events.txt, line ${number}: expected a topic and a declaration, such as 0x1c41…bad1 Sync(uint112 reserve0, uint112 reserve1), not ${quote(line)}. Write the file again with node scripts/registry/build.ts or restore the original one`,
-      )
-    }
-    const signature = line.slice(67)
-    events.push({ topic0: line.slice(0, 66), indexed: signature.match(indexedWord)?.length ?? 0, signature })
-  }
-  return events
-}
+export type TokenList = ReturnType<typeof createTokenList>
 
-const none: readonly EventAbi[] = []
-
-export function createRegistry(events: readonly RegistryEvent[]): Registry {
-  const byTopic = new Map<string, RegistryEvent[]>()
-  for (const event of events) {
-    const same = byTopic.get(event.topic0)
-    if (same === undefined) byTopic.set(event.topic0, [event])
-    else same.push(event)
-  }
-  /** Answers given so far, misses of known topics included. */
-  const answers = new Map<string, readonly EventAbi[]>()
-
+export const createTokenList = (tokens: readonly Token[]) => {
+  const byAddress = new Map(tokens.map(token => [`${token.chainId} ${token.address}`, token]))
   return {
-    size: events.length,
-    named(topic0) {
-      const [first] = byTopic.get(topic0) ?? []
-      return first && this.find(topic0, first.indexed)[0]
-    },
-    find(topic0, indexed) {
-      const known = byTopic.get(topic0)
-      if (known === undefined) return none
-      const key = `${topic0}${indexed}`
-      let answer = answers.get(key)
-      if (answer === undefined) {
-        const exact = known.filter(event => event.indexed === indexed)
-        answer = exact.length > 0 ? exact.map(event => parseSignature(event.signature)) : derive(known, indexed)
-        answers.set(key, answer)
-      }
-      return answer
-    },
+    size: tokens.length,
+    /** Takes the address in lower case. */
+    find: (chainId: number, address: string): Token | undefined => byAddress.get(`${chainId} ${address}`),
   }
 }
-
-/**
- * Contracts declare common events with flags of their own. A log that indexes none of the arguments, or all of them, leaves
- * no doubt which; anything between stays unknown.
- */
-function derive(known: readonly RegistryEvent[], indexed: number): readonly EventAbi[] {
-  const event = parseSignature(known[0]!.signature)
-  if (indexed !== 0 && indexed !== event.inputs.length) return none
-  return [{ ...event, inputs: event.inputs.map(input => ({ ...input, indexed: indexed !== 0 })) }]
-}
-
-/** Reads the text of `data/tokens.txt`; lines that begin with `#` are comments. */
-export function parseTokens(text: string): Token[] {
-  const tokens: Token[] = []
-  let number = 0
-  for (const line of text.split('\n')) {
-    number++
-    if (line === '' || line.startsWith('#')) continue
-    const [, chainId, address, decimals, symbol] = tokenLine.exec(line) ?? []
-    if (symbol === undefined || Number(decimals) > 255) {
-      throw stop(
-        'tokens_broken_line',
-        `data/tokens.txt, line ${number}: expected chain id, address, decimals and symbol, such as 1 0xdAC17F958D2ee523a2206206994597C13D831ec7 6 USDT, not ${quote(line)}. Write the file again with node scripts/registry/build.ts or restore the original one`,
-      )
-    }
-    tokens.push({ chainId: Number(chainId), address: address!.toLowerCase(), decimals: Number(decimals), symbol })
-  }
-  return tokens
-}
-
-export function createTokenList(tokens: readonly Token[]): TokenList {
-  const chains = new Map<number, Map<string, Token>>()
-  for (const token of tokens) {
-    const chain = chains.get(token.chainId) ?? new Map<string, Token>()
-    chains.set(token.chainId, chain.set(token.address, token))
-  }
-  return { size: tokens.length, find: (chainId, address) => chains.get(chainId)?.get(address) }
-}
-
-const eventLine = /^0x[0-9a-f]{64} [A-Za-z_$][\w$]*\([^#]*\)$/
-/** Not the beginning of a name such as `indexedSources`. */
-const indexedWord = / indexed(?=[ ,)])/g
-const tokenLine = /^(\d+) (0x[0-9a-fA-F]{40}) (\d+) (\S+)$/
-
-const quote = (line: string) => JSON.stringify(line.length > 100 ? `${line.slice(0, 100)}…` : line)

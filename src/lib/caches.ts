@@ -1,14 +1,8 @@
 import { SLOTS, slotOf } from './hash.ts'
 
-/** A map that keeps what was asked for lately: of two generations of so many entries each the older one is dropped when the younger is full. */
-export interface Recent<V> {
-  get(key: string): V | undefined
-  set(key: string, value: V): void
-  entries(): Iterable<[string, V]>
-  clear(): void
-}
+/** A map of recently used entries: of two generations of `size` entries each, the older one is dropped when the younger is full. */
 
-export const createRecent = <V extends object | null>(size: number): Recent<V> => {
+export const createRecent = <V extends NonNullable<unknown> | null>(size: number) => {
   let young = new Map<string, V>()
   let old = new Map<string, V>()
 
@@ -21,7 +15,7 @@ export const createRecent = <V extends object | null>(size: number): Recent<V> =
   }
 
   return {
-    get(key) {
+    get(key: string): V | undefined {
       const value = young.get(key)
       if (value !== undefined) return value
       const older = old.get(key)
@@ -29,7 +23,7 @@ export const createRecent = <V extends object | null>(size: number): Recent<V> =
       return older
     },
     set,
-    entries: () => new Map([...old, ...young]),
+    entries: (): Iterable<[string, V]> => new Map([...old, ...young]),
     clear() {
       young = new Map()
       old = new Map()

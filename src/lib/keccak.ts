@@ -1,5 +1,6 @@
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { createKeccak } from 'hash-wasm'
+import { createRecent } from './caches.ts'
 
 /**
  * Keccak-256 of some bytes. Indexing hashes every new address and topic, so WebAssembly does it, at a tenth of the time; until it is
@@ -21,25 +22,16 @@ export const keccakReady = createKeccak(256).then(
 /** The hash of a text's UTF-8 bytes as `0x` hex, from which event topics and function selectors are taken. */
 export const keccakHex = (text: string): string => `0x${Buffer.from(hash(Buffer.from(text))).toString('hex')}`
 
-/** Addresses in one generation of the cache; two generations of 65-byte pairs take some 10 MB. */
-const GENERATION = 32_768
-let young = new Map<string, string>()
-let old = new Map<string, string>()
+/** Two generations of 65-byte pairs take some 10 MB. */
+const checksummed = createRecent<string>(32_768)
 
-/**
- * An address with the letter case of EIP-55. A few thousand addresses make up most of a chain's traffic and a hash takes
- * microseconds, so results are kept: a full generation becomes the old one, and what is asked for again moves back.
- */
+/** An address with the letter case of EIP-55. A few thousand addresses make up most traffic, and a hash takes microseconds. */
 export const checksumAddress = (hex: string): string => {
-  const known = young.get(hex)
+  const known = checksummed.get(hex)
   if (known !== undefined) return known
   const lower = hex.toLowerCase()
-  const result = old.get(lower) ?? checksum(lower)
-  if (young.size >= GENERATION) {
-    old = young
-    young = new Map()
-  }
-  young.set(lower, result)
+  const result = checksummed.get(lower) ?? checksum(lower)
+  checksummed.set(lower, result)
   return result
 }
 
