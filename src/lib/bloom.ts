@@ -4,36 +4,10 @@ import { keccak256 } from './keccak.ts'
 /** `0x`-prefixed hex text. */
 type Hex = string
 
-/** How the bloom that a block states relates to the one summed up from its logs. */
-export type BloomMatch =
-  | 'equal'
-  /** It has no bit set, but the sum has. */
-  | 'empty'
-  /** It lacks a bit of the sum. */
-  | 'misses'
-  /** It has a bit that the sum lacks. */
-  | 'exceeds'
-  /** It is not 512 hex digits. */
-  | 'malformed'
+export type Bloom = ReturnType<typeof createBloom>
 
 /** A logs bloom of 2048 bits that is summed up from addresses and topics. */
-export interface Bloom {
-  clear(): void
-  /**
-   * ORs the three bits of an address or topic in, where it is hex text. Returns an equal text, of those that come often the same one each
-   * time: what looks it up afterwards need not read it again.
-   */
-  add(value: Hex): Hex
-  /** ORs another sum in. */
-  include(other: Bloom): void
-  compare(stated: Hex): BloomMatch
-  /** The sum as a header has it. */
-  text(): Hex
-  /** Half a byte each, in the order of the digits of a header's text. */
-  readonly digits: Uint8Array
-}
-
-export const createBloom = (): Bloom => {
+export const createBloom = () => {
   /** Half a byte each, in the order of the digits of a header's text: most significant first. */
   const sum = new Uint8Array(512)
   const set = (bit: number) => {
@@ -43,7 +17,11 @@ export const createBloom = (): Bloom => {
     clear() {
       sum.fill(0)
     },
-    add(value) {
+    /**
+     * ORs the three bits of an address or topic in, where it is hex text. Returns an equal text, of frequent ones the same object each
+     * time, so that a Map need not hash it again.
+     */
+    add(value: Hex): Hex {
       const slot = slotOf(value)
       if (known[slot] !== value && !learn(slot, value)) return value
       const bits = knownBits[slot]!
@@ -52,11 +30,17 @@ export const createBloom = (): Bloom => {
       set(knownLast[slot]!)
       return known[slot]!
     },
-    include({ digits }) {
+    /** ORs another sum in. */
+    include({ digits }: { digits: Uint8Array }) {
       for (let i = 0; i < 512; i++) sum[i]! |= digits[i]!
     },
+    /** Half a byte each, in the order of the digits of a header's text. */
     digits: sum,
-    compare(stated) {
+    /**
+     * How a stated bloom relates to the sum: it has no bit (`empty`), lacks a bit of the sum (`misses`), has one that the sum lacks
+     * (`exceeds`), or is not 512 hex digits (`malformed`).
+     */
+    compare(stated: Hex): 'equal' | 'empty' | 'misses' | 'exceeds' | 'malformed' {
       let any = 0
       let misses = 0
       let exceeds = 0
@@ -71,7 +55,8 @@ export const createBloom = (): Bloom => {
       if (misses !== 0) return any === 0 ? 'empty' : 'misses'
       return exceeds !== 0 ? 'exceeds' : 'equal'
     },
-    text: () => `0x${Buffer.from(sum.map(digit => CODES[digit]!)).toString('latin1')}`,
+    /** The sum as a header has it. */
+    text: (): Hex => `0x${Buffer.from(sum.map(digit => CODES[digit]!)).toString('latin1')}`,
   }
 }
 

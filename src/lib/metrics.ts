@@ -2,21 +2,7 @@
 
 export type Labels = Readonly<Record<string, string>>
 
-export interface Counter {
-  add(labels: Labels, by?: number): void
-  /** The same for labels that stay: it looks nothing up. */
-  of(labels: Labels): (by?: number) => void
-}
-
-export interface Gauge {
-  set(labels: Labels, value: number): void
-}
-
-export interface Histogram {
-  observe(labels: Labels, value: number): void
-  /** The same for labels that stay: it looks nothing up. */
-  of(labels: Labels): (value: number) => void
-}
+export type Counter = ReturnType<Metrics['counter']>
 
 export type MetricSnapshot =
   | { type: 'counter' | 'gauge'; name: string; help: string; series: { labels: Labels; value: number }[] }
@@ -40,47 +26,42 @@ export const createMetrics = () => {
   }
   return {
     /** Names are unique; a name that is there already is a bug. */
-    counter(name: string, help: string): Counter {
+    counter(name: string, help: string) {
       const series = createSeries(() => ({ value: 0 }))
       add(name, () => ({ type: 'counter', name, help, series: series.all() }))
-      return {
-        add: (labels, by = 1) => {
-          series.of(labels).value += by
-        },
-        of(labels) {
-          const one = series.of(labels)
-          return (by = 1) => {
-            one.value += by
-          }
-        },
+      /** Adds to labels that are looked up once. */
+      const of = (labels: Labels) => {
+        const one = series.of(labels)
+        return (by = 1) => {
+          one.value += by
+        }
       }
+      return { add: (labels: Labels, by?: number) => of(labels)(by), of }
     },
-    gauge(name: string, help: string): Gauge {
+    gauge(name: string, help: string) {
       const series = createSeries(() => ({ value: 0 }))
       add(name, () => ({ type: 'gauge', name, help, series: series.all() }))
       return {
-        set: (labels, value) => {
+        set: (labels: Labels, value: number) => {
           series.of(labels).value = value
         },
       }
     },
-    histogram(name: string, help: string, bounds: readonly number[]): Histogram {
+    histogram(name: string, help: string, bounds: readonly number[]) {
       if (bounds.some((bound, i) => i > 0 && bound <= bounds[i - 1]!))
         throw new Error(`the bounds of ${name} do not ascend`)
       const series = createSeries(() => ({ counts: bounds.map(() => 0), sum: 0, count: 0 }))
       add(name, () => ({ type: 'histogram', name, help, bounds, series: series.all() }))
-      const into = (one: { counts: number[]; sum: number; count: number }, value: number) => {
-        one.sum += value
-        one.count++
-        for (let i = bounds.length - 1; i >= 0 && value <= bounds[i]!; i--) one.counts[i]!++
+      /** Observes values of labels that are looked up once. */
+      const of = (labels: Labels) => {
+        const one = series.of(labels)
+        return (value: number) => {
+          one.sum += value
+          one.count++
+          for (let i = bounds.length - 1; i >= 0 && value <= bounds[i]!; i--) one.counts[i]!++
+        }
       }
-      return {
-        observe: (labels, value) => into(series.of(labels), value),
-        of(labels) {
-          const one = series.of(labels)
-          return value => into(one, value)
-        },
-      }
+      return { observe: (labels: Labels, value: number) => of(labels)(value), of }
     },
     snapshot: (): MetricSnapshot[] => [...metrics.values()].map(one => structuredClone(one())),
   }

@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
 /** Time as the program sees it, so that tests can run it faster. */
 export interface Clock {
   /** Milliseconds since the epoch, which a step of the clock changes: for what is shown, stored or told by others. */
@@ -12,17 +14,8 @@ export const systemClock: Clock = {
   now: Date.now,
   elapsed: () => performance.now(),
   sleep: (ms, signal) =>
-    new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason)
-      const abort = () => {
-        clearTimeout(timer)
-        reject(signal!.reason)
-      }
-      const timer = setTimeout(() => {
-        signal?.removeEventListener('abort', abort)
-        resolve()
-      }, ms)
-      signal?.addEventListener('abort', abort, { once: true })
+    delay(ms, undefined, { signal }).catch(error => {
+      throw signal?.aborted ? signal.reason : error
     }),
 }
 

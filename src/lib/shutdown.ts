@@ -1,14 +1,6 @@
 import { type Log, silent } from './log.ts'
 
-/** One order of stopping for the whole program: the signal aborts, then what was started last is closed first. */
-export interface Shutdown {
-  /** Aborts when the program is asked to stop. */
-  signal: AbortSignal
-  /** Has `close` called when the program stops, before whatever was added earlier. */
-  add(name: string, close: () => unknown): void
-  /** Aborts the signal and closes everything; a second call waits for the first. Failures to close are logged, never thrown. */
-  close(): Promise<void>
-}
+export type Shutdown = ReturnType<typeof createShutdown>
 
 export interface ShutdownOptions {
   log?: Log
@@ -20,6 +12,7 @@ export interface ShutdownOptions {
 
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const
 
+/** Stops the whole program in one order: the signal aborts, then what was started last is closed first. */
 export const createShutdown = ({ log = silent, signals = process, exit = process.exit }: ShutdownOptions = {}) => {
   const controller = new AbortController()
   const started: { name: string; close: () => unknown }[] = []
@@ -47,16 +40,18 @@ export const createShutdown = ({ log = silent, signals = process, exit = process
     return [name, listener] as const
   })
 
-  const shutdown: Shutdown = {
+  return {
+    /** Aborts when the program is asked to stop. */
     signal: controller.signal,
-    add: (name, close) => void started.push({ name, close }),
-    close: () => {
+    /** Has `close` called when the program stops, before whatever was added earlier. */
+    add: (name: string, close: () => unknown) => void started.push({ name, close }),
+    /** Aborts the signal and closes everything; a second call waits for the first. Failures to close are logged, never thrown. */
+    close: (): Promise<void> => {
       controller.abort()
       closing ??= closeAll()
       return closing
     },
   }
-  return shutdown
 }
 
 /** Resolves when the signal aborts. */

@@ -1,17 +1,7 @@
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
 import { type JsonNode, where } from './json-node.ts'
 
-/** Counts what one query asks for, and refuses what is beyond the limits before any work is done for it. */
-export interface Budget {
-  readonly limits: Limits
-  /** Also asks whether to go on: see `BudgetOptions`. */
-  clauses(more: number, place: JsonNode): void
-  values(more: number, place: JsonNode): void
-  text(text: string, place: JsonNode): string
-  /** A name, key or format, which the answer may repeat very often. */
-  name(text: string, place: JsonNode): string
-  timeZone(name: string, place: JsonNode): void
-}
+export type Budget = ReturnType<typeof createBudget>
 
 export interface BudgetOptions {
   limits?: Limits | undefined
@@ -19,30 +9,33 @@ export interface BudgetOptions {
   check?: (() => void) | undefined
 }
 
-export const createBudget = ({ limits = DEFAULT_LIMITS, check }: BudgetOptions = {}): Budget => {
+/** Counts what one query asks for, and refuses what is beyond the limits before any work is done for it. */
+export const createBudget = ({ limits = DEFAULT_LIMITS, check }: BudgetOptions = {}) => {
   let clauses = 0
   let values = 0
   const zones = new Set<string>()
   return {
     limits,
-    clauses(more, place) {
+    /** Also asks whether to go on: see `BudgetOptions`. */
+    clauses(more: number, place: JsonNode) {
       check?.()
       clauses += more
       if (clauses > limits.clauses) throw overLimit('clauses', limits, `The query up to ${where(place)}`)
     },
-    values(more, place) {
+    values(more: number, place: JsonNode) {
       values += more
       if (values > limits.values) throw overLimit('values', limits, `The query up to ${where(place)}`)
     },
-    text(text, place) {
+    text(text: string, place: JsonNode): string {
       if (text.length > limits.text) throw overLimit('text', limits, where(place))
       return text
     },
-    name(text, place) {
+    /** A name, key or format, which the answer may repeat very often. */
+    name(text: string, place: JsonNode): string {
       if (text.length > limits.nameLength) throw overLimit('nameLength', limits, where(place))
       return text
     },
-    timeZone(name, place) {
+    timeZone(name: string, place: JsonNode) {
       zones.add(name)
       if (zones.size > limits.timeZones) throw overLimit('timeZones', limits, `The query up to ${where(place)}`)
     },
