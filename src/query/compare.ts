@@ -1,5 +1,5 @@
 import { decodeParts } from '../decode/abi.ts'
-import type { AbiParam } from '../decode/types.ts'
+import type { AbiParam, DecodedArg } from '../decode/types.ts'
 import type { Document } from '../documents/document.ts'
 import { checksumAddress } from '../lib/keccak.ts'
 import {
@@ -296,26 +296,19 @@ const readElement = (element: DecodedElement, steps: readonly string[], at: numb
   const named = components?.some(component => component.name === step)
   const place = placeOfStep(step)
 
+  const readPart = ({ hex, type }: DecodedArg, param: AbiParam | undefined, next: number) =>
+    readElement({ hex, type, param, decimals: null }, steps, next, reading)
+
   if (isArray && (place !== undefined || named || (components !== undefined && !isOfValue(step)))) {
     const inner = { ...param, type: param.type.slice(0, param.type.lastIndexOf('[')) }
-    if (place !== undefined) {
-      const part = decodeParts(param, hex, place + 1)[place]
-      if (part) readElement({ hex: part.hex, type: part.type, param: inner, decimals: null }, steps, at + 1, reading)
-      return
-    }
-    for (const part of decodeParts(param, hex))
-      readElement({ hex: part.hex, type: part.type, param: inner, decimals: null }, steps, at, reading)
+    const parts = decodeParts(param, hex, place === undefined ? undefined : place + 1)
+    if (place === undefined) for (const part of parts) readPart(part, inner, at)
+    else if (parts[place]) readPart(parts[place], inner, at + 1)
     return
   }
   if (!isArray && components !== undefined && (named || place !== undefined)) {
     for (const part of decodeParts(param!, hex))
-      if (named ? part.name === step : part.pos === place)
-        readElement(
-          { hex: part.hex, type: part.type, param: components[part.pos], decimals: null },
-          steps,
-          at + 1,
-          reading,
-        )
+      if (named ? part.name === step : part.pos === place) readPart(part, components[part.pos], at + 1)
     return
   }
   if (step === 'value') readElement(element, steps, at + 1, reading)

@@ -1,5 +1,6 @@
 import { nearest } from '../lib/edit-distance.ts'
 import { refuse } from '../lib/errors.ts'
+import { fitting } from '../lib/wildcard.ts'
 import { type FieldPath, type Kind, lookup, queryPaths } from '../mapping/index.ts'
 import { ALL, NONE, type Node } from './ast.ts'
 import type { Budget } from './budget.ts'
@@ -138,20 +139,7 @@ const namesOf = ({ kind, index }: Scope): string[] => (index === undefined ? [ki
 const isIndex = (text: string, scope: Scope): boolean => {
   const names = namesOf(scope)
   if (!text.includes('*')) return names.includes(text) || (scope.index === undefined && text.endsWith(`-${scope.kind}`))
-  const parts = text.split('*')
-  return names.some(name => matchesParts(name, parts))
-}
-
-const matchesParts = (name: string, parts: readonly string[]): boolean => {
-  const [first, last] = [parts[0]!, parts.at(-1)!]
-  if (!name.startsWith(first) || !name.endsWith(last) || name.length < first.length + last.length) return false
-  let at = first.length
-  for (const part of parts.slice(1, -1)) {
-    const found = name.indexOf(part, at)
-    if (found < 0) return false
-    at = found + part.length
-  }
-  return at <= name.length - last.length
+  return names.some(fitting(text))
 }
 
 export const checkIdsInSight = (place: JsonNode, scope: Scope): void => {

@@ -12,6 +12,15 @@ export const compileScore = (
   list?: string,
   relatives?: Relatives,
 ): Scorer => {
+  const compileInner = (inner: Score | undefined) => compileScore(inner, known, list, relatives)
+  const join = relatives && joinsAmong(relatives)
+  /** The score of a part; undefined where it does not match. */
+  const gated = ({ node, score }: Scored, path: string | undefined) => {
+    const test = compileNode(node, path, join)
+    const count = compileScore(score, known, path, relatives)
+    return (source: Record<string, unknown>, document: Document): number | undefined =>
+      test(source, document) ? count(source, document) : undefined
+  }
   switch (score?.by) {
     case undefined:
       return () => 0
@@ -30,16 +39,15 @@ export const compileScore = (
       const read = readerOf(field, list)
       return source => {
         const words = read(source)
-        const times = words.reduce<number>((sum, word) => sum + (word === value ? 1 : 0), 0)
+        const times = words.filter(word => word === value).length
         return times === 0 ? 0 : bm25(weight, times, words.length, average)
       }
     }
     case 'fuzzy':
-      return compileScore(expandNear(score, known), known, list, relatives)
+      return compileInner(expandNear(score, known))
     case 'phrase': {
       const { field, words, prefix, boost } = score
-      if (words.length === 1 && prefix)
-        return compileScore(expandBeginning(field, words[0]!, boost, known), known, list, relatives)
+      if (words.length === 1 && prefix) return compileInner(expandBeginning(field, words[0]!, boost, known))
       const weight = weightOfPhrase(score, known)
       const read = readerOf(field, list)
       const average = known.averageLength(field)
@@ -49,10 +57,12 @@ export const compileScore = (
         return times === 0 ? 0 : bm25(weight, times, found.length, average)
       }
     }
-    case 'sum':
-      return added(score.of, known, list, relatives)
+    case 'sum': {
+      const parts = score.of.map(part => gated(part, list))
+      return (source, document) => parts.reduce((sum, part) => sum + (part(source, document) ?? 0), 0)
+    }
     case 'best': {
-      const parts = score.of.map(part => gated(part, known, list, relatives))
+      const parts = score.of.map(part => gated(part, list))
       const { tie } = score
       return (source, document) => {
         const scores = parts.map(part => part(source, document) ?? 0)
@@ -61,23 +71,21 @@ export const compileScore = (
       }
     }
     case 'lowered': {
-      const of = compileScore(score.of, known, list, relatives)
-      const test = compileNode(score.where, list, relatives && joinsAmong(relatives))
+      const of = compileInner(score.of)
+      const test = compileNode(score.where, list, join)
       return (source, document) => of(source, document) * (test(source, document) ? score.factor : 1)
     }
     case 'nested': {
-      const part = gated(score.of, known, score.path, relatives)
+      const part = gated(score.of, score.path)
       return (source, document) => {
         const elements = source[score.path]
         if (!Array.isArray(elements)) return 0
-        return together(
-          score.mode,
-          elements.map(element => part(element, document)).filter(one => one !== undefined),
-        )
+        const scores = elements.map(element => part(element, document)).filter(one => one !== undefined)
+        return together(score.mode, scores)
       }
     }
     case 'child': {
-      const part = gated(score.of, known, undefined, relatives)
+      const part = gated(score.of, undefined)
       return (_, document) => {
         const children = relatives?.childrenOf(document, score.kind) ?? []
         const scores = children.map(child => part(child._source, child)).filter(one => one !== undefined)
@@ -85,7 +93,7 @@ export const compileScore = (
       }
     }
     case 'parent': {
-      const part = gated(score.of, known, undefined, relatives)
+      const part = gated(score.of, undefined)
       return (_, document) => {
         const parent = relatives?.parentOf(document, score.kind)
         return parent === undefined ? 0 : score.boost * (part(parent._source, parent) ?? 0)
@@ -94,40 +102,10 @@ export const compileScore = (
   }
 }
 
-/** The score of a part; undefined where it does not match. */
-const gated = (
-  { node, score }: Scored,
-  known: Statistics,
-  list: string | undefined,
-  relatives: Relatives | undefined,
-) => {
-  const test = compileNode(node, list, relatives && joinsAmong(relatives))
-  const count = compileScore(score, known, list, relatives)
-  return (source: Record<string, unknown>, document: Document): number | undefined =>
-    test(source, document) ? count(source, document) : undefined
-}
-
-const added = (
-  of: readonly Scored[],
-  known: Statistics,
-  list: string | undefined,
-  relatives: Relatives | undefined,
-): Scorer => {
-  const parts = of.map(part => gated(part, known, list, relatives))
-  return (source, document) => parts.reduce((sum, part) => sum + (part(source, document) ?? 0), 0)
-}
-
-/** What the scores of several make together; of none, 0. */
+/** Combines the scores of several elements or relatives; of none it is 0. */
 export const together = (mode: ScoreMode, scores: readonly number[]): number => {
   if (scores.length === 0) return 0
-  switch (mode) {
-    case 'max':
-      return scores.reduce((a, b) => Math.max(a, b))
-    case 'min':
-      return scores.reduce((a, b) => Math.min(a, b))
-    default: {
-      const sum = scores.reduce((a, b) => a + b)
-      return mode === 'sum' ? sum : sum / scores.length
-    }
-  }
+  if (mode === 'max' || mode === 'min') return scores.reduce((a, b) => Math[mode](a, b))
+  const sum = scores.reduce((a, b) => a + b)
+  return mode === 'sum' ? sum : sum / scores.length
 }

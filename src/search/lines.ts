@@ -3,9 +3,10 @@ import type { StoreSearcher, Waiting } from '../engine/query/searcher.ts'
 import type { ByteWriter } from '../lib/bytes.ts'
 import { refuse } from '../lib/errors.ts'
 import { type Eventually, whenThere } from '../lib/scheduling/event-loop.ts'
+import { fittingAny } from '../lib/wildcard.ts'
 import { DEFAULT_LIMITS, overLimit, overNow } from '../limits/index.ts'
 import { type Field, fieldsOf, isList, KINDS, type Kind, MAPPING } from '../mapping/index.ts'
-import { compileSourcePaths, globMatches } from '../query/hits/source-filter.ts'
+import { compileSourcePaths } from '../query/hits/source-filter.ts'
 import type { SearchRequest, SourceFilter } from '../query/request.ts'
 import type { AnswerOptions, Parts, Reply } from './answer.ts'
 import type { Format } from './service.ts'
@@ -156,9 +157,7 @@ const columnsOf = ({ parts, source }: Pick<SearchRequest, 'parts' | 'source'>): 
 /** In the order in which the request names them. */
 const ordered = (paths: readonly string[], source: SourceFilter): string[] => {
   if (typeof source === 'boolean' || source.includes.length === 0) return [...paths]
-  const named = source.includes.flatMap(pattern =>
-    paths.filter(path => globMatches(pattern, path) || globMatches(`${pattern}.*`, path)),
-  )
+  const named = source.includes.flatMap(pattern => paths.filter(fittingAny([pattern, `${pattern}.*`])))
   return [...new Set([...named, ...paths])]
 }
 /** What the columns of a table hold, in their order. */

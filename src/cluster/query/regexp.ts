@@ -1,4 +1,5 @@
-import { ANY, EMPTY, EVERYTHING, type Expression, LAST, type Range } from '../../query/regexp/expression.ts'
+import type { Range } from '../../lib/ranges.ts'
+import { ANY, EMPTY, EVERYTHING, type Expression, LAST } from '../../query/regexp/expression.ts'
 
 /**
  * An expression in Lucene's syntax without optional operators: only that part of it means the same in all versions. Undefined where it
@@ -42,9 +43,9 @@ const group = (expression: Expression, isLast = false): string | undefined => {
 }
 
 const oneOf = (ranges: readonly Range[]): string => {
-  const [[from, to]] = ranges as [Range]
+  const [{ from, to }] = ranges as [Range]
   if (ranges.length === 1 && from === to) return escaped(from)
-  return `[${ranges.map(([from, to]) => (from === to ? escaped(from) : `${escaped(from)}-${escaped(to)}`)).join('')}]`
+  return `[${ranges.map(({ from, to }) => (from === to ? escaped(from) : `${escaped(from)}-${escaped(to)}`)).join('')}]`
 }
 
 /** Letters and digits behind a backslash would mean classes of characters. */

@@ -1,5 +1,5 @@
 import { refuse } from '../../lib/errors.ts'
-import { integer, type JsonNode, scalar, string, unexpected, where } from '../json-node.ts'
+import { integer, type JsonNode, scalar, unexpected, where } from '../json-node.ts'
 import { asInteger, flagOr, given, key, optional, SCHEMAS } from '../keys.ts'
 import { checkText, EXACT, nearOn, notFuzzy, patternOn, prefixOn, readNear } from '../leaves.ts'
 import { OPERATORS, type Operator } from '../regexp/parse.ts'
@@ -119,14 +119,24 @@ const readRegexpFlags = ({ flags, flags_value }: Asked<typeof REGEXP>['options']
       return (bits & 0xffff) === 0xffff ? OPERATORS : OPERATORS.filter((_, i) => bits & REGEXP_FLAG_BITS[i]!)
   }
   if (flags === undefined || flags.value === null) return OPERATORS
-  const names = string(flags, EXPECTED_REGEXP_FLAGS).toUpperCase().split('|')
-  if (names.some(name => !KNOWN_REGEXP_FLAGS.has(name.trim()))) throw unexpected(flags, EXPECTED_REGEXP_FLAGS)
-  const given = new Set(names.map(name => name.trim()))
-  return given.has('ALL') ? OPERATORS : OPERATORS.filter(operator => given.has(operator))
+  return readFlagNames(flags, [...OPERATORS, 'AUTOMATON'], EXPECTED_REGEXP_FLAGS).filter(name => name !== 'AUTOMATON')
+}
+
+/** `ALL`, `NONE`, or names with bars between them, in any letter case. */
+export const readFlagNames = <Name extends string>(
+  place: JsonNode,
+  names: readonly Name[],
+  expected: string,
+): Name[] => {
+  const given = scalar(place, expected)
+    .toUpperCase()
+    .split('|')
+    .map(name => name.trim())
+  if (given.some(name => !['ALL', 'NONE', '', ...names].includes(name))) throw unexpected(place, expected)
+  return names.filter(name => given.includes('ALL') || given.includes(name))
 }
 
 const REGEXP_FLAG_BITS = [1, 2, 32, 8, 4]
-const KNOWN_REGEXP_FLAGS: ReadonlySet<string> = new Set(['ALL', 'NONE', 'AUTOMATON', '', ...OPERATORS])
 const EXPECTED_REGEXP_FLAGS = `"ALL", "NONE", or some of ${OPERATORS.join('|')}`
 
 export const fuzzy = fieldClause({

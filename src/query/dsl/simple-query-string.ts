@@ -3,8 +3,8 @@ import { flag, given, itself, needed, optional, orNull, SCHEMAS, type ValuesOf }
 import { fuzzingOf, isText, leniently, nearOn } from '../leaves.ts'
 import { parseSimple, SIMPLE_OPERATORS, type Simple, type SimpleOperator } from '../lucene/simple.ts'
 import type { Scope } from '../scope.ts'
-import { EVERY, NEVER, type Scored, sum, sumOfSome } from '../score.ts'
-import { and, atLeast, not } from '../simplify.ts'
+import { EVERY, NEVER, type Scored } from '../score.ts'
+import { not } from '../simplify.ts'
 import {
   ALL_FIELDS,
   bestOf,
@@ -15,8 +15,9 @@ import {
   type Weighted,
   weighted,
 } from '../text/many-fields.ts'
-import { boolPrefixOn, minimumOf, type TextOptions } from '../text/match.ts'
+import { boolPrefixOn, joined, type TextOptions } from '../text/match.ts'
 import { clause } from './clause.ts'
+import { readFlagNames } from './patterns.ts'
 import { analyzer, expansions, minimum, operator } from './texts.ts'
 
 const SIMPLE_STRING_KEYS = {
@@ -80,18 +81,10 @@ const readSimpleFlags = (place: JsonNode | undefined): ReadonlySet<SimpleOperato
     const bits = integer(place, EXPECTED_SIMPLE_FLAGS)
     return new Set(bits === -1 ? SIMPLE_OPERATORS : SIMPLE_OPERATORS.filter((_, i) => bits & (1 << i)))
   }
-  const names = scalar(place, EXPECTED_SIMPLE_FLAGS)
-    .toUpperCase()
-    .split('|')
-    .map(name => name.trim())
-    .map(name => (name === 'SLOP' ? 'NEAR' : name))
-  const wrong = names.find(name => name !== '' && name !== 'ALL' && name !== 'NONE' && !KNOWN_SIMPLE_FLAGS.has(name))
-  if (wrong !== undefined) throw unexpected(place, EXPECTED_SIMPLE_FLAGS)
-  if (names.includes('ALL')) return new Set(SIMPLE_OPERATORS)
-  return new Set(SIMPLE_OPERATORS.filter(operator => names.includes(operator)))
+  const names = readFlagNames(place, [...SIMPLE_OPERATORS, 'SLOP'], EXPECTED_SIMPLE_FLAGS)
+  return new Set(names.map(name => (name === 'SLOP' ? 'NEAR' : name)))
 }
 
-const KNOWN_SIMPLE_FLAGS: ReadonlySet<string> = new Set(SIMPLE_OPERATORS)
 const EXPECTED_SIMPLE_FLAGS = `"ALL", "NONE", or some of ${SIMPLE_OPERATORS.join('|')}`
 
 const lowerSimple = (simple: Simple, reading: SimpleReading, minimum?: JsonNode): Scored => {
@@ -126,20 +119,10 @@ const lowerSimple = (simple: Simple, reading: SimpleReading, minimum?: JsonNode)
       // A negation stands beside everything, as which it counts.
       return { node: not(node), score: EVERY.score }
     }
-    case 'and': {
-      const parts = simple.of.map(inner => lowerSimple(inner, reading))
-      return { node: and(parts.map(({ node }) => node)), score: sum(parts.map(({ score }) => score)) }
-    }
+    case 'and':
     case 'or': {
       const parts = simple.of.map(inner => lowerSimple(inner, reading))
-      const least = minimum === undefined ? 1 : Math.max(1, minimumOf(minimum, parts.length))
-      return {
-        node: atLeast(
-          least,
-          parts.map(({ node }) => node),
-        ),
-        score: sumOfSome([], least, parts),
-      }
+      return joined(parts, simple.is === 'and', minimum)
     }
   }
 }

@@ -5,7 +5,6 @@ import { checkExpansions, EXACT, notFuzzy, readNear } from '../leaves.ts'
 import { isMeta, onMetaField } from '../scope.ts'
 import {
   ALL_FIELDS,
-  acrossFields,
   fieldsNamed,
   inFields,
   isMatchType,
@@ -105,7 +104,7 @@ export const matchPhrasePrefix = fieldClause({
   make: (field, { value, options, scope }) => phrasePrefixOn(field, value, phraseOptions(options), scope),
 })
 
-const EXPECTED_MATCH_TYPE = `one of ${MATCH_TYPES.join(', ')}`
+const EXPECTED_MATCH_TYPE = `one of ${Object.keys(MATCH_TYPES).join(', ')}`
 export const matchType = key((place): MatchType => {
   if (place === undefined) return 'best_fields'
   const name = string(place, EXPECTED_MATCH_TYPE).toLowerCase()
@@ -139,7 +138,6 @@ export const multiMatch = clause({
     checkExpansions(how.max_expansions)
     const weighted = fieldsNamed(names, scope)
     scope.budget.clauses(weighted.length, place)
-    if (type === 'cross_fields') return acrossFields(weighted, query, options, tie ?? 0, scope)
     return inFields(type, weighted, query, { ...options, skipsFuzzy: isAll }, tie, scope)
   },
 })

@@ -1,4 +1,5 @@
 import { refuse } from '../../lib/errors.ts'
+import { fitting } from '../../lib/wildcard.ts'
 import { type Limits, overLimit } from '../../limits/index.ts'
 import { type FieldPath, type Kind, lookup, queryPaths } from '../../mapping/index.ts'
 import { compareValues, type Value } from '../ast.ts'
@@ -9,7 +10,6 @@ import { asText, optional, or, orNull, readKeys } from '../keys.ts'
 import { rawValuesOf, readValue } from '../predicate.ts'
 import type { FieldAsk } from '../request.ts'
 import { checkKnown } from '../scope.ts'
-import { globMatches } from './source-filter.ts'
 
 /** Whether values are asked for as `_source` has them, or as the columns of Elasticsearch do: sorted, and none of text. */
 export type AskedAs = 'fields' | 'docvalue_fields'
@@ -79,14 +79,15 @@ export const pathsOf = (kind: Kind, pattern: string): { name: string; path: Fiel
     const path = lookup(kind, pattern)
     return path ? [{ name: pattern, path }] : []
   }
-  return [...queryPaths(kind).values()].flatMap(path =>
-    globMatches(pattern, path.path) ? [{ name: path.path, path }] : [],
-  )
+  const isNamed = fitting(pattern)
+  return [...queryPaths(kind).values()].flatMap(path => (isNamed(path.path) ? [{ name: path.path, path }] : []))
 }
 
 type Source = Record<string, unknown>
+
 /** What is shown under `fields` of a hit: lists of values by name; of a nested list, an object for each element. */
 export type FieldValues = Record<string, unknown[]>
+
 /** Adds what is asked for to a hit's values. */
 export type AddFields = (source: Source, meta: { _id: string; _index: string }, values: FieldValues) => void
 /** What shows fields of documents of a kind, as these stand in `_source`. */

@@ -1,3 +1,5 @@
+import { remembered } from '../../lib/caches.ts'
+import { fittingAny } from '../../lib/wildcard.ts'
 import { type Limits, overLimit } from '../../limits/index.ts'
 import { isList, type Kind, MAPPING, nestedPaths } from '../../mapping/index.ts'
 import { integerIn } from '../compare.ts'
@@ -48,9 +50,11 @@ export const compileSourcePaths = (filter: SourceFilter): SourcePaths => {
 }
 
 const filtersOf = ({ includes, excludes }: Exclude<SourceFilter, boolean>) => {
-  const isIncluded = memoize(path => includes.length === 0 || selects(includes, path))
-  const isExcluded = memoize(path => selects(excludes, path))
-  const isWhole = memoize(path => excludes.length === 0 && isIncluded(path))
+  // The paths of a kind of document are few and the same in each, so each is decided once.
+  const isNamed = (patterns: readonly string[]) => remembered(Number.POSITIVE_INFINITY, naming(patterns))
+  const isIncluded = includes.length === 0 ? () => true : isNamed(includes)
+  const isExcluded = isNamed(excludes)
+  const isWhole = (path: string) => excludes.length === 0 && isIncluded(path)
 
   const filterObject = (source: Source, prefix: string): Source => {
     const kept: Source = {}
@@ -91,44 +95,12 @@ const isRecord = (value: unknown): value is Source =>
 const isEmptyRecord = (value: unknown) => value === undefined || (isRecord(value) && Object.keys(value).length === 0)
 
 /** Whether one of the patterns names the path or something above it. */
-const selects = (patterns: readonly string[], path: string): boolean => {
-  for (let end = path.length; end > 0; end = path.lastIndexOf('.', end - 1)) {
-    const name = path.slice(0, end)
-    if (patterns.some(pattern => globMatches(pattern, name))) return true
-  }
-  return false
-}
-
-/** `*` stands for any characters, also none. Takes time in proportion to both lengths, however many stars there are. */
-export const globMatches = (pattern: string, text: string): boolean => {
-  let [p, t] = [0, 0]
-  let [star, resume] = [-1, 0]
-  while (t < text.length) {
-    if (pattern[p] === '*') {
-      star = p++
-      resume = t
-    } else if (pattern[p] === text[t]) {
-      p++
-      t++
-    } else if (star >= 0) {
-      p = star + 1
-      t = ++resume
-    } else return false
-  }
-  while (pattern[p] === '*') p++
-  return p === pattern.length
-}
-
-/** The paths of a kind of document are few and the same in each, so each is decided once. */
-const memoize = (decide: (path: string) => boolean): ((path: string) => boolean) => {
-  const decided = new Map<string, boolean>()
+const naming = (patterns: readonly string[]): ((path: string) => boolean) => {
+  const fitsAny = fittingAny(patterns)
   return path => {
-    let answer = decided.get(path)
-    if (answer === undefined) {
-      answer = decide(path)
-      decided.set(path, answer)
-    }
-    return answer
+    for (let end = path.length; end > 0; end = path.lastIndexOf('.', end - 1))
+      if (fitsAny(path.slice(0, end))) return true
+    return false
   }
 }
 
@@ -195,7 +167,8 @@ const decimalPaths = (kind: Kind, filter: SourceFilter): string[] => {
   const all = Object.entries(MAPPING[kind].fields).flatMap(([name, field]) =>
     isList(field) ? (field.list === 'nested' ? [`${name}.value`] : []) : INTEGER_KINDS.has(field.kind) ? [name] : [],
   )
-  return named.length === 0 ? all : all.filter(path => named.some(pattern => globMatches(pattern, `${path}.dec`)))
+  const isNamed = fittingAny(named)
+  return named.length === 0 ? all : all.filter(path => isNamed(`${path}.dec`))
 }
 
 const INTEGER_KINDS: ReadonlySet<string> = new Set(['quantity', 'wide', 'amount'])

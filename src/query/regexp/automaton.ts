@@ -1,3 +1,4 @@
+import { upperBound } from '../../lib/arrays.ts'
 import {
   ANY,
   chain,
@@ -17,7 +18,7 @@ import {
  */
 export const automatonOf = (expression: Expression, mostStates = STATES): ((text: string) => boolean) => {
   const starts = boundaries(expression)
-  const ascii = Uint32Array.from({ length: 128 }, (_, code) => groupOf(starts, code))
+  const ascii = Uint32Array.from({ length: 128 }, (_, code) => upperBound(starts, code) - 1)
   const states = new Map<number, AutomatonState>()
   let left = MOST_WORK
   const stateOf = (at: Expression): AutomatonState => {
@@ -45,7 +46,7 @@ export const automatonOf = (expression: Expression, mostStates = STATES): ((text
     for (let i = 0; i < text.length; i++) {
       const code = text.codePointAt(i)!
       if (code > 0xffff) i++
-      const group = code < 128 ? ascii[code]! : groupOf(starts, code)
+      const group = code < 128 ? ascii[code]! : upperBound(starts, code) - 1
       let next = state.next.get(group)
       if (!next) {
         next = follow(state, group)
@@ -80,7 +81,7 @@ const boundaries = (expression: Expression): number[] => {
     seen.add(part.id)
     switch (part.op) {
       case 'one':
-        for (const [from, to] of part.ranges) {
+        for (const { from, to } of part.ranges) {
           starts.add(from)
           if (to < LAST) starts.add(to + 1)
         }
@@ -98,18 +99,6 @@ const boundaries = (expression: Expression): number[] => {
     }
   }
   return [...starts].sort((a, b) => a - b)
-}
-
-/** The last group that begins at or before a code point. */
-const groupOf = (starts: readonly number[], code: number): number => {
-  let low = 0
-  let high = starts.length
-  while (high - low > 1) {
-    const middle = (low + high) >>> 1
-    if (starts[middle]! <= code) low = middle
-    else high = middle
-  }
-  return low
 }
 
 /** `*` stands for any characters, `?` for one, and a backslash takes the meaning from what follows. */

@@ -1,4 +1,5 @@
 import { refuse } from '../../lib/errors.ts'
+import { gapsIn, holds, merged, type Range } from '../../lib/ranges.ts'
 
 /**
  * A regular expression as a tree. Equal ones are the same object (see `interned`), so that the states of an automaton can be told apart;
@@ -15,8 +16,6 @@ type ExpressionShape =
   | { readonly op: 'either' | 'both'; readonly of: readonly Expression[] }
   | { readonly op: 'not'; readonly of: Expression }
   | { readonly op: 'repeat'; readonly of: Expression; readonly least: number; readonly most: number }
-
-export type Range = readonly [from: number, to: number]
 
 export const LAST = 0x10ffff
 
@@ -46,21 +45,20 @@ export const one = (ranges: readonly Range[]): Expression => oneOf(merged(ranges
 const oneOf = (ranges: readonly Range[]): Expression =>
   ranges.length === 0
     ? NOTHING
-    : ranges.length === 1 && ranges[0]![0] === 0 && ranges[0]![1] === LAST
+    : ranges.length === 1 && ranges[0]!.from === 0 && ranges[0]!.to === LAST
       ? ANY
-      : interned(`one ${ranges.join(';')}`, false, { op: 'one', ranges })
+      : interned(`one ${ranges.map(({ from, to }) => `${from}-${to}`)}`, false, { op: 'one', ranges })
 
-export const ANY = lasting(false, { op: 'one', ranges: [[0, LAST]] })
+export const ANY = lasting(false, { op: 'one', ranges: [{ from: 0, to: LAST }] })
 
 /** One character; without regard to letter case, as Lucene has it, of the letters of ASCII alone. */
 export const literal = (character: string, ignoreCase = false): Expression => {
   const code = character.codePointAt(0)!
   const other = ignoreCase && /[a-zA-Z]/.test(character) && code < 128 ? code ^ 32 : code
-  return one([
-    [code, code],
-    [other, other],
-  ])
+  return one([point(code), point(other)])
 }
+
+const point = (code: number): Range => ({ from: code, to: code })
 
 /** A number as text, from one up to another. With `digits` it has as many, else it may begin with any number of zeros. */
 export const interval = (least: number, most: number, digits: number): Expression => {
@@ -75,44 +73,27 @@ export const interval = (least: number, most: number, digits: number): Expressio
   return before(repeat(literal('0'), 0, Number.POSITIVE_INFINITY), either(parts))
 }
 
-const DIGIT_RANGE: Range = [48, 57]
+const DIGIT_RANGE: Range = { from: 48, to: 57 }
 
 /** Digits that lie between two others of their number. */
 const between = (low: string, high: string): Expression => {
   if (low === '') return EMPTY
   const [first, last] = [low.charCodeAt(0), high.charCodeAt(0)]
   const [lowRest, highRest] = [low.slice(1), high.slice(1)]
-  if (first === last) return before(one([[first, first]]), between(lowRest, highRest))
+  if (first === last) return before(one([point(first)]), between(lowRest, highRest))
   const parts = [
-    before(one([[first, first]]), between(lowRest, '9'.repeat(lowRest.length))),
-    before(one([[last, last]]), between('0'.repeat(highRest.length), highRest)),
+    before(one([point(first)]), between(lowRest, '9'.repeat(lowRest.length))),
+    before(one([point(last)]), between('0'.repeat(highRest.length), highRest)),
   ]
   if (last - first > 1)
-    parts.push(before(one([[first + 1, last - 1]]), repeat(one([DIGIT_RANGE]), lowRest.length, lowRest.length)))
+    parts.push(
+      before(one([{ from: first + 1, to: last - 1 }]), repeat(one([DIGIT_RANGE]), lowRest.length, lowRest.length)),
+    )
   return either(parts)
 }
 
 /** All but these. */
-export const except = (ranges: readonly Range[]): Expression => {
-  const rest: Range[] = []
-  let from = 0
-  for (const [start, end] of merged(ranges)) {
-    if (start > from) rest.push([from, start - 1])
-    from = end + 1
-  }
-  if (from <= LAST) rest.push([from, LAST])
-  return one(rest)
-}
-
-const merged = (ranges: readonly Range[]): Range[] => {
-  const all: [number, number][] = []
-  for (const [from, to] of ranges.toSorted((a, b) => a[0] - b[0])) {
-    const last = all.at(-1)
-    if (last && from <= last[1] + 1) last[1] = Math.max(last[1], to)
-    else all.push([from, to])
-  }
-  return all
-}
+export const except = (ranges: readonly Range[]): Expression => one(gapsIn(merged(ranges), 0, LAST))
 
 export const before = (first: Expression, rest: Expression): Expression => {
   if (first === NOTHING || rest === NOTHING) return NOTHING
@@ -209,7 +190,7 @@ const deriveShape = (whole: Expression, code: number, memo: Map<number, Expressi
     case 'empty':
       return NOTHING
     case 'one':
-      return whole.ranges.some(([from, to]) => code >= from && code <= to) ? EMPTY : NOTHING
+      return holds(whole.ranges, code) ? EMPTY : NOTHING
     case 'then': {
       const taken = before(derive(whole.first, code, memo), whole.rest)
       return whole.first.nullable ? either([taken, derive(whole.rest, code, memo)]) : taken

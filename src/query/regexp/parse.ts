@@ -1,4 +1,5 @@
 import { refuse } from '../../lib/errors.ts'
+import type { Range } from '../../lib/ranges.ts'
 import { cut } from '../json.ts'
 import {
   ANY,
@@ -14,7 +15,6 @@ import {
   NOTHING,
   not,
   one,
-  type Range,
   repeat,
 } from './expression.ts'
 
@@ -118,9 +118,9 @@ export const parseRegexp = (text: string, operators: readonly Operator[], ignore
     do {
       const from = escaped().codePointAt(0)!
       const to = take('-') ? (peek(']') ? undefined : escaped().codePointAt(0)!) : from
-      if (to === undefined) ranges.push([from, from], [45, 45])
+      if (to === undefined) ranges.push({ from, to: from }, { from: 45, to: 45 })
       else if (to < from) throw fault('has a range whose end comes before its beginning.')
-      else ranges.push([from, to])
+      else ranges.push({ from, to })
     } while (at < characters.length && !peek(']'))
     if (!take(']')) throw fault('lacks a ].')
     return isNegated ? except(ranges) : one(ranges)

@@ -10,35 +10,18 @@ import { boolPrefixOn, joined, matchOn, phraseOn, phrasePrefixOn, type TextOptio
 
 /** A text in several fields. */
 
-export const MATCH_TYPES = [
-  'best_fields',
-  'most_fields',
-  'cross_fields',
-  'phrase',
-  'phrase_prefix',
-  'bool_prefix',
-] as const
-export type MatchType = (typeof MATCH_TYPES)[number]
-
-export const isMatchType = (name: string): name is MatchType => (MATCH_TYPES as readonly string[]).includes(name)
-
-const ON = {
-  best_fields: matchOn,
-  most_fields: matchOn,
-  phrase: phraseOn,
-  phrase_prefix: phrasePrefixOn,
-  bool_prefix: boolPrefixOn,
+/** How each field is searched, and how much the fields beside the best one count. */
+export const MATCH_TYPES = {
+  best_fields: { on: matchOn, tie: 0 },
+  most_fields: { on: matchOn, tie: 1 },
+  cross_fields: { on: matchOn, tie: 0 },
+  phrase: { on: phraseOn, tie: 0 },
+  phrase_prefix: { on: phrasePrefixOn, tie: 0 },
+  bool_prefix: { on: boolPrefixOn, tie: 1 },
 } as const
+export type MatchType = keyof typeof MATCH_TYPES
 
-/** How much the fields beside the best one count. */
-const TIES: Record<MatchType, number> = {
-  best_fields: 0,
-  most_fields: 1,
-  cross_fields: 0,
-  phrase: 0,
-  phrase_prefix: 0,
-  bool_prefix: 1,
-}
+export const isMatchType = (name: string): name is MatchType => Object.hasOwn(MATCH_TYPES, name)
 
 interface ManyOptions extends TextOptions {
   /** Whether fields that know no near values are left out. */
@@ -54,10 +37,11 @@ export const inFields = (
   tie: number | undefined,
   scope: Scope,
 ): Scored => {
-  if (type === 'cross_fields') return acrossFields(fields, text, options, tie ?? 0, scope)
+  const how = MATCH_TYPES[type]
+  if (type === 'cross_fields') return acrossFields(fields, text, options, tie ?? how.tie, scope)
   const asked = options.near && options.skipsFuzzy ? fields.filter(({ field }) => HAS_NAMES.has(field.kind)) : fields
-  const parts = asked.map(({ field, boost }) => weighted(ON[type](field, text, options, scope), boost))
-  return bestOf(parts, tie ?? TIES[type])
+  const parts = asked.map(({ field, boost }) => weighted(how.on(field, text, options, scope), boost))
+  return bestOf(parts, tie ?? how.tie)
 }
 
 const HAS_NAMES: ReadonlySet<string> = new Set(['text', 'keyword'])
@@ -72,7 +56,7 @@ export const bestOf = (parts: readonly Scored[], tie: number): Scored => {
 }
 
 /** Each word may stand in any of the fields that make words in the same way, which count as one. */
-export const acrossFields = (
+const acrossFields = (
   fields: readonly Weighted[],
   text: JsonNode,
   options: TextOptions,
