@@ -1,4 +1,4 @@
-import { brotliDecompressSync } from 'node:zlib'
+import { unbrotli } from '../lib/bytes.ts'
 import { createRecent } from '../lib/caches.ts'
 import { stop } from '../lib/errors.ts'
 import { type FunctionAbi, parseSignature, selectorOf } from './signature.ts'
@@ -72,7 +72,7 @@ export const openFunctions = (bytes: Uint8Array) => {
     let lines: string[]
     try {
       const packed = bytes.subarray(starts[block]!, starts[block + 1]!)
-      lines = brotliDecompressSync(packed, { maxOutputLength: BLOCK_LIMIT }).toString('latin1').split('\n')
+      lines = unbrotli(packed, BLOCK_LIMIT).toString('latin1').split('\n')
     } catch (cause) {
       throw broken(`block ${block} does not unpack`, cause)
     }

@@ -1,3 +1,5 @@
+import { brotliDecompressSync } from 'node:zlib'
+
 export interface Bound {
   most: number
   /** What is thrown beyond it. */
@@ -183,3 +185,7 @@ const DIGIT_PAIRS = Uint16Array.from({ length: 256 }, (_, byte) =>
 /** The bytes of an array of numbers, in place. */
 export const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Buffer =>
   Buffer.from(buffer, byteOffset, byteLength)
+
+/** Unpacks Brotli to at most `limit` bytes. */
+export const unbrotli = (packed: Uint8Array, limit: number): Buffer =>
+  brotliDecompressSync(packed, { maxOutputLength: limit })
