@@ -27,13 +27,13 @@ export const SETTINGS = {
     'Certificate of the server with its chain, in PEM. The server speaks HTTPS with it.',
   ),
   tlsKey: setting(kinds.text('a file', 'FILE'), undefined, 'Private key of that certificate, in PEM.'),
-  trustProxy: list(kinds.cidr, 'Addresses of reverse proxies that tell where requests come from.'),
+  trustProxy: list(kinds.cidr, 'Addresses of reverse proxies that report where requests come from.'),
   proxyHeader: setting(
     kinds.oneOf(['x-forwarded-for', 'forwarded']),
     'x-forwarded-for',
-    'The header by which these proxies tell it.',
+    'Header by which these proxies report it.',
   ),
-  noConsole: setting(kinds.toggle, 'false', 'Leaves the console, the pages at /console/, out.'),
+  noConsole: setting(kinds.toggle, 'false', 'Disables the console at /console/.'),
   corsOrigin: list(kinds.origin, 'Origin of web pages that may ask the server from a browser.'),
   keepAudit: setting(kinds.duration, '365d', 'How long entries of the audit trail are kept.'),
   role: setting(
@@ -103,16 +103,16 @@ export const NETWORK_SETTINGS = {
   ),
   from: setting(kinds.blockPoint, undefined, 'First block to index. The default is the first block of the chain.'),
   to: setting(kinds.blockPoint, undefined, 'Last block to index. The default is the head, which is then followed.'),
-  order: setting(kinds.oneOf(['newest', 'oldest']), 'newest', 'Which end a back-fill begins at.'),
+  order: setting(kinds.oneOf(['newest', 'oldest']), 'newest', 'Where a back-fill begins.'),
   finality: setting(
     kinds.finality,
     '64',
-    'Depth of the deepest reorganisation that is followed, in blocks. With finalized, all are followed that leave the block standing that nodes tell to be finalized.',
+    'Depth of the deepest reorganisation that is followed, in blocks. With finalized, every reorganisation above the block that nodes report as finalized is followed.',
   ),
   staleAfter: setting(
     kinds.duration,
     undefined,
-    'Time without a new block after which the server is not ready. The default is three block times of the chain, at least 10s. 0s waits for no block.',
+    'Time without a new block after which the server is not ready. The default is three block times of the chain, at least 10s. 0s disables the check.',
   ),
   pollInterval: setting(
     kinds.duration,
@@ -148,17 +148,17 @@ export const NETWORK_SETTINGS = {
   rpcRate: setting(
     kinds.rate,
     undefined,
-    'Most calls, or credits, that each endpoint is asked in any second. The default is no limit.',
+    'Maximum calls, or credits, per second for each endpoint. The default is no limit.',
   ),
   rpcDaily: setting(
     kinds.amount,
     undefined,
-    'Credits that each endpoint may be charged in a day (UTC). A tenth is kept for the head. The default is no limit.',
+    'Credits that each endpoint may be charged in a day (UTC). A tenth is reserved for the head. The default is no limit.',
   ),
   rpcMonth: setting(
     kinds.amount,
     undefined,
-    'Credits that each endpoint may be charged in a calendar month (UTC). A tenth is kept for the head. The default is no limit.',
+    'Credits that each endpoint may be charged in a calendar month (UTC). A tenth is reserved for the head. The default is no limit.',
   ),
   rpcCosts: list(
     kinds.costs,
@@ -199,7 +199,7 @@ export const NETWORK_SETTINGS = {
   store: setting(
     kinds.oneOf(['sqlite', 'opensearch']),
     'sqlite',
-    'Where the documents of the network are to be, and are searched: in its file, or in an OpenSearch cluster. With sqlite and opensearch-url, they come back from the cluster. See docs/opensearch.md.',
+    'Where the documents of the network are stored and searched: in its file, or in an OpenSearch cluster. With sqlite and opensearch-url, they come back from the cluster. See docs/opensearch.md.',
   ),
   opensearchUrl: list(kinds.clusterUrl, 'Node of the cluster. Requests are spread over all that are named.'),
   opensearchUser: setting(kinds.text('a user name', 'NAME'), undefined, 'User that logs in to the cluster.'),
@@ -223,7 +223,7 @@ export const NETWORK_SETTINGS = {
   opensearchBlocks: setting(
     kinds.count(1),
     '1000000',
-    'Blocks whose documents lie in one index. It cannot be changed once there are indices.',
+    'Blocks whose documents share an index. It cannot be changed once there are indices.',
   ),
   journalMax: setting(
     kinds.space,

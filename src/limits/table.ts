@@ -60,19 +60,19 @@ export const LIMITS = {
     6_000_000,
     REJECTED,
     ['a token', 'requests in a minute'],
-    'Wait until the minute is over, as Retry-After says. The header RateLimit tells what is left.',
+    'Wait until the minute is over, as Retry-After says. The header RateLimit shows what is left.',
   ),
   requestsByAccount: count(
     6_000_000,
     REJECTED,
     ['an account', 'requests in a minute with all of its tokens'],
-    'Wait until the minute is over, as Retry-After says. The header RateLimit tells what is left.',
+    'Wait until the minute is over, as Retry-After says. The header RateLimit shows what is left.',
   ),
   refusalsByAddress: count(
     120,
     REJECTED,
     ['an address', 'refused tokens in a minute'],
-    'Send a valid token: requests with one are answered meanwhile. IPv6 addresses count by their first 64 bits.',
+    'Send a valid token: requests with one are still answered. IPv6 addresses count by their first 64 bits.',
   ),
   headers: bytes(
     '32kB',
@@ -385,7 +385,7 @@ export const LIMITS = {
   extraMembers: bytes(
     '1MB',
     'block_inconsistent',
-    ['a block, transaction or receipt', 'members that are not known'],
+    ['a block, transaction or receipt', 'unknown members'],
     'They are kept in extra. Raise the limit if the chain has so much.',
   ),
   callData: bytes(

@@ -106,7 +106,7 @@ test('a token has so many requests in a minute, however it asks', async () => {
   const { text } = await ask('cs_search', SEARCH, '{}')
   const reason =
     'A token has more than 3 requests in a minute. Wait until the minute is over, as Retry-After says. ' +
-    'The header RateLimit tells what is left. The operator can raise this with --limit requestsByToken=N.'
+    'The header RateLimit shows what is left. The operator can raise this with --limit requestsByToken=N.'
   const type = 'es_rejected_execution_exception'
   assert.deepEqual(JSON.parse(text), { error: { root_cause: [{ type, reason }], type, reason }, status: 429 })
   time.now = 60_000

@@ -72,9 +72,9 @@ test('every limit says in plain words what is too much, and what to do', () => {
     `
 The server has more than 4096 connections. Further connections are closed at once: keep connections open and reuse them. If the process may have few files open (ulimit -n), half of those are the limit.
 An address has more than 512 connections. Keep connections open and reuse them. IPv6 addresses count by their first 64 bits. The machine of the server itself may have three quarters of all connections, for a proxy on it.
-A token has more than 6000000 requests in a minute. Wait until the minute is over, as Retry-After says. The header RateLimit tells what is left.
-An account has more than 6000000 requests in a minute with all of its tokens. Wait until the minute is over, as Retry-After says. The header RateLimit tells what is left.
-An address has more than 120 refused tokens in a minute. Send a valid token: requests with one are answered meanwhile. IPv6 addresses count by their first 64 bits.
+A token has more than 6000000 requests in a minute. Wait until the minute is over, as Retry-After says. The header RateLimit shows what is left.
+An account has more than 6000000 requests in a minute with all of its tokens. Wait until the minute is over, as Retry-After says. The header RateLimit shows what is left.
+An address has more than 120 refused tokens in a minute. Send a valid token: requests with one are still answered. IPv6 addresses count by their first 64 bits.
 A request has more than 32kB of headers. Send long values in the body of the request.
 A request has more than 16MB of data in its body. Send less in one request.
 A request that is no search has more than 1MB of data in its body. Spread it over several requests. Searches, templates and lines of _msearch may be as large as [body] allows.
@@ -138,7 +138,7 @@ A network has more than 256MB of node answers under way. Later requests wait.
 An answer to eth_call, eth_getCode or eth_getStorageAt has more than 256kB of JSON. It counts as no answer.
 A line of a block pack has more than 128MB of JSON. A line holds one block: check that this is a block pack, with one JSON object on each line.
 A block has more than 256kB of extraData. Ethereum allows 32 bytes, and chains with a list of validators some kilobytes: use another node.
-A block, transaction or receipt has more than 1MB of members that are not known. They are kept in extra. Raise the limit if the chain has so much.
+A block, transaction or receipt has more than 1MB of unknown members. They are kept in extra. Raise the limit if the chain has so much.
 An input, output, code or log has more than 16MB of data. No known chain has gas for more in one block: use another node.
 An account has more than 100000 entries in the audit trail. The oldest ones are removed. So are those of refused tokens, which count together.
 An ABI that is uploaded has more than 2MB of text. Add a longer one at the server, with chainsieve abi add.

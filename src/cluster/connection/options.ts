@@ -11,7 +11,7 @@ export interface ClusterOptions {
   /** Of each index. */
   shards: number
   replicas: number
-  /** Blocks whose documents lie in one index. */
+  /** Blocks whose documents share an index. */
   blocksPerIndex: number
 }
 

@@ -108,7 +108,7 @@ export const search = command({
   name: 'search',
   usage: 'T/B/N ENTITY[,ENTITY] [JSON|-]',
   summary:
-    'Runs the same query as POST …/es/<entity>/search/. With -, reads it from standard input. Several networks stand with commas between them.',
+    'Runs the same query as POST …/es/<entity>/search/. With -, reads it from standard input. Separate several networks by commas.',
   settings: ['queryDeadline', 'readers', 'limit'],
   options: {},
   arity: [2, 3],

@@ -12,7 +12,7 @@ export const backup = command({
   name: 'backup',
   usage: 'DIR',
   summary:
-    'Copies all stored data to a folder, also beside a running server. Into an existing backup, writes only what has changed.',
+    'Copies all stored data to a folder, also while a server runs. Into an existing backup, writes only what has changed.',
   settings: [],
   options: { full: setting(toggle, 'false', 'Copies everything, whether or not it has changed.') },
   audited: true,
@@ -51,7 +51,7 @@ const OLDER = 'of an older version, which chainsieve serve upgrades'
 export const compact = command({
   name: 'compact',
   usage: '[T/B/N]',
-  summary: 'Returns the free space inside the files to the disk. No server may use the data folder meanwhile.',
+  summary: 'Returns the free space inside the files to the disk. The server must be stopped.',
   settings: [],
   options: {},
   audited: true,
@@ -73,7 +73,7 @@ export const prune = command({
     outsideScopes: setting(
       toggle,
       'false',
-      'Removes what the scopes of today do not want: --contract and --event, or those of the config file.',
+      'Removes what the current scopes do not match: --contract and --event, or those of the config file.',
     ),
     lost: setting(
       toggle,
@@ -141,7 +141,7 @@ export const move = command({
   name: 'move',
   usage: '--network T/B/N --to opensearch|sqlite [options]',
   summary:
-    "Moves a network's documents to an OpenSearch cluster, or back into its file, also beside a running server, which does it itself.",
+    "Moves a network's documents to an OpenSearch cluster, or back into its file, also with a running server, which does it itself.",
   settings: ['network', ...CLUSTER],
   options: {
     to: setting(oneOf(['opensearch', 'sqlite']), undefined, 'Where documents are to be, and are searched.'),
