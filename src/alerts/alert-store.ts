@@ -7,20 +7,21 @@ import { createMarks, type FinalityMarks } from './marks.ts'
 
 export type AlertCounts = Partial<Record<TargetType, Record<AlertState, number>>>
 
-/** What the indexing thread tells of rules and their hits. */
 export interface AlertUpdate {
   hits: readonly RuleMatch[]
-  /** Rules whose alerts do not fire for now; the whole list, where it has changed. */
+  /** Rules whose alerts do not fire for now, all of them; absent where nothing changed. */
   paused?: readonly number[]
   /** Rules that no longer exist: their pending alerts are withdrawn. */
   gone?: readonly number[]
-  /** Rules that are looked for from here on, and the history that is still to be gone through for them. */
+  /** Rules that are matched from here on, and the history that is still to be searched for them. */
   scans?: readonly Scan[]
-  /** What nodes tell of finality, where it has changed. Until it is told, no alert fires that waits for a mark. */
+  /**
+   * Finality as nodes tell it, where it has changed. Until then no alert that waits for a mark
+   * fires.
+   */
   marks?: FinalityMarks
 }
 
-/** A rule's history, as far as it was stored before the rule came up. */
 export interface Scan {
   rule: number
   /** `startBlock` of the rule: tells a scan that was requested again from one that is done. */
@@ -30,10 +31,7 @@ export interface Scan {
   last: number
 }
 
-/**
- * The alerts of one network's store, as its writer sees them. Every verb is to be called within the transaction that writes or removes the
- * blocks it is about: then no alert is lost or doubled at whatever moment the program ends.
- */
+/** To be called within the transaction that writes or removes the blocks: then no alert is lost. */
 export type AlertStore = ReturnType<typeof createAlertStore>
 
 /** `now` in epoch milliseconds. */
@@ -127,7 +125,10 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
   }
 
   return {
-    /** After blocks were stored, or history was gone through: takes up what was found, and confirms what is deep enough now. */
+    /**
+     * After blocks were stored or history was searched: adds what was found, and confirms what is
+     * due.
+     */
     stored({ hits, paused: nowPaused, gone = [], scans = [], marks: told }: AlertUpdate) {
       const at = now()
       if (told) marks.tell(told)
@@ -158,12 +159,10 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
       }
     },
 
-    /** Alerts that came into each state since the book was opened, by target type. */
     counts: (): AlertCounts => counts,
   }
 }
 
-/** The histories of rules that are stored, by rule. */
 export const readScans = (db: Db): Map<number, Scan> => {
   const rows = db.prepare<[], Scan>('SELECT id AS rule, start, next, last FROM rule').all()
   return new Map(rows.map(scan => [scan.rule, scan]))
@@ -177,10 +176,7 @@ interface Row {
   target: TargetType
 }
 
-/**
- * The same whoever finds it however often: what a receiver knows an alert by. A token is new once, although a back-fill finds lower and
- * lower blocks that show it.
- */
+/** The same alert has the same id however often it is found; a token is new once. */
 export const alertId = (
   {
     rule,

@@ -1,21 +1,19 @@
 import type { Kind } from '../mapping/index.ts'
 import type { Confirmations, FinalityTag, TargetType } from '../rules/rule.ts'
 
-/**
- * `pending` until the head is as far above as the rule asks, then `confirmed`, and fired. `withdrawn`: its block was reorganised away
- * before. `retracted`: after it had fired.
- */
+/** `pending`, then `confirmed` when deep enough; reorganised: `withdrawn` before, `retracted` after. */
 export type AlertState = 'pending' | 'confirmed' | 'withdrawn' | 'retracted'
 
-/** What a rule found in a block that is about to be stored. */
 export interface RuleMatch {
   rule: number
   /** `matching` of the rule. */
   revision: number
   targetType: TargetType
-  /** Blocks above the entity's own that must be stored before it fires, 0: at once; or the mark that must have reached it. */
+  /**
+   * Blocks above the entity's own before it fires, 0: at once; or the mark that must have reached
+   * it.
+   */
   confirmations: Confirmations
-  /** Also notifies while the alert is pending. */
   notifyPending: boolean
   block: number
   blockHash: string
@@ -24,7 +22,7 @@ export interface RuleMatch {
   source: string
   /** Epoch milliseconds at which the block was received. */
   receivedAt: number
-  /** Of a rule of several networks: which this is, since two of them may have the same blocks. */
+  /** Set for a rule of several networks, since two of them may have the same blocks. */
   network?: string | undefined
 }
 
@@ -55,7 +53,7 @@ const fromStored = (stored: number): Confirmations => (stored === -1 ? 'safe' : 
 
 /** Where the column `due` has the blocks that wait for a mark, above all numbers of blocks. */
 const DUE: Readonly<Record<FinalityTag, number>> = { safe: 2 ** 40, finalized: 2 ** 41 }
-/** In the column `due`: the head from which an alert of this block is confirmed, or the block itself in the range of its mark. */
+/** In `due`: the head that confirms an alert of this block, or the block in the range of its mark. */
 export const dueOf = (block: number, confirmations: Confirmations): number =>
   typeof confirmations === 'number' ? block + confirmations : DUE[confirmations] + block
 

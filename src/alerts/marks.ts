@@ -5,7 +5,6 @@ import type { FinalityTag } from '../rules/rule.ts'
 import type { Db } from '../sqlite/database.ts'
 import { STATES } from './alert.ts'
 
-/** A block as a node names it. */
 export interface MarkedBlock {
   number: number
   /** Lower-case block hash. */
@@ -20,14 +19,10 @@ export interface FinalityMarks extends Readonly<Record<FinalityTag, MarkedBlock 
 
 interface MarksOptions {
   blocks: Pick<Blocks, 'hash' | 'floor'>
-  /** Number of the newest stored block. */
   newest(): number
 }
 
-/**
- * A mark counts once its block is the stored one: until then what is stored may be of another branch. It never goes back but with the
- * blocks, so that a node that lags takes nothing back. Of a block that was pruned the hash is not known any more; it was the stored one then.
- */
+/** A mark counts once its block is the stored one, and goes back only with the blocks. */
 export const createMarks = ({ blocks, newest }: MarksOptions) => {
   let told: FinalityMarks | undefined
   const heights: Record<FinalityTag, number> = { safe: -1, finalized: -1 }
@@ -42,7 +37,6 @@ export const createMarks = ({ blocks, newest }: MarksOptions) => {
     tell(marks: FinalityMarks) {
       told = marks
     },
-    /** All blocks above this one were removed. */
     lost(to: number) {
       for (const tag of ['safe', 'finalized'] as const) heights[tag] = Math.min(heights[tag], to)
     },
@@ -52,7 +46,7 @@ export const createMarks = ({ blocks, newest }: MarksOptions) => {
       raise('safe')
       raise('finalized')
       const deep = newest() - told.depth
-      // A finalized block is safe, and none that is not safe yet is finalized, whichever of both is told.
+      // A finalized block is safe, and none that is not safe is finalized, whichever of both is told.
       const finalized = told.finalized ? heights.finalized : told.safe ? Math.min(deep, heights.safe) : deep
       const safe = told.safe ? Math.max(heights.safe, finalized) : Math.max(deep, finalized)
       const all: [FinalityTag, number][] = [
@@ -67,7 +61,7 @@ export const createMarks = ({ blocks, newest }: MarksOptions) => {
 interface AlertLimits {
   /** Alerts whose state has changed last before this time, in epoch milliseconds. */
   before: number
-  /** Number of the last outbox entry that was taken over: what was not is still to be told. */
+  /** Last outbox entry that was taken over; later ones are still to be told. */
   taken: number
 }
 
@@ -75,7 +69,10 @@ const PAGE = 500
 
 export type AlertPruning = ReturnType<typeof createAlertPruning>
 
-/** Forgets old alerts, and what the outbox says of them. Pending ones stay, and those whose block may still be reorganised away. */
+/**
+ * Forgets old alerts and their outbox entries, but not pending ones, nor those that may be
+ * retracted.
+ */
 export const createAlertPruning = (db: Db) => {
   const newest = newestBlock(db)
   const alerts = db.prepare<[number], { n: number; state: number; changed: number; block: number }>(

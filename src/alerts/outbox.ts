@@ -18,7 +18,6 @@ export interface AlertsPage {
   state?: AlertState | undefined
 }
 
-/** The alerts of one network's store, for whoever tells receivers of them. */
 export type Outbox = ReturnType<typeof openOutbox>
 
 /** `native` is the path of SQLite's binding. */
@@ -42,10 +41,8 @@ export const openOutbox = (store: string, native?: string) => {
   return {
     /** Identifies this file: a new file under the same name counts from the beginning. */
     identity: hashKeys(db).join('-'),
-    /** Messages after number `n`, in order. */
     after: (n: number, limit: number): OutboxEntry[] =>
       after.all(n, limit).map(row => ({ n: row.entry, type: TYPES[row.type]!, alert: toAlert(row) })),
-    /** Number of the last entry that there ever was in it. */
     last: (): number => (last.get() as number | undefined) ?? 0,
     /** Changes when anything was committed to the store. */
     version: (): number => version.get() as number,
@@ -58,7 +55,6 @@ export const openOutbox = (store: string, native?: string) => {
         state === undefined ? alerts.all(rule, before, size) : inState.all(rule, before, STATES.indexOf(state), size)
       return rows.map(row => ({ n: row.n, alert: toAlert(row) }))
     },
-    /** When alerts of a rule came, the newest first. */
     times: (rule: number, before: number, limit: number): AlertTime[] =>
       times.all(rule, before, limit).map(row => ({ ...row, state: STATES[row.state]! })),
     close: () => void db.close(),

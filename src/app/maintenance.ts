@@ -25,7 +25,7 @@ import {
 } from '../ingest/requests/prune-requests.ts'
 import { openStoredBlocks } from '../ingest/scoped/partial-blocks.ts'
 import { readStatus } from '../ingest/status/live.ts'
-import { createPruner } from '../ingest/writer/maintenance.ts'
+import { pruneAsAsked } from '../ingest/writer/work-queue.ts'
 import { refuse, stop } from '../lib/errors.ts'
 import type { Progress } from '../lib/progress.ts'
 import { gapsIn, type Range } from '../lib/ranges.ts'
@@ -144,8 +144,7 @@ const outsideOf = (store: string, scoping: Scoping): Outside =>
 const pruneHere = async (store: string, log: Run['log'], signal: AbortSignal) => {
   const db = openForWriting(store, nativeBinding())
   try {
-    const pruner = createPruner({ store, writer: createWriter(db), alerts: createAlertPruning(db), log })
-    while (pruner.step()) {
+    for (const _ of pruneAsAsked({ store, writer: createWriter(db), alerts: createAlertPruning(db), log })) {
       await setImmediate()
       signal.throwIfAborted()
     }

@@ -24,14 +24,10 @@ import { createTransactionSource } from './transactions/transaction-source.ts'
 export interface RpcSourceOptions {
   /** Addresses of nodes: http, https, ws, wss or ipc. They share the work; while there is little, the first does it. */
   urls: readonly string[]
-  /** What each of them may be asked for, in the same order. */
   allowances?: readonly Allowance[]
   /** Keeps over restarts what was spent. */
   spent?: SpentFile
-  /**
-   * Address of a WebSocket that announces new heads; without it, the first of `urls` that can. Without both, or while it is down, the head is
-   * polled.
-   */
+  /** WebSocket that announces heads, by default the first of `urls` that can; else heads are polled. */
   wsUrl?: string
   /** The chain that the nodes have to be of; by default that of the first one to answer. */
   chainId?: number
@@ -45,10 +41,7 @@ export interface RpcSourceOptions {
   concurrency?: number
   /** Whether logs blooms are compared; see `CheckOptions`. Default true. */
   bloom?: boolean
-  /**
-   * Whether blocks come with traces, where a node gives any. What is fetched is the same for `calls` and `all`; which of them are kept is
-   * decided further on. Default `off`.
-   */
+  /** Whether blocks come with traces; what `calls` and `all` keep is decided later. Default `off`. */
   traces?: 'off' | 'calls' | 'all'
   /** Whether logs of scopes are asked of two nodes and compared. It takes two. Default false. */
   verifyLogs?: boolean
@@ -56,7 +49,6 @@ export interface RpcSourceOptions {
   shrinks?: boolean
   limits?: Limits
   log?: Log
-  /** Where requests are counted. */
   metrics?: Metrics
   clock?: Clock
   /** Numbers from 0 to 1, for jitter. */
@@ -66,10 +58,7 @@ export interface RpcSourceOptions {
 /** So long after a block of the head the next one may be under way. */
 const HEAD_BUSY_MS = 100
 
-/**
- * A chain as its nodes tell it by JSON-RPC. Nothing is sent before the first question. All of its methods go on trying until they have an
- * answer or the signal aborts; then they reject with the signal's reason. What is wrong meanwhile is in `endpoints()` and in the log.
- */
+/** A chain as its nodes tell it by JSON-RPC. Methods retry until they have an answer or abort. */
 export const createRpcSource = (options: RpcSourceOptions): ChainSource & { close(): Promise<void> } => {
   const { urls, wsUrl, timeoutMs = 20_000, batch = 20, concurrency = 16, log = silent } = options
   const { limits = DEFAULT_LIMITS } = options
@@ -107,10 +96,7 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
   const ahead = () => concurrency * endpoints.filter(it => !it.health.isSuspect).length
   const fetching = { chunk, ahead, bloom: options.bloom ?? true, traces, limits, log }
 
-  /**
-   * While blocks of the head come in, a back-fill asks for few pieces at a time, as the node answers both from one queue: for one more than it
-   * can take in at once.
-   */
+  /** While the head is busy, a back-fill asks for few pieces, as nodes answer both from one queue. */
   let headAt = Number.NEGATIVE_INFINITY
   const aheadOf = (taken: number) => () =>
     clock.elapsed() - headAt < HEAD_BUSY_MS ? taken + endpoints.length : ahead()
@@ -236,10 +222,7 @@ const toMessage = (question: StateQuestion): Message =>
 /** A call that one node cannot run for reasons of its own must not hold up its caller for ever. */
 const CALL_TRIES = 3
 
-/**
- * The newest blocks that nodes tell to be safe and finalized. Where the first node lacks one of both tags, the others are asked for it;
- * null is what none of them has. Throws `retry` where that cannot be told now.
- */
+/** The newest safe and finalized blocks; other nodes are asked where the first lacks a tag. */
 export const readFinality = async (rpc: Rpc, signal: AbortSignal): Promise<FinalityBlocks> => {
   let best: FinalityBlocks = { safe: null, finalized: null }
   const asked = new Set<Endpoint>()

@@ -10,10 +10,7 @@ export interface BlockRef {
   hash: string
 }
 
-/**
- * What a source tells. A reorganisation is an ordinary event: `rollback` names the last block that stays, and the blocks
- * of the new branch follow. Blocks that a source yields have passed `checkBlock`.
- */
+/** `rollback` names the last block that stays. Blocks have passed `checkBlock`. */
 export type ChainEvent = { type: 'block'; block: RawBlock } | { type: 'rollback'; to: number }
 
 /** The newest blocks that nodes tell to be safe and finalized; null where none of them has such a tag. */
@@ -23,18 +20,14 @@ export interface FinalityBlocks {
 }
 
 export interface FollowOptions {
-  /** First block that is wanted when nothing is stored yet. */
   from: number
-  /** The stored block of that number, or undefined where none is held: the source walks back through it to the common ancestor. */
+  /** Undefined where none is held: the source walks back through these to the common ancestor. */
   stored(number: number): BlockRef | undefined
   /** The newest stored block of the range that is being followed. */
   tip: BlockRef | undefined
   /** Deepest reorganisation that is followed, in blocks; a deeper one stops with `reorg_too_deep`. */
   finality: number
-  /**
-   * The highest stored block that a node has told to be finalized, undefined where none is known. A reorganisation that would remove it
-   * stops with `reorg_below_finalized`.
-   */
+  /** The highest stored block known to be finalized; a reorganisation below it is an error. */
   finalized?(): number | undefined
   /** Whether all reorganisations above that block are followed, however deep; `finality` holds while none is known. Default false. */
   toFinalized?: boolean
@@ -47,7 +40,6 @@ export interface FollowOptions {
 
 export interface RangeOptions {
   from: number
-  /** Inclusive. */
   to: number
   /** `newest` yields runs of blocks from the top down; inside a run blocks are ascending. */
   order: 'oldest' | 'newest'
@@ -58,10 +50,8 @@ export interface RangeOptions {
   signal: AbortSignal
 }
 
-/** How a source comes by traces, or why it does not. */
 export type Tracing = { method: TraceMethod } | { method: null; why: string }
 
-/** What is known of one endpoint of a source, for `GET /status`. */
 export interface EndpointStatus {
   /** The endpoint's address without credentials, path secrets or query. */
   url: string
@@ -72,13 +62,13 @@ export interface EndpointStatus {
   lastErrorAt: string | null
   requests: number
   errors: number
-  /** Since when nothing usable came from it, ISO-8601 UTC; absent where the last answer was good, and where it only announces heads. */
+  /** Since when nothing usable came, ISO-8601 UTC; absent where the last answer was good. */
   failingSince?: string
   /** The chain that it is a node of, where that is not the one of the network: then nothing is taken from it. */
   otherChain?: number
   /** Number of the newest block that it told; absent where it told none. */
   head?: number
-  /** A block that it has in the place of a stored one: it is on another branch, since the time that is given. Absent where it is not. */
+  /** A block that it has in the place of a stored one, and since when; absent where it has ours. */
   otherBranch?: BlockRef & { since: string }
   /** Milliseconds from a request to its answer, of the last answers; absent where there was none for five minutes. */
   responseMs?: { median: number; p95: number }
@@ -88,48 +78,33 @@ export interface EndpointStatus {
   budget?: BudgetStatus
 }
 
-/** What waits until budgets of endpoints have something again. */
 export interface BudgetWait {
   /** `budget`: the head waits; `slow`: it is asked less often; `fill`: others wait, and the head goes on. */
   kind: 'budget' | 'slow' | 'fill'
-  /** Whose budgets are used up. */
   for: string
   /** ISO-8601 UTC. */
   since: string
   until: string
 }
 
-/** A question about the state at the head. */
 export type StateQuestion = { codeOf: string } | { storageOf: string; slot: string }
 
-/**
- * A place that blocks come from. When a signal aborts, promises reject and iterations throw with the signal's reason: a
- * range that was interrupted cannot be mistaken for a finished one.
- */
+/** A place that blocks come from. All of it rejects with the signal's reason when that aborts. */
 export interface ChainSource {
-  /** EIP-155 chain id as the source states it. */
   chainId(signal: AbortSignal): Promise<number>
-  /** Number of the newest block that the source has. */
   head(signal: AbortSignal): Promise<number>
-  /** What its nodes tell of finality. Gives up with `retry` where they cannot tell now. Absent where a source has no such tags. */
+  /** Gives up with `retry` where nodes cannot tell now. Absent where a source has no such tags. */
   finality?(signal: AbortSignal): Promise<FinalityBlocks>
   /** Checked, ascending and linked blocks of a range, run by run (see RangeOptions.order). */
   range(options: RangeOptions): AsyncIterable<RawBlock[]>
   /** The same, but answers go unread to whoever takes them, as far as it does. Absent where a source has no answers. */
   parts?<T extends Taken>(options: RangeOptions, taker: Taker<T>): AsyncIterable<Part<T>[]>
-  /** The chain from the stored tip on, for ever, until the signal aborts. */
   follow(options: FollowOptions): AsyncIterable<ChainEvent>
-  /**
-   * `eth_call` at the head, batched: the returned data, or null where the call reverts. Absent where a source has no EVM.
-   * Gives up after a while with `retry`: then nothing is known of the contract, not even that it refuses.
-   */
+  /** `eth_call` at the head; null where it reverts. Gives up after a while with `retry`. */
   call?(calls: readonly { to: string; data: string }[], signal: AbortSignal): Promise<(string | null)[]>
   /** The same of codes of contracts (`eth_getCode`) and of their storage (`eth_getStorageAt`). */
   state?(questions: readonly StateQuestion[], signal: AbortSignal): Promise<string[]>
-  /**
-   * Whether blocks carry traces, where a source can tell: undefined until its nodes were asked, which the first block does. It may
-   * change while the source runs, as nodes come and go.
-   */
+  /** Whether blocks carry traces; undefined until nodes were asked. It may change. */
   tracing?(): Tracing | undefined
   /** Finds what is wanted of the chain where not all of it is. Absent where a source can only give whole blocks. */
   scoped?: ScopedSource
@@ -144,17 +119,13 @@ export interface ChainSource {
   close?(): Promise<void>
 }
 
-/** What one question to a node may ask for: `eth_getLogs` takes both as lists. */
 export interface LogFilter {
   /** Contracts whose logs are wanted: lower-case addresses, sorted, each once. Empty: those of any contract. */
   addresses: readonly string[]
   /** First topics that are wanted: lower-case, sorted, each once. Empty: any, and anonymous logs. */
   topics: readonly string[]
 }
-/**
- * Blocks of a range that hold what is wanted, ascending, and none of the others. They are partial: the header is whole, and `transactions`
- * and `receipts` hold those with logs that are wanted; `logs` of receipts hold no others.
- */
+/** Blocks that hold what is wanted, ascending and partial: whole headers, and what fits. */
 export interface ScopedPart {
   from: number
   /** Inclusive: all up to here was looked at. */
@@ -163,11 +134,7 @@ export interface ScopedPart {
 }
 /** Finds in a chain what is wanted of it, with few questions. When a signal aborts, promises reject with its reason. */
 export interface ScopedSource {
-  /**
-   * What fits a filter in a range, part by part in ascending order without gaps. The answers have been checked. Waits while no node has the end of the
-   * range, which should be deep enough that it is not reorganised. `bloomOf` tells the logs blooms of headers that are at hand: what they rule out is not
-   * asked for where that saves calls.
-   */
+  /** What fits a filter, in parts without gaps. `bloomOf` gives known blooms, which spare questions. */
   find(
     filter: LogFilter,
     range: { from: number; to: number },
@@ -175,14 +142,12 @@ export interface ScopedSource {
     bloomOf?: (number: number) => string | undefined,
   ): AsyncIterable<ScopedPart>
   /**
-   * What fits any of some filters in one block of the head, asked by its hash; undefined where nothing does. Throws `retry` after some tries: then the
-   * block may be gone.
+   * What fits in one block of the head, by its hash; undefined: nothing. Throws `retry` if it is
+   * gone.
    */
   findIn(filters: readonly LogFilter[], header: RpcBlock, signal: AbortSignal): Promise<RawBlock | undefined>
 }
-/** Methods that find transactions by an address. */
 export type SearchMethod = 'trace_filter' | 'ots_searchTransactionsAfter'
-/** How nodes find transactions by an address, or why none does. */
 export type Searching = { by: SearchMethod } | { by: null; why: string }
 export interface FindTransactions {
   /** Found by which method; null: each block is read. */
@@ -194,19 +159,13 @@ export interface FindTransactions {
 export interface TransactionSource {
   /** Asks the nodes whether they find transactions, of blocks as old as this one. */
   searching(from: number, signal: AbortSignal): Promise<Searching>
-  /**
-   * Blocks of a range with transactions from or to any of the addresses, part by part in ascending order without gaps. They are partial, and their
-   * receipts have no logs: which of these are wanted, others say. The answers have been checked.
-   */
+  /** Partial blocks with transactions from or to addresses, in parts without gaps, without logs. */
   find(
     addresses: readonly string[],
     range: { from: number; to: number },
     options: FindTransactions,
     signal: AbortSignal,
   ): AsyncIterable<ScopedPart>
-  /**
-   * The same of one block of the head, whose header came with its transactions; undefined where there is none. Throws `retry` after some
-   * tries: then the block may be gone.
-   */
+  /** The same of one block of the head, which came with its transactions; undefined: nothing. */
   findIn(addresses: readonly string[], raw: RawBlock, signal: AbortSignal): Promise<RawBlock | undefined>
 }

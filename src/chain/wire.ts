@@ -1,12 +1,8 @@
-/**
- * Raw JSON-RPC results as nodes send them (Ethereum JSON-RPC names, hex strings). Nodes differ in what they carry, so
- * only the fields that the program cannot do without are typed as required; everything else passes through untouched.
- */
+/** Raw JSON-RPC results as nodes send them. Only fields that the program needs are required. */
 
 /** `0x`-prefixed hex text. */
 export type Hex = string
 
-/** A number as JSON-RPC has it. */
 export const toQuantity = (value: number): Hex => `0x${value.toString(16)}`
 
 export interface RpcTransaction {
@@ -57,22 +53,18 @@ export interface RpcReceipt {
 
 /** One block with everything that belongs to it: also the shape of one line of a block pack. */
 export interface RawBlock {
-  /** EIP-155 chain id, where the source tells it. */
   chainId?: number
   /** Result of `eth_getBlockByNumber(n, true)`. */
   block: RpcBlock
   /** Result of `eth_getBlockReceipts(n)`, in transaction order. */
   receipts: RpcReceipt[]
-  /** Result of `trace_block(n)`, or what `fromCallTracer` makes of geth's: absent where no traces were asked for or to be had. */
+  /** Result of `trace_block(n)` or its like; absent where no traces were asked for or to be had. */
   traces?: RpcTrace[]
   /** The header is whole; of transactions and logs it holds what a scope wants. Absent where it holds all. */
   partial?: true
 }
 
-/**
- * One step of a transaction as `trace_block` tells it, or a reward of a block. Those of a transaction come together, in its
- * place, the outer before the inner and siblings in the order of their execution.
- */
+/** A step as `trace_block` tells it, or a reward; the outer before the inner, siblings in order. */
 export type RpcTrace = CallTrace | CreateTrace | SuicideTrace | RewardTrace
 
 interface TraceBase {
@@ -87,7 +79,7 @@ interface TraceBase {
 interface TransactionTrace extends TraceBase {
   transactionHash: Hex
   transactionPosition: number
-  /** Why it failed, in the words of `toTraceError`. Absent where it did not; a caller above may have been reverted all the same. */
+  /** Why it failed, by `toTraceError`. Absent where it did not, even if a caller above was reverted. */
   error?: string
 }
 

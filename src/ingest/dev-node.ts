@@ -16,7 +16,7 @@ const MOST_BYTES = 1 << 20
 const UNCOUNTED = { take: async () => {}, close() {} }
 const NO_NODE = 'the server there is not a node'
 
-/** Which chain a node for development has, or why that cannot be known now; what is known already where it still has that. */
+/** The chain of a node for development, or why it is not known; `known` where it is the same. */
 export const askNode = async (
   url: string,
   known: NodeState | undefined,

@@ -7,7 +7,7 @@ import { FINALITY_TAGS } from '../rules/rule.ts'
 import type { Work } from './job-context.ts'
 import type { Job } from './messages.ts'
 
-/** What is known of the finality of a network's chain. Null: its nodes do not tell such a block, and `depth` stands in for it. */
+/** Null: nodes do not tell such a block, and `depth` stands in for it. */
 export interface FinalityReport extends Readonly<Record<FinalityTag, number | null>> {
   /** Blocks above one that then make it safe and final. */
   depth: number
@@ -40,7 +40,6 @@ export const createFinality = ({ source, stored, tell, depth, clock = systemCloc
   let verified: number | undefined
 
   const isStored = (ref: BlockRef) => stored(ref.number)?.hash === ref.hash
-  /** Whether it is known by now what nodes tell. */
   const isKnown = () => FINALITY_TAGS.every(tag => newest[tag] !== null || missed[tag] >= BELIEVED)
 
   /** A node that lags does not lower a mark; one that is of a branch that was left is replaced. */
@@ -87,18 +86,16 @@ export const createFinality = ({ source, stored, tell, depth, clock = systemCloc
       return newest.finalized?.number ?? null
     },
     finalized,
-    /** Null until it is known. */
     report: () =>
       isKnown() ? { safe: newest.safe?.number ?? null, finalized: newest.finalized?.number ?? null, depth } : null,
   }
 }
 
-/** While nothing waits for it, finality is asked for only to know a reorganisation that must not be. */
+/** While nothing waits for it, finality is only to reveal an impossible reorganisation. */
 const IDLE_MS = 60_000
 /** Bounds of half a block's time. */
 const [SHORTEST_MS, LONGEST_MS] = [500, 12_000]
 
-/** Asks for finality again and again, as often as somebody needs it. */
 export const watchFinality = async (work: Work) => {
   const { finality, pace, ruleWatcher, job, signal } = work
   const isNeeded = () => ruleWatcher.waitsForMarks || ('toFinalized' in job && job.toFinalized === true)

@@ -238,7 +238,6 @@ const chainOf = (job: IndexerData['job'], stored: number | undefined): { chainId
   return chainId === undefined ? {} : { chainId }
 }
 
-/** The chain of the source, which must be the chain of the store. */
 const chainIdOf = async (
   { job, limits }: Pick<IndexerData, 'job' | 'limits'>,
   source: ChainSource | undefined,

@@ -17,16 +17,13 @@ import type { StoredBlocks } from './scoped/partial-blocks.ts'
 import type { Pace } from './status/waiting.ts'
 import { applyChanges, type Changes } from './stored-changes.ts'
 
-/** How far the work of a network's thread is. */
 export interface State {
   done: number
   total: number
   head: number | null
   /** When the last block of the head was taken, as of `performance.now`. */
   headAt: number
-  /** The range that a back-fill was asked for. */
   asked: Range | null
-  /** The pack that is being read. */
   reading: string | null
   redecoding: RedecodingReport | null
   /** Why documents are not restored for now, and since when. */
@@ -37,7 +34,6 @@ export interface State {
   isShared: boolean
   /** How often blocks were forgotten, so that what is missing is to be looked for anew. */
   forgotten: number
-  /** Blocks that a back-fill wants and no node has. */
   missing: MissingBlocks | null
 }
 
@@ -56,7 +52,6 @@ export const createState = (): State => ({
   missing: null,
 })
 
-/** What all jobs of a network's thread work with. */
 export interface Work extends Omit<IndexerData, 'remote'>, OpenDecoding {
   /** Undefined once all documents are back in the store. */
   remote: RemoteStore | undefined

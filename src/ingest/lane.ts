@@ -24,7 +24,6 @@ export interface ScopedChange {
   notes: CoverageNotes
 }
 
-/** What the lanes of a pipeline share. */
 export interface LaneContext
   extends Pick<PipelineOptions, 'preparer' | 'ruleWatcher' | 'blocks' | 'signal' | 'storeBatch'>,
     Pick<WriterLink, 'send'> {
@@ -36,7 +35,7 @@ export interface LaneContext
   noteScoped(number: number): void
   /** Updates go before all batches that wait, in their own order: an older one must not have the last word. */
   tellUpdate(): void
-  /** Blocks in place of what is stored of them in part. Merging may have changed the segments meanwhile: then they are read again. */
+  /** Merging may have changed the replaced segments meanwhile: then they are read again. */
   replace(lane: LaneName, build: () => Replacing, notes: CoverageNotes, hits: readonly RuleMatch[]): Promise<void>
   committed(additions: readonly Additions[]): void
   count(more: { blocks: number; logs: number; events: number }): void
@@ -100,8 +99,8 @@ export const createLane = (name: LaneName, context: LaneContext) => {
 
   /** `taken` must count the block as held: it is called at once. */
   const look = async (raw: RawBlock, taken: (decoded: DecodedBlock, found: readonly RuleMatch[]) => void) => {
-    // By the rules of this moment: what came up while it was waited for is looked for as well. From the last look at them until the
-    // block counts as held, nothing is waited for: a rule that comes up has either looked at the block, or knows that it is there.
+    // A rule that comes up while a block waits must look at it. From the last look at the rules
+    // until the block counts as held, nothing is waited for.
     let decoded: DecodedBlock
     let found: RuleMatch[]
     let generation: number
@@ -186,8 +185,8 @@ export const createLane = (name: LaneName, context: LaneContext) => {
     /** Resolves when there is room for the next block. */
     add: (raw: RawBlock) => whileTaking(() => take(raw)),
     /**
-     * The same of neighbouring blocks that were built elsewhere. False where a rule looks at one of them, or one is stored or does not link
-     * to what is: then nothing is taken.
+     * The same of blocks built elsewhere; false, and nothing is taken, where one needs a closer
+     * look.
      */
     addBuilt: (built: BuiltPiece) => whileTaking(() => takeBuilt(built)),
     /** Takes what scopes want of some blocks, and what was looked at for it. Resolves when that is committed. */
@@ -206,7 +205,6 @@ const nothingNew = ({ addresses, names, signatures }: Additions): Additions => (
   links: [],
 })
 
-/** A block as its neighbours know it. */
 export interface Ref {
   number: number
   hash: string
@@ -217,7 +215,6 @@ export type Neighbours = ReturnType<typeof createNeighbours>
 export const UNLINKED = 'block_unlinked'
 /** Blocks that are stored whole or on their way there, as far as they have to link to each other. */
 export const createNeighbours = (blocks: Pick<Blocks, 'hash' | 'parentHash' | 'ranges'>) => {
-  /** Hash and parent's hash by number. */
   const underWay = new Map<number, { hash: string; parentHash: string }>()
   let held = blocks.ranges()
 
@@ -249,20 +246,16 @@ export const createNeighbours = (blocks: Pick<Blocks, 'hash' | 'parentHash' | 'r
           { details: { block: ref.number } },
         )
     },
-    /** Neighbouring blocks that are on their way from now on. */
     take(refs: readonly Ref[]) {
       for (const { number, hash, parentHash } of refs) underWay.set(number, { hash, parentHash })
       held = merged([...held, { from: refs[0]!.number, to: refs.at(-1)!.number }])
     },
-    /** Those that are committed. */
     forget({ from, to }: Range) {
       for (let number = from; number <= to; number++) underWay.delete(number)
     },
-    /** They are held no more. */
     lose(ranges: readonly Range[]) {
       held = held.flatMap(({ from, to }) => gapsIn(ranges, from, to))
     },
-    /** All above this one are gone. */
     rollback(to: number) {
       for (const number of underWay.keys()) if (number > to) underWay.delete(number)
       held = held.filter(({ from }) => from <= to).map(range => ({ from: range.from, to: Math.min(range.to, to) }))

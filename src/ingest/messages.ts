@@ -54,11 +54,7 @@ export type ToWriter =
 
 export type LaneName = 'head' | 'fill'
 
-/**
- * The head goes first as long as it needs no more than its part: then it keeps up with the chain. Once it needs more, it falls behind, and a
- * back-fill has the rest for certain. What reading answers takes is nobody's, and mostly the back-fill's: measured in blocks, the head then
- * has some six tenths of what it does alone, and the back-fill four. A back-fill does not hold up the head because it waited for its node.
- */
+/** The head goes first within its part; beyond it, a back-fill has the rest for certain. */
 export const LANE_PARTS: Readonly<Record<LaneName, LanePart>> = {
   head: { part: 0.68, creditMs: 1000 },
   fill: { part: 0.32, creditMs: 30 },
@@ -72,10 +68,8 @@ export type FromWriter =
   | { type: 'stuck'; why: string | null; code?: string }
   /** What is still to be shipped; null from when nothing is shipped any more. */
   | { type: 'shipping'; shipping: ShippingReport | null }
-  /** Its metrics, now and then. */
   | { type: 'metrics'; metrics: MetricSnapshot[] }
 
-/** The outcome of a change. */
 export interface Revised {
   /** Whether what it is for was still there. */
   done: boolean
@@ -83,17 +77,13 @@ export interface Revised {
   took: number
 }
 
-/** What the indexing thread is started with. */
 export interface IndexerData {
   network: string
   /** The data folder, where rules are kept. */
   data: string
-  /** File of the network's store. */
   store: string
-  /** Folder of the ABIs that the user gave. */
   abis: string
   job: Job
-  /** Most blocks in one transaction of a back-fill. */
   storeBatch: number
   /** Threads that decode and build documents. */
   indexers: number
@@ -107,9 +97,7 @@ export interface IndexerData {
   returning?: boolean
 }
 
-/** What the writing thread is started with. */
 export interface WriterData {
-  /** File of the network's store. */
   store: string
   port: MessagePort
   network: string
@@ -123,7 +111,6 @@ export interface WriterData {
   cacheMb?: number
 }
 
-/** How threads share the work. */
 export interface Sharing {
   /** Bytes of packs from which on it is worth to start them; default 8 MB. */
   from?: number
@@ -150,11 +137,11 @@ export type Job =
       from: BlockPoint | undefined
       order: BackfillOrder
       finality: number
-      /** Whether blocks may be reorganised away down to the one that nodes tell to be finalized; `finality` where they tell none. */
+      /** Whether reorganisations are followed down to the finalized block; else down to `finality`. */
       toFinalized?: boolean
       keep?: Keep
       scoping?: Scoping | undefined
-      /** Longest time without a new block, in milliseconds; 0: as long as it takes. By default the chain's own pace tells. */
+      /** Longest time without a block, in milliseconds; 0: any. Default: by the chain's own pace. */
       staleMs?: number | undefined
     }
   /** What was asked to be removed of scopes is. */
@@ -168,13 +155,12 @@ export type Job =
 
 /** Which blocks are kept. Without a limit: all. */
 export interface Keep {
-  /** The newest so many. */
   blocks?: number | undefined
   /** Those of the last so many milliseconds. */
   forMs?: number | undefined
 }
 
-/** Blocks are large graphs of short-lived objects: a large young generation lets most of them die in it. A server has no memory to spare. */
+/** Blocks are many short-lived objects, which a large young generation lets die early. */
 export const YOUNG_MB = {
   watch: 24,
   follow: 24,
@@ -209,7 +195,6 @@ export interface Report {
   total: number
   /** Newest block of the source, null where it is not known. */
   head: number | null
-  /** Ranges that were added, ascending. */
   added: Range[]
   /** The newest block of the chain that was taken, and when that was, as epoch milliseconds; null where none was. */
   newest: (TimedBlock & { at: number }) | null
@@ -224,7 +209,6 @@ export interface Report {
   endpoints: EndpointStatus[]
   /** Why blocks come without traces; null where they have some, and while that is not known. */
   withoutTraces: string | null
-  /** Alerts that came into each state, by target type. */
   alerts: AlertCounts
   /** The state of decoding again; null if there is none. */
   redecoding: RedecodingReport | null
@@ -236,7 +220,6 @@ export interface Report {
   finality: FinalityReport | null
   /** Null where documents lie in the store itself, and while it is not known. */
   shipping: ShippingReport | null
-  /** Metrics of the threads. */
   metrics: MetricSnapshot[]
   /** Why rules did not do all that they should, by their ids. */
   troubles: ReadonlyMap<number, string>
@@ -245,12 +228,10 @@ export interface Report {
 }
 
 /**
- * What something waits for, as a reason, and since when (ISO-8601 UTC). `node`: for a node that answers; `chain`: for one of
- * the network's chain, since those that answer are of another; `block`: for a new block, which nodes
- * that answer do not have; `disk` and `store`: until the store can be written; `cluster`: until the cluster
- * takes documents, since the store holds as many as it may; `rules`: for what a rule needs to know of a block; `thread`: for
- * threads that have not told anything for long; `budget`: until nodes may be asked again; `slow`: for the next look at the head, which comes
- * less often so that a budget lasts; `fill`: until a back-fill may go on, while the head does.
+ * `node`, `chain`, `block`: for a node that answers, one of this chain, a new block; `disk`,
+ * `store`, `cluster`: until documents can be written or shipped; `rules`: for data that a rule
+ * needs; `thread`: for a report; `budget`, `slow`, `fill`: for credits of nodes. Times are ISO-8601
+ * UTC.
  */
 export interface Waiting {
   kind: 'node' | 'chain' | 'block' | 'disk' | 'store' | 'cluster' | 'rules' | 'thread' | 'budget' | 'slow' | 'fill'
@@ -260,15 +241,12 @@ export interface Waiting {
   until?: string
 }
 
-/** Logs that are looked for in a range. */
 export interface ScopeFilling extends ShownFilter, Range {
   /** The first block that was not looked at yet. */
   next: number
 }
 
 export interface RedecodingReport {
-  /** Name of the ABI. */
   abi: string
-  /** Blocks that are still to be looked at. */
   blocksLeft: number
 }

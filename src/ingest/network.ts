@@ -31,7 +31,6 @@ import { type LogLoss, watchLog } from './status/live.ts'
 export interface Indexing {
   network: string
   job: Job['type']
-  /** What was last reported. */
   report(): Report
   /** When that was, as of `performance.now`. */
   reportedAt(): number
@@ -59,15 +58,12 @@ export interface IndexingOptions {
   remote?: RemotePlace | undefined
   /** They come back from there, which is not asked where the store has all of them. */
   returning?: boolean | undefined
-  /** See `WriterData`. */
   journalMax?: number | undefined
   log: Log
   onReport?: (report: Report) => void
-  /** Told when there may be something in the outbox. */
   onAlerts?: () => void
 }
 
-/** The report before anything is done. */
 export const NOTHING: Report = {
   blocks: 0,
   logs: 0,
@@ -94,7 +90,7 @@ export const NOTHING: Report = {
   accountTroubles: new Map(),
 }
 
-/** Has a store of today's form, so that all threads find one; what is wrong with it is told here. `loss`: what its log has lost. */
+/** Opens a store once, so that all threads find today's form. `loss`: what its log has lost. */
 export const prepareStore = (data: string, network: string, log: Log): { store: string; loss: LogLoss | undefined } => {
   const store = storeFile(data, network)
   try {
@@ -231,9 +227,7 @@ const exited = (thread: Worker): Promise<void> =>
 
 /** Memory of one of several networks that are indexed side by side. */
 export interface NetworkMemory {
-  /** Objects of the indexing thread that live shortly. */
   youngMb: number
-  /** Pages of the store that its writer keeps, and its indexing thread. */
   writerCacheMb: number
   readerCacheMb: number
 }
@@ -256,10 +250,7 @@ export const memoryOf = (job: Job['type'], networks: number, isSmall = isMemoryS
   }
 }
 
-/**
- * Indexing that has no end of its own. Threads that end by a fault are started again, be it a bug, memory that ran out or what the disk
- * refused; what needs the operator stays stopped.
- */
+/** Indexing that goes on: threads that end by a fault are restarted, unless the operator is needed. */
 export const keepIndexing = (options: KeepOptions): Indexing => {
   const { network, job, log, patient = false } = options
   let current: Indexing | undefined
@@ -268,7 +259,6 @@ export const keepIndexing = (options: KeepOptions): Indexing => {
   let stopped: Error | null = null
   let stopping = false
   const { promise: ended, resolve, reject } = Promise.withResolvers<Report>()
-  // `error()` tells it as well: the process must not die where nobody waits for the end.
   ended.catch(() => {})
 
   const report = () => {

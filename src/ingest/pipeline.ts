@@ -17,19 +17,13 @@ export interface PipelineOptions extends WriterLinkOptions {
   preparer: Preparer
   ruleWatcher: RuleWatcher
   blocks: Pick<Blocks, 'hash' | 'parentHash' | 'ranges'> & Pick<Lookups, 'partial'>
-  /** Opened when it is first asked. */
   storedBlocks(): StoredBlocks
   signal: AbortSignal
-  /** Told when alerts may have changed their state. */
   onAlerts(): void
-  /** Most blocks in one transaction. */
   storeBatch: number
 }
 
-/**
- * The way of a block into the store: checked against its stored neighbours, added to the run at hand, handed to the writer as one
- * transaction, and counted when that is committed.
- */
+/** A block's way into the store: checked against its neighbours, batched, committed, counted. */
 export const createPipeline = (options: PipelineOptions) => {
   const { preparer, ruleWatcher, blocks, signal, onAlerts } = options
   const link = createWriterLink(options)
@@ -40,7 +34,6 @@ export const createPipeline = (options: PipelineOptions) => {
   let added: Range[] = []
   /** The newest block that is stored in part. */
   let scopedTop = blocks.partial({ from: 0, to: Number.MAX_SAFE_INTEGER }).at(-1)?.last ?? -1
-  /** The same, with the newest block that is stored in part. */
   const seen = (): Range[] => (scopedTop < 0 ? held() : merged([...held(), { from: scopedTop, to: scopedTop }]))
   const committed = (all: readonly Additions[]) => {
     for (const additions of all) preparer.committed(additions)
@@ -116,7 +109,6 @@ export const createPipeline = (options: PipelineOptions) => {
     alerts: link.alerts,
     added: () => added,
     ...{ stuck: link.stuck, metrics: link.metrics, shipping: link.shipping },
-    /** Hands on hits in what is stored already. */
     async tell({ hits, scans = [], marks }: AlertUpdate) {
       const update = ruleWatcher.takeUpdate()
       await send({
@@ -125,7 +117,6 @@ export const createPipeline = (options: PipelineOptions) => {
       })
       onAlerts()
     },
-    /** Makes a change of what is stored; see `applyChanges`. */
     apply: createApplier({ preparer, blocks, signal, neighbours, joining, link, track, replace }),
     caughtUp,
     /** Calls `run` when no block is on its way; no lane takes any meanwhile. Decoding again may still be under way. */

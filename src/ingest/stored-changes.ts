@@ -9,7 +9,6 @@ import type { PatchLine } from './remote.ts'
 import { type Cut, cutStored } from './scoped/partial-blocks.ts'
 import type { WriterLink } from './writer/writer-link.ts'
 
-/** What a job changes of what is stored. */
 export type StoredChange =
   | Extract<Change, { type: 'revise' | 'verified' | 'forget' }>
   /** See `Change`; `build` is called when the dictionaries may be asked. */
@@ -19,13 +18,9 @@ export type StoredChange =
   /** Has remote documents be others. Done where none of their blocks has left the chain. */
   | { type: 'patch'; lines: readonly PatchLine[] }
 
-/**
- * A job as the changes that it makes, one after the other. Each `yield` gives back what became of the change, or throws why it failed. Null changes
- * nothing: blocks of the head that wait go first.
- */
+/** A job as its changes. Each `yield` gives the outcome or throws; null lets the head go first. */
 export type Changes<R = void> = AsyncGenerator<StoredChange | null, R, Revised>
 
-/** Makes the changes of a job. */
 export const applyChanges = async (
   changes: Changes,
   apply: (change: StoredChange) => Promise<Revised>,

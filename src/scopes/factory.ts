@@ -2,12 +2,10 @@ import type { LogFilter } from '../chain/source.ts'
 import type { RawBlock, RpcLog } from '../chain/wire.ts'
 import { filterFor } from './filter.ts'
 
-/** An address that an event of a factory names. */
 export interface NamedChild {
   /** The factory as text: see `textOfFactory`. */
   factory: string
   address: string
-  /** Block of the event. */
   number: number
 }
 
@@ -15,10 +13,8 @@ export interface NamedChild {
 export const textOfFactory = ({ addresses, topic, place }: Factory): string =>
   JSON.stringify([addresses, [topic], place])
 
-/** What finds the events of a factory. */
 export const filterOfFactory = ({ addresses, topic }: Factory): LogFilter => filterFor(addresses, [topic])
 
-/** The addresses that events of factories in a block name. */
 export const childrenIn = ({ block, receipts }: RawBlock, factories: readonly Factory[]): NamedChild[] =>
   factories.flatMap(factory => {
     const text = textOfFactory(factory)
@@ -41,28 +37,23 @@ const addressAt = ({ topics, data }: RpcLog, place: Factory['place']): string | 
 export const filterOfScope = ({ addresses, topics, factory }: Scope): LogFilter | undefined =>
   factory && addresses.length === 0 ? undefined : filterFor(addresses, topics)
 
-/** What of a chain is wanted where not all of it is. A log is wanted that one of a network's scopes fits. */
+/** A log is wanted if one of a network's scopes fits it. */
 export interface Scope extends LogFilter {
-  /**
-   * Addresses that an event of another contract names are wanted, too, each from the block of that event on. Then a scope without
-   * addresses wants of no other contracts.
-   */
+  /** Addresses that events of this contract name are wanted, each from its event on. */
   factory: Factory | undefined
   /** Whether transactions from and to its contracts are wanted, too, whether or not they have logs. */
   transactions?: Transactions | undefined
-  /** First block, inclusive. */
   from: number
   /** Last block, inclusive; undefined: the scope goes on with the chain. */
   to: number | undefined
 }
 
-/** How those below the head are found: by nodes that can search, or where none can, by reading each block. */
+/** Below the head: by nodes that can search, or by reading each block. */
 export type Transactions = 'search' | 'read-blocks'
 
 export interface Factory {
   /** Lower-case addresses of the contracts that name others, sorted. */
   addresses: readonly string[]
-  /** First topic of the event. */
   topic: string
   /** Where in the event the address stands: in a topic (from 1), or in a word of the data (from 0). */
   place: { topic: number } | { word: number }

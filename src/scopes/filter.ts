@@ -21,15 +21,11 @@ const canonical = (texts: Iterable<string>): string[] =>
 /** Blocks that were looked at, by the text of the filter. */
 export type Coverage = ReadonlyMap<string, readonly Range[]>
 
-/** A question that is still to be asked. */
 export interface Lacking extends Range {
   filter: LogFilter
 }
 
-/**
- * What is still to be asked for, so that a filter is answered in a range: the addresses and topics that no filter before covered, where none
- * did. What is held whole need not be asked for. Ascending by blocks.
- */
+/** What no earlier filter covered of a filter in a range, without whole blocks; ascending. */
 export const lackingOf = (
   wanted: LogFilter,
   coverage: Coverage,

@@ -2,7 +2,6 @@ import type { LogFilter } from '../chain/source.ts'
 import type { Range } from '../lib/ranges.ts'
 import { filterFor, textOf } from './filter.ts'
 
-/** A question for a node: a filter in a range. */
 export interface Asking extends Range {
   filter: LogFilter
 }
@@ -10,10 +9,7 @@ export interface Asking extends Range {
 /** Blocks that one call is expected to be answered for: most providers allow no more. */
 const BLOCKS_OF_CALL = 10_000
 
-/**
- * Questions that ask for the same logs as some others by fewer calls: those for the same events are asked for together where their ranges overlap
- * enough. Cutting a range in two may cost a call.
- */
+/** The same questions by fewer calls: those for the same events are joined where ranges overlap. */
 export const planOf = (questions: readonly Asking[]): Asking[] => {
   const asked = questions.filter(({ from, to }) => from <= to)
   return [...Map.groupBy(asked, ({ filter }) => filter.topics.join()).values()].flatMap(some =>
@@ -65,7 +61,6 @@ const partsOf = (questions: readonly Asking[]): (Range & { questions: Asking[] }
   })
 }
 
-/** By the same events. */
 const joined = (questions: readonly Asking[]): Asking[] => {
   const found: Asking[] = []
   for (const { from, to, questions: there } of partsOf(questions)) {

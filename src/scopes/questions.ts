@@ -3,7 +3,6 @@ import type { Range } from '../lib/ranges.ts'
 import { type Factory, filterOfFactory, filterOfScope, type Scope, textOfFactory } from './factory.ts'
 import { type Coverage, filterFor, filterOf, type Lacking, lackingOf, textOf } from './filter.ts'
 
-/** Logs that scopes want, and where. */
 export interface Question extends Range {
   filter: LogFilter
   /** As which it counts as covered. */
@@ -12,7 +11,6 @@ export interface Question extends Range {
   factory?: Factory
 }
 
-/** Where the event is that names an address first. */
 interface Born {
   address: string
   number: number
@@ -21,10 +19,7 @@ interface Born {
 /** Epochs of a factory's children: in each, the same addresses are asked for. */
 const EPOCHS = 64
 
-/**
- * What a scope wants of a factory's children up to a block: logs from the block on in which they are named. Of very many, some are asked for
- * from a little earlier on, so that not each has questions of its own.
- */
+/** Logs of a factory's children from their first block on; of very many, some a little earlier. */
 export const questionsOfChildren = ({ from, topics }: Scope, all: readonly Born[], to: number): Question[] => {
   const children = all.filter(({ number }) => number <= to)
   const births = [...new Set(children.map(({ number }) => Math.max(number, from)))].sort((a, b) => a - b)
@@ -49,7 +44,6 @@ export const transactionQuestionsOf = (scope: Scope, children: readonly Born[], 
   })
 }
 
-/** All that scopes want, where these children are known of each factory. */
 export const questionsOf = (scopes: readonly Scope[], childrenOf: (factory: string) => readonly Born[]): Question[] =>
   scopes.flatMap(scope => {
     const { from, to = Number.MAX_SAFE_INTEGER, factory } = scope
@@ -87,7 +81,7 @@ export interface Kept extends Range {
   filter: string
 }
 
-/** What of a filter's coverage still is of use: the part of it that some questions ask for, in their ranges. */
+/** The part of a filter's coverage that some questions still ask for, in their ranges. */
 export const keptOf = (text: string, questions: readonly Question[]): Kept[] => {
   const covered = filterOf(text)
   return questions.flatMap(question => {

@@ -27,20 +27,19 @@ export interface FetchOptions extends ReadOptions {
 }
 
 /**
- * Back-fill: runs of blocks that are linked inside and with the run before. Runs begin at multiples of their length, save the first and the
- * last, so that the same blocks form the same runs whatever the range. Blocks are fetched ahead, in as many
- * requests as the nodes can bear and in no more memory than `AHEAD_BYTES` of answers.
- *
- * Where two runs do not link, the later one is read again; where that does not help, the chain was reorganised
- * below what was already yielded, and the iteration ends with `retry('block_unlinked')`: what is stored has to be
- * reconciled by `follow` first. A range should therefore end `finality` blocks below the head.
+ * Back-fill: linked runs of blocks, fetched ahead; runs begin at multiples of their length,
+ * whatever the range. Runs that do not link are read again; then it ends with
+ * `retry('block_unlinked')`, since `follow` has to reconcile what is stored.
  */
 export async function* fetchRange(rpc: Rpc, range: RangeOptions, options: FetchOptions): AsyncGenerator<RawBlock[]> {
   for await (const parts of fetchParts<never>(rpc, range, options))
     yield parts.flatMap(part => ('taken' in part ? [] : part.blocks))
 }
 
-/** The same, but answers go unread to whoever takes them; what it does not take, and what is read again, is read here. */
+/**
+ * The same, but answers go unread to the taker; what it gives back, and what is read again, is read
+ * here.
+ */
 export async function* fetchParts<T extends Taken>(
   rpc: Rpc,
   range: RangeOptions,
@@ -87,7 +86,6 @@ export async function* fetchAscending(
 
 interface Chunk {
   numbers: number[]
-  /** Whether the run ends with this chunk. */
   last: boolean
 }
 
@@ -128,7 +126,6 @@ async function* fetchAhead<R>(
   )
 }
 
-/** The first link that does not hold, or undefined where all do. */
 const unlinked = (run: readonly Head[], edge: Head | undefined, order: 'oldest' | 'newest'): unknown => {
   const chain = edge === undefined ? run : order === 'oldest' ? [edge, ...run] : [...run, edge]
   try {
@@ -167,28 +164,23 @@ const fetchLinked = (
   )
 }
 
-/** With the waits between them, some ten seconds: enough for a lagging node, short enough for a real reorganisation. */
+/** Ten seconds with the waits: enough for a lagging node, short enough for a real reorganisation. */
 const RELINK_TRIES = 8
 
 /** Takes answers of nodes unread, to read them elsewhere. */
 export interface Taker<T extends Taken> {
-  /** How many answers it reads at a time. */
   threads: number
-  /** Whether it wants the answer for the blocks of these numbers. */
   wants(numbers: readonly number[]): boolean
-  /** Reads and checks what answers a question, or gives the bytes back: then they are read, and what is wrong told, by whoever asked. */
+  /** Reads and checks an answer, or gives the bytes back: whoever asked then tells what is wrong. */
   take(body: Uint8Array, question: Question): Promise<T | Uint8Array>
 }
 
-/** An answer that was read elsewhere. */
 export interface Taken {
   /** Ascending neighbours, checked but not linked. */
   blocks: readonly Head[]
-  /** It is wanted no more. */
   drop(): void
 }
 
-/** Neighbouring blocks of a range. */
 export type Part<T extends Taken> = { blocks: RawBlock[] } | { taken: T }
 
 export const headOf = ({ block }: RawBlock): Head => ({
@@ -200,7 +192,7 @@ export const headOf = ({ block }: RawBlock): Head => ({
 export const headsOf = (part: Part<Taken>): readonly Head[] =>
   'taken' in part ? part.taken.blocks : part.blocks.map(headOf)
 
-/** As `fetchBlocks`, but answers go to the taker. What it gives back is read here, and so is all that is asked again after that. */
+/** As `fetchBlocks`, but answers go to the taker first. What it gives back is read here. */
 export const fetchTaken = async <T extends Taken>(
   rpc: Rpc,
   numbers: readonly number[],

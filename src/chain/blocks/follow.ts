@@ -15,9 +15,8 @@ export interface FollowSettings extends FetchOptions {
   clock: Clock
   random: () => number
   /**
-   * Whether the node is one for development. There a head below ours means that the chain was cut back, as `evm_revert` does, and another
-   * first block that the chain was begun anew: then all is rolled back, to -1. Elsewhere the node lags, and the chain is another one.
-   * Default false.
+   * Whether the node is one for development, whose chain may be cut back or begun anew. Default
+   * false.
    */
   shrinks?: boolean
 }
@@ -40,7 +39,6 @@ export async function* followChain(options: FollowOptions, settings: FollowSetti
   const { finality, signal } = options
   const { rpc, heads, clock, random } = settings
   let tip = options.tip
-  /** The block that is wanted next while there is no tip. */
   let first = options.from
   /** Blocks that were yielded but may not be stored yet, by number. */
   const yielded = new Map<number, string>()
@@ -96,7 +94,7 @@ export async function* followChain(options: FollowOptions, settings: FollowSetti
     }
   }
 
-  /** Whether it was seen often enough that the chain was cut back. One answer may be that of a node which is far behind. */
+  /** Whether the chain was seen to be cut back often enough. One answer may be of a lagging node. */
   function isCut({ number, hash }: Head, ours: BlockRef): boolean {
     const same = held(number)
     if (same === undefined || same.hash === hash) {
@@ -111,7 +109,6 @@ export async function* followChain(options: FollowOptions, settings: FollowSetti
     return cut.times >= CUT_TIMES && now - cut.since >= CUT_MS && !rpc.endpoints.some(hasOurs)
   }
 
-  /** Fetches and yields blocks as long as each links to the one before. */
   async function* extend(from: number, to: number): AsyncGenerator<ChainEvent> {
     for await (const block of fetchAscending(rpc, from, to, { ...settings, tries: BLOCK_TRIES }, signal)) {
       if (tip !== undefined && block.block.parentHash !== tip.hash) {
@@ -126,10 +123,7 @@ export async function* followChain(options: FollowOptions, settings: FollowSetti
     }
   }
 
-  /**
-   * Finds where the node's chain, read down from block `top`, leaves ours, and rolls back to there. The blocks of the new
-   * branch come with the next head.
-   */
+  /** Rolls back to where the node's chain, read down from block `top`, leaves ours. */
   async function* leave(ours: BlockRef, top: number): AsyncGenerator<ChainEvent> {
     let ancestor: number | undefined
     // An error that would stop everything must be seen twice.
@@ -162,20 +156,16 @@ export async function* followChain(options: FollowOptions, settings: FollowSetti
 }
 
 interface BranchReaderOptions extends Pick<FollowSettings, 'rpc' | 'clock'> {
-  /** The block of that number that we hold. */
   held(number: number): BlockRef | undefined
   signal: AbortSignal
 }
 
-/** Where a node's chain, read down from block `top`, may leave ours. */
 interface Parting {
   ours: BlockRef
   top: number
-  /** The lowest block that may be the newest one in common. */
   lowest(): number
 }
 
-/** Reads what nodes have in the place of blocks that we hold. */
 const createBranchReader = ({ rpc, clock, held, signal }: BranchReaderOptions) => {
   const findAncestor = async (endpoint: Endpoint, parting: Parting): Promise<number | undefined> => {
     const { ours, top } = parting
@@ -202,7 +192,7 @@ const createBranchReader = ({ rpc, clock, held, signal }: BranchReaderOptions) =
     return undefined
   }
 
-  /** The node has our tip after all: then the block above it, which made us doubt, has to name it as its parent now. */
+  /** The node has our tip after all: the block above it has to name it as its parent now. */
   const checkNext = async (endpoint: Endpoint, head: Head): Promise<void> => {
     const newest = await readHead(endpoint, signal)
     if (newest.number <= head.number) return
@@ -223,7 +213,6 @@ const createBranchReader = ({ rpc, clock, held, signal }: BranchReaderOptions) =
       }
       return rpc.attempt(again, signal, { tries: BLOCK_TRIES, urgent: true })
     },
-    /** A head that is not below our tip, from whichever node has one. */
     newerHead(ours: BlockRef): Promise<Head> {
       const read = async (endpoint: Endpoint) => {
         const head = await rpc.headOf(endpoint, signal)
@@ -254,7 +243,6 @@ const notItsParent = (block: Head, parent: Head) =>
 /** A block so far below the head that was missing so often will not come any more. */
 export const RECENT = 64
 const GONE_TIMES = 3
-/** Code of the error of a node whose head is below our tip. */
 const BEHIND = 'head_behind'
 /** Tries for an announced block before the head is requested again: the block may be gone. */
 const BLOCK_TRIES = 4
@@ -272,16 +260,11 @@ const SECOND_LOOK_MS = 1_000
 export interface SurveyOptions {
   rpc: Rpc
   clock: Clock
-  /** Time between polls of the head, where it is set. */
   pollMs: number | undefined
-  /** Number of the newest block that is followed. */
   tip(): number | undefined
   stored(number: number): BlockRef | undefined
 }
-/**
- * Asks nodes that were not asked for their head for a while, and tells from a block somewhat below the tip whether they are on the same branch. One of
- * them follows the chain; without this nobody would know what the others have. Nodes of which a day or a month is limited are left out.
- */
+/** Looks at heads of nodes that were not asked for a while, and whether they are on our branch. */
 export const surveyNodes = async (
   { rpc, clock, pollMs = 0, tip, stored }: SurveyOptions,
   signal: AbortSignal,

@@ -11,14 +11,12 @@ import { type Rpc, STRIDE } from '../rpc/rpc.ts'
 import { createHider, describeNetwork, parseNodeUrl } from '../rpc/transport.ts'
 import type { EndpointStatus } from '../source.ts'
 
-/** Tells when the head of the chain may have moved. */
 export interface Heads {
   /**
-   * The newest head that was announced since the last call, or else the one that the next poll finds. An announcement that comes
-   * while nobody waits replaces the one before it. The first call polls at once. Undefined where a poll came to nothing.
+   * The newest announced head since the last call, else that of the next poll; undefined if it
+   * fails.
    */
   next(signal: AbortSignal): Promise<Head | undefined>
-  /** Has the next call poll at once. */
   poke(): void
 }
 
@@ -29,19 +27,16 @@ export interface HeadsOptions {
   pollMs?: number
   /** Time between polls while announcements come in; default 10 s. */
   safetyPollMs?: number | undefined
-  /** The node that announces heads, where it is known. */
   announcing?: Pick<Endpoint, 'head'> | undefined
   clock: Clock
 }
 
-/** Where announcements go in. */
 export interface HeadsInlet {
   /**
-   * Announcements come in from now on, so that polls are only a safety net. `onSilence` is called where a poll finds that they have
-   * stopped although the chain moves.
+   * Announcements come in from now on; `onSilence` is called when they stop although the chain
+   * moves.
    */
   attach(onSilence: () => void): void
-  /** They do not come in any more: the next poll is due, for what they may have missed. */
   detach(): void
   push(head: Head): void
 }
@@ -77,7 +72,6 @@ export const createHeads = (options: HeadsOptions): Heads & HeadsInlet => {
     const active = pollMs ?? Math.max(Math.min(Math.max(blockMs / 6, 100), 2_000), rpc.isSparing ? untilDue() : 0)
     return onSilence === undefined ? active : Math.max(active, safetyPollMs)
   }
-  /** Sleeps until the next poll is due, or until something wakes it. */
   const wait = async (ms: number, signal: AbortSignal) => {
     const controller = new AbortController()
     const abort = () => controller.abort()
@@ -171,7 +165,6 @@ const SAFETY_POLL_MS = 10_000
 
 export interface AnnouncerOptions {
   url: string
-  /** Longest time for connecting and subscribing. */
   timeoutMs: number
   log: Log
   clock: Clock
@@ -180,7 +173,6 @@ export interface AnnouncerOptions {
 
 export type Announcer = ReturnType<typeof createAnnouncer>
 
-/** A subscription to new heads, kept up as long as it is run. */
 export const createAnnouncer = ({ url: text, timeoutMs, log, clock, random }: AnnouncerOptions) => {
   const url = parseNodeUrl(text, ['ws:', 'wss:', 'ipc:'])
   const name = secretUrl(text).toString()
@@ -189,7 +181,6 @@ export const createAnnouncer = ({ url: text, timeoutMs, log, clock, random }: An
 
   return {
     status: (): EndpointStatus => ({ ...status }),
-    /** Feeds the heads until the signal aborts; connects again whenever the connection is lost. */
     async run(heads: HeadsInlet, signal: AbortSignal) {
       let failures = 0
       let logged: string | undefined
@@ -222,7 +213,6 @@ export const createAnnouncer = ({ url: text, timeoutMs, log, clock, random }: An
   }
 }
 
-/** Time after which a subscription was a good one, however it ends. */
 const STEADY_MS = 60_000
 /** Headers take a kilobyte or two. */
 const MAX_MESSAGE_BYTES = 1 << 20

@@ -48,7 +48,6 @@ export const fetchBlocks = (
   )
 }
 
-/** Keeps the good ones of several readings. */
 export const createGatherer = (numbers: readonly number[]) => {
   const got = new Map<number, RawBlock>()
   return {
@@ -107,7 +106,6 @@ const readHeaders = async (
   })
 }
 
-/** Of a block without receipts, as far as they can be checked. */
 const checkTransactions = (block: RpcBlock, { limits = DEFAULT_LIMITS }: ReadOptions) => {
   const where = `block ${Number(block.number)}`
   checkShape(BLOCK_SHAPE, '', block, where, limits)
@@ -115,13 +113,11 @@ const checkTransactions = (block: RpcBlock, { limits = DEFAULT_LIMITS }: ReadOpt
   if (other !== undefined) throw inconsistent(`${where} ${block.hash}: transaction ${other.hash} is of another block`)
 }
 
-/** What is asked of a node for whole blocks: all there is to know to read its answer. */
 export interface Question {
   numbers: readonly number[]
   /** Whether the receipts of a block are asked for by one call; else they are asked for one by one. */
   whole: boolean
   traceMethod: TraceMethod | undefined
-  /** The chain of the node, where it is known. */
   chainId: number | undefined
 }
 
@@ -213,7 +209,6 @@ interface Parts extends Pick<Question, 'chainId' | 'traceMethod'> {
   traced(): unknown
 }
 
-/** Checks that they belong together. */
 const toBlock = ({ block, receipts, chainId, traceMethod, traced }: Parts, options: CheckOptions): RawBlock => {
   // Some nodes have null for the receipts of a block without transactions.
   if (receipts === null && block.transactions?.length === 0) receipts = []
@@ -222,7 +217,6 @@ const toBlock = ({ block, receipts, chainId, traceMethod, traced }: Parts, optio
   const raw: RawBlock = { block, receipts }
   if (chainId !== undefined) raw.chainId = chainId
   checkBlock(raw, options)
-  // It is ours to say.
   delete block.partial
   if (!traceMethod) return raw
   const isFirst = number === 0
@@ -238,7 +232,6 @@ const toBlock = ({ block, receipts, chainId, traceMethod, traced }: Parts, optio
   return raw
 }
 
-/** One by one, for nodes that do not have the method for a block's. */
 const readReceipts = async (
   endpoint: Endpoint,
   block: RpcBlock,

@@ -43,15 +43,11 @@ const missingOf = (
   return isDue && tx?.hash !== derived && receipts.length === transactions.length ? 'both' : undefined
 }
 
-/** Whether a node has to be asked for a block's state-sync transaction. */
 export const lacksStateSync = (block: RpcBlock, receipts: readonly RpcReceipt[], chainId?: number): boolean =>
   missingOf(block, receipts, stateSyncHash(block), chainId) !== undefined ||
   receipts.at(-1)?.transactionHash === stateSyncHash(block)
 
-/**
- * Puts the state-sync transaction of a block in its place, asking for what the node left out of it. Old nodes count the logs of its receipt
- * anew: they go behind all others.
- */
+/** Puts a block's state-sync transaction in its place, asking for what the node left out. */
 export const completeStateSync = async (
   endpoint: Endpoint,
   block: RpcBlock,

@@ -11,11 +11,9 @@ export interface Cost {
 
 /** For `GET /status`. Credits are the provider's unit; where `costs` is `calls`, each call is one. */
 export interface BudgetStatus {
-  /** Whose prices are charged. */
   costs: string
   /** Such as 25 calls/s. */
   rate?: string
-  /** Credits since the start. */
   spent: number
   day?: PeriodStatus
   month?: PeriodStatus
@@ -30,16 +28,13 @@ export interface PeriodStatus {
 }
 
 export interface BudgetOptions {
-  /** The endpoint's address, which nobody else is shown. */
   url: string
   clock: Pick<Clock, 'now' | 'elapsed'>
   spent?: SpentFile | undefined
 }
 
-/** What one endpoint may still be asked for. */
 export type Budget = NonNullable<ReturnType<typeof createBudget>>
 
-/** Undefined where nothing is limited. */
 export const createBudget = (
   { rate, daily, month, costs: entries }: Allowance,
   { url, clock, spent = spentInMemory() }: BudgetOptions,
@@ -54,7 +49,6 @@ export const createBudget = (
   )
   /** So much is counted ahead of what is spent, so that a kill forgets nothing, and few requests write. */
   const step = Math.min(...periods.map(({ limit }) => limit)) / STEPS
-  /** What was counted for a day and is not spent yet. */
   const ahead = { day: dayOf(now()), credits: 0 }
   let total = 0
   /** The ends of the periods in which a request was refused, by whether it was urgent. */
@@ -78,7 +72,6 @@ export const createBudget = (
   return {
     /** Of each second; undefined where that is not limited. */
     pace,
-    /** What calls count in a second, and what they are charged with. */
     costOf(calls: readonly { method: string }[], chainId: number | undefined): Cost {
       const methods = methodsOf(calls)
       return { perSecond: perSecond(methods, chainId), credits: costs.credits(methods, chainId) }
@@ -114,7 +107,6 @@ export const createBudget = (
       account.add(day, more)
       ahead.credits += more
     },
-    /** What was spent for the head since the start. */
     headSpent: (): number => headSpent,
     /** Has others leave to the head what it needs until a day and a month are over, where that is more than a tenth. */
     keep(perMs: number) {
@@ -130,7 +122,10 @@ export const createBudget = (
         .sort((a, b) => a.perMs - b.perMs)
       return tightest
     },
-    /** When something may be asked again, as epoch milliseconds; 0 where it may now. What is urgent may use what is kept for the head. */
+    /**
+     * When to ask again, as epoch milliseconds; 0: now. Urgent calls may use what is kept for the
+     * head.
+     */
     closedUntil(urgent: boolean): number {
       const until = urgent ? closed.urgent : closed.others
       // A clock that was set back has days and months begin that end before.
@@ -153,12 +148,10 @@ export const createBudget = (
       )
       return { costs: costs.name, ...(rate && { rate: `${rate.most} ${rate.of}/s` }), spent: Math.round(total), ...of }
     },
-    /** Writes down what was spent. */
     close: giveBack,
   }
 }
 
-/** The head keeps a tenth of what there is. */
 const FOR_HEAD = 0.1
 const HOUR_MS = 3_600_000
 /** Parts of a second's calls that a request may have. */
@@ -172,7 +165,6 @@ type PeriodName = 'day' | 'month'
 
 type Period = ReturnType<typeof createPeriod>
 
-/** A day or a month of UTC, which has its credits. */
 const createPeriod = (name: PeriodName, limit: number, now: () => number) => {
   let { id, startsAt, endsAt } = boundsOf(name, now())
   const roll = () => {
@@ -192,7 +184,6 @@ const createPeriod = (name: PeriodName, limit: number, now: () => number) => {
       roll()
       return endsAt
     },
-    /** Share of it that has gone by. */
     elapsed() {
       roll()
       return Math.min(1, Math.max(0, (now() - startsAt) / (endsAt - startsAt)))
@@ -210,12 +201,10 @@ const boundsOf = (name: PeriodName, at: number) => {
 
 const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10)
 
-/** Each call costs the same. */
 const CALLS: Pick<Prices, 'other' | 'methods' | 'perSecond' | 'chains'> = { other: 1, methods: {} }
 
 export type Costs = ReturnType<typeof createCosts>
 
-/** What calls of an endpoint cost. */
 export const createCosts = (entries: Allowance['costs'] = [], host = '') => {
   let name = providerOf(host)
   const own = new Map<string, number>()
@@ -239,11 +228,8 @@ export const createCosts = (entries: Allowance['costs'] = [], host = '') => {
     return credits
   }
   return {
-    /** Whose prices they are, for the status. */
     name: own.size > 0 ? `${name}, changed` : name,
-    /** Credits that calls are charged with. */
     credits: (called: readonly string[], chainId: number | undefined): number => sum(called, chainId, [methods]),
-    /** Credits that they count in the sum of a second. */
     perSecond: (called: readonly string[], chainId: number | undefined): number =>
       sum(called, chainId, [perSecond, methods]),
   }

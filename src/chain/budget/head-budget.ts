@@ -38,7 +38,6 @@ export const createHeadBudget = (endpoints: readonly Payer[], clock: Pick<Clock,
   }
 
   return {
-    /** Tells of blocks that came, and the mean time of one. */
     came(count: number, ms: number) {
       blocks = blocks * OLD + count
       seen += count
@@ -50,7 +49,7 @@ export const createHeadBudget = (endpoints: readonly Payer[], clock: Pick<Clock,
         if (seen >= ENOUGH) payer.budget.keep(needOf(payer) * SPARE)
       }
     },
-    /** When the head may be looked at again so that what is left lasts, as epoch milliseconds; 0: at once. */
+    /** When to look at the head again so that credits last, as epoch milliseconds; 0: at once. */
     restsUntil(): number {
       if (!isLimited || seen < ENOUGH) return 0
       const all = payers.map(payer => ({ ...payer.budget.spendable()!, need: needOf(payer) }))
@@ -77,7 +76,6 @@ export const createHeadBudget = (endpoints: readonly Payer[], clock: Pick<Clock,
       lookedAt = clock.now()
       waiting = undefined
     },
-    /** What the head waits for. */
     waits: (): BudgetWait | undefined => waiting,
   }
 }
@@ -95,12 +93,11 @@ const LATE_MS = 600_000
 
 export type BudgetWaits = ReturnType<typeof createBudgetWaits>
 
-/** Who waits until the budgets of nodes have something again. */
 export const createBudgetWaits = (clock: Clock, log: Log) => {
   const waiting = { urgent: 0, others: 0 }
   const told = new Map<string, { until: number; since: string; for: string }>()
   return {
-    /** Waits until then, or for a minute: clocks are set, and long waits are none of a timer's. */
+    /** Waits until then, but for a minute at most, as clocks are set and timers have a limit. */
     async wait(endpoints: readonly { name: string }[], urgent: boolean, until: number, signal: AbortSignal) {
       const lane = urgent ? 'urgent' : 'others'
       const known = told.get(lane)

@@ -13,15 +13,13 @@ export interface SpentFile {
 
 /** What was spent at one endpoint. Days are as in ISO 8601, 2026-11-22. */
 export interface Spent {
-  /** Credits of that day, or of all days of that month (2026-11), and of all later ones: those were begun by a clock that was set back. */
+  /** Credits since that day or month, later ones included, which a clock set back may have begun. */
   since(id: string): number
-  /** Counts credits for a day, or gives them back where they are negative. */
   add(day: string, credits: number): void
 }
 
 type Days = Map<string, number>
 
-/** Nothing is kept. */
 export const spentInMemory = (): SpentFile => ({
   at() {
     const days: Days = new Map()
@@ -29,17 +27,13 @@ export const spentInMemory = (): SpentFile => ({
   },
 })
 
-/**
- * A file for each month, with a line for each time that something was counted. Lines are only ever appended, so that several programs can count
- * at a time, and each sees what the others did. Endpoints go by a hash of their URLs, which hold keys.
- */
+/** One append-only file a month, so that several programs can count at a time; URLs are hashed. */
 export const openSpent = (stem: string, log: Log, now: () => number = Date.now): SpentFile => {
   const months = createMonths(stem, log, now)
   let failing = false
   return {
     at(endpoint, name) {
       const key = createHash('sha256').update(endpoint).digest('hex').slice(0, 16)
-      /** What could not be written down. */
       const pending: Days = new Map()
       return {
         since: id => exact(months.sum(key, id) + sumOf(pending, id)),
@@ -91,7 +85,6 @@ const createMonths = (stem: string, log: Log, now: () => number) => {
     }
   }
 
-  /** Reads what came since. */
   const refresh = (month: string) => {
     const path = pathOf(month)
     let known = months.get(month)

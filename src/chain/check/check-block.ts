@@ -7,28 +7,17 @@ import { BLOCK, RECEIPTS } from './schema.ts'
 import { faultOf, type Shape, show } from './shape.ts'
 
 export interface CheckOptions {
-  /**
-   * Whether the block's logs bloom must be exactly that of its logs. It is on every chain that keeps Ethereum's header rules;
-   * some rollups send zeros or leave system transactions out, and their networks turn it off. Default true.
-   */
+  /** Whether blooms must be exactly those of the logs; some rollups send zeros. Default true. */
   bloom?: boolean
-  /**
-   * Whether a block may be an excerpt: one that states by `transactionCount` that it had more transactions than it
-   * carries. Its indexes then ascend with holes and its bloom is not compared. For files alone. Default false.
-   */
+  /** Whether a block may carry fewer transactions than its `transactionCount` states. Default false. */
   excerpts?: boolean
   limits?: Limits
 }
 
 /**
- * Throws `retry('block_inconsistent')` unless every member has the form that schema.ts declares and everything in the answer belongs to
- * one block and is complete: receipts match the transactions one by one, every log names its block, its transaction and the next log index, and the block's logs
- * bloom is that of these logs, no bit more or less. A bit more means that logs are missing.
- *
- * Addresses and topics that occur again become one text each.
- *
- * A block whose bloom is all zeros although it has logs fails too: guessing that its chain has no blooms would let a
- * forged answer through on all others. See `CheckOptions.bloom`.
+ * Throws `retry('block_inconsistent')` unless all belongs to one block and is complete, by the logs
+ * bloom too: a bit more means that logs are missing. An empty bloom fails as well, as a forged
+ * answer could have one. Repeated addresses and topics become one text each.
  */
 export const checkBlock = (raw: RawBlock, options: CheckOptions = {}): void => {
   const { block, receipts } = raw
@@ -125,7 +114,6 @@ export const checkShape = (shape: Shape, name: string, value: unknown, where: st
   if (fault !== undefined) throw inconsistent(`${where}: ${fault}`)
 }
 
-/** Checks what makes a header usable, and returns the block's number. */
 export const checkHeader = (block: Pick<RpcBlock, 'number' | 'hash' | 'parentHash' | 'timestamp'>): number => {
   if (typeof block !== 'object' || block === null) throw inconsistent(`the block is ${show(block)}`)
   const number = parseIndex(block.number)
@@ -142,7 +130,6 @@ export const checkHeader = (block: Pick<RpcBlock, 'number' | 'hash' | 'parentHas
 /** A position is block number x 2^22 + ordinal and stays below 2^53. */
 const MAX_BLOCK = 2 ** 31 - 1
 export const MAX_PLACES = 2 ** 22
-/** The last one that a JavaScript date can hold. */
 const LAST_SECOND = 8_640_000_000_000
 
 export const inconsistent = (what: string) => retry('block_inconsistent', what)
@@ -172,7 +159,6 @@ const isSameNumber = (value: unknown, text: Hex, number: number): boolean =>
 
 /** One for all calls: `checkBlock` neither waits nor calls itself. */
 const bloom = createBloom()
-/** That of the receipt at hand. */
 const receiptBloom = createBloom()
 
 /** Most receipts have no logs: then a look at the text is enough. */

@@ -5,11 +5,7 @@ import { mayLackTraces } from './normal-traces.ts'
 import { TRACES } from './schema.ts'
 import { show } from './shape.ts'
 
-/**
- * Throws `retry('block_inconsistent')` unless the traces have the form that schema.ts declares, are this block's and all of them: they name its hash and number, every
- * transaction that can have run has its tree, in the block's order, and every tree is whole: the outer before the inner, each at the
- * next free place, and as many below each as it says. The genesis block has none. The block itself must have passed `checkBlock`.
- */
+/** Throws `retry('block_inconsistent')` unless the traces are all of this block's, in whole trees. */
 export const checkTraces = (raw: RawBlock, limits: Limits = DEFAULT_LIMITS): void => {
   const { block, traces } = raw
   const { hash, transactions } = block
@@ -21,7 +17,7 @@ export const checkTraces = (raw: RawBlock, limits: Limits = DEFAULT_LIMITS): voi
 
   /** The place in the block of the transaction at hand. */
   let at = -1
-  /** The trace before in the same transaction, by its address, and by depth: how many it says are below it, and how many came. */
+  /** The trace before, by its address; by depth, how many it says are below it, and how many came. */
   let path: readonly number[] = []
   const stated: number[] = []
   const came: number[] = []

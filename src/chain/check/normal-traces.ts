@@ -16,11 +16,8 @@ import { FRAME } from './schema.ts'
 import { show } from './shape.ts'
 
 /**
- * What `debug_traceBlockByNumber` with geth's callTracer tells of a block, in the form of `trace_block`. `results` is one call tree a
- * transaction, `{txHash, result}` or bare. Throws `retry('block_inconsistent')` where a tree is missing, failed or of another transaction.
- *
- * Geth counts the gas of a transaction into that of its top-level call; here it is taken off again. What cannot be had back is gas
- * that was used and then refunded, and gas that was not used but charged (EIP-7623): there `gasUsed` of the top-level call may differ.
+ * Call trees of geth's callTracer in the form of `trace_block`. The gas of the transaction is taken
+ * off its top-level call, except for refunds and for what is charged without use (EIP-7623).
  */
 export const fromCallTracer = (
   raw: Pick<RawBlock, 'block' | 'receipts'>,
@@ -58,19 +55,13 @@ export const fromCallTracer = (
   return withoutIdleCalls(traces)
 }
 
-/**
- * The answer to `trace_block` in the one form that there is here: the words of errors, what is left out and what is null differ between
- * nodes. What is no list, or no trace, stays as it is for `checkTraces` to tell.
- */
+/** The answer to `trace_block` in one form, as nodes differ. Invalid items stay for `checkTraces`. */
 export const fromTraceBlock = (block: Pick<RpcBlock, 'hash' | 'number'>, answer: unknown): RpcTrace[] => {
   if (!Array.isArray(answer)) return answer as RpcTrace[]
   return withoutIdleCalls(answer.map(it => (isObject(it) && isObject(it.action) ? unify(it, it.action, block) : it)))
 }
 
-/**
- * Whether a transaction may be without traces: chains put transactions of their own into blocks that no EVM runs, and these have no
- * gas to run with.
- */
+/** Chains add transactions of their own, which no EVM runs and which have no gas. */
 export const mayLackTraces = (tx: RpcTransaction): boolean => /^0x0*$/.test(tx.gas)
 
 /** Why a call failed, in Parity's words, whichever node and tracer said it. Text that is not known comes back with a capital. */
@@ -106,7 +97,7 @@ interface Context {
   limits: Limits
 }
 
-/** Appends the traces of one tree. Call depth goes to 1,024 and breadth to what a block's gas pays for, so it does not recurse. */
+/** Appends the traces of a tree. Depth goes to 1,024 and breadth far beyond, so it does not recurse. */
 const flatten = (traces: RpcTrace[], top: Frame, context: Context, at: string): void => {
   const waiting: { frame: Frame; traceAddress: number[]; value: Hex }[] = [
     { frame: top, traceAddress: [], value: top.value ?? '0x0' },
@@ -169,10 +160,7 @@ const toTrace = (
   }
 }
 
-/**
- * The gas of the top-level call without what the transaction costs as such. Some nodes have taken that off the limit already,
- * which tells how much it was; none takes it off what was used.
- */
+/** The gas of the top-level call without the intrinsic gas, which some nodes have taken off already. */
 const gasOfTop = (frame: Frame, block: RpcBlock, tx: RpcTransaction, receipt: Context['receipt']) => {
   const limit = Number(tx.gas)
   const stated = Number(frame.gas ?? tx.gas)
@@ -214,14 +202,14 @@ const isOf = (top: Frame, tx: RpcTransaction): boolean =>
 
 const isSame = (a: unknown, b: Hex) => typeof a === 'string' && (a === b || a.toLowerCase() === b.toLowerCase())
 
-/**
- * The traces without calls of contracts to precompiles that move no value, counted and addressed as if these had not been: geth and anvil
- * tell such calls, Erigon, Nethermind and Reth do not. Where traces do not fit together they stay as they are, for `checkTraces` to tell.
- */
+/** The traces without idle calls of precompiles: geth and anvil tell them, other nodes do not. */
 const withoutIdleCalls = (traces: RpcTrace[]): RpcTrace[] => {
   if (!traces.some(isIdleCall)) return traces
   const kept: RpcTrace[] = []
-  /** The trace at hand and those around it, the outermost first; how many calls right below each came, and were left out. */
+  /**
+   * The trace at hand and those around it, outermost first; calls below each that came, or were
+   * left out.
+   */
   const path: { told: TransactionTrace; trace: TransactionTrace; came: number; leftOut: number }[] = []
   for (const told of traces) {
     if (told?.type === 'reward') {
@@ -249,10 +237,7 @@ const withoutIdleCalls = (traces: RpcTrace[]): RpcTrace[] => {
   return kept
 }
 
-/**
- * Whether it is a call of a contract to a precompile that moves nothing. Calls below it show that there is code at the address. The later
- * precompiles came with forks, and before theirs a call was one to nobody; but that uses no gas.
- */
+/** Whether a contract calls a precompile and moves nothing. A call before its fork uses no gas. */
 const isIdleCall = (trace: RpcTrace): boolean => {
   if (trace?.type !== 'call' || !(trace.traceAddress?.length > 0) || trace.subtraces !== 0) return false
   const number = numberOf(trace.action?.to)
@@ -260,7 +245,6 @@ const isIdleCall = (trace: RpcTrace): boolean => {
   return number <= 9 || trace.error !== undefined || !/^0x0*$/.test(trace.result?.gasUsed ?? '0x0')
 }
 
-/** The number of a precompile, by its address. */
 const numberOf = (address: Hex | null | undefined): number | undefined => {
   if (typeof address !== 'string' || !address.startsWith(MANY_ZEROS)) return undefined
   const number = Number.parseInt(address.slice(MANY_ZEROS.length), 16)

@@ -1,9 +1,6 @@
 import * as is from './shape.ts'
 
-/**
- * What a node or a pack may say: every member that anything behind `chain/` reads, and its form. What relates members to each other, as
- * that a log names its block, is checked in check.ts and check-traces.ts.
- */
+/** What a node or a pack may say: every member that is read behind `chain/`, and its form. */
 
 const { optional } = is
 const bloom = is.bytes(256)
@@ -124,7 +121,6 @@ const RECEIPT = is.open({
 
 export const RECEIPTS = is.list(RECEIPT)
 
-/** Documents read these of traces of any type. */
 const ACTION = {
   callType: optional(is.word(['call', 'callcode', 'delegatecall', 'staticcall'])),
   from: optional(is.address),

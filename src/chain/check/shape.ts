@@ -10,7 +10,6 @@ export interface ShapeFault {
 /** Undefined where a value has the form that is due. Built once; nothing is allocated for a value that is right. */
 export type Shape = (value: unknown, limits: Limits) => ShapeFault | undefined
 
-/** The first fault of a value as a sentence that names its place, undefined where there is none. */
 export const faultOf = (shape: Shape, name: string, value: unknown, limits: Limits): string | undefined => {
   const fault = shape(value, limits)
   return fault && `${`${name}${fault.path}`.replace(/^\./, '')} ${fault.what}`
@@ -77,7 +76,6 @@ export const open = (members: Readonly<Record<string, Shape>>): Shape => {
   }
 }
 
-/** Levels of a member that is kept as it is. */
 const MOST_DEPTH = 32
 
 /** Characters of a value, as JSON has them at least; undefined where it has too many levels. */
@@ -106,7 +104,6 @@ export const list =
     return undefined
   }
 
-/** Objects of several kinds, told apart by a member. */
 export const oneOf = (member: string, kinds: Readonly<Record<string, Shape>>): Shape => {
   const shapes = new Map<unknown, Shape>(Object.entries(kinds))
   return (value, limits) => {
@@ -128,7 +125,6 @@ export const id = leaf(
   value => typeof value === 'string' && value.length === 66 && isLowerHex(value),
 )
 
-/** 32 bytes. */
 export const word32 = leaf('32 bytes of hex (0x and 64 digits)', value => isHexOf(value, 66, 66))
 
 export const address = leaf('an address (0x and 40 hex digits)', value => isHexOf(value, 42, 42))
@@ -158,18 +154,15 @@ export const data =
 export const text = (most: number): Shape =>
   leaf(`a text of up to ${most} characters`, value => typeof value === 'string' && value.length <= most)
 
-/** A small integer as JSON. */
 export const integer = leaf(
   'an integer',
   value => typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 2 ** 31,
 )
 
-/** What succeeded, as nodes for development tell it, too. */
 export const outcome = leaf(
   '0x0 or 0x1',
   value => value === '0x1' || value === '0x0' || value === true || value === false,
 )
 
-/** Hex of so many characters in all. */
 const isHexOf = (value: unknown, least: number, most: number): value is string =>
   typeof value === 'string' && value.length >= least && value.length <= most && isHex(value)

@@ -8,14 +8,13 @@ import { type CryoFolder, findCryo } from './cryo/folder.ts'
 import { chainIdOfEra1, parseEra1Block, readEra1 } from './era1/file.ts'
 import { type PackLine, type PackOptions, parsePackLine, readPack, readPackLines } from './pack.ts'
 
-/** What blocks are imported from: a block pack, an era1 file, or a folder of cryo. */
 export type BlockFile = { path: string; size: number } & (
   | { form: 'pack' }
   | { form: 'era1' }
   | { form: 'cryo'; folder: CryoFolder }
 )
 
-/** Looks into files and folders, by their first bytes; a folder of era1 files stands for all of them. What is unknown counts as a pack. */
+/** Looks into files and folders by their first bytes. What is unknown counts as a pack. */
 export const findBlockFiles = async (paths: readonly string[]): Promise<BlockFile[]> => {
   const files: BlockFile[] = []
   for (const path of paths) files.push(...(await filesAt(path)))
@@ -28,7 +27,6 @@ export const readBlockLines = (file: BlockFile, options: PackOptions = {}): Asyn
   return withFaults(file.path, file.form === 'era1' ? readEra1(file.path, options) : readCryo(file.folder, options))
 }
 
-/** What the operating system refuses is for the operator, with the path. */
 async function* withFaults(path: string, lines: AsyncGenerator<PackLine>): AsyncGenerator<PackLine> {
   try {
     yield* lines
@@ -37,7 +35,6 @@ async function* withFaults(path: string, lines: AsyncGenerator<PackLine>): Async
   }
 }
 
-/** Resolves when lines of this form may be parsed. */
 export const parserReady = async (form: PackLine['form']): Promise<void> => {
   if (form === 'era1') await recoverReady()
 }
@@ -50,7 +47,6 @@ const PARSERS = { pack: parsePackLine, era1: parseEra1Block, cryo: parseCryoBloc
   unknown
 >
 
-/** The chain of the first block that tells it; undefined where none does. */
 export const chainIdOfFiles = async (
   files: readonly BlockFile[],
   options: PackOptions & { signal: AbortSignal },

@@ -1,4 +1,3 @@
-/** Where and why a text is not JSON. */
 export interface JsonFault {
   /** Zero-based offset in UTF-16 units. */
   offset: number
@@ -10,10 +9,7 @@ export interface JsonFault {
   cut: boolean
 }
 
-/**
- * Finds the first fault of a text that JSON.parse has refused, whose own messages tell the place only sometimes. Undefined
- * where there is none. Runs only after a failure, so it favours clarity over speed; it keeps its own stack, so that depth is no danger.
- */
+/** Finds the first fault of a text that JSON.parse refused. Its own stack makes depth no danger. */
 export const findJsonFault = (text: string): JsonFault | undefined => {
   const path: (string | number)[] = []
   let at = 0
@@ -68,7 +64,6 @@ export const findJsonFault = (text: string): JsonFault | undefined => {
   }
 
   for (;;) {
-    // Here a value is due.
     space()
     const open = text[at]
     if (open === '{' || open === '[') {

@@ -20,7 +20,6 @@ export interface PackLine {
   line: number
   /** Absent in packs. */
   form?: 'era1' | 'cryo'
-  /** The line without its line feed. */
   bytes: Uint8Array
   /** Whether the file ends with this line and without a line feed. */
   last: boolean
@@ -38,11 +37,7 @@ export interface PackOptions extends CheckOptions {
   allocate?: (bytes: number) => Uint8Array
 }
 
-/**
- * The blocks of a pack, NDJSON, plain or gzip by its first bytes, in the order of the file and in constant memory. Each is
- * checked as a node's answer would be, and against the line before it where that is its parent. Everything wrong with
- * the file is a `refuse` that names file, line and column, after the good lines before it.
- */
+/** Reads a pack, NDJSON or gzip, in constant memory; faults are refused by file, line and column. */
 export async function* readPack(
   path: string,
   options: PackOptions = {},
@@ -113,7 +108,6 @@ export async function* readPackLines(path: string, options: PackOptions = {}): A
   }
 }
 
-/** Parses and checks one line. */
 export const parsePackLine = (packLine: PackLine, options: PackOptions = {}): RawBlock => {
   const bytes = bytesOf(packLine.bytes)
   if (isBloated(bytes)) throw refuse('pack_not_a_block', `${placeOf(packLine)}: ${BLOATED}. Remove the line`)
@@ -144,7 +138,7 @@ export const parsePackLine = (packLine: PackLine, options: PackOptions = {}): Ra
   return raw
 }
 
-/** Checks that a block which follows the block of the line before it also links to it, and returns what the next is held against. */
+/** Checks that a block links to the one of the line before, and returns its own reference. */
 export const linkPackBlock = (packLine: PackLine, previous: BlockRef | undefined, raw: RawBlock): BlockRef => {
   const ref = refOf(raw.block)
   if (previous !== undefined && ref.number === previous.number + 1 && raw.block.parentHash !== previous.hash) {
@@ -156,7 +150,6 @@ export const linkPackBlock = (packLine: PackLine, previous: BlockRef | undefined
   return ref
 }
 
-/** One line of a pack, line feed included. */
 export const formatPackLine = (raw: RawBlock): string => {
   const { chainId, block, receipts, traces } = raw
   return `${JSON.stringify({ chainId, block, receipts, traces })}\n`
@@ -170,7 +163,6 @@ const isBlank = (bytes: Uint8Array): boolean => {
   return true
 }
 
-/** Where a line is, for messages. */
 export const placeOf = ({ path, line, form }: PackLine) => `${path}, ${form ? 'block' : 'line'} ${line}`
 
 /** The bytes of a file, unpacked where they are gzip. Every chunk is its own memory. */

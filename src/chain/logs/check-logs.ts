@@ -7,17 +7,13 @@ import type { RpcLog } from '../wire.ts'
 import type { Fits } from './log-filter.ts'
 import type { Asked } from './log-limit.ts'
 
-/** Logs of one block, by their index. */
 export interface BlockLogs {
   number: number
   hash: string
   logs: RpcLog[]
 }
 
-/**
- * Throws `retry('block_inconsistent')` unless an answer of `eth_getLogs` is made of logs that were asked for, each once. Returns them by block,
- * ascending. Whether they are all, and truly of these blocks, shows where the blocks are read.
- */
+/** Throws `retry('block_inconsistent')` unless all logs were asked for, each once. */
 export const checkLogs = (answer: unknown, asked: Asked, fits: Fits, where: string, limits: Limits): BlockLogs[] => {
   checkShape(LOGS, 'logs', answer, where, limits)
   const blocks = new Map<number, BlockLogs>()
@@ -61,7 +57,6 @@ const checkOrder = ({ number, logs }: BlockLogs, where: string) => {
   }
 }
 
-/** Whether two nodes tell the same log. */
 export const isSameLog = (a: RpcLog, b: RpcLog): boolean =>
   Number(a.logIndex) === Number(b.logIndex) &&
   a.blockHash === b.blockHash &&
@@ -76,7 +71,6 @@ export const areSameLogs = (a: readonly RpcLog[], b: readonly RpcLog[]): boolean
 
 export const logsIn = (blocks: readonly BlockLogs[]): number => blocks.reduce((sum, { logs }) => sum + logs.length, 0)
 
-/** Brings together what was asked for in several calls. */
 export const mergeLogs = (parts: readonly BlockLogs[][], where: string): BlockLogs[] => {
   if (parts.length === 1) return parts[0]!
   const blocks = new Map<number, BlockLogs>()
@@ -93,15 +87,16 @@ export const mergeLogs = (parts: readonly BlockLogs[][], where: string): BlockLo
   return [...blocks.values()].sort((a, b) => a.number - b.number)
 }
 
-/** What a node said of a block's logs. */
 export interface Claim extends BlockLogs {
   by: Endpoint
 }
 
-/** A block that has to be read. */
 export interface Found {
   number: number
-  /** What nodes said of its logs; none where they could not say. Where there is not exactly one, the block itself has to tell. */
+  /**
+   * What nodes said of its logs. Where there is not exactly one claim, the block itself has to
+   * tell.
+   */
   claims: Claim[]
   /** The same though there is one. */
   isDoubted?: true

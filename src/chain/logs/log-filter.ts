@@ -2,7 +2,6 @@ import { bloomBitsOf } from '../../lib/bloom.ts'
 import type { LogFilter } from '../source.ts'
 import type { RpcLog } from '../wire.ts'
 
-/** Whether a log is wanted. */
 export type Fits = (log: Pick<RpcLog, 'address' | 'topics'>) => boolean
 
 export const fitsAny = (filters: readonly LogFilter[]): Fits => {
@@ -34,15 +33,12 @@ const pieces = (values: readonly string[], most: number): (readonly string[])[] 
   return Array.from({ length: Math.ceil(values.length / most) }, (_, i) => values.slice(i * most, (i + 1) * most))
 }
 
-/** How `eth_getLogs` is asked for it. */
 export const filterParams = ({ addresses, topics }: LogFilter) => ({
   ...(addresses.length > 0 && { address: addresses.length === 1 ? addresses[0] : addresses }),
   ...(topics.length > 0 && { topics: [topics.length === 1 ? topics[0] : topics] }),
 })
 
-/** What a logs bloom says about a filter. */
 export interface BloomAnswer {
-  /** Whether there may be logs that fit. */
   may: boolean
   /** How likely it is that a bloom with as many bits would say so without such a log. */
   byChance: number
@@ -75,7 +71,6 @@ export const askBloom = (stated: unknown, filters: readonly LogFilter[]): BloomA
 const bytesOf = (stated: unknown): Buffer | undefined =>
   typeof stated === 'string' && /^0x[0-9a-f]{512}$/i.test(stated) ? Buffer.from(stated.slice(2), 'hex') : undefined
 
-/** Of a value in hex, as `bloomBitsOf` packs them. */
 const bitsOf = (value: string): number => bloomBitsOf(Buffer.from(value.slice(2), 'hex'))
 
 const hasBits = (bytes: Buffer, bits: number): boolean =>

@@ -1,7 +1,6 @@
 import type { Range } from '../../lib/ranges.ts'
 import type { RpcError } from '../rpc/answers.ts'
 
-/** What a node will not do at once, by what it said to `eth_getLogs`. */
 export type LogLimit =
   /** Blocks of one call. `most` is undefined where it did not tell how many. */
   | { of: 'blocks'; most: number | undefined }
@@ -12,13 +11,9 @@ export type LogLimit =
   /** Addresses or topics of one call. */
   | { of: 'values'; most: number | undefined }
 
-/** What was asked for: blocks `from` to `to`, inclusive. */
 export type Asked = Range
 
-/**
- * Reads an error as a limit; undefined where it is another one. The order matters: what tells a number goes before what does not, and
- * what names blocks before what names results, since a message may speak of both.
- */
+/** Patterns with numbers go first, then blocks, then results, since a message may speak of all. */
 export const limitOf = (error: RpcError, asked: Asked): LogLimit | undefined => {
   const text = textOf(error)
   if (RATE.test(text)) return undefined
@@ -34,7 +29,7 @@ export const limitOf = (error: RpcError, asked: Asked): LogLimit | undefined => 
   return undefined
 }
 
-/** Whether an error says that the node does not have the method. General codes for wrong requests are not enough: a range may be what is wrong. */
+/** General codes for wrong requests are not enough: a range may be what is wrong. */
 export const isMissingLogs = ({ code, message }: RpcError): boolean =>
   code === -32601 || (/\bmethod\b/i.test(message) && /unsupported|unknown|disabled|not |n't /i.test(message))
 

@@ -23,14 +23,12 @@ import {
 
 export interface LogReaderOptions {
   rpc: Rpc
-  /** Whether ranges are asked of two nodes and compared. */
   verify: boolean
   clock: Clock
   random: () => number
   limits: Limits
 }
 
-/** What a node said of blocks from a first one on. */
 interface Some {
   endpoint: Endpoint
   /** Inclusive. */
@@ -38,13 +36,11 @@ interface Some {
   found: Found[]
 }
 
-/** Asks nodes by `eth_getLogs`, for as much at once as each of them bears. */
 export const createLogReader = ({ rpc, verify, clock, random, limits }: LogReaderOptions) => {
   const asker = createAsker(rpc, limits)
   const reachOf = createReaches()
   let last = rpc.endpoints[0]!
 
-  /** The first blocks of a range, as many as the node bears. */
   const someFrom = async (
     endpoint: Endpoint,
     filter: LogFilter,
@@ -64,7 +60,6 @@ export const createLogReader = ({ rpc, verify, clock, random, limits }: LogReade
     }
   }
 
-  /** What another node than the first says of the first blocks of a range. */
   const readOther = async (
     first: Endpoint,
     filter: LogFilter,
@@ -86,7 +81,6 @@ export const createLogReader = ({ rpc, verify, clock, random, limits }: LogReade
     }
   }
 
-  /** The first blocks of a range as one node tells them, compared with what others say. */
   const verified = async (
     some: Some,
     filter: LogFilter,
@@ -105,9 +99,11 @@ export const createLogReader = ({ rpc, verify, clock, random, limits }: LogReade
   }
 
   return {
-    /** What the node that is asked next is known to bear. */
     reach: (): Reach => reachOf(last),
-    /** Blocks of a range with logs that fit, ascending, after as many tries as it takes. No question begins with a block that is ruled out. */
+    /**
+     * Blocks of a range with logs that fit, ascending. No question begins with a block that is
+     * ruled out.
+     */
     async read(
       filter: LogFilter,
       range: Asked,
@@ -145,10 +141,7 @@ export const createLogReader = ({ rpc, verify, clock, random, limits }: LogReade
 
 const foundBy = (by: Endpoint, block: BlockLogs): Found => ({ number: block.number, claims: [{ ...block, by }] })
 
-/**
- * Some providers cut long answers without a word, at a round number of logs. Then only what is before the last block is taken, and the rest is
- * asked for again.
- */
+/** Some providers cut answers at a round number of logs: the last block is then asked for again. */
 const trusted = (parts: readonly BlockLogs[][], asked: Asked) => {
   const ends = parts.filter(it => it.length > 0 && logsIn(it) % ROUND_COUNT === 0).map(it => it.at(-1)!.number)
   const blocks = mergeLogs(parts, `eth_getLogs of ${rangeOf(asked)}`)
@@ -165,11 +158,9 @@ const MOST_PARTS = 2
 /** Tries for a block of the head: it may be gone. */
 const HEAD_TRIES = 4
 
-/** Puts single questions to single nodes. What it gives has been checked. */
 export const createAsker = (rpc: Rpc, limits: Limits) => {
   const { awaitHead, ask: askRange } = createRangeAsker(rpc, 'logs')
 
-  /** Logs of a range for each part of a filter, each by a call. */
   const ask = async (
     endpoint: Endpoint,
     parts: readonly LogFilter[],

@@ -17,11 +17,8 @@ import { fetchWanted, LOGS_LEFT_OUT, type WantedOptions } from './wanted-blocks.
 
 export interface ScopedSourceOptions {
   rpc: Rpc
-  /** Most calls in one request. */
   batch: number
-  /** Most requests in flight at one node. */
   concurrency: number
-  /** Whether blooms of headers are those of the logs. */
   bloom: boolean
   /** Whether ranges are asked of two nodes and compared. */
   verify: boolean
@@ -31,15 +28,12 @@ export interface ScopedSourceOptions {
   random: () => number
 }
 
-/**
- * What is wanted of a chain, found by `eth_getLogs`: over ranges of as many blocks as the nodes bear, and then block by block where there is something.
- */
+/** Finds what is wanted by `eth_getLogs`: in ranges as large as nodes bear, then block by block. */
 export const createScopedSource = (options: ScopedSourceOptions): ScopedSource => {
   const { rpc, batch, concurrency, bloom, limits, log } = options
   const reader = createLogReader(options)
   const chunk = Math.max(1, Math.floor(batch / 2))
 
-  /** Blocks with logs of a filter, until they and their logs fit together. */
   const fetchSlice = async (filter: LogFilter, slice: Slice<Found>, signal: AbortSignal): Promise<RawBlock[]> => {
     const wanted: WantedOptions = { fits: fitsAny([filter]), bloom, limits }
     let { found } = slice
@@ -108,10 +102,7 @@ export interface WindowReader<F, T> {
   ): Promise<T[]>
 }
 
-/**
- * A range, window by window, with what was found in each. Several are asked for at once, but for one that is larger than any that
- * was answered: whether that is too much shows first.
- */
+/** Reads a range window by window; one larger than any that was answered is asked for alone. */
 export async function* readWindows<F, T>(
   reader: WindowReader<F, T>,
   filter: F,
@@ -166,7 +157,6 @@ function* windowsOf(
 const AHEAD_ANSWERS = 2.5
 /** A bloom that is less likely by chance counts as a sign that there are logs: then two calls in vain are rare. */
 const BY_CHANCE = 0.01
-/** Blocks that are passed over at a time. */
 const MOST_PASSED = 500
 
 /** Blocks of a window that are read together, and all blocks around them in which nothing was found. */
@@ -176,14 +166,11 @@ export interface Slice<T> {
 }
 export interface SlicesOptions<T> {
   rpc: Pick<Rpc, 'endpoints'>
-  /** Blocks of a slice. */
   chunk: number
-  /** Most requests in flight at one node. */
   concurrency: number
   fetch(slice: Slice<T>, signal: AbortSignal): Promise<RawBlock[]>
   signal: AbortSignal
 }
-/** Fetches what was found in a window, some slices ahead, and gathers them into parts. */
 export async function* partsOf<T extends { number: number }>(
   window: Asked,
   found: readonly T[],
@@ -216,12 +203,9 @@ function* slicesOf<T extends { number: number }>(
     at = end + 1
   }
 }
-/** Slices that may be under way. */
 const slicesAhead = ({ endpoints }: Pick<Rpc, 'endpoints'>, chunk: number, concurrency: number): number => {
   const bytes = Math.max(...endpoints.map(it => it.bytesPerCall)) * 2 * chunk
   return Math.min(concurrency, bytes === 0 ? 2 : Math.ceil(AHEAD_BYTES / bytes))
 }
-/** Answers that may be held in memory before they are taken. */
 const AHEAD_BYTES = 16 << 20
-/** Blocks that make up a part, or a few more. */
 export const PART_BLOCKS = 200

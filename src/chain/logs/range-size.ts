@@ -8,10 +8,10 @@ import { toQuantity } from '../wire.ts'
 import { splitFilter } from './log-filter.ts'
 import { type Asked, type LogLimit, limitOf } from './log-limit.ts'
 
-/** How many logs a block of a filter has: what the next blocks are expected to have, a little more rather than less. */
+/** Logs that a block of a filter is expected to have, a little more rather than less. */
 export interface Density {
   perBlock: number
-  /** Share of an answer that is left free, since what comes is not what was: more of it where it did not fit. */
+  /** Share of an answer that is left free, larger where an answer did not fit. */
   margin: number
 }
 
@@ -65,22 +65,21 @@ export const createReach = () => {
   }
 
   return {
-    /** Most logs of one answer. */
     get results(): number {
       return results
     },
-    /** Most addresses, and most topics, of one call. */
     get values(): number {
       return values
     },
-    /** Blocks to ask for, and logs that may come of them. */
     span({ perBlock, margin }: Density): number {
       const growth = Math.max(FIRST_SPAN, proved * GROWTH)
       return Math.max(1, Math.floor(Math.min(blocks, ceiling, growth, (results * (1 - margin)) / perBlock)))
     },
-    /** Whether so many blocks are within what the node is known to answer: then it makes sense to ask for several such ranges at a time. */
+    /**
+     * Whether a node is known to answer so many blocks: several such ranges may be asked for at a
+     * time.
+     */
     isProved: (count: number): boolean => count <= proved * 1.5,
-    /** Notes an answer. */
     passed(asked: Asked, logs: number, density: Density) {
       const count = countOf(asked)
       proved = Math.max(proved, count)
@@ -123,7 +122,6 @@ export const createReach = () => {
   }
 }
 
-/** What each node bears. */
 export const createReaches = (): ((endpoint: Endpoint) => Reach) => {
   const reaches = new Map<Endpoint, Reach>()
   return endpoint => {
@@ -133,10 +131,7 @@ export const createReaches = (): ((endpoint: Endpoint) => Reach) => {
   }
 }
 
-/**
- * Asks for the first blocks of a range, as many as a node bears: for fewer of them until it answers. Nothing is found where it will not even tell one
- * block's: then that has to be read. `count`: how many things the answer has that are limited.
- */
+/** Asks for as many blocks as a node bears, fewer until it answers; undefined if one is too many. */
 export const askWithin = async <T>(
   reach: Reach,
   filter: LogFilter,
@@ -198,7 +193,6 @@ const ROUND = [
 
 const countOf = ({ from, to }: Asked): number => to - from + 1
 
-/** Blocks of the first question to a node. */
 const FIRST_SPAN = 2_000
 /** A question may be for so many times more blocks than were ever answered for. */
 const GROWTH = 8
@@ -209,15 +203,13 @@ const USUAL_VALUES = 1_000
 const FIRST_PATIENCE = 2
 const MOST_PATIENCE = 4_096
 
-/** A node will not answer so much at once. */
 export interface Refusal {
   limit: LogLimit
   why: string
 }
 
-/** Asks nodes about ranges of blocks: they leave out what is beyond their heads, without a word. `what` is asked for. */
+/** Asks about ranges of blocks, as nodes silently leave out what is beyond their heads. */
 export const createRangeAsker = (rpc: Pick<Rpc, 'headOf'>, what: string) => {
-  /** Newest blocks of nodes, as far as they were asked for. */
   const heads = new Map<Endpoint, number>()
   /** Nodes that are asked for a range and the block at its end one by one. */
   const alone = new Set<Endpoint>()
@@ -233,10 +225,7 @@ export const createRangeAsker = (rpc: Pick<Rpc, 'headOf'>, what: string) => {
           `its head is block ${number}, but ${what} up to block ${to} are wanted: the node lags`,
         )
     },
-    /**
-     * The answer to one call, or a limit of the node. Near the head, the last block is asked for with it: one of several nodes behind an address may not
-     * have it yet.
-     */
+    /** The answer to a call, or a limit. Near the head, the last block is asked for with it. */
     async ask(
       endpoint: Endpoint,
       call: Call,
@@ -270,7 +259,7 @@ export const createRangeAsker = (rpc: Pick<Rpc, 'headOf'>, what: string) => {
   }
 }
 
-/** Throws `retry` where the answer for the last block of a range says that the node is not as far: what it left out means nothing then. */
+/** Throws `retry` where a node does not have the last block: what it left out means nothing then. */
 const checkReached = (answer: Answer, to: number) => {
   try {
     toHead(resultOf(answer, `block ${to}`, to), to)

@@ -19,9 +19,7 @@ import { type Fits, mayHold } from './log-filter.ts'
 
 export interface WantedOptions {
   fits: Fits
-  /** Whether blooms of headers are those of the logs. */
   bloom: boolean
-  /** The hash that the block must have, where it is known. */
   hash?: string
   urgent?: boolean
   /** Tries at each node. Default 4. */
@@ -32,13 +30,9 @@ export interface WantedOptions {
 /** What became of a block: what is wanted of it, nothing, or that a claim about it lacks a log that its receipts have. */
 type Outcome = { block: RawBlock | undefined } | { lacks: string; of: Claim }
 
-/** Thrown where `eth_getLogs` was shown to have left out logs. */
 export const LOGS_LEFT_OUT = 'logs_left_out'
 
-/**
- * What is wanted of blocks, in their order, each with its number; undefined where nothing is. Where there is one claim about a block's logs, it has to
- * hold. Throws `retry` after some tries: then what was claimed of the blocks has to be asked for again.
- */
+/** What is wanted of blocks; undefined where nothing is. A single claim about logs has to hold. */
 export const fetchWanted = async (
   rpc: Rpc,
   found: readonly Found[],
@@ -123,7 +117,6 @@ const planOf = (endpoint: Endpoint, found: Found) => {
 interface Read {
   block: RpcBlock
   receipts: RpcReceipt[]
-  /** Whether the receipts are those of all transactions. */
   isWhole: boolean
   claim: Claim
   chainId: number | undefined
@@ -189,7 +182,6 @@ const checkHash = ({ number, hash }: RpcBlock, { hash: due }: WantedOptions) => 
   throw inconsistent(`block ${Number(number)}: the node has ${hash} there, not ${due}`)
 }
 
-/** What has logs that fit, and these logs alone. */
 const cutDown = (raw: RawBlock, fits: Fits): RawBlock =>
   cutBlock(raw, (_, receipt) => {
     const logs = receipt.logs.filter(fits)
@@ -198,10 +190,7 @@ const cutDown = (raw: RawBlock, fits: Fits): RawBlock =>
 
 const TRIES = 4
 
-/**
- * The header with some transactions, their receipts and their traces. `keep`: which logs of a transaction stay; undefined where it does not stay
- * itself.
- */
+/** The header with some transactions; `keep` tells which logs stay, undefined drops a transaction. */
 export const cutBlock = (
   raw: RawBlock,
   keep: (tx: RpcTransaction, receipt: RpcReceipt) => RpcLog[] | undefined,

@@ -5,11 +5,9 @@ import { retry } from '../../lib/errors.ts'
 import { createCondition } from '../../lib/scheduling/condition.ts'
 
 export interface BodyOptions {
-  /** Whether it is gzip, as its header says. */
   packed: boolean
   /** Most bytes, unpacked. */
   most: number
-  /** Pays for the bytes while they are held. */
   hold: Hold
   signal: AbortSignal
 }
@@ -64,17 +62,13 @@ export const takeText = (bytes: Buffer): string => {
 /** JSON-RPC is ASCII all through, and ASCII is copied many times faster than UTF-8 is decoded. */
 export const textOf = (bytes: Buffer): string => (isAscii(bytes) ? bytes.toString('latin1') : bytes.toString())
 
-/**
- * Whether JSON would take far more memory than its text: arrays, objects and members that hold next to nothing. A thousand bytes of `[],`
- * become fifteen thousand. In blocks a value takes some 20 bytes and more; what is small may be as it likes.
- */
+/** Whether JSON would take far more memory than its text: 1,000 bytes of `[],` become 15,000. */
 export const isBloated = (bytes: Uint8Array): boolean => {
   if (bytes.length < BLOAT_BYTES) return false
   const most = bytes.length / LEAST_BYTES_PER_VALUE
   let values = 0
   for (let i = 0; i < bytes.length; i++) {
     const byte = bytes[i]!
-    // An array, an object, a member.
     if (byte === 91 || byte === 123 || byte === 58) values++
   }
   return values > most
@@ -85,15 +79,12 @@ export const BLOATED = 'it has more arrays, objects and members than any block o
 const BLOAT_BYTES = 4 << 20
 const LEAST_BYTES_PER_VALUE = 8
 
-/** What one answer holds. */
 export interface Hold {
   /** Takes so many bytes that have come, and resolves when more may come. Rejects with the signal's reason. */
   take(bytes: number, signal: AbortSignal): Promise<void>
-  /** Gives all back. */
   close(): void
 }
 
-/** Bytes that several answers may hold together. */
 export type Memory = ReturnType<typeof createMemory>
 
 /** The answer that began first never waits, so that what is under way comes to an end; the others wait while there is too much. */
@@ -105,7 +96,6 @@ export const createMemory = (most: number) => {
   const mayGoOn = (hold: Hold) => held <= most || holds.values().next().value === hold
 
   return {
-    /** Bytes that are held now. */
     get held(): number {
       return held
     },

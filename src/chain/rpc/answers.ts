@@ -11,7 +11,6 @@ export interface RpcError {
   data?: unknown
 }
 
-/** A node's answer to one call. */
 export type Answer = { result: unknown; error?: undefined } | { error: RpcError }
 
 /** Whether an error says that the node does not have the method, rather than that the call went wrong. */
@@ -36,10 +35,7 @@ export const BLOCK_MISSING = 'block_missing'
 export const blockMissing = (why: string, block?: number): ChainsieveError =>
   new ChainsieveError('retry', BLOCK_MISSING, why, block === undefined ? {} : { details: { block } })
 
-/**
- * Whether an error says that the node does not have a block, its receipts, logs, traces or state: it pruned them, never had them, or does not
- * have them yet.
- */
+/** Whether a node lacks a block, its receipts, logs, traces or state, for now or for good. */
 export const isMissingBlock = (error: RpcError): boolean =>
   error.code === PRUNED_HISTORY ||
   (MISSING_BLOCK.some(it => it.test(error.message)) && !isMissingMethod(error) && !isRevert(error))
@@ -73,8 +69,8 @@ const MISSING_BLOCK: readonly RegExp[] = [
 ]
 
 /**
- * 3 is go-ethereum's code for a revert and -32015 Parity's. Others put every failure of the EVM under a general code and tell it
- * in words only. All ways in which a contract can fail must be among them: it would be asked for ever, and with it all that is asked beside it.
+ * 3 is geth's code, -32015 Parity's; others tell by words. A revert that is missed is retried for
+ * ever.
  */
 export const isRevert = ({ code, message }: { code: number; message: string }): boolean =>
   code === 3 ||
@@ -86,7 +82,6 @@ export const isRevert = ({ code, message }: { code: number; message: string }): 
 /** HTTP's own code, "limit exceeded" of EIP-1474, and what large providers use instead. */
 export const RATE_LIMIT_CODES = new Set([429, -32005, -32007, -32029, -32097])
 
-/** Code of the error of a node of another chain. */
 export const OTHER_CHAIN = 'node_other_chain'
 
 /** Code of go-ethereum for a batch whose answers have grown too large on the way. */
@@ -100,7 +95,6 @@ export const parseBody = (body: string): unknown => {
   }
 }
 
-/** The beginning of a body that is not an answer. */
 export const excerpt = (body: string): string | undefined => body.trim().slice(0, 120) || undefined
 
 /** Answers in the order of the calls. Undefined where the body is none. */
@@ -146,11 +140,9 @@ export const toAnswer = (item: unknown): Answer | undefined => {
   return result === undefined ? undefined : { result }
 }
 
-/** The first error of a body. */
 export const errorIn = (body: unknown): RpcError | undefined =>
   (Array.isArray(body) ? body : [body]).map(toAnswer).find(it => it?.error !== undefined)?.error
 
-/** The error of an HTTP status that carries no answer. */
 export const statusError = (status: number, said: string, retryAfterMs: number | undefined): ChainsieveError => {
   const tail = said === '' ? '' : `: ${said}`
   const wait = retryAfterMs === undefined ? {} : { retryAfterMs }

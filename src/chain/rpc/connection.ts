@@ -8,7 +8,6 @@ import { type Hold, joinBytes, tooLarge } from './answer-body.ts'
 import { statusError } from './answers.ts'
 
 export interface Reading {
-  /** Most bytes of the message. */
   most: number
   /** Pays for the bytes: more are only read when it has taken those that came. */
   hold: Pick<Hold, 'take'>
@@ -23,7 +22,6 @@ export interface Connection {
   close(): void
 }
 
-/** Code of the error of a connection that the other side closed. */
 export const CLOSED = 'ERR_CONNECTION_CLOSED'
 
 export const openConnection = (url: URL, signal: AbortSignal): Promise<Connection> =>
@@ -210,7 +208,6 @@ const createReader = (socket: Duplex, head: Buffer = Buffer.alloc(0)) => {
     return part
   }
   return {
-    /** At least one byte, and at most so many. */
     some,
     async exactly(count: number): Promise<Buffer> {
       if (count === 0) return Buffer.alloc(0)
@@ -218,7 +215,6 @@ const createReader = (socket: Duplex, head: Buffer = Buffer.alloc(0)) => {
       while (bytes.length < count) bytes = Buffer.concat([bytes, await some(count - bytes.length)])
       return bytes
     },
-    /** What comes next again. */
     back(bytes: Buffer) {
       rest = bytes
     },

@@ -16,29 +16,22 @@ import type { TraceMethod } from './trace-methods.ts'
 import { createHider, createTransport, NODE_PROTOCOLS, parseNodeUrl } from './transport.ts'
 
 export interface EndpointOptions {
-  /** Longest time for one HTTP request and its answer. */
   timeoutMs: number
-  /** Most calls in one HTTP request. */
   batch: number
-  /** Most HTTP requests in flight. */
   concurrency: number
   limits: Limits
   /** Pays for the bytes of all answers under way, of other nodes too. */
   memory: Memory
-  /** What the node may be asked for; undefined where that is not limited. */
   budget?: Budget | undefined
-  /** Told of each request. */
   count?: RequestCounter | undefined
   log: Log
   clock: Clock
   random: () => number
 }
 
-/** What is known of a node's traces; see `createTracer`. */
 export interface TraceState {
   /** Null where it has none, undefined while that is not known. */
   method: TraceMethod | null | undefined
-  /** What it said to the methods that it does not have. */
   why: string
   /** Whether it was asked since it was last connected to. */
   asked: boolean
@@ -49,48 +42,36 @@ export interface Endpoint {
   /** The address without its secrets. */
   readonly name: string
   readonly health: Health
-  /** What is under way for the head, and for all else. */
   readonly loads: Readonly<Record<'urgent' | 'others', Load>>
   readonly budget: Budget | undefined
-  /** Mean size of an answer to one call, in bytes. */
   readonly bytesPerCall: number
-  /** The chain that the node answers for, once it was asked. */
   chainId: number | undefined
   /** When it was asked for that; minus infinity where it is to be asked. */
   chainIdAt: number
-  /** The chain that it is a node of, where that is another one. */
   otherChain: number | undefined
-  /** The newest block that it last told, and when. */
   head: (Head & { at: number }) | undefined
-  /** A block of it that is not ours, by what was seen so many times without a break, since when; undefined while it has ours. */
+  /**
+   * A block of it that is not ours, since when and how often it was seen; undefined while it has
+   * ours.
+   */
   branch: (BlockRef & { since: number; times: number }) | undefined
-  /** Methods that the node does not have. */
   readonly lacks: Set<string>
-  /** How the node gives traces. */
   readonly traces: TraceState
-  /**
-   * Answers in the order of the calls. Sends them in as many requests as the node wants, splitting further where it
-   * complains. Throws `retry` with a code `node_…` where there is no answer to be had now, and with `BUDGET_USED` where the budget does not
-   * have it. Urgent calls, those for the head of the chain, overtake a back-fill's that wait for a place.
-   */
+  /** Answers in the order of the calls. Throws `retry` with a code `node_…`, or with `BUDGET_USED`. */
   send(calls: readonly Call[], signal: AbortSignal, urgent?: boolean): Promise<Answer[]>
-  /**
-   * The same, but an answer to all of the calls goes unread to `take`, which may read it elsewhere. It gives back the bytes where it
-   * can make nothing of them: then they are read here.
-   */
+  /** As `send`, but a whole answer goes unread to `take`, which gives back what it cannot read. */
   sendUnread<T extends object>(
     calls: readonly Call[],
     signal: AbortSignal,
     take: Take<T>,
   ): Promise<Answer[] | { taken: T }>
   /**
-   * Answers to calls that go in one request, or that they are too large. An error that is `heard` is an answer, to the first call, whatever
-   * code and HTTP status it comes with: it tells nothing about how the node is.
+   * Sends calls in one request. An error that is `heard` is an answer, whatever its code and
+   * status.
    */
   sendOnce(calls: readonly Call[], signal: AbortSignal, options: OnceOptions): Promise<Answer[] | 'too large'>
-  /** Most calls in one request at the moment. */
   readonly batch: number
-  /** The same for calls whose answers are small: one that is not has the error `ANSWER_TOO_LARGE`, and tells nothing about the others. */
+  /** For small answers: one that is too large has the error `ANSWER_TOO_LARGE`, and others none. */
   sendSmall(calls: readonly Call[], signal: AbortSignal): Promise<Answer[]>
   status(): EndpointStatus
   close(): Promise<void>

@@ -4,17 +4,13 @@ import { type RpcBlock, toQuantity } from '../wire.ts'
 import { type Answer, blockMissing, type Call, OTHER_CHAIN, resultOf } from './answers.ts'
 import type { Endpoint } from './endpoint.ts'
 
-/** A block as its header tells it. */
 export interface Head {
   number: number
   hash: string
   parentHash: string
 }
 
-/**
- * Headers of consecutive blocks that the node has, checked to be of these numbers and to link up. The same request asks for the chain: behind
- * one address may be nodes of several, and whoever leaves stored blocks for these headers must not end up on another one.
- */
+/** Linked headers of consecutive blocks. The same request checks the chain, which may change. */
 export const readHeads = async (endpoint: Endpoint, from: number, to: number, signal: AbortSignal): Promise<Head[]> => {
   const numbers = Array.from({ length: to - from + 1 }, (_, i) => from + i)
   const calls = numbers.map(it => ({ method: GET_BLOCK, params: [toQuantity(it), false] }))
@@ -38,7 +34,6 @@ export const readHeads = async (endpoint: Endpoint, from: number, to: number, si
   return heads
 }
 
-/** The newest block of a node. */
 export const readHead = async (endpoint: Endpoint, signal: AbortSignal): Promise<Head> => {
   const [answer] = await endpoint.send([{ method: GET_BLOCK, params: ['latest', false] }], signal, true)
   return toHead(resultOf(answer!, 'the latest block'))

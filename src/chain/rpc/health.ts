@@ -8,7 +8,6 @@ import { OTHER_CHAIN } from './answers.ts'
 
 export type Health = ReturnType<typeof createHealth>
 
-/** Whether an endpoint gives usable answers. */
 export const createHealth = (options: {
   name: string
   log: Log
@@ -45,7 +44,6 @@ export const createHealth = (options: {
     get doubtedUntil(): number {
       return doubtedUntil
     },
-    /** Whether it has not answered since it was last left alone. */
     get isSuspect(): boolean {
       return isSuspect
     },
@@ -116,7 +114,7 @@ export const createResponseTimes = ({ name, log, clock }: { name: string; log: L
       .sort((a, b) => a - b)
 
   return {
-    /** `urgent`: for the head. Only by those it is called slow: a back-fill asks for more at once, and alerts do not wait for it. */
+    /** `urgent`: for the head. Only those make a node slow, as alerts do not wait for a back-fill. */
     add(ms: number, urgent: boolean) {
       answers.push({ at: clock.elapsed(), ms, urgent })
       forget()
@@ -144,15 +142,12 @@ export const createResponseTimes = ({ name, log, clock }: { name: string; log: L
 
 const at = (sorted: readonly number[], part: number): number => Math.round(sorted[Math.ceil(part * sorted.length) - 1]!)
 
-/** Answers that are remembered, and for how long. */
 const MOST = 20
 const RECENT_MS = 300_000
-/** So many answers make a judgement. */
 const LEAST = 3
 /** Half of it is fast again, so that it does not change with each answer. */
 const SLOW_MS = 2_000
 
-/** Told of each request: how many calls were in it, how long its answer took, and whether that was of use. */
 export type RequestCounter = (calls: number, seconds: number, ok: boolean) => void
 
 const BOUNDS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20]

@@ -25,17 +25,14 @@ import { describeNetwork, type Transport } from './transport.ts'
 interface PostContext extends Pick<EndpointOptions, 'timeoutMs' | 'limits' | 'memory' | 'budget' | 'count'> {
   transport: Pick<Transport, 'post'>
   window: Window
-  /** The pace of a node whose limit nobody has named. */
   learnt: LearntPace | undefined
   health: Pick<Health, 'restUntil'>
   now(): number
   responseTimes: Pick<ResponseTimes, 'add'>
-  /** Takes the secrets of the address out of a text. */
   hide(text: string): string
   chainId(): number | undefined
 }
 
-/** Sends requests to one node, within its budget, its pace and its window. */
 export const createPost = (context: PostContext) => {
   const {
     timeoutMs,
@@ -74,7 +71,7 @@ export const createPost = (context: PostContext) => {
       learnt ? calls.length : cost.perSecond,
     )
     const cuts = learnt?.cuts ?? 0
-    // What waited for its place goes to another node where this one has failed meanwhile, or asked to be left alone.
+    // A node that failed meanwhile, or asked to be left alone, is not asked: another one is.
     if (health.restUntil > now()) {
       leave('neutral')
       throw leftAlone()
@@ -171,7 +168,6 @@ export const createPost = (context: PostContext) => {
   return {
     post,
     requests: () => requests,
-    /** Mean size of an answer to one call. */
     bytesPerCall: () => bytesPerCall,
   }
 }
@@ -183,7 +179,7 @@ interface Response {
   parsed: unknown
 }
 
-/** The answers of a response, without secrets; `too large` where the node wants fewer calls at once. Throws where there are none. */
+/** The answers of a response without secrets; `too large` where the node wants fewer calls. */
 const answersIn = (
   { status, retryAfterMs, body, parsed }: Response,
   calls: number,
@@ -210,7 +206,7 @@ const answersIn = (
 /** Code of the error of an endpoint whose budget does not have what a request costs. */
 export const BUDGET_USED = 'node_budget_used'
 
-/** The same of one that is to be left alone now. Neither is a failure of the node, and it can tell when to ask again. */
+/** Neither is a failure of the node, and it tells when to ask again. */
 export const LEFT_ALONE = 'node_left_alone'
 
 const leftAlone = () => retry(LEFT_ALONE, 'is left alone for a while')
@@ -220,10 +216,8 @@ export const budgetUsed = (credits: number) =>
 
 const FREE = { perSecond: 0, credits: 0 }
 
-/** Takes the body of an HTTP answer, or gives its bytes back. */
 export type Take<T> = (body: Buffer) => Promise<T | Uint8Array>
 export interface PostOptions<T> {
-  /** Most bytes of the answer. */
   most?: number
   take?: Take<T> | undefined
   /** Whether it is asked beside blocks of the head, rather than for them. */
@@ -235,26 +229,21 @@ export interface OnceOptions {
   urgent?: boolean
 }
 export interface BatchesOptions {
-  /** One HTTP request. `too large` where the node wants fewer calls at once. */
   post<T extends object = never>(
     calls: readonly Call[],
     signal: AbortSignal,
     urgent: boolean,
     options?: PostOptions<T>,
   ): Promise<Answer[] | 'too large' | { taken: T }>
-  /** Most of such calls in one request by what the node may be asked for; undefined where that is not limited. */
   most(calls: readonly Call[]): number | undefined
-  /** Most calls in one request. */
   batch: number
   limits: Limits
-  /** Told of how many calls go together from now on, and how many were too many. */
   onSmaller(calls: number, from: number): void
 }
 /** Sends calls in as many requests as a node wants, and learns how many those are. */
 export const createBatches = ({ post, most, limits, onSmaller, ...options }: BatchesOptions) => {
   let batch = options.batch
 
-  /** Most of such calls in one request at the moment. */
   const sizeFor = (calls: readonly Call[]): number => Math.max(1, Math.floor(Math.min(batch, most(calls) ?? batch)))
 
   const send = async <T extends object = never>(
@@ -317,5 +306,4 @@ export const createBatches = ({ post, most, limits, onSmaller, ...options }: Bat
 
   return { send, sendSmall, sizeFor }
 }
-/** What an answer has around its result. */
 const ENVELOPE_BYTES = 1000

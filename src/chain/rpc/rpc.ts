@@ -20,19 +20,16 @@ export interface RpcOptions {
   random: () => number
 }
 
-/** Several nodes of one chain, seen as one that always answers in the end. */
 export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions) => {
   const tracer = createTracer({ endpoints, clock, log })
   const { introduce, probe, close } = createIntroduction({ chainId, clock })
   const { choose, mayAsk, waitsForBudget, noteDone } = createNodeChoice({ endpoints, tracer, probe, clock, log })
 
   /**
-   * Runs `work` against a node, and again until it succeeds or the signal aborts: the node that is well and likely to be done first,
-   * another one where it throws `retry`. Each failure shows in the status of its node. With `tries`, the last of so many
-   * errors is thrown; `block_missing` is thrown once no node that is well has what is asked for, and counts as no failure of theirs, but for urgent work with `tries`.
-   * Errors other than `retry` are thrown at once. With `traces`, only nodes that give traces are taken, where any
-   * does, and `endpoint.traces` is known when `work` runs. Nodes whose budgets are used up are left out, and waited for where there is no
-   * other; what is urgent may use what is kept for the head.
+   * Runs `work` against the best node, and another one on `retry`, until it succeeds or the signal
+   * aborts. With `tries`, the last error is thrown; `block_missing` once no healthy node has it.
+   * With `traces`, nodes without traces are left out, and `endpoint.traces` is known. Used-up
+   * budgets are waited for.
    */
   const attempt = async <T>(
     work: (endpoint: Endpoint) => Promise<T>,
@@ -95,10 +92,7 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
   }
 
   let highest = -1
-  /**
-   * The newest block of a node. One far above all that were read before is believed only if the node shows it by its number too:
-   * whoever makes up a head must not lead everything after it. The block below need not be there: a node may begin with this one.
-   */
+  /** The newest block of a node. A head far above is believed only if the node shows that block too. */
   const headOf = async (endpoint: Endpoint, signal: AbortSignal): Promise<Head> => {
     const head = await readHead(endpoint, signal)
     if (head.number > highest + STRIDE) {
@@ -120,17 +114,13 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
       await introduce(endpoint, signal)
       return headOf(endpoint, signal)
     },
-    /** The highest block that any node told last. */
     highest() {
       const told = endpoints.flatMap(({ head, otherChain }) => (head && otherChain === undefined ? [head.number] : []))
       return told.length > 0 ? Math.max(...told) : undefined
     },
-    /** The chain that all nodes have to be of. */
     chainId: (signal: AbortSignal) => attempt(async endpoint => endpoint.chainId!, signal, { urgent: true }),
-    /** See `ChainSource.tracing`. */
     tracing: () => tracer.status(),
     waitsForBudget,
-    /** Asks nothing more by itself. */
     close,
     /** Whether each question counts. */
     isSparing: endpoints.some(({ budget }) => budget !== undefined),
@@ -143,16 +133,11 @@ export const STRIDE = 32
 /** Times that all nodes say not to have a block: behind an address may be several, of which one was not as far. */
 const MISSED_TIMES = 3
 
-/** Code of the error of a node that does not have a method at all. */
 export const LACKS_METHOD = 'node_lacks_method'
 
-/** Finds out which chain nodes are of, and whether those that did not answer do again. */
 export const createIntroduction = ({ chainId, clock }: { chainId: number | undefined; clock: Clock }) => {
   let expected = chainId
-  /**
-   * A node of another chain would answer everything, and all of it wrong. What is behind an address may change, so it is asked again
-   * now and then.
-   */
+  /** Asks a node for its chain, now and then again, as what is behind an address may change. */
   const introduce = async (endpoint: Endpoint, signal: AbortSignal) => {
     const now = clock.elapsed()
     const { chainId: known, chainIdAt } = endpoint
@@ -199,7 +184,6 @@ export const createIntroduction = ({ chainId, clock }: { chainId: number | undef
 
   return {
     ...{ introduce, probe },
-    /** Asks nothing more by itself. */
     close: () => closing.abort(),
   }
 }
@@ -208,14 +192,12 @@ const otherChain = (id: number, expected: number) =>
     OTHER_CHAIN,
     `is a node of chain ${id}, but this network is chain ${expected}: check --rpc and --network, or choose another data folder. It is asked again every minute`,
   )
-/** An address is asked so often for its chain. */
 const CHAIN_ID_MS = 60_000
 const BLOCK_NUMBER: Call = { method: 'eth_blockNumber', params: [] }
 
 export interface AttemptOptions {
   tries?: number | undefined
   traces?: boolean | undefined
-  /** For the head. Default false. */
   urgent?: boolean | undefined
   /** Whether it waits where all budgets are used up; else it throws `retry` with `BUDGET_USED`. Default true. */
   waits?: boolean | undefined
@@ -223,12 +205,10 @@ export interface AttemptOptions {
 interface NodeChoiceOptions {
   endpoints: readonly Endpoint[]
   tracer: Pick<Tracer, 'suits'>
-  /** Looks whether a node that did not answer does again. */
   probe(endpoint: Endpoint): Promise<void>
   clock: Clock
   log: Log
 }
-/** Chooses the node that is asked next, and waits where none may be asked. */
 export const createNodeChoice = ({ endpoints, tracer, probe, clock, log }: NodeChoiceOptions) => {
   const waits = createBudgetWaits(clock, log)
   const done = createCondition()
@@ -280,9 +260,7 @@ export const createNodeChoice = ({ endpoints, tracer, probe, clock, log }: NodeC
 
   return {
     ...{ choose, mayAsk },
-    /** What waits because the budgets of all nodes are used up. */
     waitsForBudget: waits.now,
-    /** Some work is done, whatever became of it. */
     noteDone: done.notify,
   }
 }

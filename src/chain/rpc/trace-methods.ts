@@ -7,12 +7,11 @@ import type { Endpoint } from './endpoint.ts'
 
 export type TraceMethod = 'trace_block' | 'debug_traceBlockByNumber'
 
-/** Finds out which nodes give traces, and by which method. */
 export type Tracer = ReturnType<typeof createTracer>
 
 /**
- * A block whose traces cannot be had now is waited for; only where all nodes say that they do not have the methods, blocks come
- * without. A node that has not said anything for `GRACE_MS` after the start is not waited for; it is asked when it comes.
+ * Traces are waited for; blocks come without only if all nodes that tell within `GRACE_MS` lack
+ * them.
  */
 export const createTracer = (options: { endpoints: readonly Endpoint[]; clock: Clock; log: Log }) => {
   const { endpoints, clock, log } = options
@@ -67,12 +66,11 @@ export const createTracer = (options: { endpoints: readonly Endpoint[]; clock: C
         signal.throwIfAborted()
       }
     },
-    /** Whether blocks may be taken from the node: not from one without traces while another has them or may have them. */
+    /** Not from a node without traces while another one has them, or may have them. */
     suits(endpoint: Endpoint): boolean {
       since ??= clock.elapsed()
       return endpoint.traces.method !== null || status()?.method === null
     },
-    /** Undefined until it is known. */
     status,
   }
 }

@@ -4,9 +4,7 @@ import { type Clock, parseRetryAfter } from '../../lib/retry.ts'
 import { type BodyOptions, readBody } from './answer-body.ts'
 import { CLOSED, type Connection, openConnection } from './connection.ts'
 
-/** The way to one endpoint. */
 export interface Transport {
-  /** Sends JSON, and reads what is answered. */
   post(message: string, reading: Omit<BodyOptions, 'packed'>): Promise<Response>
   close(): Promise<void>
 }
@@ -18,7 +16,6 @@ interface Response {
 }
 
 interface TransportOptions {
-  /** Most requests at a time. */
   connections: number
   timeoutMs: number
   clock: Clock
@@ -27,10 +24,7 @@ interface TransportOptions {
 export const createTransport = (url: URL, options: TransportOptions): Transport =>
   /^https?:$/.test(url.protocol) ? createHttp(url, options) : createSockets(url)
 
-/**
- * A WebSocket or a Unix socket for each request at a time. What comes over it is the answer, as over HTTP: a node that is slow with one
- * holds up no other, and where one is given up, nothing of it comes later.
- */
+/** One socket for each request at a time: a slow answer holds up no other, and none comes late. */
 const createSockets = (url: URL): Transport => {
   const open = new Set<Connection>()
   /** Those without a request, the one that was used last at the end. */
@@ -101,7 +95,6 @@ const createHttp = (url: URL, { connections, timeoutMs, clock }: TransportOption
   }
 }
 
-/** The most telling line of a failed connection. */
 export const describeNetwork = (error: unknown): string => {
   const inner = error instanceof AggregateError && error.errors.length > 0 ? error.errors[0] : error
   const code = (inner as NodeJS.ErrnoException).code
@@ -113,7 +106,6 @@ const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
 
 /** By which a node can be asked: HTTP, a WebSocket, or the path of its Unix socket. */
 export const NODE_PROTOCOLS = ['http:', 'https:', 'ws:', 'wss:', 'ipc:']
-/** Those that also announce new heads. */
 export const announces = (url: string): boolean => /^(wss?|ipc):/.test(url)
 /** A node's address, or a `refuse` that does not repeat it where it may hold a secret. */
 export const parseNodeUrl = (text: string, protocols: readonly string[]): URL => {
@@ -130,7 +122,6 @@ export const parseNodeUrl = (text: string, protocols: readonly string[]): URL =>
       : `the URL of the node begins with ${url.protocol}, but must begin with ${kinds}`,
   )
 }
-/** User name and password of a URL as a header. */
 export const authorization = (url: URL): { authorization?: string } => {
   if (url.username === '' && url.password === '') return {}
   const plain = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`

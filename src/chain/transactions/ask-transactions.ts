@@ -14,10 +14,8 @@ export interface FoundBlock {
   hashes: readonly string[]
 }
 
-/** Transactions by their block. */
 export type ByBlock = Map<number, Set<string>>
 
-/** Puts single questions to single nodes. */
 export const createTransactionAsker = (rpc: Pick<Rpc, 'headOf'>) => {
   const { awaitHead, ask: askRange } = createRangeAsker(rpc, 'transactions')
 
@@ -62,7 +60,6 @@ export const createTransactionAsker = (rpc: Pick<Rpc, 'headOf'>) => {
   }
 
   return {
-    /** Transactions from or to addresses in a range, and how many traces told of them. */
     async askTraces(
       endpoint: Endpoint,
       addresses: readonly string[],
@@ -148,7 +145,6 @@ const placeOf = ({ blockNumber, transactionHash }: Item, asked: Asked, where: st
   return isHash(transactionHash) ? [number, transactionHash] : undefined
 }
 
-/** Whether a trace is the transaction itself. */
 const isOuter = ({ traceAddress, type }: Item): boolean =>
   Array.isArray(traceAddress) && traceAddress.length === 0 && (type === 'call' || type === 'create')
 
@@ -160,7 +156,6 @@ const lower = (value: unknown): string => (typeof value === 'string' ? value.toL
 export const OTS = 'ots_searchTransactionsAfter' satisfies SearchMethod
 /** Most that Erigon gives. */
 const OTS_PAGE = 25
-/** Traces of a page. */
 const PAGE = 1_000
 /** A node that gives more of a range is asked for fewer blocks. */
 const MOST_TRACES = 100 * PAGE

@@ -22,9 +22,7 @@ import type { FoundBlock } from './ask-transactions.ts'
 
 export interface FetchOptions {
   isWanted: (tx: RpcTransaction) => boolean
-  /** Whether blooms of headers are those of the logs. */
   bloom: boolean
-  /** Whether the transactions come with their traces, where a node gives any. */
   traces: boolean
   limits: Limits
   urgent?: boolean
@@ -32,10 +30,7 @@ export interface FetchOptions {
   tries?: number
 }
 
-/**
- * Blocks with the transactions that are wanted of them and their receipts, in the order of what was found; without any where none is.
- * Throws `retry` after some tries.
- */
+/** Blocks with the wanted transactions and their receipts; empty where none is. */
 export const fetchTransactions = async (
   rpc: Rpc,
   found: readonly FoundBlock[],
@@ -97,7 +92,6 @@ const planOf = (number: number, hashes: readonly string[], isOneByOne: boolean) 
     ? { asked: 'all' as const, calls: [receiptsCall(number)] }
     : { asked: hashes, calls: hashes.map(receiptCall) }
 
-/** What was asked for of a block's receipts, and the answers. */
 interface Told {
   asked: 'all' | readonly string[]
   answers: readonly Answer[]
@@ -168,7 +162,6 @@ const cutTo =
   (raw: RawBlock | ChainsieveError): RawBlock | ChainsieveError =>
     raw instanceof ChainsieveError ? raw : cut(raw, isWanted)
 
-/** The transactions that are wanted, their receipts without logs, and their traces. */
 const cut = (raw: RawBlock, isWanted: (tx: RpcTransaction) => boolean): RawBlock =>
   cutBlock(raw, tx => (isWanted(tx) ? [] : undefined))
 

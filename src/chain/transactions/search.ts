@@ -13,13 +13,11 @@ import { type ByBlock, createTransactionAsker, type FoundBlock, isMissingSearch,
 
 export interface SearchOptions {
   rpc: Rpc
-  /** Most requests in flight at one node. */
   concurrency: number
   clock: Clock
   random: () => number
 }
 
-/** Blocks of a window with transactions of addresses. */
 export interface SearchWindow {
   window: Asked
   found: FoundBlock[]
@@ -43,7 +41,6 @@ export const createTransactionSearch = ({ rpc, concurrency, clock, random }: Sea
     }
   }
 
-  /** The first blocks of a range, as many as the node bears. */
   const readSome = async (
     endpoint: Endpoint,
     addresses: readonly string[],
@@ -104,7 +101,6 @@ export const createTransactionSearch = ({ rpc, concurrency, clock, random }: Sea
     }
   }
 
-  /** Window by window, ascending without gaps. */
   const search = (by: SearchMethod, addresses: readonly string[], range: Asked, signal: AbortSignal) =>
     by === OTS
       ? searchPages(addresses, range, signal)

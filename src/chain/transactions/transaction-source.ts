@@ -11,17 +11,13 @@ import { type FetchOptions, fetchReceipts, fetchTransactions } from './fetch-tra
 import { createTransactionSearch, type SearchOptions, type SearchWindow } from './search.ts'
 
 export interface TransactionSourceOptions extends SearchOptions {
-  /** Most calls in one request. */
   batch: number
-  /** Whether blooms of headers are those of the logs. */
   bloom: boolean
-  /** Whether transactions come with their traces, where a node gives any. */
   traces: boolean
   limits: Limits
   log: Log
 }
 
-/** Transactions of addresses: found by nodes that can search, or by reading each block. */
 export const createTransactionSource = (options: TransactionSourceOptions): TransactionSource => {
   const { rpc, batch, concurrency, bloom, traces, limits, log } = options
   const search = createTransactionSearch(options)
@@ -31,7 +27,6 @@ export const createTransactionSource = (options: TransactionSourceOptions): Tran
     isWanted: fromOrTo(addresses),
   })
 
-  /** Blocks with what is wanted of them, until they and what was found fit together. */
   const fetchSlice = async (
     addresses: readonly string[],
     slice: Slice<FoundBlock>,

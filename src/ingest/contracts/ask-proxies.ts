@@ -12,11 +12,10 @@ import type { LearntLink } from '../../engine/documents/additions.ts'
 export interface LinkInquiryOptions {
   state: ChainSource['state']
   call: ChainSource['call']
-  /** Null for no code. */
   readCode(code: string): Code | null
 }
 
-/** What contracts tell at the head, by their addresses; beacons that are met on the way, too. Those in `offering` are known to be beacons. */
+/** Facts of contracts at the head by address, beacons on the way too; `offering` are known beacons. */
 export type LinkInquiry = (
   addresses: readonly string[],
   offering: readonly string[],
@@ -38,7 +37,6 @@ export const createLinkInquiry = ({ state, call, readCode }: LinkInquiryOptions)
     return new Map(calls.map(({ to }, i) => [to, answers[i]!]))
   }
 
-  /** What their slots hold. */
   const wordsOf = async (slots: readonly { storageOf: string; slot: string }[], signal: AbortSignal) => {
     const words = slots.length === 0 ? [] : await state(slots, signal)
     return new Map(slots.map(({ storageOf }, i) => [storageOf, words[i]!]))

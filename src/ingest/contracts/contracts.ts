@@ -11,24 +11,19 @@ export type Contracts = ReturnType<typeof createContracts>
 
 export interface ContractsOptions {
   state: ChainSource['state']
-  /** Null for no code. */
   readCode(code: string): Code | null
-  /** What is known of a contract's functions and events. */
   abiOf(contract: Pick<BlockContract, 'address' | 'code' | 'implementation'>, at: number): BlockContract['abi']
   /** Contract that a proxy passes its calls on to at a position, where that is known; default never. */
   implementationOf?: (address: string, at: number) => string | null
   log: Log
-  /** Milliseconds, monotonic; default `performance.now`. */
   now?: () => number
   clock?: Clock
 }
 
-/** Contracts that are asked in one go. */
 const CONTRACTS = 50
 
 /** Knows the contracts that blocks create: from their traces, and from the chain itself where these do not tell. */
 export const createContracts = ({ state, readCode, abiOf, implementationOf, log, now, clock }: ContractsOptions) => {
-  /** Codes by the address, for blocks that are on their way. */
   const asked = new WeakMap<RawBlock, Map<string, string>>()
 
   const toContract = ({ address, creator, tx, code: text, delegate }: Creation, at: number): BlockContract => {
@@ -62,13 +57,11 @@ export const createContracts = ({ state, readCode, abiOf, implementationOf, log,
   }
   const lookup = createNodeLookup({ ask, most: CONTRACTS, what: 'for the codes of contracts', log, now, clock })
 
-  /** The contracts that a block creates, with the codes that are known by now. */
   const creations = (raw: RawBlock): Creation[] => {
     const answers = asked.get(raw)
     return creationsIn(raw).map(it => ({ ...it, code: it.code ?? answers?.get(it.address.toLowerCase()) }))
   }
 
-  /** The contracts of these creations in the block of that number. */
   const of = (created: readonly Creation[], number: number): BlockContract[] => {
     // As it stands when its creation is over, which may end with logs of what it runs.
     const at = positionOf(number + 1, 0)
@@ -76,14 +69,10 @@ export const createContracts = ({ state, readCode, abiOf, implementationOf, log,
   }
 
   return {
-    /**
-     * Asks the chain for the codes of the contracts in these blocks that their traces do not tell. Waits while no node can be reached; where
-     * nodes do not answer this question, goes on without.
-     */
+    /** Asks for codes that traces lack; waits for nodes, or goes on without if they refuse. */
     async prefetch(blocks: readonly RawBlock[], signal: AbortSignal) {
       if (state) await lookup.prefetch(blocks.flatMap(openIn), signal)
     },
-    /** The same of creations, which take note of what is answered. */
     async prefetchCodes(creations: readonly Creation[], signal: AbortSignal) {
       const open = creations.filter(({ code }) => code === undefined)
       const opens = open.map(
@@ -105,7 +94,6 @@ export const createContracts = ({ state, readCode, abiOf, implementationOf, log,
       const known = asked.get(from)
       if (known) asked.set(to, known)
     },
-    /** Contracts that a block creates, in the order of its execution. */
     in: (raw: RawBlock) => of(creations(raw), Number(raw.block.number)),
     creations,
     of,

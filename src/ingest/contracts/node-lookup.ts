@@ -5,12 +5,10 @@ import { type Clock, systemClock } from '../../lib/retry.ts'
 export interface NodeLookupOptions<T> {
   /** Takes note of what is answered. */
   ask(some: readonly T[], signal: AbortSignal): Promise<void>
-  /** Most that are asked in one go. */
   most: number
   /** Completes "Cannot ask the node …". */
   what: string
   log: Log
-  /** Milliseconds, monotonic; default `performance.now`. */
   now?: (() => number) | undefined
   clock?: Clock | undefined
 }
@@ -54,10 +52,7 @@ export const createNodeLookup = <T>(options: NodeLookupOptions<T>) => {
     Array.from({ length: Math.ceil(things.length / most) }, (_, i) => things.slice(i * most, (i + 1) * most))
 
   return {
-    /**
-     * Waits while no node can be reached, as for blocks; where nodes do not answer this question, goes on without, and does not ask again for a
-     * while. What somebody else is asking already is waited for.
-     */
+    /** Waits for nodes that are away; goes on without, and pauses, where they refuse the question. */
     async prefetch(things: readonly T[], signal: AbortSignal) {
       const others = things.flatMap(thing => underWay.get(thing) ?? [])
       const own = things.filter(thing => !underWay.has(thing))
@@ -84,7 +79,6 @@ export const createNodeLookup = <T>(options: NodeLookupOptions<T>) => {
   }
 }
 
-/** Does the work of all parts, some at a time. */
 const eachOf = async <P>(parts: readonly P[], work: (part: P) => Promise<void>): Promise<void> => {
   const rest = parts.values()
   const lane = async () => {

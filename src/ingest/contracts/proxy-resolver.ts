@@ -22,10 +22,8 @@ export interface ProxyResolverOptions extends LinkInquiryOptions {
   /** Addresses, and hashes of codes, that ABIs were given for. */
   holders(): readonly string[]
   likeness: Pick<Similarity, 'compareWith' | 'nearest'>
-  /** Contracts that a block creates. */
   created(raw: RawBlock): readonly BlockContract[]
   log: Log
-  /** Milliseconds, monotonic; default `performance.now`. */
   now?: () => number
   clock?: Clock
 }
@@ -36,10 +34,8 @@ const CONTRACTS = 20
 const MAX_STEPS = 3
 /** Position of what was asked on a branch that is gone. */
 const OUTDATED = -1
-/** Contracts that one generation of what is remembered holds. */
 const GENERATION = 100_000
 
-/** What is known of contracts, and of those whose code they run. */
 const createLinkGraph = (stored: ProxyResolverOptions['stored']) => {
   /** Null where the store has none. */
   const known = createRecent<StoredLink | null>(GENERATION)
@@ -64,10 +60,7 @@ const createLinkGraph = (stored: ProxyResolverOptions['stored']) => {
     return history
   }
 
-  /**
-   * What a contract that changes passes calls on to. A log tells from when on; before the first one that is known, it is what the contract
-   * tells now, since what it was then only an archive node knows.
-   */
+  /** A log tells from when on; before the first known one, today's answer has to do. */
   const currentOf = (address: string, { delegation, position }: StoredLink, at: number): readonly Target[] => {
     const upgrade = historyOf(address).named(at)
     if (!upgrade || (position <= at && position > upgrade.position)) return delegation!.targets
@@ -96,7 +89,6 @@ const createLinkGraph = (stored: ProxyResolverOptions['stored']) => {
     }
   }
 
-  /** A contract, and those whose code it runs. */
   const followed = (address: string, at = Number.POSITIVE_INFINITY, selector?: string): Linked[] => {
     const found: Linked[] = []
     const visit = (contract: string, steps: number) => {
@@ -140,7 +132,6 @@ const createLinkGraph = (stored: ProxyResolverOptions['stored']) => {
 
   return {
     ...{ find, historyOf, targetsOf, followed, remember, isOpen, nextOf },
-    /** Facts learnt since the last call. */
     takeLearnt() {
       const taken = learnt
       learnt = []
@@ -158,13 +149,12 @@ const createLinkGraph = (stored: ProxyResolverOptions['stored']) => {
   }
 }
 
-/** Knows the codes of contracts, and whose code proxies run: from the store, from logs, and from the chain itself where it can be asked. */
+/** Knows codes of contracts and targets of proxies: from the store, from logs, and from the chain. */
 export const createProxyResolver = (options: ProxyResolverOptions) => {
   const { stored, keys, holders, likeness, created, log, now, clock } = options
   const graph = createLinkGraph(stored)
   const { find, historyOf, targetsOf, followed, remember, isOpen, nextOf } = graph
   const askLinks = createLinkInquiry(options)
-  /** Up to where the chain is known to reach. */
   let reached = -1
   /** Grows where blocks go away: what was asked before may be of their chain. */
   let epoch = 0
@@ -261,8 +251,8 @@ export const createProxyResolver = (options: ProxyResolverOptions) => {
       return target && others.length === 0 ? target.address : null
     },
     /**
-     * Takes note of upgrades in these blocks, which are ascending, and asks those contracts that ABIs may be of and have not answered yet. `head` is how far
-     * the chain is known to reach. Waits while no node can be reached; where nodes do not answer this question, goes on without.
+     * Notes upgrades, and asks contracts that have not answered. `head`: how far the chain is
+     * known.
      */
     async prefetch(blocks: readonly RawBlock[], head: number, signal: AbortSignal) {
       const [first, last] = [blocks.at(0), blocks.at(-1)]
@@ -292,7 +282,6 @@ export const createProxyResolver = (options: ProxyResolverOptions) => {
       compareCodes()
     },
     takeLearnt: graph.takeLearnt,
-    /** Blocks from this position on are gone, and what was known of contracts as of then. */
     forget(from: number) {
       epoch++
       reached = Math.min(reached, blockOf(from) - 1)
@@ -307,7 +296,7 @@ const isAddress = (holder: string): boolean => holder.length === 42
 const heldBy = (holder: string): Linked =>
   isAddress(holder) ? { address: holder, codeHash: null } : { address: '', codeHash: holder }
 
-/** Contracts that emit or are called by something that ABIs of single contracts tell of, and proxies that come to be. */
+/** Contracts that emit or are called by what ABIs of single contracts declare, and new proxies. */
 const concernedIn = (
   { block, receipts, traces = [] }: RawBlock,
   keys: ReadonlySet<string>,
@@ -328,7 +317,6 @@ const concernedIn = (
 
 type UpgradeHistory = ReturnType<typeof createUpgradeHistory>
 
-/** Upgrades of one contract in the order of the chain. */
 const createUpgradeHistory = (stored: readonly StoredUpgrade[]) => {
   const named: StoredUpgrade[] = []
   const unnamed: StoredUpgrade[] = []

@@ -13,7 +13,6 @@ export interface Like {
 
 /** Codes that have less in common are not alike. */
 const LEAST = 0.5
-/** Codes that one generation of what is remembered holds. */
 const GENERATION = 5_000
 
 /** Knows which codes are like one that an ABI was given for. Proxies are not compared: it says nothing that they are alike. */
@@ -29,7 +28,6 @@ export const createSimilarity = (stored: Lookups['features']) => {
   }
 
   return {
-    /** Takes note of a code that was read. */
     note({ hash, proxy, features }: Code) {
       if (proxy === null) vectors.set(hash, features)
     },

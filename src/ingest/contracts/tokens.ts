@@ -15,23 +15,20 @@ export interface TokensOptions {
   onKnown?: (address: string) => void
   call: ChainSource['call']
   log: Log
-  /** Milliseconds, monotonic; default `performance.now`. */
   now?: () => number
   clock?: Clock
 }
 
-/** Adds what the list knows about it. */
 interface Known extends StoredToken {
   listed: { decimals: number; symbol: string } | undefined
 }
 
-/** Contracts that are asked in one go. */
 const CONTRACTS = 20
 const MAX_KNOWN = 200_000
 
 const CALLS = Object.values(TOKEN_CALLS)
 
-/** Knows tokens: from the bundled list, from the store, and from the chain itself where it can be asked. Addresses are 40 lower-case digits. */
+/** Knows tokens from the list, the store and the chain. Addresses are 40 lower-case digits. */
 export const createTokens = (options: TokensOptions) => {
   const { listed, onKnown, stored, call, log, now, clock } = options
   const known = new Map<string, Known>()
@@ -83,7 +80,6 @@ export const createTokens = (options: TokensOptions) => {
   return {
     /** Decimals of the token at an address, undefined where unknown or no token. */
     of: decimalsOf,
-    /** All that is known of it. */
     facts(address: string) {
       const token = find(address)
       const { name = null, error = null, standard = null } = token
@@ -91,16 +87,12 @@ export const createTokens = (options: TokensOptions) => {
     },
     /** Position of the lowest stored block in which it was seen, or of one that is on its way. */
     seen: (address: string) => find(address).position,
-    /** It was seen at this position. */
     sighted(address: string, position: number) {
       const token = find(address)
       token.position = Math.min(position, token.position ?? position)
       onKnown?.(address)
     },
-    /**
-     * Asks those that have not answered yet. Waits while no node can be reached, as for blocks; where nodes do not answer this question, goes on
-     * without, and asks again after a while.
-     */
+    /** Asks those that have not answered; waits, or goes on without, as for codes. */
     async prefetch(addresses: Iterable<string>, signal: AbortSignal) {
       if (call) await lookup.prefetch(unasked(addresses), signal)
     },
@@ -108,15 +100,14 @@ export const createTokens = (options: TokensOptions) => {
     isUndecided: (address: string) => call !== undefined && decimalsOf(address) === undefined && !find(address).asked,
     /** The same of everything that tokens tell. */
     isUnasked: (address: string) => call !== undefined && !find(address).asked,
-    /** Asks for these, whether or not nodes have answered lately; resolves a while later where one is not answered. */
+    /** Asks for these, whether or not nodes answered lately; waits a while if one is not answered. */
     require: (addresses: readonly string[], signal: AbortSignal) => lookup.require(unasked(addresses), signal),
-    /** Facts learnt since the last call. */
     takeLearnt() {
       const taken = learnt
       learnt = []
       return taken
     },
-    /** Blocks from this position on are gone, and what was seen in them alone: the chain may have other contracts at the same addresses now. */
+    /** What was seen from this position on is gone: the chain may have other contracts there now. */
     forget(from: number) {
       for (const [address, { position }] of known)
         if (from <= 0 || (position !== undefined && position >= from)) known.delete(address)
@@ -125,7 +116,6 @@ export const createTokens = (options: TokensOptions) => {
   }
 }
 
-/** Reads the answers to all calls, in their order. */
 const factsOf = (answers: readonly (string | null)[]): Omit<LearntToken, 'address'> => {
   const [nameAnswer = null, symbolAnswer = null, decimalsAnswer = null, asset = null, totalAssets = null] = answers
   const name = readTokenText('name', nameAnswer)

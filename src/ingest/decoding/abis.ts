@@ -9,20 +9,16 @@ import { makePrivateFolder, PRIVATE_FILE } from '../../lib/private-files.ts'
 import { readAtMost } from '../../lib/read.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../../limits/index.ts'
 
-/**
- * The ABIs that the user gave, kept as JSON files in the data folder: one for each that was added, named by what is in it, so that the names
- * tell whether anything has changed.
- */
+/** ABIs of the user, each in a JSON file named by its content, so that names tell what changed. */
 export interface StoredAbi extends Abi {
   name: string
   /** Lower-case address of the contract that it is for, or null. */
   address: string | null
-  /** Lower-case hash of the code of the contracts that it is for, or null; without both it is for whichever contract it fits. */
+  /** Lower-case hash of the code that it is for, or null; without both it is for any that it fits. */
   codeHash: string | null
   network: string | null
 }
 
-/** What an ABI is given for. */
 export interface Where {
   network: string | null
   address: string | null
@@ -31,7 +27,7 @@ export interface Where {
 
 export const abiFolder = (data: string): string => join(data, 'abis')
 
-/** Reads ABI files and keeps them; nothing is kept where one of them is bad. The log tells of files in folders that hold no ABI. */
+/** Reads ABI files and keeps all or none. Files in folders that hold no ABI are logged. */
 export const addAbis = (
   folder: string,
   files: readonly string[],
@@ -51,7 +47,6 @@ export const abiIn = (text: string, place: string, where: Where, name: string): 
   return { name: own, address, codeHash, network: where.network, ...abi }
 }
 
-/** Reads one ABI file. */
 export const readAbiFile = (file: string, where: Where, limits: Limits = DEFAULT_LIMITS): StoredAbi =>
   abiIn(readText(file, limits), file, where, basename(file).replace(/\.(?:json|abi|txt|csv)$/, ''))
 
@@ -89,7 +84,7 @@ const filesIn = (path: string, limits: Limits, log: Log): string[] => {
 
 const SKIPPED_SHOWN = 10
 
-/** Why a file of a folder is not taken for an ABI; undefined where it is. Compilers also leave other JSON files among artifacts. */
+/** Why a file of a folder is not taken for an ABI; undefined where it is. */
 const lackOf = (file: string, limits: Limits): string | undefined => {
   const text = readText(file, limits)
   let content: unknown
@@ -106,7 +101,7 @@ const lackOf = (file: string, limits: Limits): string | undefined => {
 
 const KINDS = new Set(['function', 'event', 'error', 'constructor', 'fallback', 'receive'])
 
-/** JSON files below a folder that may be artifacts: neither inputs of the compiler nor what Hardhat notes for itself. */
+/** JSON files below a folder, but for inputs of the compiler and notes of Hardhat. */
 export const artifactFiles = (folder: string): string[] => {
   try {
     return readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -121,7 +116,6 @@ export const artifactFiles = (folder: string): string[] => {
   }
 }
 
-/** Name of the file that an ABI is kept in. */
 export const abiFile = (abi: StoredAbi): string =>
   `${createHash('sha256').update(textOf(abi)).digest('hex').slice(0, 16)}.json`
 
@@ -145,7 +139,7 @@ const readText = (file: string, limits: Limits): string => {
   }
 }
 
-/** Removes the ABIs of some names, all of each; `where` narrows them down. Nothing is removed where one of the names is unknown. */
+/** Removes all ABIs of some names; `where` narrows them down. An unknown name removes nothing. */
 export const removeAbis = (folder: string, names: readonly string[], where: Where): StoredAbi[] => {
   const all = readAll(folder)
   const { address, codeHash } = lowerCase(where)
@@ -197,7 +191,6 @@ export const fileNames = (folder: string): string[] => {
 /** The same for the same ABIs. */
 export const versionOf = (own: readonly StoredAbi[]): string => own.map(abiFile).join()
 
-/** Whether it was there. */
 export const removeAbiFile = (folder: string, file: string): boolean => {
   if (!fileNames(folder).includes(file)) return false
   rmSync(join(folder, file), { force: true })
@@ -211,23 +204,17 @@ export const findAbi = (folder: string, file: string): StoredAbi | undefined => 
     const abi = JSON.parse(readFileSync(path, 'utf8')) as StoredAbi
     return { ...abi, probability: abi.probability ?? 1, codeHash: abi.codeHash ?? null }
   } catch (error) {
-    // Removed in the meantime.
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw stop('abi_broken', `${path} is broken (${messageOf(error)}): remove it and add that ABI again`, error)
   }
 }
 
-/** Those that hold on a network. */
 export const readOwnAbis = (folder: string, network: string): StoredAbi[] =>
   listAbis(folder).filter(abi => abi.network === null || abi.network === network)
 
-/** Time between two looks at the folder. */
 const LOOK_MS = 1000
 
-/**
- * What is made of a network's ABIs, made anew where they have changed: while a server runs, others add and remove them. Where they
- * cannot be read any more, it stays with those from before, and says so. It is as of so many milliseconds ago at most.
- */
+/** Makes something of a network's ABIs, again when they change; on a fault the last state stays. */
 export const createAbiWatch = <T>(
   {
     folder,
@@ -238,7 +225,6 @@ export const createAbiWatch = <T>(
     folder: string
     network: string
     log: Log
-    /** Milliseconds. */
     now?: () => number
   },
   make: (own: StoredAbi[]) => T,

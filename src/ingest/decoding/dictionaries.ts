@@ -5,14 +5,14 @@ import { SIGNATURES, UNLISTED, UNLISTED_CALL } from '../../engine/index/terms.ts
 import type { StoredDictionaries } from '../../engine/lookups/dictionary-reader.ts'
 import { createHash } from '../../lib/hash.ts'
 
-/** Gives ids to repeated values of documents. Signatures are few enough to keep all of them in memory. */
+/** Gives ids to repeated values. Signatures are few enough to keep all of them in memory. */
 export interface Dictionaries {
   addresses: Dictionary
   names: Dictionary
   signatures: SignatureIds & { takeAdded(): AddedSignatures }
 }
 
-/** Those of a thread that builds all batches of a store. `capacity` is that of the addresses; see `DictionaryOptions`. */
+/** `capacity` is that of the addresses; see `DictionaryOptions`. */
 export const createDictionaries = (stored: StoredDictionaries, capacity?: number): Dictionaries => {
   const filter = createAddressFilter(stored.last('address'), stored.addresses())
   return {
@@ -47,7 +47,6 @@ const createSignatureIds = (stored: StoredDictionaries): Dictionaries['signature
   }
 }
 
-/** Gives signatures their ids. */
 export interface SignatureIds {
   find(key: string): number | undefined
   /** Gives it the next id; undefined where that would not be below `most`. */
@@ -62,10 +61,7 @@ export interface AddedSignatures {
 /** Signatures without a declaration are kept apart up to here; the room behind is for those with one. */
 export const UNKNOWN_SIGNATURES = Math.floor(SIGNATURES * 0.75)
 
-/**
- * Numbers signatures. Anyone can emit logs under any topic; when too many unknown ones were seen, further ones share a
- * signature.
- */
+/** Numbers signatures. Anyone can emit any topic: too many unknown ones share one. */
 export const createSignatures = (ids: SignatureIds, listed: number): ((signature: Signature) => Numbered) => {
   const known = new Map<Signature, Numbered>()
   const idOf = (signature: Signature, most: number) => ids.find(signature.key) ?? ids.add(signature, most)
@@ -103,14 +99,13 @@ const unlisted: Signature = {
 }
 const unlistedCall: Signature = { ...unlisted, of: 'call', key: UNLISTED_CALL }
 
-/** Tells of most addresses that are not among some stored ones that they are not. Addresses are 40 lower-case digits. */
+/** Tells of most addresses that are not stored. Addresses are 40 lower-case digits. */
 export type AddressFilter = ReturnType<typeof openAddressFilter>
 
 /** Addresses up to which the filter is worth its memory and the time to fill it: 40 MB and three seconds. */
 const MAX_FILTERED = 20_000_000
 const BITS_PER_ADDRESS = 16
 
-/** The memory of a filter, of one thread or shared. */
 export interface FilterMemory<B extends ArrayBufferLike = ArrayBufferLike> {
   bits: B
   /** One word: addresses that were added. */
@@ -127,10 +122,7 @@ export const createFilterMemory = <B extends ArrayBufferLike>(
   return { bits: make(size / 8), count: make(4) }
 }
 
-/**
- * A Bloom filter over stored addresses: most addresses that are new to a cache are new to the store too, and need not be
- * looked for there.
- */
+/** A Bloom filter over stored addresses: most that are new to a cache are new to the store too. */
 export const createAddressFilter = (stored: number, addresses: Iterable<string>): AddressFilter => {
   const memory = createFilterMemory(stored, bytes => new ArrayBuffer(bytes))
   const filter = openAddressFilter(memory)

@@ -23,7 +23,6 @@ import { type Builders, createBuilders } from './builders/pool.ts'
 import { createAddressFilter, createDictionaries } from './dictionaries.ts'
 import { createPreparer } from './prepare.ts'
 import { ownDictionaries, type Room } from './shared/dictionaries.ts'
-/** The signatures and tokens that ship with the program. */
 export const openSignatures = () => ({
   registry: createRegistry(parseRegistry(readTextAsset('events.txt'))),
   functions: openFunctions(readAsset('functions.bin')),
@@ -124,12 +123,10 @@ export const openDecoding = (
 
 export type OpenDecoding = ReturnType<typeof openDecoding>
 
-/** Whether other threads build documents for the one that indexes. */
 export const sharesWork = ({ job, indexers }: Pick<IndexerData, 'job' | 'indexers'>): boolean =>
   indexers > 1 && !WITHOUT_BLOCKS.has(job.type)
-/** Jobs that bring no blocks. */
 const WITHOUT_BLOCKS: ReadonlySet<IndexerData['job']['type']> = new Set(['watch', 'narrow', 'forget', 'move'])
-/** Addresses of which a thread of a server remembers the ids: it has no memory to spare, and the store tells the others. */
+/** Addresses whose ids a server's thread remembers: it has no memory to spare. */
 export const FEW_ADDRESSES = 50_000
 /** A server makes room more often. */
 export const roomOf = ({ job, sharing }: Pick<IndexerData, 'job' | 'sharing'>): Room =>
@@ -150,7 +147,7 @@ export const startBuilders = (work: Work): Builders | undefined => {
     youngMb: YOUNG_MB[job.type],
   })
 }
-/** Empties the dictionaries that threads share, once all that is in them is stored. Nobody must begin to build meanwhile. */
+/** Empties the shared dictionaries, once all is stored. Nobody must begin to build meanwhile. */
 export const makeRoom = async ({ pipeline, dictionaries }: Work, builders?: Builders) => {
   await builders?.idle()
   await pipeline.rest(() => {

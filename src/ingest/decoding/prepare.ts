@@ -29,22 +29,18 @@ export type Preparer = ReturnType<typeof createPreparer>
 
 export interface Run extends Pick<BatchBuilder, 'blocks' | 'documents' | 'finish'> {
   add(block: DecodedBlock): void
-  /** Blocks that were built elsewhere. */
   addPiece(built: BuiltPiece): void
 }
 
 export interface PreparerOptions extends Omit<DocumentDecoderOptions, 'traces'> {
-  /** The network's store, for what its dictionaries hold already. */
   db: Db
   tokens: Pick<Tokens, 'of' | 'facts' | 'seen' | 'sighted' | 'takeLearnt'>
   contracts: Pick<Contracts, 'in' | 'of' | 'carry'>
   /** Default: what is learnt of proxies is not kept. */
   links?: Pick<ProxyResolver, 'takeLearnt'>
-  /** Which steps are kept of blocks that come with some; default all. */
   traces?: 'calls' | 'all'
-  /** EIP-155 chain id, where it is known. */
   chainId?: number | undefined
-  /** Whether the receipts' logs blooms were found to be those of their logs (`checkBlock`); else that is found out here. */
+  /** Whether receipts' blooms were compared with their logs (`checkBlock`); else they are computed. */
   bloomsChecked?: boolean
   /** Signatures of which unknown ones are kept apart; default three quarters of all there is room for. */
   listedSignatures?: number
@@ -97,7 +93,6 @@ export const createPreparer = (options: PreparerOptions) => {
         tokens: newTokens(Number(raw.block.number), tokensIn(raw, created)),
       }
     },
-    /** What was asked for a block holds for another form of it as well. */
     carry: contracts.carry,
     /** Starts a run of neighbouring blocks. Several may be under way at once. */
     start(): Run {
@@ -139,7 +134,6 @@ export const createPreparer = (options: PreparerOptions) => {
   }
 }
 
-/** Ids of codes, by their hashes. */
 const createCodes = (stored: StoredDictionaries) => {
   const ids = createDictionary({
     last: stored.last('code'),
@@ -168,10 +162,8 @@ const createCodes = (stored: StoredDictionaries) => {
 export interface DocumentDecoderOptions {
   /** What the next block is decoded by: each part of it as of where it stands. */
   decoding(): Decoding
-  /** Which steps are kept of blocks that come with some. */
   traces: 'calls' | 'all'
 }
-/** Decodes the logs and calls of blocks. */
 export const createDocumentDecoder = (options: DocumentDecoderOptions): ((raw: RawBlock) => DecodedDocuments) => {
   const { decoding, traces } = options
   const callSignature = createCallSignatures()
@@ -199,12 +191,8 @@ export const createDocumentDecoder = (options: DocumentDecoderOptions): ((raw: R
 interface Positions {
   /** Of a log, by its index among those that the block carries. */
   log(index: number): number
-  /**
-   * By the index of a transaction, that of the first log that is not before it: what a log changes holds for what comes behind it. The
-   * number of the block above where there is none.
-   */
+  /** By transaction: the position of the first log that is not before it, else the next block's. */
   txs: readonly number[]
-  /** The same by the transaction's place in the block. */
   tx(place: number): number
 }
 const positionsIn = (raw: RawBlock): Positions => {
@@ -222,12 +210,9 @@ const positionsIn = (raw: RawBlock): Positions => {
   return { log, txs, tx: place => txs[places ? places.txs.indexOf(place) : place]! }
 }
 export interface PieceContextOptions extends JoinedDictionaries {
-  /** The keys of the store's hashes. */
   hashKeys: readonly [number, number]
   decimals: PieceContext['decimals']
-  /** Whether the receipts' logs blooms were found to be those of their logs (`checkBlock`); else that is found out here. */
   bloomsChecked: boolean
-  /** Signatures of which unknown ones are kept apart; default three quarters of all there is room for. */
   listedSignatures?: number | undefined
 }
 /** The context in which any thread builds documents. */

@@ -13,19 +13,13 @@ import { type Lane, UNLINKED } from '../lane.ts'
 import type { BackfillOrder } from '../messages.ts'
 import { extentOf, hasBlock, isMissing, missingOf, type Unavailable } from './missing.ts'
 
-/**
- * Blocks of a back-fill that are held in memory at a time: a node's answers are several times larger as objects, and cleaning up beside a
- * large heap takes more time than all the rest.
- */
+/** Blocks of a back-fill in memory: beside a larger heap, garbage collection takes most time. */
 const RUN = 50
 
 /** Blocks from which on threads are worth the time that they take to start. */
 const WORTH_THREADS = 30
 
-/**
- * Fetches what is not stored of a range, and takes it in. What no node has is left out, and given back, and so are the blocks of a gap that does
- * not link to what is stored: a node may be wrong. What of `before` still is not there is not asked for block by block again.
- */
+/** Fetches what is missing of a range. Gives back what no node has, and gaps that do not link. */
 export const fill = async (
   work: Work,
   from: number,
@@ -77,7 +71,6 @@ export const fill = async (
   return missing.length === 0 ? undefined : { ranges: merged(missing), why }
 }
 
-/** Fetches gaps in their order. */
 const fillGaps = async (work: Work, gaps: readonly Range[], order: BackfillOrder) => {
   const { source, pipeline, storeBatch, sharing, state, signal } = work
   const missing = countIn(gaps)
@@ -162,19 +155,14 @@ const PASSING_MS = 1_000
 
 /** Some blocks of a run that are being built elsewhere, or are to be taken one by one. */
 export interface BegunPart {
-  /** Undefined if no piece can be taken. */
   built(): Promise<BuiltPiece | undefined>
   /** The blocks themselves, with all there is to know of them; in place of the piece. */
   blocks(): Promise<RawBlock[]>
-  /** The piece was taken. */
   drop(): void
 }
 
 export interface RunTaker extends Taker<AnswerTaken> {
-  /**
-   * Has a run built by what is known of it now. Of all that it shows is asked first, as where its blocks are taken one by one: so the same
-   * is known of tokens in it, whoever builds it.
-   */
+  /** Has a run built, once all that it needs was asked, as for single blocks: both know the same. */
   begin(parts: readonly Part<AnswerTaken>[]): Promise<BegunPart[]>
   /** Whether a run may be begun before the one before it is taken: what is learnt of it changes nothing of that one then. */
   mayGoAhead(parts: readonly Part<AnswerTaken>[]): boolean
@@ -185,7 +173,6 @@ export interface AnswerTaken extends Taken, ReadAnswer {
   question: Question
 }
 
-/** Has other threads read and build what nodes answer. */
 export const createRunTaker = (work: Work, builders: Builders): RunTaker => {
   const { job, decoding, ruleWatcher, tokens, limits } = work
   const check = { bloom: !('node' in job) || job.node.bloom !== false, limits }

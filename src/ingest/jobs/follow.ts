@@ -16,7 +16,7 @@ import { blockAt, createHeadScopes, fillScopes, scopesAt, scopesFrom } from './s
 
 type FollowJob = Extract<Job, { type: 'follow' }>
 
-/** Follows the head, and fills what is missing below at the same time. Starts again after every passing error, from what is stored then. */
+/** Follows the head and fills below it; starts again after passing errors from what is stored. */
 export const keepFollowing = async (work: Work, job: FollowJob) => {
   const { signal, log, state } = work
   for (;;) {
@@ -33,11 +33,8 @@ export const keepFollowing = async (work: Work, job: FollowJob) => {
   }
 }
 
-/** What is followed: whole blocks, or what scopes want of them. */
 interface Track extends Pick<FollowOptions, 'from' | 'tip' | 'stored' | 'headers' | 'transactions'> {
-  /** Takes a block of the head in, or its header. */
   take(work: Work, lane: Lane, block: RawBlock): Promise<void>
-  /** Told of a reorganisation. */
   left?(): void
   /** Fills what is missing below the head. `before`: what was lacking the last time. */
   fill(work: Work, before: Unavailable | undefined): Promise<Unavailable | undefined>
@@ -99,7 +96,6 @@ const trackBlocks = async (work: Work, job: FollowJob, head: number): Promise<Tr
   }
 }
 
-/** Follows the head by its headers. */
 const trackScopes = async (work: Work, job: FollowJob, begin: number): Promise<Track> => {
   const { source, signal, lookups } = work
   const { coverage } = lookups
@@ -184,9 +180,7 @@ const firstHad = async (has: (number: number) => Promise<boolean>, from: number,
 
 /** Time before a job is tried again. */
 export const AGAIN_MS = 5_000
-/** How deep reorganisations are followed. */
 export type Depth = Pick<Extract<Job, { type: 'follow' }>, 'finality' | 'toFinalized'>
-/** Removes what is stored above a block, since the chain has left it. */
 export const rollBack = async ({ pipeline, pace, tokens, links, log }: Work, to: number) => {
   await pipeline.rollback(to)
   pace.lost(to)
@@ -202,7 +196,7 @@ export const settledBelow = async ({ finality, signal, log }: Work, depth: Depth
   log.warn('No node tells finalized blocks: follows reorganisations up to a depth instead', { blocks: depth.finality })
   return byDepth
 }
-/** After a long pause the stored tip may lie on a branch that the chain has left: it is rolled back to where they part. */
+/** After a pause the stored tip may be on an abandoned branch: rolls back to where they part. */
 export const leaveOldBlocks = async (work: Work, tip: number, depth: Depth) => {
   const deepest = Math.min(tip - depth.finality, (await settledBelow(work, depth, tip)) - 1)
   await leaveOldBranch(
@@ -258,7 +252,6 @@ export const readBlock = async (
   return undefined
 }
 
-/** Back-fills a range once. */
 export const indexRange = async (work: Work, job: Extract<Job, { type: 'index' }>) => {
   const { source, signal, state, network, lookups } = work
   const head = await source!.head(signal)
@@ -285,7 +278,6 @@ export const indexRange = async (work: Work, job: Extract<Job, { type: 'index' }
   if (work.ruleWatcher.waitsForMarks) await work.finality.known(signal)
   if (lacking) throw cannotFill(lacking)
 }
-/** Looks for what scopes want, up to where the chain is settled. */
 const indexScopes = async (work: Work, { finality }: { finality: number }, { scopes }: Scoping, head: number) => {
   const { lookups, log } = work
   await leaveOldHeaders(work, { finality })

@@ -7,15 +7,10 @@ import type { RemoteStore } from '../remote.ts'
 import { openForgetRequest } from '../requests/prune-requests.ts'
 import type { Changes } from '../stored-changes.ts'
 
-/** Time between two looks at whether something is to be forgotten. */
 const LOOK_MS = 1000
-/** Time between two attempts. */
 const AGAIN_MS = 5_000
 
-/**
- * Forgets blocks whose documents were lost remotely and have left the store, where that was requested. They count as
- * missing then, and are fetched again. The next look continues what a stop interrupts.
- */
+/** Forgets blocks whose documents were lost remotely, as requested: they are then fetched again. */
 export async function* forgetAsAsked(work: Work): Changes {
   for (let told: string | undefined; ; ) {
     const open = openForgetRequest(work.store)

@@ -41,7 +41,6 @@ export const importPacks = async (work: Work, paths: string[]) => {
   state.reading = null
 }
 
-/** Takes the lines of a file in their order. */
 const createTaker = (work: Work, lane: Lane) => {
   const { pipeline, ruleWatcher, lookups, links, signal, chainId, limits, decoding } = work
   let previous: BlockRef | undefined
@@ -76,7 +75,6 @@ const createTaker = (work: Work, lane: Lane) => {
     return next === undefined || !(ruleWatcher.wants(next) || pipeline.stored(next))
   }
 
-  /** The documents of some lines, as far as they can be used. */
   const group = async ({ lines, built: made }: BuiltGroup) => {
     let taken = 0
     const { version, keys } = decoding()

@@ -6,11 +6,9 @@ import { merged, type Range } from '../../lib/ranges.ts'
 import { systemClock } from '../../lib/retry.ts'
 import type { Work } from '../job-context.ts'
 
-/** Blocks below the head that are wanted, and that none of the nodes has. */
 export interface MissingBlocks {
   /** Ascending; the newest ones where there are very many. */
   ranges: Range[]
-  /** What a node said. */
   why: string
   /** ISO-8601 UTC, and so is `nextAt`. */
   since: string
@@ -19,7 +17,6 @@ export interface MissingBlocks {
   remedy: string
 }
 
-/** Blocks that no node has, and what one said of them. */
 export interface Unavailable {
   ranges: Range[]
   why: string
@@ -31,7 +28,6 @@ export const isMissing = (error: unknown): error is ChainsieveError =>
 /** The block that an error of a missing one names. */
 export const missingOf = ({ details }: ChainsieveError): number | undefined => details?.block as number | undefined
 
-/** Whether a node has all of a block that a back-fill asks for. */
 export const hasBlock = async (source: ChainSource, number: number, signal: AbortSignal): Promise<boolean> => {
   try {
     for await (const _ of source.range({ from: number, to: number, order: 'oldest', run: 1, signal }));
@@ -42,10 +38,7 @@ export const hasBlock = async (source: ChainSource, number: number, signal: Abor
   }
 }
 
-/**
- * The missing blocks around one: to both sides in steps that double until a block is there, and then by halves. Nodes prune from below, so that
- * this takes some 50 questions for millions of blocks.
- */
+/** The missing blocks around one, by doubling and halving: some 50 questions for millions. */
 export const extentOf = async (
   has: (number: number) => Promise<boolean>,
   at: number,
@@ -72,10 +65,7 @@ export const extentOf = async (
   return { from: await edge(from), to: await edge(to) }
 }
 
-/**
- * Fills again and again while nodes lack some of it, at last every five minutes: another node may come that has it. `fill` is told what was
- * lacking the last time.
- */
+/** Fills until nothing is missing, at least every five minutes: another node may have it. */
 export const fillUntilWhole = async (
   work: Pick<Work, 'state' | 'log' | 'signal'>,
   fill: (before: Unavailable | undefined) => Promise<Unavailable | undefined>,
@@ -108,7 +98,6 @@ export const fillUntilWhole = async (
 const warn = (log: Log, { ranges, why, remedy }: MissingBlocks) =>
   log.warn('No node has some of the blocks, goes on without them', { blocks: textOf(ranges), why, remedy })
 
-/** The error of a back-fill that ends without some blocks. */
 export const cannotFill = ({ ranges, why }: Unavailable): ChainsieveError =>
   stop('blocks_missing', `no node has ${textOf(ranges)} (${why}); all others are stored: ${remedyOf(ranges)}`)
 

@@ -22,10 +22,7 @@ export async function* narrowAsAsked(work: Pick<Work, 'store' | 'lookups' | 'log
   }
 }
 
-/**
- * Takes what scopes do not want out of partial blocks. First it no longer counts as looked at: whatever is interrupted then, a scope that wants it
- * again asks for it again.
- */
+/** Coverage goes first: after an interruption, a scope that wants something asks for it again. */
 async function* narrow({ lookups, log }: Pick<Work, 'lookups' | 'log'>, scopes: readonly Scope[]): Changes {
   const { coverage } = lookups
   const questions = questionsIn(lookups, scopes)
@@ -40,7 +37,7 @@ async function* narrow({ lookups, log }: Pick<Work, 'lookups' | 'log'>, scopes: 
   log.info('Removed what is outside of the scopes')
 }
 
-/** Ends that are counted from the head are counted from the newest block that is known. */
+/** Ends that are relative to the head are relative to the newest known block. */
 export const scopesIn = ({ coverage, partial }: Pick<Lookups, 'coverage' | 'partial'>, { scopes }: Scoping): Scope[] =>
   scopesAt(scopes, coverage.newest()?.number ?? partial(ALL).at(-1)?.last ?? 0)
 
@@ -67,14 +64,12 @@ export const cutTo = (questions: readonly Question[]): Cut => {
   }
 }
 
-/** Partial blocks, and what of them scopes do not want. */
 export interface Outside {
   blocks: number
   transactions: number
   logs: number
 }
 
-/** What narrowing would remove. */
 export const countOutside = (
   lookups: Pick<Lookups, 'coverage' | 'partial'>,
   stored: Pick<StoredBlocks, 'read'>,

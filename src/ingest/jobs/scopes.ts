@@ -23,20 +23,13 @@ import { extentOf, isMissing, joinUnavailable, type Unavailable } from './missin
 
 /** Blocks that are stored in one transaction, or what came within so long. */
 const FLUSH_MS = 500
-/**
- * Where blocks join what is stored around them, all of that is written again: the more come at a time, the less often. So they wait for so many times the
- * time that the last ones took, but for no more than so many blocks.
- */
+/** Blocks that join stored ones rewrite all around them: they wait so many times the last duration. */
 const WORTH = 10
 const MOST_WAITING = 4_000
 
-/** A scope with an end. */
 type EndedScope = Scope & { to: number }
 
-/**
- * Looks up to a block for all that scopes want and that was not looked for before: first for events of factories, which name their children; then for other
- * logs, and for transactions, of which those with logs are there then. Gives back the blocks that no node can tell of.
- */
+/** Fills what scopes lack up to a block: events of factories first, then logs, then transactions. */
 export const fillScopes = async (
   work: Work,
   wanted: readonly Scope[],
@@ -72,10 +65,7 @@ const fillLogs = async (work: Work, parts: readonly Lacking[], factory?: Factory
   return fillParts(work, parts, part => scoped.find(part.filter, part, signal, lookups.bloom), factory)
 }
 
-/**
- * What of the transactions of scopes is still to be looked for, scope by scope; it is asked once the logs are there, which name children of
- * factories. Whether nodes find transactions is asked now: what they cannot do should show before hours have gone into logs.
- */
+/** Asks at once whether nodes find transactions; what is lacking follows when logs named children. */
 const openTransactionFilling = async (work: Work, scopes: readonly EndedScope[], top: number) => {
   const { source, pipeline, lookups, signal } = work
   const lackingIn = (addresses: readonly string[], { from, to }: Range) =>
@@ -189,7 +179,6 @@ const fillParts = async (
   return lacking.ranges.length === 0 ? undefined : { ...lacking, ranges: merged(lacking.ranges) }
 }
 
-/** Looks in each block of the head for what scopes want. */
 export const createHeadScopes = (scopes: readonly Scope[], coverage: Lookups['coverage']) => {
   let asked = createAsked(scopes, coverage)
   return {
@@ -206,7 +195,7 @@ export const createHeadScopes = (scopes: readonly Scope[], coverage: Lookups['co
   }
 }
 type Asked = ReturnType<typeof createAsked>
-/** What is asked for at the head. Addresses that are named meanwhile have a filter of their own until the next start. */
+/** Children that are named meanwhile have a filter of their own until the next start. */
 const createAsked = (scopes: readonly Scope[], coverage: Lookups['coverage']) => {
   const keyOf = ({ factory, address }: Pick<Child, 'factory' | 'address'>) => `${factory} ${address}`
   const known = new Set(coverage.children().map(keyOf))
@@ -255,10 +244,8 @@ const findIn = async ({ source, signal }: Work, asked: Asked, event: RawBlock) =
 
 export const blockAt = (point: BlockPoint | undefined, head: number): number | undefined =>
   point && ('block' in point ? point.block : Math.max(0, head - point.latest))
-/** Scopes whose ends are numbers. */
 export const scopesAt = (wanted: readonly WantedScope[], head: number): Scope[] =>
   wanted.map(scope => ({ ...scope, from: blockAt(scope.from, head) ?? 0, to: blockAt(scope.to, head) }))
-/** What of scopes is not pruned. */
 export const scopesFrom = (scopes: readonly Scope[], floor: number): Scope[] =>
   scopes.map(scope => ({ ...scope, from: Math.max(scope.from, floor) }))
 /** All that scopes want, by the children of factories that are known. */

@@ -22,10 +22,9 @@ const repeat = async ({ signal }: Pick<Work, 'signal'>, ms: number, run: () => P
 
 /** Time between two looks at whether rules have changed, where no block comes. */
 const RULES_MS = 200
-/** The same of other things that may be asked for. */
 const REQUESTS_MS = 1000
 
-/** Has rules take effect also where no block comes, and what is stored gone through where they ask for it. */
+/** Applies changed rules also where no block comes, and searches history where they ask for it. */
 export const watchRules = async (work: Work) => {
   const { network, pipeline, ruleWatcher, log, signal } = work
   const refresh = () => ruleWatcher.refresh(pipeline.seen())
@@ -46,7 +45,6 @@ export const watchRules = async (work: Work) => {
   })
 }
 
-/** Decodes stored data again if that was requested. */
 export const watchAbis = (work: Work) => {
   const { network, data, store, abis, pipeline, preparer, links, decoding, tokens, state, log, signal } = work
   return repeat(work, REQUESTS_MS, async () => {
@@ -67,10 +65,8 @@ export const watchAbis = (work: Work) => {
   })
 }
 
-/** Removes what is outside of scopes where that was requested. */
 export const watchNarrowing = (work: Work) => repeat(work, REQUESTS_MS, () => runChanges(work, narrowAsAsked(work)))
 
-/** Forgets blocks whose remote documents were lost, where that was requested. */
 export const watchForgetting = (work: Work) => repeat(work, REQUESTS_MS, () => runChanges(work, forgetAsAsked(work)))
 
 /** Brings documents back into the store, until all are there. */

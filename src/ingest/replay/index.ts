@@ -33,7 +33,6 @@ import { openSignatures } from '../decoding/open-decoding.ts'
 import { createDocumentDecoder } from '../decoding/prepare.ts'
 
 export interface ReplayOptions {
-  /** Nodes; one stands in for another. */
   urls: readonly string[]
   /** What each of them may be asked for, in the same order. It counts as what is asked for this network. */
   allowances: readonly Allowance[]
@@ -41,9 +40,7 @@ export interface ReplayOptions {
   network: string
   log: Log
   hash: string
-  /** ABIs of the user. */
   own: readonly StoredAbi[]
-  /** Whether codes of the contracts are wanted. */
   codes: boolean
   timeoutMs: number | undefined
   limits: Limits
@@ -65,7 +62,6 @@ export interface Replayed {
 
 type Source = Record<string, unknown>
 
-/** Asks a node for one transaction and its traces, and decodes them, without a store. */
 export const replayTransaction = async (options: ReplayOptions): Promise<Replayed> => {
   const { urls, allowances, hash, own, limits, signal, timeoutMs = 60_000 } = options
   const memory = createMemory(limits.nodeAnswers)
@@ -121,7 +117,7 @@ const decode = (raw: RawBlock, own: readonly StoredAbi[]) => {
   }
 }
 
-/** Codes of the contracts that are called or emit, as of the transaction's block, or as of now if the node keeps no old states. */
+/** Codes as of the transaction's block, or as of now if the node keeps no old states. */
 const codesOf = async (
   endpoint: Endpoint,
   { block }: RawBlock,
@@ -147,7 +143,6 @@ const codesOf = async (
   return codes
 }
 
-/** The block of a transaction, cut down to that one. */
 export const readTransaction = async (
   endpoint: Endpoint,
   hash: string,
@@ -181,7 +176,7 @@ interface Asking {
   limits: Limits
 }
 
-/** Adds the traces of a transaction to its block. Where the node has none: why, and where what is known of a failure comes from. */
+/** Adds the traces of a transaction, or tells why there are none and what is known of a failure. */
 export const addTraces = async (endpoint: Endpoint, raw: RawBlock, asking: Asking): Promise<string | undefined> => {
   const [{ hash }] = raw.block.transactions as [RawBlock['block']['transactions'][number]]
   const refusals: string[] = []
@@ -221,7 +216,7 @@ const METHODS: readonly Method[] = [
   { method: 'trace_transaction', params: [], read: ({ block }, result) => fromTraceBlock(block, result) },
 ]
 
-/** Asks what the transaction would return if it were the first one of its block; what it says is kept as the trace of the outer call. */
+/** Calls again as if it were the first of its block; the answer becomes the outer trace. */
 const callAgain = async (endpoint: Endpoint, raw: RawBlock, { signal, limits }: Asking): Promise<string> => {
   const before = Number(raw.block.number) - 1
   const [answer] = await endpoint.send([callOf(raw, before)], signal)

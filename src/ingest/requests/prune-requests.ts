@@ -4,11 +4,14 @@ import { PRIVATE_FILE } from '../../lib/private-files.ts'
 import type { Scope } from '../../scopes/factory.ts'
 
 /**
- * What is to be taken out of a store, noted in a file beside it: whoever writes the store does it in the background, and removes the
- * file when all of it is done. What a kill interrupts is gone on with.
+ * A request to prune, in a file beside the store: its writer does it in steps, and removes the
+ * file.
  */
 export interface PruneRequest extends PruneLimits {
-  /** Alerts that came to their end before this time, in epoch milliseconds; `taken` is up to where the outbox was taken over. */
+  /**
+   * Alerts that ended before, in epoch milliseconds; `taken`: up to where the outbox was taken
+   * over.
+   */
   alerts?: { before: number; taken: number } | undefined
 }
 
@@ -17,17 +20,16 @@ export type AskedBy = 'hand' | 'settings'
 
 const BOTH: readonly AskedBy[] = ['hand', 'settings']
 
-/** What is outside of these scopes is to be taken out; the thread that decodes does it, since blocks are written again without it. */
+/** The thread that decodes does it, since blocks are written again. */
 interface NarrowRequest {
   scopes: readonly Scope[]
 }
 
-/** Blocks whose documents were lost in a cluster are to be forgotten; the thread that decodes does it, since it knows which blocks are held. */
+/** The thread that decodes does it, since it knows which blocks are held. */
 interface ForgetRequest {
   lost: true
 }
 
-/** Which of the requests to a store. */
 export type Asked = AskedBy | 'scopes' | 'lost'
 
 const fileOf = (store: string, by: Asked): string => `${store}-prune-${by}`

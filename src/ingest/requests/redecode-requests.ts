@@ -3,14 +3,10 @@ import { basename, join } from 'node:path'
 import { makePrivateFolder, PRIVATE_FILE } from '../../lib/private-files.ts'
 import { abiFile, fileNames, type StoredAbi } from '../decoding/abis.ts'
 
-/**
- * That what a network holds is to be decoded anew by an ABI. It is noted in a file of its own, beside which the store may be open elsewhere, and
- * how far it has come is noted there too: a step that was done and not noted is done again, and finds nothing left to change.
- */
+/** A request to decode a network anew, with its progress; a step done twice changes nothing. */
 export interface Redecoding {
   path: string
   network: string
-  /** File of the ABI. */
   abi: string
   /** The newest block that is still to be looked at; null before the first step. */
   next: number | null
@@ -24,7 +20,6 @@ export const redecodeFolder = (data: string): string => join(data, 'redecode')
 export const askToRedecode = (folder: string, abi: StoredAbi, networks: readonly string[]): Redecoding[] =>
   askToRedecodeBy(folder, abiFile(abi), networks)
 
-/** The same by the ABI that is kept in a file of this name. */
 export const askToRedecodeBy = (folder: string, file: string, networks: readonly string[]): Redecoding[] => {
   makePrivateFolder(folder)
   return networks.map(network => {
@@ -78,7 +73,7 @@ export const askedAt = (redecoding: Redecoding): number => Number(idOf(redecodin
 /** Beside the file, since whoever decodes writes that one anew with each step. */
 const stopFile = (path: string): string => path.replace(/\.json$/, '.stop')
 
-/** Whoever decodes ends it before the next step; what is decoded already stays so. One that has not begun is gone at once. */
+/** Decoding ends before the next step, and keeps what is done. What has not begun ends at once. */
 export const stopRedecoding = ({ path }: Redecoding, hasBegun: boolean) => {
   writeFileSync(stopFile(path), '', { mode: PRIVATE_FILE })
   if (!hasBegun) rmSync(path, { force: true })

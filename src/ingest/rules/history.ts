@@ -12,7 +12,6 @@ export interface HistoryOptions {
   network: string
   open(): DocumentReader
   ruleWatcher: RuleWatcher
-  /** Takes up what has changed of the rules meanwhile. */
   refresh(): void
   /** Resolves when what was found, and how far it was looked for, is committed. */
   tell(update: AlertUpdate): Promise<void>
@@ -31,10 +30,7 @@ const MAX_HITS = 1_000
 /** Time for which a rule is left alone whose history could not be gone through. */
 const AGAIN_MS = 60_000
 
-/**
- * Goes through the stored blocks for the rules that asked for it, a window of blocks at a time, the rules in turn. A rule for which that
- * fails is told of, and holds up neither others nor the head.
- */
+/** Searches history for rules, window by window, in turn; a rule that fails holds up no other. */
 export const createHistory = (options: HistoryOptions) => {
   const failed = new Map<number, Failure>()
   return () => scanHistory(options, failed)
@@ -51,7 +47,6 @@ const scanHistory = async (
   failed: Map<number, Failure>,
 ) => {
   const windows = new Map<number, number>()
-  /** The part of history that is still to be searched for a rule. */
   const openOf = (id: number): { scan: Scan; rule: StoredRule } | undefined => {
     const [scan, rule] = [ruleWatcher.scans.get(id), ruleWatcher.rule(id)]
     if (!scan || !rule?.enabled || scan.next > scan.last) return undefined
@@ -103,7 +98,6 @@ const scanHistory = async (
 
 interface Found {
   hits: RuleMatch[]
-  /** Last block that was looked at. */
   to: number
 }
 

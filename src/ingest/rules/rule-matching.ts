@@ -31,7 +31,6 @@ export interface RuleMatchingOptions {
 /** What is decoded, and so may depend on whose code a proxy runs. */
 const DECODED: readonly Kind[] = ['event', 'call', 'tx', 'contract']
 
-/** Matches blocks with rules, once all is known that these need. */
 export const createRuleMatching = (options: RuleMatchingOptions) => {
   const { network, matcher, tokens, contracts, links, onTrouble, log, clock, metrics } = options
   const blocksMatched = metrics.counter('chainsieve_matcher_blocks_total', 'Blocks that were matched with rules.')
@@ -70,7 +69,6 @@ export const createRuleMatching = (options: RuleMatchingOptions) => {
       }
     })
 
-  /** Asks again and again for what rules cannot be decided without. */
   const until = async (number: number, isOpen: () => boolean, ask: () => Promise<void>, what: string) => {
     let told = false
     try {
@@ -87,7 +85,7 @@ export const createRuleMatching = (options: RuleMatchingOptions) => {
   }
 
   return {
-    /** Waits until everything is known that only the chain tells of a block's contracts and tokens, and that rules on these, or on what is decoded, may need. */
+    /** Waits until all is known that rules may need and only the chain tells. */
     async complete(raw: RawBlock, signal: AbortSignal) {
       const number = Number(raw.block.number)
       if (!matcher.wants(number)) return
@@ -114,10 +112,7 @@ export const createRuleMatching = (options: RuleMatchingOptions) => {
         'the name, symbol and decimals of a new token',
       )
     },
-    /**
-     * What the rules find in a block that is about to be stored. Where that cannot be decided yet, because the decimals of a token cannot be
-     * asked, it waits until it can: that is no "no match".
-     */
+    /** Matches a block. It waits where a token's decimals are unknown, since that is no "no match". */
     async match(block: DecodedBlock, signal: AbortSignal) {
       const { raw } = block
       const number = Number(raw.block.number)
@@ -157,7 +152,6 @@ export const createRuleMatching = (options: RuleMatchingOptions) => {
         waits.delete(number)
       }
     },
-    /** Why matching waits; null if it does not. */
     waiting() {
       const [first] = waits.values()
       return first ?? null

@@ -24,7 +24,6 @@ export interface RuleWatcherOptions extends Pick<RuleMatchingOptions, 'tokens' |
 
 const FIX_AGAIN_MS = 10_000
 
-/** The rules of one network, as its indexing thread knows them. */
 export const createRuleWatcher = (options: RuleWatcherOptions) => {
   const { network, rules, scans, tokens, contracts, links, log, limits = DEFAULT_LIMITS, clock = systemClock } = options
   const { metrics = createMetrics() } = options
@@ -43,7 +42,7 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
   let fixAt = 0
   const update = createPendingUpdate()
 
-  /** From here on the rule is looked for in every block; what is stored already is gone through where the rule asks for it. */
+  /** From here on, blocks are matched; stored ones are searched where the rule asks for it. */
   const register = ({ id, startBlock }: StoredRule, held: readonly Range[]) => {
     if (startBlock === null) return
     const before = scans.get(id)
@@ -72,7 +71,7 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
     }
   }
 
-  /** A rule of several networks begins in each above all that is known there, which is noted with the network's blocks. */
+  /** A rule of several networks begins above all that is known in each, noted with its blocks. */
   const fixOwn = (rule: StoredRule, stored: number) => {
     if (head === undefined && stored < 0) return
     const fixed = { ...rule, startBlock: Math.max(head ?? -1, stored) + 1 }
@@ -82,7 +81,6 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
     generation++
   }
 
-  /** The rule as it is here. */
   const toOwn = (rule: StoredRule): StoredRule =>
     rule.startBlock === null && isWide(rule.network) ? { ...rule, startBlock: scans.get(rule.id)?.start ?? null } : rule
 
@@ -99,7 +97,7 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
     onTrouble: troubles.note,
   })
 
-  /** Takes up what was changed of the rules; costs next to nothing where nothing was. `held`: blocks that are stored or on their way. */
+  /** Takes up changed rules; costs next to nothing where none are. `held`: stored or on their way. */
   const refresh = (held: readonly Range[]) => {
     if (open.size > 0 && clock.elapsed() >= fixAt)
       for (const id of open.keys()) {
@@ -148,7 +146,7 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
     match: matching.match,
     /** Whether any rule looks at the block of that number. */
     wants: matcher.wants,
-    /** Changes that the writer does not know yet; they must come with, or before, the first block that was matched by them. */
+    /** Changes for the writer; they must come before or with the first block matched by them. */
     takeUpdate: update.take,
     /** Histories that rules asked for and that are still to be gone through. */
     scans,
@@ -162,7 +160,6 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
       head = at
       for (const rule of known.values()) fixStart(rule, -1)
     },
-    /** Why matching waits; null if it does not. */
     get waiting() {
       return matching.waiting()
     },
@@ -174,7 +171,6 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
   }
 }
 
-/** Changes of rules that the writer does not know yet. */
 const createPendingUpdate = () => {
   let paused: readonly number[] | undefined
   let gone: number[] = []
@@ -188,7 +184,6 @@ const createPendingUpdate = () => {
       scans.delete(rule)
       gone.push(rule)
     },
-    /** Undefined where nothing has changed since the last call. */
     take() {
       if (!paused && gone.length === 0 && scans.size === 0) return undefined
       const taken = { ...(paused && { paused }), gone, scans: [...scans.values()] }
@@ -213,7 +208,6 @@ const createRuleTroubles = (log: Log, limits: Limits) => {
   const accounts = createTroubles(log, 'account')
   return {
     ...{ rules, accounts },
-    /** Of rules that failed or found too much in a block. */
     note({ failed, cut }: Pick<Matches, 'failed' | 'cut'>, block: number) {
       const why = `The rule could not be matched with all of block ${block}, because of a fault of the server.`
       for (const { rule, error } of failed) rules.add(rule.id, why, error)
@@ -237,7 +231,7 @@ const MESSAGES = {
   account: 'The rules of an account do not work as they should',
 }
 
-/** Why rules, or all rules of an account, did not do all that they should. Each is logged once, however often it happens, until they are changed. */
+/** Each trouble is logged once, however often it happens, until its rule is changed. */
 export const createTroubles = (log: Log, of: 'rule' | 'account') => {
   const all = new Map<number, string>()
   return {

@@ -25,12 +25,11 @@ export interface Replacing {
   replaces: number[]
 }
 
-/** Most blocks of one batch. */
 const MOST_BLOCKS = 4_096
 
 /**
- * Joins partial blocks with what is stored in part around them: segments never overlap, so all that a new one would reach over is
- * written again. Blocks that are held whole are left out, and no batch reaches over one.
+ * Joins partial blocks with those stored around them, as segments never overlap; skips whole
+ * blocks.
  */
 export const joinStored = (
   fresh: readonly RawBlock[],
@@ -74,7 +73,6 @@ export const cutStored = (
   return { batches: batchesOf(blocks, held, preparer), replaces: segments.map(({ id }) => id) }
 }
 
-/** Transactions, logs and traces. */
 const sizeOf = ({ receipts, traces = [] }: RawBlock): number =>
   receipts.reduce((sum, { logs }) => sum + 1 + logs.length, traces.length)
 
@@ -106,7 +104,6 @@ const numberOf = ({ block }: RawBlock): number => Number(block.number)
 /** Its document says that it is partial. */
 const marked = (raw: RawBlock): RawBlock => ({ ...raw, block: { ...raw.block, partial: true }, partial: true })
 
-/** All that two parts of one block hold. */
 export const joinParts = (one: RawBlock, other: RawBlock): RawBlock => {
   if (one.block.hash !== other.block.hash)
     throw stop(
@@ -166,7 +163,6 @@ export const openStoredBlocks = (store: string, chainId: number | undefined) => 
     }
   }
   return {
-    /** Those of a range that are stored in part, ascending. */
     read(from: number, to: number) {
       const [txsOf, logsOf, tracesOf] = (['tx', 'log', 'trace'] as const).map(kind =>
         Map.groupBy(within(kind, from, to), hashOf),
@@ -179,7 +175,6 @@ export const openStoredBlocks = (store: string, chainId: number | undefined) => 
           return rawOfDocuments(block, { chainId, txs, logs, traces })
         })
     },
-    /** Which of these transactions are stored. */
     transactions(hashes: readonly string[]) {
       const query = { terms: { hash: hashes } }
       const request = parseSearch(JSON.stringify({ query, size: hashes.length }), ['tx'], Date.now())

@@ -31,7 +31,6 @@ export interface LiveStatusOptions extends StatusOptions {
   log: Log
 }
 
-/** Time over which speeds are measured. */
 const WINDOW_MS = 10_000
 
 /** The status of a running server; speeds are those of the last seconds. */
@@ -67,7 +66,6 @@ export const createStatus = (options: LiveStatusOptions) => {
   return coalesceFor(look, SAME_MS)
 }
 
-/** So long the same is told. */
 const SAME_MS = 100
 
 /** Longest time that a status waits for what is newer than what it told last. */
@@ -98,7 +96,6 @@ const promptly = (ask: StatusOptions['held']): StatusOptions['held'] => {
   }
 }
 
-/** The status of what is stored, without a server. */
 export const offlineStatus = async (options: StatusOptions): Promise<Status> => {
   const networks = await Promise.all(options.networks().map(network => statusOf(network, options, new Map())))
   return { version, networks: networks.map(one => ({ ...one, state: 'stored' })) }
@@ -108,10 +105,7 @@ const FILE = 'status.json'
 const PUBLISH_MS = 1000
 /** A file that is older was left behind by a server that is gone. */
 const FRESH_MS = 5000
-/**
- * Writes a running server's status beside its data again and again, for `chainsieve status`, and logs what has it not be ready; the returned
- * function ends that.
- */
+/** Publishes a running server's status for `chainsieve status`; the returned function ends that. */
 export const publishStatus = (data: string, status: () => Promise<Status>, log: Log) => {
   const path = join(data, FILE)
   const tellReasons = createReadinessLog(log)
@@ -151,14 +145,14 @@ export const lastPublished = (data: string): Status | undefined => {
     return undefined
   }
 }
-/** Blocks that were stored when the program was killed, and that the store's log does not hold any more: they are indexed again. */
+/** Blocks that were stored before a crash and are lost with the log: they are indexed again. */
 export interface LogLoss {
   /** Transactions behind the damage; 0 where the log is gone. */
   transactions: number
   /** Null where nothing tells how many blocks these were. */
   blocks: number | null
 }
-/** Looks at a store before it is opened, since opening it cuts the log; the returned function compares that with what it holds then. */
+/** Looks before the store is opened, which cuts its log; the result compares the blocks after. */
 export const watchLog = (
   data: string,
   network: string,

@@ -14,7 +14,6 @@ import type { MovingReport, RemoteHealth, ShippingReport } from '../remote.ts'
 import type { LogLoss } from './live.ts'
 import type { Reason } from './readiness.ts'
 
-/** What `GET /status` and `chainsieve status` tell. */
 export interface Status {
   version: string
   networks: NetworkStatus[]
@@ -30,10 +29,8 @@ export interface Status {
   warnings?: Reason[]
 }
 
-/** How what sends alerts is. */
 export interface DeliveryState {
   state: 'delivering' | 'restarting' | 'stuck'
-  /** Why it does not deliver now. */
   error: string | null
   restarts?: RestartStatus
   /** Receivers that take nothing now, those that have failed longest first. */
@@ -57,14 +54,9 @@ export interface FailingState {
 
 export interface NetworkStatus {
   network: string
-  /**
-   * `following` the head, `filling` older blocks, both being `filling`; `waiting` for something, such as an answer of a node; `serving` what
-   * is stored where there is no source; `stored` where no server runs; `restarting` after `error`, `stopped` by it.
-   */
+  /** `filling` blocks below the head or `following` it; `serving`: no source; `stored`: no server. */
   state: 'following' | 'filling' | 'waiting' | 'serving' | 'stored' | 'restarting' | 'stopped'
-  /** The reason for waiting, and since when. */
   waiting?: Waiting
-  /** That its threads ended by a fault, and were started again. */
   restarts?: RestartStatus
   /** Blocks that are held whole, ascending and inclusive; between two ranges is a hole. */
   ranges: Range[]
@@ -76,7 +68,6 @@ export interface NetworkStatus {
   missing?: MissingBlocks
   /** The highest block that any of its nodes told last; null where none did. */
   head: number | null
-  /** Blocks between the newest stored block and the head. */
   lag: number | null
   /** The newest block of the chain that was taken, with its own time; null where there is none. Times are ISO-8601 UTC. */
   lastBlock: LastBlock | null
@@ -89,7 +80,7 @@ export interface NetworkStatus {
   /** Until a back-fill is done. */
   secondsLeft: number | null
   error: string | null
-  /** What the log of its store had lost when the server started, after a crash; absent where nothing. Its blocks are indexed again. */
+  /** What the store's log had lost at the start, after a crash; those blocks are indexed again. */
   logLoss?: LogLoss
   /** Why its store cannot be searched; absent where it can. */
   store?: 'damaged' | 'unreadable'
@@ -140,7 +131,6 @@ export interface StatusOptions {
 }
 /** Reports of the last seconds, oldest first, by which speeds are measured. */
 export type Samples = ReadonlyMap<Indexing, { at: number; report: Report }[]>
-/** The status of one network. */
 export const statusOf = async (
   network: string,
   { indexings, watching, held: ask, losses }: StatusOptions,

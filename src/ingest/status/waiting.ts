@@ -9,14 +9,12 @@ export interface TimedBlock {
 }
 
 export interface PaceOptions {
-  /** The newest blocks that are stored, ascending. */
   stored: readonly TimedBlock[]
   /** Longest time without a block, in milliseconds; 0: as long as it takes. By default three times the chain's own. */
   staleMs?: number | undefined
   clock?: Pick<Clock, 'now' | 'elapsed'>
 }
 
-/** Blocks that the pace is told from. */
 export const KEPT = 64
 /** Fewer steps between blocks than these say too little. */
 const FEWEST = 4
@@ -30,7 +28,6 @@ const SHARE = 0.9
 
 export type Pace = ReturnType<typeof createPace>
 
-/** How fast a chain makes blocks, and when its last one came. */
 export const createPace = ({ stored, staleMs, clock = systemClock }: PaceOptions) => {
   let blocks: TimedBlock[] = stored.slice(-KEPT)
   const startedAt = clock.elapsed()
@@ -56,14 +53,12 @@ export const createPace = ({ stored, staleMs, clock = systemClock }: PaceOptions
   }
 
   return {
-    /** A block of the head came, maybe in the place of others. */
     came(block: TimedBlock) {
       this.lost(block.number - 1)
       blocks.push(block)
       if (blocks.length > KEPT) blocks.shift()
       came = { at: clock.now(), elapsed: clock.elapsed() }
     },
-    /** The chain lost all blocks above this one. */
     lost(to: number) {
       blocks = blocks.filter(({ number }) => number <= to)
     },
@@ -74,7 +69,7 @@ export const createPace = ({ stored, staleMs, clock = systemClock }: PaceOptions
     },
     /** Seconds in which nine of ten blocks follow the one before; null where too few are known. */
     blockTime,
-    /** The trouble to report if no block came for too long; `head` is the newest block that nodes tell, where they are followed. */
+    /** The reason to report if no block came for too long; `head` is what followed nodes tell. */
     stale(head?: number | null): Waiting | undefined {
       const quietMs = clock.elapsed() - (came?.elapsed ?? startedAt)
       const last = blocks.at(-1)

@@ -11,11 +11,9 @@ export type WriterLink = ReturnType<typeof createWriterLink>
 export interface WriterLinkOptions {
   port: MessagePort
   log: Log
-  /** Told when something could not be written; nothing more is taken then. */
   onFailure(error: Error): void
 }
 
-/** The way to the thread that writes: what is sent to it, and what it tells by itself. */
 export const createWriterLink = ({ port, log, onFailure }: WriterLinkOptions) => {
   const waiting = new Map<number, { resolve(revised: Revised): void; reject(error: Error): void }>()
   const open = new Set<Promise<unknown>>()
@@ -68,7 +66,6 @@ export const createWriterLink = ({ port, log, onFailure }: WriterLinkOptions) =>
     port.postMessage({ ...message, id } satisfies ToWriter, transfer)
     return done
   }
-  /** Resolves when it is committed. */
   const send = (message: Request, transfer?: ArrayBuffer[]) => {
     const done = post(message, transfer)
     open.add(done)
@@ -82,18 +79,13 @@ export const createWriterLink = ({ port, log, onFailure }: WriterLinkOptions) =>
   return {
     ...{ send, post },
     close: () => port.postMessage({ type: 'close' } satisfies ToWriter),
-    /** Resolves when all that was sent is committed. */
     async settled() {
       await Promise.all(open)
       if (failed) throw failed
     },
-    /** Whether nothing was sent that is not committed. */
     isSettled: () => open.size === 0,
-    /** Alerts that came into each state since the start. */
     alerts: () => alerts,
-    /** Why the writer waits. */
     stuck: () => stuck,
-    /** Metrics of the writer. */
     metrics: () => metrics,
     /** Undefined where nothing is shipped, and while it is not known. */
     shipping: () => shipping,

@@ -1,5 +1,6 @@
 import { type AlertStore, createAlertStore } from '../../alerts/alert-store.ts'
 import { createAlertPruning } from '../../alerts/marks.ts'
+import type { Batch } from '../../engine/documents/batch.ts'
 import { openForWriting } from '../../engine/open.ts'
 import { createMoveWriter } from '../../engine/shipping/document-location.ts'
 import { createWriter, type Writer } from '../../engine/writer.ts'
@@ -8,10 +9,9 @@ import { createThreadLog } from '../../lib/log.ts'
 import { createMetrics, type Metrics } from '../../lib/metrics.ts'
 import { nativeBinding } from '../../lib/runtime.ts'
 import { keepPages, type WritableDb } from '../../sqlite/database.ts'
-import type { FromWriter, ToWriter, WriterData } from '../messages.ts'
+import type { Change, FromWriter, ToWriter, WriterData } from '../messages.ts'
 import type { RemoteStore } from '../remote.ts'
-import { createChangeQueue, type QueuedChange } from './change-queue.ts'
-import { attemptStep, createMerging, createModernizing, createPruner, LOOK_MS } from './maintenance.ts'
+import { attemptStep, createMaintenance, createWorkQueue, LOOK_MS, type QueuedChange } from './work-queue.ts'
 
 const RETRY_MS = 2000
 const COUNT_MS = 1000
@@ -20,18 +20,15 @@ const BOUNDS_S = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
 const OF_HEAD = 240
 const DEFAULT_JOURNAL = 8e9
 
-/** The one thread that writes a network's store. What comes of the head and what waits of a back-fill share its time. */
 type Shipping = ReturnType<RemoteStore['startShipping']>
 
+/** The one thread that writes a network's store: takes what is next from one queue, and ships in between. */
 export const runWriter = (options: WriterData, remote?: RemoteStore) => {
   const { port, returning = false, journalMax = DEFAULT_JOURNAL } = options
-  const { db, writer, alertStore, merging, maintain, tell, answers, log } = openWriter(options)
-  const queue = createChangeQueue()
+  const { db, writer, alertStore, tell, log, answers, queue } = openWriter(options)
   const metrics = createMetrics()
   const countWrite = createWriteCounter(db, metrics)
   const files = watchFiles(db, { onLost: error => answers.failed(-1, error), onLook: () => wake() })
-  /** Pruning and what else waits take turns. */
-  let pruned = false
   let busy = false
   let closing = false
   let stopping = false
@@ -52,25 +49,15 @@ export const runWriter = (options: WriterData, remote?: RemoteStore) => {
   }
   const next = () => {
     busy = false
-    const lane = merging.isLate() ? undefined : queue.urgent()
-    if (!lane && merging.isDue()) {
-      merging.step(stopping)
-      return goOn()
-    }
-    if (!lane && (!pruned || !queue.hasFill()) && pruneSome()) {
-      pruned = true
-      return goOn()
-    }
-    pruned = false
+    const lane = queue.next({ isStopping: stopping, isClosing: closing })
+    if (lane === 'job') return goOn()
     const first = queue.first(lane)
     const full = first && !stopping && isBlocks(first) ? shipping?.full() : undefined
     if ((!first || full || shipping?.owes()) && shipSome()) return goOn()
     if (full) return answers.stuck(full)
-    merging.pause()
     void write(queue.take(lane))
   }
   const shipSome = (): boolean => !closing && attemptStep(() => shipping?.step() === true)
-  const pruneSome = (): boolean => !closing && !stopping && attemptStep(maintain)
 
   const write = async (change: QueuedChange | undefined) => {
     if (!change) {
@@ -93,7 +80,7 @@ export const runWriter = (options: WriterData, remote?: RemoteStore) => {
     answers.done(change.id, done, took)
     countWrite.write(change, took)
     report()
-    for (const block of unmergedBy(change, done, shipping !== undefined)) merging.add(block)
+    queue.addUnmerged(unmergedBy(change, done, shipping !== undefined))
     if (shipping) tellShipping(shipping, change)
     goOn()
   }
@@ -112,12 +99,17 @@ export const runWriter = (options: WriterData, remote?: RemoteStore) => {
 
   /** What came back was compared. When all did, the store answers, and nothing is shipped any more. */
   const endReturn = (): boolean => {
-    if (!noteVerified(db, writer)) return false
+    writer.verified()
+    let isBack = false
+    writer.also(() => {
+      isBack = createMoveWriter(db).back()
+    })
+    if (!isBack) return false
     ended = shipping?.close()
     shipping = undefined
     tell({ type: 'shipping', shipping: null })
-    // What was to be emptied was not merged.
-    merging.add(...writer.small(OF_HEAD))
+    // Segments that were to be evicted were not merged.
+    queue.addUnmerged(writer.small(OF_HEAD))
     return true
   }
 
@@ -135,7 +127,7 @@ export const runWriter = (options: WriterData, remote?: RemoteStore) => {
   let shipping: Shipping | undefined = remote?.startShipping({
     ...{ db, writer, returning, journalMax, metrics, wake, log },
     onReport: report,
-    onEmptied: first => merging.add(first),
+    onEmptied: first => queue.addUnmerged([first]),
     onFailure: answers.shippingFailed,
   })
 
@@ -165,7 +157,8 @@ export const runWriter = (options: WriterData, remote?: RemoteStore) => {
         void Promise.resolve(shipping?.patch(message.lines)).then(done => answers.answer(message.id, done === true, 0))
         break
       default:
-        receive(message, writer)
+        for (const batch of batchesOf(message)) writer.receive(batch)
+        if (message.type === 'revise') writer.receive(message.revision)
         queue.add(message)
     }
     wake()
@@ -181,14 +174,12 @@ const openWriter = ({ store, port, cacheMb, network, remote }: WriterData) => {
   const alertStore = createAlertStore(db)
   const tell = (message: FromWriter) => port.postMessage(message)
   const log = createThreadLog(tell)
-  const pruner = createPruner({ store, writer, alerts: createAlertPruning(db), log: log.with({ network }) })
-  const modernize = createModernizing(writer)
-  return {
-    ...{ db, writer, alertStore, tell, log },
-    answers: createAnswers(tell, alertStore),
-    merging: createMerging(writer, remote ? [] : writer.small()),
-    maintain: () => pruner.step() || modernize(),
-  }
+  const queue = createWorkQueue({
+    merge: writer.merge,
+    maintain: createMaintenance({ store, writer, alerts: createAlertPruning(db), log: log.with({ network }) }),
+    unmerged: remote ? [] : writer.small(),
+  })
+  return { db, writer, alertStore, tell, log, queue, answers: createAnswers(tell, alertStore) }
 }
 
 /** Looks now and then whether the files of a store are still those that are open, and closes them. */
@@ -219,20 +210,9 @@ const watchFiles = (
   }
 }
 
-/** What was restored last is the same as it was remotely; whether the store answers searches from now on. */
-const noteVerified = (db: WritableDb, writer: Writer): boolean => {
-  writer.verified()
-  let isBack = false
-  writer.also(() => {
-    isBack = createMoveWriter(db).back()
-  })
-  return isBack
-}
-
 /** What the thread tells of changes: each is answered once. */
 const createAnswers = (tell: (message: FromWriter) => void, alerts: Pick<AlertStore, 'counts'>) => {
   let isStuck = false
-  /** Numbers of those who wait until all is shipped. */
   const shipped: number[] = []
   /** Why nothing will be shipped any more. */
   let broken: Failure | undefined
@@ -245,14 +225,12 @@ const createAnswers = (tell: (message: FromWriter) => void, alerts: Pick<AlertSt
   }
   return {
     answer,
-    /** Of a change that was written. */
     done(id: number, done: boolean, took: number) {
       if (isStuck) tell({ type: 'stuck', why: null })
       isStuck = false
       answer(id, done, took)
     },
     failed: (id: number, error: unknown) => tell({ type: 'failed', id, failure: toFailure(error) }),
-    /** Nothing can be written for now. */
     stuck({ message: why, code }: ChainsieveError) {
       if (!isStuck) tell({ type: 'stuck', why, code })
       isStuck = true
@@ -273,11 +251,9 @@ const createAnswers = (tell: (message: FromWriter) => void, alerts: Pick<AlertSt
 
 const isBlocks = ({ type }: QueuedChange): boolean => type === 'batch' || type === 'replace'
 
-/** Takes note of what the dictionaries are to know of a change. */
-const receive = (change: QueuedChange, writer: Writer) => {
-  if (change.type === 'batch' || change.type === 'restore') writer.receive(change.batch)
-  if (change.type === 'replace') for (const batch of change.change.batches) writer.receive(batch)
-  if (change.type === 'revise') writer.receive(change.revision)
+const batchesOf = (change: Change): readonly Batch[] => {
+  if (change.type === 'replace') return change.change.batches
+  return change.type === 'batch' || change.type === 'restore' ? [change.batch] : []
 }
 
 /** Whether what the change is for was still there. For `forget`: whether there is nothing left to do. */
@@ -310,13 +286,13 @@ const perform = async (
 
 /** Blocks around which there may be segments to merge once a change is written. */
 const unmergedBy = (change: QueuedChange, done: boolean, isShipped: boolean): readonly number[] => {
-  if (change.type === 'restore') return [change.batch.first]
   // Those that are shipped are merged when they are evicted.
-  if (change.type === 'batch') return isShipped ? [] : [change.batch.first]
-  if (change.type !== 'replace' || !done) return []
-  const { batches, replaces } = change.change
-  // What is left of them is removed as well.
-  return batches.length === 0 && replaces.length > 0 ? [-1] : batches.map(({ first }) => first)
+  if (change.type === 'batch' && isShipped) return []
+  const batches = batchesOf(change)
+  if (change.type !== 'replace') return batches.map(({ first }) => first)
+  if (!done) return []
+  // What is left of replaced segments is removed as well.
+  return batches.length === 0 && change.change.replaces.length > 0 ? [-1] : batches.map(({ first }) => first)
 }
 
 const tellShipping = (shipping: Shipping, change: QueuedChange) => {
@@ -327,7 +303,6 @@ const tellShipping = (shipping: Shipping, change: QueuedChange) => {
   else shipping.wrote(Number.POSITIVE_INFINITY, false)
 }
 
-/** Counts writes, and what the store copies of its log into its file. */
 const createWriteCounter = ({ copied }: Pick<WritableDb, 'copied'>, metrics: Metrics) => {
   const writing = metrics.histogram(
     'chainsieve_store_write_duration_seconds',

@@ -34,7 +34,6 @@ export const WANTED = {
   },
 } as const satisfies Record<string, Wanted>
 
-/** Members of a block by the columns that they are from. */
 const BLOCK: readonly [column: string, member: string, kind: typeof hexOf][] = [
   ['parent_hash', 'parentHash', hexOf],
   ['uncles_hash', 'sha3Uncles', hexOf],
@@ -67,10 +66,7 @@ const TRANSACTION: typeof BLOCK = [
   ['transaction_type', 'type', quantityOf],
 ]
 
-/**
- * A block as a node would send it, but for what cryo does not record. Throws a `RangeError` where rows do not belong
- * together: `checkBlock` compares everything else, the logs with the block's bloom among it.
- */
+/** A block as a node would send it; throws a `RangeError` where rows do not belong together. */
 export const assembleBlock = (row: Row, transactions: readonly Row[], logs: readonly Row[]): RawBlock => {
   const hash = hexOf(row('block_hash'), 'block_hash') ?? missing('block_hash')
   const number = `0x${numberOf(row('block_number'), 'block_number').toString(16)}`
@@ -118,7 +114,6 @@ const toTransaction = (tx: Row, at: At, due: number): RpcTransaction => {
   } as RpcTransaction
 }
 
-/** Gas that transactions and those before them use. */
 const cumulate = (transactions: readonly Row[]): bigint[] => {
   let gas = 0n
   return transactions.map(tx => {
@@ -127,7 +122,6 @@ const cumulate = (transactions: readonly Row[]): bigint[] => {
   })
 }
 
-/** The logs of each transaction. */
 const groupLogs = (logs: readonly Row[], at: At, transactions: number): RpcLog[][] => {
   const groups: RpcLog[][] = Array.from({ length: transactions }, () => [])
   for (const log of [...logs].sort((a, b) => indexOf(a) - indexOf(b))) {
@@ -169,7 +163,6 @@ const missing = (column: string): never => {
   throw new RangeError(`it has no ${column}`)
 }
 
-/** The blocks of a folder of cryo, each as the JSON of a pack's line. */
 export async function* readCryo({ files, size }: CryoFolder, options: PackOptions = {}): AsyncGenerator<PackLine> {
   const { signal, onRead, stored, limits = DEFAULT_LIMITS, allocate = bytes => new Uint8Array(bytes) } = options
   const cursors = {
@@ -205,7 +198,6 @@ export async function* readCryo({ files, size }: CryoFolder, options: PackOption
   }
 }
 
-/** Checks one block as a node's answer is checked. */
 export const parseCryoBlock = ({ path, line, bytes }: PackLine, options: PackOptions = {}): RawBlock => {
   const where = `${path}, block ${line}`
   const raw = JSON.parse(Buffer.from(bytes).toString()) as RawBlock

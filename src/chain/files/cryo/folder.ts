@@ -4,18 +4,15 @@ import { refuse } from '../../../lib/errors.ts'
 
 export type Datatype = 'blocks' | 'transactions' | 'logs'
 
-/** A file of cryo, which has all blocks from `from` to `to`, as its name says. */
 export interface CryoFile {
   path: string
   from: number
-  /** Inclusive. */
   to: number
   size: number
 }
 
 export interface CryoFolder {
   path: string
-  /** In the order of their blocks, without overlaps. */
   files: Record<Datatype, CryoFile[]>
   size: number
 }
@@ -26,7 +23,6 @@ const OTHER = /^.+?__[a-z0-9_]+__.+\.parquet$/
 /** Folders in the folder: cryo can make one for each network, and in it one for each datatype. */
 const LEVELS = 2
 
-/** Undefined where there are no files of cryo. */
 export const findCryo = async (path: string): Promise<CryoFolder | undefined> => {
   const files: CryoFolder['files'] = { blocks: [], transactions: [], logs: [] }
   let unknown: string | undefined
@@ -74,7 +70,6 @@ const checkOverlaps = (files: readonly CryoFile[]) => {
   }
 }
 
-/** Each block needs its transactions and its logs. */
 const checkMissing = (path: string, files: CryoFolder['files']) => {
   for (const datatype of ['transactions', 'logs'] as const)
     for (const { from, to } of files.blocks) {

@@ -13,7 +13,6 @@ export interface Wanted {
   optional: readonly string[]
 }
 
-/** One row: its values by the names of columns. */
 export type Row = (column: string) => unknown
 
 /** Exact forms of an integer; the other forms lose digits. */
@@ -21,7 +20,6 @@ const FORMS = ['_string', '_str', '_binary', '']
 
 export type Cursor = ReturnType<typeof createCursor>
 
-/** Rows of a datatype, block by block from the oldest on. */
 export const createCursor = (files: readonly CryoFile[], wanted: Wanted) => {
   let next = 0
   let table: { table: Table; file: CryoFile; columns: ReadonlyMap<string, string> } | undefined
@@ -36,7 +34,6 @@ export const createCursor = (files: readonly CryoFile[], wanted: Wanted) => {
     rows = undefined
     await open?.close()
   }
-  /** Goes to the file that has the block. */
   const seek = async (block: number) => {
     if (table && table.file.to >= block) return table
     await close()
@@ -74,7 +71,6 @@ export const createCursor = (files: readonly CryoFile[], wanted: Wanted) => {
   }
 }
 
-/** Returns the last block. */
 const checkSorted = ({ path, to }: CryoFile, { count, columns }: Rows, from: number): number => {
   const numbers = columns.get('block_number')!
   let last = from
@@ -97,7 +93,6 @@ const rowOf =
     return column === undefined ? undefined : columns.get(column)![at]
   }
 
-/** The columns of a file by the names that they are asked for. */
 const columnsOf = (path: string, names: ReadonlySet<string>, { needed, integers, optional }: Wanted) => {
   const columns = new Map<string, string>()
   const missing: string[] = []
@@ -114,7 +109,6 @@ const columnsOf = (path: string, names: ReadonlySet<string>, { needed, integers,
   return columns
 }
 
-/** Columns of some rows, by their names. */
 export interface Rows {
   count: number
   columns: ReadonlyMap<string, ArrayLike<unknown>>
@@ -123,7 +117,6 @@ export interface Rows {
 /** A Parquet file, of which one row group is in memory at a time. */
 export interface Table {
   names: ReadonlySet<string>
-  /** Rows of each row group. */
   groups: readonly number[]
   read(group: number, columns: readonly string[]): Promise<Rows>
   close(): Promise<void>

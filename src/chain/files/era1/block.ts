@@ -13,10 +13,7 @@ interface Unpacked {
   difficulty: Uint8Array
 }
 
-/**
- * A block from its four entries. Everything in it follows from the header's hash, which the next block names: transactions, receipts,
- * uncles and withdrawals are compared with the roots that the header states. Throws a `RangeError` where they differ.
- */
+/** Decodes a block and compares it with its header's roots; throws a `RangeError` if they differ. */
 export const decodeBlock = (bytes: Buffer, most: number): RawBlock => {
   const unpacked = unpack(bytes, most)
   const header = decodeHeader(unpacked.header)
@@ -53,7 +50,6 @@ export const decodeBlock = (bytes: Buffer, most: number): RawBlock => {
   }
 }
 
-/** The chain that the transactions of a block are for, where they say it. */
 export const chainIdIn = (bytes: Buffer, most: number): number | undefined => {
   const [transactions] = decodeRlpList(unpack(bytes, most).body, 2)
   for (const item of rlpList(transactions)) {
@@ -84,7 +80,6 @@ const compare = ({ members }: Header, name: string, found: Uint8Array) => {
   throw new RangeError(`its ${name} is ${members[name]}, but that of what it holds is ${hexOf(found)}`)
 }
 
-/** Bytes of the block as RLP, which has header and body in one list. */
 const sizeOf = ({ header, body }: Unpacked): number => {
   const items: Rlp[] = [decodeRlpList(header), ...decodeRlpList(body)]
   return encodeRlp(items).length
@@ -109,14 +104,12 @@ export interface DecodedReceipts {
   receipts: RpcReceipt[]
 }
 
-/** Where a transaction is in the chain, as each of its members states it. */
 export interface Place {
   blockHash: Hex
   blockNumber: Hex
   transactionIndex: Hex
 }
 
-/** The receipts of a block, with what JSON-RPC derives from its transactions. */
 export const decodeReceipts = (
   items: readonly Rlp[],
   transactions: readonly Transaction[],
@@ -171,7 +164,6 @@ const decodeLog = (item: Rlp, at: Place & { transactionHash: Hex }, index: numbe
 const outcomeOf = (item: Rlp | undefined) =>
   rlpBytes(item).length === 32 ? { root: hexOf(item) } : { status: quantityOf(item) }
 
-/** The address of the contract that a transaction creates: of its sender and the sender's nonce. */
 export const createdBy = (sender: Uint8Array, nonce: Hex): Hex => {
   const digits = nonce === '0x0' ? '' : nonce.slice(2)
   const bytes = Buffer.from(digits.length % 2 ? `0${digits}` : digits, 'hex')
@@ -185,7 +177,6 @@ export interface Transaction {
   chainId: number | undefined
   /** As JSON-RPC shows it, but for its place in the chain. */
   members: Record<string, unknown> & { hash: Hex; from: Hex; to: Hex | null; nonce: Hex }
-  /** 20 bytes. */
   sender: Uint8Array
 }
 /** Members of the types of EIP-2718 in the order of their RLP, up to the signature. */
@@ -225,10 +216,8 @@ const READ: Readonly<Record<string, (item: Rlp | undefined) => unknown>> = {
       }
     }),
 }
-/** Of an item of a block's body: a list, or bytes where it has a type. */
 export const decodeTransaction = (item: Rlp, baseFee: bigint): Transaction =>
   item instanceof Uint8Array ? decodeTyped(item, baseFee) : decodeLegacy(item)
-/** Its chain, without the effort of finding who sent it. */
 export const chainIdOf = (item: Rlp): number | undefined => {
   if (item instanceof Uint8Array) return Number(quantityOf(decodeRlpList(item.subarray(1), 1)[0]))
   return protectedBy(BigInt(quantityOf(rlpList(item, 9)[6])))
@@ -265,11 +254,9 @@ const decodeTyped = (bytes: Uint8Array, baseFee: bigint): Transaction => {
   return made
 }
 interface Signed {
-  /** The bytes whose hash was signed. */
   signed: Uint8Array
   odd: boolean
   more: Record<string, unknown>
-  /** Where `r` is among the items. */
   at: number
 }
 const finish = (

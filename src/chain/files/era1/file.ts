@@ -11,8 +11,8 @@ import { chainIdIn, decodeBlock } from './block.ts'
 import { HEAD, headerAt, MOST_BLOCKS, openWindow, readEntry, readIndex, survey, TYPES, type Window } from './survey.ts'
 
 /**
- * The blocks of an era1 file, each as the bytes of its entries. Before the first one the whole file is looked at: its entries, its
- * checksum where one is known, the links of its headers, and the accumulator over them.
+ * The blocks of an era1 file as bytes, once its entries, checksum, links and accumulator are
+ * checked.
  */
 export async function* readEra1(path: string, options: PackOptions = {}): AsyncGenerator<PackLine> {
   const { signal, onRead, stored, limits = DEFAULT_LIMITS, allocate = size => new Uint8Array(size) } = options
@@ -40,7 +40,6 @@ export async function* readEra1(path: string, options: PackOptions = {}): AsyncG
   }
 }
 
-/** Decodes and checks one block. */
 export const parseEra1Block = (line: PackLine, options: PackOptions = {}): RawBlock => {
   const { path, line: number, bytes } = line
   const where = `${path}, block ${number}`
@@ -93,7 +92,6 @@ const GENESIS = new Map([
   [1, '0xd4e56740f876aef8c010b86a40d5f56745a118d0906a34e69aec8c0db1cb8fa3'],
   [11_155_111, '0x25a5cc106eea7138acab33231d7160d69cb777ee0c2c553fcddf5138993e6dd9'],
 ])
-/** The same networks by the names that their files begin with. */
 const NAMED = new Map([
   ['mainnet', 1],
   ['sepolia', 11_155_111],
@@ -135,10 +133,7 @@ const damaged = (path: string, error: unknown): unknown => {
 const FILE = 'checksums.txt'
 const PIECE = 1 << 20
 
-/**
- * Compares a file with the `checksums.txt` beside it, where there is one: with the line that names it, or else with all
- * lines, since the list that `geth` writes has no names.
- */
+/** Compares a file with its line in `checksums.txt`, or with all lines if they have no names. */
 export const checkSum = async (path: string, window: Window, signal?: AbortSignal): Promise<void> => {
   const list = join(dirname(path), FILE)
   const text = await readFile(list, 'utf8').catch(() => undefined)

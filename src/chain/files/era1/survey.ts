@@ -5,11 +5,9 @@ import { decodeRlpList, type Rlp, rlpBytes } from '../../../lib/rlp.ts'
 import type { Hex } from '../../wire.ts'
 import { unpackFrames } from './snappy.ts'
 
-/** A block of a file. */
 export interface Place {
   number: number
   hash: string
-  /** Where the block's entries begin and end. */
   from: number
   to: number
 }
@@ -122,10 +120,7 @@ export const accumulatorOf = (records: readonly HeaderRecord[]): Buffer => {
 
 const sha256 = (a: Uint8Array, b: Uint8Array): Buffer => createHash('sha256').update(a).update(b).digest()
 
-/**
- * e2store files are entries of a type, a length and a value. Those of era1: a version, four entries for each block, the
- * accumulator, and the index of the blocks.
- */
+/** e2store entries: type, length, value. era1 has a version, 4 per block, accumulator and index. */
 export const TYPES = {
   version: 0x3265,
   header: 3,
@@ -138,7 +133,6 @@ export const TYPES = {
 
 export interface Entry {
   type: number
-  /** Where its value begins and ends. */
   from: number
   to: number
 }
@@ -149,7 +143,6 @@ export const HEAD = 8
 export const readEntry = async (window: Window, at: number): Promise<Entry> =>
   entryOf(await window.bytes(at, HEAD), at, window.size)
 
-/** The entries of a block. */
 export const entriesIn = (bytes: Buffer): Entry[] => {
   const entries: Entry[] = []
   for (let at = 0; at < bytes.length; at = entries.at(-1)!.to) {
@@ -206,7 +199,7 @@ export const openWindow = async (file: FileHandle): Promise<Window> => {
 
 const KNOWN: ReadonlySet<number> = new Set(Object.values(TYPES))
 
-/** Members of a header in the order of its RLP. Chains add theirs at the end; pre-merge ones end at `nonce`, or since London at the base fee. */
+/** Members of a header in the order of its RLP; pre-merge ones end at `nonce` or the base fee. */
 export const MEMBERS: readonly [name: string, kind: 'bytes' | 'quantity'][] = [
   ['parentHash', 'bytes'],
   ['sha3Uncles', 'bytes'],
@@ -231,7 +224,6 @@ export const MEMBERS: readonly [name: string, kind: 'bytes' | 'quantity'][] = [
   ['requestsHash', 'bytes'],
 ]
 
-/** Up to the nonce. */
 export const LEAST = 15
 
 export interface Header {

@@ -8,12 +8,9 @@ import type { Piece } from '../../../engine/documents/piece.ts'
 import type { Limits } from '../../../limits/index.ts'
 import type { DictionariesMemory } from '../shared/dictionaries.ts'
 
-/** What a thread that builds pieces is started with. */
 export interface BuilderData {
   network: string
-  /** File of the network's store. */
   store: string
-  /** Folder of the ABIs that the user gave. */
   abis: string
   chainId: number | undefined
   limits: Limits
@@ -22,7 +19,6 @@ export interface BuilderData {
   bloom: boolean
   /** Which steps are kept of blocks that come with some. */
   traces: 'calls' | 'all'
-  /** See `YOUNG_MB`. */
   youngMb: number
 }
 
@@ -41,12 +37,10 @@ export type ToBuilder =
 /** Undefined if it could not be built: then the blocks must be taken one by one. */
 export type FromBuilder = Built | Read | Piece | Uint8Array | undefined
 
-/** The blocks of an answer. */
 export interface Read {
   blocks: BlockFacts[]
   /** Contracts whose decimals it takes to build them, by 40 lower-case digits. */
   decimals: string[]
-  /** As that of `Built`. */
   abis: string
 }
 

@@ -13,13 +13,11 @@ export interface BuiltGroup extends Group {
   built: Built | undefined
 }
 
-/** The blocks of an answer, in the thread that read it. */
 export interface ReadAnswer extends Read {
   /** Builds it with decimals of tokens; undefined where that cannot be done. */
   build(decimals: ReadonlyMap<string, number>): Promise<Piece | undefined>
   /** The bytes of the answer; it holds them no more then. */
   giveBack(): Promise<Uint8Array>
-  /** Frees them. */
   drop(): void
 }
 
@@ -30,7 +28,6 @@ const AHEAD = 3
 /** Longest wait for what a thread was asked, before it is ended. */
 const PATIENCE_MS = 1000
 
-/** Threads that build pieces of batches side by side. */
 export const createBuilders = (count: number, data: BuilderData) => {
   const threads = Array.from({ length: count }, () => createThread(data))
   const waiting: (() => void)[] = []
@@ -56,7 +53,6 @@ export const createBuilders = (count: number, data: BuilderData) => {
   }
   const begin = (group: Group): Promise<BuiltGroup> => track(build(group))
 
-  /** Answers that each thread holds. */
   const holds = new Map(threads.map(thread => [thread, 0]))
   let ids = 0
   /** Has what a node answered read; gives the bytes back where that cannot be done. */
@@ -88,7 +84,10 @@ export const createBuilders = (count: number, data: BuilderData) => {
   }
 
   return {
-    /** Groups of lines with what was made of them, in their order, however many are under way. Nothing is made where it is of no use. */
+    /**
+     * Groups of lines with what was built of them, in order; nothing is built where it is of no
+     * use.
+     */
     async *each(groups: AsyncIterable<Group>, isOfUse: () => boolean) {
       const source = groups[Symbol.asyncIterator]()
       const under: Promise<BuiltGroup>[] = []
@@ -174,7 +173,7 @@ export interface Group {
 }
 /** Small groups, so that all threads have something to do and none holds up the others. */
 const GROUP_BYTES = 4 << 20
-/** Reads files group by group. Buffers are used again, since making and dropping them takes longer than to fill them. */
+/** Reads files group by group, and uses buffers again: making them takes longer than filling them. */
 export const createGroupReader = (most: number, bytes = GROUP_BYTES) => {
   const free: SharedArrayBuffer[] = []
 

@@ -36,10 +36,7 @@ import {
   type Read,
   type ToBuilder,
 } from './messages.ts'
-/**
- * A thread that builds pieces of batches. It knows nothing of other blocks than those at hand, and tells no fault: lines and answers that
- * it can make nothing of go back as they came, to be taken in one by one.
- */
+/** Builds pieces in a thread. What it cannot read goes back as it came, to be taken block by block. */
 export const runBuilder = async (data: BuilderData) => {
   const { network, store, abis, chainId, limits, memory, bloom, traces } = data
   const db = openForReading(store, nativeBinding())
@@ -69,7 +66,6 @@ export const runBuilder = async (data: BuilderData) => {
   const build = createBuilder({ context, decode, pack: chainId === undefined ? { limits } : { chainId, limits } })
   const answers = createAnswerBuilder({ context, decode, check: { bloom, limits } })
 
-  /** With the buffers that move to the other thread. */
   const take = (message: ToBuilder): [answer: FromBuilder, buffers?: ArrayBuffer[]] => {
     switch (message.type) {
       case 'lines': {
@@ -117,7 +113,7 @@ export interface BuilderOptions {
   decode(raw: RawBlock): DecodedDocuments
   pack: Pick<PackOptions, 'chainId' | 'limits'>
 }
-/** Builds the pieces of a pack's lines: one for each run of neighbouring blocks. Throws where anything is wrong with a line. */
+/** Builds a piece for each run of neighbouring blocks. Throws where a line is wrong. */
 export const createBuilder =
   ({ context, decode, pack }: BuilderOptions) =>
   (lines: readonly PackLine[]): BuiltPiece[] => {
@@ -152,11 +148,10 @@ interface Held {
   body: Uint8Array
   blocks: DecodedDocuments[]
 }
-/** Reads what nodes answer and builds it in two steps: between them the chain is asked what tokens in it tell of themselves. */
+/** Reads and builds answers of nodes in two steps, since decimals are asked for in between. */
 export const createAnswerBuilder = ({ context, decode, check }: AnswerBuilderOptions) => {
   const held = new Map<number, Held>()
   return {
-    /** Throws where anything about the answer is not plain and good. */
     read(id: number, body: Uint8Array, question: Question): Omit<Read, 'abis'> {
       const raws = readBodyOf(body, question, check)
       const blocks = raws.map(decode)

@@ -3,10 +3,7 @@ import { createHash } from '../../../lib/hash.ts'
 import { type FilterMemory, openAddressFilter } from '../dictionaries.ts'
 import { locked, NoRoom } from './texts.ts'
 
-/**
- * The dictionary of addresses, for several threads: a hash table in shared memory of those that came up since it was reset, and a
- * filter that knows most of all others to be new. Addresses are 40 lower-case digits.
- */
+/** Addresses of several threads: a hash table in shared memory, and a filter of those stored. */
 export interface SharedAddresses {
   /** Its id; gives it the next one where it has none. */
   id(digits: string): number
@@ -15,11 +12,9 @@ export interface SharedAddresses {
 export interface OwnedAddresses extends SharedAddresses {
   /** What was added since the last call, in the order of ids. */
   takeAdded(): Added
-  /** Whether it is time for `reset`. */
   isFilling(): boolean
-  /** Whether all that was added is taken. */
   isTaken(): boolean
-  /** Forgets all addresses: all of them are stored, and no other thread looks for any at the moment. */
+  /** All are stored, and no other thread looks for any at the moment. */
   reset(): void
 }
 
@@ -35,7 +30,6 @@ export interface AddressesMemory {
 export interface AddressesOptions {
   /** So that nobody can make many addresses share a slot. */
   hashKeys: readonly [number, number]
-  /** Id of a stored address. */
   find(digits: string): number | undefined
 }
 
@@ -82,7 +76,6 @@ const openAddresses = (
   const room = keys.length / KEY_WORDS
   const filter = openAddressFilter(memory.filter)
   const hash = createHash(hashKeys)
-  /** That of the address at hand. */
   const key = new Uint32Array(KEY_WORDS)
   const own = Buffer.from(key.buffer)
   let slot = 0
@@ -124,7 +117,7 @@ const openAddresses = (
       if (added !== undefined) return added
       const stored = find(digits)
       if (stored !== undefined) return stored
-      // What is stored leaves the table only while nobody is here: it was never written before, and is not now.
+      // Stored addresses leave the table only while nobody is here: it was never written before.
       return locked(state, () => {
         const place = probe(from)
         return place > 0 ? state[FIRST]! + place - 1 : insert(digits)

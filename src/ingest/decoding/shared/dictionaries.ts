@@ -28,7 +28,6 @@ export interface JoinedDictionaries {
 /** Those of the thread that puts batches together, and hands on what all threads add. */
 export interface OwnedDictionaries extends Dictionaries {
   memory: DictionariesMemory
-  /** Whether it is time for `reset`. */
   isFilling(): boolean
   /** Makes room: all that was taken is stored, and no other thread builds anything. False where something is not taken yet. */
   reset(): boolean

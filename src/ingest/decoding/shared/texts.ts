@@ -1,24 +1,19 @@
 import type { Added } from '../../../engine/index/dictionary.ts'
 
-/**
- * A dictionary of few texts that several threads add to: a log in shared memory, which each thread reads up to its end before it adds to
- * it. So each text gets one id, and ids follow each other.
- */
+/** Texts of several threads: a log in shared memory that each reads to its end before it adds. */
 export interface SharedTexts {
   /** Undefined where no thread has added it. */
   find(key: string): number | undefined
-  /** Adds a text, unless another thread just did; undefined where its id would not be below `most`. */
+  /** Adds a text, unless another thread just did; undefined where its id would reach `most`. */
   add(key: string, text: string, most?: number): number | undefined
 }
 
 export interface OwnedTexts extends SharedTexts {
   /** What was added since the last call, in the order of ids. */
   takeAdded(): Added
-  /** Whether it is time for `reset`. */
   isFilling(): boolean
-  /** Whether all that was added is taken. */
   isTaken(): boolean
-  /** Forgets all texts: all of them are stored, and no other thread looks for any at the moment. */
+  /** All are stored, and no other thread looks for any at the moment. */
   reset(): void
 }
 
@@ -65,7 +60,6 @@ const openTexts = (
   const bytes = Buffer.from(memory.bytes)
   let ids = new Map(load())
   let epoch = Atomics.load(state, EPOCH)
-  /** Bytes and entries that were read. */
   let [read, seen] = [0, 0]
 
   const catchUp = () => {
@@ -162,15 +156,12 @@ const HELD = 1
 /** Held, and somebody waits for it. */
 const AWAITED = 2
 
-/** Longest sleep: who holds the lock may have ended without a word, and the sleeper is to notice that it has to end, too. */
+/** Longest sleep: who holds the lock may have ended, and the sleeper may have to end, too. */
 const NAP_MS = 1000
 /** Nobody holds it for more than milliseconds: after as many naps, who did has ended. */
 const MAX_NAPS = 10
 
-/**
- * Runs while no other thread does under the same lock, which is the first word of `state`. Never to be nested. Throws where it is never given
- * back; whoever owns it starts anew then.
- */
+/** Runs under the lock in the first word of `state`. Not to be nested; throws if never released. */
 export const locked = <T>(state: Int32Array<SharedArrayBuffer>, run: () => T): T => {
   if (Atomics.compareExchange(state, 0, FREE, HELD) !== FREE)
     for (let naps = 0; Atomics.exchange(state, 0, AWAITED) !== FREE; ) {

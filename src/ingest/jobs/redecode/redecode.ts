@@ -24,9 +24,7 @@ export interface RedecodeOptions {
   network: string
   store: string
   native: string | undefined
-  /** Folder of the ABIs. */
   abis: string
-  /** Folder of what is asked for. */
   folder: string
   /** What is decoded by, as of so many milliseconds ago at most. */
   decoding(age?: number): Decoding
@@ -46,16 +44,10 @@ export interface RedecodeOptions {
 const FIRST = 64
 const STEP_MS = 15
 const MOST = 10_000
-/** Of documents that lie elsewhere. */
 const MOST_ELSEWHERE = 500
-/** How long to wait before decoding again is retried after a failure. */
 const AGAIN_MS = 60_000
 
-/**
- * Goes through the stored blocks for the ABIs by which that was asked for, the newest first, a few documents at a time: what an ABI tells
- * otherwise, and no less surely than it was, takes the place of what is stored. No alerts come of it: what a rule is to find in history is what
- * the rule's own going through it finds.
- */
+/** Decodes stored blocks by ABIs as requested, the newest first; no alerts come of it. */
 export async function* redecode(options: RedecodeOptions): Changes {
   const { folder, network, abis, log, signal } = options
   for (const redecoding of openRedecodings(folder, network)) {
@@ -97,7 +89,6 @@ async function* redecodeBy(redecoding: Redecoding, abi: OwnAbi & { name: string 
   }
 }
 
-/** Documents that changed. */
 interface Counts {
   logs: number
   calls: number
@@ -109,7 +100,6 @@ interface Step {
   /** The newest block that is still to be looked at; undefined: what was found is gone, and is to be looked for again. */
   to: number | undefined
   blocksLeft: number
-  /** Milliseconds that a thread worked on it. */
   longest: number
 }
 

@@ -1,0 +1,165 @@
+import type { AlertPruning } from '../../alerts/marks.ts'
+import type { Writer } from '../../engine/writer.ts'
+import { ChainsieveError } from '../../lib/errors.ts'
+import type { Log } from '../../lib/log.ts'
+import type { Range } from '../../lib/ranges.ts'
+import { createLaneShares } from '../../lib/scheduling/lane-turns.ts'
+import { type Change, LANE_PARTS, type LaneName } from '../messages.ts'
+import { type OpenRequest, openPruneRequest, type PruneRequest } from '../requests/prune-requests.ts'
+
+/** A change that waits to be written, by the number under which it is answered. */
+export type QueuedChange = Change & { id: number }
+
+/** Steps of jobs take some milliseconds; each returns whether there may be more to do. */
+interface WriterJobs {
+  merge(block: number): boolean
+  maintain(): boolean
+  /** Blocks around which there are segments to merge. */
+  unmerged: number[]
+}
+
+/** Blocks of the head that wait, from which on they share the time with shipping. */
+const MANY_OF_HEAD = 8
+/**
+ * Blocks of the head go before merging, but not for ever: a store of many small segments is slow to search. From so many
+ * on, `MERGE_STEPS` go before each block; from `MAX_UNMERGED` on, no block goes.
+ */
+const MANY_UNMERGED = 16
+const MAX_UNMERGED = 256
+const MERGE_STEPS = 8
+
+/**
+ * All that waits for the writer, in one order: the head as long as it needs no more than its part of the time, merging,
+ * maintenance in turns with a back-fill, and the back-fill.
+ */
+export const createWorkQueue = ({ merge, maintain, unmerged }: WriterJobs) => {
+  const lanes: Record<LaneName, QueuedChange[]> = { head: [], fill: [] }
+  const shares = createLaneShares(LANE_PARTS)
+  let mergeSteps = 0
+  let wasMaintained = false
+
+  const urgentLane = (): LaneName | undefined => {
+    if (lanes.head.length === 0) return undefined
+    // Changes of rules and reorganisations apply to everything that is written after them.
+    const isPlain = lanes.fill.length > 0 && lanes.head.every(({ type }) => type === 'batch')
+    return isPlain ? shares.next() : 'head'
+  }
+
+  return {
+    add: (change: QueuedChange) => void lanes[laneOf(change)].push(change),
+    /** It could not be written, and is the next one of its lane again. */
+    putBack: (change: QueuedChange) => void lanes[laneOf(change)].unshift(change),
+    addUnmerged: (blocks: readonly number[]) => void unmerged.push(...blocks),
+    /** The lane whose turn it is, or `job` where a step of a job went first. */
+    next({ isStopping, isClosing }: { isStopping: boolean; isClosing: boolean }): LaneName | 'job' {
+      const isMergingLate = unmerged.length >= (mergeSteps < MERGE_STEPS ? MANY_UNMERGED : MAX_UNMERGED)
+      const lane = isMergingLate ? undefined : urgentLane()
+      if (!lane && unmerged.length > 0) {
+        mergeSteps++
+        // The oldest goes first, so that none are left that are too few to merge; what fails is tried with a later block.
+        if (isStopping || !attemptStep(() => merge(unmerged[0]!))) unmerged.shift()
+        return 'job'
+      }
+      const isDue = !lane && !isClosing && !isStopping && (!wasMaintained || lanes.fill.length === 0)
+      wasMaintained = isDue && attemptStep(maintain)
+      return wasMaintained ? 'job' : (lane ?? 'fill')
+    },
+    first: (lane: LaneName): QueuedChange | undefined => lanes[lane][0],
+    take(lane: LaneName): QueuedChange | undefined {
+      mergeSteps = 0
+      return lanes[lane].shift()
+    },
+    /** Notes the time of a change; true where shipping may have as much: the head does not wait, unless it takes all. */
+    spend(change: QueuedChange, ms: number): boolean {
+      shares.spend(laneOf(change), ms)
+      return laneOf(change) === 'fill' || lanes.head.length >= MANY_OF_HEAD
+    },
+  }
+}
+
+/** Decoding again takes turns with a back-fill, as what is restored does. */
+const laneOf = (change: Change): LaneName =>
+  change.type === 'batch' || change.type === 'replace' ? change.lane : ASIDE.has(change.type) ? 'fill' : 'head'
+const ASIDE: ReadonlySet<Change['type']> = new Set(['revise', 'restore', 'verified', 'forget'])
+
+/** Runs a step of a job. What is refused for now is tried again later. */
+export const attemptStep = (step: () => boolean): boolean => {
+  try {
+    return step()
+  } catch (error) {
+    if (!(error instanceof ChainsieveError && error.next === 'retry')) throw error
+    return false
+  }
+}
+
+export interface MaintenanceOptions {
+  store: string
+  writer: Pick<Writer, 'prune' | 'also' | 'modernize'>
+  alerts: AlertPruning
+  log: Log
+}
+
+/** Time between two looks at whether pruning is requested. */
+export const LOOK_MS = 1_000
+
+/** Prunes where that is requested, and brings old entries of the index into today's form, step by step. */
+export const createMaintenance = (options: MaintenanceOptions): (() => boolean) => {
+  let pruning: Iterator<void> | undefined
+  let lookAt = 0
+  let isModern = false
+  return () => {
+    if (!pruning && performance.now() >= lookAt) {
+      lookAt = performance.now() + LOOK_MS
+      pruning = pruneAsAsked(options)
+    }
+    if (pruning?.next().done === false) return true
+    pruning = undefined
+    isModern ||= !options.writer.modernize()
+    return !isModern
+  }
+}
+
+/** Removes old blocks and alerts where that was requested. The next look continues what a stop interrupts. */
+export function* pruneAsAsked(
+  options: Omit<MaintenanceOptions, 'writer'> & { writer: Pick<Writer, 'prune' | 'also'> },
+) {
+  for (let open = openPruneRequest(options.store); open; open = openPruneRequest(options.store))
+    yield* prune(open, options)
+}
+
+function* prune(
+  { request, end }: OpenRequest,
+  { writer, alerts, log }: Parameters<typeof pruneAsAsked>[0],
+): Generator<void, void> {
+  let blocks: Range | undefined
+  const onHidden = ({ from, to }: Range) => {
+    blocks = { from: blocks?.from ?? from, to }
+  }
+  try {
+    while (writer.prune(request, onHidden)) yield
+  } finally {
+    if (blocks) log.info('Removed old blocks', { ...blocks, ...keptBy(request) })
+  }
+  if (request.alerts) {
+    const { step, removed } = alerts.begin(request.alerts)
+    for (let more = true; more; ) {
+      writer.also(() => {
+        more = step()
+      })
+      yield
+    }
+    const before = new Date(request.alerts.before).toISOString()
+    if (removed() > 0) log.info('Removed old alerts', { alerts: removed(), before })
+  }
+  end()
+}
+
+/** What is kept, in the words of the settings. */
+const keptBy = ({ below, keepBlocks, keepSeconds }: PruneRequest) => ({
+  ...(below !== undefined && { before: below }),
+  ...(keepBlocks !== undefined && { keepBlocks }),
+  ...(keepSeconds !== undefined && { keepFor: inDays(keepSeconds) }),
+})
+
+const inDays = (seconds: number): string =>
+  `${seconds % 86_400 === 0 ? seconds / 86_400 : (seconds / 86_400).toFixed(2)}d`
