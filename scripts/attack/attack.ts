@@ -1,4 +1,4 @@
-import type { Random } from '../bench/random.ts'
+import type { Random } from '../lib/random.ts'
 import type { ServeOptions, Victim } from './server.ts'
 
 /** One way to attack the program. */

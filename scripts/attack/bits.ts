@@ -9,7 +9,7 @@ import { answerSearch } from '../../src/search/answer.ts'
 import { damaged } from '../../src/sqlite/damage.ts'
 import { checkPages } from '../../src/sqlite/pages.ts'
 import { createTestStore, demoBlocks } from '../../test/support/store.ts'
-import type { Random } from '../bench/random.ts'
+import type { Random } from '../lib/random.ts'
 import { type Attack, tryEach } from './attack.ts'
 
 /** Files of a store as a process left them, and what may be answered of them: what was committed by then, or before. */

@@ -1,9 +1,8 @@
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
-import type { Random } from '../bench/random.ts'
+import type { Random } from '../lib/random.ts'
 import { chance, pick } from './attack.ts'
 import { isRaw } from './json.ts'
-import { misspelt, mutate, type Oddity } from './mutate.ts'
-import { INHERITED } from './oddities.ts'
+import { INHERITED, misspelt, mutate, type Oddity } from './mutate.ts'
 import { elsewhere } from './paths.ts'
 
 /** A request as it goes over the wire. */

@@ -1,6 +1,6 @@
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { makeChain } from '../../test/support/pack.ts'
-import type { Random } from '../bench/random.ts'
+import type { Random } from '../lib/random.ts'
 
 /** A chain that is reorganised at random, and knows of every block that it ever had what it stands on. */
 export interface Branches {

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import type { Random } from '../bench/random.ts'
+import type { Random } from '../lib/random.ts'
 import { type Attack, brief, pick, tryEach } from './attack.ts'
 import { ask, pause, SCENARIO_NETWORK, type ServeOptions, type Victim } from './server.ts'
 
@@ -171,6 +171,7 @@ const settledFiles = async (pid: number): Promise<number> => {
     await pause(SETTLE_MS)
   }
 }
+
 const SETTLE_MS = 700
 
 /** 0 where the system does not tell. */

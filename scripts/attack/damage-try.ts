@@ -33,7 +33,7 @@ import { damaged, readDamage } from '../../src/sqlite/damage.ts'
 import { checkPages, sealPages } from '../../src/sqlite/pages.ts'
 import { ruleBody } from '../../test/support/rules.ts'
 import { createTestStore, demoBlocks, WITHOUT_SHELF } from '../../test/support/store.ts'
-import { createRandom, type Random } from '../bench/random.ts'
+import { createRandom, type Random } from '../lib/random.ts'
 import { pick } from './attack.ts'
 import { askEverything, askReader, DAMAGES, lastOf } from './bits.ts'
 

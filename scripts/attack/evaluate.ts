@@ -1,6 +1,6 @@
-import { type FieldPath, type Kind, lookup, nestedPaths, queryPaths } from '../../src/mapping/index.ts'
+import { lazy } from '../../src/lib/lazy.ts'
+import { type FieldPath, KINDS, type Kind, lookup, nestedPaths, queryPaths } from '../../src/mapping/index.ts'
 import { judgeField } from './field.ts'
-import { hasChild, hasParent } from './joins.ts'
 import { isRecord, type Value } from './json.ts'
 import {
   fieldTest,
@@ -184,11 +184,43 @@ const match: Reader = (body, list, reading) => {
     : reading.unknown('a match of several words')
 }
 
+const kindOf = (value: Value | undefined): Kind => KINDS.find(kind => kind === value) ?? refuse('no entity')
+
+/** Documents of another kind that pass the inner query. */
+const passing = (kind: Kind, query: Value | undefined, reading: Reading): (() => Shown[]) => {
+  const test = clause(query ?? refuse('no query'), undefined, { ...reading, kind, kinds: [kind] })
+  return lazy(() => reading.documents[kind].filter(document => test(document._source, document)))
+}
+
+const JOIN_KEYS = ['type', 'query', 'score_mode', 'ignore_unmapped', 'inner_hits']
+
+const hasChild: Reader = (body, list, reading) => {
+  const keys = only(body, [...JOIN_KEYS, 'min_children', 'max_children'])
+  if (keys.inner_hits !== undefined) return reading.unknown('inner_hits')
+  if (list !== undefined) return refuse('a child of an element')
+  if (keys.min_children !== undefined || keys.max_children !== undefined || keys.ignore_unmapped !== undefined)
+    return reading.unknown('options of has_child')
+  const children = passing(kindOf(keys.type), keys.query, reading)
+  const parents = lazy(() => new Set(children().map(({ _parent }) => _parent)))
+  return (_, { _id }) => parents().has(_id)
+}
+
+const hasParent: Reader = (body, list, reading) => {
+  const keys = only(body, [...JOIN_KEYS, 'parent_type', 'score'])
+  if (keys.inner_hits !== undefined) return reading.unknown('inner_hits')
+  if (list !== undefined) return refuse('a parent of an element')
+  if (keys.ignore_unmapped !== undefined || keys.score !== undefined) return reading.unknown('options of has_parent')
+  if (keys.parent_type !== undefined && keys.type !== undefined) return refuse('two types')
+  const parents = passing(kindOf(keys.parent_type ?? keys.type), keys.query, reading)
+  const ids = lazy(() => new Set(parents().map(({ _id }) => _id)))
+  return (_, { _parent }) => _parent !== undefined && ids().has(_parent)
+}
+
 const CLAUSES = new Map<string, Reader>([
   ['prefix', prefix],
   ['match', match],
-  ['has_child', hasChild((query, reading) => clause(query, undefined, reading))],
-  ['has_parent', hasParent((query, reading) => clause(query, undefined, reading))],
+  ['has_child', hasChild],
+  ['has_parent', hasParent],
   ['bool', bool],
   ['exists', exists],
   ['range', range],

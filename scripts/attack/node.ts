@@ -4,7 +4,7 @@ import { ChainsieveError } from '../../src/lib/errors.ts'
 import type { Clock } from '../../src/lib/retry.ts'
 import { KINDS } from '../../src/mapping/index.ts'
 import { type FakeNode, startNode } from '../../test/support/node.ts'
-import type { Random } from '../bench/random.ts'
+import type { Random } from '../lib/random.ts'
 import { type Attack, brief, type Context, chance, type Finding, pick, tryEach } from './attack.ts'
 import { ask, pause, type Victim } from './server.ts'
 import { createBlockJudge, differences, honestBlocks, mutateWire } from './wire.ts'
@@ -41,6 +41,7 @@ const GARBAGE = [
   '\ufeff[]',
   '\u0000',
 ]
+
 /** The share of tries with garbage in place of an answer. */
 const GARBLED = 0.05
 

@@ -1,8 +1,8 @@
 import { KINDS } from '../../src/mapping/index.ts'
-import type { Random } from '../bench/random.ts'
+import type { Random } from '../lib/random.ts'
 import { chance, pick } from './attack.ts'
 import type { Sent } from './body.ts'
-import { INHERITED } from './oddities.ts'
+import { INHERITED } from './mutate.ts'
 
 /** Sends a body elsewhere than to `search`, or with parameters in the URL; its answer is not held against the documents then. */
 export const elsewhere = (sent: Sent, random: Random): void => {
@@ -93,6 +93,7 @@ const NAMES = [
   ...['*', '**', '*.num', 'args.*', '_id', '_source', 'hits', 'block*', '0x00', '-*', 'a\\.b', '%00', '[', '{}', '~'],
   ...INHERITED,
 ]
+
 const nameOf = (random: Random): string => encodeURIComponent(pick(random, NAMES))
 
 /** Of every parameter, values that it takes and others. */

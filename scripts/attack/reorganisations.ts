@@ -4,7 +4,7 @@ import { Agent } from 'undici'
 import { messageOf } from '../../src/lib/errors.ts'
 import { startNode } from '../../test/support/node.ts'
 import { makeChain } from '../../test/support/pack.ts'
-import { startProgram } from '../bench/program.ts'
+import { startProgram } from '../lib/program.ts'
 import { type Attack, brief, type Finding, pick } from './attack.ts'
 import { type Branches, createBranches, type Entity, type Told } from './branches.ts'
 import { pause, type Victim } from './server.ts'
@@ -354,6 +354,7 @@ interface Answer {
   /** Whether the answer came to its end. */
   isWhole: boolean
 }
+
 type Client = ReturnType<typeof createClient>
 
 const createClient = ({ url, tokens }: Victim) => {

@@ -1,6 +1,6 @@
 import { request } from 'node:http'
 import { openAccounts, SCOPES } from '../../src/accounts/index.ts'
-import { startProgram, startServer, type Usage } from '../bench/program.ts'
+import { startProgram, startServer, type Usage } from '../lib/program.ts'
 
 export interface ServeOptions {
   /** Packs to be imported before the start, by network. Default: the blocks of the scenarios. */

@@ -2,11 +2,10 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import { Agent, type Dispatcher } from 'undici'
-import { timesOf } from '../bench/times.ts'
+import { timesOf } from '../lib/table.ts'
 import type { Ground, Seen, Watched } from './watch.ts'
 
 /** Asks as another account does, in a thread of its own, so that the attack does not make its clock late. */
-
 const { url, network, token, pid, everyMs = 20 } = workerData as Ground
 /** What was asked by then is waited for so long. */
 const LAST_MS = 20_000
@@ -97,6 +96,7 @@ const lap = async (): Promise<Seen> => {
   const [term, health, status] = await Promise.all([times.term.lap(), times.health.lap(), times.status.lap()])
   return { term, health, status }
 }
+
 let goesOn = true
 parentPort!.on('message', async what => {
   if (what === 'stop') goesOn = false

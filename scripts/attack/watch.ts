@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { loadavg } from 'node:os'
 import { Worker } from 'node:worker_threads'
-import type { Times } from '../bench/times.ts'
+import type { Times } from '../lib/table.ts'
 import type { Finding } from './attack.ts'
 
 /** Where another account asks, and by which token. */

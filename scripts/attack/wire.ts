@@ -1,7 +1,7 @@
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { KINDS } from '../../src/mapping/index.ts'
 import { createTestStore, demoBlocks, type TestStore } from '../../test/support/store.ts'
-import type { Random } from '../bench/random.ts'
+import type { Random } from '../lib/random.ts'
 import { stringify } from './body.ts'
 import { type Mutation, randomMutations } from './mutate-block.ts'
 
@@ -16,6 +16,7 @@ export const mutateWire = (said: unknown, random: Random): { path: string; what:
   ]
   return { path, what, value: raw.said }
 }
+
 const FROM_ELSEWHERE = 0.15
 
 /** What came of a block that was changed on its way. */

@@ -1,7 +1,7 @@
 import type { Hex } from '../../src/chain/wire.ts'
+import type { Random } from '../lib/random.ts'
 import type { Topic } from './events.ts'
 import type { Party, Token } from './population.ts'
-import type { Random } from './random.ts'
 
 /** Writes ABI words one after another into one buffer, as numbers too large for JavaScript's come out of it at once as hex. */
 export interface Abi {

@@ -1,8 +1,8 @@
 import type { Hex } from '../../src/chain/wire.ts'
+import type { Random } from '../lib/random.ts'
 import type { Abi } from './abi.ts'
 import { COMMON, KNOWN_OTHERS, type MadeEvent, OTHER, type Topic } from './events.ts'
 import type { Party, Population, Token } from './population.ts'
-import type { Random } from './random.ts'
 
 /** What the transaction at hand does; an action fills it in. */
 export interface Act {
@@ -295,6 +295,7 @@ export const pickAction = (random: Random): Action => {
   }
   return ACTIONS[0]!
 }
+
 const TOTAL = ACTIONS.reduce((sum, action) => sum + action.weight, 0)
 
 const transfer = (act: Act, { abi }: Stage, token: Token, from: Party, to: Party) => {

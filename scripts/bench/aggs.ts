@@ -6,9 +6,9 @@ import type { openReader } from '../../src/engine/reader.ts'
 import { createByteWriter } from '../../src/lib/bytes.ts'
 import type { Kind } from '../../src/mapping/index.ts'
 import type { parseSearch } from '../../src/query/parse.ts'
+import { showTable } from '../lib/table.ts'
 import { QUESTIONS } from './agg-questions.ts'
 import { createSpans, PANELS, type Span, WHOLE } from './dashboard.ts'
-import { showTable } from './table.ts'
 
 /**
  * Processor time of aggregations over a store that is there, without HTTP. With --before, another checkout answers the same
@@ -129,6 +129,7 @@ const heads = (what: string) => [
   ...sides.map(({ name }) => `${what}, ${name}`),
   ...(sides.length > 1 && what !== 'first' ? ['ratio'] : []),
 ]
+
 const rows = [...questions(), ...panels(spanOf(sides[0]!))]
   .filter(({ name }) => name.includes(part))
   .map(asked => measure(asked, sides))

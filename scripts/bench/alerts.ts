@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RuleConfig, RuleInput } from '../../src/rules/rule.ts'
 import { openRules } from '../../src/rules/store.ts'
+import { createToken, startServer } from '../lib/program.ts'
+import { type Times, timesOf } from '../lib/table.ts'
 import { FIRST_BLOCK, generateBlocks } from './generate.ts'
 import { startPackNode } from './node.ts'
-import { createToken, startServer } from './program.ts'
-import { type Times, timesOf } from './times.ts'
 
 /** From a block to its webhooks: a real server follows a node that gets its blocks one by one; node and receiver are in this process. */
 export interface AlertsMeasured {

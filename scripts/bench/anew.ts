@@ -1,8 +1,6 @@
-import { term } from './clauses.ts'
-import type { Query, Request } from './queries.ts'
+import { type Query, type Request, term } from './queries.ts'
 
 /** Requests of which no two are the same to the letter, though they mean the same: a server would answer them from the answers that it keeps. */
-
 /** White space in JSON. */
 const WHITE = Buffer.from(' \t\n\r')
 /** Letters behind a body, each one of four. */

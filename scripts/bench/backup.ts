@@ -6,12 +6,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { storeFile } from '../../src/engine/files.ts'
 import { openForWriting } from '../../src/engine/open.ts'
+import { createToken, startProgram, startServer, withFolder } from '../lib/program.ts'
+import { type Times, timesOf } from '../lib/table.ts'
 import { fill, generatePack } from './fill.ts'
-import { withFolder } from './filled.ts'
-import { createToken, startProgram, startServer } from './program.ts'
 import type { Request } from './queries.ts'
 import { overHttp } from './searching.ts'
-import { type Times, timesOf } from './times.ts'
 
 /** `node scripts/bench/backup.ts` prints how long cheap queries take while `chainsieve backup` copies the data folder, and while it does not. */
 const USAGE =

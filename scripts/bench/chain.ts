@@ -1,11 +1,10 @@
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import type { Hex, RawBlock, RpcLog, RpcReceipt, RpcTrace, RpcTransaction } from '../../src/chain/wire.ts'
 import { encodeRlp } from '../../src/lib/rlp.ts'
+import { createRandom, mix, quantity, trimmed } from '../lib/random.ts'
 import { createAbi } from './abi.ts'
 import { type Act, pickAction } from './actions.ts'
-import { createBloom, EMPTY_BLOOM } from './bloom.ts'
-import { addressBits, createPopulation, type Party, topicBits } from './population.ts'
-import { createRandom, mix, quantity, trimmed } from './random.ts'
+import { addressBits, createBloom, createPopulation, EMPTY_BLOOM, type Party, topicBits } from './population.ts'
 import { createTracer, type Emission } from './traces.ts'
 
 export interface MadeChain {

@@ -6,9 +6,9 @@ import { parseArgs } from 'node:util'
 import { newestBlock } from '../../src/engine/blocks.ts'
 import { storeFile } from '../../src/engine/files.ts'
 import { openForReading } from '../../src/engine/open.ts'
+import { startServer } from '../lib/program.ts'
 import { FIRST_BLOCK, generateBlocks } from './generate.ts'
 import { startPackNode } from './node.ts'
-import { startServer } from './program.ts'
 
 /**
  * `node scripts/bench/fast.ts [--ms 200] [--seconds 20]` prints how far the built program lags behind a node that makes a block of mainnet's

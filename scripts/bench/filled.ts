@@ -1,5 +1,4 @@
-import { constants, copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { constants, copyFileSync, existsSync, mkdirSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { storedNetworks, storeFile } from '../../src/engine/files.ts'
 import { refuse } from '../../src/lib/errors.ts'
@@ -57,19 +56,6 @@ export const copyStore = (store: string, data: string, network: string): { data:
     if (existsSync(`${store}${ending}`))
       copyFileSync(`${store}${ending}`, `${copy}${ending}`, constants.COPYFILE_FICLONE)
   return { data }
-}
-
-/** Lends a folder that is gone afterwards, even where the process is ended. */
-export const withFolder = async <T>(run: (folder: string) => Promise<T>): Promise<T> => {
-  const folder = mkdtempSync(join(tmpdir(), 'chainsieve-bench-'))
-  const remove = () => rmSync(folder, { recursive: true, force: true })
-  process.once('exit', remove)
-  try {
-    return await run(folder)
-  } finally {
-    remove()
-    process.off('exit', remove)
-  }
 }
 
 const NETWORK = 'ethereum/ethereum/mainnet'

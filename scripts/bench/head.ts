@@ -4,9 +4,9 @@ import { fileURLToPath } from 'node:url'
 import { createBlocks } from '../../src/engine/blocks.ts'
 import { openForReading } from '../../src/engine/open.ts'
 import type { Db } from '../../src/sqlite/database.ts'
+import { type Memory, startServer, watchUsage } from '../lib/program.ts'
 import { generateBlocks } from './generate.ts'
 import type { FromNode, NodeOptions, ToNode } from './node.ts'
-import { type Memory, startServer, watchUsage } from './program.ts'
 
 /**
  * How fast blocks come in one by one at the head, each its own transaction: a server follows a node whose head jumps ahead,

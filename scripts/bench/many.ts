@@ -4,11 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { makeChain } from '../../test/support/pack.ts'
+import { startServer } from '../lib/program.ts'
 import { startPackNode } from './node.ts'
-import { startServer } from './program.ts'
 
 /** What a server takes that follows many networks at once: node scripts/bench/many.ts --networks 10 --seconds 40 [--txs 20] [--logs 2] */
-
 interface Options {
   networks: number
   seconds: number

@@ -1,5 +1,4 @@
-import { argument, filter, nested, range, search, should, term } from './clauses.ts'
-import type { Random } from './random.ts'
+import type { Random } from '../lib/random.ts'
 import { type Ask, few, many, type Sample, some, split, spread, takeSample, VALUES } from './sample.ts'
 
 /** The example queries of the search interface, and some that are hard, with values of documents that are stored. */
@@ -182,4 +181,22 @@ const wideWindows = (ask: Ask, { first, last }: Sample, random: Random): Window[
     const gte = first + random.below(blocks - length + 1)
     return { gte, lte: gte + length - 1 }
   })
+}
+
+/** Parts of which the bodies of searches are made. */
+export const search = (entities: string, label: string, body?: object): Request => ({
+  label,
+  entities,
+  ...(body && { body: JSON.stringify(body) }),
+})
+
+export const filter = (...clauses: object[]) => ({ query: { bool: { filter: clauses } } })
+export const should = (...clauses: object[]) => ({ query: { bool: { should: clauses } } })
+export const term = (field: string, value: unknown) => ({ term: { [field]: value } })
+export const range = (field: string, bounds: object) => ({ range: { [field]: bounds } })
+export const nested = (...clauses: object[]) => ({ nested: { path: 'args', query: { bool: { filter: clauses } } } })
+/** An argument of a sample, by its name and its value. */
+export const argument = (key: string) => {
+  const [name, hex] = split(key)
+  return nested(term('args.name', name), term('args.value.hex', hex))
 }

@@ -1,13 +1,10 @@
-import type { Filling, Held, Sizes } from './fill.ts'
+import type { Memory } from '../lib/program.ts'
+import { count, fixed, megabytes, showTable, showTimes, type Times } from '../lib/table.ts'
+import type { Filling, Held, Sizes, Tracing } from './fill.ts'
 import type { HeadSpeed } from './head.ts'
-import type { Memory } from './program.ts'
 import { MILLION, SCAN } from './queries.ts'
 import type { Measured } from './searching.ts'
-import type { Streamed } from './serving.ts'
-import type { Starting } from './starting.ts'
-import { count, fixed, megabytes, showTable, showTimes } from './table.ts'
-import type { Times } from './times.ts'
-import type { Tracing } from './tracing.ts'
+import type { Starting, Streamed } from './serving.ts'
 
 /** What was measured, against what is to be reached. */
 export interface Results {

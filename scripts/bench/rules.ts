@@ -13,11 +13,11 @@ import { messageOf, refuse } from '../../src/lib/errors.ts'
 import { checksumAddress } from '../../src/lib/keccak.ts'
 import { type BlockEntities, createMatcher, type Matcher } from '../../src/rules/matcher.ts'
 import type { Condition, RuleConfig, StoredRule, TargetType } from '../../src/rules/rule.ts'
+import { createRandom, type Random } from '../lib/random.ts'
+import { type Times, timesOf } from '../lib/table.ts'
 import { type AlertsMeasured, measureAlerts } from './alerts.ts'
 import { FIRST_BLOCK, generateBlocks } from './generate.ts'
-import { createRandom, type Random } from './random.ts'
 import { type Row, showRows } from './report.ts'
-import { type Times, timesOf } from './times.ts'
 
 const USAGE = `Measures how fast rules are matched, and told of, with made-up blocks shaped like Ethereum's (150 transactions, 300 logs).
 

@@ -1,7 +1,6 @@
-import type { Random } from './random.ts'
+import type { Random } from '../lib/random.ts'
 
 /** Values of documents that are stored, to ask for. */
-
 /** Answers a search as parsed JSON. */
 export type Ask = (entities: string, body?: object) => Answer
 

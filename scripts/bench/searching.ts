@@ -1,10 +1,10 @@
 import { createSearcher } from '../../src/engine/query/searcher.ts'
 import { openReader } from '../../src/engine/reader.ts'
 import { answerGet, answerSearch } from '../../src/search/answer.ts'
+import { type Times, timesOf } from '../lib/table.ts'
 import { connect, requestBytes } from './connection.ts'
 import type { Query, Request } from './queries.ts'
 import type { Answer, Ask } from './sample.ts'
-import { type Times, timesOf } from './times.ts'
 
 /** Asks a store, in this process or through a server, and takes the time. */
 export interface Way {

@@ -5,8 +5,8 @@ import { parseArgs } from 'node:util'
 import Database from 'better-sqlite3'
 import { DIMENSIONS, similarityOf } from '../../src/decode/features.ts'
 import { createSimilar, createSimilarWriter, SIMILAR_SCHEMA } from '../../src/engine/similar.ts'
-import { createRandom, type Random } from './random.ts'
-import { timesOf } from './times.ts'
+import { createRandom, type Random } from '../lib/random.ts'
+import { timesOf } from '../lib/table.ts'
 
 /**
  * How long it takes to find the codes nearest to one among many, and how many of the nearest are found: `node scripts/bench/similar.ts`.
@@ -15,6 +15,7 @@ import { timesOf } from './times.ts'
 const { values } = parseArgs({
   options: { codes: { type: 'string', default: '100000' }, lookups: { type: 'string', default: '500' } },
 })
+
 const codes = Number(values.codes)
 const lookups = Number(values.lookups)
 const NEAREST = 10

@@ -1,11 +1,10 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { withFolder } from './filled.ts'
-import { createToken } from './program.ts'
+import { createToken, withFolder } from '../lib/program.ts'
+import { timesOf } from '../lib/table.ts'
 import type { Request } from './queries.ts'
-import { startNothing, startOnce } from './starting.ts'
-import { timesOf } from './times.ts'
+import { startNothing, startOnce } from './serving.ts'
 
 /**
  * `node scripts/bench/start.ts [--starts 10]` prints how soon the bundle and the executable answer a first search: in an empty folder, where
@@ -44,6 +43,7 @@ const { values } = parseArgs({
     help: { type: 'boolean' },
   },
 })
+
 const programs = (values.program ?? ['dist/chainsieve.mjs', 'dist/chainsieve']).filter(path => existsSync(path))
 if (values.help) console.log(USAGE)
 else

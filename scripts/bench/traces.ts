@@ -1,9 +1,8 @@
 import type { Hex, RpcTrace } from '../../src/chain/wire.ts'
+import { createRandom, quantity } from '../lib/random.ts'
 import { createAbi } from './abi.ts'
-import { COMMON, type Topic } from './events.ts'
-import { CALLED, DEEDS, type MadeFunction, UNKNOWN_SELECTORS, VIEWS } from './functions.ts'
+import { CALLED, COMMON, DEEDS, type MadeFunction, type Topic, UNKNOWN_SELECTORS, VIEWS } from './events.ts'
 import { createPopulation, type Party, type Token } from './population.ts'
-import { createRandom, quantity } from './random.ts'
 
 /** What a made-up transaction did, as its traces are made from it. */
 export interface Deed {

@@ -5,7 +5,7 @@ import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { anvilPath } from '../../test/support/anvil.ts'
-import { freePort } from '../bench/program.ts'
+import { freePort } from '../lib/program.ts'
 
 /** A real node on loopback that makes a block each second. */
 export interface RealNode {
@@ -74,6 +74,7 @@ const hardhatFolder = (): string => {
   writeFileSync(join(folder, 'hardhat.config.js'), config)
   return folder
 }
+
 const hardhatCommand = (port: number): string[] => {
   const main = join(hardhatFolder(), 'node_modules/hardhat/internal/cli/bootstrap.js')
   return [process.execPath, main, 'node', '--hostname', '127.0.0.1', '--port', `${port}`]

@@ -3,9 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Relay, startRelay } from '../../test/support/relay.ts'
-import { createToken, freePort, startProgram } from '../bench/program.ts'
-import { auditAlerts } from '../soak/audit.ts'
-import { startFlakyReceiver, type Taken } from '../soak/receiver.ts'
+import { createToken, freePort, startProgram } from '../lib/program.ts'
+import { auditAlerts, startFlakyReceiver, type Taken } from '../soak/receiver.ts'
 import { createSoaked, type Soaked } from '../soak/server.ts'
 import { compareDocuments } from './compare.ts'
 import type { RealNode } from './nodes.ts'
@@ -48,6 +47,7 @@ const RULES = {
     condition: { name: 'event', operator: 'Equals', value: 'Transfer' },
   },
 } as const
+
 type Rule = keyof typeof RULES
 const EARLY = new Set(Object.entries(RULES).flatMap(([name, rule]) => (rule.confirmations === 0 ? [name] : [])))
 

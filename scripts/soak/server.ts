@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Status } from '../../src/ingest/status/status.ts'
-import { type Running, startProgram } from '../bench/program.ts'
+import { type Running, startProgram } from '../lib/program.ts'
 
 /** The server that soaks: always under the same address, killed and started again. */
 export interface Soaked {

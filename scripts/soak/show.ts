@@ -1,6 +1,5 @@
-import { count, showTable } from '../bench/table.ts'
-import type { Curve, Judgement } from './judge.ts'
-import type { Sample } from './sample.ts'
+import { count, showTable } from '../lib/table.ts'
+import type { Curve, Judgement, Sample } from './judge.ts'
 
 const MB = 1e6
 const SHOWN: Record<Curve, { name: string; by: number; digits: number }> = {
@@ -11,6 +10,7 @@ const SHOWN: Record<Curve, { name: string; by: number; digits: number }> = {
   ledger: { name: 'deliveries, MB', by: MB, digits: 1 },
   log: { name: 'WAL, MB', by: MB, digits: 1 },
 }
+
 const CURVES = Object.keys(SHOWN) as Curve[]
 
 const textOf = (curve: Curve, value: number): string => {
@@ -76,4 +76,5 @@ const clock = (ms: number) => {
   const seconds = Math.round(ms / 1000)
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
 }
+
 const signed = (text: string) => (Number(text) > 0 ? `+${text}` : text)

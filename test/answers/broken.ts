@@ -1,4 +1,4 @@
-import { createRandom } from '../../scripts/bench/random.ts'
+import { createRandom } from '../../scripts/lib/random.ts'
 import type { Ask } from './ask.ts'
 import type { Named } from './fields.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createBranches, type Told } from '../../scripts/attack/branches.ts'
-import { createRandom } from '../../scripts/bench/random.ts'
+import { createRandom } from '../../scripts/lib/random.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 
 const random = createRandom()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Mutation, randomMutations } from '../../scripts/attack/mutate-block.ts'
-import { createRandom } from '../../scripts/bench/random.ts'
+import { createRandom } from '../../scripts/lib/random.ts'
 import { createRpcSource } from '../../src/chain/rpc-source.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { type FakeNode, fastClock, startNode } from '../support/node.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Mutation, mutations, randomMutations } from '../../scripts/attack/mutate-block.ts'
-import { createRandom } from '../../scripts/bench/random.ts'
+import { createRandom } from '../../scripts/lib/random.ts'
 import { formatPackLine, parsePackLine } from '../../src/chain/files/pack.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import type { Document } from '../../src/documents/document.ts'
@@ -85,6 +85,7 @@ const untouched = ({ path }: Pick<Mutation<RawBlock>, 'path'>, all: All): unknow
     }),
   )
 }
+
 const FAILURE = {
   error: undefined,
   revertReason: undefined,
@@ -93,6 +94,7 @@ const FAILURE = {
   revertAddress: undefined,
   revertTrace: undefined,
 }
+
 const LOG_CONTENT = {
   topics: undefined,
   signature: undefined,

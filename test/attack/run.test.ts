@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Attack, Context } from '../../scripts/attack/attack.ts'
-import { mutate } from '../../scripts/attack/mutate.ts'
-import { oddityOf } from '../../scripts/attack/oddities.ts'
+import { mutate, oddityOf } from '../../scripts/attack/mutate.ts'
 import { ATTACKS, attack, showFindings, showTable } from '../../scripts/attack/run.ts'
-import { createRandom } from '../../scripts/bench/random.ts'
+import { createRandom } from '../../scripts/lib/random.ts'
 
 const numbers = async (options: { seed?: number; count?: number; attempt?: number }): Promise<number[][]> => {
   const seen: number[][] = []

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import type { Asked, Crowd } from '../../scripts/bench/beside/asking.ts'
 import type { Beside } from '../../scripts/bench/beside/beside.ts'
-import { bodiesIn, linesOf } from '../../scripts/bench/beside/documents.ts'
+import { bodiesIn, linesOf } from '../../scripts/bench/beside/opensearch.ts'
 import type { AskedPanel } from '../../scripts/bench/beside/panels.ts'
 import { rowsOf, showBeside } from '../../scripts/bench/beside/report.ts'
 import { main } from '../../scripts/bench/run.ts'
@@ -50,15 +50,18 @@ const asked = (question: string, ours: number, theirs: number): Asked => ({
   again: { ours: times(ours / 2), theirs: times(theirs) },
   cpu: ours / 2,
 })
+
 const crowd = (clients: number, ours: number, theirs: number): Crowd => ({
   ...{ clients, varying: 'space' },
   results: { ours: { ...times(8), cpu: 4, perSecond: ours }, theirs: { ...times(8), cpu: 5, perSecond: theirs } },
 })
+
 const panel = (name: string, ours: number, theirs: number): AskedPanel => ({
   ...{ panel: name, same: theirs >= 2 * ours },
   anew: { ours: times(ours), theirs: times(theirs) },
   again: { ours: times(1), theirs: times(1) },
 })
+
 const good: Beside = {
   version: 'OpenSearch 3.3.0',
   store: { blocks: 1000, txs: 150_000, logs: 300_000, events: 290_000 },
@@ -79,6 +82,7 @@ const good: Beside = {
   besideHeavy: { alone: times(1), beside: times(1, 19.9), scanning: 20, scansPerSecond: 40 },
   start: { serve: times(200), node: times(40), idle: { peak: 2e8, peakOwn: 1e8 } },
 }
+
 const differing: Asked = { ...good.asked[0]!, differing: [{ value: '0xab', ours: 3, theirs: 4 }] }
 const bad: Beside = {
   ...good,

@@ -14,7 +14,7 @@ import { startPackNode } from '../../scripts/bench/node.ts'
 import { QUICK } from '../../scripts/bench/options.ts'
 import { type Results, type Row, rowsOf, showRows } from '../../scripts/bench/report.ts'
 import { main } from '../../scripts/bench/run.ts'
-import { timesOf } from '../../scripts/bench/times.ts'
+import { timesOf } from '../../scripts/lib/table.ts'
 import { createRpcSource } from '../../src/chain/rpc-source.ts'
 import { createTestStore, generatedBlocks } from '../support/store.ts'
 import { TESTED_PROGRAM } from '../support/tested-program.ts'
@@ -131,6 +131,7 @@ const good: Results = {
     tables: [{ name: 'trace', bytes: 171e6 }],
   },
 }
+
 const bad: Results = {
   ...good,
   filling: { ...good.filling!, seconds: 130, pace: { first: 50_000, last: 42_000 } },
@@ -145,6 +146,7 @@ const bad: Results = {
   head: { alone: 39, fillAlone: 310, beside: { head: 19, fill: 100, memory: undefined } },
   tracing: { ...good.tracing!, with: [imported(20.1, 30)], bytes: 180e6 },
 }
+
 const verdicts = (rows: readonly Row[]) => rows.filter(({ ok }) => ok !== undefined).map(({ name, ok }) => [name, ok])
 
 test('every target is held against what was measured', () => {

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { createRandom } from '../../scripts/bench/random.ts'
+import { createRandom } from '../../scripts/lib/random.ts'
 import { createBudget, createCosts } from '../../src/chain/budget/budget.ts'
 import { openSpent } from '../../src/chain/budget/spent-file.ts'
 import { createLog, silent } from '../../src/lib/log.ts'

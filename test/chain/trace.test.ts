@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { mutations } from '../../scripts/attack/mutate-block.ts'
-import { createRandom } from '../../scripts/bench/random.ts'
+import { createRandom } from '../../scripts/lib/random.ts'
 import { checkTraces } from '../../src/chain/check/check-traces.ts'
 import { fromCallTracer, fromTraceBlock, toTraceError } from '../../src/chain/check/normal-traces.ts'
 import type { CallTrace, RawBlock, RpcTrace } from '../../src/chain/wire.ts'
@@ -557,6 +557,7 @@ const fields = {
   gasUsed: fc.nat(),
   input: data,
 }
+
 const act = (inner: fc.Arbitrary<unknown>) =>
   fc
     .record({

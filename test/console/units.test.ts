@@ -5,8 +5,8 @@ import { encodeAbiParameters } from 'viem'
 import { CHAINS } from '../../src/config/chains.ts'
 import { type JsonObject, parseJson, stringifyJson } from '../../src/console/api/json.ts'
 import type { Kind, SearchHit } from '../../src/console/api/wire.ts'
+import { type Catalogue, type FieldInfo, offersAt } from '../../src/console/pages/explore/catalogue.ts'
 import { type Condition, clauseOf, conditionsOf, type Operator } from '../../src/console/pages/explore/conditions.ts'
-import { type Catalogue, type FieldInfo, offersAt } from '../../src/console/pages/explore/fields.ts'
 import { applySuggestion, countLines, readQuestion, wordBefore } from '../../src/console/pages/explore/query.ts'
 import { layOut, pathRange, placeAt, readTree } from '../../src/console/pages/explore/tree.ts'
 import { elementsOf, hexWords, integerOf, moves, stepsOf, utf8Of } from '../../src/console/pages/things/read.ts'
@@ -180,6 +180,7 @@ const field = (path: string, type: string, kinds: Kind[]): [string, FieldInfo] =
   path,
   { path, shownAs: path, type, isNumber: false, isInList: false, kinds, meaning: `means ${path}` },
 ]
+
 const CATALOGUE: Catalogue = {
   fields: new Map([field('event.raw', 'keyword', ['event']), field('from', 'text', ['tx'])]),
   clauses: [

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import Database from 'better-sqlite3'
 import fc from 'fast-check'
-import { createRandom } from '../../scripts/bench/random.ts'
+import { createRandom } from '../../scripts/lib/random.ts'
 import type { Batch } from '../../src/engine/documents/batch.ts'
 import { createPairsBuilder } from '../../src/engine/index/postings.ts'
 import { createPostingsReader } from '../../src/engine/index/postings-reader.ts'
@@ -27,6 +27,7 @@ interface Key {
   term: number
   fingerprint: number
 }
+
 /** Of each document of a segment the terms that it has. */
 type Documents = Record<CountedKind, Key[][]>
 interface ModelSegment {

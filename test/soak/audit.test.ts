@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { auditAlerts } from '../../scripts/soak/audit.ts'
 import { differenceOf } from '../../scripts/soak/documents.ts'
-import type { Taken } from '../../scripts/soak/receiver.ts'
+import { auditAlerts, type Taken } from '../../scripts/soak/receiver.ts'
 import type { AlertMessage } from '../../src/delivery/channels/channel.ts'
 import { createChannels } from '../../src/delivery/channels/index.ts'
 import { readSource } from '../../src/delivery/payload.ts'
@@ -12,6 +11,7 @@ const due = new Map([
   ['block', new Set(['a', 'b'])],
   ['deep', new Set(['a'])],
 ])
+
 const early = new Set(['block'])
 
 /** `rule id document type time sent`; confirmed where no type is given, and answered at once where no second time is. */

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { judge } from '../../scripts/soak/judge.ts'
-import type { Sample } from '../../scripts/soak/sample.ts'
+import { judge, type Sample } from '../../scripts/soak/judge.ts'
 
 const SECOND = 1_000
 const MINUTE = 60_000

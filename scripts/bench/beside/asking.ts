@@ -1,15 +1,14 @@
+import { type Times, timesOf } from '../../lib/table.ts'
 import { anew, roomy, VARYING, type Varying } from '../anew.ts'
 import { connect } from '../connection.ts'
 import type { Note } from '../filled.ts'
 import type { BenchEffort } from '../options.ts'
 import type { Request } from '../queries.ts'
-import { type Times, timesOf } from '../times.ts'
 import { type Clients, startClients } from './clients.ts'
 import { type Both, inTurns, mapSides, SIDES, type Side, type SideName } from './sides.ts'
 import type { Question } from './ten.ts'
 
 /** Searches by both, in turns. */
-
 export interface Asked {
   question: string
   /** The median of the values. */

@@ -2,19 +2,16 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { storeFile } from '../../../src/engine/files.ts'
 import { messageOf } from '../../../src/lib/errors.ts'
-import { filter, search, term } from '../clauses.ts'
+import { createRandom, type Random } from '../../lib/random.ts'
 import { fill, type Held } from '../fill.ts'
 import { type Filled, fillStore, type Note } from '../filled.ts'
 import type { Options } from '../options.ts'
-import type { Request } from '../queries.ts'
-import { createRandom, type Random } from '../random.ts'
+import { filter, type Request, search, term } from '../queries.ts'
 import { type Sample, takeSample, VALUES } from '../sample.ts'
 import { askIn, inProcess } from '../searching.ts'
-import { openServer, type Server, type Streamed, streamAll } from '../serving.ts'
-import { measureStart, type Starting } from '../starting.ts'
+import { measureStart, openServer, type Server, type Starting, type Streamed, streamAll } from '../serving.ts'
 import { askBesideScans, type Compared, compareSearches, type Fairness } from './asking.ts'
-import { writeDocuments } from './documents.ts'
-import { INDEX_OF, type LoadWay, type OpenSearch, openOpenSearch } from './opensearch.ts'
+import { INDEX_OF, type LoadWay, type OpenSearch, openOpenSearch, writeDocuments } from './opensearch.ts'
 import { type AskedPanel, askPanels, heavy } from './panels.ts'
 import { type Both, inTurns, resultsInTurns, sidesOf } from './sides.ts'
 import { makeScans, makeTen, mixOf } from './ten.ts'
@@ -141,5 +138,6 @@ const WAYS: readonly LoadWay[] = [
   { bytes: 5e6, parallel: 4 },
   { bytes: 15e6, parallel: 2 },
 ]
+
 /** Hits of a page of a scroll: the most that it allows. */
 export const PAGE = 10_000

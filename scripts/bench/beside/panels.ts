@@ -1,10 +1,9 @@
+import { fixed, showTable, type Times, timesOf } from '../../lib/table.ts'
 import { connect } from '../connection.ts'
 import { createSpans, PANELS, type Panel, type Span, WHOLE } from '../dashboard.ts'
 import type { BenchEffort } from '../options.ts'
 import type { Request } from '../queries.ts'
 import { type Row, row } from '../report.ts'
-import { fixed, showTable } from '../table.ts'
-import { type Times, timesOf } from '../times.ts'
 import { type Both, inTurns, mapSides, SIDES, type Side, type SideName } from './sides.ts'
 
 /** Aggregations by both: those of a dashboard, and some over nearly everything. */

@@ -1,5 +1,5 @@
+import { count, fixed, showTimes } from '../../lib/table.ts'
 import { type Row, row, showRows, startRows, verdict } from '../report.ts'
-import { count, fixed, showTimes } from '../table.ts'
 import type { Beside } from './beside.ts'
 import { rowsOfPanels, showPanels } from './panels.ts'
 import { atLeast, meanOf, perLog, RATIO, rateRatio, showCrowds, showQuestions, streamRows } from './tables.ts'

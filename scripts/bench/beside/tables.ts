@@ -1,13 +1,11 @@
+import { count, fixed, showTable, type Times } from '../../lib/table.ts'
 import type { Held } from '../fill.ts'
 import { type Row, row } from '../report.ts'
 import type { Streamed } from '../serving.ts'
-import { count, fixed, showTable } from '../table.ts'
-import type { Times } from '../times.ts'
 import type { Asked, Compared, Worked } from './asking.ts'
 import type { Both } from './sides.ts'
 
 /** Tables of what two servers were asked alike. */
-
 /** How the times of both are compared. Where totals differ times say nothing: then it is undefined. */
 export interface Comparison {
   is: string

@@ -1,6 +1,5 @@
-import { argument, filter, nested, range, search, should, term } from '../clauses.ts'
-import type { Query, Request } from '../queries.ts'
-import type { Random } from '../random.ts'
+import type { Random } from '../../lib/random.ts'
+import { argument, filter, nested, type Query, type Request, range, search, should, term } from '../queries.ts'
 import { quantile, type Sample, some, split, spread, VALUES } from '../sample.ts'
 
 /** A question that both are asked, with different values in turn. */

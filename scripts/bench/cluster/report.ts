@@ -1,8 +1,8 @@
 import { KINDS } from '../../../src/mapping/index.ts'
+import { count, fixed, showTable } from '../../lib/table.ts'
 import type { Varying } from '../anew.ts'
 import { type Comparison, cpuText, perLog, rateRatio, showCrowds, showQuestions, streamRows } from '../beside/tables.ts'
 import { type Row, row, showRows, verdict } from '../report.ts'
-import { count, fixed, showTable } from '../table.ts'
 import type { OnlyImports, OverCluster } from './cluster.ts'
 import type { Imports } from './imports.ts'
 

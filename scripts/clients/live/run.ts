@@ -4,14 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { isDeepStrictEqual, parseArgs, promisify } from 'node:util'
-import { createToken, startServer } from '../../bench/program.ts'
+import { createToken, startServer } from '../../lib/program.ts'
 import { demoInCluster } from '../in-cluster.ts'
 import { CLIENTS, type Client } from './clients.ts'
 import { EXPECTED } from './expected.ts'
 import { type Installed, install } from './install.ts'
 
 /** Runs unmodified clients of Elasticsearch and OpenSearch against a server with the demo chain, and compares what they got. */
-
 const USAGE = `npm run clients -- [--only TEXT]... [--short] [--seconds N] [--program FILE] [--against URL]
 
 --only     clients whose name has this in it, such as java; may be repeated

@@ -3,7 +3,10 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import type { Random } from '../../lib/random.ts'
+import type { LiveChain } from '../chain.ts'
 
 /** Has nodes of a cluster die and hang; they are counted from 1. */
 export interface Nodes {
@@ -85,5 +88,94 @@ export const startOwnNodes = (home: string, port: number): OwnNodes => {
       process.off('exit', killAll)
       rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
     },
+  }
+}
+
+/** The cluster itself, asked beside the server. */
+const askAny = async (urls: readonly string[], path: string, method = 'GET'): Promise<string | undefined> => {
+  for (const url of urls) {
+    const answer = await fetch(`${url}${path}`, { method, signal: AbortSignal.timeout(5_000) }).catch(() => undefined)
+    if (answer?.ok) return answer.text()
+  }
+  return undefined
+}
+
+/** Whether all nodes are there and all documents have their copies. */
+export const isGreen = async (urls: readonly string[]): Promise<boolean> => {
+  const answers = await Promise.all(urls.map(url => askAny([url], '/_cluster/health')))
+  return answers.every(text => {
+    const health = JSON.parse(text ?? '{}') as { status?: string; number_of_nodes?: number }
+    return health.status === 'green' && health.number_of_nodes === urls.length
+  })
+}
+
+export const removeIndices = async (urls: readonly string[], prefix: string): Promise<void> => {
+  const indices = Object.keys(JSON.parse((await askAny(urls, `/${prefix}-*`)) ?? '{}') as object)
+  for (const index of indices) await askAny(urls, `/${index}`, 'DELETE')
+  await askAny(urls, `/_index_template/${prefix}-*`, 'DELETE')
+}
+
+/** `test` says true, or what there is instead. */
+export const until = async (test: () => Promise<boolean | string>, ms: number, what: string): Promise<void> => {
+  const end = Date.now() + ms
+  for (;;) {
+    const found = await test()
+    if (found === true) return
+    if (Date.now() > end)
+      throw new Error(`${what}: not there after ${ms / 1_000} s${typeof found === 'string' ? `: ${found}` : ''}`)
+    await sleep(200)
+  }
+}
+
+/** What happens to a node: it dies, or it stands still and goes on later. */
+export type NodeFault = 'kill' | 'hang'
+/** By turns. What comes second happens to the same node: the others have all documents, whatever copies it lacks. */
+const COURSES: readonly (readonly NodeFault[])[] = [['kill'], ['hang'], ['hang', 'kill']]
+export const courseOf = (seed: number): readonly NodeFault[] => COURSES[seed % COURSES.length]!
+/** Blocks that come at once: they are under way to the cluster when the node fails. */
+const BURST = 15
+/** Time that a dead node stays away, and that one stands still: at least, and by how much more at most. */
+const DEAD_MS = { least: 2_000, more: 3_000 }
+const STILL_MS = { least: 6_000, more: 9_000 }
+const REST_MS = 2_000
+interface Faulty {
+  nodes: Nodes
+  /** How many nodes there are. */
+  count: number
+  course: readonly NodeFault[]
+  random: Random
+  chain: LiveChain
+  counts: { nodeKills: number; nodeHangs: number }
+  note(text: string): void
+}
+
+/** All of it happens, and the node runs again in the end. */
+export const haveFaults = async ({ nodes, count, course, random, chain, counts, note }: Faulty): Promise<void> => {
+  const wait = ({ least, more }: { least: number; more: number }) => sleep(least + more * random.unit())
+  const node = 1 + random.below(count)
+  const kill = async () => {
+    counts.nodeKills++
+    note(`kills node ${node}`)
+    await nodes.signal(node, 'KILL')
+    await wait(DEAD_MS)
+    await nodes.start(node)
+  }
+  const hang = async () => {
+    counts.nodeHangs++
+    note(`stops node ${node}`)
+    await nodes.signal(node, 'STOP')
+    try {
+      await wait(STILL_MS)
+    } finally {
+      await nodes.signal(node, 'CONT')
+    }
+    note(`node ${node} goes on`)
+  }
+  await sleep(REST_MS * random.unit())
+  for (const fault of course) {
+    chain.grow(BURST)
+    await sleep(1_000 * random.unit())
+    await { kill, hang }[fault]()
+    await sleep(REST_MS)
   }
 }

@@ -1,5 +1,6 @@
 import { connectionLost, rootUrl, session, signOut } from '../browser/state.ts'
 import { type Json, parseJson, stringifyJson, textAt, valueAt } from './json.ts'
+import type { SearchAnswer, Status } from './wire.ts'
 
 /** What the server refused, or why it could not be asked. */
 export class ApiError extends Error {
@@ -100,3 +101,12 @@ const parseErrorBody = (text: string): Json | undefined => {
 
 /** An error's sentence, which says what to do. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+/** One function for each endpoint that several pages ask; a page has its own beside it. */
+export const getStatus = (signal?: AbortSignal) => callApi<Status>('status', { signal })
+/** `body` is an object, or the text of one. */
+export const searchDocuments = (network: string, kinds: readonly string[], body: unknown, signal?: AbortSignal) =>
+  callApi<SearchAnswer>(`${network}/es/${kinds.join()}/search/`, { body, signal })
+/** To be asked for by `useGet`. */
+export const documentPath = (network: string, kind: string, id: string) =>
+  `${network}/es/${kind}/${encodeURIComponent(id)}/`

@@ -1,9 +1,8 @@
 import type { StoredAlert } from '../../alerts/alert.ts'
-import type { Limits } from '../../limits/index.ts'
+import { DEFAULT_LIMITS, type Limits, overLimit } from '../../limits/index.ts'
 import type { Action, StoredRule } from '../../rules/rule.ts'
 import type { ChannelOf, MessageType } from '../channels/channel.ts'
 import type { Lane } from '../scheduler.ts'
-import { createBacklogLimit } from './backlog-limit.ts'
 import type { Db } from './file.ts'
 import { createMessages } from './messages.ts'
 
@@ -204,3 +203,42 @@ export const disabledError = (at: number): string =>
   `disabled by 410: the receiver answered at ${new Date(at).toISOString()} that it wants no more messages; to enable it, change the rule or ask for redelivery`
 
 const increase = (counts: Map<string, number>, key: string) => counts.set(key, (counts.get(key) ?? 0) + 1)
+
+/** The part of an account's limit that one destination may fill, so that a dead one leaves room for the others. */
+const LANE_SHARE = 10
+const COUNT_EVERY_MS = 1_000
+/** Whether an account's queue is full. Counted now and then: a few more do no harm. */
+export const createBacklogLimit = (db: Db) => {
+  const queuedOf = db
+    .prepare<[number], number>(`SELECT count(*) FROM delivery WHERE state = 'queued' AND account = ?`)
+    .pluck()
+  const inLane = db
+    .prepare<[number, string], number>(
+      `SELECT count(*) FROM delivery WHERE state = 'queued' AND account = ? AND destination = ?`,
+    )
+    .pluck()
+  let countedAt = Number.NEGATIVE_INFINITY
+  const accounts = new Map<number, number>()
+  const lanes = new Map<string, number>()
+  const countIn = ({ account, destination }: Lane): number => {
+    const key = `${account} ${destination}`
+    const count = lanes.get(key) ?? inLane.get(account, destination)!
+    lanes.set(key, count + 1)
+    return count
+  }
+  return (now: number, limits: Limits = DEFAULT_LIMITS) => {
+    const most = limits.queuedDeliveries
+    if (Math.abs(now - countedAt) >= COUNT_EVERY_MS) {
+      countedAt = now
+      accounts.clear()
+      lanes.clear()
+    }
+    /** Why one more is dead from the beginning; undefined where it may be queued. */
+    return (lane: Lane): string | undefined => {
+      const queued = accounts.get(lane.account) ?? queuedOf.get(lane.account)!
+      if (queued >= most && countIn(lane) >= most / LANE_SHARE) return overLimit('queuedDeliveries', limits).message
+      accounts.set(lane.account, queued + 1)
+      return undefined
+    }
+  }
+}

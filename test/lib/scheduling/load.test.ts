@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createRandom } from '../../../scripts/bench/random.ts'
+import { createRandom } from '../../../scripts/lib/random.ts'
 import { createLoad, type Load, pickSharer } from '../../../src/lib/scheduling/load.ts'
 
 /** A node as it takes its time: one piece after the other, or so many at a time. */

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { useAsk, useGet, useLive } from '../../api/ask.ts'
-import { documentPath } from '../../api/index.ts'
+import { documentPath } from '../../api/client.ts'
 import { isJsonObject, type Json, stringifyJson } from '../../api/json.ts'
 import { OFFERED_KINDS, type SearchAnswer, type SearchHit, type Status } from '../../api/wire.ts'
 import { Link, setQuery } from '../../browser/router.tsx'
@@ -14,10 +14,9 @@ import { VirtualTable } from '../../parts/table.tsx'
 import { Facts, Hash, NetworkContext, say, Text, Time } from '../../parts/text.tsx'
 import { AskBox, askSuggestions } from './ask-box.tsx'
 import { Builder } from './builder.tsx'
-import { getCatalogue, knownValues } from './catalogue.ts'
+import { type Catalogue, getCatalogue, knownValues, sortPath } from './catalogue.ts'
 import { columnsFor } from './columns.tsx'
 import { DslEditor } from './dsl.tsx'
-import { type Catalogue, sortPath } from './fields.ts'
 import { applySuggestion, type BoxQuestion } from './query.ts'
 import {
   type Draft,
@@ -191,6 +190,7 @@ const DOLLAR = '0x252bFe6BA05B239912fE0F8f514b3564F40A7A96'
 const ABOVE_1000 = {
   bool: { filter: [{ term: { 'args.name': 'value' } }, { range: { 'args.value.scaled': { gt: '1000' } } }] },
 }
+
 const TRANSFERS = [
   { term: { 'event.raw': 'Transfer' } },
   { match: { address: DOLLAR } },

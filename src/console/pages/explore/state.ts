@@ -1,13 +1,12 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { hitPage, useAsk, usePages } from '../../api/ask.ts'
-import { messageOf } from '../../api/client.ts'
-import { searchDocuments } from '../../api/index.ts'
+import { messageOf, searchDocuments } from '../../api/client.ts'
 import { type Json, stringifyJson, valueAt } from '../../api/json.ts'
 import { type Kind, OFFERED_KINDS, type SearchAnswer, type SearchHit } from '../../api/wire.ts'
 import { setQuery, useAddress } from '../../browser/router.tsx'
 import type { Series } from '../../parts/chart.tsx'
 import { dateOf } from '../../parts/format.ts'
-import { type Catalogue, sortPath } from './fields.ts'
+import { type Catalogue, sortPath } from './catalogue.ts'
 import {
   type BoxQuestion,
   type ExploreQuery,

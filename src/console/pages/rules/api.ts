@@ -1,5 +1,4 @@
-import { ApiError, callApi, callApiForText, messageOf } from '../../api/client.ts'
-import { searchDocuments } from '../../api/index.ts'
+import { ApiError, callApi, callApiForText, messageOf, searchDocuments } from '../../api/client.ts'
 import { isJsonObject, type Json, type JsonObject, listAt, member, parseJson, textAt, valueAt } from '../../api/json.ts'
 import type { Alert, AlertSeries, Delivery, Kind, PreviewAnswer, Rule, Simulation, TestResult } from '../../api/wire.ts'
 import { announce, confirm } from '../../parts/controls.tsx'

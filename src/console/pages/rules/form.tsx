@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { useAsk, useGet, useSettled } from '../../api/ask.ts'
-import { searchDocuments } from '../../api/index.ts'
+import { searchDocuments } from '../../api/client.ts'
 import {
   isJsonObject,
   type Json,

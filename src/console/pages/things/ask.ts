@@ -1,7 +1,6 @@
 import { useContext } from 'preact/hooks'
 import { hitPage, useAsk, usePages } from '../../api/ask.ts'
-import { ApiError, callApi } from '../../api/client.ts'
-import { searchDocuments } from '../../api/index.ts'
+import { ApiError, callApi, searchDocuments } from '../../api/client.ts'
 import { type Json, type JsonObject, stringifyJson, textAt } from '../../api/json.ts'
 import type { Kind, SearchAnswer, SearchHit } from '../../api/wire.ts'
 import { NetworkContext } from '../../parts/text.tsx'

@@ -1,5 +1,3 @@
-import type { Times } from './times.ts'
-
 /** A Markdown table that is also readable as it is; the first line is its head. */
 export const showTable = (cells: readonly (readonly string[])[]): string => {
   const widths = cells[0]!.map((_, i) => Math.max(...cells.map(line => line[i]!.length)))
@@ -13,3 +11,17 @@ export const count = (n: number) => Math.round(n).toLocaleString('en')
 export const fixed = (n: number) =>
   n < 10 ? n.toFixed(n > 0 && n < 1 ? 3 : 2) : n.toLocaleString('en', { maximumFractionDigits: 1 })
 export const megabytes = (bytes: number) => `${count(bytes / 1e6)} MB`
+
+/** How long one thing took when it was done many times. In milliseconds. */
+export interface Times {
+  runs: number
+  p50: number
+  p99: number
+  max: number
+}
+export const timesOf = (times: readonly number[]): Times => {
+  const sorted = times.toSorted((a, b) => a - b)
+  /** The least value that a share of all does not exceed. */
+  const rank = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN
+  return { runs: sorted.length, p50: rank(0.5), p99: rank(0.99), max: rank(1) }
+}

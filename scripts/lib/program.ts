@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
 /** The program under measurement, run as its users run it: in processes of its own. */
@@ -163,5 +165,18 @@ const usageOf = (pid: number | undefined): Usage | undefined => {
     return { peak: bytes('VmHWM'), own: bytes('RssAnon'), cpuSeconds: (Number(fields[11]) + Number(fields[12])) / 100 }
   } catch {
     return undefined
+  }
+}
+
+/** Lends a folder that is gone afterwards, even where the process is ended. */
+export const withFolder = async <T>(run: (folder: string) => Promise<T>): Promise<T> => {
+  const folder = mkdtempSync(join(tmpdir(), 'chainsieve-script-'))
+  const remove = () => rmSync(folder, { recursive: true, force: true })
+  process.once('exit', remove)
+  try {
+    return await run(folder)
+  } finally {
+    remove()
+    process.off('exit', remove)
   }
 }
