@@ -1,4 +1,4 @@
-import { lazy } from '../../src/lib/lazy.ts'
+import { lazy } from '../../src/lib/caches.ts'
 import { type FieldPath, KINDS, type Kind, lookup, nestedPaths, queryPaths } from '../../src/mapping/index.ts'
 import { judgeField } from './field.ts'
 import { isRecord, type Value } from './json.ts'
