@@ -252,18 +252,6 @@ export const LARGE: readonly { path: string; name?: string; most: number; why: s
     most: 194,
     why: 'A factory whose members share the state of one object or thread.',
   },
-  {
-    path: 'src/search/reader-thread.ts',
-    name: 'runReader',
-    most: 175,
-    why: 'A factory whose members share the state of one object or thread.',
-  },
-  {
-    path: 'src/search/threads.ts',
-    name: 'createThreads',
-    most: 211,
-    why: 'A factory whose members share the state of one object or thread.',
-  },
 ]
 
 export interface Import {

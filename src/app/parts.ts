@@ -18,7 +18,7 @@ import { nativeOption } from '../lib/runtime.ts'
 import type { Run } from '../lib/shutdown.ts'
 import { grantedMemory } from '../lib/system-limits.ts'
 import { openRules, type Rules } from '../rules/store.ts'
-import { checkedPool } from '../search/checks.ts'
+import { startChecks } from '../search/checks.ts'
 import { createPool, type Pool } from '../search/pool.ts'
 import { measuredSearch } from '../search/search-metrics.ts'
 import { createAlerting } from './alerting.ts'
@@ -175,15 +175,14 @@ export const networksOf = (config: Config): string[] => [
 /** `log` is told of what nobody asked for. */
 export const openPool = (config: Config, shutdown: Run['shutdown'], log = silent): Pool => {
   const stores = createStores(config.data)
-  const unchecked = createPool({
-    stores,
+  const pool = createPool({
+    ...{ stores, checks: startChecks(stores, log) },
     elsewhere: createClusterStores(openClusters(config, shutdown)),
     contracts: createContracts(config.data),
     threads: config.readers,
     deadlineMs: config.queryDeadline,
     limits: config.limits,
   })
-  const pool = checkedPool(unchecked, { stores, log })
   shutdown.add('search', pool.close)
   return pool
 }

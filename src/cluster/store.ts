@@ -18,7 +18,7 @@ import {
   type Parts,
   type Reply,
 } from '../search/answer.ts'
-import { answerForm } from '../search/answer-forms.ts'
+import { answerForm, bodyText } from '../search/answer-forms.ts'
 import { createCoverageHeader } from '../search/coverage.ts'
 import { indexOf } from '../search/index-names.ts'
 import { openStore } from '../search/open-store.ts'
@@ -135,7 +135,7 @@ export const createClusterStore = (options: ClusterStoreOptions) => {
     async search(search, { account, signal }) {
       if ((search.body?.length ?? 0) > SMALL_BODY) return inThread.search(network, search, { account, signal })
       const how = { now: search.now, started: performance.now() }
-      const text = textOf(search.body)
+      const text = bodyText(search.body)
       const asked = { ...search, index }
       return answered(asked, text ?? '', signal, signal =>
         answer((searcher, options) => answerForm(searcher, asked, text, options), { account, signal }, how),
@@ -178,9 +178,6 @@ export const createClusterStore = (options: ClusterStoreOptions) => {
   }
   return { ...store, hasMoved, close: reader.close }
 }
-
-const textOf = (body: Uint8Array | undefined) =>
-  body && Buffer.from(body.buffer, body.byteOffset, body.length).toString()
 
 /** How many documents of each kind there are, and the bytes that they take on all nodes. */
 export const holdingsInCluster = async (

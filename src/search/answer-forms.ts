@@ -11,7 +11,7 @@ import type { SearchRequest } from '../query/request.ts'
 import { canonicalId } from '../query/scope.ts'
 import { type Explanation, explanation as explained } from '../query/score.ts'
 import { and, ids } from '../query/simplify.ts'
-import { type AnswerOptions, answering, answerSearch, filtered, type Reply, readSearch } from './answer.ts'
+import { type AnswerOptions, answering, answerSearch, filtered, jsonReply, type Reply, readSearch } from './answer.ts'
 import type { ScrollState } from './cursors/state.ts'
 import { eachOf } from './index-names.ts'
 import { type Form, NATIVE, type Searching } from './service.ts'
@@ -54,7 +54,7 @@ const inForm = (form: Form): Answerer => {
 const count: Answerer = (searcher, { index, entities, body }, options) => {
   const request = { ...readQuery(body, { index, entities }, options), size: 0, trackTotal: true }
   return whenThere(searcher.write(request, options, { index, out: createByteWriter(64) }), ({ total }) =>
-    json(200, { count: total, _shards: SHARDS }),
+    jsonReply(200, { count: total, _shards: SHARDS }),
   )
 }
 
@@ -68,7 +68,7 @@ const validity =
       readQuery(body, { index, entities }, options)
     } catch (error) {
       if (!(error instanceof ChainsieveError && error.next === 'refuse')) throw error
-      return json(200, { ...told, valid: false, ...(why && { error: `${error.code}: ${error.message}` }) })
+      return jsonReply(200, { ...told, valid: false, ...(why && { error: `${error.code}: ${error.message}` }) })
     }
     const explanation = body === undefined || body.trim() === '' ? '*:*' : body.trim()
     const times = eachOf(index).length * namesOf(entities).length
@@ -81,7 +81,7 @@ const validity =
     const explanations = eachOf(index).flatMap(one =>
       namesOf(entities).map(kind => ({ index: `${one}-${kind}`, valid: true, explanation })),
     )
-    return json(200, { ...told, valid: true, ...(why && { explanations }) })
+    return jsonReply(200, { ...told, valid: true, ...(why && { explanations }) })
   }
 
 /** A document matches where it is found among those of the query. */
@@ -93,7 +93,7 @@ const match =
     const out = createByteWriter(1024)
     const showing = { source: source ?? false, bare: true }
     return whenThere(searcher.writeDocument(kind, id, { index, out }, showing), isThere => {
-      if (!isThere) return json(404, { ...told, matched: false })
+      if (!isThere) return jsonReply(404, { ...told, matched: false })
       const document = out.view().toString()
       out.clear()
       const only = ids([canonicalId(id)])
@@ -136,7 +136,6 @@ const namesOf = (entities: string): string[] => (entities === '' ? [] : entities
 
 const SHARDS = { total: 1, successful: 1, skipped: 0, failed: 0 }
 
-const json = (status: number, value: unknown): Reply => ({
-  status,
-  body: new TextEncoder().encode(JSON.stringify(value)),
-})
+/** The body of a search as text. */
+export const bodyText = (body: Uint8Array | undefined): string | undefined =>
+  body && Buffer.from(body.buffer, body.byteOffset, body.length).toString()

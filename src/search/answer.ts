@@ -232,7 +232,7 @@ export const answerGet = (
   out.clear()
   if (searcher.writeDocument(kind, id, { index, out }, { source, bare })) return { status: 200, body: out.take() }
   if (bare) throw refuse('resource_not_found_exception', `Document not found [${index}-${kind}]/[${kind}]/[${id}]`)
-  return json(404, { _index: `${index}-${kind}`, _type: kind, _id: id, found: false })
+  return jsonReply(404, { _index: `${index}-${kind}`, _type: kind, _id: id, found: false })
 }
 
 /** Documents one after another; whoever asks for many is stopped between two of them. */
@@ -279,7 +279,7 @@ export const answerSimilar = answering(
     const { kind, id } = request
     const envelope = { _index: `${index}-${kind}`, _type: kind }
     return whenThere(searcher.similar(request, options), found => {
-      if (!found) return json(404, { ...envelope, _id: id, found: false })
+      if (!found) return jsonReply(404, { ...envelope, _id: id, found: false })
       const hits = found.map(({ document: { _id, _source }, similarity }) => ({
         ...envelope,
         _id,
@@ -288,7 +288,7 @@ export const answerSimilar = answering(
       }))
       const took = Math.round(performance.now() - started)
       const shards = { total: 1, successful: 1, skipped: 0, failed: 0 }
-      return json(200, {
+      return jsonReply(200, {
         ...{ took, timed_out: false, _shards: shards },
         hits: { total: hits.length, max_score: hits[0]?._score ?? null, hits },
       })
@@ -301,7 +301,7 @@ export const answerSuggest = (reader: Reader, suggester: Suggester, request: Sug
   reader.begin()
   try {
     const suggestions = suggester(request)
-    return json(200, { took: Math.round(performance.now() - started), suggestions })
+    return jsonReply(200, { took: Math.round(performance.now() - started), suggestions })
   } finally {
     reader.end()
   }
@@ -350,7 +350,7 @@ const joined = (...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> => {
 const encode = (text: string): Uint8Array<ArrayBuffer> => encoder.encode(text)
 const encoder = new TextEncoder()
 
-const json = (status: number, body: unknown): Reply => ({ status, body: encode(JSON.stringify(body)) })
+export const jsonReply = (status: number, body: unknown): Reply => ({ status, body: encode(JSON.stringify(body)) })
 
 const TAIL = encode(']}}')
 

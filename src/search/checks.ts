@@ -8,14 +8,6 @@ import { DAY_MS } from '../lib/time.ts'
 import { damaged, exchanged } from '../sqlite/damage.ts'
 import { checkPages, checkQuickly, sizeOf } from '../sqlite/pages.ts'
 import { fileIdentity, rawFile } from '../sqlite/raw-file.ts'
-import { eachOf } from './index-names.ts'
-import type { Pool, PoolOptions } from './pool.ts'
-
-export interface ChecksOptions {
-  stores: PoolOptions['stores']
-  /** Told of what is found damaged, once. */
-  log: Log
-}
 
 /** Bytes of a store up to which all of it is checked before the first answer from it: some 20 ms. */
 const SMALL = 24 * 2 ** 20
@@ -26,50 +18,13 @@ const CHECK_AFTER_MS = 250
 /** Time between two looks at whether the files are those that are open. */
 const LOOK_MS = 2_000
 
-/**
- * A pool that answers from no store that was found damaged. Stores are checked at the start, and then once a day. Answers do not wait for the
- * check of a large one, since its rows of documents, terms and columns have checksums of their own, which hold at each read.
- */
-export const checkedPool = (pool: Pool, { stores, log }: ChecksOptions): Pool => {
-  const checks = startChecks(stores, log)
-  const pass = (network: string) => {
-    for (const one of eachOf(network)) {
-      const store = stores(one).get(one)
-      if (store !== undefined) checks.pass(one, store)
-      const lost = checks.lost.get(one)
-      if (lost) throw lost
-    }
-  }
-  const after =
-    <T extends { network: string }, A>(ask: (request: T) => Promise<A>) =>
-    async (request: T): Promise<A> => {
-      pass(request.network)
-      return ask(request)
-    }
-  return {
-    ...pool,
-    networks: wanted => [...new Set([...pool.networks(wanted), ...checks.lost.keys()])],
-    search: after(pool.search),
-    request: after(pool.request),
-    suggest: after(pool.suggest),
-    similar: after(pool.similar),
-    get: after(pool.get),
-    cursors: { ...pool.cursors, scroll: after(pool.cursors.scroll), openPit: after(pool.cursors.openPit) },
-    async ranges(network) {
-      pass(network)
-      return pool.ranges(network)
-    },
-    async held(network) {
-      pass(network)
-      return pool.held(network)
-    },
-    async close() {
-      await Promise.all([pool.close(), checks.close()])
-    },
-  }
-}
+export type StoreChecks = ReturnType<typeof startChecks>
 
-const startChecks = (stores: PoolOptions['stores'], log: Log) => {
+/**
+ * Checks stores at the start, and then once a day, so that nothing is answered from one that is damaged; `log` is told of it once. Answers do not wait
+ * for the check of a large one, since its rows of documents, terms and columns have checksums of their own, which hold at each read.
+ */
+export const startChecks = (stores: () => ReadonlyMap<string, string>, log: Log) => {
   const damage = new Map<string, Error>()
   const checked = new Set<string>()
   let worker: Worker | undefined
@@ -161,13 +116,16 @@ const startChecks = (stores: PoolOptions['stores'], log: Log) => {
   daily.unref()
 
   return {
-    lost,
-    /** Throws where the store was found damaged. */
-    pass(network: string, store: string) {
-      know(network, store)
-      // A store that is created while the program runs had no time to be damaged.
-      if (atStart.has(store) && !checked.has(store)) checkFirst(store)
-      const error = damage.get(store)
+    /** Why networks can no longer be answered: their files were removed or replaced. */
+    lost: lost as ReadonlyMap<string, Error>,
+    /** Throws where the store was found damaged, or is another one than it was. */
+    check(network: string, store: string | undefined) {
+      if (store !== undefined) {
+        know(network, store)
+        // A store that is created while the program runs had no time to be damaged.
+        if (atStart.has(store) && !checked.has(store)) checkFirst(store)
+      }
+      const error = (store && damage.get(store)) || lost.get(network)
       if (error) throw error
     },
     async close() {

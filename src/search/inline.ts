@@ -9,7 +9,7 @@ import type { Limits } from '../limits/index.ts'
 import type { Kind } from '../mapping/index.ts'
 import { answerGet, type Reply } from './answer.ts'
 import { createKeptAnswers, type KeptAnswers, keyOfSearch } from './answer-cache.ts'
-import { answerForm } from './answer-forms.ts'
+import { answerForm, bodyText } from './answer-forms.ts'
 import { createCoverageHeader } from './coverage.ts'
 import { createCredit, shapeOf } from './inline-admission.ts'
 import { createTurns } from './loop-budget.ts'
@@ -172,7 +172,7 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
     search(search, asking) {
       const { store, entities, body, parameters, form, format, scroll, now: at } = search
       if (body !== undefined && body.length > MAX_BYTES) return undefined
-      const text = body === undefined ? '' : Buffer.from(body.buffer, body.byteOffset, body.length).toString()
+      const text = bodyText(body) ?? ''
       const how = () => JSON.stringify([parameters, form, format, scroll !== undefined])
       const shape = lazy(() => shapeOf(`${store} ${entities} ${how()}`, text))
       const key = keyOfSearch(search, text)

@@ -1,7 +1,9 @@
 import { availableParallelism } from 'node:os'
 import type { NamedContract } from '../engine/query/suggest.ts'
+import { type Eventually, whenThere } from '../lib/scheduling/event-loop.ts'
 import type { Limits } from '../limits/index.ts'
 import type { SearchRequest } from '../query/request.ts'
+import type { StoreChecks } from './checks.ts'
 import { createCursorKeys, createCursors } from './cursors/service.ts'
 import { eachOf } from './index-names.ts'
 import { createInline } from './inline.ts'
@@ -11,26 +13,15 @@ import { createSqliteStores } from './sqlite-stores.ts'
 import type { BodySearch, Caller, HeldBlocks, NetworkStore, OtherStores, SharedParts } from './store.ts'
 import { createStreams } from './streams.ts'
 import { renderShortly } from './template.ts'
-import { createThreadAsker, createThreads, type ThreadsState } from './threads.ts'
-
-/** The threads that answer queries, as the main thread sees them. */
-export interface Pool extends SearchService {
-  /** As `search`, for a request that was parsed already. */
-  request(request: Asking & { request: SearchRequest }): Promise<Answer>
-  /** Ranges of blocks that a network's store holds; none without a store. They go before everything else. */
-  ranges(network: string): Promise<HeldBlocks['ranges']>
-  /** The same with the newest block. */
-  held(network: string): Promise<HeldBlocks>
-  /** How the reading threads are. */
-  threads(): ThreadsState
-  close(): Promise<void>
-}
+import { createThreads } from './threads.ts'
 
 export interface PoolOptions {
   /** File of each network's store, by name; as of this very moment where the one that is wanted is not among them. */
   stores(wanted?: string): ReadonlyMap<string, string>
   /** Networks whose documents lie elsewhere than in their files. */
   elsewhere?(shared: SharedParts): OtherStores
+  /** Refuses to answer from files that are damaged or exchanged. */
+  checks?: StoreChecks
   /** Contracts of a network that were given names. */
   contracts?(network: string): Promise<readonly NamedContract[]>
   threads: number
@@ -41,19 +32,14 @@ export interface PoolOptions {
   limits: Limits
 }
 
-export const createPool = ({
-  stores,
-  elsewhere,
-  contracts,
-  threads: size,
-  deadlineMs,
-  inlineMs,
-  limits,
-}: PoolOptions): Pool => {
+export type Pool = ReturnType<typeof createPool>
+
+/** Answers searches of all networks: from their files, in the main thread or in reading threads, or from where else their documents lie. */
+export const createPool = (options: PoolOptions) => {
+  const { stores, elsewhere, checks, contracts, threads: size, deadlineMs, inlineMs, limits } = options
   // The main thread answers, too.
   const shared = { ...limits, keptMemory: Math.floor(limits.keptMemory / (size + 1)) }
   const threads = createThreads({ threads: size, deadlineMs, limits: shared })
-  const ask = createThreadAsker(threads)
   let ids = 0
   const nextId = () => ++ids
   const streams = createStreams(limits)
@@ -81,16 +67,19 @@ export const createPool = ({
   })
   const storeOf = (network: string): NetworkStore => others?.of(network) ?? inFiles(network)
 
-  const search = async (network: string, asked: BodySearch, asking: Caller): Promise<Answer> => {
-    const { cursor, ...answer } = await storeOf(network).search(asked, asking)
-    try {
-      cursors.used(asking.account, cursor)
-    } catch (error) {
-      answer.pieces?.cancel()
-      throw error
-    }
-    return answer
+  const check = (network: string) => {
+    for (const one of checks ? eachOf(network) : []) checks?.check(one, stores(one).get(one))
   }
+  const checkedStoreOf = (network: string): NetworkStore => {
+    check(network)
+    return storeOf(network)
+  }
+
+  const search = (network: string, asked: BodySearch, asking: Caller): Eventually<Answer> =>
+    whenThere(checkedStoreOf(network).search(asked, asking), answer => {
+      if (answer.cursor) cursors.noteUse(asking.account, answer.cursor, answer)
+      return answer
+    })
 
   const keys = createCursorKeys()
   const cursors = createCursors({
@@ -99,42 +88,28 @@ export const createPool = ({
       if (eachOf(network).length > 1) throw oneOnly('A scroll or a point in time')
       return keys.of(fileOf(network))
     },
-    page({ network, dialect, ...asking }, scroll) {
+    async page({ network, dialect, ...asking }, scroll) {
       asking.signal.throwIfAborted()
       const { asked, now } = scroll
       const body = scroll.body === undefined ? undefined : Buffer.from(scroll.body)
       return search(network, { ...asked, dialect, body, now, scroll }, asking)
     },
-    seen: async ({ network, ...asking }) => storeOf(network).seen(asking),
+    seen: async ({ network, ...asking }) => checkedStoreOf(network).seen(asking),
   })
 
-  /** None where the store cannot be read now: whoever searches it hears why. */
-  const coverageNow = (network: string): string | undefined => {
-    try {
-      return storeOf(network).coverage()
-    } catch {
-      return undefined
-    }
-  }
-  const coverages = new Map<string, { at: number; text: string | undefined }>()
-  const coverageOf = (network: string): string | undefined => {
-    const at = performance.now()
-    const known = coverages.get(network)
-    if (known && at - known.at < FRESH_MS) return known.text
-    const text = coverageNow(network)
-    coverages.set(network, { at, text })
-    return text
-  }
+  const coverageOf = createCoverageCache(network => storeOf(network).coverage())
 
-  const held = async (network: string): Promise<HeldBlocks> =>
-    stores(network).has(network) ? storeOf(network).held() : NOTHING_HELD
+  const held = async (network: string): Promise<HeldBlocks> => {
+    check(network)
+    return stores(network).has(network) ? storeOf(network).held() : NOTHING_HELD
+  }
 
   // A dear query need not wait for it; cheap ones, which the main thread answers, go before it.
   const starting = setTimeout(threads.start, START_AFTER_MS)
   starting.unref()
 
-  return {
-    networks: wanted => [...stores(wanted).keys()],
+  const service: SearchService = {
+    networks: wanted => [...new Set([...stores(wanted).keys(), ...(checks?.lost.keys() ?? [])])],
     async search(asking) {
       const { network, account, signal, scroll, ...asked } = asking
       signal.throwIfAborted()
@@ -144,44 +119,80 @@ export const createPool = ({
       // What goes on with an answer counts from the moment that the first part did.
       return search(network, { ...asked, now: Date.now() }, { account, signal })
     },
-    cursors,
+    cursors: {
+      ...cursors,
+      async scroll(asked) {
+        check(asked.network)
+        return cursors.scroll(asked)
+      },
+    },
     async render({ body, isJson = false, account, signal }) {
       const rendered = renderShortly(body, { limits, isJson })
       if (rendered) return rendered
       const message = { type: 'render', id: nextId(), deadlineMs, body, isJson } as const
-      return ask('rendered', message, { account, signal, bytes: body.length })
+      return threads.askWhole('rendered', message, { account, signal, bytes: body.length })
     },
-    request: async ({ request, network, ...asking }) => storeOf(network).request(request, asking),
     async suggest({ q, size, network, ...asking }) {
-      const store = storeOf(network)
+      const store = checkedStoreOf(network)
       return store.suggest({ q, size, contracts: (await contracts?.(network)) ?? [] }, asking)
     },
-    similar: async ({ kind, id, size, network, ...asking }) => storeOf(network).similar({ kind, id, size }, asking),
+    similar: async ({ kind, id, size, network, ...asking }) =>
+      checkedStoreOf(network).similar({ kind, id, size }, asking),
     async get({ network, ...asking }) {
       asking.signal.throwIfAborted()
-      return storeOf(network).get(asking)
+      return checkedStoreOf(network).get(asking)
     },
     documents: async ({ wanted, filterPath, network, ...asking }) =>
-      storeOf(network).documents(wanted, { ...asking, dialect: { ...NATIVE, filterPath } }),
+      checkedStoreOf(network).documents(wanted, { ...asking, dialect: { ...NATIVE, filterPath } }),
     holdings: async ({ network, ...asking }) => storeOf(network).holdings(asking),
     coverage(network) {
       const each = eachOf(network)
-      const told = each.flatMap(one => {
+      const texts = each.flatMap(one => {
         const text = coverageOf(one)
         return text === undefined ? [] : [each.length === 1 ? text : `${one}: ${text}`]
       })
-      return told.length === 0 ? undefined : told.join(', ')
+      return texts.length === 0 ? undefined : texts.join(', ')
     },
-    ranges: async network => (await held(network)).ranges,
+  }
+
+  return {
+    ...service,
+    /** As `search`, for a request that was parsed already. */
+    request: async ({ request, network, ...asking }: Asking & { request: SearchRequest }): Promise<Answer> =>
+      checkedStoreOf(network).request(request, asking),
+    /** Ranges of blocks that a network's store holds; none without a store. They go before everything else. */
+    ranges: async (network: string) => (await held(network)).ranges,
+    /** The same with the newest block. */
     held,
+    /** How the reading threads are. */
     threads: threads.state,
-    close() {
+    async close() {
       clearTimeout(starting)
       inline.close()
       others?.close()
       keys.close()
-      return threads.close()
+      await Promise.all([threads.close(), checks?.close()])
     },
+  }
+}
+
+/** What scopes cover of networks, looked at again after a moment; undefined where the store cannot be read now: its searches say why. */
+const createCoverageCache = (read: (network: string) => string | undefined) => {
+  const known = new Map<string, { at: number; text: string | undefined }>()
+  const readNow = (network: string) => {
+    try {
+      return read(network)
+    } catch {
+      return undefined
+    }
+  }
+  return (network: string): string | undefined => {
+    const at = performance.now()
+    const last = known.get(network)
+    if (last && at - last.at < FRESH_MS) return last.text
+    const text = readNow(network)
+    known.set(network, { at, text })
+    return text
   }
 }
 

@@ -1,6 +1,6 @@
 import { type Cursor, isSamePlace } from '../engine/query/pages.ts'
 import type { Search } from './reader-messages.ts'
-import type { Message, Reply, Thread, Threads } from './threads.ts'
+import { expectReply, type Message, type Reply, type Thread, type Threads } from './threads.ts'
 
 /**
  * The parts of a long answer behind its first one, in their order. One is made ahead of its reader and, where parts can be made apart, more of
@@ -20,6 +20,8 @@ export interface AheadOptions {
   account: number
   /** The answer that the first part came with. */
   first: { message: Extract<Reply['message'], { type: 'answer' }>; thread: Thread }
+  /** Whether only the thread that has begun the answer can go on with it. */
+  isBound?: boolean
   /** Aborts with the answer. */
   signal: AbortSignal
   nextId(): number
@@ -37,7 +39,8 @@ interface Making {
   done: Promise<{ body: Uint8Array | number; more: boolean }>
 }
 
-export const createAhead = ({ threads, search, account, first, signal, nextId }: AheadOptions): Ahead => {
+export const createAhead = (options: AheadOptions): Ahead => {
+  const { threads, search, account, first, isBound = false, signal, nextId } = options
   const { isApart = false, body } = first.message
   /** Threads that have begun the answer. */
   const holders = new Set<Thread>([first.thread])
@@ -63,7 +66,8 @@ export const createAhead = ({ threads, search, account, first, signal, nextId }:
 
   const messageTo = (thread: Thread, id: number, { after, slot }: Making): Message => {
     const about = { id, stream: search.id, after, into: slot?.memory }
-    if (holders.has(thread)) return { type: 'more', ...about }
+    // Where the one thread that can do it is gone, another one fails by this message.
+    if (isBound || holders.has(thread)) return { type: 'more', ...about }
     // Elsewhere parts depend on one another.
     if (!isApart) for (const other of holders) forget(other)
     holders.add(thread)
@@ -73,7 +77,7 @@ export const createAhead = ({ threads, search, account, first, signal, nextId }:
   const make = async (one: Making, isHelp: boolean) => {
     const id = nextId()
     const { message, thread } = await threads.ask({
-      ...{ id, account, lane: 'cheap', bytes: 0, signal },
+      ...{ id, account, lane: 'cheap', bytes: 0, signal, isBound },
       home: () => holder(isHelp),
       message: thread => messageTo(thread, id, one),
       onYield: thread => holders.delete(thread),
@@ -82,13 +86,13 @@ export const createAhead = ({ threads, search, account, first, signal, nextId }:
         help()
       },
     })
-    if (message.type !== 'part') throw new Error(`a reading thread answered ${message.type}`)
+    const part = expectReply(message, 'part')
     // It has nothing more to give.
-    if (!message.more) holders.delete(thread)
-    one.at = message.at ?? one.after
-    one.isLast = !message.more
+    if (!part.more) holders.delete(thread)
+    one.at = part.at ?? one.after
+    one.isLast = !part.more
     help()
-    return message
+    return part
   }
 
   const begin = (after: Cursor | undefined, isHelp: boolean) => {
@@ -132,37 +136,6 @@ export const createAhead = ({ threads, search, account, first, signal, nextId }:
     },
     end() {
       for (const one of holders) forget(one)
-    },
-  }
-}
-
-interface BoundAheadOptions {
-  threads: Pick<Threads, 'ask' | 'drop'>
-  thread: Thread
-  /** The number of the search that the answer is to. */
-  stream: number
-  account: number
-  signal: AbortSignal
-  nextId(): number
-}
-
-/** The parts of a long answer that only the thread that has begun it can go on with. */
-export const createBoundAhead = ({ threads, thread, stream, account, signal, nextId }: BoundAheadOptions): Ahead => {
-  let isOver = false
-  return {
-    async next() {
-      const id = nextId()
-      const { message } = await threads.ask({
-        ...{ id, account, lane: 'cheap', bytes: 0, signal, isBound: true },
-        home: () => thread,
-        message: () => ({ type: 'more', id, stream, after: undefined, into: undefined }),
-      })
-      if (message.type !== 'part') throw new Error(`a reading thread answered ${message.type}`)
-      isOver = !message.more
-      return { body: message.body as Uint8Array, more: message.more }
-    },
-    end() {
-      if (!isOver) threads.drop(thread, stream)
     },
   }
 }

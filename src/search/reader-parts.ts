@@ -1,20 +1,10 @@
 import { newBytes } from '../lib/bytes.ts'
+import type { Eventually } from '../lib/scheduling/event-loop.ts'
 import type { AnswerOptions, Parts, Reply } from './answer.ts'
 import type { FromReader, ToReader } from './reader-messages.ts'
 
-/** Answers of a reading thread; long ones are kept, and given part by part, as they are asked for. */
-export interface ReaderParts {
-  /** Tells an answer that has no parts. */
-  replyWhole(id: number, reply: Reply): void
-  /** Tells an answer, or the first part of a long one; `close` is called when all of it is there. */
-  reply(id: number, reply: Reply, options: Running, close?: () => void): void
-  /** Tells the next part; a promise where clusters are asked for it. */
-  more(message: More): Promise<void> | void
-  /** Tells the next part of an answer that another thread began, and goes on with it. */
-  resume(message: More, reply: Reply, options: Running): void
-  /** Nobody wants the rest. */
-  drop(stream: number): void
-}
+/** Sends a message to the main thread; the memory is handed over. */
+export type SendReply = (message: FromReader, transfer?: ArrayBuffer[]) => void
 
 export interface Running extends AnswerOptions {
   /** The work of this number begins. */
@@ -30,15 +20,20 @@ interface Stream extends Parts {
   options: Running
 }
 
-export const createReaderParts = (tell: (message: FromReader, transfer?: ArrayBuffer[]) => void): ReaderParts => {
+/** Answers of a reading thread; long ones are kept, and given part by part, as they are asked for. */
+export const createReaderParts = (send: SendReply) => {
   const streams = new Map<number, Stream>()
 
-  /** The bytes are handed over. */
-  const send = (message: Extract<FromReader, { type: 'answer' | 'part' }> & { body: Uint8Array }) =>
-    tell(message, [message.body.buffer as ArrayBuffer])
+  const sendBytes = (message: Extract<FromReader, { type: 'answer' | 'part' }> & { body: Uint8Array }) =>
+    send(message, [message.body.buffer as ArrayBuffer])
 
   const replyWhole = (id: number, { body, ...answer }: Reply) =>
-    send({ type: 'answer', id, ...answer, body: body as Uint8Array, more: false, at: undefined })
+    sendBytes({ type: 'answer', id, ...answer, body: body as Uint8Array, more: false, at: undefined })
+
+  const end = (number: number, stream: Stream | undefined) => {
+    streams.delete(number)
+    stream?.close?.()
+  }
 
   const next = ({ id, stream, after, into }: More) => {
     const one = streams.get(stream)
@@ -50,60 +45,60 @@ export const createReaderParts = (tell: (message: FromReader, transfer?: ArrayBu
     try {
       part = one.rest.next()
     } finally {
-      if (part === undefined || one.ended()) {
-        streams.delete(stream)
-        one.close?.()
-      }
+      if (part === undefined || one.ended()) end(stream, one)
     }
     const state = { type: 'part', id, more: !one.ended(), at: one.at() } as const
     const bytes = part.value ?? nothing()
-    if (!into || bytes.length > into.byteLength) return send({ ...state, body: owned(bytes) })
+    if (!into || bytes.length > into.byteLength) return sendBytes({ ...state, body: owned(bytes) })
     new Uint8Array(into).set(bytes)
-    tell({ ...state, body: bytes.length })
+    send({ ...state, body: bytes.length })
   }
 
-  const nextOfWaiting = async (message: More, { options, ready, close }: Stream) => {
-    options.begin(message.id)
+  const nextOfWaiting = async (message: More, stream: Stream) => {
+    stream.options.begin(message.id)
     try {
-      await ready!()
+      await stream.ready!()
     } catch (error) {
-      streams.delete(message.stream)
-      close?.()
+      end(message.stream, stream)
       throw error
     }
     next(message)
   }
 
   return {
+    /** Sends an answer that has no parts. */
     replyWhole,
-    reply(id, { body, ...answer }, options, closed) {
+    /** Sends an answer, or the first part of a long one; `closed` is called when all of it is there. */
+    reply(id: number, { body, ...answer }: Reply, options: Running, closed?: () => void) {
       if (body instanceof Uint8Array) return replyWhole(id, { ...answer, body })
       const rest = body.parts[Symbol.iterator]()
       const { value } = rest.next()
-      const goesOn = !body.ended()
+      const more = !body.ended()
       const close = () => {
         body.close?.()
         closed?.()
       }
-      if (goesOn) streams.set(id, { ...body, rest, options, close })
+      if (more) streams.set(id, { ...body, rest, options, close })
       else close()
       const isApart = body.goTo !== undefined
-      send({ type: 'answer', id, ...answer, body: owned(value), more: goesOn, at: body.at(), isApart })
+      sendBytes({ type: 'answer', id, ...answer, body: owned(value), more, at: body.at(), isApart })
     },
-    more(message) {
+    /** Sends the next part; a promise where it has to be waited for. */
+    more(message: More): Eventually<void> {
       const one = streams.get(message.stream)
       return one?.ready ? nextOfWaiting(message, one) : next(message)
     },
-    resume(message, { body }, options) {
+    /** Sends the next part of an answer that another thread began, and goes on with it. */
+    resume(message: More, { body }: Reply, options: Running) {
       if (body instanceof Uint8Array) throw new Error('an answer without parts cannot be continued')
       streams.set(message.stream, { ...body, rest: body.parts[Symbol.iterator](), options })
       next(message)
     },
-    drop(stream) {
+    /** Nobody wants the rest. */
+    drop(stream: number) {
       const one = streams.get(stream)
       one?.rest.return?.()
-      one?.close?.()
-      streams.delete(stream)
+      end(stream, one)
     },
   }
 }

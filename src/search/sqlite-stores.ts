@@ -1,12 +1,13 @@
 import { remembered } from '../lib/caches.ts'
+import { whenThere } from '../lib/scheduling/event-loop.ts'
 import { eachOf, indexOf } from './index-names.ts'
 import type { Inline } from './inline.ts'
-import { createAhead, createBoundAhead } from './read-ahead.ts'
+import { createAhead } from './read-ahead.ts'
 import type { Search } from './reader-messages.ts'
 import { NO_ACCOUNT } from './service.ts'
-import type { Caller, NetworkStore, OtherStores, StoreAnswer } from './store.ts'
+import type { BodySearch, Caller, NetworkStore, OtherStores, StoreAnswer } from './store.ts'
 import type { Streams } from './streams.ts'
-import { createThreadAsker, type Message, type Threads, unexpected } from './threads.ts'
+import { expectReply, type Message, type Threads } from './threads.ts'
 
 export interface SqliteStoresOptions {
   fileOf(network: string): string
@@ -22,7 +23,7 @@ export interface SqliteStoresOptions {
 /** What answers by the SQLite files of networks: the main thread where it can do so at once, otherwise a reading thread. */
 export const createSqliteStores = (options: SqliteStoresOptions) => {
   const { fileOf, inline, threads, streams, among, deadlineMs, nextId } = options
-  const ask = createThreadAsker(threads)
+  const ask = threads.askWhole
 
   /** `network`: one, or several. What several do not answer is refused before. */
   const create = (network: string): SqliteStore => {
@@ -43,17 +44,18 @@ export const createSqliteStores = (options: SqliteStoresOptions) => {
         ...{ id: search.id, account, signal, lane: elsewhere ? 'dear' : 'cheap', bytes },
         message: () => ({ ...search, mayStream: streams.mayOpen(account), elsewhere: elsewhere?.() }),
       })
-      const { message, thread } = first
-      if (message.type !== 'answer') throw unexpected(message)
+      const { thread } = first
+      const message = expectReply(first.message, 'answer')
       const { status, body, more, format, cursor } = message
       const told = { status, cursor, ...(format && { format }) }
       if (!more) return { ...told, body }
       const stream = streams.open({
         ...{ account, body, format, drop: () => threads.drop(thread, search.id) },
         ahead: signal =>
-          elsewhere
-            ? createBoundAhead({ threads, thread, stream: search.id, account, signal, nextId })
-            : createAhead({ threads, search, account, first: { message, thread }, signal, nextId }),
+          createAhead({
+            ...{ threads, search, account, first: { message, thread }, signal, nextId },
+            isBound: elsewhere !== undefined,
+          }),
       })
       return { ...told, ...stream }
     }
@@ -65,11 +67,11 @@ export const createSqliteStores = (options: SqliteStoresOptions) => {
 
     return {
       searchInThread: async (search, asking) => ofThread({ type: 'search', ...whole(), ...search }, asking),
-      async search(search, asking) {
+      search(search, asking) {
         const asked = { type: 'search', ...whole(), ...search } as const
         // Several networks take longer than the main thread has.
-        const found = asked.more ? undefined : await inline.search(asked, asking)
-        return found ?? ofThread(asked, asking)
+        const found = asked.more ? undefined : inline.search(asked, asking)
+        return whenThere(found, found => found ?? ofThread(asked, asking))
       },
       request: async (request, asking) => ofThread({ type: 'request', ...whole(), now: Date.now(), request }, asking),
       async get({ entity, id: document, source, bare, ...asking }) {
@@ -92,7 +94,7 @@ export const createSqliteStores = (options: SqliteStoresOptions) => {
 
 interface SqliteStore extends NetworkStore {
   /** As `search`, where the main thread would take too long. */
-  searchInThread: NetworkStore['search']
+  searchInThread(search: BodySearch, asking: Caller): Promise<StoreAnswer>
 }
 
 /** Networks, and lists of several, that are kept. */

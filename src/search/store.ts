@@ -2,6 +2,7 @@ import type { MessagePort } from 'node:worker_threads'
 import type { StoreSearcher } from '../engine/query/searcher.ts'
 import type { SimilarRequest } from '../engine/query/similar.ts'
 import type { SuggestRequest } from '../engine/query/suggest.ts'
+import type { Eventually } from '../lib/scheduling/event-loop.ts'
 import type { Limits } from '../limits/index.ts'
 import type { SearchRequest, Seen } from '../query/request.ts'
 import type { ScopeCoverage } from './coverage.ts'
@@ -16,7 +17,8 @@ import type { Streams } from './streams.ts'
  * and whoever keeps documents elsewhere hands in a store of his own. Any network has its file, which holds its blocks.
  */
 export interface NetworkStore {
-  search(search: BodySearch, asking: Caller): Promise<StoreAnswer>
+  /** At once where the main thread answers. */
+  search(search: BodySearch, asking: Caller): Eventually<StoreAnswer>
   request(request: SearchRequest, asking: Caller): Promise<Answer>
   get(asked: Caller & { entity: string; id: string } & Getting): Promise<Answer>
   documents(wanted: readonly Wanted[], asked: Caller & { dialect: Dialect }): Promise<Answer>

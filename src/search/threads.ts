@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import type { Cursor } from '../engine/query/pages.ts'
 import { fromFailure, retry, stop } from '../lib/errors.ts'
@@ -8,26 +9,7 @@ import { type Limits, overNow } from '../limits/index.ts'
 import type { FromReader, ToReader } from './reader-messages.ts'
 import { createShares, type Waiting } from './thread-shares.ts'
 
-/**
- * The threads that answer queries, and who gets one next. What a query costs is known only as it runs: each begins as a cheap one, and one
- * that takes longer is dear from then on. Dear ones leave a thread free, so that one that must make room for others is stopped there
- * and begins anew when it is its turn.
- */
-export interface Threads {
-  ask(asked: Asked): Promise<Reply>
-  /** How many are at work. */
-  busy(): number
-  state(): ThreadsState
-  /** Whether there is one, or could be one, that nobody waits for. */
-  isSpare(): boolean
-  /** Starts the first one, so that a query need not wait for it. */
-  start(): void
-  /** Tells the thread that nobody wants the rest of an answer. */
-  drop(thread: Thread, stream: number): void
-  close(): Promise<void>
-}
-
-/** Threads that answer queries, also as the status shows them. */
+/** Threads that answer queries, as the status shows them. */
 export interface ThreadsState {
   /** How many there may be. */
   most: number
@@ -45,7 +27,7 @@ export type Message = Exclude<ToReader, { type: 'drop' }>
 
 export interface Asked extends Waiting {
   id: number
-  /** What the thread that takes the task is told: it may be another one each time. */
+  /** The message to the thread that takes the task: it may be another one each time. */
   message(thread: Thread): Message
   /**
    * Of a part of a long answer: the one thread that does it best; undefined where that one is gone. It waits for as long as it takes, since
@@ -56,7 +38,7 @@ export interface Asked extends Waiting {
   isBound?: boolean
   /** Called where the thread gives up what it has done of it. */
   onYield?(thread: Thread): void
-  /** Told the last hit of the part of a long answer that is being written. */
+  /** Called with the last hit of the part of a long answer that is being written. */
   onReached?(at: Cursor): void
   /** Bytes that are held while it waits. */
   bytes: number
@@ -72,6 +54,9 @@ export interface Reply {
   message: Exclude<FromReader, { type: 'ready' | 'failed' | 'yielded' | 'reached' }>
   thread: Thread
 }
+
+/** Who asks for what is answered as a whole; a cheap task by default. */
+type WholeCaller = Pick<Asked, 'account' | 'signal'> & Partial<Pick<Asked, 'lane' | 'bytes'>>
 
 interface Running extends Thread {
   /** Numbers of the task to give up, and of the task that is to make room. */
@@ -106,55 +91,47 @@ const QUEUE_MS = 5000
 const CHEAP_MS = [20, 100, 400] as const
 /** A dear query that waits so long goes before cheap ones. */
 const PATIENCE_MS = 1000
-
 /** How long closing waits for threads to end. */
 const CLOSE_MS = 2_000
 /** Documents live for one answer only: a small young generation is emptied often, and long streams take little memory. */
 const YOUNG_MB = isMemorySmall() ? 4 : 12
 
-export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOptions): Threads => {
+export type Threads = ReturnType<typeof createThreads>
+
+/**
+ * The threads that answer queries, and who gets one next. What a query costs is known only as it runs: each begins as a cheap one, and one
+ * that takes longer is dear from then on. Dear ones leave a thread free, so that one that must make room for others is stopped there
+ * and begins anew when it is its turn.
+ */
+export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOptions) => {
   let threads: Running[] = []
-  const queue = createFairQueue<Task>()
-  const shares = createShares({ threads: size, most: limits.dearSearches, cheapMs: CHEAP_MS[0] })
+  const { queue, shares, next, ready, add, checkAccount } = createBacklog(size, limits, deadlineMs + QUEUE_MS)
   let closed = false
   let lost = 0
   let startFault: string | null = null
 
-  const start = () => {
-    const shared = new SharedArrayBuffer(8)
-    const options = { resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } }
-    const worker = startWorker('reader', { flags: shared, limits }, options)
-    const thread: Running = { worker, flags: new Int32Array(shared), state: 'starting', task: undefined }
-    threads.push(thread)
-    worker.on('message', (message: FromReader) => {
-      if (thread.state === 'lost') return
-      const { task } = thread
-      if (message.type === 'reached') {
-        if (task?.id === message.id) task.onReached?.(message.at)
-        return
-      }
-      release(thread)
-      thread.state = 'idle'
-      startFault = null
-      if (task && message.type === 'yielded') {
-        task.tries++
-        if (task.tries === CHEAP_MS.length) task.lane = 'dear'
-        task.onYield?.(thread)
-        wait(task)
-      } else if (message.type === 'failed') task?.reject(fromFailure(message.failure))
-      else if (message.type !== 'ready' && message.type !== 'yielded') task?.resolve({ message, thread })
-      giveOut()
-    })
-    worker.on('error', error => lose(thread, error))
-    worker.on('exit', () => lose(thread, new Error('a reading thread has ended')))
-    worker.unref()
+  const start = () => threads.push(startThread(limits, { onMessage: receive, onEnd: lose }))
+
+  const receive = (thread: Running, message: FromReader) => {
+    if (thread.state === 'lost') return
+    const { task } = thread
+    if (message.type === 'reached') return task?.id === message.id && task.onReached?.(message.at)
+    release(thread)
+    thread.state = 'idle'
+    startFault = null
+    if (task && message.type === 'yielded') {
+      noteYield(task, thread)
+      wait(task)
+    } else if (message.type === 'failed') task?.reject(fromFailure(message.failure))
+    else if (message.type !== 'ready' && message.type !== 'yielded') task?.resolve({ message, thread })
+    assign()
   }
 
   /** The thread no longer works on its task. */
   const release = (thread: Running) => {
     const { task } = thread
     if (!task) return
-    for (const timer of task.timers) clearTimeout(timer)
+    clearTimers(task)
     shares.ended(task, performance.now() - task.since)
     thread.task = undefined
   }
@@ -173,173 +150,219 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
     void thread.worker.terminate()
     // One that cannot even start must not be started over and over for the same query.
     if (isNew) next(() => true)?.reject(error)
-    giveOut()
+    assign()
   }
 
-  /** The next task of those that the shares allow. */
-  const next = (fits: (task: Task) => boolean): Task | undefined => {
-    const now = performance.now()
-    const cheap = (task: Task) => fits(task) && shares.mayRun(task)
-    const dear = (task: Task) => cheap(task) && (shares.noneDear() || now - task.since > PATIENCE_MS)
-    return (
-      queue.take('first', { allows: fits }) ??
-      (size > 1 ? queue.take('dear', { allows: dear }) : undefined) ??
-      queue.take('cheap', { allows: cheap }) ??
-      queue.take('dear', { allows: cheap })
-    )
-  }
-
-  const giveOut = () => {
+  /** Gives tasks that wait to threads that are idle, and starts a thread where that is not enough. */
+  const assign = () => {
     if (closed) return
-    for (const thread of threads) {
-      if (thread.state !== 'idle') continue
-      const task = next(task => mayHave(thread, task))
+    for (const thread of threads.filter(({ state }) => state === 'idle')) {
+      const task = next(task => mayTake(thread, task))
       if (task) run(thread, task)
     }
     const starting = threads.filter(({ state }) => state === 'starting').length
-    const waiting = queue.all().filter(task => task.home?.() === undefined && shares.mayRun(task)).length
-    if (waiting > starting && threads.length < size) start()
-  }
-
-  /** Queries that wait behind a dear query move to another thread. */
-  const mayHave = (thread: Running, task: Task): boolean => {
-    const home = task.home?.() as Running | undefined
-    return home === undefined || home === thread || (!task.isBound && home.task?.lane === 'dear')
+    if (ready() > starting && threads.length < size) start()
   }
 
   const run = (thread: Running, task: Task) => {
-    for (const timer of task.timers) clearTimeout(timer)
+    clearTimers(task)
     task.since = performance.now()
     thread.state = 'busy'
     thread.task = task
     Atomics.store(thread.flags, 1, 0)
     shares.began(task)
-    task.timers = [setTimeout(() => endWithin(thread, task), deadlineMs)]
-    if (task.lane === 'cheap') task.timers.push(setTimeout(() => takeLong(thread, task), CHEAP_MS[task.tries]))
+    task.timers = [setTimeout(() => cancel(thread, task), deadlineMs)]
+    if (task.lane === 'cheap') task.timers.push(setTimeout(() => becomeDear(thread, task), CHEAP_MS[task.tries]))
     const message = task.message(thread)
     const transfer = 'elsewhere' in message && message.elsewhere ? [message.elsewhere.port] : []
     thread.worker.postMessage(message, transfer)
   }
 
   /** The thread looks at the flag now and then; one that does not is stuck inside SQLite. */
-  const endWithin = (thread: Running, task: Task) => {
+  const cancel = (thread: Running, task: Task) => {
     Atomics.store(thread.flags, 0, task.id)
     task.timers.push(setTimeout(() => lose(thread, tooLong()), GRACE_MS))
   }
 
   /** It goes on where dear ones have a thread left, and else makes room for others. */
-  const takeLong = (thread: Running, task: Task) => {
+  const becomeDear = (thread: Running, task: Task) => {
     if (shares.becameDear(task)) task.lane = 'dear'
     else Atomics.store(thread.flags, 1, task.id)
     // The next cheap one shall not have to wait until a thread has started.
     if (threads.length < size && threads.every(({ state }) => state === 'busy')) start()
-    giveOut()
+    assign()
   }
 
   const wait = (task: Task) => {
     task.since = performance.now()
-    const giveUp = () => queue.remove(task) && task.reject(tooBusy())
-    task.timers = task.home ? [] : [setTimeout(giveUp, deadlineMs + QUEUE_MS)]
-    if (closed) return task.reject(gone())
+    if (closed) return task.reject(searchClosed())
     if (task.signal?.aborted) return task.reject(task.signal.reason)
-    queue.add(task)
+    add(task)
   }
 
-  /** Refuses what would make an account wait for more than it may. */
-  const checkWaiting = ({ account, bytes }: Asked) => {
-    const waiting = queue.all().filter(task => task.account === account)
-    if (waiting.length >= limits.waitingSearches) throw overNow('waitingSearches', limits)
-    const held = waiting.reduce((sum, task) => sum + task.bytes, bytes)
-    if (waiting.length > 0 && held > limits.waitingBytes) throw overNow('waitingBytes', limits)
-  }
-
-  const leave = (task: Task) => {
+  /** Nobody waits for the answer any more. */
+  const abandon = (task: Task) => {
     if (queue.remove(task)) return
     const thread = threads.find(thread => thread.task === task)
     if (!thread) return
-    endWithin(thread, task)
+    cancel(thread, task)
     drop(thread, task.id)
   }
 
   const busy = () => threads.filter(({ state }) => state === 'busy').length
 
+  /** Tells the thread that nobody wants the rest of an answer. */
   const drop = ({ worker }: Thread, stream: number) => worker.postMessage({ type: 'drop', stream } satisfies ToReader)
 
+  const ask = (asked: Asked): Promise<Reply> =>
+    new Promise((resolve, reject) => {
+      asked.signal?.throwIfAborted()
+      if (closed) throw searchClosed()
+      if (asked.lane !== 'first') checkAccount(asked)
+      wait(createTask(asked, { resolve, reject, abandon }))
+      assign()
+    })
+
   return {
+    ask,
+    /** Asks for what is answered as a whole, by one type of message. */
+    async askWhole<T extends Reply['message']['type']>(type: T, message: Message, caller: WholeCaller) {
+      const { account, signal, lane = 'cheap', bytes = 0 } = caller
+      const reply = await ask({ id: message.id, account, signal, lane, bytes, message: () => message })
+      return expectReply(reply.message, type)
+    },
     busy,
-    state: () => ({
+    state: (): ThreadsState => ({
       ...{ most: size, started: threads.length, busy: busy(), waiting: queue.size },
       ...{ lost, error: startFault },
     }),
-    isSpare: () =>
+    /** Whether there is one, or could be one, that nobody waits for. */
+    isSpare: (): boolean =>
       !closed && queue.size === 0 && (threads.length < size || threads.some(({ state }) => state === 'idle')),
+    /** Starts the first one, so that a query need not wait for it. */
     start() {
       if (threads.length === 0 && !closed) start()
     },
     drop,
-    ask: asked =>
-      new Promise<Reply>((resolve, reject) => {
-        asked.signal?.throwIfAborted()
-        if (closed) throw gone()
-        if (asked.lane !== 'first') checkWaiting(asked)
-        // In this order: a thread that is stuck is given up also where no one waits for it any more.
-        const abort = () => {
-          task.reject(asked.signal!.reason)
-          leave(task)
-        }
-        const settle = () => {
-          for (const timer of task.timers) clearTimeout(timer)
-          asked.signal?.removeEventListener('abort', abort)
-        }
-        const task: Task = {
-          ...asked,
-          since: 0,
-          tries: 0,
-          timers: [],
-          resolve(reply) {
-            settle()
-            resolve(reply)
-          },
-          reject(error) {
-            settle()
-            reject(error)
-          },
-        }
-        asked.signal?.addEventListener('abort', abort, { once: true })
-        wait(task)
-        giveOut()
-      }),
     async close() {
       closed = true
       const open = threads
       threads = []
-      for (const task of queue.all()) if (queue.remove(task)) task.reject(gone())
-      // One that is stuck in the operating system ends when that lets go of it.
-      const patience = AbortSignal.timeout(CLOSE_MS)
-      await Promise.race([
-        Promise.all(open.map(({ worker }) => worker.terminate())),
-        new Promise(resolve => patience.addEventListener('abort', resolve, { once: true })),
-      ])
+      for (const task of queue.all()) if (queue.remove(task)) task.reject(searchClosed())
+      await terminateAll(open)
     },
   }
 }
 
-/** Asks for what is answered as a whole, by one type of message. */
-export const createThreadAsker =
-  ({ ask }: Pick<Threads, 'ask'>) =>
-  async <T extends Reply['message']['type']>(
-    type: T,
-    message: Message,
-    { account, signal, lane = 'cheap', bytes = 0 }: Pick<Asked, 'account' | 'signal'> & Partial<Asked>,
-  ): Promise<Extract<Reply['message'], { type: T }>> => {
-    const reply = await ask({ id: message.id, account, signal, lane, bytes, message: () => message })
-    if (reply.message.type !== type) throw unexpected(reply.message)
-    return reply.message as Extract<Reply['message'], { type: T }>
+const startThread = (
+  limits: Limits,
+  on: { onMessage(thread: Running, message: FromReader): void; onEnd(thread: Running, error: Error): void },
+): Running => {
+  const flags = new SharedArrayBuffer(8)
+  const worker = startWorker('reader', { flags, limits }, { resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } })
+  const thread: Running = { worker, flags: new Int32Array(flags), state: 'starting', task: undefined }
+  worker.on('message', (message: FromReader) => on.onMessage(thread, message))
+  worker.on('error', error => on.onEnd(thread, error))
+  worker.on('exit', () => on.onEnd(thread, new Error('a reading thread has ended')))
+  worker.unref()
+  return thread
+}
+
+/** One that is stuck in the operating system ends when that lets go of it: it is not waited for. */
+const terminateAll = (threads: readonly Thread[]) =>
+  Promise.race([
+    Promise.all(threads.map(({ worker }) => worker.terminate())),
+    sleep(CLOSE_MS, undefined, { ref: false }),
+  ])
+
+/** Tasks that wait for a thread, and which of them is the next one. `waitMs`: how long one may wait. */
+const createBacklog = (size: number, limits: Limits, waitMs: number) => {
+  const queue = createFairQueue<Task>()
+  const shares = createShares({ threads: size, most: limits.dearSearches, cheapMs: CHEAP_MS[0] })
+  return {
+    queue,
+    shares,
+    next(fits: (task: Task) => boolean): Task | undefined {
+      const now = performance.now()
+      const cheap = (task: Task) => fits(task) && shares.mayRun(task)
+      const dear = (task: Task) => cheap(task) && (shares.noneDear() || now - task.since > PATIENCE_MS)
+      return (
+        queue.take('first', { allows: fits }) ??
+        (size > 1 ? queue.take('dear', { allows: dear }) : undefined) ??
+        queue.take('cheap', { allows: cheap }) ??
+        queue.take('dear', { allows: cheap })
+      )
+    },
+    /** How many could run on any thread. */
+    ready: (): number => queue.all().filter(task => task.home?.() === undefined && shares.mayRun(task)).length,
+    add(task: Task) {
+      const giveUp = () => queue.remove(task) && task.reject(tooBusy())
+      task.timers = task.home ? [] : [setTimeout(giveUp, waitMs)]
+      queue.add(task)
+    },
+    /** Refuses what would make an account wait for more than it may. */
+    checkAccount({ account, bytes }: Asked) {
+      const waiting = queue.all().filter(task => task.account === account)
+      if (waiting.length >= limits.waitingSearches) throw overNow('waitingSearches', limits)
+      const sum = waiting.reduce((sum, task) => sum + task.bytes, bytes)
+      if (waiting.length > 0 && sum > limits.waitingBytes) throw overNow('waitingBytes', limits)
+    },
   }
+}
 
-export const unexpected = ({ type }: Reply['message']) => new Error(`a reading thread answered ${type}`)
+/** A query that has made room often enough is a dear one. */
+const noteYield = (task: Task, thread: Thread) => {
+  task.tries++
+  if (task.tries === CHEAP_MS.length) task.lane = 'dear'
+  task.onYield?.(thread)
+}
 
-const gone = () => stop('search_closed', 'the search was abandoned')
+/** Queries that wait behind a dear query move to another thread. */
+const mayTake = (thread: Running, task: Task): boolean => {
+  const home = task.home?.() as Running | undefined
+  return home === undefined || home === thread || (!task.isBound && home.task?.lane === 'dear')
+}
+
+const createTask = (
+  asked: Asked,
+  { resolve, reject, abandon }: Pick<Task, 'resolve' | 'reject'> & { abandon(task: Task): void },
+): Task => {
+  const { signal } = asked
+  // In this order: a thread that is stuck is given up also where no one waits for it any more.
+  const abort = () => {
+    task.reject(signal!.reason)
+    abandon(task)
+  }
+  const settle = () => {
+    clearTimers(task)
+    signal?.removeEventListener('abort', abort)
+  }
+  const task: Task = {
+    ...{ ...asked, since: 0, tries: 0, timers: [] },
+    resolve(reply) {
+      settle()
+      resolve(reply)
+    },
+    reject(error) {
+      settle()
+      reject(error)
+    },
+  }
+  signal?.addEventListener('abort', abort, { once: true })
+  return task
+}
+
+const clearTimers = ({ timers }: Task) => {
+  for (const timer of timers) clearTimeout(timer)
+}
+
+/** The reply where it is of the type that was asked for. */
+export const expectReply = <T extends Reply['message']['type']>(message: Reply['message'], type: T) => {
+  if (message.type !== type) throw new Error(`a reading thread answered ${message.type}`)
+  return message as Extract<Reply['message'], { type: T }>
+}
+
+const searchClosed = () => stop('search_closed', 'the search was abandoned')
 
 const tooLong = () =>
   retry('search_timeout_exception', 'the search passed its deadline: narrow it, or raise query-deadline')

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { createLog } from '../../src/lib/log.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
-import { checkedPool } from '../../src/search/checks.ts'
+import { startChecks } from '../../src/search/checks.ts'
 import { createPool } from '../../src/search/pool.ts'
 import { NO_ACCOUNT } from '../../src/search/service.ts'
 import { tempFolder } from '../support/pack.ts'
@@ -31,9 +31,9 @@ test('a pool answers from what is whole, and from nothing that is damaged, from 
   const stores = () => paths
   const lines: string[] = []
   const log = createLog({ write: line => lines.push(line), json: false })
-  const pool = checkedPool(createPool({ stores, threads: 1, deadlineMs: 10_000, limits: DEFAULT_LIMITS }), {
-    stores,
-    log,
+  const pool = createPool({
+    ...{ stores, threads: 1, deadlineMs: 10_000, limits: DEFAULT_LIMITS },
+    checks: startChecks(stores, log),
   })
   t.after(() => pool.close())
   const asks: ((network: string) => Promise<unknown>)[] = [

@@ -86,7 +86,7 @@ const createService = (limits = DEFAULT_LIMITS) => {
     async page({ account }, state) {
       const body = state.body === undefined ? undefined : JSON.parse(state.body)
       const { cursor, ...reply } = answer(state.asked.entities, body, { now: state.now, scroll: state, limits })
-      cursors.used(account, cursor)
+      if (cursor) cursors.noteUse(account, cursor, {})
       return reply as { status: number; body: Uint8Array }
     },
     seen: async () => createSearcher(store.reader).seen(),
@@ -108,7 +108,7 @@ const createService = (limits = DEFAULT_LIMITS) => {
       cursors.openPit({ ...asking, entities, keepAlive: '1m', dialect }),
     within(id: string, body: object) {
       const { cursor, ...reply } = answer('block,tx', { ...body, pit: { id, keep_alive: '1m' } }, { isNamed: false })
-      cursors.used(1, cursor)
+      if (cursor) cursors.noteUse(1, cursor, {})
       return read(reply)
     },
   }

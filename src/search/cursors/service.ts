@@ -6,6 +6,7 @@ import { type Limits, overLimit } from '../../limits/index.ts'
 import { parseKeepAlive } from '../../query/dates/time-value.ts'
 import type { Seen } from '../../query/request.ts'
 import type { Db } from '../../sqlite/database.ts'
+import { bodyText } from '../answer-forms.ts'
 import type { Answer, Asking, CursorService, Searching } from '../service.ts'
 import { elsewhere, type UsedCursor } from './answer.ts'
 import {
@@ -33,8 +34,8 @@ export interface CursorsOptions {
 export interface Cursors extends CursorService {
   /** The first page of a scroll. */
   begin(asking: Asking & Searching & { scroll: string }): Promise<Answer>
-  /** Takes note of an answer that was a page of a cursor; throws where that was closed. */
-  used(account: number, cursor: UsedCursor | undefined): void
+  /** Takes note of an answer that was a page of a cursor; gives it up where that was closed. */
+  noteUse(account: number, cursor: UsedCursor, answer: Pick<Answer, 'pieces'>): void
 }
 
 const NOTHING_SEEN: Seen = { runs: [], marks: [] }
@@ -53,7 +54,7 @@ export const createCursors = ({ limits, now = Date.now, key, page, seen }: Curso
     const state: ScrollState = {
       ...{ kind: 'scroll', key: newKey(), network, until: time + keepAliveMs, keepAliveMs },
       ...{ asked: { entities, parameters }, now: time, page: 0, total: 0, after: undefined, seen: NOTHING_SEEN },
-      body: body && Buffer.from(body.buffer, body.byteOffset, body.length).toString(),
+      body: bodyText(body),
     }
     return page({ account, signal, network, dialect }, state)
   }
@@ -65,13 +66,17 @@ export const createCursors = ({ limits, now = Date.now, key, page, seen }: Curso
 
   return {
     begin,
-    used(account, cursor) {
-      if (!cursor) return
-      if (cursor.kind === 'pit') table.check(account, { ...cursor, until: cursor.was })
-      const open = table.use(account, cursor, cursor.until)
-      open.id = cursor.id
-      open.page = Math.max(open.page, cursor.page)
-      if (open.page === cursor.page) open.after = cursor.after
+    noteUse(account, cursor, { pieces }) {
+      try {
+        if (cursor.kind === 'pit') table.check(account, { ...cursor, until: cursor.was })
+        const open = table.use(account, cursor, cursor.until)
+        open.id = cursor.id
+        open.page = Math.max(open.page, cursor.page)
+        if (open.page === cursor.page) open.after = cursor.after
+      } catch (error) {
+        pieces?.cancel()
+        throw error
+      }
     },
     async scroll({ id, scroll, ...asking }) {
       const keepAlive = scroll === undefined ? undefined : parseKeepAlive('scroll', scroll)
