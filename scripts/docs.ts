@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { settingsOf } from '../src/app/cli/arguments.ts'
+import { commandSettings } from '../src/app/cli/arguments.ts'
 import { COMMANDS } from '../src/app/cli/commands/index.ts'
 import { DEVIATIONS } from '../src/cluster/deviations.ts'
-import { CHAINS } from '../src/config/chains.ts'
+import { KNOWN_CHAINS } from '../src/config/chains.ts'
 import { toggle } from '../src/config/kinds.ts'
 import { placesOf, settingRows } from '../src/config/settings.ts'
 import { createErrors } from '../src/decode/errors.ts'
@@ -82,7 +82,9 @@ const commandOptions = () => {
 
 /** Which commands take a setting as a flag; all take `data`, `config` and `json`. */
 const takers = (flag: string): string => {
-  const names = COMMANDS.filter(command => Object.keys(settingsOf(command)).some(name => placesOf(name).flag === flag))
+  const names = COMMANDS.filter(command =>
+    Object.keys(commandSettings(command)).some(name => placesOf(name).flag === flag),
+  )
   return names.length === COMMANDS.length ? 'all' : names.map(({ name }) => name).join(', ')
 }
 
@@ -310,7 +312,7 @@ const chains = () =>
       'Traces by',
       'How it differs',
     ],
-    [...CHAINS].map(([name, { network, id, symbol, blockMs, finality, skipBloom, traces, quirks }]) => [
+    [...KNOWN_CHAINS].map(([name, { network, id, symbol, blockMs, finality, skipBloom, traces, quirks }]) => [
       ...[code(name), code(network), String(id), symbol, `${blockMs / 1000} s`, String(finality)],
       ...[skipBloom ? 'not checked' : 'checked', traces === 'none' ? '' : code(traces), quirks],
     ]),

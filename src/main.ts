@@ -11,11 +11,11 @@ import type { ReaderData } from './search/reader-thread.ts'
  */
 const main = async () => {
   if (isMainThread) {
-    const { run } = await import('./app/cli/index.ts')
+    const { runCommandLine } = await import('./app/cli/index.ts')
     const { services } = await import('./app/index.ts')
     const { version } = await import('./lib/runtime.ts')
     // Set, not called: what was written to a pipe is still delivered.
-    process.exitCode = await run(process.argv.slice(2), { version, services })
+    process.exitCode = await runCommandLine(process.argv.slice(2), { version, services })
     return
   }
   const { role, data } = workerData as { role: string; data: unknown }

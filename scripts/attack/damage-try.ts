@@ -15,7 +15,7 @@ import { basename, dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import { ACCOUNTS_FILE } from '../../src/accounts/file.ts'
 import { openAccounts } from '../../src/accounts/index.ts'
-import { heldIn } from '../../src/app/backup.ts'
+import { backupContents } from '../../src/app/backup.ts'
 import { takeDataFolder } from '../../src/app/upgrade.ts'
 import { checkBackup, restoreBackup } from '../../src/backup/restore.ts'
 import { takeBackup } from '../../src/backup/take.ts'
@@ -163,7 +163,7 @@ const askSmall = (data: string, token: string): string => {
   }
 }
 
-const backupOf = (data: string, folder: string) => ({ ...heldIn(data), folder, program: 'test', full: false })
+const backupOf = (data: string, folder: string) => ({ ...backupContents(data), folder, program: 'test', full: false })
 
 /** Files of a folder by their paths in it, those that may be damaged. */
 const filesOf = (folder: string): string[] =>

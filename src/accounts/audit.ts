@@ -67,7 +67,7 @@ export interface Trail {
 }
 
 /** Entries that are removed at once. */
-const STEP = 2_000
+const AUDIT_PRUNE_STEP = 2_000
 
 export const createTrail = (db: Database.Database, now: () => number = Date.now): Trail => {
   const insert = db.prepare(
@@ -83,7 +83,7 @@ export const createTrail = (db: Database.Database, now: () => number = Date.now)
      ORDER BY audit.id DESC LIMIT @limit`,
   )
   const dropOld = db.prepare(
-    `DELETE FROM audit WHERE id IN (SELECT id FROM audit ORDER BY id LIMIT ${STEP}) AND at < ?`,
+    `DELETE FROM audit WHERE id IN (SELECT id FROM audit ORDER BY id LIMIT ${AUDIT_PRUNE_STEP}) AND at < ?`,
   )
   const accounts = db.prepare<[], number | null>('SELECT DISTINCT account FROM audit').pluck()
   // Entries without an account are refused requests, or acts at the command line, which are kept.
@@ -91,7 +91,7 @@ export const createTrail = (db: Database.Database, now: () => number = Date.now)
     `DELETE FROM audit WHERE id IN (
        SELECT id FROM audit WHERE account IS @account AND user IS NULL AND id <= (
          SELECT id FROM audit WHERE account IS @account AND user IS NULL ORDER BY id DESC LIMIT 1 OFFSET @most
-       ) ORDER BY id LIMIT ${STEP})`,
+       ) ORDER BY id LIMIT ${AUDIT_PRUNE_STEP})`,
   )
 
   return {
@@ -110,7 +110,7 @@ export const createTrail = (db: Database.Database, now: () => number = Date.now)
       const old = dropOld.run(now - keepMs).changes
       let surplus = 0
       for (const account of accounts.all()) surplus += dropMany.run({ account, most }).changes
-      return { old, surplus, more: old + surplus >= STEP }
+      return { old, surplus, more: old + surplus >= AUDIT_PRUNE_STEP }
     },
   }
 }
@@ -131,10 +131,10 @@ interface Counted {
 }
 
 /** The first one is told soon, others together. */
-const FIRST_MS = 1_000
+const FIRST_REFUSAL_MS = 1_000
 const OTHERS_MS = 60_000
 /** Kinds that are told apart between two writes. */
-const MOST = 100
+const MAX_REFUSAL_KINDS = 100
 
 export type Refusals = ReturnType<typeof createRefusals>
 
@@ -159,7 +159,7 @@ export const createRefusals = (write: (refused: Counted[]) => void, now: () => n
 
   return {
     add(by: Actor, action: string, why: string) {
-      const full = counted.size >= MOST
+      const full = counted.size >= MAX_REFUSAL_KINDS
       const own = `${action} ${by.address} ${by.token} ${why}`
       const key = full && !counted.has(own) ? action : own
       const known = counted.get(key)
@@ -168,7 +168,7 @@ export const createRefusals = (write: (refused: Counted[]) => void, now: () => n
         const detail = key === own ? { why } : { why: 'many addresses, which are counted together' }
         counted.set(key, { by: key === own ? by : {}, act: { action, detail, count: 1, at: now() } })
       }
-      const wait = Math.max(FIRST_MS, writtenAt + OTHERS_MS - performance.now())
+      const wait = Math.max(FIRST_REFUSAL_MS, writtenAt + OTHERS_MS - performance.now())
       timer ??= setTimeout(flush, wait).unref()
     },
     close: flush,

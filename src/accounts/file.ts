@@ -114,15 +114,15 @@ export const {
 } = shared
 
 /** Where commits are not `lasting`, a power cut may take the last ones, until the log is synced. */
-export const connect = (folder: string, native: string | undefined, { lasting = true } = {}): Db =>
+export const connectAccounts = (folder: string, native: string | undefined, { lasting = true } = {}): Db =>
   shared.connect(folder, native, lasting ? [] : ['synchronous = NORMAL'])
 
-const FILE = 'accounts.reserve'
-const SIZE = 1 << 20
+const RESERVE_FILE = 'accounts.reserve'
+const RESERVE_BYTES = 1 << 20
 /** More than SQLite needs to open the file and to commit a small change. */
-const STEP = 128 << 10
+const RESERVE_STEP = 128 << 10
 
-const pathIn = (folder: string) => join(folder, FILE)
+const pathIn = (folder: string) => join(folder, RESERVE_FILE)
 
 /** Takes room on the disk while there is some, for what must be written when there is none. */
 export const keepReserve = (folder: string): void => {
@@ -130,7 +130,8 @@ export const keepReserve = (folder: string): void => {
     const fd = openSync(pathIn(folder), 'a', 0o600)
     try {
       // Not zeros, which some file systems store in no room at all.
-      for (let size = statSync(pathIn(folder)).size; size < SIZE; size += STEP) writeSync(fd, randomBytes(STEP))
+      for (let size = statSync(pathIn(folder)).size; size < RESERVE_BYTES; size += RESERVE_STEP)
+        writeSync(fd, randomBytes(RESERVE_STEP))
     } finally {
       closeSync(fd)
     }
@@ -157,7 +158,7 @@ const giveUp = (folder: string): boolean => {
     if (size === 0) return false
     const fd = openSync(pathIn(folder), 'r+')
     try {
-      ftruncateSync(fd, Math.max(0, size - STEP))
+      ftruncateSync(fd, Math.max(0, size - RESERVE_STEP))
     } finally {
       closeSync(fd)
     }

@@ -2,7 +2,7 @@ import { hash, randomBytes } from 'node:crypto'
 import { refuse } from '../lib/errors.ts'
 import type { Db } from '../sqlite/database.ts'
 import { type Actor, createRefusals, createTrail, type Trail, thisUser } from './audit.ts'
-import { connect, keepReserve, withReserve } from './file.ts'
+import { connectAccounts, keepReserve, withReserve } from './file.ts'
 
 export type { Actor, AuditEntry, Refusals, Trail } from './audit.ts'
 
@@ -15,7 +15,7 @@ interface Account {
 export interface Caller extends Account {
   /** Number of the token. */
   token: number
-  scopes: ReadonlySet<Scope>
+  scopes: ReadonlySet<TokenScope>
   /** Requests that the token may make in a minute; absent where the limit of all tokens holds. */
   rate?: number
 }
@@ -26,7 +26,7 @@ export interface TokenInfo {
   account: string
   /** Its first letters, by which its holder can tell which one is meant. */
   hint: string
-  scopes: Scope[]
+  scopes: TokenScope[]
   /** Requests in a minute; null where the limit of all tokens holds. */
   rate: number | null
   createdAt: number
@@ -41,7 +41,7 @@ export interface TokenInfo {
 interface TokenOptions {
   /** Milliseconds. */
   expiresIn?: number | undefined
-  scopes?: readonly Scope[] | undefined
+  scopes?: readonly TokenScope[] | undefined
   /** Requests in a minute. */
   rate?: number | undefined
   /** Who creates it; by default, whoever sits at the command line. */
@@ -70,7 +70,7 @@ export const openAccounts = (
   folder: string,
   { native, now = Date.now }: { native?: string; now?: () => number } = {},
 ) => {
-  const db = withReserve(folder, () => connect(folder, native))
+  const db = withReserve(folder, () => connectAccounts(folder, native))
   keepReserve(folder)
   const insertAccount = db.prepare('INSERT INTO accounts (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING')
   const insertToken = db.prepare(
@@ -304,7 +304,7 @@ interface TokenRow {
 }
 
 interface NewToken {
-  scopes: readonly Scope[]
+  scopes: readonly TokenScope[]
   rate: number | null
   expiresIn: number | undefined
 }
@@ -325,15 +325,15 @@ const checkName = (name: string) => {
 
 /** What a token may be used for. */
 export const SCOPES = ['search', 'rules', 'admin'] as const
-export type Scope = (typeof SCOPES)[number]
+export type TokenScope = (typeof SCOPES)[number]
 
 /** The scopes of a token unless others are given: all that an account needs for itself. */
-const USUAL_SCOPES: readonly Scope[] = ['search', 'rules']
+const USUAL_SCOPES: readonly TokenScope[] = ['search', 'rules']
 
 /** As they are stored: each once, in the order of the list. */
-const writeScopes = (scopes: readonly Scope[]): string => {
+const writeScopes = (scopes: readonly TokenScope[]): string => {
   if (scopes.length === 0) throw refuse('no_scope', `A token needs a scope: ${SCOPES.join(', ')}.`)
   return SCOPES.filter(scope => scopes.includes(scope)).join(',')
 }
 
-const readScopes = (text: string): Scope[] => SCOPES.filter(scope => text.split(',').includes(scope))
+const readScopes = (text: string): TokenScope[] => SCOPES.filter(scope => text.split(',').includes(scope))

@@ -54,11 +54,11 @@ const actionWarnings = ({ config: { alerts } }: RuleInput, { smtp }: Pick<Config
 
 /** What a rule would look at and no scope wants, where its network is not indexed whole. */
 export const outsideScopes = (input: RuleInput, networks: readonly Scoped[]): string[] =>
-  networks.filter(it => covers(networkOf(input), it.network)).flatMap(it => outsideOf(input, it))
+  networks.filter(it => covers(networkOf(input), it.network)).flatMap(it => scopeWarningsOf(input, it))
 
 type Scoped = Pick<NetworkConfig, 'network' | 'scoping' | 'from'>
 
-const outsideOf = (input: RuleInput, { network, scoping, from }: Scoped): string[] => {
+const scopeWarningsOf = (input: RuleInput, { network, scoping, from }: Scoped): string[] => {
   if (!scoping) return []
   const where = scoping.whole && from && 'block' in from ? ` below block ${from.block}` : ''
   const { scopes } = scoping
@@ -73,7 +73,7 @@ const outsideOf = (input: RuleInput, { network, scoping, from }: Scoped): string
   const outside = [...named].filter(address => !known.has(address))
   if (named.size > 0 && outside.length > 0 && !everywhere && !scopes.some(({ factory }) => factory))
     return [
-      `${network} is indexed for certain contracts only${where}: nothing of ${listed(outside)} is found unless it is in their logs.`,
+      `${network} is indexed for certain contracts only${where}: nothing of ${listAddresses(outside)} is found unless it is in their logs.`,
     ]
   const around = scopes.filter(({ addresses }) => named.size > 0 && [...named].every(it => addresses.includes(it)))
   if (!OF_TRANSACTIONS.has(input.config.targetType)) {
@@ -81,7 +81,7 @@ const outsideOf = (input: RuleInput, { network, scoping, from }: Scoped): string
   } else if (around.some(({ transactions }) => transactions !== undefined)) return []
   else if (around.length > 0)
     return [
-      `${network} is indexed by logs${where}: of the transactions from and to ${listed([...named])} only those with logs in a scope are found. Set transactions = true in the scope.`,
+      `${network} is indexed by logs${where}: of the transactions from and to ${listAddresses([...named])} only those with logs in a scope are found. Set transactions = true in the scope.`,
     ]
   return [
     `${network} is indexed for certain contracts and events only${where}: the rule finds nothing outside of them.`,
@@ -91,5 +91,5 @@ const outsideOf = (input: RuleInput, { network, scoping, from }: Scoped): string
 /** Targets that need no log. */
 const OF_TRANSACTIONS: ReadonlySet<TargetType> = new Set(['Transaction', 'Call', 'Method'])
 
-const listed = (addresses: readonly string[]): string =>
+const listAddresses = (addresses: readonly string[]): string =>
   addresses.length > 3 ? `${addresses.slice(0, 3).join(', ')} and ${addresses.length - 3} more` : addresses.join(', ')

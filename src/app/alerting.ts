@@ -306,7 +306,7 @@ const showDestination = (
 const iso = (time: number): string => new Date(time).toISOString()
 const isoOrNull = (time: number | null): string | null => (time === null ? null : iso(time))
 
-interface Hit {
+interface AlertHit {
   _index: string
   _id: string
   _routing?: string
@@ -329,7 +329,7 @@ export const alertFor = async (
   const among = options.networks().filter(network => covers(rule.network, network))
   const hit =
     id === undefined
-      ? ((await simulate(options, input, { size: 1 }, { account: NO_ACCOUNT, signal })).hits[0] as Hit | undefined)
+      ? ((await simulate(options, input, { size: 1 }, { account: NO_ACCOUNT, signal })).hits[0] as AlertHit | undefined)
       : await documentOf(options.pool, among, { kind, id }, signal)
   if (hit === undefined)
     throw refuse(
@@ -363,12 +363,12 @@ export const alertFor = async (
 const documentOf = async (
   pool: Pick<Pool, 'get'>,
   networks: readonly string[],
-  { kind, id }: { kind: Hit['_type']; id: string },
+  { kind, id }: { kind: AlertHit['_type']; id: string },
   signal: AbortSignal,
-): Promise<Hit | undefined> => {
+): Promise<AlertHit | undefined> => {
   for (const network of networks) {
     const { status, body } = await pool.get({ network, entity: kind, id, account: NO_ACCOUNT, signal })
-    if (status === 200) return readSource(Buffer.from(body as Uint8Array).toString()) as unknown as Hit
+    if (status === 200) return readSource(Buffer.from(body as Uint8Array).toString()) as unknown as AlertHit
   }
   return undefined
 }

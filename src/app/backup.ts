@@ -18,8 +18,13 @@ import { findEmptied } from '../sqlite/pages.ts'
 import { rangesOf } from './stores.ts'
 
 /** Copies all that is stored to a folder, beside a server if need be. */
-export const backup = async ({ data }: Config, folder: string, full: boolean, { shutdown, progress }: Run & Bars) => {
-  const held = heldIn(data)
+export const backupDataFolder = async (
+  { data }: Config,
+  folder: string,
+  full: boolean,
+  { shutdown, progress }: Run & Bars,
+) => {
+  const held = backupContents(data)
   const { databases } = held
   if (databases.length === 0) throw refuse('nothing_stored', `${data} has nothing to back up: check --data.`)
   const native = nativeBinding(data)
@@ -27,27 +32,27 @@ export const backup = async ({ data }: Config, folder: string, full: boolean, { 
   shutdown.add('lock', lock.release)
   giveWay()
   const steps = takeBackup({ ...held, folder, program: version, full, native })
-  return run(steps, 'backup', progress, shutdown.signal)
+  return runSteps(steps, 'backup', progress, shutdown.signal)
 }
 
 /**
  * Makes the data folder of a backup, or with `check` only tells whether the backup is whole. `force` puts what the data folder holds aside.
  * Ranges are null where an older version wrote the store: whoever serves it next upgrades it.
  */
-export const restore = async (
+export const restoreDataFolder = async (
   { data }: Config,
   folder: string,
   { check, force }: { check: boolean; force: boolean },
   { shutdown, progress }: Run & Bars,
 ) => {
   if (check) {
-    const { takenAt } = await run(checkBackup(folder), 'check', progress, shutdown.signal)
+    const { takenAt } = await runSteps(checkBackup(folder), 'check', progress, shutdown.signal)
     return { takenAt, networks: [], aside: undefined }
   }
   const native = nativeBinding(data)
   const lock = lockFolder(data, 'restore', native)
   shutdown.add('lock', lock.release)
-  const done = await run(restoreBackup({ backup: folder, data, force }), 'restore', progress, shutdown.signal)
+  const done = await runSteps(restoreBackup({ backup: folder, data, force }), 'restore', progress, shutdown.signal)
   return {
     ...done,
     networks: storedNetworks(data).map(network => {
@@ -58,7 +63,7 @@ export const restore = async (
 }
 
 /** What of a data folder belongs to a backup. */
-export const heldIn = (data: string): Pick<BackupOptions, 'data' | 'databases' | 'files' | 'check'> => ({
+export const backupContents = (data: string): Pick<BackupOptions, 'data' | 'databases' | 'files' | 'check'> => ({
   data,
   databases: databasesIn(data),
   files: filesIn(data),
@@ -108,10 +113,10 @@ const giveWay = () => {
 }
 
 /** So much of the time is left to others. */
-const REST = 0.5
+const REST_SHARE = 0.5
 const TURN_MS = 20
 
-const run = async <T>(
+const runSteps = async <T>(
   steps: Generator<BackupStep, T>,
   label: string,
   progress: Bars['progress'],
@@ -126,7 +131,7 @@ const run = async <T>(
       const took = performance.now() - turn
       if (took < TURN_MS) continue
       bar.update({ blocks: 0, logs: 0, events: 0, ...value })
-      await sleep(took * REST)
+      await sleep(took * REST_SHARE)
       signal.throwIfAborted()
       turn = performance.now()
     }

@@ -5,7 +5,7 @@ import { createStepWatch } from '../lib/retry.ts'
 import { every } from '../lib/scheduling/interval.ts'
 
 /** Milliseconds between two looks at the clock. */
-const LOOK_MS = 60_000
+const CLOCK_INTERVAL_MS = 60_000
 /** Between two looks for steps of it, as others see them. */
 const STEP_LOOK_MS = 1_000
 /** A clock that is set right by so much did not leap. */
@@ -106,7 +106,7 @@ export const watchClock = (options: ClockOptions) => {
   const { log } = options
   const { look, lookForStep, warnings } = createClockWatch(options)
   const ends = [
-    every(LOOK_MS, look, { log, doing: 'note the time in the data folder', atOnce: true }),
+    every(CLOCK_INTERVAL_MS, look, { log, doing: 'note the time in the data folder', atOnce: true }),
     every(STEP_LOOK_MS, lookForStep, { log, doing: 'look for steps of the clock' }),
   ]
   return { warnings, stop: () => ends.forEach(end => void end()) }

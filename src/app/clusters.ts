@@ -21,7 +21,7 @@ import type { Run } from '../lib/shutdown.ts'
 import { isInCluster } from './stores.ts'
 
 /** Time between two looks at a cluster. */
-const LOOK_MS = 5_000
+const CLUSTER_INTERVAL_MS = 5_000
 
 /** Where documents of networks lie in clusters. */
 export const openClusters = (
@@ -90,7 +90,7 @@ export const watchClusters = async (
       if (now.state === 'green' || now.state === 'yellow') log.info('The state of the cluster changed', told)
       else log.warn('The state of the cluster changed', told)
     }
-    const end = every(LOOK_MS, look, { log, doing: 'look at the cluster' })
+    const end = every(CLUSTER_INTERVAL_MS, look, { log, doing: 'look at the cluster' })
     void look().catch(() => {})
     shutdown.add(`looking at the cluster of ${network}`, async () => {
       end()

@@ -33,9 +33,9 @@ export interface ExportWanted {
 const BLOCKS_AT_ONCE = 20
 
 /** Writes all hits of a query, or blocks as a pack. */
-export const exportHits = async (config: Config, wanted: ExportWanted, { shutdown, progress }: Run & Bars) => {
+export const exportToFile = async (config: Config, wanted: ExportWanted, { shutdown, progress }: Run & Bars) => {
   const { network, format, to } = wanted
-  const { ask, networks } = asking(config, network, shutdown)
+  const { ask, networks } = createSearchAsk(config, network, shutdown)
   const { entities } = findTarget(network, format === 'pack' ? 'block' : wanted.entities, networks)
   const query = format === 'pack' ? '{}' : wanted.query
   const plain = encoderOf(config, { ...wanted, entities, query }, ask)
@@ -62,7 +62,11 @@ export const exportHits = async (config: Config, wanted: ExportWanted, { shutdow
   }
 }
 
-const asking = (config: Config, network: string, shutdown: Run['shutdown']): { ask: Ask; networks: string[] } => {
+const createSearchAsk = (
+  config: Config,
+  network: string,
+  shutdown: Run['shutdown'],
+): { ask: Ask; networks: string[] } => {
   const { server, token } = config
   if (server !== undefined && token !== undefined)
     return {

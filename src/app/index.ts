@@ -17,10 +17,10 @@ import type { SearchService } from '../search/service.ts'
 import { isDamage } from '../sqlite/damage.ts'
 import { lockedFor } from '../sqlite/lock.ts'
 import { shippingOf } from './clusters.ts'
-import { importPacks, index } from './jobs.ts'
-import { addAbis, listAbis, removeAbis } from './own-abis.ts'
+import { backfill, importBlocks } from './jobs.ts'
+import { addOwnAbis, listOwnAbis, removeOwnAbis } from './own-abis.ts'
 import { networksOf, openParts, openPool, startServer } from './parts.ts'
-import { receive } from './receive.ts'
+import { receiveWebhooks } from './receive.ts'
 import { startRetention } from './retention.ts'
 import { createRulesService } from './rules.ts'
 import { takeDataFolder } from './upgrade.ts'
@@ -33,7 +33,7 @@ const late =
     await (await load())(...args)
 
 /** Serves until it is asked to stop: what starts here is stopped in reverse by `shutdown`. */
-const serve = async (config: Config, { log, shutdown }: Run): Promise<void> => {
+const runServer = async (config: Config, { log, shutdown }: Run): Promise<void> => {
   if (config.role === 'search') return (await import('./search-role.ts')).serveSearch(config, { log, shutdown })
   const lock = takeDataFolder(config.data, 'serve', log)
   shutdown.add('lock', lock.release)
@@ -80,12 +80,12 @@ const serveIndexed = async (config: Config, indexings: readonly Indexing[], run:
 }
 
 /** As the server that runs tells it; without one, what is stored. */
-const status = async (config: Config, { shutdown }: Run): Promise<Status> => {
+const readOrComputeStatus = async (config: Config, { shutdown }: Run): Promise<Status> => {
   const isServed = () => lockedFor(config.data, nativeBinding(config.data)) === 'serve'
   let published = readStatus(config.data)
   const isSilent = !published && isServed()
-  for (let waited = 0; isSilent && !published && waited < FIRST_STATUS_MS; waited += LOOK_MS) {
-    await sleep(LOOK_MS, undefined, { signal: shutdown.signal })
+  for (let waited = 0; isSilent && !published && waited < FIRST_STATUS_MS; waited += STATUS_POLL_MS) {
+    await sleep(STATUS_POLL_MS, undefined, { signal: shutdown.signal })
     published = readStatus(config.data)
   }
   if (published) return published
@@ -138,7 +138,7 @@ const checkSources = ({ data, networks }: Config, log: Run['log']) => {
 
 /** How long the first status of a server that has just started is waited for. */
 const FIRST_STATUS_MS = 3_000
-const LOOK_MS = 50
+const STATUS_POLL_MS = 50
 
 const startFollowing = (
   config: Config,
@@ -179,14 +179,14 @@ const startFollowing = (
 
 /** What the commands set to work; main.ts gives it to the command line. */
 export const services = {
-  serve,
-  status,
-  index,
-  importPacks,
-  receive,
-  addAbis,
-  removeAbis,
-  listAbis,
+  serve: runServer,
+  status: readOrComputeStatus,
+  index: backfill,
+  importPacks: importBlocks,
+  receive: receiveWebhooks,
+  addAbis: addOwnAbis,
+  removeAbis: removeOwnAbis,
+  listAbis: listOwnAbis,
   openAccounts: (folder: string) => openAccounts(folder, nativeOption(folder)),
   openRules: createRulesService,
   openSearch: async (config: Config, { shutdown }: Run): Promise<SearchService> => openPool(config, shutdown),
@@ -199,17 +199,17 @@ export const services = {
     await serveDev(config, network, { ...run, serve: serveIndexed })
   },
   replay: late(async () => (await import('../dev/replay.ts')).replay),
-  exportHits: late(async () => (await import('./export.ts')).exportHits),
-  verify: late(async () => (await import('./verify.ts')).verify),
-  backup: late(async () => (await import('./backup.ts')).backup),
-  restore: late(async () => (await import('./backup.ts')).restore),
-  prune: late(async () => (await import('./maintenance.ts')).prune),
-  forget: late(async () => (await import('./maintenance.ts')).forget),
-  narrow: late(async () => (await import('./maintenance.ts')).narrow),
-  move: late(async () => (await import('./maintenance.ts')).move),
-  compact: late(async () => (await import('./maintenance.ts')).compact),
-  stats: late(async () => (await import('./maintenance.ts')).stats),
-  salvage: late(async () => (await import('./maintenance.ts')).salvage),
+  exportHits: late(async () => (await import('./export.ts')).exportToFile),
+  verify: late(async () => (await import('./verify.ts')).verifyDataFolder),
+  backup: late(async () => (await import('./backup.ts')).backupDataFolder),
+  restore: late(async () => (await import('./backup.ts')).restoreDataFolder),
+  prune: late(async () => (await import('./maintenance.ts')).pruneNetwork),
+  forget: late(async () => (await import('./maintenance.ts')).pruneLost),
+  narrow: late(async () => (await import('./maintenance.ts')).pruneOutsideScopes),
+  move: late(async () => (await import('./maintenance.ts')).moveDocuments),
+  compact: late(async () => (await import('./maintenance.ts')).compactStores),
+  stats: late(async () => (await import('./maintenance.ts')).readStoreStats),
+  salvage: late(async () => (await import('./maintenance.ts')).salvageNetwork),
 }
 
 export type Services = typeof services

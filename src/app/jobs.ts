@@ -30,14 +30,14 @@ export interface Summary {
 type Shown = Run & { progress: Progress }
 
 /** Back-fills one network. */
-export const index = (config: Config, network: NetworkConfig, run: Shown): Promise<Summary> => {
+export const backfill = (config: Config, network: NetworkConfig, run: Shown): Promise<Summary> => {
   const { from, to, order, finality, storeBatch, scoping } = network
   const depth = depthOfChain(network.network, finality)
   const job: Job = { type: 'index', node: nodeOptions(network), from, to, order, ...depth, scoping }
   return runToEnd(config, network.network, job, storeBatch, run)
 }
 
-export const importPacks = (config: Config, network: string, files: string[], run: Shown): Promise<Summary> => {
+export const importBlocks = (config: Config, network: string, files: string[], run: Shown): Promise<Summary> => {
   const storeBatch = config.networks.find(it => it.network === network)?.storeBatch ?? DEFAULT_BATCH
   return runToEnd(config, network, { type: 'import', files }, storeBatch, run)
 }

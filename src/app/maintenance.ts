@@ -41,14 +41,14 @@ import { isInCluster, rangesOf, storeOf, storesOf } from './stores.ts'
 import { takeDataFolder, tryToTakeDataFolder } from './upgrade.ts'
 
 /** Where documents of a network are searched. */
-type Place = 'opensearch' | 'sqlite'
-const placeOf = (store: string): Place => (isInCluster(store) ? 'opensearch' : 'sqlite')
+type DocumentPlace = 'opensearch' | 'sqlite'
+const documentPlace = (store: string): DocumentPlace => (isInCluster(store) ? 'opensearch' : 'sqlite')
 
 /** How long is waited for the program that writes the store. */
-const PATIENCE_MS = 60_000
-const LOOK_MS = 100
+const PRUNE_TIMEOUT_MS = 60_000
+const PRUNE_POLL_MS = 100
 
-export const prune = async (
+export const pruneNetwork = async (
   config: Config,
   settings: NetworkConfig,
   before: number | undefined,
@@ -70,7 +70,7 @@ export const prune = async (
 }
 
 /** What indices of the cluster lost. Beside a running server, that does it. */
-export const forget = async (config: Config, one: NetworkConfig, run: Run) => {
+export const pruneLost = async (config: Config, one: NetworkConfig, run: Run) => {
   const { network } = one
   const store = storeOf(config.data, network)
   let before: Range[] = []
@@ -87,10 +87,10 @@ export const forget = async (config: Config, one: NetworkConfig, run: Run) => {
 }
 
 /** What a narrowed scope left. Beside a running server, that does it. */
-export const narrow = async (config: Config, one: NetworkConfig, dryRun: boolean, run: Run) => {
+export const pruneOutsideScopes = async (config: Config, one: NetworkConfig, dryRun: boolean, run: Run) => {
   const { network, scoping } = one
   const store = storeOf(config.data, network)
-  if (dryRun) return { network, outside: outsideOf(store, scoping!), waiting: false }
+  if (dryRun) return { network, outside: countOutsideScopes(store, scoping!), waiting: false }
   const ask = () => askToNarrow(store, { scopes: reading(store, lookups => scopesIn(lookups, scoping!)) })
   await doWhatIsAsked(config, one, run, { type: 'narrow', asked: 'scopes', ask })
   return { network, outside: null, waiting: isPruneAsked(store, 'scopes') }
@@ -131,7 +131,7 @@ const orWithdraw = async (store: string, asked: Asked, signal: AbortSignal, work
 
 const reading = <T>(store: string, read: (lookups: Lookups) => T): T => readStore(store, db => read(createLookups(db)))
 
-const outsideOf = (store: string, scoping: Scoping): Outside =>
+const countOutsideScopes = (store: string, scoping: Scoping): Outside =>
   reading(store, lookups => {
     const stored = openStoredBlocks(store, lookups.chainId())
     try {
@@ -156,9 +156,9 @@ const pruneHere = async (store: string, log: Run['log'], signal: AbortSignal) =>
 }
 
 const waitFor = async (isDone: () => boolean, signal: AbortSignal) => {
-  const end = performance.now() + PATIENCE_MS
+  const end = performance.now() + PRUNE_TIMEOUT_MS
   while (!isDone() && performance.now() < end) {
-    await sleep(LOOK_MS)
+    await sleep(PRUNE_POLL_MS)
     signal.throwIfAborted()
   }
 }
@@ -168,10 +168,10 @@ const MOVE_LOOK_MS = 500
 const MOVE_PATIENCE_MS = 15_000
 
 /** Moves a network's documents to its cluster, or back into its file. A server that runs does so by itself: then it is waited for. */
-export const move = async (
+export const moveDocuments = async (
   config: Config,
   { network, cluster, storeBatch }: NetworkConfig,
-  to: Place,
+  to: DocumentPlace,
   { log, shutdown, progress }: Run & { progress: Progress },
 ) => {
   const store = storeOf(config.data, network)
@@ -195,7 +195,7 @@ export const move = async (
       shutdown.signal.throwIfAborted()
     }
   } else await waitForServer(config.data, { network, store, to }, show, shutdown.signal)
-  return { network, store: placeOf(store) }
+  return { network, store: documentPlace(store) }
 }
 
 /** Each block is shipped, and compared. */
@@ -206,12 +206,12 @@ const stepOf = ({ blocks, shipped, verified }: MovingReport) => ({
 
 const waitForServer = async (
   data: string,
-  { network, store, to }: { network: string; store: string; to: Place },
+  { network, store, to }: { network: string; store: string; to: DocumentPlace },
   show: (moving: MovingReport | undefined) => void,
   signal: AbortSignal,
 ) => {
   let end = performance.now() + MOVE_PATIENCE_MS
-  while (placeOf(store) !== to) {
+  while (documentPlace(store) !== to) {
     const moving = readStatus(data)?.networks.find(one => one.network === network)?.moving
     if (moving?.to === to) {
       show(moving)
@@ -240,7 +240,7 @@ const answerAgain = (network: string, store: string) => {
   }
 }
 
-export const compact = async ({ data }: Config, network: string | undefined, { shutdown, log }: Run) => {
+export const compactStores = async ({ data }: Config, network: string | undefined, { shutdown, log }: Run) => {
   const native = nativeBinding(data)
   const stores = storesOf(data, network)
   const lock = takeDataFolder(data, 'compact', log)
@@ -259,13 +259,13 @@ export const compact = async ({ data }: Config, network: string | undefined, { s
   return done
 }
 
-export const stats = async ({ data }: Config, network: string | undefined) =>
+export const readStoreStats = async ({ data }: Config, network: string | undefined) =>
   storesOf(data, network).map(([name, store]) => ({
-    ...{ network: name, store: placeOf(store) },
+    ...{ network: name, store: documentPlace(store) },
     ...readStats(store, nativeBinding(data)),
   }))
 
-export const salvage = async ({ data }: Config, network: string, { shutdown }: Run) => {
+export const salvageNetwork = async ({ data }: Config, network: string, { shutdown }: Run) => {
   const native = nativeBinding(data)
   const store = storeOf(data, network)
   const lock = lockDataFolder(data, 'salvage', native)

@@ -51,7 +51,7 @@ export const createManagement = ({
   const stored = () => storedNetworks(data)
   const indexed = (network: string) => indexings.find(it => it.network === network)
   const abis = createAbiShelf(abiFolder(data))
-  const rates = createRates(status, log)
+  const rates = createRateSampler(status, log)
   return {
     token: accounts.token,
     note: accounts.trail.record,
@@ -79,12 +79,12 @@ export const createManagement = ({
   }
 }
 
-const EVERY_MS = 10_000
+const SAMPLE_INTERVAL_MS = 10_000
 /** An hour of them. */
-const KEPT = 360
+const MAX_SAMPLES = 360
 
 /** What the status tells now and then, of the last hour. */
-export const createRates = (status: () => Promise<Status>, log: Log) => {
+export const createRateSampler = (status: () => Promise<Status>, log: Log) => {
   const samples = new Map<string, RateSample[]>()
   const take = async () => {
     const { networks } = await status()
@@ -92,7 +92,7 @@ export const createRates = (status: () => Promise<Status>, log: Log) => {
     for (const network of networks) {
       const list = samples.get(network.network) ?? []
       list.push(sampleOf(network, at))
-      if (list.length > KEPT) list.shift()
+      if (list.length > MAX_SAMPLES) list.shift()
       samples.set(network.network, list)
     }
     for (const name of samples.keys()) if (!networks.some(({ network }) => network === name)) samples.delete(name)
@@ -100,10 +100,10 @@ export const createRates = (status: () => Promise<Status>, log: Log) => {
   // Whoever looks early sees something; what is wrong with it, the next one tells.
   take().catch(() => {})
   return {
-    stop: every(EVERY_MS, take, { log, doing: 'note how fast networks are indexed' }),
+    stop: every(SAMPLE_INTERVAL_MS, take, { log, doing: 'note how fast networks are indexed' }),
     take,
     of: (wanted: string | undefined): Rates => ({
-      everyMs: EVERY_MS,
+      everyMs: SAMPLE_INTERVAL_MS,
       networks: Array.from(samples, ([network, list]) => ({ network, samples: list })).filter(
         ({ network }) => wanted === undefined || network === wanted,
       ),

@@ -36,17 +36,17 @@ interface ServerMetrics {
 }
 
 /** So long the same is told. */
-const SAME_MS = 1_000
+const METRICS_CACHE_MS = 1_000
 /** Documents are counted by threads that answer queries: no more often than this, in milliseconds. */
 const COUNT_MS = 15_000
 /** Longest time that another thread's part is waited for; what it told last stands in its place. */
-const PATIENCE_MS = 1_000
+const THREAD_METRICS_TIMEOUT_MS = 1_000
 
 export const createServerMetrics = (options: MetricsOptions): ServerMetrics => {
   const { data, status, pool, delivery } = options
   const metrics = createMetrics()
   watchEventLoop(metrics)
-  const deliveries = latest(async () => (await delivery?.metrics()) ?? [], [])
+  const deliveries = lastKnown(async () => (await delivery?.metrics()) ?? [], [])
   const countDocuments = createDocumentCounts(pool)
 
   const gather = async (): Promise<string> => {
@@ -58,11 +58,11 @@ export const createServerMetrics = (options: MetricsOptions): ServerMetrics => {
       ...now.networks.flatMap(network => networkMetrics(network, indexingOf(options, network.network), data)),
       ...(await countDocuments(now.networks)),
       ...(await deliveries()),
-      ...files(data),
-      ...disk(data),
+      ...fileMetrics(data),
+      ...diskMetrics(data),
     ])
   }
-  return { metrics, text: coalesceFor(gather, SAME_MS) }
+  return { metrics, text: coalesceFor(gather, METRICS_CACHE_MS) }
 }
 
 const indexingOf = ({ indexings, watching }: MetricsOptions, network: string): Indexing | undefined =>
@@ -124,12 +124,12 @@ const networkMetrics = (status: NetworkStatus, indexing: Indexing | undefined, d
     gauge('chainsieve_block_ranges', 'Stored ranges of blocks. Between two of them, blocks are missing.', [
       ranges.length,
     ]),
-    ...known('chainsieve_head_block', 'Number of the newest block of the nodes.', head),
-    ...known('chainsieve_stored_block', 'Number of the newest stored block.', ranges.at(-1)?.to),
-    ...known('chainsieve_head_lag_blocks', 'Blocks from the newest stored one to the head.', lag),
-    ...known('chainsieve_head_age_seconds', 'Time since the timestamp of the newest known block.', headAge),
-    ...known('chainsieve_block_time_seconds', 'Block time of the chain.', blockTime),
-    ...known(
+    ...gaugeIfKnown('chainsieve_head_block', 'Number of the newest block of the nodes.', head),
+    ...gaugeIfKnown('chainsieve_stored_block', 'Number of the newest stored block.', ranges.at(-1)?.to),
+    ...gaugeIfKnown('chainsieve_head_lag_blocks', 'Blocks from the newest stored one to the head.', lag),
+    ...gaugeIfKnown('chainsieve_head_age_seconds', 'Time since the timestamp of the newest known block.', headAge),
+    ...gaugeIfKnown('chainsieve_block_time_seconds', 'Block time of the chain.', blockTime),
+    ...gaugeIfKnown(
       'chainsieve_head_received_timestamp_seconds',
       'When the newest block arrived, in seconds since 1970.',
       lastBlock?.receivedAt ? Date.parse(lastBlock.receivedAt) / 1_000 : null,
@@ -204,27 +204,30 @@ const budgetMetrics = (endpoints: NetworkStatus['endpoints'], hosts: readonly st
   ]
 }
 
-const known = (name: string, help: string, value: number | null | undefined): MetricSnapshot[] =>
+const gaugeIfKnown = (name: string, help: string, value: number | null | undefined): MetricSnapshot[] =>
   value === null || value === undefined ? [] : [gauge(name, help, [value])]
 
 const sizes = (store: string): MetricSnapshot[] => [
-  ...known('chainsieve_store_bytes', 'Size of the file of the network.', sizeOf(store)),
-  ...known(
+  ...gaugeIfKnown('chainsieve_store_bytes', 'Size of the file of the network.', fileSize(store)),
+  ...gaugeIfKnown(
     'chainsieve_store_log_bytes',
     'Size of the write-ahead log beside it, which checkpoints copy into it.',
-    sizeOf(`${store}-wal`),
+    fileSize(`${store}-wal`),
   ),
 ]
 
-const files = (data: string): MetricSnapshot[] =>
+const fileMetrics = (data: string): MetricSnapshot[] =>
   ['accounts.sqlite', 'deliveries.sqlite'].flatMap(file =>
-    labelled(known('chainsieve_file_bytes', 'Sizes of the other files of the data folder.', sizeOf(join(data, file))), {
-      file,
-    }),
+    labelled(
+      gaugeIfKnown('chainsieve_file_bytes', 'Sizes of the other files of the data folder.', fileSize(join(data, file))),
+      {
+        file,
+      },
+    ),
   )
 
 /** The disk of the data folder. */
-const disk = (data: string): MetricSnapshot[] => {
+const diskMetrics = (data: string): MetricSnapshot[] => {
   const { bavail, blocks, bsize } = statfsSync(data)
   return [
     gauge('chainsieve_disk_free_bytes', 'Free space on the disk of the data folder.', [bavail * bsize]),
@@ -232,10 +235,10 @@ const disk = (data: string): MetricSnapshot[] => {
   ]
 }
 
-const sizeOf = (file: string): number | undefined => statSync(file, { throwIfNoEntry: false })?.size
+const fileSize = (file: string): number | undefined => statSync(file, { throwIfNoEntry: false })?.size
 
 /** What was told last, where the next does not come soon. */
-const latest = <T>(ask: () => Promise<T>, first: T): (() => Promise<T>) => {
+const lastKnown = <T>(ask: () => Promise<T>, first: T): (() => Promise<T>) => {
   let known = first
   let open: Promise<T> | undefined
   return () => {
@@ -246,14 +249,14 @@ const latest = <T>(ask: () => Promise<T>, first: T): (() => Promise<T>) => {
         known = value
         return value
       })
-    return Promise.race([open, sleep(PATIENCE_MS, undefined, { ref: false }).then(() => known)])
+    return Promise.race([open, sleep(THREAD_METRICS_TIMEOUT_MS, undefined, { ref: false }).then(() => known)])
   }
 }
 
 const createDocumentCounts = (pool: Pick<Pool, 'holdings'>) => {
   const counts = new Map<string, { ask: () => Promise<MetricSnapshot[]>; at: number; last: MetricSnapshot[] }>()
   const of = (network: string) => {
-    const made = counts.get(network) ?? { ask: latest(() => countIn(pool, network), []), at: 0, last: [] }
+    const made = counts.get(network) ?? { ask: lastKnown(() => countIn(pool, network), []), at: 0, last: [] }
     counts.set(network, made)
     return made
   }

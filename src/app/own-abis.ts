@@ -28,7 +28,7 @@ export interface AbiFile extends Pick<StoredAbi, 'name' | 'address' | 'codeHash'
 }
 
 /** With `redecode` also for what is stored. */
-export const addAbis = async (
+export const addOwnAbis = async (
   config: Config,
   files: string[],
   place: AbiPlace,
@@ -44,10 +44,10 @@ export const addAbis = async (
 }
 
 /** Those of some names, narrowed down by network, address and code. */
-export const removeAbis = async ({ data }: Config, names: string[], place: AbiPlace): Promise<AbiFile[]> =>
+export const removeOwnAbis = async ({ data }: Config, names: string[], place: AbiPlace): Promise<AbiFile[]> =>
   remove(abiFolder(data), names, toWhere(place)).map(toAbiFile)
 
-export const listAbis = async ({ data }: Config): Promise<AbiFile[]> => list(abiFolder(data)).map(toAbiFile)
+export const listOwnAbis = async ({ data }: Config): Promise<AbiFile[]> => list(abiFolder(data)).map(toAbiFile)
 
 const toWhere = ({ network, address, codeHash }: AbiPlace): Where => ({
   network: network ?? null,

@@ -37,7 +37,7 @@ const MAX_BODY = 16_000_000
 const HOST = '127.0.0.1'
 
 /** A receiver of webhooks on this machine: reports each request, and answers as configured. */
-export const receive = async (options: ReceiveOptions, { shutdown }: Pick<Run, 'shutdown'>): Promise<void> => {
+export const receiveWebhooks = async (options: ReceiveOptions, { shutdown }: Pick<Run, 'shutdown'>): Promise<void> => {
   const { port, secret, status, delayMs, tell } = options
   if (secret !== undefined && !isSigningSecret(secret))
     throw refuse('bad_secret', 'The secret is not one: chainsieve rules secret --account NAME prints it (whsec_…).')

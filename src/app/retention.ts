@@ -14,7 +14,7 @@ import { every } from '../lib/scheduling/interval.ts'
 import { isDamage } from '../sqlite/damage.ts'
 
 /** Time between two looks at what is too old. */
-const LOOK_MS = 60_000
+const RETENTION_INTERVAL_MS = 60_000
 /** Between two steps of removing it from the audit trail. */
 const TRAIL_STEP_MS = 50
 /** All alerts are gone through each time. */
@@ -38,7 +38,7 @@ export const startRetention = (config: Config, log: Log): (() => void) => {
       }
     }
   }
-  return every(LOOK_MS, look, { log, doing: 'remove what is no longer kept', atOnce: true })
+  return every(RETENTION_INTERVAL_MS, look, { log, doing: 'remove what is no longer kept', atOnce: true })
 }
 
 /** Undefined where everything is kept. */
@@ -80,7 +80,7 @@ export const keepTrail = (
   let timer: NodeJS.Timeout
   const removed = { old: 0, surplus: 0 }
   const look = () => {
-    let wait = LOOK_MS
+    let wait = RETENTION_INTERVAL_MS
     try {
       const now = ageClock(data)
       const { old, surplus, more } = trail.prune({ keepMs: keepAudit, now, most: limits.auditEntries })

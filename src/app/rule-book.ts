@@ -51,14 +51,14 @@ export interface RuleEdits {
   remove: readonly number[]
 }
 
-interface CreatedRule {
+interface NamedRule {
   id: number
   name: string
 }
 
 /** What became of each, in their order. */
 export interface EditedRules {
-  created: CreatedRule[]
+  created: NamedRule[]
   replaced: Cancelled[]
   removed: Cancelled[]
 }
@@ -183,7 +183,7 @@ export const createRuleBook = (options: RuleBookOptions): RuleBook => {
       return {
         created: made.created,
         replaced: made.replaced.map((after, i) => ({
-          ...shown(after),
+          ...shownRule(after),
           ...(rewritten[i]!.before.enabled &&
             !after.enabled && { cancelledDeliveries: cancel(after.id, 'paused', since) }),
         })),
@@ -194,7 +194,9 @@ export const createRuleBook = (options: RuleBookOptions): RuleBook => {
 
   return {
     list: async page =>
-      (page ? rules.ids(account, page).flatMap(id => rules.get(account, id) ?? []) : rules.list(account)).map(shown),
+      (page ? rules.ids(account, page).flatMap(id => rules.get(account, id) ?? []) : rules.list(account)).map(
+        shownRule,
+      ),
 
     async change({ create, replace, remove }, step) {
       const rewrite = replace.map(({ id, rule }) => ({ id, to: () => rule }))
@@ -237,4 +239,4 @@ export const createRuleBook = (options: RuleBookOptions): RuleBook => {
   }
 }
 
-const shown = ({ id, enabled, startBlock, input }: StoredRule) => ({ ...input, id, enabled, startBlock })
+const shownRule = ({ id, enabled, startBlock, input }: StoredRule) => ({ ...input, id, enabled, startBlock })

@@ -14,7 +14,7 @@ import { openSearchParts, startSearchServer } from './parts.ts'
 import { takeDataFolder } from './upgrade.ts'
 
 /** Time between two looks at what the process that indexes tells. */
-const LOOK_MS = 200
+const MIRROR_INTERVAL_MS = 200
 
 /** Answers searches of networks that another process indexes into a cluster. It has accounts of its own, and knows of no rules. */
 export const serveSearch = async (config: Config, run: Run): Promise<void> => {
@@ -22,14 +22,14 @@ export const serveSearch = async (config: Config, run: Run): Promise<void> => {
   const lock = takeDataFolder(config.data, 'serve', log)
   shutdown.add('lock', lock.release)
   shutdown.add('last resort', surviveFaults(log))
-  checkNetworks(config)
+  checkSearchNetworks(config)
   makeStoreFolder(config.data)
   for (const network of config.networks) await mirror(config, network, run)
   await startSearchServer(config, openSearchParts(config, run), run)
   await aborted(shutdown.signal)
 }
 
-const checkNetworks = ({ data, networks }: Config) => {
+const checkSearchNetworks = ({ data, networks }: Config) => {
   const known = new Set(networks.map(({ network }) => network))
   const other = storedNetworks(data).find(network => !known.has(network))
   if (other !== undefined)
@@ -57,7 +57,7 @@ const mirror = async (config: Config, { network, cluster: settings }: NetworkCon
     log.warn('Does not know yet what of a network may be shown', { network, error })
   })
   if (known === '') log.warn('The cluster has no documents of a network yet', { network })
-  const end = every(LOOK_MS, look, { log, doing: `look at what is told of ${network}` })
+  const end = every(MIRROR_INTERVAL_MS, look, { log, doing: `look at what is told of ${network}` })
   shutdown.add(`mirror of ${network}`, async () => {
     end()
     await cluster.close()

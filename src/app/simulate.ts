@@ -21,7 +21,7 @@ interface SimulateOptions {
   networks(): readonly string[]
 }
 
-const HITS = 10
+const DEFAULT_HITS = 10
 
 /** What the rule would have found in what is stored. */
 export const simulate = async (
@@ -44,7 +44,10 @@ export const simulate = async (
 }
 
 /** Numbers of blocks, and what is missing of them, are those of each network. */
-const addUp = (each: readonly SimulationOfNetwork[], { size = HITS, buckets }: SimulationRange): Simulation => ({
+const addUp = (
+  each: readonly SimulationOfNetwork[],
+  { size = DEFAULT_HITS, buckets }: SimulationRange,
+): Simulation => ({
   total: each.reduce((sum, { total }) => sum + total, 0),
   fromBlock: Math.min(...each.map(({ fromBlock }) => fromBlock)),
   toBlock: Math.max(...each.map(({ toBlock }) => toBlock)),
@@ -68,7 +71,7 @@ const simulateIn = async (
   pool: SimulateOptions['pool'],
   network: string,
   rule: RuleInput,
-  { buckets, size = HITS, ...range }: SimulationRange,
+  { buckets, size = DEFAULT_HITS, ...range }: SimulationRange,
   asking: Pick<Asking, 'account' | 'signal'>,
 ): Promise<Simulation> => {
   const ranges = await pool.ranges(network)
@@ -85,7 +88,7 @@ const simulateIn = async (
     if (status !== 200) throw new Error(`the search of a rule was answered ${status}: ${text}`)
     return text
   }
-  const hitsIn = (text: string) => (readSource(text) as unknown as Found).hits
+  const hitsIn = (text: string) => (readSource(text) as unknown as HitsAnswer).hits
   const timeOf = async (order: 'asc' | 'desc'): Promise<number | undefined> => {
     const { hits } = JSON.parse(await ask(edgeOf(from, to, order))) as { hits: { hits: BlockHit[] } }
     const [hit] = hits.hits
@@ -115,7 +118,7 @@ interface BlockHit {
   _source: { timestamp: number }
 }
 
-interface Found {
+interface HitsAnswer {
   hits: { total: number; hits: unknown[] }
 }
 

@@ -14,14 +14,14 @@ import type { OwnAbis } from '../rules/declared.ts'
 type Stores = (wanted?: string) => ReadonlyMap<string, string>
 
 /** How old the list may be: other processes may add to the folder and take from it. */
-const FRESH_MS = 250
+const STORE_LIST_MAX_AGE_MS = 250
 
 /** Keeps the list in memory, and reads the folder again now and then, or where a network that is wanted is not there. */
 export const createStores = (data: string, now: () => number = () => performance.now()): Stores => {
   let known: ReadonlyMap<string, string> = new Map()
   let readAt = Number.NEGATIVE_INFINITY
   return wanted => {
-    if (now() - readAt >= FRESH_MS || (wanted !== undefined && !known.has(wanted))) {
+    if (now() - readAt >= STORE_LIST_MAX_AGE_MS || (wanted !== undefined && !known.has(wanted))) {
       known = new Map(storedNetworks(data).map(network => [network, storeFile(data, network)]))
       readAt = now()
     }
@@ -47,7 +47,7 @@ export const isInCluster = (store: string): boolean => readStore(store, db => cr
 export const rangesOf = (store: string): Range[] => readStore(store, db => createBlocks(db).ranges())
 
 /** A contract's own ABI is far smaller; lists of signatures are not of a contract. */
-const LARGEST = 8 * 2 ** 20
+const MAX_CONTRACT_ABI = 8 * 2 ** 20
 
 /** The contracts of a network that ABIs were given for, under their names. Files are read once each, as they come. */
 export const createContracts = (data: string): ((network: string) => Promise<NamedContract[]>) => {
@@ -58,7 +58,7 @@ export const createContracts = (data: string): ((network: string) => Promise<Nam
   const read = async (file: string) => {
     try {
       const path = join(folder, file)
-      if ((await promises.stat(path)).size > LARGEST) return null
+      if ((await promises.stat(path)).size > MAX_CONTRACT_ABI) return null
       const { name, address, network } = JSON.parse(await promises.readFile(path, 'utf8')) as StoredAbi
       return { name, address, network }
     } catch {

@@ -23,7 +23,7 @@ export interface Verified {
 }
 
 /** Goes through what a data folder holds, or the store of one network, and tells of each file whether it is as it was written. */
-export const verify = async (
+export const verifyDataFolder = async (
   config: Config,
   network: string | undefined,
   deep: boolean,
@@ -54,7 +54,7 @@ const verifyStore = async (file: string, progress: Progress, signal: AbortSignal
       progress.finish()
       if (!value) return { file, faults: [], unchecked: true }
       const { damaged, total } = value
-      return { file, faults: faultsOf(damaged, total), unchecked: false }
+      return { file, faults: pageFaults(damaged, total), unchecked: false }
     }
     progress.update({ blocks: 0, logs: 0, events: 0, done: value.done, total: value.total })
     await setImmediate()
@@ -89,13 +89,13 @@ const verifyInside = async (
   }
 }
 
-const SHOWN = 20
+const MAX_SHOWN_PAGES = 20
 
-const faultsOf = (pages: readonly number[], total: number): string[] => {
+const pageFaults = (pages: readonly number[], total: number): string[] => {
   if (pages.length === 0) return []
-  const more = pages.length > SHOWN ? ` and ${pages.length - SHOWN} more` : ''
+  const more = pages.length > MAX_SHOWN_PAGES ? ` and ${pages.length - MAX_SHOWN_PAGES} more` : ''
   return [
-    `${pages.length} of ${total / 4096} pages do not match their checksums: ${pages.slice(0, SHOWN).join(', ')}${more}`,
+    `${pages.length} of ${total / 4096} pages do not match their checksums: ${pages.slice(0, MAX_SHOWN_PAGES).join(', ')}${more}`,
   ]
 }
 
@@ -109,10 +109,10 @@ const verifySmall = ({ data }: Config): Verified[] => {
   return checks
     .map(([name, check]) => ({ file: join(data, name), check }))
     .filter(({ file }) => existsSync(file))
-    .map(({ file, check }) => ({ file, faults: attempt(() => check(data, native)), unchecked: false }))
+    .map(({ file, check }) => ({ file, faults: faultsOrError(() => check(data, native)), unchecked: false }))
 }
 
-const attempt = (check: () => string[]): string[] => {
+const faultsOrError = (check: () => string[]): string[] => {
   try {
     return check()
   } catch (error) {

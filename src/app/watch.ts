@@ -24,7 +24,7 @@ interface Watching {
 }
 
 /** Time between two looks at whether a network without a source has got something to do. */
-const LOOK_MS = 500
+const WATCH_INTERVAL_MS = 500
 
 /**
  * Rules may ask for what is stored also of a network that nothing new comes of, and it may be to be decoded anew: it gets threads of its own as
@@ -66,7 +66,7 @@ export const watchStored = ({ config, rules, indexed, log, onAlerts }: WatchOpti
     watched.set(network, watching)
   }
   look()
-  const stopLooking = every(LOOK_MS, look, { log, doing: 'read what rules ask of stored networks' })
+  const stopLooking = every(WATCH_INTERVAL_MS, look, { log, doing: 'read what rules ask of stored networks' })
   return {
     of: network => watched.get(network),
     async stop() {

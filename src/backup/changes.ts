@@ -7,13 +7,13 @@ import { sumOf } from '../sqlite/sums.ts'
  * Pages on their way into a copy. Those of a new copy are written where they belong. Those that replace others are written to a file
  * beside the copy, page numbers before pages, and moved in once the list of the backup names them: a kill spoils no copy.
  */
-export type PageWriter = ReturnType<typeof createWriter>
+export type PageWriter = ReturnType<typeof createChangesWriter>
 
 const ENTRY = 4 + PAGE
 /** Pages between two waits for the disk, so that no writer beside this one waits long: 8 MB. */
 const SYNC_EVERY = 2_048
 
-const createWriter = (path: string, write: (file: number, page: number, content: Uint8Array) => void) => {
+const createChangesWriter = (path: string, write: (file: number, page: number, content: Uint8Array) => void) => {
   const file = openSync(path, 'w', PRIVATE_FILE)
   let count = 0
   return {
@@ -33,11 +33,11 @@ const createWriter = (path: string, write: (file: number, page: number, content:
 }
 
 export const writeCopy = (path: string): PageWriter =>
-  createWriter(path, (file, page, content) => writeSync(file, content, 0, PAGE, (page - 1) * PAGE))
+  createChangesWriter(path, (file, page, content) => writeSync(file, content, 0, PAGE, (page - 1) * PAGE))
 
 export const writeChanges = (path: string): PageWriter => {
   const entry = Buffer.alloc(ENTRY)
-  return createWriter(path, (file, page, content) => {
+  return createChangesWriter(path, (file, page, content) => {
     entry.writeUInt32LE(page)
     entry.set(content, 4)
     writeSync(file, entry)

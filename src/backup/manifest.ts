@@ -39,7 +39,7 @@ export interface PlainFile {
 const FORMAT = 'chainsieve-backup'
 /** Of the layout of a backup folder. */
 const VERSION = 1
-const FILE = 'backup.json'
+const MANIFEST_FILE = 'backup.json'
 
 export const newManifest = (program: string, generation: number): Manifest => ({
   format: FORMAT,
@@ -53,7 +53,7 @@ export const newManifest = (program: string, generation: number): Manifest => ({
 
 /** Undefined where the folder holds no backup. */
 export const readManifest = (folder: string): Manifest | undefined => {
-  const path = join(folder, FILE)
+  const path = join(folder, MANIFEST_FILE)
   if (!existsSync(path)) return undefined
   let read: Manifest
   try {
@@ -72,7 +72,7 @@ export const readManifest = (folder: string): Manifest | undefined => {
 
 /** Puts the list in place of the one before, once the disk has it. */
 export const writeManifest = (folder: string, manifest: Manifest) => {
-  const path = join(folder, FILE)
+  const path = join(folder, MANIFEST_FILE)
   writeDurably(`${path}-new`, `${JSON.stringify(manifest, null, 2)}\n`)
   renameSync(`${path}-new`, path)
   syncFolder(folder)
@@ -81,7 +81,7 @@ export const writeManifest = (folder: string, manifest: Manifest) => {
 /** The paths in the backup folder that the list names. */
 export const namedIn = ({ databases, files }: Manifest): Set<string> =>
   new Set([
-    FILE,
+    MANIFEST_FILE,
     ...databases.flatMap(({ file, sums, changes }) => [file, sums.file, ...(changes === null ? [] : [changes])]),
     ...files.map(plainPath),
   ])

@@ -41,7 +41,7 @@ export interface Restored {
 }
 
 /** What the program keeps in a data folder whether or not it holds data. */
-const OWN = /^(lock\.(sqlite|json)(-\w+)?|restoring|before-restore-.*|lost\+found)$/
+const NOT_RESTORED = /^(lock\.(sqlite|json)(-\w+)?|restoring|before-restore-.*|lost\+found)$/
 /** Marks in the folder in which files wait: all are there and whole; what they replace is out of the way. */
 const COMPLETE = '.complete'
 const CLEARED = '.cleared'
@@ -49,7 +49,7 @@ const CLEARED = '.cleared'
 /** Reads a whole backup and throws where anything is not what was written. */
 export function* checkBackup(backup: string): Generator<BackupStep, Manifest> {
   const manifest = openBackup(backup)
-  const total = bytesOf(manifest)
+  const total = backupBytes(manifest)
   let done = 0
   for (const entry of manifest.databases) {
     for (const page of checkCopy(backup, entry)) yield { done: done + page * PAGE, total }
@@ -97,10 +97,10 @@ const openBackup = (backup: string): Manifest => {
   return manifest
 }
 
-const bytesOf = ({ databases }: Manifest) => databases.reduce((sum, { pages }) => sum + pages * PAGE, 0)
+const backupBytes = ({ databases }: Manifest) => databases.reduce((sum, { pages }) => sum + pages * PAGE, 0)
 
 const contentOf = (data: string): string[] =>
-  existsSync(data) ? readdirSync(data).filter(name => !OWN.test(name)) : []
+  existsSync(data) ? readdirSync(data).filter(name => !NOT_RESTORED.test(name)) : []
 
 const moveAside = (data: string, aside: string): string | undefined => {
   const names = contentOf(data)
@@ -113,7 +113,7 @@ const moveAside = (data: string, aside: string): string | undefined => {
 
 function* stage(backup: string, manifest: Manifest, staged: string): Generator<BackupStep, void> {
   makePrivateFolder(staged)
-  const total = bytesOf(manifest)
+  const total = backupBytes(manifest)
   let done = 0
   for (const entry of manifest.databases) {
     for (const page of stageDatabase(backup, entry, staged)) yield { done: done + page * PAGE, total }

@@ -78,14 +78,14 @@ export function* takeBackup(options: BackupOptions): Generator<BackupStep, Backu
 const openFolder = (folder: string): Manifest | undefined => {
   makePrivateFolder(folder)
   const before = readManifest(folder)
-  if (!before && readdirSync(folder).some(name => !OWN.test(name)))
+  if (!before && readdirSync(folder).some(name => !BACKUP_TEMP.test(name)))
     throw refuse('backup_folder_used', `${folder} has other files: name an empty folder or an existing backup.`)
   if (before) settle(folder, before)
   return before
 }
 
 /** What a backup may have left that was killed before it had a list, and the lock. */
-const OWN = /^(backup\.json-new|files|networks|lock\..*|(accounts|deliveries)\.sqlite[-.].*)$/
+const BACKUP_TEMP = /^(backup\.json-new|files|networks|lock\..*|(accounts|deliveries)\.sqlite[-.].*)$/
 /** Names that a backup gives: nothing else in the folder is removed. */
 const GIVEN = /^(backup\.json-new|[0-9a-f]{64}|.*\.sqlite(-sums|-changes)?\.\d+)$/
 

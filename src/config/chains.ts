@@ -28,7 +28,7 @@ const op = (network: string, id: number, blockMs: number, more: Partial<Chain> =
 })
 
 /** By short names, which `--network` takes. */
-export const CHAINS: ReadonlyMap<string, Chain> = new Map<string, Chain>([
+export const KNOWN_CHAINS: ReadonlyMap<string, Chain> = new Map<string, Chain>([
   [
     'ethereum',
     {
@@ -129,7 +129,7 @@ export const CHAINS: ReadonlyMap<string, Chain> = new Map<string, Chain>([
 ])
 
 /** A network by its name or by the short name of its chain. */
-export const fullName = (network: string): string => CHAINS.get(network)?.network ?? network
+export const fullName = (network: string): string => KNOWN_CHAINS.get(network)?.network ?? network
 
 const USUAL_DEPTH = 64
 
@@ -139,6 +139,6 @@ export const depthOfChain = (
   finality: number | 'finalized',
 ): { finality: number; toFinalized?: true } => {
   if (finality !== 'finalized') return { finality }
-  const known = [...CHAINS.values()].find(chain => chain.network === network)
+  const known = [...KNOWN_CHAINS.values()].find(chain => chain.network === network)
   return { finality: known?.finality ?? USUAL_DEPTH, toFinalized: true }
 }

@@ -6,11 +6,11 @@ import { didYouMean } from '../lib/edit-distance.ts'
 import { messageOf, refuse } from '../lib/errors.ts'
 import { readAtMost } from '../lib/read.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
-import { CHAINS } from './chains.ts'
+import { KNOWN_CHAINS } from './chains.ts'
 import { type ClusterConfig, type ClusterSetting, clusterOf } from './cluster.ts'
 import { allowancesOf } from './kinds.ts'
 import { type Scoping, scopingOf } from './scopes.ts'
-import { NETWORK_SETTINGS, placesOf, SETTINGS, type Setting, type Table, type Values } from './settings.ts'
+import { NETWORK_SETTINGS, placesOf, SETTINGS, type Setting, type SettingTable, type Values } from './settings.ts'
 
 export type { ClusterConfig } from './cluster.ts'
 export type { BlockPoint } from './kinds.ts'
@@ -38,7 +38,7 @@ export interface NetworkConfig extends Omit<Values<typeof NETWORK_SETTINGS>, 'sc
 /** Values of flags by the name of their setting, as typed; a list setting has an array. */
 export type Flags = Readonly<Record<string, string | string[] | boolean>>
 
-export interface Sources {
+export interface ConfigSources {
   flags?: Flags
   /** As if they were flags, but behind the environment. */
   defaults?: Flags
@@ -55,7 +55,7 @@ export const loadConfig = ({
   defaults = {},
   env = process.env,
   cwd = process.cwd(),
-}: Sources = {}): Config => {
+}: ConfigSources = {}): Config => {
   const fromEnv = readEnvironment(env)
   const named = { ...fromFlags(defaults), ...fromEnv, ...fromFlags(flags) }
   const file = findFile(named, cwd)
@@ -64,7 +64,7 @@ export const loadConfig = ({
     throw refuse('bad_setting', `${common.data.place}: the config file in the data folder cannot name another one.`)
 
   const raw = { ...common, ...named }
-  const values = check(SETTINGS, raw)
+  const values = checkSettings(SETTINGS, raw)
   const { config: _, limit, ...settings } = values
   const fileOf = (name: 'tlsCert' | 'tlsKey') => values[name] && resolve(raw[name]?.base ?? cwd, values[name])
   return {
@@ -74,12 +74,13 @@ export const loadConfig = ({
     tlsCert: fileOf('tlsCert'),
     tlsKey: fileOf('tlsKey'),
     file: file?.path,
-    ...checkNetworks(networks, pick(NETWORK_SETTINGS, named)),
+    ...networksOfSettings(networks, pick(NETWORK_SETTINGS, named)),
   }
 }
 
 /** Reads a command's own flags, which are not settings, by their table. */
-export const readFlags = <T extends Table>(table: T, flags: Flags): Values<T> => check(table, fromFlags(flags))
+export const readFlags = <T extends SettingTable>(table: T, flags: Flags): Values<T> =>
+  checkSettings(table, fromFlags(flags))
 
 /** A value as it was given, and where, for error messages. */
 interface Raw {
@@ -124,7 +125,7 @@ const isServiceLink = (variable: string, text = '') =>
   (variable === 'CHAINSIEVE_PORT' && /^(tcp|udp|sctp):\/\//.test(text))
 
 const findFile = (named: RawSettings, cwd: string): { path: string; found: boolean } | undefined => {
-  const { config, data } = check(SETTINGS, pick(SETTINGS, named))
+  const { config, data } = checkSettings(SETTINGS, pick(SETTINGS, named))
   if (config !== undefined) return { path: resolve(cwd, config), found: false }
   const path = join(resolve(cwd, data), 'chainsieve.toml')
   return existsSync(path) ? { path, found: true } : undefined
@@ -193,15 +194,15 @@ const readTable = (
 const pick = (settings: Record<string, Setting>, raw: RawSettings): RawSettings =>
   Object.fromEntries(Object.entries(raw).filter(([name]) => Object.hasOwn(settings, name)))
 
-const checkNetworks = (fromFile: RawSettings[], named: RawSettings): Pick<Config, 'networks' | 'network'> => {
+const networksOfSettings = (fromFile: RawSettings[], named: RawSettings): Pick<Config, 'networks' | 'network'> => {
   const networks = fromFile.map((raw, i) => {
     if (!raw.network) throw refuse('bad_setting', `networks[${i}] in the config file needs a name: network = "T/B/N".`)
-    return { name: read(NETWORK_SETTINGS.network, raw.network) as string, raw: { ...presetOf(raw), ...raw } }
+    return { name: readSetting(NETWORK_SETTINGS.network, raw.network) as string, raw: { ...presetOf(raw), ...raw } }
   })
   const twice = networks.find(({ name }, i) => networks.findIndex(other => other.name === name) < i)
   if (twice) throw refuse('bad_setting', `${twice.raw.network!.place}: ${twice.name} is configured twice.`)
 
-  let network = named.network && (read(NETWORK_SETTINGS.network, named.network) as string)
+  let network = named.network && (readSetting(NETWORK_SETTINGS.network, named.network) as string)
   const [first] = Object.values(named)
   if (first) {
     if (network === undefined && networks.length === 1) network = networks[0]!.name
@@ -210,12 +211,12 @@ const checkNetworks = (fromFile: RawSettings[], named: RawSettings): Pick<Config
     if (known) known.raw = { ...presetOf(named), ...known.raw, ...named }
     else networks.push({ name: network, raw: { ...presetOf(named), ...named } })
   }
-  return { network, networks: networks.map(({ name, raw }) => checkNetwork(name, raw)) }
+  return { network, networks: networks.map(({ name, raw }) => networkConfigOf(name, raw)) }
 }
 
 /** Settings of a chain that is named by its short name; whatever is set goes before them. */
 const presetOf = ({ network }: RawSettings): RawSettings => {
-  const chain = CHAINS.get(String(network?.value))
+  const chain = KNOWN_CHAINS.get(String(network?.value))
   if (!chain) return {}
   const { id, finality, skipBloom = false } = chain
   return Object.fromEntries(
@@ -226,8 +227,8 @@ const presetOf = ({ network }: RawSettings): RawSettings => {
   )
 }
 
-const checkNetwork = (network: string, raw: RawSettings): NetworkConfig => {
-  const values = check(NETWORK_SETTINGS, raw)
+const networkConfigOf = (network: string, raw: RawSettings): NetworkConfig => {
+  const values = checkSettings(NETWORK_SETTINGS, raw)
   const { from, to } = values
   if (from && to && 'block' in from && 'block' in to && from.block > to.block)
     throw refuse('bad_setting', `${raw.to!.place}: the last block, ${to.block}, is before the first, ${from.block}.`)
@@ -239,16 +240,16 @@ const checkNetwork = (network: string, raw: RawSettings): NetworkConfig => {
   return { ...settings, network, cluster, scoping: scopingOf(values, scopes, at) }
 }
 
-const check = <T extends Table>(settings: T, raw: RawSettings): Values<T> =>
+const checkSettings = <T extends SettingTable>(settings: T, raw: RawSettings): Values<T> =>
   Object.fromEntries(
     Object.entries(settings).map(([name, setting]) => {
       const given = raw[name] ?? (setting.fallback === undefined ? undefined : { value: setting.fallback, place: name })
-      if (given) return [name, read(setting, given)]
+      if (given) return [name, readSetting(setting, given)]
       return [name, setting.list ? [] : undefined]
     }),
   ) as Values<T>
 
-const read = ({ kind, list }: Setting, { value, place }: Raw): unknown => {
+const readSetting = ({ kind, list }: Setting, { value, place }: Raw): unknown => {
   const one = (value: unknown) => {
     const result = v.safeParse(kind.schema, value)
     if (result.success) return result.output

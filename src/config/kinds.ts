@@ -18,7 +18,7 @@ import type { NetworkConfig } from './index.ts'
  * A kind of setting: how a value is read, whether it came as text (flag, environment) or typed (config file). `takes`
  * completes the sentence "--port takes …"; `placeholder` stands for the value in usage texts.
  */
-export interface Kind<T> {
+export interface SettingKind<T> {
   schema: v.GenericSchema<unknown, T>
   takes: string
   placeholder: string
@@ -28,13 +28,13 @@ export interface Kind<T> {
   explains?: true
 }
 
-export const text = (takes: string, placeholder: string): Kind<string> => ({
+export const textKind = (takes: string, placeholder: string): SettingKind<string> => ({
   schema: v.pipe(v.string(), v.minLength(1)),
   takes,
   placeholder,
 })
 
-export const toggle: Kind<boolean> = {
+export const toggle: SettingKind<boolean> = {
   schema: v.union([
     v.boolean(),
     v.pipe(
@@ -47,7 +47,7 @@ export const toggle: Kind<boolean> = {
   placeholder: 'BOOL',
 }
 
-export const integer = v.pipe(
+export const integerSchema = v.pipe(
   v.union([
     v.number(),
     v.pipe(
@@ -59,17 +59,20 @@ export const integer = v.pipe(
   v.safeInteger(),
 )
 
-export const count = (min: number, max = Number.MAX_SAFE_INTEGER): Kind<number> => ({
-  schema: v.pipe(integer, v.minValue(min), v.maxValue(max)),
+export const countKind = (min: number, max = Number.MAX_SAFE_INTEGER): SettingKind<number> => ({
+  schema: v.pipe(integerSchema, v.minValue(min), v.maxValue(max)),
   takes: max === Number.MAX_SAFE_INTEGER ? `an integer of at least ${min}` : `an integer from ${min} to ${max}`,
   placeholder: 'N',
 })
 
-export const port: Kind<number> = { ...count(0, 65_535), takes: 'a port from 0 (any free one) to 65535' }
+export const port: SettingKind<number> = { ...countKind(0, 65_535), takes: 'a port from 0 (any free one) to 65535' }
 
 /** A number from 1 on; `auto` is what the machine has room for. */
-const sized = (auto: () => number, max: number): Kind<number> => ({
-  schema: v.union([v.pipe(v.literal('auto'), v.transform(auto)), v.pipe(integer, v.minValue(1), v.maxValue(max))]),
+const sized = (auto: () => number, max: number): SettingKind<number> => ({
+  schema: v.union([
+    v.pipe(v.literal('auto'), v.transform(auto)),
+    v.pipe(integerSchema, v.minValue(1), v.maxValue(max)),
+  ]),
   takes: `auto or an integer from 1 to ${max}`,
   placeholder: 'N',
 })
@@ -81,16 +84,16 @@ export const readers = sized(() => Math.min(8, Math.max(2, availableParallelism(
 export const indexers = sized(() => Math.min(16, Math.max(1, availableParallelism() - 1)), 64)
 
 /** Work in flight: `small` where the process has less than 512 MB. */
-export const inFlight = (auto: number, small: number, max: number): Kind<number> =>
+export const inFlight = (auto: number, small: number, max: number): SettingKind<number> =>
   sized(() => (isMemorySmall() ? small : auto), max)
 
-export const table: Kind<Record<string, unknown>> = {
+export const table: SettingKind<Record<string, unknown>> = {
   schema: v.record(v.string(), v.unknown()),
   takes: 'a table',
   placeholder: 'TABLE',
 }
 
-export const oneOf = <const T extends string>(choices: readonly T[]): Kind<T> => ({
+export const choiceKind = <const T extends string>(choices: readonly T[]): SettingKind<T> => ({
   schema: v.picklist(choices),
   takes: choices.join(' or '),
   placeholder: choices.join('|'),
@@ -110,24 +113,24 @@ const measured = (units: Record<string, number>, max: number) => {
 }
 
 /** Milliseconds. */
-export const duration: Kind<number> = {
+export const duration: SettingKind<number> = {
   schema: measured({ ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }, 100 * 366 * 86_400_000),
   takes: 'a time with its unit (ms, s, m, h, d, w), such as 10s',
   placeholder: 'TIME',
 }
 
 /** A point in time, as epoch milliseconds. */
-export const moment: Kind<number> = {
+export const moment: SettingKind<number> = {
   schema: v.pipe(v.string(), v.transform(parseTime), v.number()),
   takes: 'a time in ISO 8601, such as 2024-05-17T12:00:00Z',
   placeholder: 'TIME',
 }
 
 /** So many of something: thousands, millions and billions may be written as 3k, 3M and 3B. */
-export const amount: Kind<number> = {
+export const amount: SettingKind<number> = {
   schema: v.pipe(
     v.union([
-      integer,
+      integerSchema,
       v.pipe(
         v.string(),
         v.transform(text => text.match(/^(\d+(?:\.\d+)?)([kmb])$/i)),
@@ -147,7 +150,7 @@ export const amount: Kind<number> = {
 const THOUSANDS = { k: 1e3, m: 1e6, b: 1e9 } as const
 
 /** Most in any second. */
-export const rate: Kind<Rate> = {
+export const rate: SettingKind<Rate> = {
   schema: v.pipe(
     v.string(),
     v.transform(text => text.match(/^(\d{1,9})( ?(?:calls|credits))?\/s$/)),
@@ -160,7 +163,7 @@ export const rate: Kind<Rate> = {
 }
 
 /** What calls cost. */
-export const costs: Kind<string> = {
+export const costs: SettingKind<string> = {
   schema: v.pipe(v.string(), v.check(isCosts)),
   takes: `${[BY_HOST, BY_CALLS, ...PROVIDERS.keys()].join(', ')}, or METHOD=CREDITS such as eth_getLogs=75`,
   placeholder: 'NAME|METHOD=N',
@@ -169,21 +172,21 @@ export const costs: Kind<string> = {
 const BYTES = { b: 1, kb: 1_000, mb: 1_000_000, gb: 1e9, kib: 1_024, mib: 1_048_576, gib: 2 ** 30 }
 
 /** Bytes. */
-export const size: Kind<number> = {
+export const size: SettingKind<number> = {
   schema: measured(BYTES, 2 ** 31),
   takes: 'a size with its unit (B, kB, MB, GB, KiB, MiB, GiB), such as 16MB',
   placeholder: 'SIZE',
 }
 
 /** Bytes of a disk. */
-export const space: Kind<number> = {
+export const space: SettingKind<number> = {
   ...size,
   schema: measured({ ...BYTES, tb: 1e12, tib: 2 ** 40 }, 2 ** 50),
   takes: 'a size with its unit (MB, GB, TB, MiB, GiB, TiB), such as 8GB',
 }
 
 /** One limit with its new value, `name=value`. */
-export const limit: Kind<readonly [name: LimitName, most: number]> = {
+export const limitKind: SettingKind<readonly [name: LimitName, most: number]> = {
   schema: v.pipe(
     v.string(),
     v.rawTransform(({ dataset, addIssue, NEVER }) => {
@@ -202,7 +205,7 @@ export const limit: Kind<readonly [name: LimitName, most: number]> = {
   explains: true,
 }
 
-const url = (protocols: string[]): Kind<Secret> => ({
+const url = (protocols: string[]): SettingKind<Secret> => ({
   schema: v.pipe(
     v.string(),
     v.check(text => URL.canParse(text) && protocols.includes(new URL(text).protocol)),
@@ -214,7 +217,7 @@ const url = (protocols: string[]): Kind<Secret> => ({
 })
 
 /** The address of a node; the path of its Unix socket becomes a URL, too. */
-const nodeAddress: Kind<Secret> = {
+const nodeAddress: SettingKind<Secret> = {
   schema: v.pipe(
     v.string(),
     v.transform(text => (IPC_PATH.test(text) ? ipcUrl(text.replace(/^ipc:(\/\/(?=\/))?/, '')) : text)),
@@ -242,10 +245,10 @@ type NodeUrl = Secret & { allowance?: Allowance }
 const ALLOWED = {
   ...{ rate, daily: amount, month: amount },
   costs: { ...costs, schema: v.array(costs.schema) },
-} as const satisfies Record<keyof Allowance, Kind<unknown>>
+} as const satisfies Record<keyof Allowance, SettingKind<unknown>>
 
 /** In the config file it may be a table: `{url = "https://…", rate = "25/s"}`. */
-export const nodeUrl: Kind<NodeUrl> = {
+export const nodeUrl: SettingKind<NodeUrl> = {
   ...nodeAddress,
   explains: true,
   schema: v.pipe(
@@ -276,7 +279,7 @@ export const nodeUrl: Kind<NodeUrl> = {
 }
 
 /** A node of a cluster, which messages name: what it takes to log in has settings of its own. */
-export const clusterUrl: Kind<string> = {
+export const clusterUrl: SettingKind<string> = {
   ...httpUrl,
   schema: v.pipe(
     v.string(),
@@ -290,13 +293,13 @@ export const clusterUrl: Kind<string> = {
 }
 
 /** What the names of indices begin with. */
-export const indexPrefix: Kind<string> = {
+export const indexPrefix: SettingKind<string> = {
   schema: v.pipe(v.string(), v.regex(/^[a-z0-9][a-z0-9_.-]{0,63}$/)),
   takes: 'up to 64 lower-case letters, digits and . _ -',
   placeholder: 'NAME',
 }
 
-export const password: Kind<Secret> = {
+export const password: SettingKind<Secret> = {
   schema: v.pipe(
     v.string(),
     v.minLength(1),
@@ -308,7 +311,7 @@ export const password: Kind<Secret> = {
 }
 
 /** A token of an account. */
-export const token: Kind<Secret> = {
+export const token: SettingKind<Secret> = {
   schema: v.pipe(
     v.string(),
     v.regex(/^[\x21-\x7e]+$/),
@@ -320,14 +323,14 @@ export const token: Kind<Secret> = {
 }
 
 /** The sender of mails, `address` or `Name <address>`. */
-export const sender: Kind<string> = {
+export const sender: SettingKind<string> = {
   schema: v.pipe(v.string(), v.regex(/^(?:[^\p{C}<>@]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/u)),
   takes: 'an email address, such as alerts@example.org or "Alerts <alerts@example.org>"',
   placeholder: 'ADDRESS',
 }
 
 /** An address range in CIDR notation; a single address is a range of one. */
-export const cidr: Kind<string> = {
+export const cidr: SettingKind<string> = {
   schema: v.pipe(
     v.string(),
     v.transform(text => {
@@ -343,7 +346,7 @@ export const cidr: Kind<string> = {
 }
 
 /** An origin of web pages as browsers send it, or `*` for all. */
-export const origin: Kind<string> = {
+export const origin: SettingKind<string> = {
   schema: v.pipe(
     v.string(),
     v.check(text => text === '*' || (URL.canParse(text) && new URL(text).origin === text)),
@@ -353,7 +356,7 @@ export const origin: Kind<string> = {
 }
 
 /** A network's name, `technology/blockchain/network`, or a chain's short one. It names files and URLs: lower case, no other separators. */
-export const network: Kind<string> = {
+export const networkKind: SettingKind<string> = {
   schema: v.pipe(
     v.string(),
     v.transform(fullName),
@@ -365,15 +368,15 @@ export const network: Kind<string> = {
 }
 
 /** Whether transactions of scopes are indexed, and whether blocks may be read for it. */
-export const transactions: Kind<boolean | 'read-blocks'> = {
+export const transactions: SettingKind<boolean | 'read-blocks'> = {
   schema: v.union([v.literal('read-blocks'), toggle.schema]),
   takes: 'true, false or read-blocks',
   placeholder: 'BOOL|read-blocks',
 }
 
 /** How deep reorganisations are followed: blocks, or down to the block that nodes tell to be finalized. */
-export const finality: Kind<number | 'finalized'> = {
-  schema: v.union([v.literal('finalized'), count(1, 100_000).schema]),
+export const finality: SettingKind<number | 'finalized'> = {
+  schema: v.union([v.literal('finalized'), countKind(1, 100_000).schema]),
   takes: 'an integer from 1 to 100000, or finalized',
   placeholder: 'N|finalized',
 }
@@ -381,10 +384,10 @@ export const finality: Kind<number | 'finalized'> = {
 /** A block by its number, or counted back from the head at the time of the start. */
 export type BlockPoint = { block: number } | { latest: number }
 
-export const blockPoint: Kind<BlockPoint> = {
+export const blockPoint: SettingKind<BlockPoint> = {
   schema: v.union([
     v.pipe(
-      integer,
+      integerSchema,
       v.minValue(0),
       v.transform(block => ({ block })),
     ),
@@ -399,14 +402,14 @@ export const blockPoint: Kind<BlockPoint> = {
 }
 
 /** Lower-case. */
-export const address: Kind<string> = {
+export const addressKind: SettingKind<string> = {
   schema: v.pipe(v.string(), v.regex(/^0x[0-9a-fA-F]{40}$/), v.toLowerCase()),
   takes: 'an address, 0x and 40 hex digits',
   placeholder: 'ADDRESS',
 }
 
 /** The first topic of an event. */
-export const event: Kind<string> = {
+export const event: SettingKind<string> = {
   schema: v.pipe(
     v.string(),
     v.rawTransform(({ dataset, addIssue, NEVER }) => {

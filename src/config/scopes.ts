@@ -6,7 +6,7 @@ import { readAtMost } from '../lib/read.ts'
 import { DEFAULT_LIMITS, overLimit } from '../limits/index.ts'
 import { placeOf, topicOf } from '../scopes/event.ts'
 import type { Factory, Scope } from '../scopes/factory.ts'
-import { address, type BlockPoint, blockPoint, type Kind, transactions } from './kinds.ts'
+import { addressKind, type BlockPoint, blockPoint, type SettingKind, transactions } from './kinds.ts'
 
 /** What is wanted where not all of the chain is. */
 export interface Scoping {
@@ -30,7 +30,7 @@ interface OfNetwork {
 }
 
 /** Where the tables stand: their place for messages, and the folder that paths in them are meant from. */
-interface At {
+interface ScopePlace {
   place: string
   base: string
 }
@@ -39,7 +39,7 @@ interface At {
 export const scopingOf = (
   { contract, event, transactions, from, to }: OfNetwork,
   tables: readonly Record<string, unknown>[],
-  at: At,
+  at: ScopePlace,
 ): Scoping | undefined => {
   const isScope = contract.length > 0 || event.length > 0
   if (transactions !== false && contract.length === 0)
@@ -70,23 +70,25 @@ export const scopingOf = (
 
 const KEYS = ['addresses', 'addresses-file', 'events', 'factory', 'transactions', 'from', 'to'] as const
 
-const scopeOf = (table: Record<string, unknown>, at: At): WantedScope => {
-  known(table, KEYS, at)
+const scopeOf = (table: Record<string, unknown>, at: ScopePlace): WantedScope => {
+  refuseUnknownKeys(table, KEYS, at)
   const addresses = [
-    ...list(table.addresses, `${at.place}: addresses`).map(value => one(address, value, `${at.place}: addresses`)),
+    ...listIn(table.addresses, `${at.place}: addresses`).map(value =>
+      valueIn(addressKind, value, `${at.place}: addresses`),
+    ),
     ...(table['addresses-file'] === undefined ? [] : readAddresses(table['addresses-file'], at)),
   ]
-  const topics = list(table.events, `${at.place}: events`).map(event => topicAt(event, `${at.place}: events`))
+  const topics = listIn(table.events, `${at.place}: events`).map(event => topicAt(event, `${at.place}: events`))
   const factory =
     table.factory === undefined ? undefined : factoryOf(table.factory, { ...at, place: `${at.place}: factory` })
   if (addresses.length === 0 && topics.length === 0 && !factory)
     throw refuse('bad_setting', `${at.place} wants nothing: give addresses, events or a factory.`)
-  const from = point(table.from, `${at.place}: from`)
-  const to = point(table.to, `${at.place}: to`)
+  const from = blockPointIn(table.from, `${at.place}: from`)
+  const to = blockPointIn(table.to, `${at.place}: to`)
   if (from && to && 'block' in from && 'block' in to && from.block > to.block)
     throw refuse('bad_setting', `${at.place}: to: the last block, ${to.block}, is before the first, ${from.block}.`)
   const wanted =
-    table.transactions === undefined ? false : one(transactions, table.transactions, `${at.place}: transactions`)
+    table.transactions === undefined ? false : valueIn(transactions, table.transactions, `${at.place}: transactions`)
   if (wanted !== false && addresses.length === 0 && !factory)
     throw refuse(
       'bad_setting',
@@ -98,13 +100,13 @@ const scopeOf = (table: Record<string, unknown>, at: At): WantedScope => {
 const wantedOf = (wanted: boolean | 'read-blocks'): Pick<Scope, 'transactions'> =>
   wanted === false ? {} : { transactions: wanted === true ? 'search' : wanted }
 
-const factoryOf = (value: unknown, at: At): Factory => {
+const factoryOf = (value: unknown, at: ScopePlace): Factory => {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw refuse('bad_setting', `${at.place} takes a table: { addresses = ["0x…"], event = "…", parameter = "…" }.`)
   const table = value as Record<string, unknown>
-  known(table, ['addresses', 'event', 'parameter'], at)
-  const addresses = list(table.addresses, `${at.place}: addresses`).map(it =>
-    one(address, it, `${at.place}: addresses`),
+  refuseUnknownKeys(table, ['addresses', 'event', 'parameter'], at)
+  const addresses = listIn(table.addresses, `${at.place}: addresses`).map(it =>
+    valueIn(addressKind, it, `${at.place}: addresses`),
   )
   if (addresses.length === 0)
     throw refuse('bad_setting', `${at.place} needs addresses: those of the contracts that name others.`)
@@ -119,7 +121,7 @@ const factoryOf = (value: unknown, at: At): Factory => {
 }
 
 /** One address a line; what follows a # is a comment. */
-const readAddresses = (file: unknown, { place, base }: At): string[] => {
+const readAddresses = (file: unknown, { place, base }: ScopePlace): string[] => {
   if (typeof file !== 'string') throw refuse('bad_setting', `${place}: addresses-file takes a file.`)
   const path = resolve(base, file)
   let bytes: Buffer | undefined
@@ -134,32 +136,32 @@ const readAddresses = (file: unknown, { place, base }: At): string[] => {
     .split('\n')
     .flatMap((line, i) => {
       const text = line.replace(/#.*/, '').trim()
-      return text === '' ? [] : [one(address, text, `${path}, line ${i + 1}`)]
+      return text === '' ? [] : [valueIn(addressKind, text, `${path}, line ${i + 1}`)]
     })
   if (found.length === 0) throw refuse('bad_setting', `${place}: addresses-file: ${path} has no addresses.`)
   return found
 }
 
-const known = (table: Record<string, unknown>, names: readonly string[], { place }: At) => {
+const refuseUnknownKeys = (table: Record<string, unknown>, names: readonly string[], { place }: ScopePlace) => {
   for (const name of Object.keys(table))
     if (!names.includes(name))
       throw refuse('unknown_setting', `${place}: ${name} is not a setting.${didYouMean(name, names)}`)
 }
 
-const list = (value: unknown, place: string): unknown[] => {
+const listIn = (value: unknown, place: string): unknown[] => {
   if (value === undefined) return []
   if (!Array.isArray(value)) throw refuse('bad_setting', `${place} takes a list.`)
   return value
 }
 
-const one = <T>(kind: Kind<T>, value: unknown, place: string): T => {
+const valueIn = <T>(kind: SettingKind<T>, value: unknown, place: string): T => {
   const result = v.safeParse(kind.schema, value)
   if (result.success) return result.output
   throw refuse('bad_setting', `${place} takes ${kind.takes}, not ${JSON.stringify(value)}.`)
 }
 
-const point = (value: unknown, place: string): BlockPoint | undefined =>
-  value === undefined ? undefined : one(blockPoint, value, place)
+const blockPointIn = (value: unknown, place: string): BlockPoint | undefined =>
+  value === undefined ? undefined : valueIn(blockPoint, value, place)
 
 const topicAt = (value: unknown, place: string): string => {
   if (typeof value !== 'string') throw refuse('bad_setting', `${place} takes an event as text.`)

@@ -1,4 +1,4 @@
-import type { Kind } from './kinds.ts'
+import type { SettingKind } from './kinds.ts'
 import * as kinds from './kinds.ts'
 
 /**
@@ -6,46 +6,46 @@ import * as kinds from './kinds.ts'
  * `--query-deadline`, `CHAINSIEVE_QUERY_DEADLINE` and `query-deadline`. Parsing, `--help` and docs/settings.md are read from here.
  */
 export const SETTINGS = {
-  data: setting(kinds.text('a folder', 'DIR'), './chainsieve-data', 'Folder that holds all stored data.'),
+  data: setting(kinds.textKind('a folder', 'DIR'), './chainsieve-data', 'Folder that holds all stored data.'),
   config: setting(
-    kinds.text('a file', 'FILE'),
+    kinds.textKind('a file', 'FILE'),
     undefined,
     'Config file (TOML). The default is chainsieve.toml in the data folder, if it exists.',
   ),
-  host: setting(kinds.text('a host name or address', 'HOST'), '127.0.0.1', 'Address that the server listens on.'),
+  host: setting(kinds.textKind('a host name or address', 'HOST'), '127.0.0.1', 'Address that the server listens on.'),
   port: setting(kinds.port, '8640', 'Port that the server listens on.'),
   json: setting(kinds.toggle, 'false', 'Print logs and results as JSON lines.'),
   logRequests: setting(kinds.toggle, 'false', 'Log every request with its status, its duration and its caller.'),
   metrics: setting(
-    kinds.oneOf(['local', 'open', 'token']),
+    kinds.choiceKind(['local', 'open', 'token']),
     'local',
     'Who may read /metrics without a token: callers on this machine, everyone, or no one.',
   ),
   tlsCert: setting(
-    kinds.text('a file', 'FILE'),
+    kinds.textKind('a file', 'FILE'),
     undefined,
     'Certificate of the server with its chain, in PEM. The server speaks HTTPS with it.',
   ),
-  tlsKey: setting(kinds.text('a file', 'FILE'), undefined, 'Private key of that certificate, in PEM.'),
-  trustProxy: list(kinds.cidr, 'Addresses of reverse proxies that report where requests come from.'),
+  tlsKey: setting(kinds.textKind('a file', 'FILE'), undefined, 'Private key of that certificate, in PEM.'),
+  trustProxy: listSetting(kinds.cidr, 'Addresses of reverse proxies that report where requests come from.'),
   proxyHeader: setting(
-    kinds.oneOf(['x-forwarded-for', 'forwarded']),
+    kinds.choiceKind(['x-forwarded-for', 'forwarded']),
     'x-forwarded-for',
     'Header by which these proxies report it.',
   ),
   noConsole: setting(kinds.toggle, 'false', 'Disables the console at /console/.'),
-  corsOrigin: list(kinds.origin, 'Origin of web pages that may ask the server from a browser.'),
+  corsOrigin: listSetting(kinds.origin, 'Origin of web pages that may ask the server from a browser.'),
   keepAudit: setting(kinds.duration, '365d', 'How long entries of the audit trail are kept.'),
   role: setting(
-    kinds.oneOf(['all', 'search']),
+    kinds.choiceKind(['all', 'search']),
     'all',
     'What the server does: all, or only answer searches of networks whose documents another server keeps in a cluster. See docs/opensearch.md.',
   ),
   queryDeadline: setting(kinds.duration, '10s', 'Deadline of a query. A query that takes longer fails.'),
   readers: setting(kinds.readers, 'auto', 'Threads that answer queries.'),
   indexers: setting(kinds.indexers, 'auto', 'Threads that decode blocks and build the index.'),
-  limit: list(kinds.limit, 'Sets one of the limits in docs/settings.md.'),
-  allowTarget: list(kinds.cidr, 'Private address range that alert webhooks may reach.'),
+  limit: listSetting(kinds.limitKind, 'Sets one of the limits in docs/settings.md.'),
+  allowTarget: listSetting(kinds.cidr, 'Private address range that alert webhooks may reach.'),
   smtp: setting(
     kinds.smtpUrl,
     undefined,
@@ -58,7 +58,7 @@ export const SETTINGS = {
     'Emails of one rule within this time are combined into one. 0s sends each at once.',
   ),
   deliveryTimeout: setting(kinds.duration, '20s', 'Time within which a receiver of alerts must answer.'),
-  deliveryRetries: list(
+  deliveryRetries: listSetting(
     kinds.duration,
     'Waits between the tries of a delivery. The default is 5s 5m 30m 2h 5h 10h 14h 20h 24h.',
   ),
@@ -78,21 +78,21 @@ export const SETTINGS = {
     'URL of a running server that a command works with. The default is the data folder.',
   ),
   token: setting(kinds.token, undefined, 'Token of the account at --server.'),
-} satisfies Table
+} satisfies SettingTable
 
 /** Settings of one network: flags and variables mean the network that `--network` names; in the file they stand in `[[networks]]`. */
 export const NETWORK_SETTINGS = {
   network: setting(
-    kinds.network,
+    kinds.networkKind,
     undefined,
     'Name of the network. The short name of a chain in docs/chains.md sets the chain id, finality and skip-bloom, too.',
   ),
   chainId: setting(
-    kinds.count(1),
+    kinds.countKind(1),
     undefined,
     'Chain id that the nodes must have. The default is that of the stored blocks, or of the first node to answer.',
   ),
-  rpc: list(
+  rpc: listSetting(
     kinds.nodeUrl,
     'JSON-RPC endpoint of a node: an http, https, ws or wss URL, or the path of its IPC socket. Several share the work. In the file, it may be a table with url, rate, daily, month and costs.',
   ),
@@ -103,7 +103,7 @@ export const NETWORK_SETTINGS = {
   ),
   from: setting(kinds.blockPoint, undefined, 'First block to index. The default is the first block of the chain.'),
   to: setting(kinds.blockPoint, undefined, 'Last block to index. The default is the head, which is then followed.'),
-  order: setting(kinds.oneOf(['newest', 'oldest']), 'newest', 'Where a back-fill begins.'),
+  order: setting(kinds.choiceKind(['newest', 'oldest']), 'newest', 'Where a back-fill begins.'),
   finality: setting(
     kinds.finality,
     '64',
@@ -130,7 +130,7 @@ export const NETWORK_SETTINGS = {
     'Asks two endpoints for the logs of scopes and compares the answers. Where they differ, the block is read as a whole. It requires two of --rpc.',
   ),
   traces: setting(
-    kinds.oneOf(['off', 'calls', 'all']),
+    kinds.choiceKind(['off', 'calls', 'all']),
     'off',
     'Which steps of transactions are indexed, from nodes with trace_block or debug_traceBlockByNumber: none, those that call functions, or all. All steps in packs are indexed.',
   ),
@@ -160,12 +160,12 @@ export const NETWORK_SETTINGS = {
     undefined,
     'Credits that each endpoint may be charged in a calendar month (UTC). A tenth is reserved for the head. The default is no limit.',
   ),
-  rpcCosts: list(
+  rpcCosts: listSetting(
     kinds.costs,
     'What calls cost: the prices of a provider (auto: by the host), calls (each is a credit), or credits of one method.',
   ),
   keepBlocks: setting(
-    kinds.count(64),
+    kinds.countKind(64),
     undefined,
     'Number of newest blocks to keep. Older ones are removed. The default is to keep all.',
   ),
@@ -174,11 +174,11 @@ export const NETWORK_SETTINGS = {
     undefined,
     'Age up to which blocks are kept. Older ones are removed. The default is to keep all.',
   ),
-  contract: list(
-    kinds.address,
+  contract: listSetting(
+    kinds.addressKind,
     'Contract whose logs alone are indexed, between --from and --to. Other blocks stay out.',
   ),
-  event: list(
+  event: listSetting(
     kinds.event,
     'Event whose logs alone are indexed, as Transfer(address,address,uint256) or as its first topic.',
   ),
@@ -187,7 +187,7 @@ export const NETWORK_SETTINGS = {
     'false',
     'Whether transactions from and to --contract are indexed, too. With read-blocks, each block is read where no node finds them.',
   ),
-  scopes: list(
+  scopes: listSetting(
     kinds.table,
     'Contracts and events whose logs are indexed, as tables in the config file: see docs/scopes.md.',
   ),
@@ -197,31 +197,31 @@ export const NETWORK_SETTINGS = {
     'Blocks that a back-fill stores in one transaction. auto is 200, or 20 if the process has less than 512 MB of memory.',
   ),
   store: setting(
-    kinds.oneOf(['sqlite', 'opensearch']),
+    kinds.choiceKind(['sqlite', 'opensearch']),
     'sqlite',
     'Where the documents of the network are stored and searched: in its file, or in an OpenSearch cluster. With sqlite and opensearch-url, they come back from the cluster. See docs/opensearch.md.',
   ),
-  opensearchUrl: list(kinds.clusterUrl, 'Node of the cluster. Requests are spread over all that are named.'),
-  opensearchUser: setting(kinds.text('a user name', 'NAME'), undefined, 'User that logs in to the cluster.'),
+  opensearchUrl: listSetting(kinds.clusterUrl, 'Node of the cluster. Requests are spread over all that are named.'),
+  opensearchUser: setting(kinds.textKind('a user name', 'NAME'), undefined, 'User that logs in to the cluster.'),
   opensearchPassword: setting(
     kinds.password,
     undefined,
     'Password of that user. In a flag, other users of the machine can see it: use the variable or the file.',
   ),
   opensearchCa: setting(
-    kinds.text('a file', 'FILE'),
+    kinds.textKind('a file', 'FILE'),
     undefined,
     'Certificate authority of the cluster, in PEM. The default is those that Node.js trusts.',
   ),
   opensearchPrefix: setting(kinds.indexPrefix, 'chainsieve', 'Start of the names of all indices.'),
-  opensearchShards: setting(kinds.count(1, 1_024), '1', 'Primary shards of each new index.'),
+  opensearchShards: setting(kinds.countKind(1, 1_024), '1', 'Primary shards of each new index.'),
   opensearchReplicas: setting(
-    kinds.count(0, 100),
+    kinds.countKind(0, 100),
     '1',
     'Copies of each shard. A change applies to all indices at the next start.',
   ),
   opensearchBlocks: setting(
-    kinds.count(1),
+    kinds.countKind(1),
     '1000000',
     'Blocks whose documents share an index. It cannot be changed once there are indices.',
   ),
@@ -230,10 +230,10 @@ export const NETWORK_SETTINGS = {
     '8GB',
     "Bytes by which the network's file may grow while the cluster takes no documents. Then indexing waits.",
   ),
-} satisfies Table
+} satisfies SettingTable
 
 export interface Setting<T = unknown> {
-  kind: Kind<T>
+  kind: SettingKind<T>
   /** As the user would write it. */
   fallback: string | undefined
   meaning: string
@@ -260,7 +260,7 @@ export const settingRows = () =>
     meaning,
   }))
 
-export type Table = Record<string, Setting>
+export type SettingTable = Record<string, Setting>
 
 type Value<S> =
   S extends Setting<infer T>
@@ -271,12 +271,12 @@ type Value<S> =
         : T | undefined
     : never
 
-export type Values<T extends Table> = { [N in keyof T]: Value<T[N]> }
+export type Values<T extends SettingTable> = { [N in keyof T]: Value<T[N]> }
 
-export function setting<T, const F extends string | undefined>(kind: Kind<T>, fallback: F, meaning: string) {
+export function setting<T, const F extends string | undefined>(kind: SettingKind<T>, fallback: F, meaning: string) {
   return { kind, fallback, meaning, list: false as const }
 }
 
-export function list<T>(kind: Kind<T>, meaning: string) {
+export function listSetting<T>(kind: SettingKind<T>, meaning: string) {
   return { kind, fallback: undefined, meaning, list: true as const }
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { MiddlewareHandler } from 'hono'
-import type { Accounts, Caller, Scope } from '../accounts/index.ts'
+import type { Accounts, Caller, TokenScope } from '../accounts/index.ts'
 import { refuse, retry } from '../lib/errors.ts'
 import { DEFAULT_LIMITS, LIMITS, type Limits, overNow } from '../limits/index.ts'
 import { originOf } from './connections.ts'
@@ -15,9 +15,9 @@ export interface Door {
    * The same of a plain bearer token with a scope, without a refusal: undefined where there is any doubt, so that `enter` says more. Of such a caller
    * `hold` takes what the request needs, or refuses, before the request is counted.
    */
-  pass(incoming: IncomingMessage, scope: Scope, hold: (caller: Caller) => void): Passed | undefined
+  pass(incoming: IncomingMessage, scope: TokenScope, hold: (caller: Caller) => void): Passed | undefined
   /** The answer to a caller who may not do something. */
-  forbid(c: Context, caller: Caller, scope: Scope): Response
+  forbid(c: Context, caller: Caller, scope: TokenScope): Response
 }
 
 interface Passed {
@@ -92,7 +92,7 @@ export const authenticate =
 
 /** Lets through whoever's token has a scope. */
 export const needs =
-  (door: Door, scope: Scope): MiddlewareHandler<Env> =>
+  (door: Door, scope: TokenScope): MiddlewareHandler<Env> =>
   async (c, next) => {
     const caller = c.get('account')
     if (!caller.scopes.has(scope)) return door.forbid(c, caller, scope)

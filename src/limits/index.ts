@@ -6,7 +6,7 @@ export { LIMITS, type Limit, type LimitName }
 /** Counts, bytes and milliseconds by the name of their limit. */
 export type Limits = Readonly<Record<LimitName, number>>
 
-const UNITS = {
+const UNIT_SCALES = {
   count: { '': 1 },
   bytes: { b: 1, kb: 1e3, mb: 1e6, gb: 1e9, kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30 },
   duration: { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 },
@@ -23,7 +23,7 @@ export const TAKES = {
 export const parseAmount = (unit: Unit, text: string): number | undefined => {
   const [, digits, name] = /^(\d+(?:\.\d+)?|\d+(?:_\d+)+) ?([a-z]*)$/i.exec(text.trim()) ?? []
   if (digits === undefined || name === undefined) return undefined
-  const scale = new Map<string, number>(Object.entries(UNITS[unit])).get(name.toLowerCase())
+  const scale = new Map<string, number>(Object.entries(UNIT_SCALES[unit])).get(name.toLowerCase())
   const amount = scale === undefined ? Number.NaN : Number(digits.replaceAll('_', '')) * scale
   return Number.isSafeInteger(amount) && amount >= 1 ? amount : undefined
 }
@@ -36,7 +36,7 @@ export const DEFAULT_LIMITS: Limits = Object.fromEntries(
 
 /** An amount as a user would write it. */
 export const showAmount = (unit: Unit, amount: number): string => {
-  const [name, scale] = Object.entries<number>(UNITS[unit])
+  const [name, scale] = Object.entries<number>(UNIT_SCALES[unit])
     .filter(([name, scale]) => !name.includes('i') && amount % scale === 0)
     .reduce((best, it) => (it[1] > best[1] ? it : best))
   return `${amount / scale}${unit === 'bytes' ? name.toUpperCase().replace('KB', 'kB') : name}`
@@ -44,7 +44,7 @@ export const showAmount = (unit: Unit, amount: number): string => {
 
 /** The error of what has more than its limit allows. `at` names it or its place in what was sent; by default it is what the table calls it. */
 export const overLimit = (name: LimitName, limits: Limits, at?: string): ChainsieveError =>
-  refuse(LIMITS[name].code, told(name, limits, at))
+  refuse(LIMITS[name].code, limitMessage(name, limits, at))
 
 /** The same of what has too much at this moment, and may ask again later. */
 export const overNow = (
@@ -52,9 +52,9 @@ export const overNow = (
   limits: Limits,
   at?: string,
   wait: { retryAfterMs?: number } = {},
-): ChainsieveError => retry(LIMITS[name].code, told(name, limits, at), wait)
+): ChainsieveError => retry(LIMITS[name].code, limitMessage(name, limits, at), wait)
 
-const told = (name: LimitName, limits: Limits, at?: string): string => {
+const limitMessage = (name: LimitName, limits: Limits, at?: string): string => {
   const { unit, who, what, remedy } = LIMITS[name]
   const subject = at ?? `${who[0]!.toUpperCase()}${who.slice(1)}`
   const most = showAmount(unit, limits[name])

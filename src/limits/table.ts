@@ -17,7 +17,7 @@ export interface Limit {
 
 type Subject = readonly [who: string, what: string]
 
-const limit =
+const createLimit =
   (unit: Unit) =>
   (most: number | string, code: string, [who, what]: Subject, remedy: string): Limit => ({
     unit,
@@ -28,15 +28,15 @@ const limit =
     remedy,
   })
 
-const count = limit('count')
-const bytes = limit('bytes')
-const duration = limit('duration')
+const countLimit = createLimit('count')
+const bytesLimit = createLimit('bytes')
+const durationLimit = createLimit('duration')
 
 const REJECTED = 'es_rejected_execution_exception'
 const ILLEGAL = 'illegal_argument_exception'
 const UNPARSED = 'parsing_exception'
 const INVALID = 'validation_exception'
-const TOO_LARGE = 'content_too_large_exception'
+const CONTENT_TOO_LARGE = 'content_too_large_exception'
 
 /**
  * THE table of limits: what one caller, one rule, one node or one file may ask of the program. `--limit clauses=2000`
@@ -44,51 +44,51 @@ const TOO_LARGE = 'content_too_large_exception'
  */
 export const LIMITS = {
   // Connections and bodies.
-  connections: count(
+  connections: countLimit(
     4_096,
     REJECTED,
     ['the server', 'connections'],
     'Further connections are closed at once: keep connections open and reuse them. If the process may have few files open (ulimit -n), half of those are the limit.',
   ),
-  connectionsByAddress: count(
+  connectionsByAddress: countLimit(
     512,
     REJECTED,
     ['an address', 'connections'],
     'Keep connections open and reuse them. IPv6 addresses count by their first 64 bits. The machine of the server itself may have three quarters of all connections, for a proxy on it.',
   ),
-  requestsByToken: count(
+  requestsByToken: countLimit(
     6_000_000,
     REJECTED,
     ['a token', 'requests in a minute'],
     'Wait until the minute is over, as Retry-After says. The header RateLimit shows what is left.',
   ),
-  requestsByAccount: count(
+  requestsByAccount: countLimit(
     6_000_000,
     REJECTED,
     ['an account', 'requests in a minute with all of its tokens'],
     'Wait until the minute is over, as Retry-After says. The header RateLimit shows what is left.',
   ),
-  refusalsByAddress: count(
+  refusalsByAddress: countLimit(
     120,
     REJECTED,
     ['an address', 'refused tokens in a minute'],
     'Send a valid token: requests with one are still answered. IPv6 addresses count by their first 64 bits.',
   ),
-  headers: bytes(
+  headers: bytesLimit(
     '32kB',
     'too_long_http_header_exception',
     ['a request', 'headers'],
     'Send long values in the body of the request.',
   ),
-  body: bytes('16MB', TOO_LARGE, ['a request', 'data in its body'], 'Send less in one request.'),
-  shortBody: bytes(
+  body: bytesLimit('16MB', CONTENT_TOO_LARGE, ['a request', 'data in its body'], 'Send less in one request.'),
+  shortBody: bytesLimit(
     '1MB',
-    TOO_LARGE,
+    CONTENT_TOO_LARGE,
     ['a request that is no search', 'data in its body'],
     'Spread it over several requests. Searches, templates and lines of _msearch may be as large as [body] allows.',
   ),
-  queuedBodies: bytes('128MB', REJECTED, ['the server', 'request bodies under way'], 'Try again in a moment.'),
-  queuedBodiesByAccount: bytes(
+  queuedBodies: bytesLimit('128MB', REJECTED, ['the server', 'request bodies under way'], 'Try again in a moment.'),
+  queuedBodiesByAccount: bytesLimit(
     '48MB',
     REJECTED,
     ['an account', 'request bodies under way'],
@@ -96,86 +96,91 @@ export const LIMITS = {
   ),
 
   // Names that requests list, and that answers repeat.
-  names: count(
+  names: countLimit(
     1_000,
     ILLEGAL,
     ['a request', 'names of indices, fields, columns or rules in its lists'],
     'Spread them over several requests, or use a pattern such as *.',
   ),
-  patterns: count(
+  patterns: countLimit(
     100,
     ILLEGAL,
     ['a request', 'patterns with * in its lists of names'],
     'Use a pattern that matches more, or *.',
   ),
-  nameLength: count(
+  nameLength: countLimit(
     1_000,
     ILLEGAL,
     ['a name, pattern, key or format', 'characters'],
     'Use a shorter one: answers repeat it.',
   ),
-  meta: bytes('16kB', ILLEGAL, ['the meta of an aggregation', 'text'], 'Shorten it: answers repeat it.'),
-  filterPath: count(
+  meta: bytesLimit('16kB', ILLEGAL, ['the meta of an aggregation', 'text'], 'Shorten it: answers repeat it.'),
+  filterPath: countLimit(
     500,
     ILLEGAL,
     ['the URL parameter [filter_path]', 'names in its patterns, between commas and dots'],
     'Name an object to keep all of it, or use **.',
   ),
-  answer: bytes(
+  answer: bytesLimit(
     '128MB',
-    TOO_LARGE,
+    CONTENT_TOO_LARGE,
     ['an answer', 'data'],
     'Ask for fewer hits or buckets, for less of each by [_source] or [filter_path], or for all hits as a stream by "size": -1.',
   ),
 
   // Queries.
-  clauses: count(
+  clauses: countLimit(
     4_096,
     'too_many_clauses',
     ['a query', 'clauses'],
     'Combine values of one field in [terms], or use several searches.',
   ),
-  values: count(
+  values: countLimit(
     65_536,
     ILLEGAL,
     ['a query', 'values in lists'],
     'Use several searches, or search by what the values have in common.',
   ),
-  jsonValues: count(
+  jsonValues: countLimit(
     200_000,
     UNPARSED,
     ['a query', 'JSON values'],
     'Use several searches, or search by what the values have in common.',
   ),
-  nesting: count(
+  nesting: countLimit(
     100,
     UNPARSED,
     ['a query', 'levels of nested objects and lists'],
     'Flatten the query: a list of clauses in one bool means the same as bools inside each other.',
   ),
-  text: count(
+  text: countLimit(
     10_000,
     ILLEGAL,
     ['a search text', 'characters'],
     'Search by its beginning, or by the words that matter.',
   ),
-  analyzed: count(10_000, ILLEGAL, ['the text of _analyze', 'characters'], 'Spread it over several requests.'),
-  template: bytes(
+  analyzed: countLimit(10_000, ILLEGAL, ['the text of _analyze', 'characters'], 'Spread it over several requests.'),
+  template: bytesLimit(
     '4MB',
-    TOO_LARGE,
+    CONTENT_TOO_LARGE,
     ['a template', 'output, with what it reads to make it'],
     'Shorten its lists and loops, or send the query itself.',
   ),
-  sorts: count(16, ILLEGAL, ['a query', 'sort keys'], 'Leave out the last keys, which seldom matter.'),
-  sourcePatterns: count(
+  sorts: countLimit(16, ILLEGAL, ['a query', 'sort keys'], 'Leave out the last keys, which seldom matter.'),
+  sourcePatterns: countLimit(
     500,
     ILLEGAL,
     ['a query', 'patterns for _source'],
     'Name an object to select all of it, or use *.',
   ),
-  timeZones: count(16, ILLEGAL, ['a query', 'names of time zones'], 'Write offsets such as +02:00, or times in UTC.'),
-  dateFormats: count(16, ILLEGAL, ['a date format', 'alternatives'], 'Keep the formats that the query uses.'),
-  queryMemory: bytes(
+  timeZones: countLimit(
+    16,
+    ILLEGAL,
+    ['a query', 'names of time zones'],
+    'Write offsets such as +02:00, or times in UTC.',
+  ),
+  dateFormats: countLimit(16, ILLEGAL, ['a date format', 'alternatives'], 'Keep the formats that the query uses.'),
+  queryMemory: bytesLimit(
     '100MB',
     ILLEGAL,
     ['a query', 'hits and keys to sort'],
@@ -183,33 +188,33 @@ export const LIMITS = {
   ),
 
   // Aggregations.
-  aggregations: count(500, ILLEGAL, ['a search', 'aggregations'], 'Ask for some of them in another search.'),
-  aggregationDepth: count(
+  aggregations: countLimit(500, ILLEGAL, ['a search', 'aggregations'], 'Ask for some of them in another search.'),
+  aggregationDepth: countLimit(
     20,
     ILLEGAL,
     ['an aggregation', 'levels of aggregations inside each other'],
     'Use composite, which takes several fields at one level.',
   ),
-  ranges: count(
+  ranges: countLimit(
     256,
     ILLEGAL,
     ['an aggregation', 'ranges or filters'],
     'Use histogram or terms, or several aggregations.',
   ),
-  buckets: count(
+  buckets: countLimit(
     65_536,
     'too_many_buckets_exception',
     ['an answer', 'buckets'],
     'Ask for longer intervals, a smaller size or a shorter time, or page through a composite aggregation.',
   ),
-  aggregationMemory: bytes(
+  aggregationMemory: bytesLimit(
     '300MB',
     ILLEGAL,
     ['a search', 'data to aggregate'],
     'Narrow the query, or aggregate by a field with fewer values.',
   ),
 
-  keptMemory: bytes(
+  keptMemory: bytesLimit(
     '256MB',
     ILLEGAL,
     ['the server', 'data that it keeps in memory for the next search'],
@@ -217,68 +222,68 @@ export const LIMITS = {
   ),
 
   // Searches of an account.
-  waitingSearches: count(
+  waitingSearches: countLimit(
     256,
     REJECTED,
     ['an account', 'waiting searches'],
     'Wait for answers before you send more, or combine searches.',
   ),
-  dearSearches: count(
+  dearSearches: countLimit(
     64,
     REJECTED,
     ['an account', 'searches under way that take longer than some 20 milliseconds'],
     'Further ones wait for their turn. However high it is, one thread of --readers stays free of them, and another one for other accounts.',
   ),
-  waitingBytes: bytes(
+  waitingBytes: bytesLimit(
     '64MB',
     REJECTED,
     ['an account', 'waiting searches'],
     'Wait for answers before you send more, or send smaller bodies.',
   ),
-  streams: count(
+  streams: countLimit(
     16,
     REJECTED,
     ['an account', 'answers to "size": -1 under way'],
     'Read one to its end, or close its connection, before you start the next.',
   ),
-  searchHeader: bytes(
+  searchHeader: bytesLimit(
     '32kB',
     ILLEGAL,
     ['the header of a search (_msearch)', 'JSON'],
     'Name fewer indices, or use a pattern such as *.',
   ),
-  searches: count(1_000, ILLEGAL, ['a request', 'searches (_msearch)'], 'Spread them over several requests.'),
-  ids: count(
+  searches: countLimit(1_000, ILLEGAL, ['a request', 'searches (_msearch)'], 'Spread them over several requests.'),
+  ids: countLimit(
     10_000,
     ILLEGAL,
     ['a request', 'ids (_mget)'],
     'Spread them over several requests, or use [terms] on _id.',
   ),
-  documents: bytes(
+  documents: bytesLimit(
     '64MB',
     ILLEGAL,
     ['a request', 'documents (_mget)'],
     'Ask for fewer documents, or for less of each by [_source].',
   ),
-  cursors: count(
+  cursors: countLimit(
     500,
     REJECTED,
     ['an account', 'open scrolls and points in time'],
     'Close those that you no longer need. Each closes by itself when its keep-alive ends.',
   ),
-  cursorIds: count(
+  cursorIds: countLimit(
     1_000,
     ILLEGAL,
     ['a request', 'ids of scrolls or points in time to close'],
     'Close them in several requests, or all of the account by _all.',
   ),
-  cursorQuery: bytes(
+  cursorQuery: bytesLimit(
     '256kB',
     ILLEGAL,
     ['a scroll', 'text in its query'],
     'Use search_after for a large query: the server does not keep it.',
   ),
-  unreadStream: duration(
+  unreadStream: durationLimit(
     '60s',
     REJECTED,
     ['a client', 'to take the next part of an answer'],
@@ -286,56 +291,56 @@ export const LIMITS = {
   ),
 
   // Rules.
-  rules: count(
+  rules: countLimit(
     10_000,
     INVALID,
     ['an account', 'rules'],
     'Delete rules that you no longer need, or combine several with [Equals any].',
   ),
-  rulesAtOnce: count(
+  rulesAtOnce: countLimit(
     1_000,
     INVALID,
     ['a request', 'rules to create'],
     'Spread them over several requests: each creates all of its rules or none.',
   ),
-  ruleBytes: bytes(
+  ruleBytes: bytesLimit(
     '16MB',
     INVALID,
     ['an account', 'rules in all'],
     'Delete rules that you no longer need, or shorten the lists in them.',
   ),
-  rule: bytes('128kB', TOO_LARGE, ['a rule', 'JSON'], 'Split it into several rules.'),
-  ruleName: bytes('1kB', INVALID, ['a name', 'text'], 'Put long text into the description of the rule.'),
-  ruleText: bytes('16kB', INVALID, ['a description or the message of an alert', 'text'], 'Shorten it.'),
-  ruleConditions: count(
+  rule: bytesLimit('128kB', CONTENT_TOO_LARGE, ['a rule', 'JSON'], 'Split it into several rules.'),
+  ruleName: bytesLimit('1kB', INVALID, ['a name', 'text'], 'Put long text into the description of the rule.'),
+  ruleText: bytesLimit('16kB', INVALID, ['a description or the message of an alert', 'text'], 'Shorten it.'),
+  ruleConditions: countLimit(
     250,
     INVALID,
     ['a rule', 'conditions'],
     'Combine values of one field in [Equals any], or split the rule.',
   ),
-  ruleValues: count(2_000, INVALID, ['a rule', 'values to compare with'], 'Spread the values over several rules.'),
-  ruleValue: bytes('4kB', INVALID, ['a field or a value in a rule', 'text'], 'Use a shorter text.'),
-  ruleUrl: bytes('4kB', INVALID, ['the URL of an alert', 'text'], 'Send long values as [payload].'),
-  ruleRecipients: count(50, INVALID, ['an alert', 'recipients'], 'Use a mailing list.'),
-  rulePayload: count(
+  ruleValues: countLimit(2_000, INVALID, ['a rule', 'values to compare with'], 'Spread the values over several rules.'),
+  ruleValue: bytesLimit('4kB', INVALID, ['a field or a value in a rule', 'text'], 'Use a shorter text.'),
+  ruleUrl: bytesLimit('4kB', INVALID, ['the URL of an alert', 'text'], 'Send long values as [payload].'),
+  ruleRecipients: countLimit(50, INVALID, ['an alert', 'recipients'], 'Use a mailing list.'),
+  rulePayload: countLimit(
     100,
     INVALID,
     ['the payload of an alert', 'fields'],
     'Name the field that contains them: all of it is sent.',
   ),
-  ruleMatches: count(
+  ruleMatches: countLimit(
     2_000,
     INVALID,
     ['an account', 'matches in one block'],
     'No alerts are made for further matches: narrow the conditions of the rules.',
   ),
-  series: count(
+  series: countLimit(
     500_000,
     ILLEGAL,
     ['a request for series', 'numbers, which are rules times buckets'],
     'Ask for fewer buckets, or for some of the rules.',
   ),
-  simulations: count(
+  simulations: countLimit(
     4,
     REJECTED,
     ['an account', 'simulations and tests of rules under way'],
@@ -343,13 +348,13 @@ export const LIMITS = {
   ),
 
   // Deliveries.
-  deliveriesByAccount: count(
+  deliveriesByAccount: countLimit(
     100,
     REJECTED,
     ['an account', 'deliveries under way'],
     'Further deliveries wait. Those that take longer than a second are counted separately, up to four times as many.',
   ),
-  queuedDeliveries: count(
+  queuedDeliveries: countLimit(
     100_000,
     REJECTED,
     ['an account', 'queued deliveries'],
@@ -357,38 +362,43 @@ export const LIMITS = {
   ),
 
   // Nodes and packs.
-  nodeAnswer: bytes(
+  nodeAnswer: bytesLimit(
     '64MB',
     'node_answer_too_large',
     ['an answer of a node', 'JSON'],
     'Fewer blocks are requested at once, down to one.',
   ),
-  nodeAnswers: bytes('256MB', 'node_answer_too_large', ['a network', 'node answers under way'], 'Later requests wait.'),
-  callAnswer: bytes(
+  nodeAnswers: bytesLimit(
+    '256MB',
+    'node_answer_too_large',
+    ['a network', 'node answers under way'],
+    'Later requests wait.',
+  ),
+  callAnswer: bytesLimit(
     '256kB',
     'node_answer_too_large',
     ['an answer to eth_call, eth_getCode or eth_getStorageAt', 'JSON'],
     'It counts as no answer.',
   ),
-  packLine: bytes(
+  packLine: bytesLimit(
     '128MB',
     'pack_line_too_long',
     ['a line of a block pack', 'JSON'],
     'A line holds one block: check that this is a block pack, with one JSON object on each line.',
   ),
-  extraData: bytes(
+  extraData: bytesLimit(
     '256kB',
     'block_inconsistent',
     ['a block', 'extraData'],
     'Ethereum allows 32 bytes, and chains with a list of validators some kilobytes: use another node.',
   ),
-  extraMembers: bytes(
+  extraMembers: bytesLimit(
     '1MB',
     'block_inconsistent',
     ['a block, transaction or receipt', 'unknown members'],
     'They are kept in extra. Raise the limit if the chain has so much.',
   ),
-  callData: bytes(
+  callData: bytesLimit(
     '16MB',
     'block_inconsistent',
     ['an input, output, code or log', 'data'],
@@ -396,25 +406,25 @@ export const LIMITS = {
   ),
 
   // Files.
-  auditEntries: count(
+  auditEntries: countLimit(
     100_000,
     REJECTED,
     ['an account', 'entries in the audit trail'],
     'The oldest ones are removed. So are those of refused tokens, which count together.',
   ),
-  abiUpload: bytes(
+  abiUpload: bytesLimit(
     '2MB',
     'content_too_large_exception',
     ['an ABI that is uploaded', 'text'],
     'Add a longer one at the server, with chainsieve abi add.',
   ),
-  abiFile: bytes(
+  abiFile: bytesLimit(
     '128MB',
     'bad_abi',
     ['an ABI file', 'text'],
     'From a list of signatures, keep those that your contracts use.',
   ),
-  inputFile: bytes(
+  inputFile: bytesLimit(
     '16MB',
     'file_too_large',
     ['a file that a command reads', 'text'],

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { type Actor, createTrail, thisUser } from '../accounts/audit.ts'
-import { ACCOUNTS_FILE, connect, createSynced, syncLog } from '../accounts/file.ts'
+import { ACCOUNTS_FILE, connectAccounts, createSynced, syncLog } from '../accounts/file.ts'
 import { messageOf } from '../lib/errors.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
 import { covers, isWide, networkOf, type RuleInput, type StoredRule } from './rule.ts'
@@ -14,7 +14,7 @@ export const openSecrets = (
   folder: string,
   { native, now = Date.now }: { native?: string; now?: () => number } = {},
 ) => {
-  const db = connect(folder, native)
+  const db = connectAccounts(folder, native)
   const valid = db
     .prepare<[number, number], string>(
       `SELECT secret FROM webhook_secrets WHERE account = ? AND (expires_at IS NULL OR expires_at > ?)
@@ -96,7 +96,7 @@ export interface NewRule {
 export type Rules = ReturnType<typeof openRules>
 
 /** What is read of rules. */
-const createRuleReading = (db: ReturnType<typeof connect>, limits: Limits) => {
+const createRuleReading = (db: ReturnType<typeof connectAccounts>, limits: Limits) => {
   // A rule beyond the limit was stored by another version, and would fill the memory.
   const select = `SELECT id, account, revision, matching, enabled, network, start_block AS startBlock,
     iif(octet_length(input) <= ${limits.rule}, input, NULL) AS input,
@@ -195,7 +195,7 @@ export const openRules = (
   }: { native?: string; now?: () => number; limits?: Limits | undefined } = {},
 ) => {
   // The disk may take long: whoever has to, waits for it by `synced`, and no thread stands still.
-  const db = connect(folder, native, { lasting: false })
+  const db = connectAccounts(folder, native, { lasting: false })
   const reading = createRuleReading(db, limits)
   const { find, get } = reading
   const nextSeq = db.prepare<[], number>('UPDATE rule_changes SET last = last + 1 RETURNING last').pluck()

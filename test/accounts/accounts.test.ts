@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { MIGRATIONS, upgradeAccounts } from '../../src/accounts/file.ts'
-import { type Caller, openAccounts, type Scope } from '../../src/accounts/index.ts'
+import { type Caller, openAccounts, type TokenScope } from '../../src/accounts/index.ts'
 import { processorTime } from '../support/processor.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'chainsieve-accounts-'))
@@ -21,7 +21,7 @@ const open = (folder = newFolder(), time = { now: 1_000_000 }) => {
   return { accounts, folder, time }
 }
 
-const caller = (id: number, name: string, token: number, scopes: Scope[] = ['search', 'rules']): Caller => ({
+const caller = (id: number, name: string, token: number, scopes: TokenScope[] = ['search', 'rules']): Caller => ({
   ...{ id, name, token },
   scopes: new Set(scopes),
 })
@@ -49,7 +49,7 @@ test('a token is shown once, is kept as a hash alone, and names its account', ()
     replacedBy: null,
     rate: null,
   }
-  const scopes: Scope[] = ['search', 'rules']
+  const scopes: TokenScope[] = ['search', 'rules']
   assert.deepEqual(accounts.list(), [
     { id: 1, account: 'alice', hint: hint(token), scopes, ...common },
     { id: 2, account: 'bob', hint: hint(other), scopes, ...common },

@@ -16,10 +16,10 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, before, describe, it, type TestContext } from 'node:test'
 import { openAccounts } from '../../src/accounts/index.ts'
-import { backup, heldIn, restore } from '../../src/app/backup.ts'
-import { exportHits } from '../../src/app/export.ts'
-import { compact, move } from '../../src/app/maintenance.ts'
-import { verify } from '../../src/app/verify.ts'
+import { backupContents, backupDataFolder, restoreDataFolder } from '../../src/app/backup.ts'
+import { exportToFile } from '../../src/app/export.ts'
+import { compactStores, moveDocuments } from '../../src/app/maintenance.ts'
+import { verifyDataFolder } from '../../src/app/verify.ts'
 import { takeBackup } from '../../src/backup/take.ts'
 import { loadConfig } from '../../src/config/index.ts'
 import { openDeliveries } from '../../src/delivery/ledger/store.ts'
@@ -100,7 +100,7 @@ describe('a file of 0 bytes is not taken for a new one', () => {
   it('by a backup, which stays as it was', async t => {
     const { data, config, store, token } = await place(t)
     const folder = join(await dataFolder(t), 'backup')
-    const back = () => running(run => backup(config, folder, false, run))
+    const back = () => running(run => backupDataFolder(config, folder, false, run))
     await back()
     const good = contentsOf(folder)
     const [accounts, deliveries] = ['accounts.sqlite', 'deliveries.sqlite'].map(name => join(data, name)) as [
@@ -130,9 +130,9 @@ describe('a file of 0 bytes is not taken for a new one', () => {
     await assert.rejects(back(), { code: 'store_damaged', message: /it is the store of ethereum\/test\/other/ })
     for (const [i, path] of [store, sumsFile(store)].entries()) writeFileSync(path, whole[i]!)
     assert.deepEqual(contentsOf(folder), good)
-    await running(run => restore(config, folder, { check: true, force: false }, run))
+    await running(run => restoreDataFolder(config, folder, { check: true, force: false }, run))
     const restored = { ...config, data: join(await dataFolder(t), 'restored') }
-    const { networks } = await running(run => restore(restored, folder, { check: false, force: false }, run))
+    const { networks } = await running(run => restoreDataFolder(restored, folder, { check: false, force: false }, run))
     assert.deepEqual(
       networks.map(({ ranges }) => ranges),
       [[{ from: 0, to: 39 }], [{ from: 0, to: 39 }]],
@@ -145,22 +145,22 @@ describe('a file of 0 bytes is not taken for a new one', () => {
   it('by a backup that reads a file without checksums while it is damaged', async t => {
     const { data, config } = await place(t)
     const folder = join(await dataFolder(t), 'backup')
-    await running(run => backup(config, folder, false, run))
+    await running(run => backupDataFolder(config, folder, false, run))
     const good = readFileSync(join(folder, 'backup.json'))
-    const steps = takeBackup({ ...heldIn(data), folder, program: 'test', full: false })
+    const steps = takeBackup({ ...backupContents(data), folder, program: 'test', full: false })
     assert.ok(!steps.next().done)
     const path = join(data, 'accounts.sqlite')
     writeFileSync(path, readFileSync(path).fill(0, 2 * PAGE))
     assert.throws(() => Array.from(steps), { code: 'store_damaged', message: /accounts\.sqlite is damaged/ })
     assert.deepEqual(readFileSync(join(folder, 'backup.json')), good)
-    await running(run => restore(config, folder, { check: true, force: false }, run))
+    await running(run => restoreDataFolder(config, folder, { check: true, force: false }, run))
   })
 
   it('by a backup in which there are folders in place of files, which says so, and is made anew', async t => {
     const { config } = await place(t)
     const folder = join(await dataFolder(t), 'backup')
-    const back = () => running(run => backup(config, folder, false, run))
-    const check = () => running(run => restore(config, folder, { check: true, force: false }, run))
+    const back = () => running(run => backupDataFolder(config, folder, false, run))
+    const check = () => running(run => restoreDataFolder(config, folder, { check: true, force: false }, run))
     await back()
     for (const name of readdirSync(folder).filter(name => name.startsWith('accounts.sqlite'))) {
       rmSync(join(folder, name))
@@ -174,7 +174,7 @@ describe('a file of 0 bytes is not taken for a new one', () => {
   it('by the check of a backup that an older version made of it', async t => {
     const { config } = await place(t)
     const folder = join(await dataFolder(t), 'backup')
-    await running(run => backup(config, folder, false, run))
+    await running(run => backupDataFolder(config, folder, false, run))
     const path = join(folder, 'backup.json')
     const manifest = JSON.parse(readFileSync(path, 'utf8'))
     const entry = manifest.databases.find(({ name }: { name: string }) => name.startsWith('networks'))
@@ -184,7 +184,9 @@ describe('a file of 0 bytes is not taken for a new one', () => {
     writeFileSync(path, JSON.stringify(manifest))
     for (const check of [true, false])
       await assert.rejects(
-        running(run => restore({ ...config, data: `${config.data}-new` }, folder, { check, force: false }, run)),
+        running(run =>
+          restoreDataFolder({ ...config, data: `${config.data}-new` }, folder, { check, force: false }, run),
+        ),
         { code: 'backup_damaged', message: /is not a whole database.*restore another backup/ },
       )
     assert.ok(!existsSync(join(`${config.data}-new`, 'networks')))
@@ -203,7 +205,7 @@ describe('a file of 0 bytes is not taken for a new one', () => {
             /(has 0 bytes|is missing), but there are checksums of \d+ pages in .*restore a backup or index again/,
         })
       assert.deepEqual(storedNetworks(data), [NETWORK, OTHER])
-      const [found] = await running(run => verify(config, NETWORK, false, run))
+      const [found] = await running(run => verifyDataFolder(config, NETWORK, false, run))
       assert.match(found!.faults.join(), /(has 0 bytes|is missing)/)
       assert.deepEqual(readFileSync(sumsFile(store)), sums)
     }
@@ -291,12 +293,13 @@ describe('a file of 0 bytes is not taken for a new one', () => {
 
 describe('damage is not copied into a store that has no trace of it', () => {
   const commands: Record<string, (found: Awaited<ReturnType<typeof place>>, folder: string) => Promise<unknown>> = {
-    compact: ({ config }) => running(run => compact(config, NETWORK, run)),
-    backup: ({ config }, folder) => running(run => backup(config, join(folder, 'backup'), false, run)),
-    move: ({ config }) => running(run => move(config, config.networks[0]!, 'sqlite', { ...run, progress: unseen })),
+    compact: ({ config }) => running(run => compactStores(config, NETWORK, run)),
+    backup: ({ config }, folder) => running(run => backupDataFolder(config, join(folder, 'backup'), false, run)),
+    move: ({ config }) =>
+      running(run => moveDocuments(config, config.networks[0]!, 'sqlite', { ...run, progress: unseen })),
     'export --format pack': ({ config }, folder) =>
       running(run =>
-        exportHits(
+        exportToFile(
           config,
           { network: NETWORK, entities: 'block', query: '{}', format: 'pack', to: { file: join(folder, 'pack') } },
           run,
@@ -311,7 +314,7 @@ describe('damage is not copied into a store that has no trace of it', () => {
       const before = [readFileSync(found.store), sumsOf(found.store)]
       await assert.rejects(command(found, folder), { code: 'store_damaged', message: /\(page \d+\)/ })
       assert.deepEqual([readFileSync(found.store), sumsOf(found.store)], before)
-      const [verified] = await running(run => verify(found.config, NETWORK, false, run))
+      const [verified] = await running(run => verifyDataFolder(found.config, NETWORK, false, run))
       assert.match(verified!.faults.join(), /1 of \d+ pages do not match/)
       assert.deepEqual(
         readdirSync(dirname(found.store)).filter(name => name.includes('compact')),

@@ -3,9 +3,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createAlertPruning } from '../../src/alerts/marks.ts'
-import { backup, restore } from '../../src/app/backup.ts'
-import { compact, prune, salvage, stats } from '../../src/app/maintenance.ts'
-import { verify } from '../../src/app/verify.ts'
+import { backupDataFolder, restoreDataFolder } from '../../src/app/backup.ts'
+import { compactStores, pruneNetwork, readStoreStats, salvageNetwork } from '../../src/app/maintenance.ts'
+import { verifyDataFolder } from '../../src/app/verify.ts'
 import { type Config, loadConfig } from '../../src/config/index.ts'
 import { storeFile } from '../../src/engine/files.ts'
 import { silent } from '../../src/lib/log.ts'
@@ -49,22 +49,22 @@ const running = async <T>(
 }
 
 const faults = async (config: Config) => {
-  const found = await running(run => verify(config, NETWORK, true, run))
+  const found = await running(run => verifyDataFolder(config, NETWORK, true, run))
   return found.flatMap(({ faults }) => faults)
 }
 
 test('a backup that is restored holds the same, and tells its ranges', async t => {
   const { data, store, config } = await place(t)
   const folder = join(await dataFolder(t), 'backup')
-  await running(run => backup(config, folder, false, run))
-  const again = await running(run => backup(config, folder, false, run))
+  await running(run => backupDataFolder(config, folder, false, run))
+  const again = await running(run => backupDataFolder(config, folder, false, run))
   assert.deepEqual(
     again.databases.map(({ written }) => written),
     [0],
   )
   const elsewhere = join(await dataFolder(t), 'new')
   const done = await running(run =>
-    restore({ ...config, data: elsewhere }, folder, { check: false, force: false }, run),
+    restoreDataFolder({ ...config, data: elsewhere }, folder, { check: false, force: false }, run),
   )
   assert.deepEqual(done.networks, [{ network: NETWORK, ranges: [{ from: 0, to: 119 }] }])
   assert.deepEqual(contentsIn(storeFile(elsewhere, NETWORK)), contentsIn(store))
@@ -80,15 +80,15 @@ test('a folder that is half restored is written to by nothing else', async t => 
 test('pruned blocks give their room back to the disk once the file is compacted', async t => {
   const { store, config } = await place(t)
   const [network] = config.networks
-  const done = await running(run => prune(config, network!, 50, run))
+  const done = await running(run => pruneNetwork(config, network!, 50, run))
   assert.deepEqual(done, { network: NETWORK, held: [{ from: 50, to: 119 }], waiting: false })
-  const [before] = await stats(config, NETWORK)
+  const [before] = await readStoreStats(config, NETWORK)
   assert.ok(before!.free > 0)
   const contents = contentsIn(store)
-  const [compacted] = await running(run => compact(config, NETWORK, run))
+  const [compacted] = await running(run => compactStores(config, NETWORK, run))
   assert.ok(compacted!.after < compacted!.before)
   assert.deepEqual(contentsIn(store), contents)
-  const [after] = await stats(config, NETWORK)
+  const [after] = await readStoreStats(config, NETWORK)
   assert.equal(after!.free, 0)
   assert.deepEqual(await faults(config), [])
   const sum = after!.parts.reduce((sum, { bytes }) => sum + bytes, 0)
@@ -101,11 +101,11 @@ test('what another program writes is left to it', async t => {
   const lock = lockDataFolder(data, 'serve')
   try {
     await assert.rejects(
-      running(run => compact(config, NETWORK, run)),
+      running(run => compactStores(config, NETWORK, run)),
       { code: 'data_folder_locked' },
     )
     const stopping = createShutdown({ log: silent })
-    const pruning = prune(config, config.networks[0]!, 50, { log: silent, shutdown: stopping })
+    const pruning = pruneNetwork(config, config.networks[0]!, 50, { log: silent, shutdown: stopping })
     await stopping.close()
     await assert.rejects(pruning, { name: 'AbortError' })
     assert.deepEqual(JSON.parse(readFileSync(`${store}-prune-hand`, 'utf8')), { below: 50, floor: 50 })
@@ -113,17 +113,17 @@ test('what another program writes is left to it', async t => {
     lock.release()
   }
   // Whoever writes the store next takes it up.
-  await running(run => prune({ ...config, keepAlerts: undefined }, config.networks[0]!, 60, run))
+  await running(run => pruneNetwork({ ...config, keepAlerts: undefined }, config.networks[0]!, 60, run))
   assert.equal(existsSync(`${store}-prune-hand`), false)
 })
 
 test('a damaged store is salvaged, and the damaged file is kept', async t => {
   const { store, config } = await place(t)
   await assert.rejects(
-    running(run => salvage(config, NETWORK, run)),
+    running(run => salvageNetwork(config, NETWORK, run)),
     { code: 'store_whole' },
   )
-  const [found] = await stats(config, NETWORK)
+  const [found] = await readStoreStats(config, NETWORK)
   assert.equal(found!.store, 'sqlite')
   assert.ok(found!.parts.some(({ part }) => part === 'post'))
   const made = createTestStore([], { path: store })
@@ -136,7 +136,7 @@ test('a damaged store is salvaged, and the damaged file is kept', async t => {
   bytes[(page - 1) * 4096 + 3000]! ^= 1
   writeFileSync(store, bytes)
   assert.notDeepEqual(await faults(config), [])
-  const done = await running(run => salvage(config, NETWORK, run))
+  const done = await running(run => salvageNetwork(config, NETWORK, run))
   // The page may have parts of two segments.
   assert.ok([1, 2].includes(done.lost.length), JSON.stringify(done.lost))
   assert.ok(existsSync(done.aside))

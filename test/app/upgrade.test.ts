@@ -5,8 +5,8 @@ import { type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { MIGRATIONS as ACCOUNTS } from '../../src/accounts/file.ts'
 import { openAccounts } from '../../src/accounts/index.ts'
-import { backup, restore } from '../../src/app/backup.ts'
-import { prune } from '../../src/app/maintenance.ts'
+import { backupDataFolder, restoreDataFolder } from '../../src/app/backup.ts'
+import { pruneNetwork } from '../../src/app/maintenance.ts'
 import { takeDataFolder, tryToTakeDataFolder } from '../../src/app/upgrade.ts'
 import { loadConfig } from '../../src/config/index.ts'
 import { DELIVERY_MIGRATIONS as DELIVERIES } from '../../src/delivery/ledger/migrations.ts'
@@ -65,7 +65,7 @@ const now = [SCHEMA_VERSION, SCHEMA_VERSION, ACCOUNTS.length, DELIVERIES.length]
 
 /** As a command that runs and ends. */
 const running = async <T>(
-  work: (run: Pick<Parameters<typeof backup>[3], 'log' | 'shutdown' | 'progress'>) => Promise<T>,
+  work: (run: Pick<Parameters<typeof backupDataFolder>[3], 'log' | 'shutdown' | 'progress'>) => Promise<T>,
 ): Promise<T> => {
   const shutdown = createShutdown({ log: silent })
   try {
@@ -120,14 +120,16 @@ test('nothing is upgraded beside a running server, nor by commands that only rea
   assert.throws(() => openAccounts(data), { code: 'accounts_older' })
   assert.throws(() => openDeliveries(data), { code: 'deliveries_older' })
   const folder = join(await dataFolder(t), 'backup')
-  await running(run => backup(config, folder, false, run))
+  await running(run => backupDataFolder(config, folder, false, run))
   lock.release()
   assert.deepEqual(versions(), before)
 
   // The way back: what is restored is what the older version wrote.
   takeDataFolder(data, 'serve', silent).release()
   const restored = join(await dataFolder(t), 'restored')
-  const done = await running(run => restore({ ...config, data: restored }, folder, { check: false, force: false }, run))
+  const done = await running(run =>
+    restoreDataFolder({ ...config, data: restored }, folder, { check: false, force: false }, run),
+  )
   assert.deepEqual(
     done.networks.map(({ ranges }) => ranges),
     [null, null],
@@ -143,7 +145,7 @@ test('nothing is upgraded beside a running server, nor by commands that only rea
 test('a prune that is refused leaves no request behind', async t => {
   const { data, store, config } = await older(t)
   const requests = () => readdirSync(dirname(store)).filter(name => name.includes('-prune'))
-  const pruned = () => running(run => prune(config, config.networks[0]!, 50, run))
+  const pruned = () => running(run => pruneNetwork(config, config.networks[0]!, 50, run))
   write(store, SCHEMA_VERSION + 1, '')
   await assert.rejects(pruned(), { code: 'store_newer' })
   const lock = lockDataFolder(data, 'serve')

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { openAccounts } from '../../src/accounts/index.ts'
-import { verify } from '../../src/app/verify.ts'
+import { verifyDataFolder } from '../../src/app/verify.ts'
 import { loadConfig } from '../../src/config/index.ts'
 import { storeFile } from '../../src/engine/files.ts'
 import { silent } from '../../src/lib/log.ts'
@@ -25,7 +25,8 @@ test('all files of a data folder are gone through, and each is told of', async t
   const config = loadConfig({ flags: { data }, env: {}, cwd: data })
   const shutdown = createShutdown({ log: silent })
   t.after(() => shutdown.close())
-  const found = (network?: string) => verify(config, network, true, { log: silent, shutdown, progress: () => unseen })
+  const found = (network?: string) =>
+    verifyDataFolder(config, network, true, { log: silent, shutdown, progress: () => unseen })
   const whole = [store, join(data, 'accounts.sqlite')].map(file => ({ file, faults: [], unchecked: false }))
   assert.deepEqual(await found(), whole)
 

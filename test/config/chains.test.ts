@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as viem from 'viem/chains'
-import { CHAINS } from '../../src/config/chains.ts'
+import { KNOWN_CHAINS } from '../../src/config/chains.ts'
 
 /** Definitions of viem by chain id. */
 const KNOWN = new Map(Object.values<viem.Chain>(viem).map(chain => [chain.id, chain]))
@@ -19,7 +19,7 @@ const OWN_PACE = new Map([
 ])
 
 test('what is known of chains is what viem knows of them', () => {
-  for (const [name, { id, symbol, blockMs }] of CHAINS) {
+  for (const [name, { id, symbol, blockMs }] of KNOWN_CHAINS) {
     const known = KNOWN.get(id)
     assert.ok(known, name)
     const { nativeCurrency, blockTime } = known
@@ -31,7 +31,7 @@ test('what is known of chains is what viem knows of them', () => {
 })
 
 test('the depths are of a minute at least', () => {
-  for (const [name, { finality, blockMs, network }] of CHAINS) {
+  for (const [name, { finality, blockMs, network }] of KNOWN_CHAINS) {
     assert.match(network, /^ethereum\/[a-z-]+\/[a-z]+$/)
     assert.ok((finality * blockMs) / 1_000 >= 60, `${name}: ${(finality * blockMs) / 1_000} s`)
   }

@@ -6,7 +6,7 @@ import { after, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import * as v from 'valibot'
 import { depthOfChain } from '../../src/config/chains.ts'
-import { loadConfig, type Sources } from '../../src/config/index.ts'
+import { type ConfigSources, loadConfig } from '../../src/config/index.ts'
 import { NETWORK_SETTINGS, placesOf, SETTINGS, type Setting, settingRows } from '../../src/config/settings.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 
@@ -20,9 +20,9 @@ const fileOf = (text: string): string => {
   return path
 }
 
-const load = (sources: Sources = {}) => loadConfig({ env: {}, cwd: folder, ...sources })
+const load = (sources: ConfigSources = {}) => loadConfig({ env: {}, cwd: folder, ...sources })
 /** The configuration as plain values, URLs as they really are. */
-const plain = (sources: Sources = {}) => {
+const plain = (sources: ConfigSources = {}) => {
   const config = load(sources)
   const networks = config.networks.map(({ rpc, ws, ...rest }) => ({
     ...rest,
@@ -31,7 +31,7 @@ const plain = (sources: Sources = {}) => {
   }))
   return { ...config, networks }
 }
-const fails = (sources: Sources, message: string) =>
+const fails = (sources: ConfigSources, message: string) =>
   assert.throws(() => load(sources), { name: 'ChainsieveError', next: 'refuse', message })
 
 const DEFAULTS = {
@@ -147,7 +147,7 @@ test('reorganisations may be followed down to the finalized block, by depth wher
 })
 
 test('the short name of a chain sets what is known of it, and what is set goes before', () => {
-  const settings = (sources: Sources) =>
+  const settings = (sources: ConfigSources) =>
     plain(sources).networks.map(({ network, chainId, finality, skipBloom }) => ({
       network,
       chainId,
@@ -264,7 +264,7 @@ test('a file that is not there is refused', () => {
 
 test('what is not valid is refused with its place', () => {
   const network = 'ethereum/ethereum/mainnet'
-  const cases: [Sources['flags'], string][] = [
+  const cases: [ConfigSources['flags'], string][] = [
     [{ port: '65536' }, '--port takes a port from 0 (any free one) to 65535, not "65536".'],
     [{ port: '-1' }, '--port takes a port from 0 (any free one) to 65535, not "-1".'],
     [{ port: '80.5' }, '--port takes a port from 0 (any free one) to 65535, not "80.5".'],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import type { BrowserContextOptions, Locator } from 'playwright-core'
-import { SCOPES, type Scope } from '../../src/accounts/index.ts'
+import { SCOPES, type TokenScope } from '../../src/accounts/index.ts'
 import {
   checkLayout,
   counted,
@@ -21,8 +21,12 @@ const AT = '2026-01-02T03:04:05.000Z'
 
 describe('the state of the service', { skip }, () => {
   const bench = useConsole()
-  const enter = (t: TestContext, path: string, scopes: readonly Scope[] = SCOPES, options?: BrowserContextOptions) =>
-    bench.enter(t, `/console${path}`, options, scopes)
+  const enter = (
+    t: TestContext,
+    path: string,
+    scopes: readonly TokenScope[] = SCOPES,
+    options?: BrowserContextOptions,
+  ) => bench.enter(t, `/console${path}`, options, scopes)
   /** The page of a server that is in such a state. */
   const told = async (t: TestContext, status: object) => {
     const page = await bench.open(t, '/console/status')

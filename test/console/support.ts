@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { after, before, type TestContext } from 'node:test'
 import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core'
 import { buildConsole } from '../../scripts/console/build.ts'
-import { openAccounts, type Scope } from '../../src/accounts/index.ts'
+import { openAccounts, type TokenScope } from '../../src/accounts/index.ts'
 import { type Server, serve, start, tokenOf, until } from '../e2e/program.ts'
 import { type Anvil, anvilPath, startAnvil } from '../support/anvil.ts'
 import { CHROMIUM, skip } from './chromium.ts'
@@ -23,7 +23,7 @@ export interface Bench {
   /** A page of its own, which is not signed in. What its scripts throw, and what its policy refuses, fails the test. */
   open(t: TestContext, path?: string, options?: BrowserContextOptions): Promise<Page>
   /** The same, signed in, with a token of these scopes where they are named. */
-  enter(t: TestContext, path?: string, options?: BrowserContextOptions, scopes?: readonly Scope[]): Promise<Page>
+  enter(t: TestContext, path?: string, options?: BrowserContextOptions, scopes?: readonly TokenScope[]): Promise<Page>
 }
 
 /** For a `describe`: a browser and a server of the demo chain, or of what `args` say, while its tests run. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { encodeAbiParameters } from 'viem'
-import { CHAINS } from '../../src/config/chains.ts'
+import { KNOWN_CHAINS } from '../../src/config/chains.ts'
 import { type JsonObject, parseJson, stringifyJson } from '../../src/console/api/json.ts'
 import type { Kind, SearchHit } from '../../src/console/api/wire.ts'
 import { type Catalogue, type FieldInfo, offersAt } from '../../src/console/pages/explore/catalogue.ts'
@@ -81,7 +81,7 @@ test('what has happened is never still to come', () => {
 })
 
 test('the coin of a network is that of its chain, and unknown where the name does not say which', () => {
-  for (const { network, symbol } of CHAINS.values()) assert.equal(coinOf(network), symbol, network)
+  for (const { network, symbol } of KNOWN_CHAINS.values()) assert.equal(coinOf(network), symbol, network)
   assert.equal(coinOf('ethereum/demo/local'), 'ETH')
   assert.equal(coinOf('ethereum/made-up/mainnet'), undefined)
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { SCOPES, type Scope } from '../../src/accounts/index.ts'
+import { SCOPES, type TokenScope } from '../../src/accounts/index.ts'
 import type { OpenApi } from '../../src/http/description.ts'
 import { AGGREGATIONS } from '../../src/query/aggs/kinds/index.ts'
 import type { AggregationKind } from '../../src/query/aggs/kinds/kind.ts'
@@ -93,7 +93,7 @@ const asked = (ids: Record<string, string>, rule: object): Record<string, Asked>
 const DEFAULTS: Record<string, string> = { index: 'tx', type: 'tx', names: '_all', id: '', document: '' }
 
 /** A server with the demo chain, and what it says of itself. */
-const serveDemo = async (t: TestContext, scopes?: readonly Scope[]) => {
+const serveDemo = async (t: TestContext, scopes?: readonly TokenScope[]) => {
   const server = await serve(t, tempFolder(t), ['--metrics', 'open', '--allow-target', '127.0.0.1'], { scopes })
   const send = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
     const reply = await server.send(path, body, { method, headers: { 'content-type': 'text/plain', ...headers } })

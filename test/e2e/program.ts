@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { openAccounts, type Scope } from '../../src/accounts/index.ts'
+import { openAccounts, type TokenScope } from '../../src/accounts/index.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import type { Status } from '../../src/ingest/status/status.ts'
 
@@ -37,7 +37,7 @@ export interface Options {
   /** From source, also where what was built is tested. */
   fromSource?: boolean
   /** Of the token that a server is asked with. */
-  scopes?: readonly Scope[] | undefined
+  scopes?: readonly TokenScope[] | undefined
 }
 
 interface Test {
@@ -224,7 +224,7 @@ export const connect = async (program: Program, token: string): Promise<Server> 
 }
 
 /** Makes a token without starting the program. */
-export const tokenOf = (data: string, scopes?: readonly Scope[]): string => {
+export const tokenOf = (data: string, scopes?: readonly TokenScope[]): string => {
   const accounts = openAccounts(data)
   try {
     return accounts.createToken('test', { scopes })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Act } from '../../src/accounts/audit.ts'
-import type { Scope } from '../../src/accounts/index.ts'
+import type { TokenScope } from '../../src/accounts/index.ts'
 import type { Management, NewAbi } from '../../src/http/manage/service.ts'
 import type { Abi, AbiOfAddress, Redecoding } from '../../src/http/shapes/management.ts'
 import { DEFAULT_LIMITS, type Limits } from '../../src/limits/index.ts'
@@ -20,7 +20,7 @@ const redecoding: Redecoding = {
   ...{ state: 'waiting', nextBlock: null, blocksLeft: null },
 }
 
-const serve = ({ limits = {}, scopes }: { limits?: Partial<Limits>; scopes?: readonly Scope[] } = {}) => {
+const serve = ({ limits = {}, scopes }: { limits?: Partial<Limits>; scopes?: readonly TokenScope[] } = {}) => {
   const calls: unknown[] = []
   const trail: Act[] = []
   const management: Management = {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import type { Caller, Scope } from '../../src/accounts/index.ts'
+import type { Caller, TokenScope } from '../../src/accounts/index.ts'
 import { createRates } from '../../src/http/auth.ts'
 import { type HttpServer, listen } from '../../src/http/server.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
@@ -10,7 +10,7 @@ const servers: HttpServer[] = []
 after(() => Promise.all(servers.map(server => server.close(0))))
 
 const TOKENS: ReadonlyMap<string, Caller> = new Map(
-  (['search', 'rules', 'admin'] as Scope[]).map((scope, i) => [
+  (['search', 'rules', 'admin'] as TokenScope[]).map((scope, i) => [
     `cs_${scope}`,
     { ...ALICE, token: i + 1, scopes: new Set([scope]) },
   ]),
@@ -51,7 +51,7 @@ const SEARCH = `/${MAINNET}/es/tx/search/`
 
 test('a token does what its scopes say, and for all else is told what it lacks', async () => {
   const { ask, refused, taken } = await start()
-  const paths: [scope: Scope | undefined, path: string, body?: string][] = [
+  const paths: [scope: TokenScope | undefined, path: string, body?: string][] = [
     ['search', SEARCH, '{}'],
     ['search', SEARCH],
     ['search', `${SEARCH}?pretty`, '{}'],

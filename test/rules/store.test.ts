@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
-import { connect } from '../../src/accounts/file.ts'
+import { connectAccounts } from '../../src/accounts/file.ts'
 import { openAccounts } from '../../src/accounts/index.ts'
 import { DEFAULT_LIMITS, overLimit } from '../../src/limits/index.ts'
 import type { RuleInput, StoredRule } from '../../src/rules/rule.ts'
@@ -270,7 +270,7 @@ test('a rule that cannot be read is paused and says why, and others are read', (
   const { folder, rules } = open()
   const large = input({ x: 'x'.repeat(DEFAULT_LIMITS.rule) })
   for (const it of [large, input(), input({ enabled: true })]) rules.create(1, it, 100)
-  const db = connect(folder, undefined)
+  const db = connectAccounts(folder, undefined)
   db.prepare('UPDATE rules SET input = \'{"name":\' WHERE id = 2').run()
   db.close()
 

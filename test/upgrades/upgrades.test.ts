@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import Database from 'better-sqlite3'
 import { MIGRATIONS as ACCOUNTS } from '../../src/accounts/file.ts'
 import { takeDataFolder } from '../../src/app/upgrade.ts'
-import { verify } from '../../src/app/verify.ts'
+import { verifyDataFolder } from '../../src/app/verify.ts'
 import { loadConfig } from '../../src/config/index.ts'
 import { DELIVERY_MIGRATIONS as DELIVERIES } from '../../src/delivery/ledger/migrations.ts'
 import { storeFile } from '../../src/engine/files.ts'
@@ -28,7 +28,9 @@ const verified = async (data: string) => {
   const progress = () => ({ update: () => {}, finish: () => {} })
   const config = loadConfig({ flags: { data }, env: {}, cwd: data })
   try {
-    return await verify(config, undefined, true, { log: silent, shutdown, progress } as Parameters<typeof verify>[3])
+    return await verifyDataFolder(config, undefined, true, { log: silent, shutdown, progress } as Parameters<
+      typeof verifyDataFolder
+    >[3])
   } finally {
     await shutdown.close()
   }

@@ -4,7 +4,7 @@ import type { Flags } from '../../config/index.ts'
 import { toggle } from '../../config/kinds.ts'
 import { NETWORK_SETTINGS, placesOf, SETTINGS, type Setting } from '../../config/settings.ts'
 import { didYouMean } from '../../lib/edit-distance.ts'
-import { COMMON, type Command, misused } from './command.ts'
+import { COMMON_SETTINGS, type Command, misused } from './command.ts'
 import { COMMANDS } from './commands/index.ts'
 
 /** What was typed, understood: values of flags are not yet read. */
@@ -47,8 +47,8 @@ export const understand = (argv: readonly string[]): Typed => {
 }
 
 /** Settings that a command takes as flags. */
-export const settingsOf = (command: Command): Record<string, Setting> =>
-  Object.fromEntries([...command.settings, ...COMMON].map(name => [name, ALL_SETTINGS[name]!]))
+export const commandSettings = (command: Command): Record<string, Setting> =>
+  Object.fromEntries([...command.settings, ...COMMON_SETTINGS].map(name => [name, ALL_SETTINGS[name]!]))
 
 const ALL_SETTINGS: Record<string, Setting> = { ...SETTINGS, ...NETWORK_SETTINGS }
 
@@ -73,7 +73,7 @@ const PARSER_OPTIONS = Object.fromEntries(
 )
 
 /** The command that the words name, however wrong its flags are. */
-export const namedBy = (argv: readonly string[]): string => {
+export const commandNamed = (argv: readonly string[]): string => {
   const flag = argv.findIndex(word => word.startsWith('-'))
   const [first = '', second] = flag < 0 ? argv : argv.slice(0, flag)
   const found = COMMANDS.find(({ name }) => name === first || name === `${first} ${second}`)
@@ -109,7 +109,7 @@ const checkArity = ({ name, usage, arity: [least, most] }: Command, args: string
 const sort = (command: Command, flags: Map<string, { typed: string; values: (string | undefined)[] }>) => {
   const settings: Record<string, string | string[] | boolean> = {}
   const options: Record<string, string | string[] | boolean> = {}
-  const taken = settingsOf(command)
+  const taken = commandSettings(command)
   for (const [name, { typed, values }] of flags) {
     const setting = taken[name] ?? command.options[name]
     if (!setting) {

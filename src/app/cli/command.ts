@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream'
 import { CLUSTER_OPTIONS } from '../../config/cluster.ts'
 import type { Config, Flags, NetworkConfig } from '../../config/index.ts'
-import type { NETWORK_SETTINGS, SETTINGS, SettingName, Table, Values } from '../../config/settings.ts'
+import type { NETWORK_SETTINGS, SETTINGS, SettingName, SettingTable, Values } from '../../config/settings.ts'
 import { ChainsieveError, refuse } from '../../lib/errors.ts'
 import type { Bars, Output } from '../../lib/progress.ts'
 import type { Run } from '../../lib/shutdown.ts'
@@ -14,7 +14,7 @@ export interface Streams {
   stderr: Output
 }
 
-export interface Context<O extends Table = Table> extends Run, Bars {
+export interface CommandContext<O extends SettingTable = SettingTable> extends Run, Bars {
   config: Config
   options: Values<O>
   /** Positional arguments behind the command's name. */
@@ -28,7 +28,7 @@ export interface Context<O extends Table = Table> extends Run, Bars {
 }
 
 /** Arguments, a call, and how its result is shown. */
-export interface Command<O extends Table = Table, R = unknown> {
+export interface Command<O extends SettingTable = SettingTable, R = unknown> {
   /** One word or two. */
   name: string
   /** Arguments as the usage shows them. */
@@ -46,18 +46,19 @@ export interface Command<O extends Table = Table, R = unknown> {
   /** How many positional arguments it takes. */
   arity: readonly [least: number, most: number]
   /** Does the work. Without `show` it prints by itself, and what it returns is the exit code. */
-  run(context: Context<O>): Promise<R>
+  run(context: CommandContext<O>): Promise<R>
   /** The result as text; with `--json` the result itself is printed, or what `json` makes of it. */
-  show?(result: R, context: Context<O>): string
+  show?(result: R, context: CommandContext<O>): string
   json?(result: R): unknown
   /** The exit code of a result; 0 unless it says otherwise. */
   code?(result: R): number
 }
 
-export const command = <const O extends Table, R>(command: Command<O, R>): Command => command as unknown as Command
+export const command = <const O extends SettingTable, R>(command: Command<O, R>): Command =>
+  command as unknown as Command
 
 /** Runs a command and prints its result; resolves to the exit code. */
-export const perform = async ({ run, show, json, code }: Command, context: Context): Promise<number> => {
+export const runCommand = async ({ run, show, json, code }: Command, context: CommandContext): Promise<number> => {
   const result = await run(context)
   if (!show) return (result as number | undefined) ?? 0
   const text = context.config.json ? JSON.stringify(json ? json(result) : result) : show(result, context)
@@ -65,13 +66,13 @@ export const perform = async ({ run, show, json, code }: Command, context: Conte
   return code?.(result) ?? 0
 }
 
-export const MISUSED = 'used_wrongly'
+export const MISUSE_CODE = 'used_wrongly'
 
 /** Refuses what was typed: exit code 2, with a pointer to the help text. */
-export const misused = (message: string) => refuse(MISUSED, message)
+export const misused = (message: string) => refuse(MISUSE_CODE, message)
 
 /** The network that a command is about: the one that was named, or the only one of the config file. */
-export const networkOf = ({ network, networks }: Config): NetworkConfig => {
+export const commandNetwork = ({ network, networks }: Config): NetworkConfig => {
   const found = network === undefined ? networks[0] : networks.find(it => it.network === network)
   if (!found) throw misused('Which network? Add --network T/B/N.')
   if (network === undefined && networks.length > 1)
@@ -89,7 +90,7 @@ export const refusing = async <T>(find: () => T | Promise<T>): Promise<T> => {
 }
 
 /** The exit code of a back-fill or an import whose summary was printed; what broke it off is thrown. */
-export const endOf = ({ failure, missing, unread }: Summary, { shutdown, log }: Run): number => {
+export const exitCodeOf = ({ failure, missing, unread }: Summary, { shutdown, log }: Run): number => {
   const isUnfinished = missing.length > 0 || unread.length > 0
   if (failure) {
     if (isUnfinished) log.warn('Failed before the end; stored blocks are kept, and the same command continues here')
@@ -100,9 +101,9 @@ export const endOf = ({ failure, missing, unread }: Summary, { shutdown, log }: 
   return 1
 }
 
-export const COMMON = ['data', 'config', 'json'] as const satisfies readonly (keyof typeof SETTINGS)[]
+export const COMMON_SETTINGS = ['data', 'config', 'json'] as const satisfies readonly (keyof typeof SETTINGS)[]
 
-export const SERVER = [
+export const SERVER_SETTINGS = [
   'host',
   'port',
   'logRequests',
@@ -126,9 +127,14 @@ export const SERVER = [
 ] as const satisfies readonly (keyof typeof SETTINGS)[]
 
 /** Settings of retention. */
-export const KEPT = ['keepBlocks', 'keepFor', 'keepAlerts', 'keepAudit'] as const satisfies readonly SettingName[]
+export const RETENTION_SETTINGS = [
+  'keepBlocks',
+  'keepFor',
+  'keepAlerts',
+  'keepAudit',
+] as const satisfies readonly SettingName[]
 
-export const NODE = [
+export const NODE_SETTINGS = [
   'network',
   'chainId',
   'rpc',
@@ -153,10 +159,13 @@ export const NODE = [
 ] as const satisfies readonly (keyof typeof NETWORK_SETTINGS)[]
 
 /** Where documents of a network are searched. */
-export const CLUSTER = ['store', ...CLUSTER_OPTIONS] as const satisfies readonly (keyof typeof NETWORK_SETTINGS)[]
+export const CLUSTER_SETTINGS = [
+  'store',
+  ...CLUSTER_OPTIONS,
+] as const satisfies readonly (keyof typeof NETWORK_SETTINGS)[]
 
 /** What of a network is indexed where not all of it is. */
-export const SCOPED = [
+export const SCOPE_SETTINGS = [
   'contract',
   'event',
   'transactions',

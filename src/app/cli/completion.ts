@@ -1,6 +1,6 @@
 import { toggle } from '../../config/kinds.ts'
 import { placesOf, type Setting } from '../../config/settings.ts'
-import { settingsOf } from './arguments.ts'
+import { commandSettings } from './arguments.ts'
 import type { Command } from './command.ts'
 import { COMMANDS } from './commands/index.ts'
 
@@ -29,14 +29,16 @@ export const completions = (commands: readonly Command[] = COMMANDS): Completed[
     summary: command.summary,
     files: FILES.test(command.usage.replace(/--[\w-]+ \S+/g, '')),
     flags: [
-      ...Object.entries({ ...command.options, ...settingsOf(command) }).map(([name, setting]) => flagOf(name, setting)),
+      ...Object.entries({ ...command.options, ...commandSettings(command) }).map(([name, setting]) =>
+        completedFlag(name, setting),
+      ),
       { flag: '--help', meaning: 'Shows this help.', repeats: false, value: undefined },
     ],
   }))
 
 const FILES = /\b(FILE|DIR)\b/
 
-const flagOf = (name: string, { kind, meaning, list }: Setting): Flag => {
+const completedFlag = (name: string, { kind, meaning, list }: Setting): Flag => {
   const { placeholder } = kind
   const choices = /^[a-z]+(\|[a-z]+)+$/.test(placeholder) ? placeholder.split('|') : []
   return {
@@ -167,7 +169,7 @@ _chainsieve() {
   local -a names
   if (( CURRENT == 2 )); then
     names=(
-${firsts.map(([first, commands]) => `      ${described(first, summaryOf(commands))}`).join('\n')}
+${firsts.map(([first, commands]) => `      ${zshDescription(first, summaryOf(commands))}`).join('\n')}
     )
     _describe command names
     return
@@ -180,7 +182,7 @@ ${firsts
     ([first, commands]) => `    ${first})
       if (( CURRENT == 3 )); then
         names=(
-${commands.map(({ words, summary }) => `          ${described(words[1]!, summary)}`).join('\n')}
+${commands.map(({ words, summary }) => `          ${zshDescription(words[1]!, summary)}`).join('\n')}
         )
         _describe command names
         return
@@ -198,7 +200,7 @@ ${all
   .map(
     ({ words, flags, files }) => `    '${words.join(' ')}')
       _arguments \\
-${[...flags.map(flagSpec), ...(files ? [quoted('*:file:_files')] : [])].map(spec => `        ${spec}`).join(' \\\n')} ;;`,
+${[...flags.map(flagSpec), ...(files ? [zshQuoted('*:file:_files')] : [])].map(spec => `        ${spec}`).join(' \\\n')} ;;`,
   )
   .join('\n')}
   esac
@@ -207,16 +209,16 @@ if [[ $funcstack[1] == _chainsieve ]]; then _chainsieve "$@"; else compdef _chai
 `
 }
 
-const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
+const zshQuoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
 /** A colon ends the name. */
-const described = (name: string, summary: string): string => quoted(`${name}:${summary.replaceAll(':', '\\:')}`)
+const zshDescription = (name: string, summary: string): string => zshQuoted(`${name}:${summary.replaceAll(':', '\\:')}`)
 
 const flagSpec = ({ flag, meaning, repeats, value }: Flag): string => {
   const text = meaning.replace(/[[\]:\\]/g, '\\$&')
   const action = !value ? '' : value.choices.length > 0 ? `(${value.choices.join(' ')})` : value.files ? '_files' : ' '
   const argument = value ? `:${value.placeholder.replace(/[:\\]/g, '\\$&')}:${action}` : ''
-  return quoted(`${repeats ? '*' : ''}${flag}[${text}]${argument}`)
+  return zshQuoted(`${repeats ? '*' : ''}${flag}[${text}]${argument}`)
 }
 
 export const SHELLS: ReadonlyMap<string, (all: readonly Completed[]) => string> = new Map([

@@ -2,18 +2,18 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { thisUser } from '../../accounts/audit.ts'
 import { ACCOUNTS_FILE } from '../../accounts/file.ts'
-import { type Config, loadConfig, readFlags, type Sources } from '../../config/index.ts'
+import { type Config, type ConfigSources, loadConfig, readFlags } from '../../config/index.ts'
 import { ChainsieveError, stop, systemFault } from '../../lib/errors.ts'
 import { createLog, describe, type Log } from '../../lib/log.ts'
 import { createScreen, progressBar, progressLines, type Screen } from '../../lib/progress.ts'
 import { redact } from '../../lib/secret.ts'
 import { createShutdown, type ShutdownOptions } from '../../lib/shutdown.ts'
 import type { Services } from '../index.ts'
-import { namedBy, type Typed, understand } from './arguments.ts'
-import { type Context, MISUSED, perform, type Streams } from './command.ts'
+import { commandNamed, type Typed, understand } from './arguments.ts'
+import { type CommandContext, MISUSE_CODE, runCommand, type Streams } from './command.ts'
 import { overview, usageOf, widthOf } from './usage.ts'
 
-export interface Surroundings extends Pick<Sources, 'env' | 'cwd'>, Omit<ShutdownOptions, 'log'> {
+export interface Surroundings extends Pick<ConfigSources, 'env' | 'cwd'>, Omit<ShutdownOptions, 'log'> {
   version: string
   services: Services
   /** Default: those of the process. */
@@ -21,7 +21,7 @@ export interface Surroundings extends Pick<Sources, 'env' | 'cwd'>, Omit<Shutdow
 }
 
 /** Does what the command line says and resolves to the exit code: 0 done, 1 failed, 2 used wrongly. Never rejects. */
-export const run = async (
+export const runCommandLine = async (
   argv: readonly string[],
   { version, services, streams = process, env, cwd = process.cwd(), ...rest }: Surroundings,
 ) => {
@@ -35,7 +35,7 @@ export const run = async (
 
   let typed: Typed
   let config: Config
-  let options: Context['options']
+  let options: CommandContext['options']
   try {
     typed = understand(argv)
     if (typed.wants === 'version') {
@@ -51,7 +51,7 @@ export const run = async (
     const { defaults = {} } = typed.command
     config = loadConfig({ flags: typed.settings, defaults, ...(env ? { env } : {}), cwd })
   } catch (error) {
-    return fail(screen, error, 2, namedBy(argv))
+    return printFailure(screen, error, 2, commandNamed(argv))
   }
 
   const { command, args } = typed
@@ -61,24 +61,24 @@ export const run = async (
     stderr.isTTY && !config.json ? progressBar(screen, { label }) : progressLines(log, { label })
   try {
     const context = { config, options, args, services, streams, cwd, log, shutdown, print, progress }
-    const code = await perform(command, context)
+    const code = await runCommand(command, context)
     if (command.audited) noteAct(services, config.data, typed, log)
     return code
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EPIPE') return 0
     if (shutdown.signal.aborted && (error as Error).name === 'AbortError')
-      return fail(screen, stop('stopped', 'Stopped before the end.'), 1)
-    if (config.json && !(error instanceof ChainsieveError && error.code === MISUSED)) {
+      return printFailure(screen, stop('stopped', 'Stopped before the end.'), 1)
+    if (config.json && !(error instanceof ChainsieveError && error.code === MISUSE_CODE)) {
       log.error('Failed', { command: command.name, error })
       return 1
     }
-    return fail(screen, error, 1, `chainsieve ${command.name}`)
+    return printFailure(screen, error, 1, `chainsieve ${command.name}`)
   } finally {
     await shutdown.close()
   }
 }
 
-const fail = (screen: Screen, error: unknown, code: number, command = 'chainsieve'): number => {
+const printFailure = (screen: Screen, error: unknown, code: number, command = 'chainsieve'): number => {
   const known = systemFault(error)
   if (!known) {
     const text = error instanceof Error ? (error.stack ?? String(error)) : String(error)
@@ -86,7 +86,7 @@ const fail = (screen: Screen, error: unknown, code: number, command = 'chainsiev
     return 1
   }
   screen.line(redact(`chainsieve: ${describe(known)}`))
-  if (known.code !== MISUSED) return code
+  if (known.code !== MISUSE_CODE) return code
   screen.line(`${command} --help shows how to use it.`)
   return 2
 }
@@ -106,7 +106,7 @@ export const noteAct = (
     try {
       accounts.trail.record(thisUser(), {
         action: command.name,
-        ...(args.length > 0 && { target: redact(args.join(' ')).slice(0, LONGEST) }),
+        ...(args.length > 0 && { target: redact(args.join(' ')).slice(0, MAX_AUDIT_TARGET) }),
         ...(Object.keys(detail).length > 0 && { detail }),
       })
     } finally {
@@ -117,4 +117,4 @@ export const noteAct = (
   }
 }
 
-const LONGEST = 1_000
+const MAX_AUDIT_TARGET = 1_000

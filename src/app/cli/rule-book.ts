@@ -9,7 +9,7 @@ import { misused } from './command.ts'
 type CreatedRule = EditedRules['created'][number]
 
 /** The rules that a command is about: at `--server`, or in the data folder. */
-export const bookOf = (config: Config, rules: () => RulesService, account: string | undefined): RuleBook => {
+export const openRuleBook = (config: Config, rules: () => RulesService, account: string | undefined): RuleBook => {
   const { server, token } = config
   if (server === undefined) return rules().book(account)
   if (token === undefined) throw misused('--server needs a token: set CHAINSIEVE_TOKEN, or add --token TOKEN.')
@@ -18,7 +18,7 @@ export const bookOf = (config: Config, rules: () => RulesService, account: strin
 }
 
 /** Longer than a server takes for a test of its receivers. */
-const PATIENCE_MS = 120_000
+const SERVER_TIMEOUT_MS = 120_000
 
 const createServerBook = (server: string, token: string, limits: Limits): RuleBook => {
   const base = `${server.replace(/\/+$/, '')}/alerting/rules/`
@@ -30,11 +30,11 @@ const createServerBook = (server: string, token: string, limits: Limits): RuleBo
     })
     if (status === 204) return { cancelledDeliveries: cancelledIn(headers) } as T
     if (status >= 200 && status < 300) return JSON.parse(text) as T
-    throw failureOf(status, text)
+    throw serverFailure(status, text)
   }
   const answerOf = async (url: string, init: RequestInit) => {
     try {
-      const answer = await fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(PATIENCE_MS) })
+      const answer = await fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(SERVER_TIMEOUT_MS) })
       return { status: answer.status, text: await answer.text(), headers: answer.headers }
     } catch (error) {
       const { cause } = error as { cause?: unknown }
@@ -98,7 +98,7 @@ const cancelledIn = (headers: Headers): number | null => {
   return count === null ? null : Number(count)
 }
 
-const failureOf = (status: number, text: string): ChainsieveError => {
+const serverFailure = (status: number, text: string): ChainsieveError => {
   const { reason, faults } = errorIn(text)
   const lines = faults?.map(({ path, message }) => [path, message].filter(part => part !== '').join(': '))
   const message = `The server answers ${status}: ${lines?.join('\n') ?? reason ?? text.slice(0, 500)}`

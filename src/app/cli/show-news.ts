@@ -1,5 +1,5 @@
 import type { DevFailure, DevNews, DevStep } from '../../dev/chain-news.ts'
-import { count, showText } from './show.ts'
+import { showCount, showText } from './show.ts'
 
 interface Style {
   /** Whether colours may be used, as on a terminal. */
@@ -78,7 +78,7 @@ export const showDevNews = (news: DevNews, { colours }: Style): string => {
     }
     case 'log': {
       const { topics, data } = news
-      const text = `no ABI for ${topics.length === 0 ? 'a log without topics' : `topic ${topics[0]}`}, ${count((data.length - 2) / 2, 'byte')} of data`
+      const text = `no ABI for ${topics.length === 0 ? 'a log without topics' : `topic ${topics[0]}`}, ${showCount((data.length - 2) / 2, 'byte')} of data`
       return [at(news), 'log  ', who(news.contract, news.address), dim(text)].join('  ')
     }
   }
@@ -95,7 +95,7 @@ const showArtifacts = ({ projects, contracts, again }: Extract<DevNews, { type: 
     return 'There is no Foundry or Hardhat project in this folder: decodes by the bundled registry of signatures only.'
   const from = projects.map(({ tool, artifacts }) => `${artifacts} (${tool})`).join(' and ')
   if (contracts === 0) return `Found no artifacts in ${from} yet: build the project, and they are loaded.`
-  return `${again ? 'Loaded the rebuilt ABIs' : 'Decodes by the ABIs'} of ${count(contracts, 'contract')} in ${from}.`
+  return `${again ? 'Loaded the rebuilt ABIs' : 'Decodes by the ABIs'} of ${showCount(contracts, 'contract')} in ${from}.`
 }
 
 /** An amount of wei; in ether from a millionth of an ether upwards. */

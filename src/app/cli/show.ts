@@ -41,7 +41,7 @@ export const showSummary = (network: string, summary: Summary, json: boolean): s
   if (json) return JSON.stringify({ network, ...done, holes })
   const { blocks, logs, events, added, missing, unread } = done
   return [
-    `${network}: added ${count(blocks, 'block')} with ${count(logs, 'log')} and ${count(events, 'event')}.`,
+    `${network}: added ${showCount(blocks, 'block')} with ${showCount(logs, 'log')} and ${showCount(events, 'event')}.`,
     `Added: ${showRanges(added)}`,
     `Holes: ${showRanges(holes)}`,
     ...(missing.length > 0 ? [`Missing: ${showRanges(missing)}`] : []),
@@ -83,7 +83,7 @@ const showFailing = (failing: DeliveryState['failing']): string => {
   const one = `a receiver of alerts has accepted nothing since ${first!.since}`
   return failing.length === 1
     ? one
-    : `${number(failing.length)} receivers of alerts fail, the first since ${first!.since}`
+    : `${showNumber(failing.length)} receivers of alerts fail, the first since ${first!.since}`
 }
 
 /** Nothing where all is well. */
@@ -96,7 +96,7 @@ const showDeliveries = ({ error, restarts, failing }: DeliveryState): string[] =
 }
 
 const showRestarts = ({ count: times, endedAt, nextAt }: RestartStatus): string =>
-  `${count(times, 'time')}, last at ${endedAt}${nextAt ? `, is started again at ${nextAt}` : ''}`
+  `${showCount(times, 'time')}, last at ${endedAt}${nextAt ? `, is started again at ${nextAt}` : ''}`
 
 const showNetwork = (status: NetworkStatus): string => {
   const { network, state, ranges, head, lag, blocksPerSecond, eventsPerSecond, secondsLeft, error, endpoints } = status
@@ -111,23 +111,23 @@ const showNetwork = (status: NetworkStatus): string => {
   if (status.missing) rows.push(['missing', showMissing(status.missing)])
   if (lastBlock) rows.push(['last', showLast(lastBlock, headAge)])
   if (head !== null)
-    rows.push(['head', `${head}${lag === null ? '' : lag === 0 ? ', reached' : `, ${count(lag, 'block')} behind`}`])
+    rows.push(['head', `${head}${lag === null ? '' : lag === 0 ? ', reached' : `, ${showCount(lag, 'block')} behind`}`])
   if (finality) rows.push(['final', showFinality(finality)])
   if (blocksPerSecond !== null) {
     const left = secondsLeft === null ? '' : `, ${timeOf(secondsLeft)} left`
-    rows.push(['speed', `${number(blocksPerSecond)} blocks/s, ${number(eventsPerSecond ?? 0)} events/s${left}`])
+    rows.push(['speed', `${showNumber(blocksPerSecond)} blocks/s, ${showNumber(eventsPerSecond ?? 0)} events/s${left}`])
   }
   for (const endpoint of endpoints) {
     const { url, requests, errors, lastError, lastErrorAt, budget } = endpoint
     const last = lastError === null ? '' : `, the last at ${lastErrorAt}: ${lastError}`
-    const [asked, failed] = [count(requests, 'request'), count(errors, 'error')]
+    const [asked, failed] = [showCount(requests, 'request'), showCount(errors, 'error')]
     rows.push(['node', `${url}: ${asked}${showAnswering(endpoint)}, ${failed}${last}`])
     if (budget) rows.push(['budget', `${url}: ${showBudget(budget)}`])
   }
   if (status.cluster) rows.push(['cluster', showCluster(status.cluster)])
   if (shipping && (shipping.blocksLeft > 0 || shipping.trouble !== null)) rows.push(['ships', showShipping(shipping)])
   if (moving) rows.push(['moving', showMoving(moving)])
-  if (redecoding) rows.push(['anew', `decoded by ${redecoding.abi}, ${count(redecoding.blocksLeft, 'block')} left`])
+  if (redecoding) rows.push(['anew', `decoded by ${redecoding.abi}, ${showCount(redecoding.blocksLeft, 'block')} left`])
   if (waiting) rows.push(['waits', `since ${waiting.since}${untilOf(waiting)} for ${waiting.for}`])
   else if (error !== null) rows.push(['error', error])
   if (restarts) rows.push(['failed', showRestarts(restarts)])
@@ -136,11 +136,11 @@ const showNetwork = (status: NetworkStatus): string => {
 }
 
 const showLoss = ({ transactions, blocks }: NonNullable<NetworkStatus['logLoss']>): string =>
-  `at the start, its log was ${transactions > 0 ? `damaged, with ${count(transactions, 'transaction')} behind the damage` : 'missing'}: ` +
-  `${blocks === null ? 'blocks' : count(blocks, 'block')} to index again`
+  `at the start, its log was ${transactions > 0 ? `damaged, with ${showCount(transactions, 'transaction')} behind the damage` : 'missing'}: ` +
+  `${blocks === null ? 'blocks' : showCount(blocks, 'block')} to index again`
 
 const millisecondsOf = ({ median, p95 }: { median: number; p95: number }): string =>
-  `${number(median)} ms (median; p95 ${number(p95)} ms)`
+  `${showNumber(median)} ms (median; p95 ${showNumber(p95)} ms)`
 
 const showMissing = ({ ranges, why, remedy }: NonNullable<NetworkStatus['missing']>): string =>
   `no node has ${showRanges(ranges)} (${showText(why)}): ${remedy}`
@@ -162,13 +162,13 @@ const showAnswering = ({
 }
 
 const showShipping = ({ blocksLeft, trouble, troubleSince }: NonNullable<NetworkStatus['shipping']>): string =>
-  `${count(blocksLeft, 'block')} not in the cluster yet${trouble === null ? '' : `: since ${troubleSince} ${trouble}`}`
+  `${showCount(blocksLeft, 'block')} not in the cluster yet${trouble === null ? '' : `: since ${troubleSince} ${trouble}`}`
 
 /** Moving is one half, comparing the other. */
 const showMoving = ({ to, blocks, shipped, verified }: NonNullable<NetworkStatus['moving']>): string => {
   const percent = Math.min(100, Math.floor((50 * (shipped + verified)) / Math.max(1, blocks)))
   const place = to === 'sqlite' ? 'file' : 'cluster'
-  return `${percent} %, ${number(shipped)} of ${count(blocks, 'block')} in the ${place}, ${number(verified)} verified`
+  return `${percent} %, ${showNumber(shipped)} of ${showCount(blocks, 'block')} in the ${place}, ${showNumber(verified)} verified`
 }
 
 const showCluster = ({
@@ -182,9 +182,9 @@ const showCluster = ({
 }: NonNullable<NetworkStatus['cluster']>): string =>
   [
     `${state} since ${since}`,
-    ...(error === null ? [version ?? 'version unknown', count(nodes ?? 0, 'node')] : [showText(error)]),
+    ...(error === null ? [version ?? 'version unknown', showCount(nodes ?? 0, 'node')] : [showText(error)]),
     ...(watermark === null ? [] : [`a disk over the watermark ${watermark}`]),
-    ...(lost.length === 0 ? [] : [`${count(lost.length, 'index', 'indices')} lost: ${showText(lost[0]!)}`]),
+    ...(lost.length === 0 ? [] : [`${showCount(lost.length, 'index', 'indices')} lost: ${showText(lost[0]!)}`]),
   ].join(', ')
 
 const untilOf = ({ until }: { until?: string }): string => (until === undefined ? '' : ` until ${until}`)
@@ -192,7 +192,7 @@ const untilOf = ({ until }: { until?: string }): string => (until === undefined 
 const showBudget = ({ day, month, rate, costs }: NonNullable<NetworkStatus['endpoints'][number]['budget']>): string => {
   const unit = costs === 'calls' ? 'calls' : 'credits'
   const left = (period: NonNullable<typeof day>, when: string) =>
-    `${number(period.left)} of ${number(period.limit)} ${unit} left ${when}`
+    `${showNumber(period.left)} of ${showNumber(period.limit)} ${unit} left ${when}`
   return [
     ...(day ? [left(day, 'today')] : []),
     ...(month ? [left(month, 'this month')] : []),
@@ -207,17 +207,17 @@ const showFinality = ({ safe, finalized, depth }: NonNullable<NetworkStatus['fin
   return `${show(finalized)}, safe ${show(safe)}`
 }
 
-type Scope = NonNullable<NetworkStatus['coverage']>[number]
+type ScopeStatus = NonNullable<NetworkStatus['coverage']>[number]
 
-const showScope = (scope: Scope): string => `${showFilter(scope)}: ${showRanges(scope.ranges)}`
+const showScope = (scope: ScopeStatus): string => `${showFilter(scope)}: ${showRanges(scope.ranges)}`
 
 const showFilling = ({ from, to, next, ...filter }: NonNullable<NetworkStatus['filling']>): string =>
-  `${showFilter(filter)}: ${from}-${to}, ${count(Math.max(0, to - next + 1), 'block')} left`
+  `${showFilter(filter)}: ${from}-${to}, ${showCount(Math.max(0, to - next + 1), 'block')} left`
 
-const showFilter = ({ addresses, addressCount, topicCount, transactions }: Omit<Scope, 'ranges'>): string => {
+const showFilter = ({ addresses, addressCount, topicCount, transactions }: Omit<ScopeStatus, 'ranges'>): string => {
   const ofContracts =
-    addressCount === 0 ? 'any contract' : addressCount === 1 ? addresses[0]! : count(addressCount, 'contract')
-  const what = transactions ? 'transactions' : topicCount === 0 ? 'all logs' : count(topicCount, 'event')
+    addressCount === 0 ? 'any contract' : addressCount === 1 ? addresses[0]! : showCount(addressCount, 'contract')
+  const what = transactions ? 'transactions' : topicCount === 0 ? 'all logs' : showCount(topicCount, 'event')
   return `${what} of ${ofContracts}`
 }
 
@@ -230,23 +230,23 @@ const showRows = (title: string, rows: [string, string][]): string =>
 const MAX_RANGES = 20
 
 export const showBytes = (bytes: number): string => {
-  const unit = Math.min(UNITS.length - 1, Math.floor(Math.log10(Math.max(bytes, 1)) / 3))
-  return `${(bytes / 1000 ** unit).toFixed(unit === 0 ? 0 : 1)} ${UNITS[unit]}`
+  const unit = Math.min(BYTE_UNITS.length - 1, Math.floor(Math.log10(Math.max(bytes, 1)) / 3))
+  return `${(bytes / 1000 ** unit).toFixed(unit === 0 ? 0 : 1)} ${BYTE_UNITS[unit]}`
 }
 
-const UNITS = ['B', 'kB', 'MB', 'GB', 'TB']
+const BYTE_UNITS = ['B', 'kB', 'MB', 'GB', 'TB']
 
 /** `17000000-17000999 (1,000 blocks), 17173049 (1 block)`; of many the last ones. */
 export const showRanges = (ranges: Range[]): string => {
   if (ranges.length === 0) return 'none'
   const shown = ranges.slice(-MAX_RANGES).map(({ from, to }) => {
-    const size = count(to - from + 1, 'block')
+    const size = showCount(to - from + 1, 'block')
     return from === to ? `${from} (${size})` : `${from}-${to} (${size})`
   })
   const hidden = ranges.length - shown.length
-  return hidden === 0 ? shown.join(', ') : `${number(hidden)} older ones, ${shown.join(', ')}`
+  return hidden === 0 ? shown.join(', ') : `${showNumber(hidden)} older ones, ${shown.join(', ')}`
 }
 
-export const count = (n: number, one: string, many = `${one}s`) => `${number(n)} ${n === 1 ? one : many}`
+export const showCount = (n: number, one: string, many = `${one}s`) => `${showNumber(n)} ${n === 1 ? one : many}`
 
-const number = (n: number) => n.toLocaleString('en', { maximumFractionDigits: n < 10 ? 1 : 0 })
+const showNumber = (n: number) => n.toLocaleString('en', { maximumFractionDigits: n < 10 ? 1 : 0 })

@@ -1,6 +1,6 @@
 import { toggle } from '../../config/kinds.ts'
 import { placesOf, type Setting } from '../../config/settings.ts'
-import { settingsOf } from './arguments.ts'
+import { commandSettings } from './arguments.ts'
 import type { Command } from './command.ts'
 import { COMMANDS } from './commands/index.ts'
 
@@ -109,7 +109,7 @@ export const usageOf = (command: Command, width: number): string =>
 /** Flags with what they mean: the command's own, then settings. */
 const optionsOf = (command: Command): [flag: string, meaning: string][] => [
   ...Object.entries(command.options).map(([name, setting]) => optionOf(name, setting, '')),
-  ...Object.entries(settingsOf(command)).map(([name, setting]) =>
+  ...Object.entries(commandSettings(command)).map(([name, setting]) =>
     optionOf(name, { ...setting, ...defaultOf(command, name) }, ` [${placesOf(name).env}]`),
   ),
   ['--help', 'Shows this help.'],

@@ -12,7 +12,7 @@ interface AbiOfOptions {
 }
 
 /** A contract whose code runs, directly or behind a proxy. */
-interface Run {
+interface RunningCode {
   address: string
   codeHash: string | null
   /** Null of the contract itself. */
@@ -31,7 +31,7 @@ export const createAbiOf =
     const runs = store === undefined ? [{ address, codeHash: null, through: null }] : runsOf(store, address)
     const contract = store === undefined ? undefined : await contractAt(pool, network, address, asking)
     const all = await shelf.list({ network })
-    const own = (run: Run, by: 'address' | 'codeHash') =>
+    const own = (run: RunningCode, by: 'address' | 'codeHash') =>
       all
         .filter(abi => abi[by] !== null && abi[by] === run[by])
         .map((abi): Decoder => ({ ...abi, source: run.through === null ? by : 'implementation', of: run.address }))
@@ -54,10 +54,10 @@ export const createAbiOf =
   }
 
 /** The contract itself, and those whose code it runs at the head, the nearest first. */
-const runsOf = (store: string, address: string): Run[] =>
+const runsOf = (store: string, address: string): RunningCode[] =>
   readStore(store, db => {
     const { link, upgrades } = createLinkLookups(db)
-    const runs: Run[] = [{ address, codeHash: link(address)?.codeHash ?? null, through: null }]
+    const runs: RunningCode[] = [{ address, codeHash: link(address)?.codeHash ?? null, through: null }]
     let open = [address]
     for (let step = 0; step < MAX_STEPS && open.length > 0 && runs.length < MAX_CONTRACTS; step++) {
       const next = open.flatMap(through => {
@@ -65,7 +65,7 @@ const runsOf = (store: string, address: string): Run[] =>
         const upgrade = upgrades(through).at(-1)?.implementation
         const targets = delegation?.targets.map(it => it.address) ?? []
         const runsNow = upgrade != null && delegation?.kind !== 'diamond' ? [upgrade] : targets
-        return runsNow.map((address): Run => ({ address, codeHash: link(address)?.codeHash ?? null, through }))
+        return runsNow.map((address): RunningCode => ({ address, codeHash: link(address)?.codeHash ?? null, through }))
       })
       const fresh = next.filter(run => !runs.some(it => it.address === run.address)).slice(0, MAX_CONTRACTS)
       runs.push(...fresh)

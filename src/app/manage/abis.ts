@@ -8,8 +8,8 @@ import { messageOf, refuse } from '../../lib/errors.ts'
 import { mapInTurns } from '../../lib/scheduling/event-loop.ts'
 
 /** Of a longer file only the beginning is read: parsing all of it would hold up the event loop. */
-const LARGEST = 4 * 2 ** 20
-const HEAD = 4_096
+const MAX_SHOWN_ABI = 4 * 2 ** 20
+const ABI_HEAD_BYTES = 4_096
 
 /** The ABIs in a folder, as HTTP shows them. Files are read once each, as they come: their names change with their content. */
 export const createAbiShelf = (folder: string): AbiShelf => {
@@ -61,10 +61,10 @@ export const createAbiShelf = (folder: string): AbiShelf => {
     async get(id) {
       const info = await infoOf(fileOf(id))
       if (!info) return undefined
-      if (info.bytes > LARGEST)
+      if (info.bytes > MAX_SHOWN_ABI)
         throw refuse(
           'content_too_large_exception',
-          `The ABI ${id} has ${info.bytes} bytes, and is shown up to ${LARGEST}: read it at the server, in the folder abis.`,
+          `The ABI ${id} has ${info.bytes} bytes, and is shown up to ${MAX_SHOWN_ABI}: read it at the server, in the folder abis.`,
         )
       const stored = JSON.parse(await readFile(join(folder, fileOf(id)), 'utf8')) as StoredAbi
       return { ...info, abi: entriesOf(stored) }
@@ -94,11 +94,11 @@ const abiId = (file: string): string => file.replace(/\.json$/, '')
 
 const readInfo = async (handle: FileHandle, file: string): Promise<Abi> => {
   const { size, mtimeMs } = await handle.stat()
-  const isLong = size > LARGEST
+  const isLong = size > MAX_SHOWN_ABI
   const text = isLong
-    ? (await handle.read({ buffer: Buffer.alloc(HEAD), position: 0 })).buffer.toString()
+    ? (await handle.read({ buffer: Buffer.alloc(ABI_HEAD_BYTES), position: 0 })).buffer.toString()
     : await handle.readFile('utf8')
-  const abi = JSON.parse(isLong ? headOf(text) : text) as Partial<StoredAbi> & { name: string }
+  const abi = JSON.parse(isLong ? abiHead(text) : text) as Partial<StoredAbi> & { name: string }
   return {
     id: abiId(file),
     name: abi.name,
@@ -115,7 +115,7 @@ const readInfo = async (handle: FileHandle, file: string): Promise<Abi> => {
 }
 
 /** What stands before the declarations, as an object of its own. */
-const headOf = (text: string): string => `${text.slice(0, text.indexOf('"events":')).trimEnd().replace(/,$/, '')}}`
+const abiHead = (text: string): string => `${text.slice(0, text.indexOf('"events":')).trimEnd().replace(/,$/, '')}}`
 
 const entriesOf = ({ events, functions, errors = [] }: StoredAbi): WholeAbi['abi'] => [
   ...events.map(event => ({ type: 'event', ...event })),

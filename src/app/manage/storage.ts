@@ -6,9 +6,9 @@ import { gapsIn } from '../../lib/ranges.ts'
 import { nativeBinding, startWorker } from '../../lib/runtime.ts'
 
 /** To measure reads every page of a store: no more often than this. */
-const FRESH_MS = 10 * 60_000
+const MEASURE_MAX_AGE_MS = 10 * 60_000
 /** A small store is measured while the caller waits. */
-const PATIENCE_MS = 1_500
+const MEASURE_WAIT_MS = 1_500
 
 /** How much room what of a store takes; measured in a thread of its own, one store at a time. */
 export const createStorage = (storeOf: (network: string) => string, measure: Measure = measureInThread) => {
@@ -44,10 +44,10 @@ export const createStorage = (storeOf: (network: string) => string, measure: Mea
     // Refused where nothing is stored yet.
     storeOf(network)
     const before = known.get(network)
-    const isFresh = before?.measuredAt != null && Date.now() - Date.parse(before.measuredAt) < FRESH_MS
+    const isFresh = before?.measuredAt != null && Date.now() - Date.parse(before.measuredAt) < MEASURE_MAX_AGE_MS
     if (isFresh && before.state === 'measured') return before
     const done = under.get(network) ?? begin(network, before)
-    const patience = new Promise<void>(resolve => setTimeout(resolve, PATIENCE_MS).unref())
+    const patience = new Promise<void>(resolve => setTimeout(resolve, MEASURE_WAIT_MS).unref())
     await Promise.race([done, patience])
     return known.get(network)!
   }
@@ -55,12 +55,14 @@ export const createStorage = (storeOf: (network: string) => string, measure: Mea
 
 export type Measure = (store: string) => Promise<Stats>
 
-type Told = { stats: Stats } | { error: string }
+type MeasureMessage = { stats: Stats } | { error: string }
 
 const measureInThread: Measure = store =>
   new Promise((resolve, reject) => {
     const worker = startWorker('storage', { store })
-    worker.once('message', (told: Told) => ('stats' in told ? resolve(told.stats) : reject(new Error(told.error))))
+    worker.once('message', (told: MeasureMessage) =>
+      'stats' in told ? resolve(told.stats) : reject(new Error(told.error)),
+    )
     worker.once('error', reject)
     worker.once('exit', code => reject(new Error(`the thread that measures ended with code ${code}`)))
     // What it finds out is of no use to a program that ends.
@@ -69,7 +71,7 @@ const measureInThread: Measure = store =>
 
 /** The thread that measures. */
 export const runStorage = ({ store }: { store: string }) => {
-  const tell = (told: Told) => parentPort!.postMessage(told)
+  const tell = (told: MeasureMessage) => parentPort!.postMessage(told)
   try {
     tell({ stats: readStats(store, nativeBinding()) })
   } catch (error) {

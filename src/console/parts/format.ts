@@ -1,4 +1,4 @@
-import { CHAINS } from '../../config/chains.ts'
+import { KNOWN_CHAINS } from '../../config/chains.ts'
 
 export interface VisiblePart {
   text: string
@@ -79,7 +79,7 @@ export const coinOf = (network: string): string | undefined => COINS.get(network
 const COINS: ReadonlyMap<string, string> = new Map([
   ['demo', 'ETH'],
   ['anvil', 'ETH'],
-  ...[...CHAINS.values()].map(({ network, symbol }) => [network.split('/')[1]!, symbol] as const),
+  ...[...KNOWN_CHAINS.values()].map(({ network, symbol }) => [network.split('/')[1]!, symbol] as const),
 ])
 
 /** An integer of the smallest units with so many digits behind the point. */

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
 import { after } from 'node:test'
 import { openAccounts } from '../../../src/accounts/index.ts'
-import { run, type Surroundings } from '../../../src/app/cli/index.ts'
+import { runCommandLine, type Surroundings } from '../../../src/app/cli/index.ts'
 import type { Services } from '../../../src/app/index.ts'
 
 export const folder = mkdtempSync(join(tmpdir(), 'chainsieve-cli-'))
@@ -40,7 +40,7 @@ export const chainsieve = async (
   }: Partial<Omit<Surroundings, 'services'>> & Partial<Services> & { stdin?: string; tty?: boolean } = {},
 ) => {
   const [stdout, stderr] = [collector(), Object.assign(collector(), { isTTY: tty, columns: 200 })]
-  const code = await run(argv, {
+  const code = await runCommandLine(argv, {
     version: '1.2.3',
     env: {},
     cwd: folder,

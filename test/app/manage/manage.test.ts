@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createAbiShelf } from '../../../src/app/manage/abis.ts'
 import { createStorage } from '../../../src/app/manage/storage.ts'
-import { createRates, createRedecodings } from '../../../src/app/manage.ts'
+import { createRateSampler, createRedecodings } from '../../../src/app/manage.ts'
 import type { Stats } from '../../../src/engine/stats.ts'
 import type { NewAbi } from '../../../src/http/manage/service.ts'
 import { addAbis, listAbis } from '../../../src/ingest/decoding/abis.ts'
@@ -166,7 +166,7 @@ test('an hour of rates is kept, of networks that are there', async t => {
       ...{ blocksPerSecond: 3, eventsPerSecond: null, secondsLeft: 1 },
     }) as NetworkStatus
   let networks = [network('a/b/c'), network('d/e/f')]
-  const rates = createRates(async () => ({ version: '0', networks }), silent)
+  const rates = createRateSampler(async () => ({ version: '0', networks }), silent)
   t.after(rates.stop)
   for (let n = 0; n < 400; n++) await rates.take()
   const [first, second] = rates.of(undefined).networks

@@ -1,20 +1,20 @@
-import { text, toggle } from '../../../config/kinds.ts'
+import { textKind, toggle } from '../../../config/kinds.ts'
 import { setting } from '../../../config/settings.ts'
 import type { AbiFile } from '../../own-abis.ts'
 import { command, misused } from '../command.ts'
 import { showTable } from '../show.ts'
 
-const HEAD = ['NAME', 'NETWORK', 'FOR', 'PROBABILITY', 'EVENTS', 'FUNCTIONS']
+const ABI_COLUMNS = ['NAME', 'NETWORK', 'FOR', 'PROBABILITY', 'EVENTS', 'FUNCTIONS']
 
-const show = (files: AbiFile[]): string => {
+const showAbis = (files: AbiFile[]): string => {
   const rows = files.map(({ name, network, address, codeHash, probability, events, functions }) => [
     ...[name, network ?? 'any', address ?? (codeHash === null ? 'any' : `code ${codeHash}`)],
     ...[String(probability), String(events), String(functions)],
   ])
-  return showTable(HEAD, rows)
+  return showTable(ABI_COLUMNS, rows)
 }
 
-export const addAbis = command({
+export const abiAddCommand = command({
   name: 'abi add',
   usage: '[--network T/B/N] [--address ADDRESS | --code-hash HASH] [--redecode] FILE|FOLDER…',
   summary:
@@ -22,12 +22,12 @@ export const addAbis = command({
   settings: ['network', 'limit'],
   options: {
     address: setting(
-      text('an address', 'ADDRESS'),
+      textKind('an address', 'ADDRESS'),
       undefined,
       'Address of the contract that the ABI is for. The default is every contract that it fits.',
     ),
     codeHash: setting(
-      text('a hash', 'HASH'),
+      textKind('a hash', 'HASH'),
       undefined,
       'Keccak-256 of the code that the ABI is for, at any address. The field `codeHash` of a contract has it.',
     ),
@@ -36,7 +36,7 @@ export const addAbis = command({
   audited: true,
   arity: [1, Number.POSITIVE_INFINITY],
   run: async ({ services, config, args, options: { address, codeHash, redecode }, log }) => {
-    check(address, codeHash)
+    checkAbiPlace(address, codeHash)
     if (address !== undefined && codeHash !== undefined)
       throw misused('An ABI is for a contract or for a code: give --address or --code-hash, not both.')
     if (address !== undefined && config.network === undefined)
@@ -46,11 +46,11 @@ export const addAbis = command({
   },
   show: files => {
     const [redecoding] = files.flatMap(file => file.redecoding ?? [])
-    return redecoding ? `${show(files)}\n${showRedecoding(redecoding)}` : show(files)
+    return redecoding ? `${showAbis(files)}\n${showRedecoding(redecoding)}` : showAbis(files)
   },
 })
 
-export const listAbis = command({
+export const abiListCommand = command({
   name: 'abi list',
   usage: '',
   summary: 'Lists the ABIs that you added.',
@@ -58,29 +58,33 @@ export const listAbis = command({
   options: {},
   arity: [0, 0],
   run: async ({ services, config }) => services.listAbis(config),
-  show,
+  show: showAbis,
 })
 
-export const removeAbis = command({
+export const abiRemoveCommand = command({
   name: 'abi remove',
   usage: '[--network T/B/N] [--address ADDRESS] [--code-hash HASH] NAME…',
   summary:
     'Removes the ABIs of that name, or only those of one network, contract or code. Stored documents stay decoded.',
   settings: ['network'],
   options: {
-    address: setting(text('an address', 'ADDRESS'), undefined, 'Address of the contract that the ABI was added for.'),
-    codeHash: setting(text('a hash', 'HASH'), undefined, 'Hash of the code that the ABI was added for.'),
+    address: setting(
+      textKind('an address', 'ADDRESS'),
+      undefined,
+      'Address of the contract that the ABI was added for.',
+    ),
+    codeHash: setting(textKind('a hash', 'HASH'), undefined, 'Hash of the code that the ABI was added for.'),
   },
   audited: true,
   arity: [1, Number.POSITIVE_INFINITY],
   run: async ({ services, config, args, options: { address, codeHash } }) => {
-    check(address, codeHash)
+    checkAbiPlace(address, codeHash)
     return services.removeAbis(config, args, { network: config.network, address, codeHash })
   },
-  show,
+  show: showAbis,
 })
 
-const check = (address: string | undefined, codeHash: string | undefined) => {
+const checkAbiPlace = (address: string | undefined, codeHash: string | undefined) => {
   if (address !== undefined && !/^0x[0-9a-f]{40}$/i.test(address))
     throw misused(`--address takes 0x and 40 hex digits, not ${JSON.stringify(address)}.`)
   if (codeHash !== undefined && !/^0x[0-9a-f]{64}$/i.test(codeHash))

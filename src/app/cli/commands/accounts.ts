@@ -2,29 +2,33 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { ACCOUNTS_FILE } from '../../../accounts/file.ts'
 import { type Accounts, type AuditEntry, SCOPES, type TokenInfo } from '../../../accounts/index.ts'
-import { count, duration, moment, oneOf, text } from '../../../config/kinds.ts'
-import { list, setting } from '../../../config/settings.ts'
+import { choiceKind, countKind, duration, moment, textKind } from '../../../config/kinds.ts'
+import { listSetting, setting } from '../../../config/settings.ts'
 import { refuse } from '../../../lib/errors.ts'
 import { DAY_MS } from '../../../lib/time.ts'
-import { type Context, command, misused } from '../command.ts'
-import { count as countOf, showTable, showText, showTime } from '../show.ts'
+import { type CommandContext, command, misused } from '../command.ts'
+import { showCount as countOf, showTable, showText, showTime } from '../show.ts'
 
-const RATE = count(1)
+const RATE = countKind(1)
 
-export const createToken = command({
+export const tokenCreateCommand = command({
   name: 'token create',
   usage: '--account NAME [--scope SCOPE]… [--expires TIME] [--rate N]',
   summary: 'Creates a token and prints it, and nothing else. It cannot be shown again.',
   settings: [],
   options: {
-    account: setting(text('a name', 'NAME'), undefined, 'Account of the token. It is created if it does not exist.'),
+    account: setting(
+      textKind('a name', 'NAME'),
+      undefined,
+      'Account of the token. It is created if it does not exist.',
+    ),
     expires: setting(
       duration,
       undefined,
       'How long the token is valid, such as 30d. The default is until you revoke it.',
     ),
-    scope: list(
-      oneOf(SCOPES),
+    scope: listSetting(
+      choiceKind(SCOPES),
       'What the token may be used for: to search, to manage rules, to read metrics. The default is search and rules.',
     ),
     rate: setting(RATE, undefined, 'Requests a minute with this token. The default is --limit requestsByToken.'),
@@ -42,7 +46,7 @@ export const createToken = command({
   },
 })
 
-export const listTokens = command({
+export const tokenListCommand = command({
   name: 'token list',
   usage: '',
   summary: 'Lists tokens by number, account, scopes, limit, state and last use, without the tokens themselves.',
@@ -53,7 +57,7 @@ export const listTokens = command({
   show: tokens => showTokens(tokens),
 })
 
-export const rotateToken = command({
+export const tokenRotateCommand = command({
   name: 'token rotate',
   usage: 'ID [--overlap TIME] [--expires TIME]',
   summary:
@@ -70,13 +74,13 @@ export const rotateToken = command({
   arity: [1, 1],
   run: async context => {
     const { args, options, print } = context
-    const number = numberOf(args[0]!, 'rotated')
+    const number = tokenNumber(args[0]!, 'rotated')
     const how = { graceMs: options.overlap ?? DAY_MS, expiresIn: options.expires }
     print(withAccounts(context, ({ rotate }) => rotate(number, how)).token)
   },
 })
 
-export const limitToken = command({
+export const tokenLimitCommand = command({
   name: 'token limit',
   usage: 'ID [--rate N]',
   summary:
@@ -85,7 +89,7 @@ export const limitToken = command({
   options: { rate: setting(RATE, undefined, 'Requests a minute. The default is --limit requestsByToken.') },
   arity: [1, 1],
   run: async context => {
-    const [token, rate] = [numberOf(context.args[0]!, 'limited'), context.options.rate ?? null]
+    const [token, rate] = [tokenNumber(context.args[0]!, 'limited'), context.options.rate ?? null]
     withAccounts(context, ({ setRate }) => setRate(token, rate))
     return { token, rate }
   },
@@ -93,7 +97,7 @@ export const limitToken = command({
     `Token ${token} ${rate === null ? 'has the limit of all tokens' : `may make ${countOf(rate, 'request')} a minute`}.`,
 })
 
-export const revokeToken = command({
+export const tokenRevokeCommand = command({
   name: 'token revoke',
   usage: 'ID',
   summary: 'Makes a token invalid for ever. A running server notices within a second.',
@@ -101,14 +105,14 @@ export const revokeToken = command({
   options: {},
   arity: [1, 1],
   run: async context => {
-    const revoked = numberOf(context.args[0]!, 'revoked')
+    const revoked = tokenNumber(context.args[0]!, 'revoked')
     withAccounts(context, ({ revoke }) => revoke(revoked))
     return { revoked }
   },
   show: (_, { args: [id] }) => `Token ${id} is revoked.`,
 })
 
-const numberOf = (id: string, done: string): number => {
+const tokenNumber = (id: string, done: string): number => {
   if (!/^\d{1,15}$/.test(id)) throw misused(`A token is ${done} by its number, which chainsieve token list shows.`)
   return Number(id)
 }
@@ -128,9 +132,9 @@ const withAccounts = <T>({ services, config }: Opening, use: (accounts: Accounts
   }
 }
 
-type Opening = Pick<Context, 'services' | 'config'>
+type Opening = Pick<CommandContext, 'services' | 'config'>
 
-const stateOf = ({ expiresAt, revokedAt }: Pick<TokenInfo, 'expiresAt' | 'revokedAt'>, now: number): string => {
+const tokenState = ({ expiresAt, revokedAt }: Pick<TokenInfo, 'expiresAt' | 'revokedAt'>, now: number): string => {
   if (revokedAt !== null) return 'revoked'
   return expiresAt !== null && expiresAt <= now ? 'expired' : 'valid'
 }
@@ -144,29 +148,29 @@ const showTokens = (tokens: TokenInfo[], now = Date.now()): string =>
       `${hint}…`,
       scopes.join(),
       rate === null ? '-' : `${rate}/min`,
-      stateOf({ expiresAt, revokedAt }, now) + (replacedBy === null ? '' : `, replaced by ${replacedBy}`),
+      tokenState({ expiresAt, revokedAt }, now) + (replacedBy === null ? '' : `, replaced by ${replacedBy}`),
       showTime(createdAt),
       showTime(expiresAt),
       showTime(lastUsedAt),
     ]),
   )
 
-export const audit = command({
+export const auditCommand = command({
   name: 'audit',
   usage: '[--account NAME] [--token ID] [--action ACTION] [--after TIME] [--before TIME] [--limit N]',
   summary: 'Lists who changed tokens, rules, ABIs and data, when and from where, and refused tokens, newest first.',
   settings: [],
   options: {
-    account: setting(text('a name', 'NAME'), undefined, 'Only what was done with tokens of that account.'),
-    token: setting(count(1), undefined, 'Only what was done with the token of that number.'),
+    account: setting(textKind('a name', 'NAME'), undefined, 'Only what was done with tokens of that account.'),
+    token: setting(countKind(1), undefined, 'Only what was done with the token of that number.'),
     action: setting(
-      text('an action or its first word', 'ACTION'),
+      textKind('an action or its first word', 'ACTION'),
       undefined,
       'Only that action, such as "token create", or all that begin with a word, such as rule.',
     ),
     after: setting(moment, undefined, 'Only what was done at that time or later.'),
     before: setting(moment, undefined, 'Only what was done at that time or earlier.'),
-    limit: setting(count(1, 1_000_000), '50', 'Maximum number of entries to list.'),
+    limit: setting(countKind(1, 1_000_000), '50', 'Maximum number of entries to list.'),
   },
   arity: [0, 0],
   run: async context => {
@@ -176,12 +180,12 @@ export const audit = command({
   },
   show: ({ entries, hasOlder }) => {
     if (entries.length === 0) return 'There are no such entries.'
-    return hasOlder ? `${show(entries)}\nThere are older entries: --limit N lists more.` : show(entries)
+    return hasOlder ? `${showAudit(entries)}\nThere are older entries: --limit N lists more.` : showAudit(entries)
   },
-  json: ({ entries }) => entries.map(toJson),
+  json: ({ entries }) => entries.map(auditJson),
 })
 
-const show = (entries: AuditEntry[]): string =>
+const showAudit = (entries: AuditEntry[]): string =>
   showTable(
     ['WHEN', 'WHO', 'TOKEN', 'FROM', 'ACTION', 'WHAT', 'DETAIL', 'TIMES'],
     entries.map(({ at, account, user, token, address, action, target, detail, count }) => [
@@ -202,4 +206,4 @@ const detailOf = (detail: Record<string, unknown>): string =>
     .join(', ')
 
 /** Times as elsewhere in answers. */
-const toJson = ({ at, ...entry }: AuditEntry) => ({ ...entry, at: new Date(at).toISOString() })
+const auditJson = ({ at, ...entry }: AuditEntry) => ({ ...entry, at: new Date(at).toISOString() })

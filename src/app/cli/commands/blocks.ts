@@ -2,62 +2,75 @@ import { once } from 'node:events'
 import { resolve } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { oneOf, text, toggle } from '../../../config/kinds.ts'
+import { choiceKind, textKind, toggle } from '../../../config/kinds.ts'
 import { setting } from '../../../config/settings.ts'
 import { collectAtMost } from '../../../lib/read.ts'
 import { type Limits, overLimit } from '../../../limits/index.ts'
 import { findTarget, namedIn } from '../../../search/index-names.ts'
 import { NO_ACCOUNT } from '../../../search/service.ts'
 import type { ExportWanted } from '../../export.ts'
-import { CLUSTER, command, endOf, misused, NODE, networkOf, refusing, SCOPED } from '../command.ts'
-import { count, showBytes, showSummary } from '../show.ts'
+import {
+  CLUSTER_SETTINGS,
+  command,
+  commandNetwork,
+  exitCodeOf,
+  misused,
+  NODE_SETTINGS,
+  refusing,
+  SCOPE_SETTINGS,
+} from '../command.ts'
+import { showBytes, showCount, showSummary } from '../show.ts'
 
-export const indexBlocks = command({
+export const indexCommand = command({
   name: 'index',
   usage: '--network T/B/N --rpc URL [--contract ADDRESS] [--event EVENT] [--from N|latest-K] [--to N] [options]',
   summary: 'Indexes a range of blocks and exits. The same command continues where it stopped.',
-  settings: [...NODE, ...SCOPED, ...CLUSTER, 'indexers', 'limit'],
+  settings: [...NODE_SETTINGS, ...SCOPE_SETTINGS, ...CLUSTER_SETTINGS, 'indexers', 'limit'],
   options: {},
   arity: [0, 0],
   run: async ({ services, config, log, shutdown, progress, print }) => {
-    const network = networkOf(config)
+    const network = commandNetwork(config)
     if (network.rpc.length === 0) throw misused(`Where is a node of ${network.network}? Add --rpc URL.`)
     const shown = progress(network.network)
     const summary = await services.index(config, network, { log, shutdown, progress: shown }).finally(shown.finish)
     print(showSummary(network.network, summary, config.json))
-    return endOf(summary, { shutdown, log })
+    return exitCodeOf(summary, { shutdown, log })
   },
 })
 
-export const importPacks = command({
+export const importCommand = command({
   name: 'import',
   usage: '--network T/B/N FILE|FOLDER…',
   summary:
     'Imports block packs (NDJSON, plain or .gz, with one {"chainId","block","receipts"} per line), era1 files, and folders of Parquet files that cryo wrote.',
-  settings: ['network', 'storeBatch', ...CLUSTER, 'indexers', 'limit'],
+  settings: ['network', 'storeBatch', ...CLUSTER_SETTINGS, 'indexers', 'limit'],
   options: {},
   audited: true,
   arity: [1, Number.POSITIVE_INFINITY],
   run: async ({ services, config, args, log, shutdown, progress, print }) => {
-    const { network } = networkOf(config)
+    const { network } = commandNetwork(config)
     const shown = progress(network)
     const run = { log, shutdown, progress: shown }
     const summary = await services.importPacks(config, network, args, run).finally(shown.finish)
     print(showSummary(network, summary, config.json))
-    return endOf(summary, { shutdown, log })
+    return exitCodeOf(summary, { shutdown, log })
   },
 })
 
-export const exportHits = command({
+export const exportCommand = command({
   name: 'export',
   usage: 'T/B/N ENTITY[,ENTITY] [JSON|-] | T/B/N --pack',
   summary:
     'Writes all hits of a query in the order of the chain, to a file that the same command continues, or to standard output. --pack writes blocks as import reads them.',
   settings: ['queryDeadline', 'readers', 'limit', 'server', 'token'],
   options: {
-    out: setting(text('a file', 'FILE'), undefined, 'File to write or to continue; packed if its name ends with .gz.'),
+    out: setting(
+      textKind('a file', 'FILE'),
+      undefined,
+      'File to write or to continue; packed if its name ends with .gz.',
+    ),
     format: setting(
-      oneOf(['ndjson', 'csv', 'raw-csv', 'parquet']),
+      choiceKind(['ndjson', 'csv', 'raw-csv', 'parquet']),
       undefined,
       'Format of the hits. The default is that of the name of the file, or ndjson. csv keeps texts of the chain from running as formulas in a spreadsheet; raw-csv leaves them as they are.',
     ),
@@ -73,7 +86,7 @@ export const exportHits = command({
       throw misused('--pack writes whole blocks: it takes neither an entity nor a query nor --format.')
     if (pack && config.server !== undefined) throw misused('--pack reads a data folder: name it with --data.')
     if (!pack && entities === '') throw misused('Which entity? For example: chainsieve export T/B/N event')
-    const format = pack ? 'pack' : (options.format ?? formatOf(out))
+    const format = pack ? 'pack' : (options.format ?? fileFormat(out))
     if (format === 'parquet' && out === undefined) throw misused('Parquet needs a file: name it with --out.')
     const write = async (part: Uint8Array) => {
       if (part.length > 0 && !streams.stdout.write(part)) await once(streams.stdout, 'drain')
@@ -89,11 +102,11 @@ export const exportHits = command({
     if (out === undefined) return
     if (config.json) return print(JSON.stringify({ file: out, hits, added, bytes }))
     const what = pack ? 'block' : 'hit'
-    print(`${out} has ${count(hits, what)} in ${showBytes(bytes)}; ${count(Math.max(0, added), what)} added.`)
+    print(`${out} has ${showCount(hits, what)} in ${showBytes(bytes)}; ${showCount(Math.max(0, added), what)} added.`)
   },
 })
 
-const formatOf = (file: string | undefined): 'ndjson' | 'csv' | 'parquet' => {
+const fileFormat = (file: string | undefined): 'ndjson' | 'csv' | 'parquet' => {
   const name = (file ?? '').replace(/\.gz$/, '')
   return name.endsWith('.csv') ? 'csv' : name.endsWith('.parquet') ? 'parquet' : 'ndjson'
 }
@@ -104,7 +117,7 @@ const readBody = async (stdin: Readable, limits: Limits): Promise<string> => {
   return body.toString()
 }
 
-export const search = command({
+export const searchCommand = command({
   name: 'search',
   usage: 'T/B/N ENTITY[,ENTITY] [JSON|-]',
   summary:
@@ -126,7 +139,7 @@ export const search = command({
     )
     // Only the answer may reach the program that reads it.
     if (status >= 400) {
-      streams.stderr.write(`${Buffer.from(await bytesOf(answer)).toString()}\n`)
+      streams.stderr.write(`${Buffer.from(await readAnswer(answer)).toString()}\n`)
       return status < 500 ? 2 : 1
     }
     await copy(answer, streams.stdout)
@@ -141,7 +154,7 @@ const readQuery = async (stdin: Readable, limits: Limits): Promise<Buffer> => {
   return body
 }
 
-const bytesOf = async (answer: Uint8Array | ReadableStream<Uint8Array>): Promise<Uint8Array> =>
+const readAnswer = async (answer: Uint8Array | ReadableStream<Uint8Array>): Promise<Uint8Array> =>
   answer instanceof ReadableStream ? buffer(answer as unknown as Readable) : answer
 
 /** No faster than the reader takes it. */

@@ -1,14 +1,14 @@
 import { resolve } from 'node:path'
-import { count, oneOf, toggle } from '../../../config/kinds.ts'
+import { choiceKind, countKind, toggle } from '../../../config/kinds.ts'
 import { setting } from '../../../config/settings.ts'
 import type { Services } from '../../index.ts'
 import type { Verified } from '../../verify.ts'
-import { CLUSTER, command, KEPT, misused, networkOf, SCOPED } from '../command.ts'
-import { count as counted, showBytes, showRanges, showTable, showText } from '../show.ts'
+import { CLUSTER_SETTINGS, command, commandNetwork, misused, RETENTION_SETTINGS, SCOPE_SETTINGS } from '../command.ts'
+import { showCount as counted, showBytes, showRanges, showTable, showText } from '../show.ts'
 
-type Done<K extends keyof Services> = Awaited<ReturnType<Services[K]>>
+type ServiceResult<K extends keyof Services> = Awaited<ReturnType<Services[K]>>
 
-export const backup = command({
+export const backupCommand = command({
   name: 'backup',
   usage: 'DIR',
   summary:
@@ -23,7 +23,7 @@ export const backup = command({
     `Backed up ${databases.length + files} files of ${showBytes(bytes)}, of which ${showBytes(written)} were written.`,
 })
 
-export const restore = command({
+export const restoreCommand = command({
   name: 'restore',
   usage: 'DIR',
   summary: 'Restores the data folder from a backup, after checking the whole backup.',
@@ -48,7 +48,7 @@ export const restore = command({
 
 const OLDER = 'of an older version, which chainsieve serve upgrades'
 
-export const compact = command({
+export const compactCommand = command({
   name: 'compact',
   usage: '[T/B/N]',
   summary: 'Returns the free space inside the files to the disk. The server must be stopped.',
@@ -61,15 +61,15 @@ export const compact = command({
     files.map(({ file, before, after }) => `${file}: ${showBytes(before)}, now ${showBytes(after)}`).join('\n'),
 })
 
-export const prune = command({
+export const pruneCommand = command({
   name: 'prune',
   usage:
     '--network T/B/N (--before BLOCK | --keep-blocks N | --keep-for TIME) [--keep-alerts TIME] | --network T/B/N --outside-scopes [--dry-run] | --network T/B/N --lost',
   summary:
     'Removes old blocks, old alerts, what is outside of narrowed scopes, or blocks whose documents the cluster lost, also beside a running server.',
-  settings: ['network', ...KEPT, ...SCOPED, 'from', 'to', ...CLUSTER],
+  settings: ['network', ...RETENTION_SETTINGS, ...SCOPE_SETTINGS, 'from', 'to', ...CLUSTER_SETTINGS],
   options: {
-    before: setting(count(0), undefined, 'Blocks below this one are removed, and are not indexed again.'),
+    before: setting(countKind(0), undefined, 'Blocks below this one are removed, and are not indexed again.'),
     outsideScopes: setting(
       toggle,
       'false',
@@ -85,7 +85,7 @@ export const prune = command({
   audited: true,
   arity: [0, 0],
   run: async ({ services, config, options: { before, outsideScopes, lost, dryRun }, ...run }): Promise<Removed> => {
-    const network = networkOf(config)
+    const network = commandNetwork(config)
     if (outsideScopes) {
       if (before !== undefined) throw misused('Give either --before or --outside-scopes.')
       if (!network.scoping)
@@ -118,38 +118,38 @@ export const prune = command({
           : showNarrowed(done),
 })
 
-type Removed = Done<'prune'> | Done<'forget'> | Done<'narrow'>
+type Removed = ServiceResult<'prune'> | ServiceResult<'forget'> | ServiceResult<'narrow'>
 
-const showPruned = ({ network, held }: Done<'prune'>, before: number | undefined): string =>
+const showPruned = ({ network, held }: ServiceResult<'prune'>, before: number | undefined): string =>
   before !== undefined && (held[0]?.from ?? before) < before
     ? `${network}: ${showRanges(held)}\nBlocks below ${before} remain if they share a segment with newer ones or are among the newest 64.`
     : `${network}: ${showRanges(held)}`
 
-const showForgotten = ({ network, forgotten }: Done<'forget'>): string => {
+const showForgotten = ({ network, forgotten }: ServiceResult<'forget'>): string => {
   if (forgotten.length === 0)
     return `${network}: the file has all that the cluster lost, if anything. It is sent again.`
   return `${network}: removed ${showRanges(forgotten)}. A server with a node indexes them again by itself, from its --from on; otherwise use index or import.`
 }
 
-const showNarrowed = ({ network, outside }: Done<'narrow'>): string => {
+const showNarrowed = ({ network, outside }: ServiceResult<'narrow'>): string => {
   if (!outside) return `${network}: removed what is outside of the scopes.`
   const { blocks, transactions, logs } = outside
   return `${network}: outside of the scopes: ${logs} logs, ${transactions} transactions, ${blocks} blocks. Nothing was removed.`
 }
 
-export const move = command({
+export const moveCommand = command({
   name: 'move',
   usage: '--network T/B/N --to opensearch|sqlite [options]',
   summary:
     "Moves a network's documents to an OpenSearch cluster, or back into its file, also with a running server, which does it itself.",
-  settings: ['network', ...CLUSTER],
+  settings: ['network', ...CLUSTER_SETTINGS],
   options: {
-    to: setting(oneOf(['opensearch', 'sqlite']), undefined, 'Where documents are to be, and are searched.'),
+    to: setting(choiceKind(['opensearch', 'sqlite']), undefined, 'Where documents are to be, and are searched.'),
   },
   audited: true,
   arity: [0, 0],
   run: async ({ services, config, options: { to }, progress, ...run }) => {
-    const network = networkOf(config)
+    const network = commandNetwork(config)
     if (to === undefined) throw misused('Where to? Add --to opensearch or --to sqlite.')
     if (to === 'opensearch' && !network.cluster)
       throw misused(
@@ -164,7 +164,7 @@ export const move = command({
       : `${network}: searches ask the file. Leave store and opensearch-url out of its settings from now on. The indices in the cluster remain until you delete them.`,
 })
 
-export const salvage = command({
+export const salvageCommand = command({
   name: 'salvage',
   usage: 'T/B/N',
   summary: 'Makes a new store from the undamaged parts of a damaged one, and names the lost blocks.',
@@ -182,7 +182,7 @@ export const salvage = command({
     ].join('\n'),
 })
 
-export const verify = command({
+export const verifyCommand = command({
   name: 'verify',
   usage: '[T/B/N]',
   summary: 'Reads all stored data and checks it for damage. Exits with 1 if there is any.',
@@ -200,7 +200,7 @@ export const verify = command({
     return services.verify(config, network, deep, run)
   },
   show: verified =>
-    verified.length === 0 ? NOTHING : verified.map(one => `${one.file}: ${showVerified(one)}`).join('\n'),
+    verified.length === 0 ? NOTHING_STORED : verified.map(one => `${one.file}: ${showVerified(one)}`).join('\n'),
   code: verified => (verified.some(({ faults }) => faults.length > 0) ? 1 : 0),
 })
 
@@ -209,13 +209,13 @@ const showVerified = ({ faults, unchecked, unread }: Verified): string => {
     return `${unchecked ? 'was not checked' : 'has the pages that were written, whose content was not checked'}: ${showText(unread, 400)}.`
   if (unchecked) return 'has no checksums yet. They are made when a server or an import writes to it next.'
   if (faults.length === 0) return 'is as it was written.'
-  return `is damaged. ${faults.map(fault => `${showText(fault, 400)}.`).join(' ')} ${REMEDY}`
+  return `is damaged. ${faults.map(fault => `${showText(fault, 400)}.`).join(' ')} ${DAMAGE_ADVICE}`
 }
 
-const REMEDY =
+const DAMAGE_ADVICE =
   'Check the disk, move away the file and those whose names begin like it, and restore a backup or index again.'
 
-export const stats = command({
+export const statsCommand = command({
   name: 'stats',
   usage: '[T/B/N]',
   summary: 'Shows the size of documents, index, alerts and dictionaries. Reads every page.',
@@ -223,12 +223,12 @@ export const stats = command({
   options: {},
   arity: [0, 1],
   run: async ({ services, config, args: [network] }) => services.stats(config, network),
-  show: found => (found.length === 0 ? NOTHING : found.map(showStats).join('\n')),
+  show: found => (found.length === 0 ? NOTHING_STORED : found.map(showStats).join('\n')),
 })
 
-const NOTHING = 'Nothing is stored.'
+const NOTHING_STORED = 'Nothing is stored.'
 
-const showStats = ({ network, store, bytes, log, free, ranges, parts }: Done<'stats'>[number]): string =>
+const showStats = ({ network, store, bytes, log, free, ranges, parts }: ServiceResult<'stats'>[number]): string =>
   [
     `${network}: ${showBytes(bytes)}, of which ${showBytes(free)} are free; write-ahead log ${showBytes(log)}`,
     `blocks: ${showRanges(ranges)}`,

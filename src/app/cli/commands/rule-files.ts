@@ -2,7 +2,7 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { isDeepStrictEqual } from 'node:util'
-import { blockPoint, count, toggle } from '../../../config/kinds.ts'
+import { blockPoint, countKind, toggle } from '../../../config/kinds.ts'
 import { setting } from '../../../config/settings.ts'
 import { ChainsieveError, messageOf, refuse } from '../../../lib/errors.ts'
 import { collectAtMost, readAtMost } from '../../../lib/read.ts'
@@ -13,15 +13,15 @@ import { checkRule, type Fault, SERVERS } from '../../../rules/schema.ts'
 import type { Simulation } from '../../../rules/search.ts'
 import type { Cancelled, EditedRules, RuleBook, RuleEdits, ShownRule } from '../../rule-book.ts'
 import type { CheckedRule, RulesService } from '../../rules.ts'
-import { type Context, command, misused, type Streams } from '../command.ts'
-import { count as counted, showRanges, showTable, showText, showTime } from '../show.ts'
+import { type CommandContext, command, misused, type Streams } from '../command.ts'
+import { showCount as counted, showRanges, showTable, showText, showTime } from '../show.ts'
 import { ACCOUNT, BOOK, idsOf, openBook, showCancelled } from './rules.ts'
 
 /** The name of a file in output. */
-const nameOf = (file: string): string => (file === '-' ? 'standard input' : file)
+const fileLabel = (file: string): string => (file === '-' ? 'standard input' : file)
 
 /** A JSON file, `-` being standard input. Whatever keeps it from being read is refused without the file's name. */
-const readJson = async (file: string, stdin: Readable, limits: Limits): Promise<unknown> => {
+const readJsonFile = async (file: string, stdin: Readable, limits: Limits): Promise<unknown> => {
   let bytes: Uint8Array | undefined
   try {
     bytes = file === '-' ? await collectAtMost(stdin, limits.inputFile) : readAtMost(file, limits.inputFile)
@@ -38,7 +38,7 @@ const readJson = async (file: string, stdin: Readable, limits: Limits): Promise<
 
 /** `rules.json: config.targetMap[0].value: value must be …` */
 const showFault = (file: string, { path, message }: Fault): string =>
-  [nameOf(file), path, message].filter(part => part !== '').join(': ')
+  [fileLabel(file), path, message].filter(part => part !== '').join(': ')
 
 interface FileRule {
   file: string
@@ -50,7 +50,7 @@ const rulesOf = async ({
   args,
   streams,
   config,
-}: Pick<Context, 'args' | 'streams' | 'config'>): Promise<FileRule[] | undefined> => {
+}: Pick<CommandContext, 'args' | 'streams' | 'config'>): Promise<FileRule[] | undefined> => {
   const { rules, faults } = await readRules(args, streams.stdin, config.limits)
   for (const fault of faults) streams.stderr.write(`${showText(fault, 2_000)}\n`)
   return faults.length > 0 ? undefined : rules
@@ -67,7 +67,7 @@ const readRules = async (
   for (const file of [...new Set(paths.flatMap(filesOf))]) {
     let value: unknown
     try {
-      value = await readJson(file, stdin, limits)
+      value = await readJsonFile(file, stdin, limits)
     } catch (error) {
       if (!(error instanceof ChainsieveError)) throw error
       faults.push(showFault(file, { path: '', message: error.message }))
@@ -82,7 +82,7 @@ const readRules = async (
       if (!checked.rule) continue
       const other = rules.get(checked.rule.name)
       if (other) {
-        const message = `${nameOf(other.file)} has a rule of this name, too: names tell rules apart here.`
+        const message = `${fileLabel(other.file)} has a rule of this name, too: names tell rules apart here.`
         faults.push(showFault(file, within(place, { path: 'name', message })))
       } else rules.set(checked.rule.name, { file, rule: checked.rule })
     }
@@ -105,7 +105,7 @@ const filesOf = (path: string): string[] => {
   return files.sort().map(name => join(path, name))
 }
 
-export const checkRules = command({
+export const rulesCheckCommand = command({
   name: 'rules check',
   usage: 'FILE…',
   summary:
@@ -142,7 +142,7 @@ const checkFile = async (
 ): Promise<CheckedFile> => {
   let value: unknown
   try {
-    value = await readJson(file, stdin, limits)
+    value = await readJsonFile(file, stdin, limits)
   } catch (error) {
     if (!(error instanceof ChainsieveError)) throw error
     return { file, fault: error.message, rules: [] }
@@ -188,7 +188,7 @@ const checkedJson = (checked: CheckedFile) => ({
   ),
 })
 
-export const applyRules = command({
+export const rulesApplyCommand = command({
   name: 'rules apply',
   usage: 'FILE|DIR… [--prune] [--dry-run] [--account NAME]',
   summary:
@@ -205,15 +205,15 @@ export const applyRules = command({
     const rules = await rulesOf(context)
     if (!rules) return 1
     const book = openBook(context, options.account)
-    const steps = plan(await book.list(), rules, options.prune)
-    const done = options.dryRun ? steps : await take(context, book, steps)
+    const steps = planSteps(await book.list(), rules, options.prune)
+    const done = options.dryRun ? steps : await applySteps(context, book, steps)
     if (!config.json) for (const step of done) if (step.to !== 'keep') print(showStep(step, options.dryRun))
-    print(config.json ? JSON.stringify(toJson(done, options.dryRun)) : summary(done, options.dryRun))
+    print(config.json ? JSON.stringify(appliedJson(done, options.dryRun)) : summary(done, options.dryRun))
     return 0
   },
 })
 
-export const createRules = command({
+export const rulesCreateCommand = command({
   name: 'rules create',
   usage: 'FILE… [--account NAME]',
   summary: 'Creates the rules of JSON files. Fails if the account has a rule of the same name.',
@@ -234,7 +234,7 @@ export const createRules = command({
           `There is a rule ${JSON.stringify(rule.name)} already (${idsOf(same)}): chainsieve rules apply updates it.`,
         )
     }
-    const { created } = await change(context, book, { ...NONE, create: rules.map(({ rule }) => rule) })
+    const { created } = await change(context, book, { ...NO_EDITS, create: rules.map(({ rule }) => rule) })
     if (config.json) print(JSON.stringify(created))
     else for (const { id, name } of created) print(`created    ${id}  ${showText(name)}`)
     return 0
@@ -242,22 +242,22 @@ export const createRules = command({
 })
 
 /** The change to one rule. `keep`: no file has it, and it stays. */
-type Step =
+type ApplyStep =
   | { to: 'create'; name: string; id?: number; rule: RuleInput }
-  | { to: 'update'; name: string; id: number; rule: RuleInput; changes: Change[] }
+  | { to: 'update'; name: string; id: number; rule: RuleInput; changes: RuleChange[] }
   | { to: 'nothing' | 'delete' | 'keep'; name: string; id: number }
-type Done = Step & Cancelled
+type AppliedStep = ApplyStep & Cancelled
 
-interface Change {
+interface RuleChange {
   path: string
   /** Undefined where there was nothing, or will be. */
   from: unknown
   to: unknown
 }
 
-const plan = (known: readonly ShownRule[], wanted: readonly FileRule[], prune: boolean): Step[] => {
+const planSteps = (known: readonly ShownRule[], wanted: readonly FileRule[], prune: boolean): ApplyStep[] => {
   const byName = Map.groupBy(known, ({ name }) => name)
-  const steps = wanted.map(({ rule }): Step => {
+  const steps = wanted.map(({ rule }): ApplyStep => {
     const same = byName.get(rule.name) ?? []
     const [before] = same
     if (same.length > 1)
@@ -272,7 +272,7 @@ const plan = (known: readonly ShownRule[], wanted: readonly FileRule[], prune: b
   })
   const names = new Set(wanted.map(({ rule }) => rule.name))
   const others = known.filter(({ name }) => !names.has(name))
-  return [...steps, ...others.map(({ id, name }): Step => ({ to: prune ? 'delete' : 'keep', id, name }))]
+  return [...steps, ...others.map(({ id, name }): ApplyStep => ({ to: prune ? 'delete' : 'keep', id, name }))]
 }
 
 /** A rule without what the server adds. State and start are left as they are where the file does not name them. */
@@ -292,7 +292,7 @@ const differences = (
   from: Readonly<Record<string, unknown>>,
   to: Readonly<Record<string, unknown>>,
   path = '',
-): Change[] =>
+): RuleChange[] =>
   [...new Set([...Object.keys(from), ...Object.keys(to)])].flatMap(name => {
     const [before, after] = [from[name], to[name]]
     if (isDeepStrictEqual(before, after)) return []
@@ -305,14 +305,14 @@ const differences = (
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-const NONE: RuleEdits = { create: [], replace: [], remove: [] }
+const NO_EDITS: RuleEdits = { create: [], replace: [], remove: [] }
 /** So many changes are soon made. */
-const FEW = 200
+const MAX_QUIET_CHANGES = 200
 
-const change = async ({ progress }: Pick<Context, 'progress'>, book: RuleBook, changes: RuleEdits) => {
+const change = async ({ progress }: Pick<CommandContext, 'progress'>, book: RuleBook, changes: RuleEdits) => {
   const { create, replace, remove } = changes
   const total = create.length + replace.length + remove.length
-  if (total <= FEW) return book.change(changes)
+  if (total <= MAX_QUIET_CHANGES) return book.change(changes)
   const shown = progress('rules')
   try {
     return await book.change(changes, done => shown.update({ blocks: 0, logs: 0, events: 0, done, total }))
@@ -321,7 +321,11 @@ const change = async ({ progress }: Pick<Context, 'progress'>, book: RuleBook, c
   }
 }
 
-const take = async (context: Pick<Context, 'progress'>, book: RuleBook, steps: readonly Step[]): Promise<Done[]> => {
+const applySteps = async (
+  context: Pick<CommandContext, 'progress'>,
+  book: RuleBook,
+  steps: readonly ApplyStep[],
+): Promise<AppliedStep[]> => {
   const changed: EditedRules = await change(context, book, {
     create: steps.flatMap(step => (step.to === 'create' ? [step.rule] : [])),
     replace: steps.flatMap(step => (step.to === 'update' ? [{ id: step.id, rule: step.rule }] : [])),
@@ -329,7 +333,7 @@ const take = async (context: Pick<Context, 'progress'>, book: RuleBook, steps: r
   })
   const created = changed.created.values()
   const cancelled = { update: changed.replaced.values(), delete: changed.removed.values() }
-  return steps.map((step): Done => {
+  return steps.map((step): AppliedStep => {
     if (step.to === 'create') return { ...step, id: created.next().value!.id }
     if (step.to !== 'update' && step.to !== 'delete') return step
     const { cancelledDeliveries } = cancelled[step.to].next().value!
@@ -337,29 +341,29 @@ const take = async (context: Pick<Context, 'progress'>, book: RuleBook, steps: r
   })
 }
 
-const SAID = {
+const STEP_WORDS = {
   create: 'created',
   update: 'updated',
   nothing: 'unchanged',
   delete: 'deleted',
   keep: 'not in the files',
-} as const satisfies Record<Step['to'], string>
+} as const satisfies Record<ApplyStep['to'], string>
 
-const showStep = (step: Done, dryRun: boolean): string =>
+const showStep = (step: AppliedStep, dryRun: boolean): string =>
   [
-    `${SAID[step.to].padEnd(9)}  ${step.id ?? '-'}  ${showText(step.name)}${showCancelled(step)}`,
+    `${STEP_WORDS[step.to].padEnd(9)}  ${step.id ?? '-'}  ${showText(step.name)}${showCancelled(step)}`,
     ...(step.to === 'update'
       ? step.changes.map(({ path, from, to }) =>
-          dryRun ? `           ${path}: ${json(from)} → ${json(to)}` : `           ${path}`,
+          dryRun ? `           ${path}: ${showValue(from)} → ${showValue(to)}` : `           ${path}`,
         )
       : []),
   ].join('\n')
 
-const json = (value: unknown): string => (value === undefined ? 'nothing' : showText(JSON.stringify(value)))
+const showValue = (value: unknown): string => (value === undefined ? 'nothing' : showText(JSON.stringify(value)))
 
-const summary = (done: readonly Done[], dryRun: boolean): string => {
-  const n = (to: Step['to']) => done.filter(step => step.to === to).length
-  const counts = (['create', 'update', 'nothing', 'delete'] as const).map(to => `${n(to)} ${SAID[to]}`).join(', ')
+const summary = (done: readonly AppliedStep[], dryRun: boolean): string => {
+  const n = (to: ApplyStep['to']) => done.filter(step => step.to === to).length
+  const counts = (['create', 'update', 'nothing', 'delete'] as const).map(to => `${n(to)} ${STEP_WORDS[to]}`).join(', ')
   const kept = n('keep')
   return [
     `${counts}.`,
@@ -368,8 +372,8 @@ const summary = (done: readonly Done[], dryRun: boolean): string => {
   ].join(' ')
 }
 
-const toJson = (done: readonly Done[], dryRun: boolean) => {
-  const those = (to: Step['to']) =>
+const appliedJson = (done: readonly AppliedStep[], dryRun: boolean) => {
+  const those = (to: ApplyStep['to']) =>
     done.flatMap(step => {
       if (step.to !== to) return []
       const { id = null, name, cancelledDeliveries } = step
@@ -386,7 +390,7 @@ const toJson = (done: readonly Done[], dryRun: boolean) => {
   }
 }
 
-export const simulateRule = command({
+export const rulesSimulateCommand = command({
   name: 'rules simulate',
   usage: 'FILE|ID [--from N|latest-K] [--to N|latest-K] [--size N]',
   summary: 'Shows how often a rule would have fired in the stored blocks, and the newest hits. Sends nothing.',
@@ -394,7 +398,7 @@ export const simulateRule = command({
   options: {
     from: setting(blockPoint, undefined, 'First block to search. The default is the first stored block.'),
     to: setting(blockPoint, undefined, 'Last block to search. The default is the last stored block.'),
-    size: setting(count(0, 1_000), '10', 'Number of hits to show.'),
+    size: setting(countKind(0, 1_000), '10', 'Number of hits to show.'),
   },
   arity: [1, 1],
   run: async ({ services, config, shutdown, args: [which = ''], options: { from, to, size }, streams, print }) => {
@@ -403,7 +407,7 @@ export const simulateRule = command({
     const rules = services.openRules(config, { shutdown })
     const rule = /^\d{1,15}$/.test(which)
       ? rules.get(Number(which)).input
-      : await readRule(which, streams, config.limits)
+      : await readRuleFile(which, streams, config.limits)
     if (rule === undefined) return 1
     const simulation = await rules.simulate(rule, { from, to, size })
     print(config.json ? JSON.stringify(simulation) : showSimulated(rule, simulation))
@@ -412,17 +416,24 @@ export const simulateRule = command({
 })
 
 /** The rule of a file; undefined if it is not one, after its faults are printed. Its receivers do not matter: nothing is sent. */
-const readRule = async (file: string, { stdin, stderr }: Streams, limits: Limits): Promise<RuleInput | undefined> => {
+const readRuleFile = async (
+  file: string,
+  { stdin, stderr }: Streams,
+  limits: Limits,
+): Promise<RuleInput | undefined> => {
   let value: unknown
   try {
-    value = await readJson(file, stdin, limits)
+    value = await readJsonFile(file, stdin, limits)
   } catch (error) {
     throw error instanceof ChainsieveError
-      ? refuse(error.code, `${nameOf(file)}: ${error.message}`, error.cause)
+      ? refuse(error.code, `${fileLabel(file)}: ${error.message}`, error.cause)
       : error
   }
   if (Array.isArray(value))
-    throw refuse('many_rules', `${nameOf(file)} holds a list: put the one rule that is meant into a file of its own.`)
+    throw refuse(
+      'many_rules',
+      `${fileLabel(file)} holds a list: put the one rule that is meant into a file of its own.`,
+    )
   const { rule, faults } = checkRule(value, { limits })
   for (const fault of faults) stderr.write(`${showText(showFault(file, fault), 2_000)}\n`)
   return rule
@@ -439,17 +450,17 @@ const showSimulated = (
     `${showText(name)} would have fired ${counted(total, 'time')} in ${stored} of ${technology}/${blockchain}/${network}.`,
     ...(holes.length === 0 ? [] : [`Not stored, and not looked at: ${showRanges(holes)}`]),
     ...warnings.map(warning => `Warning: ${showText(warning, 2_000)}`),
-    ...(hits.length === 0 ? [] : [showTable(['BLOCK', 'ID', 'WHAT'], (hits as Hit[]).map(showHit))]),
+    ...(hits.length === 0 ? [] : [showTable(['BLOCK', 'ID', 'WHAT'], (hits as SimulatedHit[]).map(showHit))]),
   ].join('\n')
 }
 
-interface Hit {
+interface SimulatedHit {
   _id: string
   _type: string
   _source: Record<string, unknown>
 }
 
-const showHit = ({ _id, _type, _source }: Hit): string[] => {
+const showHit = ({ _id, _type, _source }: SimulatedHit): string[] => {
   const block = (_source.blockNumber ?? _source.number) as { num: unknown }
   return [plainJson(block.num), _id, showText((SUMMARIES[_type] ?? JSON.stringify)(_source))]
 }

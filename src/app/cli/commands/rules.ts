@@ -1,4 +1,4 @@
-import { count, duration, moment, text, toggle } from '../../../config/kinds.ts'
+import { countKind, duration, moment, textKind, toggle } from '../../../config/kinds.ts'
 import { setting } from '../../../config/settings.ts'
 import type { DeliveryInfo } from '../../../delivery/ledger/records.ts'
 import { didYouMean } from '../../../lib/edit-distance.ts'
@@ -6,27 +6,27 @@ import { refuse } from '../../../lib/errors.ts'
 import { DAY_MS } from '../../../lib/time.ts'
 import type { Cancelled, RuleBook, ShownRule } from '../../rule-book.ts'
 import type { ListedRule } from '../../rules.ts'
-import { type Context, command, misused } from '../command.ts'
-import { bookOf } from '../rule-book.ts'
-import { count as counted, showTable, showText, showTime } from '../show.ts'
+import { type CommandContext, command, misused } from '../command.ts'
+import { openRuleBook } from '../rule-book.ts'
+import { showCount as counted, showTable, showText, showTime } from '../show.ts'
 
 /** What commands on the rules of one account take. */
 export const BOOK = ['server', 'token'] as const
 export const ACCOUNT = {
   account: setting(
-    text('a name', 'NAME'),
+    textKind('a name', 'NAME'),
     undefined,
     'Account of the rules in the data folder. It is needed if there are several.',
   ),
 } as const
 
 export const openBook = (
-  { services, config, shutdown }: Pick<Context, 'services' | 'config' | 'shutdown'>,
+  { services, config, shutdown }: Pick<CommandContext, 'services' | 'config' | 'shutdown'>,
   account: string | undefined,
-): RuleBook => bookOf(config, () => services.openRules(config, { shutdown }), account)
+): RuleBook => openRuleBook(config, () => services.openRules(config, { shutdown }), account)
 
 /** The rule that a word means: its number, or its whole name. */
-const choose = (rules: readonly ShownRule[], which: string): ShownRule => {
+const findRule = (rules: readonly ShownRule[], which: string): ShownRule => {
   const found = /^\d{1,15}$/.test(which) ? rules.filter(({ id }) => id === Number(which)) : []
   const named = found.length > 0 ? found : rules.filter(({ name }) => name === which)
   if (named.length === 1) return named[0]!
@@ -49,27 +49,27 @@ export const showCancelled = ({ cancelledDeliveries: cancelled }: Cancelled): st
 }
 
 /** What a server lists at once. */
-const MOST = 1_000
+const MAX_LISTED_RULES = 1_000
 
-export const listRules = command({
+export const rulesListCommand = command({
   name: 'rules list',
   usage: '[--account NAME] [--limit N] [--after ID]',
   summary: 'Lists the alert rules of all accounts, and how often each has fired. With --server, those of the token.',
   settings: BOOK,
   options: {
-    account: setting(text('a name', 'NAME'), undefined, 'Account whose rules are listed.'),
-    limit: setting(count(1, MOST), undefined, 'Maximum number of rules to list. The default is all.'),
-    after: setting(count(0), '0', 'Only rules with a higher number, for the next page.'),
+    account: setting(textKind('a name', 'NAME'), undefined, 'Account whose rules are listed.'),
+    limit: setting(countKind(1, MAX_LISTED_RULES), undefined, 'Maximum number of rules to list. The default is all.'),
+    after: setting(countKind(0), '0', 'Only rules with a higher number, for the next page.'),
   },
   arity: [0, 0],
   run: async context => {
     const { services, config, shutdown } = context
     const { account, limit, after } = context.options
-    const page = limit === undefined && after === 0 ? undefined : { size: limit ?? MOST, after }
+    const page = limit === undefined && after === 0 ? undefined : { size: limit ?? MAX_LISTED_RULES, after }
     const rules =
       config.server !== undefined
-        ? (await openBook(context, account).list(page)).map(toRow)
-        : services.openRules(config, { shutdown }).list(account, page).map(listedRow)
+        ? (await openBook(context, account).list(page)).map(serverRuleRow)
+        : services.openRules(config, { shutdown }).list(account, page).map(storedRuleRow)
     return { rules, isFull: rules.length === page?.size }
   },
   show: ({ rules, isFull }) => {
@@ -81,7 +81,7 @@ export const listRules = command({
 })
 
 /** A rule of either source as the table shows it. */
-interface Row {
+interface RuleRow {
   id: number
   /** Undefined where all are of the account of the token. */
   account?: string
@@ -98,7 +98,7 @@ interface Row {
 }
 
 /** As a server tells of a rule: which receivers fail stands in the first of its warnings. */
-const toRow = (rule: ShownRule): Row => {
+const serverRuleRow = (rule: ShownRule): RuleRow => {
   const { id, name, technology, blockchain, enabled, failing = [], warnings = [] } = rule
   const told = warnings.slice(0, failing.length).map(warning => warning.replace(/\.$/, ''))
   const idle = rule.idle ?? undefined
@@ -113,7 +113,7 @@ const toRow = (rule: ShownRule): Row => {
   }
 }
 
-const listedRow = ({ rule, account, idle, failing, fired }: ListedRule): Row => {
+const storedRuleRow = ({ rule, account, idle, failing, fired }: ListedRule): RuleRow => {
   const { id, network, startBlock, input } = rule
   const state = stateFrom(rule.enabled, idle, failing)
   const why = state === 'paused' ? null : (idle ?? null)
@@ -128,7 +128,7 @@ const listedRow = ({ rule, account, idle, failing, fired }: ListedRule): Row => 
 const stateFrom = (enabled: boolean, idle: string | undefined, failing: readonly string[]) =>
   !enabled ? 'paused' : failing.length > 0 ? 'failing' : idle === undefined ? 'active' : 'idle'
 
-const reasons = ({ id, state, idle, failing }: Row): string[] =>
+const reasons = ({ id, state, idle, failing }: RuleRow): string[] =>
   state === 'paused'
     ? []
     : [
@@ -136,7 +136,7 @@ const reasons = ({ id, state, idle, failing }: Row): string[] =>
         ...(idle === undefined ? [] : [`Rule ${id} is idle: ${idle}.`]),
       ]
 
-const showRules = (rules: readonly Row[]): string => {
+const showRules = (rules: readonly RuleRow[]): string => {
   const withAccount = rules[0]!.account !== undefined
   const table = showTable(
     ['ID', ...(withAccount ? ['ACCOUNT'] : []), 'NAME', 'NETWORK', 'TARGET', 'STATE', 'CONFIRMATIONS', 'FIRED'],
@@ -148,9 +148,9 @@ const showRules = (rules: readonly Row[]): string => {
   return [table, ...rules.flatMap(reasons)].join('\n')
 }
 
-type Change = (book: RuleBook, rule: ShownRule) => Promise<Cancelled>
+type ChangeRule = (book: RuleBook, rule: ShownRule) => Promise<Cancelled>
 
-const changing = (name: string, done: string, summary: string, change: Change) =>
+const changing = (name: string, done: string, summary: string, change: ChangeRule) =>
   command({
     name: `rules ${name}`,
     usage: 'ID|NAME… [--account NAME]',
@@ -163,7 +163,7 @@ const changing = (name: string, done: string, summary: string, change: Change) =
       const book = openBook(context, options.account)
       const all = await book.list()
       // All are looked up before the first is changed.
-      const chosen = [...new Set(args.map(which => choose(all, which)))]
+      const chosen = [...new Set(args.map(which => findRule(all, which)))]
       const results: object[] = []
       for (const rule of chosen) {
         const { cancelledDeliveries } = await change(book, rule)
@@ -175,25 +175,25 @@ const changing = (name: string, done: string, summary: string, change: Change) =
     },
   })
 
-export const pauseRules = changing(
+export const rulesPauseCommand = changing(
   'pause',
   'paused',
   'Pauses rules, and cancels what is queued for them.',
   (book, { id }) => book.put(id, { enabled: false }),
 )
 
-export const resumeRules = changing('resume', 'active', 'Resumes rules that were paused.', (book, { id }) =>
+export const rulesResumeCommand = changing('resume', 'active', 'Resumes rules that were paused.', (book, { id }) =>
   book.put(id, { enabled: true }),
 )
 
-export const deleteRules = changing(
+export const rulesDeleteCommand = changing(
   'delete',
   'deleted',
   'Deletes rules, and cancels what is queued for them.',
   (book, { id }) => book.remove(id),
 )
 
-export const showRule = command({
+export const rulesShowCommand = command({
   name: 'rules show',
   usage: 'ID|NAME [--account NAME]',
   summary: 'Prints a rule as JSON, as chainsieve rules apply takes it.',
@@ -202,11 +202,11 @@ export const showRule = command({
   arity: [1, 1],
   run: async context => {
     const { args, options, print } = context
-    print(JSON.stringify(choose(await openBook(context, options.account).list(), args[0]!), null, 2))
+    print(JSON.stringify(findRule(await openBook(context, options.account).list(), args[0]!), null, 2))
   },
 })
 
-export const testRule = command({
+export const rulesTestCommand = command({
   name: 'rules test',
   usage: 'ID|NAME [--document ID] [--account NAME]',
   summary: 'Sends each alert of a rule once, marked as a test. Exit code 1 if a receiver did not accept it.',
@@ -214,7 +214,7 @@ export const testRule = command({
   options: {
     ...ACCOUNT,
     document: setting(
-      text('the id of a stored document', 'ID'),
+      textKind('the id of a stored document', 'ID'),
       undefined,
       'Document to send. The default is the newest that the rule finds.',
     ),
@@ -223,7 +223,7 @@ export const testRule = command({
   run: async context => {
     const { args, options } = context
     const book = openBook(context, options.account)
-    const { id } = choose(await book.list(), args[0]!)
+    const { id } = findRule(await book.list(), args[0]!)
     return book.test(id, options.document)
   },
   show: ({ entity, deliveries }) => {
@@ -237,13 +237,13 @@ export const testRule = command({
   code: ({ deliveries }) => (deliveries.every(({ delivered }) => delivered) ? 0 : 1),
 })
 
-export const signingSecret = command({
+export const rulesSecretCommand = command({
   name: 'rules secret',
   usage: '--account NAME [--rotate] [--overlap TIME]',
   summary: 'Prints the secret that signs the webhooks of an account, and nothing else.',
   settings: [],
   options: {
-    account: setting(text('a name', 'NAME'), undefined, 'Account of the secret.'),
+    account: setting(textKind('a name', 'NAME'), undefined, 'Account of the secret.'),
     rotate: setting(toggle, 'false', 'Creates a new secret, and prints it.'),
     overlap: setting(
       duration,
@@ -261,16 +261,16 @@ export const signingSecret = command({
   },
 })
 
-export const listDeliveries = command({
+export const rulesDeliveriesCommand = command({
   name: 'rules deliveries',
   usage: '[--dead] [--rule ID] [--alert ID] [--limit N]',
   summary: 'Lists deliveries that were sent, wait or are dead, newest first.',
   settings: [],
   options: {
     dead: setting(toggle, 'false', 'Only dead deliveries.'),
-    rule: setting(count(1), undefined, 'Only deliveries of the rule with that number.'),
-    alert: setting(text('the id of an alert', 'ID'), undefined, 'Only deliveries of that alert.'),
-    limit: setting(count(1, 100_000), '50', 'Maximum number of deliveries to list.'),
+    rule: setting(countKind(1), undefined, 'Only deliveries of the rule with that number.'),
+    alert: setting(textKind('the id of an alert', 'ID'), undefined, 'Only deliveries of that alert.'),
+    limit: setting(countKind(1, 100_000), '50', 'Maximum number of deliveries to list.'),
   },
   arity: [0, 0],
   run: async ({ services, config, shutdown, options: { limit, ...filter } }) => {
@@ -279,13 +279,13 @@ export const listDeliveries = command({
   },
   show: ({ deliveries, hasOlder }) => {
     if (deliveries.length === 0) return 'There are no such deliveries.'
-    const text = showDeliveries(deliveries)
+    const text = showDeliveryTable(deliveries)
     return hasOlder ? `${text}\nThere are older deliveries: --limit N lists more.` : text
   },
   json: ({ deliveries }) => deliveries.map(deliveryJson),
 })
 
-const showDeliveries = (deliveries: DeliveryInfo[]): string =>
+const showDeliveryTable = (deliveries: DeliveryInfo[]): string =>
   showTable(
     ['ID', 'WHEN', 'RULE', 'ALERT', 'TYPE', 'CHANNEL', 'TARGET', 'STATE', 'TRIES', 'NEXT TRY', 'LAST'],
     deliveries.map(it => [
@@ -299,31 +299,31 @@ const showDeliveries = (deliveries: DeliveryInfo[]): string =>
       it.state,
       String(it.tries),
       showTime(it.nextAt),
-      lastOf(it),
+      lastResult(it),
     ]),
   )
 
-const lastOf = ({ lastStatus, lastError }: DeliveryInfo): string =>
+const lastResult = ({ lastStatus, lastError }: DeliveryInfo): string =>
   showText(lastError ?? (lastStatus === null ? '-' : String(lastStatus)))
 
 /** Times as elsewhere in answers. */
 const deliveryJson = ({ createdAt, deliveredAt, nextAt, ...delivery }: DeliveryInfo) => ({
   ...delivery,
-  createdAt: iso(createdAt),
-  deliveredAt: iso(deliveredAt),
-  nextAt: iso(nextAt),
+  createdAt: isoOrNull(createdAt),
+  deliveredAt: isoOrNull(deliveredAt),
+  nextAt: isoOrNull(nextAt),
 })
 
-const iso = (at: number | null) => (at === null ? null : new Date(at).toISOString())
+const isoOrNull = (at: number | null) => (at === null ? null : new Date(at).toISOString())
 
-export const redeliver = command({
+export const rulesRedeliverCommand = command({
   name: 'rules redeliver',
   usage: '[DELIVERY-ID…] [--rule ID] [--alert ID] [--dead] [--after TIME] [--before TIME]',
   summary: 'Sends deliveries again: those that meet all given conditions, of which at least one is required.',
   settings: [],
   options: {
-    rule: setting(count(1), undefined, 'Deliveries of the rule with that number.'),
-    alert: setting(text('the id of an alert', 'ID'), undefined, 'Deliveries of that alert.'),
+    rule: setting(countKind(1), undefined, 'Deliveries of the rule with that number.'),
+    alert: setting(textKind('the id of an alert', 'ID'), undefined, 'Deliveries of that alert.'),
     dead: setting(toggle, 'false', 'Dead deliveries.'),
     after: setting(moment, undefined, 'Deliveries created at that time or later, such as 2024-05-17T12:00:00Z.'),
     before: setting(moment, undefined, 'Deliveries created at that time or earlier.'),
@@ -331,7 +331,7 @@ export const redeliver = command({
   audited: true,
   arity: [0, Number.POSITIVE_INFINITY],
   run: async ({ services, config, shutdown, args, options: { rule, alert, dead, after, before } }) => {
-    const ids = args.map(idOf)
+    const ids = args.map(deliveryNumber)
     if (ids.length === 0 && !dead && [rule, alert, after, before].every(it => it === undefined))
       throw misused('Which deliveries? Name them, or add --rule, --alert, --dead, --after or --before.')
     if (after !== undefined && before !== undefined && before < after)
@@ -363,7 +363,7 @@ export const redeliver = command({
 
 const UNFIT = 'there is none that fits, or it was cancelled, is a test, or a later message took its place'
 
-const idOf = (text: string): number => {
+const deliveryNumber = (text: string): number => {
   if (!/^[1-9]\d{0,14}$/.test(text))
     throw misused(
       `A delivery is named by its number, which chainsieve rules deliveries shows, not ${JSON.stringify(text)}.`,

@@ -1,19 +1,36 @@
 import { isIPv6 } from 'node:net'
 import type { Config } from '../../../config/index.ts'
-import { count, duration, port, text, toggle } from '../../../config/kinds.ts'
+import { countKind, duration, port, textKind, toggle } from '../../../config/kinds.ts'
 import { setting } from '../../../config/settings.ts'
 import type { Finding } from '../../../doctor/finding.ts'
 import { messageOf, stop } from '../../../lib/errors.ts'
 import type { ReceiveNews } from '../../receive.ts'
-import { CLUSTER, command, KEPT, misused, NODE, networkOf, SCOPED, SERVER } from '../command.ts'
-import { count as counted, showStatus, showText } from '../show.ts'
+import {
+  CLUSTER_SETTINGS,
+  command,
+  commandNetwork,
+  misused,
+  NODE_SETTINGS,
+  RETENTION_SETTINGS,
+  SCOPE_SETTINGS,
+  SERVER_SETTINGS,
+} from '../command.ts'
+import { showCount as counted, showStatus, showText } from '../show.ts'
 import { showDevNews } from '../show-news.ts'
 
-export const serve = command({
+export const serveCommand = command({
   name: 'serve',
   usage: '[--network T/B/N --rpc URL] [options]',
   summary: 'Runs the server. Indexes and follows the given networks; without any network, serves a demo chain.',
-  settings: ['role', ...SERVER, ...NODE.filter(name => name !== 'to'), ...SCOPED, ...CLUSTER, ...KEPT, 'indexers'],
+  settings: [
+    'role',
+    ...SERVER_SETTINGS,
+    ...NODE_SETTINGS.filter(name => name !== 'to'),
+    ...SCOPE_SETTINGS,
+    ...CLUSTER_SETTINGS,
+    ...RETENTION_SETTINGS,
+    'indexers',
+  ],
   options: {},
   arity: [0, 0],
   run: async ({ services, config, log, shutdown }) => {
@@ -33,12 +50,15 @@ const checkClusters = ({ networks }: Config) => {
     )
 }
 
-export const dev = command({
+export const devCommand = command({
   name: 'dev',
   usage: '[--rpc URL] [options]',
   summary:
     'Follows a local node (http://127.0.0.1:8545) for contract developers: decodes by the ABIs of the Foundry or Hardhat project in this folder, prints what happens, and serves it. Keeps no data.',
-  settings: [...SERVER, ...NODE.filter(name => name !== 'to' && name !== 'order' && name !== 'network')],
+  settings: [
+    ...SERVER_SETTINGS,
+    ...NODE_SETTINGS.filter(name => name !== 'to' && name !== 'order' && name !== 'network'),
+  ],
   defaults: {
     network: 'ethereum/dev/local',
     rpc: ['http://127.0.0.1:8545'],
@@ -52,7 +72,7 @@ export const dev = command({
   arity: [0, 0],
   run: ({ services, config, options: { verbose }, cwd, log, shutdown, streams, print }) => {
     const style = { colours: streams.stdout.isTTY === true }
-    return services.dev(config, networkOf(config), {
+    return services.dev(config, commandNetwork(config), {
       folder: cwd,
       verbose,
       tell: news => print(config.json ? JSON.stringify(news) : showDevNews(news, style)),
@@ -62,7 +82,7 @@ export const dev = command({
   },
 })
 
-export const replay = command({
+export const replayCommand = command({
   name: 'replay',
   usage: 'HASH [--rpc URL]',
   summary:
@@ -77,7 +97,7 @@ export const replay = command({
         `Which transaction? Name it by its hash, 0x and 64 hex digits, not ${JSON.stringify(hash.slice(0, 100))}.`,
       )
     const style = { colours: streams.stdout.isTTY === true }
-    return services.replay(config, networkOf(config), hash.toLowerCase(), {
+    return services.replay(config, commandNetwork(config), hash.toLowerCase(), {
       folder: cwd,
       tell: news => print(config.json ? JSON.stringify(news) : showDevNews(news, style)),
       log,
@@ -86,7 +106,7 @@ export const replay = command({
   },
 })
 
-export const receive = command({
+export const receiveCommand = command({
   name: 'receive',
   usage: '[--port PORT] [--account NAME | --secret SECRET] [--status CODE] [--delay TIME]',
   summary:
@@ -94,9 +114,13 @@ export const receive = command({
   settings: [],
   options: {
     port: setting(port, '8700', 'Port that the receiver listens on, at 127.0.0.1.'),
-    account: setting(text('a name', 'NAME'), undefined, 'Account whose secret in the data folder signs the webhooks.'),
-    secret: setting(text('a secret', 'SECRET'), undefined, 'Secret that signs the webhooks (whsec_…).'),
-    status: setting(count(200, 599), '200', 'HTTP status to answer.'),
+    account: setting(
+      textKind('a name', 'NAME'),
+      undefined,
+      'Account whose secret in the data folder signs the webhooks.',
+    ),
+    secret: setting(textKind('a secret', 'SECRET'), undefined, 'Secret that signs the webhooks (whsec_…).'),
+    status: setting(countKind(200, 599), '200', 'HTTP status to answer.'),
     delay: setting(duration, '0s', 'Time to wait before each answer.'),
   },
   arity: [0, 0],
@@ -137,7 +161,7 @@ const showBody = (body: string): string => {
   }
 }
 
-export const status = command({
+export const statusCommand = command({
   name: 'status',
   usage: '',
   summary: 'Shows for each network the stored blocks, the head, and the state of its nodes.',
@@ -148,7 +172,7 @@ export const status = command({
   show: showStatus,
 })
 
-export const health = command({
+export const healthCommand = command({
   name: 'health',
   usage: '[--ready] [options]',
   summary: 'Checks that the server at --host and --port lives. Exit code 0 if it does, 1 if not.',
@@ -180,7 +204,7 @@ const reachable = (host: string): string => {
 /** By Node's own client, which starts sooner than the one that asks nodes. A certificate is for other names than this machine's: nothing secret is sent. */
 const ask = async (url: string): Promise<{ status: number | undefined; body: string }> => {
   const { request } = await (url.startsWith('https:') ? import('node:https') : import('node:http'))
-  const options = { agent: false, rejectUnauthorized: false, signal: AbortSignal.timeout(PATIENCE_MS) } as const
+  const options = { agent: false, rejectUnauthorized: false, signal: AbortSignal.timeout(HEALTH_TIMEOUT_MS) } as const
   return new Promise((resolve, reject) => {
     const asked = request(url, options, async answer => {
       try {
@@ -196,21 +220,21 @@ const ask = async (url: string): Promise<{ status: number | undefined; body: str
 }
 
 /** A server that is busy answers within a second. */
-const PATIENCE_MS = 5_000
+const HEALTH_TIMEOUT_MS = 5_000
 
-export const doctor = command({
+export const doctorCommand = command({
   name: 'doctor',
   usage: '[options]',
   summary:
     'Checks nodes, stored data, clusters, clock, mail server, webhooks, disk and file modes, and says what to do. Sends no alerts.',
-  settings: [...NODE, ...CLUSTER, ...SERVER],
+  settings: [...NODE_SETTINGS, ...CLUSTER_SETTINGS, ...SERVER_SETTINGS],
   options: {},
   arity: [0, 0],
   run: async ({ services, config, log, shutdown, print }) => {
     const findings: Finding[] = []
     for await (const finding of services.diagnose(config, { log, shutdown })) {
       findings.push(finding)
-      if (!config.json) print(show(finding))
+      if (!config.json) print(showFinding(finding))
     }
     const failed = findings.filter(({ state }) => state === 'fail').length
     const warned = findings.filter(({ state }) => state === 'warn').length
@@ -220,7 +244,7 @@ export const doctor = command({
   },
 })
 
-const show = ({ check, subject, state, found, remedy }: Finding): string => {
+const showFinding = ({ check, subject, state, found, remedy }: Finding): string => {
   const line = `${state.padEnd(4)}  ${check.padEnd(7)}  ${showText(subject)}: ${showText(found, 400)}.`
   return remedy === undefined ? line : `${line}\n                 ${remedy}`
 }
