@@ -214,7 +214,7 @@ const byHash: Join = ({ keys, counts }, numberOf, { from, to, size: first }) => 
 }
 
 /** Numbers from 0 on. */
-export const upTo = (size: number): Uint32Array => {
+export const upTo = (size: number): Uint32Array<ArrayBuffer> => {
   const all = new Uint32Array(size)
   for (let i = 0; i < size; i++) all[i] = i
   return all

@@ -1,6 +1,8 @@
 import { MISSING } from '../index/column-codec.ts'
 import type { Batch } from './batch.ts'
+import { upTo } from './merging.ts'
 import type { RawNumbers } from './values.ts'
+
 /** Different values in their order. */
 export interface Sorted {
   values: Float64Array<ArrayBuffer>
@@ -40,86 +42,68 @@ const withoutTwins = (values: Float64Array<ArrayBuffer>, counts: Float64Array<Ar
   return sortedFrom(values.slice(0, kept), counts.slice(0, kept))
 }
 
-/** Of values in any order. Numbers alone are sorted much faster than by a function. Without counts each is one. */
-export const sortedOf = (values: Float64Array<ArrayBuffer>, given?: Float64Array): Sorted => {
-  if (values.length >= WORTH && areWords(values)) return byDigits(values, given)
-  const counts = given ?? new Float64Array(values.length).fill(1)
-  // Where there is room, a value's place stands in its lower bits.
-  const step = 2 ** Math.ceil(Math.log2(values.length + 1))
-  const most = Number.MAX_SAFE_INTEGER / step
-  if (values.every(value => value >= 0 && value < most && Math.floor(value) === value)) {
-    const packed = values.map((value, place) => value * step + place).sort()
-    return withoutTwins(
-      packed.map(one => Math.floor(one / step)),
-      packed.map(one => counts[one % step]!),
-    )
+/** Of values in any order. Without counts each is one. */
+export const sortedOf = (values: Float64Array, counts?: Float64Array): Sorted => {
+  const places = orderOf(values)
+  const ordered = [new Float64Array(values.length), new Float64Array(values.length)] as const
+  for (let i = 0; i < places.length; i++) {
+    ordered[0][i] = values[places[i]!]!
+    ordered[1][i] = counts ? counts[places[i]!]! : 1
   }
-  const sorted = values.slice().sort()
-  const byValue = new Map<number, number>()
-  for (let i = 0; i < values.length; i++) byValue.set(values[i]!, (byValue.get(values[i]!) ?? 0) + counts[i]!)
-  const distinct = byValue.size === sorted.length ? sorted : sorted.filter((value, i) => value !== sorted[i - 1])
-  return sortedFrom(
-    distinct,
-    distinct.map(value => byValue.get(value)!),
-  )
+  return withoutTwins(...ordered)
 }
 
 export const areWords = (values: Float64Array): boolean => {
   for (let i = 0; i < values.length; i++) if (values[i]! >>> 0 !== values[i]) return false
   return true
 }
+
 /** Values from which on a table of counts pays. */
-const WORTH = 512
-const DIGIT = 11
-const DIGITS = 2 ** DIGIT
+const MIN_BY_DIGITS = 512
+const DIGIT_BITS = 11
+const DIGITS = 2 ** DIGIT_BITS
 
-/** Of whole numbers below 2^32. Without counts each is one. */
-const byDigits = (values: Float64Array, counts: Float64Array | undefined): Sorted => {
-  const { keys, places } = sortDigits(values, counts !== undefined)
-  const ordered = new Float64Array(values.length)
-  if (counts && places) for (let i = 0; i < ordered.length; i++) ordered[i] = counts[places[i]!]!
-  else ordered.fill(1)
-  return withoutTwins(Float64Array.from(keys), ordered)
-}
-
-/** Whole numbers below 2^32 in their order, and from which places they came: by their digits, the last ones first. */
-const sortDigits = (values: Float64Array, withPlaces: boolean): { keys: Uint32Array; places?: Uint32Array } => {
+/** The places of values in their order. Many are sorted by their digits, the last ones first. */
+const orderOf = (values: Float64Array): Uint32Array => {
   const size = values.length
-  let keys = Uint32Array.from(values)
-  let other = new Uint32Array(size)
-  let places = withPlaces ? new Uint32Array(size) : undefined
-  let otherPlaces = places && new Uint32Array(size)
-  if (places) for (let i = 0; i < size; i++) places[i] = i
+  let places = upTo(size)
+  if (size < MIN_BY_DIGITS) return places.sort((a, b) => values[a]! - values[b]!)
+  let [otherWords, otherPlaces] = [new Uint32Array(size), new Uint32Array(size)]
   const next = new Uint32Array(DIGITS)
-  for (let shift = 0; shift < 32; shift += DIGIT) {
-    next.fill(0)
-    for (let i = 0; i < size; i++) next[(keys[i]! >>> shift) & (DIGITS - 1)]!++
-    if (next[(keys[0]! >>> shift) & (DIGITS - 1)] === size) continue
-    for (let digit = 0, sum = 0; digit < DIGITS; digit++) {
-      const here = next[digit]!
-      next[digit] = sum
-      sum += here
-    }
-    if (places && otherPlaces)
+  for (const part of areWords(values) ? [Uint32Array.from(values)] : orderedBits(values)) {
+    let words = new Uint32Array(size)
+    for (let i = 0; i < size; i++) words[i] = part[places[i]!]!
+    for (let shift = 0; shift < 32; shift += DIGIT_BITS) {
+      next.fill(0)
+      for (let i = 0; i < size; i++) next[(words[i]! >>> shift) & (DIGITS - 1)]!++
+      if (next[(words[0]! >>> shift) & (DIGITS - 1)] === size) continue
+      for (let digit = 0, sum = 0; digit < DIGITS; digit++) {
+        const count = next[digit]!
+        next[digit] = sum
+        sum += count
+      }
       for (let i = 0; i < size; i++) {
-        const place = next[(keys[i]! >>> shift) & (DIGITS - 1)]!++
-        other[place] = keys[i]!
+        const place = next[(words[i]! >>> shift) & (DIGITS - 1)]!++
+        otherWords[place] = words[i]!
         otherPlaces[place] = places[i]!
       }
-    else for (let i = 0; i < size; i++) other[next[(keys[i]! >>> shift) & (DIGITS - 1)]!++] = keys[i]!
-    ;[keys, other] = [other, keys]
-    ;[places, otherPlaces] = [otherPlaces, places]
+      ;[words, otherWords] = [otherWords, words]
+      ;[places, otherPlaces] = [otherPlaces, places]
+    }
   }
-  return { keys, ...(places && { places }) }
+  return places
 }
 
-/** The places of values in their order; undefined where they ascend. */
-export const orderOf = (values: Float64Array): Uint32Array | undefined => {
-  let i = 1
-  while (i < values.length && values[i]! >= values[i - 1]!) i++
-  if (i >= values.length) return undefined
-  if (areWords(values)) return sortDigits(values, true).places
-  return Uint32Array.from(values.keys()).sort((a, b) => values[a]! - values[b]!)
+/** The lower and the upper halves of doubles, changed so that they ascend with these. */
+const orderedBits = (values: Float64Array): [low: Uint32Array, high: Uint32Array] => {
+  const words = new Uint32Array(values.buffer, values.byteOffset, 2 * values.length)
+  const [low, high] = [new Uint32Array(values.length), new Uint32Array(values.length)]
+  for (let i = 0; i < values.length; i++) {
+    const isNegative = words[2 * i + 1]! >>> 31 === 1
+    low[i] = isNegative ? ~words[2 * i]! : words[2 * i]!
+    high[i] = isNegative ? ~words[2 * i + 1]! : words[2 * i + 1]! | 0x80000000
+  }
+  return [low, high]
 }
 
 /**
