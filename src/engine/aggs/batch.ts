@@ -1,5 +1,6 @@
 import type { Kind } from '../../mapping/index.ts'
 import type { SegmentView } from '../query/fields/ordinals.ts'
+import { and, count, each, isEmpty, listed, minus, type OrdinalSet, run, toArray } from '../query/match/ordinal-set.ts'
 import type { Elements } from './elements.ts'
 
 /** Documents of one kind in one segment, or elements of a nested list of theirs. */
@@ -99,6 +100,38 @@ export const filtered = (batch: Batch, keep: (ordinal: number, i: number) => boo
   }
   if (size === count) return batch
   return { count: size, list: list.subarray(0, size), from: 0, owners: kept?.subarray(0, size), buckets }
+}
+
+/** The documents of a set. */
+export const batchOf = (set: OrdinalSet): Batch => {
+  const shared = { count: count(set), owners: undefined, buckets: 1 }
+  return set.form === 'run'
+    ? { ...shared, list: undefined, from: set.from }
+    : { ...shared, list: toArray(set), from: 0 }
+}
+
+/** Those of a batch that lie in a mask, which is a set of ordinals. */
+export const masked = (batch: Batch, mask: OrdinalSet, { size, elements }: Pick<At, 'size' | 'elements'>): Batch => {
+  const all = elements ? elements.role.length : size
+  if (mask.form === 'run' && mask.from === 0 && mask.to >= all) return batch
+  if (isEmpty(mask)) return emptied(batch)
+  const { from, except, runs, buckets } = batch
+  const isPlain = !runs && !batch.owners
+  if (isPlain && (except || !batch.list)) {
+    const left = except ? minus(mask, listed(except), all) : and(mask, run(from, from + batch.count), all)
+    return count(left) === batch.count ? batch : { ...batchOf(left), buckets }
+  }
+  const bits = bitsOf(mask, all)
+  return filtered(batch, ordinal => (bits[ordinal >>> 5]! & (1 << (ordinal & 31))) !== 0)
+}
+
+const bitsOf = (set: OrdinalSet, size: number): Uint32Array => {
+  if (set.form === 'bits') return set.bits
+  const bits = new Uint32Array((size + 31) >>> 5)
+  each(set, ordinal => {
+    bits[ordinal >>> 5]! |= 1 << (ordinal & 31)
+  })
+  return bits
 }
 
 /** How many of a batch lie in each bucket. */

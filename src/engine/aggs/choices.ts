@@ -2,6 +2,7 @@ import { overLimit } from '../../limits/index.ts'
 import type { SpecOf } from '../../query/aggs/ast.ts'
 import { rangeKey } from '../../query/aggs/buckets.ts'
 import type { Bucket, Buckets, SingleBucket } from '../../query/aggs/result.ts'
+import { not, type OrdinalSet, or } from '../query/match/ordinal-set.ts'
 import {
   type Aggregator,
   bytesOf,
@@ -18,7 +19,7 @@ import {
   type State,
   shrinkAll,
 } from './aggregator.ts'
-import { type At, type Batch, countsOf, filtered, ordinalAt } from './batch.ts'
+import { type At, type Batch, countsOf, filtered, masked, ordinalAt } from './batch.ts'
 import { createSource } from './sources.ts'
 import { eachValue, gathered } from './values.ts'
 
@@ -190,12 +191,13 @@ export const createFilters = ({ filters, other }: SpecOf<'filters'>, inner: Inne
     {
       ...{ type: 'filters', isNamed },
       choose(at, batch) {
-        const matched = new Set<number>()
+        const size = at.elements ? at.elements.role.length : at.size
+        const masks: OrdinalSet[] = []
         return ({ query }) => {
-          if (!query) return filtered(batch, ordinal => !matched.has(ordinal))
-          const one = context.matching.filter(query, at, batch)
-          if (other !== undefined) for (let i = 0; i < one.count; i++) matched.add(ordinalAt(one, i))
-          return one
+          if (!query) return masked(batch, not(or(masks, size), size), at)
+          const mask = context.matching.mask(query, at, batch)
+          masks.push(mask)
+          return masked(batch, mask, at)
         }
       },
       describe: ({ name }) => ({ ...(isNamed && { name: name! }), key: [] }),

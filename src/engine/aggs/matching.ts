@@ -1,119 +1,86 @@
+import { remembered } from '../../lib/caches.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { Queries } from '../../query/aggs/ast.ts'
 import { ALL, type Node } from '../../query/ast.ts'
 import { compile } from '../../query/predicate.ts'
 import { nested } from '../../query/simplify.ts'
 import { OVERFLOW_SLOT } from '../index/terms.ts'
-import { numberedAs, positionOfOrdinal, type SegmentView } from '../query/fields/ordinals.ts'
+import { numberedAs, positionOfOrdinal } from '../query/fields/ordinals.ts'
 import { matchRole } from '../query/match/arguments.ts'
-import { type Evaluation, evaluate } from '../query/match/evaluate.ts'
-import { and, count, each, has, listed, minus, type OrdinalSet, run, toArray } from '../query/match/ordinal-set.ts'
+import { evaluate } from '../query/match/evaluate.ts'
+import { counted, EMPTY, has, type OrdinalSet, run } from '../query/match/ordinal-set.ts'
 import type { Ask } from '../query/match/segment-matcher.ts'
-import { isExact, type Nested, planNested } from '../query/plan/nested.ts'
+import { isExact, planNested } from '../query/plan/nested.ts'
 import { planQuery } from '../query/plan/planner.ts'
-import { type At, type Batch, emptied, filtered } from './batch.ts'
+import { type At, type Batch, masked, ordinalAt } from './batch.ts'
 import type { Role } from './elements.ts'
 import type { Stores } from './sources.ts'
 
-/** Tells which documents, or elements of lists, match a query inside of an aggregation. */
-export const createMatching = (stores: Stores & { ask: Ask }) => {
-  const evaluations = new Map<Node, Evaluation>()
-  const tests = new Map<Node, ReturnType<typeof createElementTest>>()
-  const plans = new Map<Node, Nested>()
-  const planOf = (kind: Kind, node: Node): Nested => {
-    let found = plans.get(node)
-    if (!found) {
-      found = planNested(node, stores.reader, kind === 'call' ? 'call' : 'log')
-      plans.set(node, found)
+/** Masks of the documents, or of the elements of lists, that match a query inside of an aggregation. */
+export const createMatching = ({ reader, exact, ask }: Stores & { ask: Ask }) => {
+  const evaluationsOf = byKind((kind, node) => evaluate({ kind, plan: planQuery(kind, node, reader), reader, ask }))
+  const plansOf = byKind((kind, node) => planNested(node, reader, kind === 'call' ? 'call' : 'log'))
+  const predicatesOf = byKind((kind, node) => compile(kind, nested('args', node)))
+
+  /** Most conditions on arguments follow from their roles, or from the index; in doubt the documents of the batch are asked. */
+  const elementMask = (node: Node, at: At, batch: Batch): OrdinalSet => {
+    const { roles, role, documents } = at.elements!
+    const plan = plansOf(at.kind)(node)
+    const residuals = roles.map(({ signature, position }) => plan.forRole(signature, position))
+    if (residuals.every(({ op }) => op === 'all')) return run(0, role.length)
+    const holds = predicatesOf(at.kind)(node)
+    const askDocument = (element: number): boolean => {
+      reader.check()
+      const position = positionOfOrdinal(at.header, numberedAs(at.kind), documents[element]!)
+      const [document] = exact.load(at.kind, [position], ['args'])
+      const args = document?._source.args as unknown[] | undefined
+      const argument = args?.[roles[role[element]!]!.position]
+      return argument !== undefined && holds({ _id: '', _source: { args: [argument] } })
     }
-    return found
-  }
-  const evaluationOf = (kind: Kind, node: Node): Evaluation => {
-    let found = evaluations.get(node)
-    if (!found) {
-      found = evaluate({ kind, plan: planQuery(kind, node, stores.reader), reader: stores.reader, ask: stores.ask })
-      evaluations.set(node, found)
+    const { segment, header, size } = at
+    const tests = roles.map(({ signature, position }, i): ((element: number) => boolean) => {
+      const residual = residuals[i]!
+      if (residual.op === 'all') return () => true
+      if (residual.op === 'none') return () => false
+      if (!isExact(residual) || position >= OVERFLOW_SLOT || hasHexRange(residual)) return askDocument
+      const role = { signature, position, postings: undefined, nested: plan, reader, at: { segment, header, size } }
+      let matched: OrdinalSet | undefined
+      return element => {
+        matched ??= matchRole(residual, role)
+        return has(matched, documents[element]!)
+      }
+    })
+    const bits = new Uint32Array((role.length + 31) >>> 5)
+    for (let i = 0; i < batch.count; i++) {
+      const element = ordinalAt(batch, i)
+      if (tests[role[element]!]!(element)) bits[element >>> 5]! |= 1 << (element & 31)
     }
-    return found
+    return counted(bits)
   }
+
+  /** Of all documents of a segment, or of the elements of a batch. */
+  const mask = (queries: Queries, at: At, batch: Batch): OrdinalSet => {
+    const node = queries[at.kind] ?? ALL
+    if (node.op === 'none' || batch.count === 0) return EMPTY
+    if (node.op === 'all') return run(0, at.elements ? at.elements.role.length : at.size)
+    return at.elements ? elementMask(node, at, batch) : evaluationsOf(at.kind)(node).matches(at.segment)
+  }
+
   return {
-    filter(queries: Queries, at: At, batch: Batch): Batch {
-      const node = queries[at.kind] ?? ALL
-      if (node.op === 'all' || batch.count === 0) return batch
-      if (node.op === 'none') return emptied(batch)
-      if (!at.elements) {
-        const matched = evaluationOf(at.kind, node).matches(at.segment)
-        if (batch.except && !batch.runs) return within(batch, minus(matched, listed(batch.except), at.size))
-        if (!batch.except && !batch.owners && !batch.list)
-          return within(batch, and(matched, run(batch.from, batch.from + batch.count), at.size))
-        const set = bitsOf(matched, at.size)
-        return filtered(batch, ordinal => (set[ordinal >>> 5]! & (1 << (ordinal & 31))) !== 0)
-      }
-      const plan = planOf(at.kind, node)
-      if (at.elements.roles.every(role => plan.forRole(role.signature, role.position).op === 'all')) return batch
-      let test = tests.get(node)
-      if (!test) {
-        test = createElementTest(at.kind, node, plan, stores)
-        tests.set(node, test)
-      }
-      return filtered(batch, test(at))
-    },
+    mask,
+    filter: (queries: Queries, at: At, batch: Batch): Batch => masked(batch, mask(queries, at, batch), at),
     /** Whether arguments of a role can match. */
-    mayMatch(queries: Queries, kind: Kind, { signature, position }: Role): boolean {
-      const node = queries[kind] ?? ALL
-      return planOf(kind, node).forRole(signature, position).op !== 'none'
-    },
+    mayMatch: (queries: Queries, kind: Kind, { signature, position }: Role): boolean =>
+      plansOf(kind)(queries[kind] ?? ALL).forRole(signature, position).op !== 'none',
   }
 }
 
 export type Matching = ReturnType<typeof createMatching>
 
-/** A batch without buckets, cut down to some of its documents. */
-const within = (batch: Batch, set: OrdinalSet): Batch => {
-  if (count(set) === batch.count) return batch
-  const shared = { owners: undefined, buckets: batch.buckets }
-  if (set.form === 'run') return { ...shared, count: set.to - set.from, list: undefined, from: set.from }
-  const list = toArray(set)
-  return { ...shared, count: list.length, list, from: 0 }
-}
-
-const bitsOf = (set: OrdinalSet, size: number): Uint32Array => {
-  if (set.form === 'bits') return set.bits
-  const bits = new Uint32Array((size + 31) >>> 5)
-  each(set, ordinal => {
-    bits[ordinal >>> 5]! |= 1 << (ordinal & 31)
-  })
-  return bits
-}
-
-/** Most conditions on arguments follow from their roles, or from the index; in doubt the document is asked. */
-const createElementTest = (kind: Kind, node: Node, plan: Nested, { reader, exact }: Stores) => {
-  const holds = compile(kind, nested('args', node))
-  return (at: At): ((element: number) => boolean) => {
-    const { roles, role, documents } = at.elements!
-    const numbered = numberedAs(kind)
-    const ask = (element: number): boolean => {
-      reader.check()
-      const [document] = exact.load(kind, [positionOfOrdinal(at.header, numbered, documents[element]!)], ['args'])
-      const args = document?._source.args as unknown[] | undefined
-      const one = args?.[roles[role[element]!]!.position]
-      return one !== undefined && holds({ _id: '', _source: { args: [one] } })
-    }
-    const tests = roles.map(({ signature, position }): ((element: number) => boolean) => {
-      const left = plan.forRole(signature, position)
-      if (left.op === 'all') return () => true
-      if (left.op === 'none') return () => false
-      if (!isExact(left) || position >= OVERFLOW_SLOT || hasHexRange(left)) return ask
-      let set: OrdinalSet | undefined
-      return element => {
-        set ??= matchRole(left, { signature, position, postings: undefined, nested: plan, reader, at: viewOf(at) })
-        return has(set, documents[element]!)
-      }
-    })
-    return element => tests[role[element]!]!(element)
-  }
-}
+/** Makes something of each query once. */
+const byKind = <T extends object>(make: (kind: Kind, node: Node) => T) =>
+  remembered(Number.POSITIVE_INFINITY, (kind: Kind) =>
+    remembered(Number.POSITIVE_INFINITY, (node: Node) => make(kind, node)),
+  )
 
 const hasHexRange = (node: Node): boolean => node.op === 'range' && node.field.field === 'args.value.hex'
-
-const viewOf = ({ segment, header, size }: At): SegmentView => ({ segment, header, size })

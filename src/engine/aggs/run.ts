@@ -6,11 +6,10 @@ import { and, isWithin } from '../../query/simplify.ts'
 import { termOf, UNDECODED } from '../index/terms.ts'
 import { isRowKind, numberedAs, viewOf } from '../query/fields/ordinals.ts'
 import type { Evaluation } from '../query/match/evaluate.ts'
-import { type OrdinalSet, toArray } from '../query/match/ordinal-set.ts'
 import { BLOCK_NUMBERS } from '../query/sort/sort-keys.ts'
 import type { Reader, ReadHeader, Segment } from '../reader.ts'
 import { bytesOfAll, type Context, collectAll, type Inner, mergeAll, type State, shrinkAll } from './aggregator.ts'
-import { allBut, type Batch } from './batch.ts'
+import { allBut, type Batch, batchOf } from './batch.ts'
 
 /** The documents of one kind that aggregations look at, segment by segment. */
 export interface AggregatedPart {
@@ -86,13 +85,6 @@ const batchIn = (
 
 /** Characters of a query for which results are kept. */
 const LONGEST = 10_000
-
-export const batchOf = (set: OrdinalSet): Batch => {
-  const shared = { owners: undefined, buckets: 1 }
-  if (set.form === 'run') return { ...shared, count: set.to - set.from, list: undefined, from: set.from }
-  const list = toArray(set)
-  return { ...shared, count: list.length, list, from: 0 }
-}
 
 /**
  * What a query asks of the documents of a segment that lies as a whole within a range of time or of blocks: a window that moves
