@@ -1,5 +1,6 @@
 import { fullType } from '../../decode/signature.ts'
 import type { AbiParam } from '../../decode/types.ts'
+import { remembered } from '../../lib/caches.ts'
 import { checksumAddress } from '../../lib/keccak.ts'
 import { type FieldPath, type Kind, lookup } from '../../mapping/index.ts'
 import type { Value } from '../../query/ast.ts'
@@ -13,7 +14,7 @@ import type { Reader } from '../reader.ts'
 import { type At, type Batch, ordinalAt } from './batch.ts'
 import { type Keys, numberOf } from './keys.ts'
 import type { Source, Stores } from './sources.ts'
-import { type Found, foundIn, gathered } from './values.ts'
+import { type Found, foundIn, gathered, readSeveral } from './values.ts'
 
 /** Arguments of events or calls of one segment. */
 export interface Elements {
@@ -234,8 +235,6 @@ const scatterIntegers = (
   }
 }
 
-const READ = 0x1f
-
 /** From the documents themselves. */
 const ofDocuments = (field: FieldPath, keys: Keys | undefined, { reader, exact }: Stores): Source => {
   // Addresses are shown with their checksums, but found in any letter case.
@@ -248,31 +247,20 @@ const ofDocuments = (field: FieldPath, keys: Keys | undefined, { reader, exact }
     read(at, batch) {
       const { documents, role, roles } = at.elements!
       const places = topics && at.kind === 'event' ? roles.map(one => topicPlace(one, reader)) : []
-      const ends = new Uint32Array(batch.count)
-      const all: number[] = []
       let before = -1
       let args: unknown[] = []
-      for (let i = 0; i < batch.count; i++) {
-        if ((i & READ) === 0) reader.check()
-        const element = ordinalAt(batch, i)
+      return readSeveral(batch, reader.check, element => {
         const document = documents[element]!
         const place = places[role[element]!]
-        const known = place && topics!(positionOfOrdinal(at.header, 'log', document), place)
-        if (known !== undefined) {
-          all.push(known)
-          ends[i] = all.length
-          continue
-        }
+        const topic = place && topics!(positionOfOrdinal(at.header, 'log', document), place)
+        if (topic !== undefined) return [topic]
         if (document !== before) {
           const [loaded] = exact.load(at.kind, [positionOfOrdinal(at.header, numberedAs(at.kind), document)], ['args'])
           args = (loaded?._source.args as unknown[] | null) ?? []
           before = document
         }
-        const { position } = roles[role[element]!]!
-        for (const value of read({ args: [args[position]] })) all.push(numberOf(value, keys))
-        ends[i] = all.length
-      }
-      return { form: 'several', keys: Float64Array.from(all), ends }
+        return read({ args: [args[roles[role[element]!]!.position]] }).map(value => numberOf(value, keys))
+      })
     },
   }
 }
@@ -287,22 +275,17 @@ const topicPlace = ({ signature, position, input }: Role, reader: Reader): numbe
 /** Reads addresses that are topics, which takes much less than the document; undefined where a topic is none. */
 const topicReader = (keys: Keys, reader: Reader): ((position: number, place: number) => number | undefined) => {
   const stored = createStored(reader)
-  let known = new Map<string, number>()
+  const keyOf = remembered(MAX_REMEMBERED, (topic: string) =>
+    keys.of(checksumAddress(`0x${topic.slice(EMPTY_HALF.length)}`)),
+  )
   let before: { position: number; topics: readonly string[] } | undefined
   return (position, place) => {
     if (before?.position !== position) before = { position, topics: stored.topics(position)?.topics ?? [] }
     const topic = before.topics[place]
-    if (!topic?.startsWith(EMPTY_HALF)) return undefined
-    let key = known.get(topic)
-    if (key === undefined) {
-      key = keys.of(checksumAddress(`0x${topic.slice(EMPTY_HALF.length)}`))
-      if (known.size >= KNOWN) known = new Map()
-      known.set(topic, key)
-    }
-    return key
+    return topic?.startsWith(EMPTY_HALF) ? keyOf(topic) : undefined
   }
 }
 
 /** What stands before an address in a word. */
 const EMPTY_HALF = `0x${'0'.repeat(24)}`
-const KNOWN = 50_000
+const MAX_REMEMBERED = 50_000

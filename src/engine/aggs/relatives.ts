@@ -7,74 +7,66 @@ import { and, collected, type OrdinalSet, run, toArray } from '../query/match/or
 import { EVERYTHING } from '../query/plan/plan.ts'
 import { ofParent } from '../query/plan/planner.ts'
 import type { Context } from './aggregator.ts'
-import { type At, type Batch, ordinalAt } from './batch.ts'
+import { type At, type Batch, emptied, ordinalAt } from './batch.ts'
 
 type Lead = (at: At, batch: Batch) => { at: At; batch: Batch }
 
 /** From documents to those of their children that are of one kind, each in the buckets of its parent. */
-export const toChildren = ({ child }: SpecOf<'children'>, context: Context): Lead => {
-  const { reader } = context
-  return (at, batch) => {
-    const there = viewAt(at, child, context)
-    if (at.elements || batch.count === 0 || !parentsOf(child).includes(at.kind)) return nothing(there, batch)
-    const link = linkOf(numberedAs(child), numberedAs(at.kind), reader)
+export const toChildren = ({ child }: SpecOf<'children'>, context: Context): Lead =>
+  toRelatives(child, context, (at, batch, there) => {
+    if (!parentsOf(child).includes(at.kind)) return undefined
+    const link = linkOf(numberedAs(child), numberedAs(at.kind), context.reader)
     const parents = distinct(batch, at.size)
-    const found = and(link.down(at, parents), ofKind(child, at.kind, there, context), there.size)
-    const children = toArray(found)
-    const above = link.up(at, found)
-    const buckets = bucketsOf(batch, at.size)
-    const pairs = createPairs(batch)
-    for (const [i, ordinal] of children.entries()) {
-      if ((i & SOME) === 0) reader.check()
-      const parent = above[i]!
-      if (parent !== NO_PARENT) for (const bucket of buckets(parent)) pairs.add(ordinal, bucket)
-    }
-    return { at: there, batch: pairs.batch() }
-  }
-}
+    const children = and(link.down(at, parents), ofKind(child, at.kind, there, context), there.size)
+    return { found: toArray(children), from: link.up(at, children) }
+  })
 
-/** From documents of one kind to their parents. */
-export const toParents = ({ child, of }: SpecOf<'parent'>, context: Context): Lead => {
-  const { reader } = context
-  return (at, batch) => {
-    const there = viewAt(at, of, context)
-    if (at.elements || batch.count === 0 || at.kind !== child) return nothing(there, batch)
-    const link = linkOf(numberedAs(child), numberedAs(of), reader)
+/** From documents of one kind to their parents, each once in each bucket. */
+export const toParents = ({ child, of }: SpecOf<'parent'>, context: Context): Lead =>
+  toRelatives(of, context, (at, batch) => {
+    if (at.kind !== child) return undefined
+    const link = linkOf(numberedAs(child), numberedAs(of), context.reader)
     const children = distinct(batch, at.size)
-    const buckets = bucketsOf(batch, at.size)
-    const above = link.up(at, children)
-    const found: { parent: number; bucket: number }[] = []
-    const seen = new Set<number>()
-    for (const [i, ordinal] of toArray(children).entries()) {
-      if ((i & SOME) === 0) reader.check()
-      const parent = above[i]!
-      if (parent === NO_PARENT) continue
-      for (const bucket of buckets(ordinal)) {
-        const key = parent * batch.buckets + bucket
-        if (seen.has(key)) continue
-        seen.add(key)
-        found.push({ parent, bucket })
-      }
-    }
-    const pairs = createPairs(batch)
-    for (const { parent, bucket } of found.sort((a, b) => a.parent - b.parent)) pairs.add(parent, bucket)
-    return { at: there, batch: pairs.batch() }
-  }
+    return { found: link.up(at, children), from: toArray(children) }
+  })
+
+/** Documents that are led to, and of each one of the batch that leads there; either may be no document. */
+interface Links {
+  found: ArrayLike<number>
+  from: ArrayLike<number>
 }
 
-/** Between two looks at whether to go on. */
-const SOME = 0xfff
+const toRelatives =
+  (kind: At['kind'], context: Context, find: (at: At, batch: Batch, there: At) => Links | undefined): Lead =>
+  (at, batch) => {
+    const there = { ...viewOf(at.segment, numberedAs(kind), context.reader), kind, elements: undefined }
+    const links = at.elements || batch.count === 0 ? undefined : find(at, batch, there)
+    if (!links) return { at: there, batch: emptied(batch) }
+    const { buckets, owners } = batch
+    const bucketsIn = bucketsOf(batch, at.size)
+    /** Places in a table of documents and buckets. */
+    const all: number[] = []
+    for (let i = 0; i < links.found.length; i++) {
+      if ((i & CHECK_MASK) === 0) context.reader.check()
+      const [found, from] = [links.found[i]!, links.from[i]!]
+      if (found === NO_PARENT || from === NO_PARENT) continue
+      for (const bucket of bucketsIn(from)) all.push(found * buckets + bucket)
+    }
+    const places = Float64Array.from(all)
+      .sort()
+      .filter((place, i, sorted) => place !== sorted[i - 1])
+    return {
+      at: there,
+      batch: {
+        ...{ count: places.length, from: 0, buckets },
+        list: Uint32Array.from(places, place => Math.floor(place / buckets)),
+        owners: owners && Uint32Array.from(places, place => place % buckets),
+      },
+    }
+  }
 
-const viewAt = ({ segment }: At, kind: At['kind'], { reader }: Context): At => ({
-  ...viewOf(segment, numberedAs(kind), reader),
-  kind,
-  elements: undefined,
-})
-
-const nothing = (at: At, { buckets, owners }: Batch): { at: At; batch: Batch } => ({
-  at,
-  batch: { count: 0, list: new Uint32Array(0), from: 0, owners: owners && new Uint32Array(0), buckets },
-})
+/** Documents between two looks at whether to go on, less one. */
+const CHECK_MASK = 0xfff
 
 const distinct = (batch: Batch, size: number): OrdinalSet =>
   batch.list
@@ -104,21 +96,5 @@ const bucketsOf = (batch: Batch, size: number): ((ordinal: number) => readonly n
     const found: number[] = []
     for (let i = heads[ordinal]!; i >= 0; i = next[i]!) found.push(owners[i]!)
     return found
-  }
-}
-
-/** A batch that grows. */
-const createPairs = ({ owners, buckets }: Batch) => {
-  const list: number[] = []
-  const own: number[] = []
-  return {
-    add(ordinal: number, bucket: number) {
-      list.push(ordinal)
-      own.push(bucket)
-    },
-    batch: (): Batch => ({
-      ...{ count: list.length, list: Uint32Array.from(list), from: 0, buckets },
-      owners: owners && Uint32Array.from(own),
-    }),
   }
 }

@@ -1,3 +1,4 @@
+import { remembered } from '../../lib/caches.ts'
 import { type FieldPath, type Kind, lookup } from '../../mapping/index.ts'
 import type { Values } from '../../query/aggs/ast.ts'
 import type { Value } from '../../query/ast.ts'
@@ -15,7 +16,17 @@ import { positionOf } from '../schema.ts'
 import { type At, type Batch, ordinalAt } from './batch.ts'
 import { elementSource } from './elements.ts'
 import { type Keys, numberOf } from './keys.ts'
-import { blockIndexes, type Found, foundByBlock, foundIn, foundOnlyIn, mapped, NOTHING, withMissing } from './values.ts'
+import {
+  blockIndexes,
+  type Found,
+  foundByBlock,
+  foundIn,
+  foundOnlyIn,
+  mapped,
+  NOTHING,
+  readSeveral,
+  withMissing,
+} from './values.ts'
 
 /** The values that an aggregation looks at, as numbers. */
 export interface Source {
@@ -33,20 +44,13 @@ export interface Stores {
  */
 export const createSource = (values: Values, keys: Keys | undefined, stores: Stores): Source => {
   if (values.meta) return metaSource(values.meta, keys)
-  const sources = new Map<Kind, Source>()
+  const sourceIn = remembered(Number.POSITIVE_INFINITY, (kind: Kind): Source => {
+    const field = values.fields[kind]
+    if (!field) return { read: () => NOTHING }
+    return field.list?.nested ? elementSource(field, keys, stores) : sourceOf(kind, field, keys, stores)
+  })
   const missing = values.missing === undefined ? undefined : keys ? keys.of(values.missing) : Number(values.missing)
-  return {
-    read(at, batch) {
-      const field = values.fields[at.kind]
-      if (!field) return withMissing(NOTHING, missing)
-      let source = sources.get(at.kind)
-      if (!source) {
-        source = field.list?.nested ? elementSource(field, keys, stores) : sourceOf(at.kind, field, keys, stores)
-        sources.set(at.kind, source)
-      }
-      return withMissing(source.read(at, batch), missing)
-    },
-  }
+  return { read: (at, batch) => withMissing(sourceIn(at.kind).read(at, batch), missing) }
 }
 
 /** What documents have without a field: ids are their places in the chain. */
@@ -121,16 +125,10 @@ const ofSignature = (kind: Kind, field: FieldPath, keys: Keys | undefined, store
     lookup(kind === 'call' ? 'call' : 'log', kind === 'call' ? 'selector' : 'signature')!,
     reader,
   )!
-  const known = new Map<number, number>()
-  const keyOf = (id: number): number => {
-    let key = known.get(id)
-    if (key === undefined) {
-      const value = meaningOf(reader.signature(id))
-      key = value === null || value === undefined || tooLong(field, value) ? Number.NaN : numberOf(value, keys)
-      known.set(id, key)
-    }
-    return key
-  }
+  const keyOf = remembered(Number.POSITIVE_INFINITY, (id: number) => {
+    const value = meaningOf(reader.signature(id))
+    return value === null || value === undefined || tooLong(field, value) ? Number.NaN : numberOf(value, keys)
+  })
   const records = ofRecords(kind, field, keys, stores)
   return {
     read(at, batch) {
@@ -192,20 +190,13 @@ const converter = (
 
 const textual = (field: FieldPath, keys: Keys | undefined, reader: Reader): ((stored: number) => number) => {
   const interpret = interpreterOf(field, reader)
-  const known = new Map<number, number>()
-  return stored => {
-    let key = known.get(stored)
-    if (key === undefined) {
-      const value = interpret(stored)
-      key = value === undefined ? Number.NaN : numberOf(value, keys)
-      if (known.size >= KNOWN) known.clear()
-      known.set(stored, key)
-    }
-    return key
-  }
+  return remembered(MAX_REMEMBERED, stored => {
+    const value = interpret(stored)
+    return value === undefined ? Number.NaN : numberOf(value, keys)
+  })
 }
 
-const KNOWN = 50_000
+const MAX_REMEMBERED = 50_000
 
 /** Transactions stand for their hashes. */
 const transactions = (kind: Kind, { reader }: Stores): Source | undefined => {
@@ -228,33 +219,21 @@ const transactions = (kind: Kind, { reader }: Stores): Source | undefined => {
   }
 }
 
-/** Documents that are read between two looks at whether to go on. */
-const READ = 0x1f
-
 /** What neither a column nor the place tells: from the record of each document that is asked for, or from the document. */
 const ofRecords = (kind: Kind, field: FieldPath, keys: Keys | undefined, { reader, exact }: Stores): Source => {
   const read = valuesReader(kind, field, { reader, exact })
   const numbered = numberedAs(kind)
   return {
     read(at, batch) {
-      const { count } = batch
-      const ends = new Uint32Array(count)
-      const all: number[] = []
       let before = -1
-      for (let i = 0; i < count; i++) {
-        if ((i & READ) === 0) reader.check()
-        const ordinal = ordinalAt(batch, i)
-        const start = all.length
-        if (ordinal === before) for (let j = i > 1 ? ends[i - 2]! : 0; j < ends[i - 1]!; j++) all.push(all[j]!)
-        else
-          for (const value of read(positionOfOrdinal(at.header, numbered, ordinal))) {
-            const key = numberOf(value, keys)
-            if (!all.includes(key, start)) all.push(key)
-          }
+      let values: number[] = []
+      return readSeveral(batch, reader.check, ordinal => {
+        if (ordinal === before) return values
         before = ordinal
-        ends[i] = all.length
-      }
-      return { form: 'several', keys: Float64Array.from(all), ends }
+        const found = read(positionOfOrdinal(at.header, numbered, ordinal)).map(value => numberOf(value, keys))
+        values = found.length > 1 ? [...new Set(found)] : found
+        return values
+      })
     },
   }
 }

@@ -1,3 +1,4 @@
+import { remembered } from '../../lib/caches.ts'
 import { murmur3 } from '../../lib/hash.ts'
 import { overLimit } from '../../limits/index.ts'
 import type { SpecOf, ValueType } from '../../query/aggs/ast.ts'
@@ -121,24 +122,18 @@ const wantedBy = (
   keys: Keys,
 ): ((key: number) => number) | undefined => {
   if (!include && !exclude && !partition) return undefined
-  const known = new Map<number, boolean>()
-  return key => {
-    let kept = known.get(key)
-    if (kept === undefined) {
-      const value = keys.value(key)
-      const text = values.type === 'boolean' ? String(Boolean(value)) : String(value)
-      kept =
-        (include?.(text) ?? true) &&
-        !(exclude?.(text) ?? false) &&
-        (!partition || partOf(value, partition.of, values.type) === partition.partition)
-      if (known.size >= KNOWN) known.clear()
-      known.set(key, kept)
-    }
-    return kept ? key : Number.NaN
-  }
+  return remembered(MAX_REMEMBERED, key => {
+    const value = keys.value(key)
+    const text = values.type === 'boolean' ? String(Boolean(value)) : String(value)
+    const isWanted =
+      (include?.(text) ?? true) &&
+      !(exclude?.(text) ?? false) &&
+      (!partition || partOf(value, partition.of, values.type) === partition.partition)
+    return isWanted ? key : Number.NaN
+  })
 }
 
-const KNOWN = 100_000
+const MAX_REMEMBERED = 100_000
 
 /** Terms share a partition as they do in Elasticsearch. */
 const partOf = (value: Value, of: number, type: ValueType): number => {

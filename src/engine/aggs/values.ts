@@ -2,7 +2,7 @@ import { type ColumnData, MISSING } from '../index/column-codec.ts'
 import { indexFrom } from '../index/segment.ts'
 import { endOf, isRowKind, type Numbered, type SegmentView } from '../query/fields/ordinals.ts'
 import { blockOf } from '../schema.ts'
-import type { Batch } from './batch.ts'
+import { type Batch, ordinalAt } from './batch.ts'
 
 /** Values of a segment's documents as numbers: ids, numbers, or places among texts. NaN stands for none. */
 export type Found =
@@ -102,6 +102,21 @@ export const withMissing = (found: Found, key: number | undefined): Found => {
   }
   return { form: 'several', keys, ends: newEnds }
 }
+
+/** Values that are read document by document, or element by element. */
+export const readSeveral = (batch: Batch, check: () => void, read: (ordinal: number) => readonly number[]): Found => {
+  const ends = new Uint32Array(batch.count)
+  const keys: number[] = []
+  for (let i = 0; i < batch.count; i++) {
+    if ((i & CHECK_MASK) === 0) check()
+    keys.push(...read(ordinalAt(batch, i)))
+    ends[i] = keys.length
+  }
+  return { form: 'several', keys: Float64Array.from(keys), ends }
+}
+
+/** Documents that are read between two looks at whether to go on, less one. */
+const CHECK_MASK = 0x1f
 
 /** Calls for each value with its place in the batch; those without one are passed over. */
 export const eachValue = (found: Found, batch: Batch, visit: (i: number, key: number) => void) => {
