@@ -1,6 +1,7 @@
 import { crc32, deflateRawSync } from 'node:zlib'
 import type { Growing, Prepared } from './largest.ts'
 import type { Request } from './places.ts'
+
 /** A text, or a value of JSON, that grows by parts: as long as it may be, of the shapes that take longest to read. */
 export interface Fill {
   name: string

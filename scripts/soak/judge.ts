@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Status } from '../../src/ingest/status/status.ts'
+
 export type Curve = 'memory' | 'files' | 'threads' | 'store' | 'ledger' | 'log'
 
 interface Flatness {

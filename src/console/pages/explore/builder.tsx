@@ -4,7 +4,7 @@ import type { Kind } from '../../api/wire.ts'
 import { Button, Form, Select, Suggestions } from '../../parts/controls.tsx'
 import { visibleText } from '../../parts/format.ts'
 import { Text } from '../../parts/text.tsx'
-import { type Catalogue, type FieldInfo, fieldsOf, type KnownValues } from './catalogue.ts'
+import type { KnownValues } from './catalogue.ts'
 import {
   type Condition,
   clauseOf,
@@ -15,6 +15,7 @@ import {
   type Operator,
   operatorsFor,
 } from './conditions.ts'
+import { type Catalogue, type FieldInfo, fieldsOf } from './fields.ts'
 import type { Draft } from './state.ts'
 
 interface BuilderProps {

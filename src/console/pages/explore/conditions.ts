@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, parseJson } from '../../api/json.ts'
-import type { FieldInfo } from './catalogue.ts'
+import type { FieldInfo } from './fields.ts'
 import { type JsonTree, type Member, readTree } from './tree.ts'
 
 /** One of the conditions that all have to hold. */

@@ -14,9 +14,10 @@ import { VirtualTable } from '../../parts/table.tsx'
 import { Facts, Hash, NetworkContext, say, Text, Time } from '../../parts/text.tsx'
 import { AskBox, askSuggestions } from './ask-box.tsx'
 import { Builder } from './builder.tsx'
-import { type Catalogue, getCatalogue, knownValues, sortPath } from './catalogue.ts'
+import { getCatalogue, knownValues } from './catalogue.ts'
 import { columnsFor } from './columns.tsx'
 import { DslEditor } from './dsl.tsx'
+import { type Catalogue, sortPath } from './fields.ts'
 import { applySuggestion, type BoxQuestion } from './query.ts'
 import {
   type Draft,

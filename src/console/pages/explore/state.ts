@@ -6,7 +6,7 @@ import { type Kind, OFFERED_KINDS, type SearchAnswer, type SearchHit } from '../
 import { setQuery, useAddress } from '../../browser/router.tsx'
 import type { Series } from '../../parts/chart.tsx'
 import { dateOf } from '../../parts/format.ts'
-import { type Catalogue, sortPath } from './catalogue.ts'
+import { type Catalogue, sortPath } from './fields.ts'
 import {
   type BoxQuestion,
   type ExploreQuery,
